@@ -1,0 +1,152 @@
+"""The seams. Families implement these classes, `build` and the user inject them, stages see nothing else."""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from skillgrad.events import Event
+from skillgrad.records import ChatRequest, Reply, Role, Score, Skill, Split, Task, Trajectory, Usage
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class ChatModel(ABC):
+    """A model one can send messages to. Own models implement `complete` and set `name`."""
+
+    name: str
+    """What a person calls it, as in `openai:gpt-5.5`."""
+    endpoint: str = ""
+    """Where it is reached, for error messages."""
+
+    @abstractmethod
+    async def complete(self, request: ChatRequest) -> Reply:
+        """Answer the request.
+
+        Raises:
+            TransientError: the same request may succeed later.
+            RejectedRequest: this request never will.
+            RejectedRole: no request ever will (wrong key, unknown model).
+        """
+
+    def fingerprint(self) -> str:
+        """Text that changes whenever the same request could be answered otherwise: model, sampling settings."""
+        return self.name
+
+    @property
+    def takes_seed(self) -> bool:
+        """Whether `ChatRequest.seed` reaches the provider."""
+        return True
+
+    @property
+    def max_output_tokens(self) -> int:
+        """Most tokens one reply may have; budgets reserve for it."""
+        return 4096
+
+    async def aclose(self) -> None:  # noqa: B027 - most models have nothing to close
+        """Close connections."""
+
+
+class Agent(ABC):
+    """Attempts tasks with a skill. An agent does not know which environment asks."""
+
+    name: str
+
+    @abstractmethod
+    async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
+        """Try the task once. Faults of the agent itself go to `Trajectory.failure`; whatever is raised is void."""
+
+    def fingerprint(self) -> str:
+        """Text that changes whenever the same task could be attempted otherwise."""
+        return self.name
+
+
+class Scorer(ABC):
+    """Compares an attempt with the gold answer."""
+
+    name: str
+
+    @abstractmethod
+    async def score(self, task: Task, trajectory: Trajectory) -> Score:
+        """Score the trajectory. Whatever is raised is void, never a zero."""
+
+    def fingerprint(self) -> str:
+        """Text that changes whenever the same answer could be scored otherwise."""
+        return self.name
+
+
+class Environment(ABC):
+    """Tasks and their scoring. Own environments implement two methods: `tasks` and `score`."""
+
+    name: str = "environment"
+
+    @abstractmethod
+    def tasks(self, split: Split) -> Sequence[Task]:
+        """All tasks of a split, in a fixed order. Called once for each split, before anything is paid for.
+
+        Raises:
+            DataError: the data cannot be used.
+        """
+
+    @abstractmethod
+    def score(self, task: Task, trajectory: Trajectory) -> Score | float | Awaitable[Score | float]:
+        """Score a trajectory; a plain number counts as both hard and soft. May be `async def`."""
+
+    def fingerprint(self) -> str:
+        """Text that changes whenever the same attempt could be scored otherwise. Tasks are counted in separately."""
+        return self.name
+
+    def agent(self, target: ChatModel) -> Agent | None:
+        """The agent that belongs to this environment; None to use the configured one."""
+        del target
+        return None
+
+
+class Executor(ABC):
+    """Runs work on many items with bounded concurrency."""
+
+    @abstractmethod
+    def stream(self, work: Callable[[T], Awaitable[R]], items: Sequence[T]) -> AsyncIterator[tuple[int, R]]:
+        """Yield (index, result) as results arrive. Closing the iterator drops items that have not started; those
+        under way run on in the background until `drain`."""
+
+    @abstractmethod
+    async def drain(self) -> None:
+        """Wait for work that was left running."""
+
+    @abstractmethod
+    async def cancel(self) -> None:
+        """Cancel all work under way and wait until it has ended."""
+
+
+class Journal(ABC):
+    """Facts: paid or decided results, remembered under the hash of everything they depend on."""
+
+    @abstractmethod
+    async def once(self, kind: str, key: Any, type: type[T], work: Callable[[], Awaitable[T]]) -> T:
+        """The fact under (`kind`, `key`), else the result of `work`, remembered. Asked twice at the same time the
+        work is done once. Work that raises leaves nothing behind. `key` is JSON data."""
+
+
+class Spend(ABC):
+    """A durable account of what was sent and billed; it survives `kill -9`."""
+
+    @abstractmethod
+    async def reserve(self, role: Role, tokens: int, usd: float | None) -> int:
+        """Write down an upper bound before sending; returns a ticket.
+
+        Raises:
+            BudgetStop: the bound does not fit into what is left. Nothing was written.
+        """
+
+    @abstractmethod
+    async def settle(self, ticket: int, usage: Usage | None, usd: float | None) -> None:
+        """Replace the bound by what was billed; None for a request that failed without a bill."""
+
+
+class Sink(Protocol):
+    """Reads events."""
+
+    def emit(self, event: Event) -> None:
+        """Take one event. Must not block and must not raise."""
+        ...

@@ -1,0 +1,364 @@
+"""Frozen records that travel between the parts: what was asked, answered, scored, proposed and decided.
+
+A record is a value: it is never changed, compares by content and turns into JSON and back without loss.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+Split = Literal["train", "val", "test"]
+Outcome = Literal["completed", "failed", "void"]
+Metric = Literal["hard", "soft", "mixed"]
+EditOp = Literal["append", "insert_after", "replace", "delete"]
+Role = Literal["target", "optimizer", "judge"]
+
+
+def canonical(value: Any) -> str:
+    """JSON with sorted keys and no spaces: equal values give equal text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def digest(value: Any) -> str:
+    """SHA-256 (64 hex digits) of the canonical JSON of `value`."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+class Record(BaseModel):
+    """Base of all records: frozen, and unknown fields are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class TextPart(Record):
+    """A piece of text in a message."""
+
+    type: Literal["text"] = "text"
+    text: str
+
+
+class ImagePart(Record):
+    """A picture in a message. `url` is an http(s) or a data URL."""
+
+    type: Literal["image"] = "image"
+    url: str
+
+
+class ToolCall(Record):
+    """A model's wish to call a tool. `arguments` is JSON text as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Message(Record):
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: tuple[TextPart | ImagePart, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+
+    @property
+    def text(self) -> str:
+        """All text parts, joined by new lines."""
+        return "\n".join(part.text for part in self.content if isinstance(part, TextPart))
+
+
+def system(text: str) -> Message:
+    """A system message of one text."""
+    return Message(role="system", content=(TextPart(text=text),))
+
+
+def user(text: str) -> Message:
+    """A user message of one text."""
+    return Message(role="user", content=(TextPart(text=text),))
+
+
+def assistant(text: str) -> Message:
+    """An assistant message of one text."""
+    return Message(role="assistant", content=(TextPart(text=text),))
+
+
+class Tool(Record):
+    """A tool a model may call. `parameters` is a JSON schema of type object."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, JsonValue]
+
+
+class ResponseSchema(Record):
+    """The JSON schema a reply must follow."""
+
+    name: str
+    body: dict[str, JsonValue]
+
+
+class ChatRequest(Record):
+    """Everything one model request depends on, but for the model and its settings."""
+
+    messages: tuple[Message, ...]
+    response_schema: ResponseSchema | None = None
+    tools: tuple[Tool, ...] = ()
+    forced_tool: str | None = None
+    """The name of the tool the model must call."""
+    seed: int | None = None
+    """Trial number. Providers that take a seed are sent it; others draw as they like."""
+
+
+class Usage(Record):
+    """Tokens of one or more requests, as the provider billed them."""
+
+    input_tokens: int = Field(default=0, ge=0)
+    output_tokens: int = Field(default=0, ge=0)
+    cached_tokens: int = Field(default=0, ge=0)
+    """The part of `input_tokens` that was read from the provider's cache."""
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+        )
+
+    @property
+    def total(self) -> int:
+        """Input plus output tokens."""
+        return self.input_tokens + self.output_tokens
+
+
+class Reply(Record):
+    """One answer of a model."""
+
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    finish: Literal["stop", "length", "tool_calls", "refusal"] = "stop"
+    usage: Usage = Usage()
+    simulated: bool = False
+    """The answer comes from the simulated world, not from a model."""
+
+
+class SkillFile(Record):
+    """A file beside SKILL.md. It travels untouched."""
+
+    data: bytes
+    executable: bool = False
+
+
+class Skill(Record):
+    """A skill: the text of its SKILL.md, and the files around it."""
+
+    name: str = "skill"
+    text: str
+    """The whole document, front matter and protected regions included."""
+    files: Mapping[str, SkillFile] = {}
+    """Relative POSIX path to file: `references/`, `scripts/`, assets."""
+
+    @cached_property
+    def hash(self) -> str:
+        """16 hex digits over text and files; the name does not count."""
+        if not self.files:
+            return hashlib.sha256(self.text.encode()).hexdigest()[:16]
+        files = {path: [hashlib.sha256(file.data).hexdigest(), file.executable] for path, file in self.files.items()}
+        return digest([self.text, files])[:16]
+
+    def with_text(self, text: str) -> "Skill":
+        """The same skill with another document."""
+        return Skill(name=self.name, text=text, files=self.files)
+
+
+class Task(Record):
+    """One thing to do, and what a right answer is compared with."""
+
+    id: str
+    input: str
+    """What the agent is told."""
+    gold: JsonValue = None
+    """The reference a scorer compares with. Agents never see it."""
+    type: str = ""
+    """Kind of task; splits by ratio are stratified by it."""
+    group: str = ""
+    """Tasks of one group stay in one split."""
+    data: dict[str, JsonValue] = {}
+    """Further fields for environments and scorers."""
+
+
+class Score(Record):
+    """How good an attempt was."""
+
+    hard: float = Field(ge=0, le=1)
+    """Solved or not: 0 or 1, or a fraction where the task has parts."""
+    soft: float = Field(ge=0, le=1)
+    """Partial credit."""
+    feedback: str = ""
+    """What the optimizer may read about the score."""
+
+    def value(self, metric: Metric, mixed_weight: float = 0.5) -> float:
+        """The number the gate compares, in [0, 1]. `mixed` is (1 - w) * hard + w * soft."""
+        if metric == "mixed":
+            return (1 - mixed_weight) * self.hard + mixed_weight * self.soft
+        return self.hard if metric == "hard" else self.soft
+
+
+class Trajectory(Record):
+    """What an agent did in one attempt, before it is scored."""
+
+    answer: str = ""
+    messages: tuple[Message, ...] = ()
+    failure: str = ""
+    """Why the attempt failed by the agent's own fault (refusal, step limit, empty answer); empty if it did not."""
+    usage: Usage = Usage()
+    simulated: bool = False
+
+
+class Attempt(Record):
+    """One try at one task under one skill.
+
+    `completed` and `failed` attempts have a score (a failed one scores 0), a `void` one has none.
+    """
+
+    id: str
+    """Short and stable: edits cite it. The same task, skill and trial always give the same id."""
+    task: Task
+    skill_hash: str
+    trial: int = Field(default=0, ge=0)
+    outcome: Outcome
+    score: Score | None = None
+    reason: str = ""
+    """Why it failed or is void."""
+    trajectory: Trajectory = Trajectory()
+
+    @property
+    def solved(self) -> bool:
+        """The attempt has a score and `hard` is at least 1."""
+        return self.score is not None and self.score.hard >= 1
+
+
+class Edit(Record):
+    """One operation on the skill, with the evidence for it."""
+
+    op: EditOp
+    target: str = ""
+    """The anchor: text of the skill that `insert_after`, `replace` and `delete` refer to."""
+    content: str = ""
+    reason: str = ""
+    cites: tuple[str, ...] = ()
+    """Ids of the attempts this edit answers, each checked by code."""
+
+    @property
+    def id(self) -> str:
+        """8 hex digits over what the edit does; reasons and evidence do not count."""
+        return digest([self.op, self.target, self.content])[:8]
+
+    @property
+    def support(self) -> int:
+        """How many attempts stand behind the edit."""
+        return len(self.cites)
+
+
+EditFate = Literal["applied", "repaired", "missed", "protected", "no_change"]
+
+
+class AppliedEdit(Record):
+    """An edit and what became of it.
+
+    applied    done; the anchor was found
+    repaired   done; a repair call found the anchor that was meant
+    missed     not done: the anchor is absent or ambiguous
+    protected  not done: the anchor lies in or touches a protected region or the front matter
+    no_change  not done: it would leave the text as it is, or has nothing to add
+    """
+
+    edit: Edit
+    fate: EditFate
+    detail: str = ""
+
+
+class Patch(Record):
+    """Edits that belong together."""
+
+    edits: tuple[Edit, ...] = ()
+    reasoning: str = ""
+
+
+class Candidate(Record):
+    """A skill text that asks to be accepted."""
+
+    skill: Skill
+    origin: Literal["step", "slow_update"]
+    edits: tuple[AppliedEdit, ...] = ()
+
+
+class Evaluation(Record):
+    """Scores of one skill on one split, by task id. Voids are named and have no score."""
+
+    skill_hash: str
+    split: Split
+    scores: dict[str, tuple[Score, ...]]
+    """One score for each trial that has one."""
+    voids: tuple[str, ...] = ()
+    """Attempt ids without a score."""
+
+    def values(self, metric: Metric, mixed_weight: float = 0.5) -> dict[str, float]:
+        """Mean over trials of the metric, for every task that has a score."""
+        return {
+            task: sum(score.value(metric, mixed_weight) for score in scores) / len(scores)
+            for task, scores in self.scores.items()
+            if scores
+        }
+
+
+class Verdict(Record):
+    """The gate's decision on a candidate. It never depends on the order in which attempts came back."""
+
+    accepted: bool
+    reason: str
+    current: float | None = None
+    """Mean of the current skill over the compared tasks, None when nothing was compared."""
+    candidate: float | None = None
+    """Mean of the candidate over all compared tasks; None when it was rejected before the end."""
+    compared: int = 0
+    """How many tasks could be compared."""
+    decided_after: int = 0
+    """Length of the shortest prefix, in the fixed order, that decides."""
+    voids: tuple[str, ...] = ()
+    """Attempts without a score that the decision was taken without."""
+
+
+class LedgerEntry(Record):
+    """One edit that was tried, and what came of it."""
+
+    step: int
+    edit: Edit
+    fate: EditFate
+    accepted: bool | None
+    """The verdict on its candidate; None when there was none to decide on."""
+    change: float | None = None
+    """Candidate mean minus current mean on validation; None when not measured in full."""
+
+
+class TrainState(Record):
+    """Where the training stands after a step. Each step returns a new one."""
+
+    step: int = 0
+    epoch: int = 0
+    current: Skill
+    best: Skill
+    best_step: int = 0
+    current_val: Evaluation | None = None
+    best_val: Evaluation | None = None
+    meta_skill: str = ""
+    guidance: str = ""
+    """Text of the slow update's protected region."""
+    ledger: tuple[LedgerEntry, ...] = ()
+    accepted: int = 0
+    rejected: int = 0
+    skipped: int = 0
+    missed_edits: int = 0
+    voids: int = 0
