@@ -322,7 +322,9 @@ def parse(model: type[M], data: Any, *, where: str) -> M:
 
 
 def _config_error(model: type[BaseModel], error: ValidationError, where: str) -> ConfigError:
-    first = error.errors(include_url=False)[0]
+    problems = error.errors(include_url=False)
+    # A misspelt key also makes the right one missing: the misspelling is the cause.
+    first = next((problem for problem in problems if problem["type"] == "extra_forbidden"), problems[0])
     path = [str(part) for part in first["loc"]]
     key = ".".join(path)
     if first["type"] == "extra_forbidden":

@@ -10,7 +10,8 @@
     ├── StopRun                     the run ends early, resumable, with what it has
     │   ├── BudgetStop              a limit of `limits` is reached                             exit code 3
     │   ├── OutageStop              an endpoint is dead, refuses the key or does not know the model   1
-    │   └── VoidStop                too many attempts without a score                          exit code 1
+    │   ├── VoidStop                too many attempts without a score                          exit code 1
+    │   └── Interrupted             the user asked for it                                      exit code 130
     ├── ModelError                  one model request gave no usable answer
     │   ├── TransientError          may pass: rate limit, server error, timeout, dropped connection
     │   ├── RejectedRequest         this request will never pass (400, 413, 422)
@@ -23,6 +24,7 @@ Every message says what is wrong with the value, what is allowed, and on a line 
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class SkillgradError(Exception):
@@ -68,6 +70,9 @@ class LockedError(InputError):
 class StopRun(SkillgradError):
     """The run stops here. What is in the journal stays; the same command goes on from there."""
 
+    summary: Any = None
+    """What the run has, when it had begun."""
+
 
 class BudgetStop(StopRun):
     """A budget is used up. Resumes with a larger one."""
@@ -81,6 +86,12 @@ class OutageStop(StopRun):
 
 class VoidStop(StopRun):
     """More attempts ended without a score than `limits` allows. Resumes by trying them again."""
+
+
+class Interrupted(StopRun):
+    """The user stopped the run. Resumes with the same command."""
+
+    exit_code = 130
 
 
 class ModelError(SkillgradError):

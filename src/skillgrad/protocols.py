@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from skillgrad.events import Event
 from skillgrad.records import ChatRequest, Reply, Role, Score, Skill, Split, Task, Trajectory, Usage
@@ -51,6 +51,9 @@ class Agent(ABC):
     """Attempts tasks with a skill. An agent does not know which environment asks."""
 
     name: str
+    journals_calls: ClassVar[bool] = False
+    """All that is paid for in an attempt are calls of the target model, which are facts already. False makes the
+    attempt itself a fact."""
 
     @abstractmethod
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
@@ -79,6 +82,8 @@ class Environment(ABC):
     """Tasks and their scoring. Own environments implement two methods: `tasks` and `score`."""
 
     name: str = "environment"
+    journals_scores: ClassVar[bool] = False
+    """Scoring the same trajectory again costs nothing and gives the same score. False makes the score a fact."""
 
     @abstractmethod
     def tasks(self, split: Split) -> Sequence[Task]:

@@ -5,6 +5,7 @@ A record is a value: it is never changed, compares by content and turns into JSO
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Literal
@@ -305,6 +306,11 @@ class Evaluation(Record):
     voids: tuple[str, ...] = ()
     """Attempt ids without a score."""
 
+    def mean(self, metric: Metric, mixed_weight: float = 0.5) -> float | None:
+        """Mean over the tasks that have a score; None when there are none."""
+        values = self.values(metric, mixed_weight).values()
+        return math.fsum(values) / len(values) if values else None
+
     def values(self, metric: Metric, mixed_weight: float = 0.5) -> dict[str, float]:
         """Mean over trials of the metric, for every task that has a score."""
         return {
@@ -353,10 +359,16 @@ class TrainState(Record):
     best_step: int = 0
     current_val: Evaluation | None = None
     best_val: Evaluation | None = None
+    epoch_skill: Skill | None = None
+    """The skill at the end of the previous epoch."""
     meta_skill: str = ""
-    guidance: str = ""
-    """Text of the slow update's protected region."""
+    """The optimizer's memory."""
     ledger: tuple[LedgerEntry, ...] = ()
+    """Every edit that was tried."""
+    earlier: dict[str, Attempt] = {}
+    """The last scored training attempt at each task, by task id."""
+    rejected_texts: frozenset[str] = frozenset()
+    """Hashes of rejected candidates."""
     accepted: int = 0
     rejected: int = 0
     skipped: int = 0

@@ -1,0 +1,266 @@
+"""From settings to a workbench: the one module that knows every family."""
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypedDict, cast
+
+import yaml
+
+from skillgrad.agents.chat import ChatAgent
+from skillgrad.config import ModelSection, Price, TrainConfig
+from skillgrad.envs.gold import check_gold
+from skillgrad.envs.splits import check_splits
+from skillgrad.errors import ConfigError, Interrupted
+from skillgrad.events import Event, Notice
+from skillgrad.executors.local import LocalExecutor
+from skillgrad.models import Journaled, Limited, Metered, Retrying, Structured, build_model
+from skillgrad.models.wrapper import Wrapper
+from skillgrad.prompts import Prompts
+from skillgrad.protocols import Agent, ChatModel, Environment, Executor, Sink
+from skillgrad.records import ChatRequest, Reply, Role, Skill, Split, Task, digest
+from skillgrad.registry import find
+from skillgrad.skill import Document, load_skill
+from skillgrad.stages.optimizer import Optimizer
+from skillgrad.stages.rollout import Rollout
+from skillgrad.store import RunFolder, SqliteSpend
+
+__all__ = ["Given", "StopSwitch", "Workbench", "open_workbench"]
+
+SPLITS: tuple[Split, ...] = ("train", "val", "test")
+
+
+class StopSwitch:
+    """Asks a run to stop: what is in flight ends, nothing new starts."""
+
+    def __init__(self) -> None:
+        self.requested = False
+
+    def stop(self) -> None:
+        """Ask."""
+        self.requested = True
+
+    def check(self) -> None:
+        """Raise Interrupted once asked."""
+        if self.requested:
+            raise Interrupted("interrupted", hint="run the same command again to go on from here")
+
+
+class Given(TypedDict, total=False):
+    """Objects to use instead of building them from the config."""
+
+    env: Environment
+    target: ChatModel
+    optimizer: ChatModel
+    judge: ChatModel
+    agent: Agent
+    skill: Skill | Path | str
+    """A skill, or the path of one."""
+    executor: Executor
+    prompts: Prompts | Mapping[str, str | Path]
+    """Prompts, or prompt name to text (str) or Markdown file (Path)."""
+    sinks: Sequence[Sink]
+    """Readers of events, as the run goes on."""
+    fork: str
+    """Name of a run in the same folder whose facts a fresh run starts over."""
+    switch: StopSwitch
+    """To stop the run from outside."""
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """Everything a run works with, wired and checked."""
+
+    config: TrainConfig
+    skill: Skill
+    tasks: Mapping[Split, Sequence[Task]]
+    rollout: Rollout
+    structured: Structured
+    prompts: Prompts
+    folder: RunFolder
+    spend: SqliteSpend
+    emit: Callable[[Event], None]
+    models: Sequence["Watched"]
+    resumed: bool
+
+    def optimizer(self, memory: str) -> Optimizer:
+        """The optimizer with its memory."""
+        return Optimizer(model=self.structured, prompts=self.prompts, emit=self.emit, memory=memory)
+
+    @property
+    def simulated(self) -> bool:
+        """An answer came, or will come, from the simulated world."""
+        return any(model.simulated for model in self.models)
+
+
+class Watched(Wrapper):
+    """The outermost wrapper of a role: knows whether answers are simulated, and lets nothing pass after a stop."""
+
+    def __init__(self, model: ChatModel, check: Callable[[], None]) -> None:
+        super().__init__(model)
+        self.simulated = model.name.startswith("simulated:")
+        self._check = check
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        self._check()
+        reply = await super().complete(request)
+        self.simulated = self.simulated or reply.simulated
+        return reply
+
+
+@dataclass
+class _Parts:
+    """What can be built and checked before the run folder is touched."""
+
+    config: TrainConfig
+    given: Given
+    prompts: Prompts = field(init=False)
+    skill: Skill = field(init=False)
+    providers: dict[Role, ChatModel] = field(default_factory=dict[Role, ChatModel])
+
+    def __post_init__(self) -> None:
+        config, given = self.config, self.given
+        prompts = given.get("prompts", {name: Path(path) for name, path in config.prompts.items()})
+        self.prompts = prompts if isinstance(prompts, Prompts) else Prompts(prompts)
+        skill = given.get("skill", config.skill.path)
+        self.skill = skill if isinstance(skill, Skill) else load_skill(skill)
+        Document.parse(self.skill.text)
+        for role, section in _roles(config).items():
+            model = cast(ChatModel | None, given.get(role))
+            if model is None and section is not None:
+                model = build_model(section)
+            if model is not None:
+                self.providers[role] = model
+                if config.limits.usd is not None and self.price(role) is None:
+                    raise ConfigError(
+                        f"limits.usd = {config.limits.usd:g} needs the price of every model, {role}.price is not set",
+                        hint=f"set {role}.price.input and {role}.price.output (USD per million tokens), or drop the cap",
+                    )
+
+    def price(self, role: Role) -> Price | None:
+        """The price of a role's model; the simulated world costs nothing."""
+        section = _roles(self.config)[role]
+        if section is not None and section.price is not None:
+            return section.price
+        return Price(input=0, output=0) if self.providers[role].name.startswith("simulated:") else None
+
+
+def _roles(config: TrainConfig) -> dict[Role, ModelSection | None]:
+    return {"target": config.target, "optimizer": config.optimizer, "judge": config.judge}
+
+
+@asynccontextmanager
+async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = True) -> AsyncGenerator[Workbench, None]:
+    """Build and check everything, open the run folder, close it all at the end.
+
+    Args:
+        claim: the run folder belongs to these settings; False only borrows its journal.
+
+    Raises:
+        InputError: something cannot be used as it is. Nothing was paid for.
+    """
+    parts = _Parts(config, given)
+    switch = given.get("switch") or StopSwitch()
+    # The environment is checked before the folder exists, with a judge that is wired once it does.
+    judge = _Deferred()
+    env = given.get("env") or _environment(config, judge)
+    tasks = {split: tuple(env.tasks(split)) for split in SPLITS}
+    warnings = check_splits(tasks["train"], tasks["val"], tasks["test"], need_test=config.test.enabled)
+    await check_gold(env, [task for split in SPLITS for task in tasks[split]])
+
+    with RunFolder.open(config.run, fork=given.get("fork")) as folder:
+        sinks: list[Sink] = [folder.events, *given.get("sinks", ())]
+
+        def emit(event: Event) -> None:
+            for sink in sinks:
+                sink.emit(event)
+
+        spend = SqliteSpend(folder.journal, config.limits)
+        models: dict[Role, Watched] = {}
+        for role, provider in parts.providers.items():
+            section = cast(ModelSection, _roles(config)[role] or config.target)
+            model: ChatModel = Limited(provider, section.max_concurrency)
+            model = Metered(model, role, spend, parts.price(role), emit)
+            model = Retrying(model, role, config.limits.outage_seconds)
+            models[role] = Watched(Journaled(model, folder.journal), switch.check)
+        executor = given.get("executor") or LocalExecutor(config.limits.concurrency)
+        if "judge" in models:
+            judge.model = _structured(models["judge"], config.judge or config.target, emit)
+        agent = given.get("agent") or env.agent(models["target"]) or _agent(config, models["target"], parts.prompts)
+        resumed = folder.journal.identity is not None
+        if claim:
+            folder.journal.claim_identity(_identity(config, parts, env, agent, tasks))
+            folder.write_text("config.yaml", _yaml(config))
+        rollout = Rollout(agent, env, executor, folder.journal, config.limits, emit, switch.check)
+        try:
+            for text in warnings:
+                emit(Notice(level="warning", text=text))
+            yield Workbench(
+                config=config,
+                skill=parts.skill,
+                tasks=tasks,
+                rollout=rollout,
+                structured=_structured(models["optimizer"], config.optimizer, emit),
+                prompts=parts.prompts,
+                folder=folder,
+                spend=spend,
+                emit=emit,
+                models=tuple(models.values()),
+                resumed=resumed,
+            )
+        finally:
+            await executor.cancel()
+            for role, provider in parts.providers.items():
+                if role not in given:
+                    await provider.aclose()
+
+
+class _Deferred:
+    """The judge of the rubric scorer, asked only once the run has begun."""
+
+    model: Structured | None = None
+
+    def __call__(self) -> Structured:
+        if self.model is None:
+            raise ConfigError("the rubric scorer needs a judge", hint="set judge.model")
+        return self.model
+
+
+def _environment(config: TrainConfig, judge: _Deferred) -> Environment:
+    cls = find("environments", config.env.name)
+    return cls.from_options(dict(config.env.model_extra or {}), where="env", judge=judge)
+
+
+def _agent(config: TrainConfig, target: ChatModel, prompts: Prompts) -> Agent:
+    options = dict(config.agent.model_extra or {})
+    if config.agent.name == ChatAgent.name:
+        return ChatAgent.from_options(options, target, prompts, where="agent")
+    return find("agents", config.agent.name).from_options(options, target, prompts, where="agent")
+
+
+def _structured(model: ChatModel, section: ModelSection, emit: Callable[[Event], None]) -> Structured:
+    return Structured(
+        model, section.structured, notice=lambda text: emit(Notice(level="info", text=f"{model.name}: {text}"))
+    )
+
+
+def _identity(
+    config: TrainConfig, parts: _Parts, env: Environment, agent: Agent, tasks: Mapping[Split, Sequence[Task]]
+) -> dict[str, Any]:
+    """What a run's result depends on: settings, and content in place of the paths that name it."""
+    identity = config.identity()
+    for section in ("skill", "env", "prompts"):
+        identity.pop(section)
+    return identity | {
+        "skill": {"hash": parts.skill.hash, "max_tokens": config.skill.max_tokens},
+        "data": {split: digest([task.model_dump(mode="json") for task in tasks[split]])[:16] for split in SPLITS},
+        "env": {"name": env.name, "fingerprint": digest(env.fingerprint())[:16]},
+        "agent": {"name": agent.name, "fingerprint": digest(agent.fingerprint())[:16]},
+        "prompts": parts.prompts.fingerprint(),
+        "models": {role: digest(model.fingerprint())[:16] for role, model in parts.providers.items()},
+    }
+
+
+def _yaml(config: TrainConfig) -> str:
+    return yaml.safe_dump(config.model_dump(mode="json", exclude_none=True), sort_keys=False, allow_unicode=True)

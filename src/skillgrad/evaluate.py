@@ -1,0 +1,78 @@
+"""Score a skill on a split, outside of training, over the facts of a run folder."""
+
+import asyncio
+from pathlib import Path
+from typing import Unpack
+
+from skillgrad.build import Given, open_workbench
+from skillgrad.config import TrainConfig
+from skillgrad.errors import DataError
+from skillgrad.events import StageFinished, StageStarted
+from skillgrad.records import Metric, Record, Split
+from skillgrad.stages.evaluation import evaluate
+from skillgrad.statistics import mean_interval
+from skillgrad.summary import Interval
+
+__all__ = ["SkillEvaluation", "aevaluate_skill", "evaluate_skill"]
+
+
+class SkillEvaluation(Record):
+    """How a skill did on a split."""
+
+    skill: str
+    hash: str
+    split: Split
+    metric: Metric
+    trials: int
+    score: Interval
+    tasks: dict[str, float]
+    """Mean over trials, by task id."""
+    voids: int
+    simulated: bool
+    file: str
+    """Where this record was written."""
+
+
+async def aevaluate_skill(
+    config: TrainConfig, split: Split = "test", trials: int = 1, **given: Unpack[Given]
+) -> SkillEvaluation:
+    """Attempt every task of a split `trials` times with the skill of the config, or the one given.
+
+    The run folder's journal is used and added to, so that nothing is paid for twice; the run itself is not changed.
+
+    Raises:
+        InputError: the split is empty, or something cannot be used as it is.
+        StopRun: a budget is used up, an endpoint is dead, or attempts have no score.
+    """
+    async with open_workbench(config, given, claim=False) as bench:
+        tasks = bench.tasks[split]
+        if not tasks:
+            raise DataError(f"split {split!r} has no tasks", hint="choose another split or give it tasks")
+        bench.emit(StageStarted(stage="test", step=0, epoch=0, total=len(tasks) * trials))
+        result = await evaluate(bench.rollout, bench.skill, tasks, split, trials=trials)
+        gate = config.gate
+        values = result.values(gate.metric, gate.mixed_weight)
+        score = mean_interval(list(values.values()))
+        bench.emit(StageFinished(stage="test", step=0, note=f"{split} {score.mean:.3f}"))
+        name = f"evaluations/{bench.skill.hash}-{split}-{trials}.json"
+        evaluation = SkillEvaluation(
+            skill=bench.skill.name,
+            hash=bench.skill.hash,
+            split=split,
+            metric=gate.metric,
+            trials=trials,
+            score=score,
+            tasks=values,
+            voids=len(result.voids),
+            simulated=bench.simulated,
+            file=str(Path(bench.folder.path) / name),
+        )
+        bench.folder.write_json(name, evaluation)
+        return evaluation
+
+
+def evaluate_skill(
+    config: TrainConfig, split: Split = "test", trials: int = 1, **given: Unpack[Given]
+) -> SkillEvaluation:
+    """`aevaluate_skill` for synchronous code."""
+    return asyncio.run(aevaluate_skill(config, split, trials, **given))

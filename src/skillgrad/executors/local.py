@@ -1,0 +1,60 @@
+"""The default executor: asyncio tasks in this process."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import Any
+
+from skillgrad.protocols import Executor, R, T
+
+__all__ = ["LocalExecutor"]
+
+
+class LocalExecutor(Executor):
+    """Runs at most `concurrency` pieces of work at the same time, over all streams together."""
+
+    def __init__(self, concurrency: int = 16) -> None:
+        self._concurrency = concurrency
+        self._slots = asyncio.Semaphore(concurrency)
+        self._left: set[asyncio.Task[Any]] = set()
+
+    async def stream(
+        self, work: Callable[[T], Awaitable[R]], items: Sequence[T]
+    ) -> AsyncGenerator[tuple[int, R], None]:
+        """Yield (index, result) as results arrive. An exception of `work` is raised here; what else is under way
+        then goes on in the background."""
+        started: set[int] = set()
+
+        async def one(index: int) -> R:
+            async with self._slots:
+                started.add(index)
+                return await work(items[index])
+
+        running: dict[asyncio.Task[R], int] = {}
+        waiting = iter(range(len(items)))
+        try:
+            while True:
+                # Only as many tasks as can run: a hundred thousand items must not become as many tasks.
+                while len(running) < self._concurrency and (index := next(waiting, None)) is not None:
+                    running[asyncio.create_task(one(index))] = index
+                if not running:
+                    return
+                done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                for task in sorted(done, key=running.__getitem__):
+                    yield running.pop(task), task.result()
+        finally:
+            for task, index in running.items():
+                if index in started:
+                    self._left.add(task)
+                else:
+                    task.cancel()
+
+    async def drain(self) -> None:
+        """Wait for what was left running. Its results are facts already; its errors were raised or do not matter."""
+        left, self._left = self._left, set()
+        await asyncio.gather(*left, return_exceptions=True)
+
+    async def cancel(self) -> None:
+        """End all work that was left running."""
+        for task in self._left:
+            task.cancel()
+        await self.drain()

@@ -1,0 +1,107 @@
+"""Aggregate: many patches become one. Duplicates are merged by code, the rest by the optimizer, failures first."""
+
+import asyncio
+from collections.abc import Sequence
+
+from rapidfuzz import fuzz
+
+from skillgrad.config import AggregateSection
+from skillgrad.errors import UnusableReply
+from skillgrad.records import Edit, Patch, Skill
+from skillgrad.stages.optimizer import Optimizer, PatchReply, valid_edits
+from skillgrad.stages.render import patches_block, skill_block
+
+__all__ = ["aggregate", "unite"]
+
+_SAME = 93.0
+"""Similarity (0 to 100) from which two contents count as one statement: typing differences, not other numbers."""
+
+
+async def aggregate(
+    optimizer: Optimizer, skill: Skill, patches: tuple[Sequence[Patch], Sequence[Patch]], settings: AggregateSection
+) -> Patch:
+    """Merge patches from failures, patches from successes, then both. One patch needs no call.
+
+    Args:
+        patches: those that answer failures, those that come from successes.
+
+    A merge whose answer cannot be used falls back to the united edits themselves, with a warning.
+    """
+    failures, successes = await asyncio.gather(
+        *(
+            _merge_levels(optimizer, skill, side, settings, prompt)
+            for side, prompt in zip(patches, ("merge_failures", "merge_successes"), strict=True)
+        )
+    )
+    if not failures.edits or not successes.edits:
+        return failures if failures.edits else successes
+    sections = [
+        skill_block(skill),
+        patches_block("First patch: from failures", [failures]),
+        patches_block("Second patch: from successes", [successes]),
+    ]
+    return await _merge(optimizer, "merge_final", sections, [failures, successes])
+
+
+def unite(edits: Sequence[Edit]) -> tuple[Edit, ...]:
+    """Merge exact and near duplicates: the first wording stays, citations are united."""
+    united: list[Edit] = []
+    for edit in edits:
+        twin = next((i for i, other in enumerate(united) if _same(edit, other)), None)
+        if twin is None:
+            united.append(edit)
+        else:
+            cites = tuple(dict.fromkeys((*united[twin].cites, *edit.cites)))
+            united[twin] = united[twin].model_copy(update={"cites": cites})
+    return tuple(united)
+
+
+def _same(one: Edit, other: Edit) -> bool:
+    if (one.op, one.target) != (other.op, other.target):
+        return False
+    first, second = (" ".join(edit.content.casefold().split()).rstrip(".") for edit in (one, other))
+    digits = [[char for char in text if char.isdigit()] for text in (first, second)]
+    return digits[0] == digits[1] and fuzz.ratio(first, second) >= _SAME
+
+
+async def _merge_levels(
+    optimizer: Optimizer, skill: Skill, patches: Sequence[Patch], settings: AggregateSection, prompt: str
+) -> Patch:
+    level = [patch for patch in patches if patch.edits]
+    size = settings.merge_batch_size
+    while len(level) > 1:
+        groups = [level[start : start + size] for start in range(0, len(level), size)]
+        level = list(await asyncio.gather(*(_merge_group(optimizer, skill, group, prompt) for group in groups)))
+    return level[0] if level else Patch()
+
+
+async def _merge_group(optimizer: Optimizer, skill: Skill, group: Sequence[Patch], prompt: str) -> Patch:
+    united = unite([edit for patch in group for edit in patch.edits])
+    if len(group) == 1 or len(united) == 1:
+        return Patch(edits=united, reasoning=group[0].reasoning)
+    sections = [skill_block(skill), patches_block("Patches", group)]
+    return await _merge(optimizer, prompt, sections, group)
+
+
+async def _merge(optimizer: Optimizer, prompt: str, sections: Sequence[str], patches: Sequence[Patch]) -> Patch:
+    given = unite([edit for patch in patches for edit in patch.edits])
+    try:
+        reply = await optimizer.ask(prompt, sections, PatchReply)
+    except UnusableReply as error:
+        optimizer.warn(
+            f"a merge of {len(patches)} patches gave no usable answer and was done by code: {error.message}"
+        )
+        return Patch(edits=given, reasoning="merged by code")
+    known = [cite for edit in given for cite in edit.cites]
+    # Support is what the proposals cited, so an edit that came through the merge unchanged keeps all of it.
+    credited = [
+        row.model_copy(update={"cites": (*row.cites, *_cites_of_twins(row.op, row.target, row.content, given))})
+        for row in reply.edits
+    ]
+    kept, _ = valid_edits(reply.model_copy(update={"edits": tuple(credited)}), known)
+    return Patch(edits=unite(kept), reasoning=reply.reasoning)
+
+
+def _cites_of_twins(op: str, target: str, content: str, given: Sequence[Edit]) -> list[str]:
+    row = Edit.model_validate({"op": op, "target": target, "content": content})
+    return [cite for edit in given if _same(row, edit) for cite in edit.cites]

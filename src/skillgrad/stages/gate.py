@@ -1,0 +1,165 @@
+"""The gate: accept a candidate if and only if it scores strictly higher than the current skill.
+
+Racing rejects early with the same verdict. Scores lie in [0, 1], so after a prefix of the tasks the best a candidate
+can still reach is known; once that is no more than what the current skill has, the rest cannot change the verdict.
+Tasks that the current skill does not solve go first: a lost candidate shows itself there soonest. The verdict is the
+one of the shortest deciding prefix in this fixed order, so it does not depend on the order of arrival.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from fractions import Fraction
+from typing import NamedTuple
+
+from skillgrad.config import GateSection
+from skillgrad.records import Attempt, Evaluation, Record, Skill, Task, Verdict
+from skillgrad.stages.evaluation import evaluation_of
+from skillgrad.stages.rollout import Rollout, too_many_voids
+
+__all__ = ["GateResult", "Race", "decide", "race_order"]
+
+
+class GateResult(Record):
+    """A verdict, and the candidate's evaluation when it was completed."""
+
+    verdict: Verdict
+    evaluation: Evaluation | None = None
+
+
+class _Seen(NamedTuple):
+    value: float | None
+    void: str
+
+
+class Race:
+    """Collects candidate scores as they arrive and knows when the verdict is settled.
+
+    Args:
+        bar: the current skill's value on each task, in racing order. Tasks it has no score for are not compared.
+    """
+
+    def __init__(self, bar: Sequence[float | None]) -> None:
+        self._bar = [None if value is None else Fraction(value) for value in bar]
+        self._seen: dict[int, _Seen] = {}
+        self._lead = Fraction(0)
+        """Candidate minus current over the contiguous prefix."""
+        self._room = sum((1 - value for value in self._bar if value is not None), Fraction(0))
+        """The most that the rest can add to the lead."""
+        self.prefix = 0
+        """How many tasks, from the first on without a gap, have arrived."""
+        self.lost_after: int | None = 0 if self._room <= 0 else None
+        """Length of the shortest prefix that rules out a win."""
+
+    def add(self, index: int, value: float | None, void: str = "") -> None:
+        """Take the candidate's value on the task at `index`; None for an attempt without a score, with its id."""
+        self._seen[index] = _Seen(value, void)
+        while self.prefix in self._seen:
+            bar = self._bar[self.prefix]
+            if bar is not None:
+                here = self._seen[self.prefix].value
+                self._room -= 1 - bar
+                self._lead += 0 if here is None else Fraction(here) - bar
+            self.prefix += 1
+            if self.lost_after is None and self._lead + self._room <= 0:
+                self.lost_after = self.prefix
+
+    def voids(self, end: int | None = None) -> tuple[str, ...]:
+        """Attempts without a score among the first `end` tasks, by default in the prefix."""
+        end = self.prefix if end is None else end
+        return tuple(self._seen[i].void for i in range(end) if self._seen[i].value is None)
+
+    def early_verdict(self) -> Verdict:
+        """The decision of the shortest deciding prefix; the full one when no shorter prefix decides."""
+        if self.lost_after is None or self.lost_after == len(self._bar):
+            return self.full_verdict()
+        compared = [value for value in self._bar if value is not None]
+        return Verdict(
+            accepted=False,
+            reason=f"cannot win any more after {self.lost_after} of {len(self._bar)} tasks",
+            current=_mean(compared),
+            compared=len(compared),
+            decided_after=self.lost_after,
+            voids=self.voids(self.lost_after),
+        )
+
+    def full_verdict(self) -> Verdict:
+        """The decision over all tasks; all must have arrived."""
+        pairs = [
+            (bar, Fraction(value))
+            for index, bar in enumerate(self._bar)
+            if bar is not None and (value := self._seen[index].value) is not None
+        ]
+        accepted = sum((value - bar for bar, value in pairs), Fraction(0)) > 0
+        current, candidate = _mean([bar for bar, _ in pairs]), _mean([value for _, value in pairs])
+        return Verdict(
+            accepted=accepted,
+            reason=_reason(current, candidate),
+            current=current,
+            candidate=candidate,
+            compared=len(pairs),
+            decided_after=len(self._bar),
+            voids=self.voids(len(self._bar)),
+        )
+
+
+def _mean(values: Sequence[Fraction]) -> float | None:
+    return float(sum(values, Fraction(0)) / len(values)) if values else None
+
+
+def _reason(current: float | None, candidate: float | None) -> str:
+    if current is None or candidate is None:
+        return "no task has a score under both skills"
+    sign = ">" if candidate > current else "=" if candidate == current else "<"
+    return f"candidate {candidate:.4f} {sign} current {current:.4f}"
+
+
+def race_order(tasks: Sequence[Task], bar: Mapping[str, float]) -> list[Task]:
+    """Lowest value under the current skill first; tasks of equal value keep their order."""
+    return sorted(tasks, key=lambda task: bar.get(task.id, 1.0))
+
+
+async def decide(
+    rollout: Rollout, candidate: Skill, current: Evaluation, tasks: Sequence[Task], gate: GateSection
+) -> GateResult:
+    """Validate the candidate against the current skill's evaluation. The result is a decision and so a fact.
+
+    Raises:
+        VoidStop: more attempts are void than `limits.max_void_eval` allows.
+    """
+    bar = current.values(gate.metric, gate.mixed_weight)
+    order = race_order(tasks, bar)
+
+    racing = gate.enabled and gate.racing
+
+    async def work() -> GateResult:
+        race = Race([bar.get(task.id) for task in order])
+        found: dict[int, Attempt] = {}
+        async with aclosing(rollout.stream(order, candidate, "val")) as attempts:
+            async for index, attempt in attempts:
+                found[index] = attempt
+                score = attempt.score
+                value = None if score is None else score.value(gate.metric, gate.mixed_weight)
+                race.add(index, value, attempt.id)
+                voids = len(race.voids())
+                if voids > rollout.limits.max_void_eval * len(order):
+                    raise too_many_voids("val", attempt, voids, len(order), "limits.max_void_eval")
+                if racing and race.lost_after is not None:
+                    break
+        verdict = race.early_verdict() if racing else race.full_verdict()
+        if not gate.enabled:
+            verdict = verdict.model_copy(update={"accepted": True, "reason": f"gate off: {verdict.reason}"})
+        # A candidate that lost a race was not seen in full, whatever happened to arrive.
+        complete = verdict.accepted or not racing
+        evaluation = evaluation_of(candidate, "val", [found[i] for i in sorted(found)]) if complete else None
+        return GateResult(verdict=verdict, evaluation=evaluation)
+
+    key = {
+        "stage": "gate",
+        "agent": rollout.agent.fingerprint(),
+        "env": rollout.env.fingerprint(),
+        "candidate": candidate.hash,
+        "current": current.model_dump(mode="json"),
+        "tasks": [task.id for task in tasks],
+        "rule": [gate.enabled, gate.metric, gate.mixed_weight, gate.racing],
+    }
+    return await rollout.journal.once("decision", key, GateResult, work)

@@ -1,0 +1,96 @@
+"""Asking the optimizer: which prompt, which data, which form of answer."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from skillgrad.errors import ModelError, OutageStop
+from skillgrad.events import Event, Notice
+from skillgrad.prompts import Prompts
+from skillgrad.records import Edit, EditOp, Message, system, user
+
+__all__ = ["EditReply", "Optimizer", "PatchReply", "valid_edits"]
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class Asks(Protocol):
+    """What a structured model offers."""
+
+    async def ask(self, messages: Sequence[Message], reply_type: type[M]) -> M:
+        """An answer of the given type, or UnusableReply."""
+        ...
+
+
+class ReplyForm(BaseModel):
+    """Base of the forms the optimizer fills in. What it adds is left out."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class EditReply(ReplyForm):
+    """An edit as the optimizer writes it."""
+
+    op: EditOp
+    target: str
+    content: str
+    reason: str
+    cites: tuple[str, ...]
+
+
+class PatchReply(ReplyForm):
+    """The answer of reflect and merge calls."""
+
+    reasoning: str
+    edits: tuple[EditReply, ...]
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """The model behind reflect, aggregate, select, repair, slow update and meta skill."""
+
+    model: Asks
+    prompts: Prompts
+    emit: Callable[[Event], None]
+    memory: str = ""
+    """The meta skill: shown with every call, never shipped."""
+
+    async def ask(self, prompt: str, sections: Sequence[str], form: type[M]) -> M:
+        """One call: the prompt, the memory, then the sections that are not empty.
+
+        Raises:
+            UnusableReply: no answer had the form.
+            OutageStop: the call failed; the run can be resumed.
+        """
+        instructions = self.prompts[prompt]
+        if self.memory:
+            instructions += f"\n\n# What you have learnt about optimizing this skill\n\n{self.memory}"
+        body = "\n\n".join(section for section in sections if section)
+        try:
+            return await self.model.ask((system(instructions), user(body)), form)
+        except ModelError as error:
+            raise OutageStop(f"optimizer: {error.message}", hint=error.hint or "mend it and run again") from error
+
+    def warn(self, text: str) -> None:
+        """Tell the person."""
+        self.emit(Notice(level="warning", text=text))
+
+
+def valid_edits(reply: PatchReply, shown: Sequence[str]) -> tuple[tuple[Edit, ...], tuple[Edit, ...]]:
+    """The edits that cite at least one attempt that was shown, and the others. Unknown ids are dropped."""
+    kept: list[Edit] = []
+    dropped: list[Edit] = []
+    known = set(shown)
+    for row in reply.edits:
+        cites = tuple(dict.fromkeys(cite for cite in row.cites if cite in known))
+        edit = Edit(
+            op=row.op,
+            target="" if row.op == "append" else row.target,
+            content="" if row.op == "delete" else row.content,
+            reason=row.reason,
+            cites=cites,
+        )
+        (kept if cites else dropped).append(edit)
+    return tuple(kept), tuple(dropped)

@@ -1,0 +1,143 @@
+"""Reflect: read attempts in minibatches and propose edits that cite them.
+
+`shallow` reads failures and successes apart, each attempt on its own terms, in shuffled minibatches. `deep` reads
+failures of one kind together with attempts that passed: of the same kind, and of the same task under an earlier skill
+or in an earlier trial.
+"""
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from skillgrad.config import ReflectSection
+from skillgrad.errors import OutageStop, UnusableReply
+from skillgrad.records import Attempt, Edit, LedgerEntry, Patch, Record, Skill
+from skillgrad.stages.optimizer import Optimizer, PatchReply, valid_edits
+from skillgrad.stages.render import attempt_block, edit_budget_line, ledger_block, skill_block
+
+__all__ = ["Context", "Reflection", "deep_groups", "reflect", "shallow_groups"]
+
+_CONTRASTS = 3
+"""Passing attempts of the same kind shown beside a group of failures: enough to refute a wrong cause, and short."""
+
+Source = Literal["failures", "successes"]
+
+
+class Reflection(Record):
+    """What one optimizer call made of a minibatch."""
+
+    source: Source
+    attempts: tuple[str, ...]
+    patch: Patch = Patch()
+    dropped: tuple[Edit, ...] = ()
+    """Edits that cite no attempt that was shown."""
+    unusable: str = ""
+    """Why no answer could be read; empty when one was."""
+
+
+class Context(NamedTuple):
+    """What is known when attempts are read."""
+
+    skill: Skill
+    budget: int
+    """Most edits one patch may have: the scheduled edit budget."""
+    ledger: Sequence[LedgerEntry]
+    earlier: Mapping[str, Attempt]
+    """The attempt before this one at each task, by task id."""
+
+
+class _Group(NamedTuple):
+    prompt: str
+    source: Source
+    attempts: Sequence[Attempt]
+    contrasts: Sequence[Attempt] = ()
+
+
+async def reflect(
+    optimizer: Optimizer, attempts: Sequence[Attempt], context: Context, settings: ReflectSection, seed: int
+) -> tuple[Reflection, ...]:
+    """One optimizer call for each minibatch, all at the same time.
+
+    Raises:
+        OutageStop: not one call gave a usable answer, or a call failed.
+    """
+    scored = [attempt for attempt in attempts if attempt.score is not None]
+    make_groups = deep_groups if settings.mode == "deep" else shallow_groups
+    groups = make_groups(scored, context.earlier, settings, seed)
+    reflections = await asyncio.gather(*(_read(optimizer, group, context, settings) for group in groups))
+    if reflections and all(reflection.unusable for reflection in reflections):
+        raise OutageStop(
+            f"optimizer: none of {len(reflections)} answers could be used: {reflections[0].unusable}",
+            hint="try optimizer.structured = 'prompt', a larger optimizer.max_output_tokens or another model",
+        )
+    return tuple(reflections)
+
+
+def shallow_groups(
+    attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], settings: ReflectSection, seed: int
+) -> list[_Group]:
+    """Shuffled minibatches of failures, then of successes."""
+    del earlier
+    failures = [attempt for attempt in attempts if not attempt.solved]
+    successes = [] if settings.failure_only else [attempt for attempt in attempts if attempt.solved]
+    random.Random(seed).shuffle(failures)
+    random.Random(seed + 1).shuffle(successes)
+    size = settings.minibatch_size
+    return [_Group("reflect_failures", "failures", part) for part in _chunks(failures, size)] + [
+        _Group("reflect_successes", "successes", part) for part in _chunks(successes, size)
+    ]
+
+
+def deep_groups(
+    attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], settings: ReflectSection, seed: int
+) -> list[_Group]:
+    """Failures of one task type together, each group with what passed: the same task earlier, then the same type."""
+    groups: list[_Group] = []
+    for kind in sorted({attempt.task.type for attempt in attempts}):
+        same = [attempt for attempt in attempts if attempt.task.type == kind]
+        failures = [attempt for attempt in same if not attempt.solved]
+        passes = [attempt for attempt in same if attempt.solved]
+        random.Random(seed).shuffle(failures)
+        random.Random(seed + 1).shuffle(passes)
+        for part in _chunks(failures, settings.minibatch_size):
+            before = [earlier[attempt.task.id] for attempt in part if attempt.task.id in earlier]
+            flips = [attempt for attempt in before if attempt.solved]
+            groups.append(_Group("reflect_deep", "failures", part, [*flips, *passes][:_CONTRASTS]))
+        if not settings.failure_only:
+            rest = _chunks(passes, settings.minibatch_size)
+            groups += [_Group("reflect_successes", "successes", part) for part in rest]
+    return groups
+
+
+async def _read(optimizer: Optimizer, group: _Group, context: Context, settings: ReflectSection) -> Reflection:
+    ids = tuple(attempt.id for attempt in group.attempts)
+    sections = [
+        skill_block(context.skill),
+        ledger_block(context.ledger, settings.ledger_entries),
+        edit_budget_line(context.budget),
+        _attempts_section("Attempts", group.attempts, settings.max_trajectory_chars),
+        _attempts_section("Attempts that passed, to compare with", group.contrasts, settings.max_trajectory_chars),
+    ]
+    try:
+        reply = await optimizer.ask(group.prompt, sections, PatchReply)
+    except UnusableReply as error:
+        optimizer.warn(f"a reflection on {len(ids)} attempts gave no usable answer: {error.message}")
+        return Reflection(source=group.source, attempts=ids, unusable=error.message)
+    kept, dropped = valid_edits(reply, ids)
+    return Reflection(
+        source=group.source,
+        attempts=ids,
+        patch=Patch(edits=kept[: context.budget], reasoning=reply.reasoning),
+        dropped=dropped,
+    )
+
+
+def _attempts_section(title: str, attempts: Sequence[Attempt], limit: int) -> str:
+    if not attempts:
+        return ""
+    return f"# {title}\n\n" + "\n\n".join(attempt_block(attempt, limit) for attempt in attempts)
+
+
+def _chunks(attempts: Sequence[Attempt], size: int) -> list[Sequence[Attempt]]:
+    return [attempts[start : start + size] for start in range(0, len(attempts), size)]

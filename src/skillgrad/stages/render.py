@@ -1,0 +1,105 @@
+"""How skills, attempts, edits and the ledger are shown to the optimizer: fenced, bounded, always in the same form."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+from skillgrad.records import Attempt, Edit, LedgerEntry, Patch, Skill
+from skillgrad.skill import Document
+
+__all__ = ["attempt_block", "cut_middle", "edit_budget_line", "fence", "ledger_block", "patches_block", "skill_block"]
+
+
+def fence(name: str, text: str) -> str:
+    """Put data between two lines that the data cannot contain: the tag carries a hash of the data."""
+    mark = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return f"<{name} data={mark}>\n{text}\n</{name} data={mark}>"
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """At most about `limit` characters: the middle is left out and the cut is marked."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
+
+
+def skill_block(skill: Skill) -> str:
+    """The body of the skill: what the agent reads and edits refer to."""
+    body = Document.parse(skill.text).body.strip()
+    return "# Current skill\n\n" + (fence("skill", body) if body else "(The skill is empty.)")
+
+
+def attempt_block(attempt: Attempt, limit: int) -> str:
+    """One attempt with its id, task, transcript, answer and feedback."""
+    score = attempt.score
+    numbers = f' hard="{score.hard:g}" soft="{score.soft:g}"' if score else ""
+    transcript = "\n".join(f"[{message.role}] {message.text}" for message in attempt.trajectory.messages[1:])
+    feedback = (score.feedback if score else "") or attempt.reason or "(none)"
+    return (
+        f'<attempt id="{attempt.id}" outcome="{attempt.outcome}"{numbers}>\n'
+        f"<task>\n{cut_middle(attempt.task.input, limit)}\n</task>\n"
+        f"<transcript>\n{cut_middle(transcript, limit)}\n</transcript>\n"
+        f"<answer>\n{cut_middle(attempt.trajectory.answer, limit)}\n</answer>\n"
+        f"<feedback>\n{cut_middle(feedback, limit)}\n</feedback>\n"
+        f"</attempt>"
+    )
+
+
+def edit_budget_line(budget: int) -> str:
+    """How many edits may be proposed."""
+    return f"Propose at most {budget} edits."
+
+
+def ledger_block(ledger: Sequence[LedgerEntry], limit: int) -> str:
+    """The last `limit` edits that were tried, with what came of them; empty when there are none."""
+    shown = ledger[-limit:] if limit else ()
+    if not shown:
+        return ""
+    rows = [
+        {
+            "step": entry.step,
+            "op": entry.edit.op,
+            "target": entry.edit.target,
+            "content": entry.edit.content,
+            "support": entry.edit.support,
+            "outcome": _outcome(entry),
+        }
+        for entry in shown
+    ]
+    lines = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    return "# Earlier edits and their outcomes\n\n" + fence("ledger", lines)
+
+
+def _outcome(entry: LedgerEntry) -> str:
+    if entry.fate not in ("applied", "repaired"):
+        return f"not made ({entry.fate})"
+    if entry.accepted is None:
+        return "made, not evaluated"
+    change = "" if entry.change is None else f", validation {entry.change:+.3f}"
+    return ("accepted" if entry.accepted else "rejected") + change
+
+
+def edit_row(edit: Edit, index: int | None = None) -> dict[str, object]:
+    """An edit as the optimizer reads and writes it."""
+    row: dict[str, object] = {} if index is None else {"index": index, "support": edit.support}
+    return row | {
+        "op": edit.op,
+        "target": edit.target,
+        "content": edit.content,
+        "reason": edit.reason,
+        "cites": list(edit.cites),
+    }
+
+
+def patches_block(title: str, patches: Sequence[Patch]) -> str:
+    """Patches as JSON, one after the other."""
+    texts = [
+        json.dumps(
+            {"reasoning": patch.reasoning, "edits": [edit_row(edit) for edit in patch.edits]},
+            ensure_ascii=False,
+            indent=1,
+        )
+        for patch in patches
+    ]
+    return f"# {title}\n\n" + "\n\n".join(fence("patch", text) for text in texts)

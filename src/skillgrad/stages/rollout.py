@@ -1,0 +1,171 @@
+"""Rollout: attempt tasks with a skill, score what comes back, and never take a failed call for a score."""
+
+import asyncio
+import inspect
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass
+
+from skillgrad.config import LimitsSection
+from skillgrad.errors import BoundaryError, SkillgradError, StopRun, VoidStop
+from skillgrad.events import AttemptFinished, Event
+from skillgrad.protocols import Agent, Environment, Executor, Journal
+from skillgrad.records import Attempt, Score, Skill, Split, Task, Trajectory, digest
+
+__all__ = ["Rollout"]
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """Attempts tasks: an agent, an environment that scores, and what is known already."""
+
+    agent: Agent
+    env: Environment
+    executor: Executor
+    journal: Journal
+    limits: LimitsSection
+    emit: Callable[[Event], None]
+    go_on: Callable[[], None] = lambda: None
+    """Called before each attempt; raises StopRun when the run was asked to stop."""
+
+    async def stream(
+        self, tasks: Sequence[Task], skill: Skill, split: Split, trial: int = 0
+    ) -> AsyncGenerator[tuple[int, Attempt], None]:
+        """Yield (index of the task, attempt) as attempts come back; closing drops those that have not started.
+
+        Raises:
+            StopRun: a budget is used up or an endpoint is dead; attempts under way finish in the background.
+        """
+
+        async def work(task: Task) -> Attempt:
+            attempt = await self.attempt(task, skill, trial)
+            self.emit(
+                AttemptFinished(
+                    attempt=attempt.id,
+                    task=task.id,
+                    split=split,
+                    outcome=attempt.outcome,
+                    hard=attempt.score.hard if attempt.score else None,
+                    reason=attempt.reason,
+                )
+            )
+            return attempt
+
+        results = self.executor.stream(work, tasks)
+        try:
+            async for index, attempt in results:
+                yield index, attempt
+        finally:
+            close = getattr(results, "aclose", None)
+            if close is not None:
+                await close()
+
+    async def batch(
+        self, tasks: Sequence[Task], skill: Skill, split: Split, *, trial: int = 0, step: int = 0
+    ) -> tuple[Attempt, ...]:
+        """Attempt all tasks, in the order of `tasks`.
+
+        Which attempts the run went on without is a decision, and so a fact: they stay void when the run is resumed.
+
+        Raises:
+            VoidStop: more attempts are void than `limits.max_void` allows.
+        """
+        found: dict[int, Attempt] = {}
+
+        async def work() -> tuple[Attempt, ...]:
+            voids = 0
+            allowed = self.limits.max_void * len(tasks)
+            async for index, attempt in self.stream(tasks, skill, split, trial):
+                found[index] = attempt
+                voids += attempt.outcome == "void"
+                if voids > allowed:
+                    raise too_many_voids(split, attempt, voids, len(tasks), "limits.max_void")
+            return tuple(found[index] for index in sorted(found) if found[index].outcome == "void")
+
+        key = {"stage": "rollout", "step": step, "skill": skill.hash, "trial": trial, "tasks": [t.id for t in tasks]}
+        voids = await self.journal.once("decision", key, tuple[Attempt, ...], work)
+        if len(found) == len(tasks):
+            return tuple(found[index] for index in range(len(tasks)))
+        without = {attempt.task.id: attempt for attempt in voids}
+        known = [task for task in tasks if task.id not in without]
+        async for index, attempt in self.stream(known, skill, split, trial):
+            without[known[index].id] = attempt
+        return tuple(without[task.id] for task in tasks)
+
+    async def attempt(self, task: Task, skill: Skill, trial: int) -> Attempt:
+        """One attempt. Failures of machinery become a void attempt; only `StopRun` is raised."""
+        key = [self.agent.fingerprint(), task.model_dump(mode="json"), skill.hash, trial]
+        name = "a-" + digest(key)[:8]
+        attempt = Attempt(id=name, task=task, skill_hash=skill.hash, trial=trial, outcome="void")
+        deadline = asyncio.timeout(self.limits.attempt_seconds)
+        try:
+            self.go_on()
+            async with deadline:
+                trajectory = await self._trajectory(task, skill, trial, key)
+                score = await self._score(task, trajectory)
+        except StopRun:
+            raise
+        except TimeoutError as error:
+            late = f"no result within limits.attempt_seconds = {self.limits.attempt_seconds:g}"
+            return attempt.model_copy(update={"reason": late if deadline.expired() else f"TimeoutError: {error}"})
+        except SkillgradError as error:
+            return attempt.model_copy(update={"reason": error.message})
+        failed = bool(trajectory.failure)
+        return attempt.model_copy(
+            update={
+                "outcome": "failed" if failed else "completed",
+                "score": score,
+                "reason": trajectory.failure,
+                "trajectory": trajectory,
+            }
+        )
+
+    async def _trajectory(self, task: Task, skill: Skill, trial: int, key: list[object]) -> Trajectory:
+        async def work() -> Trajectory:
+            try:
+                return await self.agent.attempt(task, skill, trial)
+            except (SkillgradError, TimeoutError):
+                raise
+            except Exception as error:  # the boundary: whatever an agent raises is its failure
+                raise BoundaryError(f"agent {self.agent.name!r}", error) from error
+
+        if self.agent.journals_calls:
+            return await work()
+        return await self.journal.once("trajectory", key, Trajectory, work)
+
+    async def _score(self, task: Task, trajectory: Trajectory) -> Score:
+        if trajectory.failure:
+            return Score(hard=0, soft=0, feedback=trajectory.failure)
+
+        async def work() -> Score:
+            try:
+                return await _call(self.env, task, trajectory)
+            except (SkillgradError, TimeoutError):
+                raise
+            except Exception as error:  # the boundary: whatever a scorer raises is its failure
+                raise BoundaryError(f"scoring in environment {self.env.name!r}", error) from error
+
+        if self.env.journals_scores:
+            return await work()
+        key = [self.env.fingerprint(), task.model_dump(mode="json"), digest(trajectory.model_dump(mode="json"))]
+        return await self.journal.once("score", key, Score, work)
+
+
+async def _call(env: Environment, task: Task, trajectory: Trajectory) -> Score:
+    if inspect.iscoroutinefunction(env.score):
+        result = await env.score(task, trajectory)
+    else:
+        result = await asyncio.to_thread(env.score, task, trajectory)
+        if inspect.isawaitable(result):
+            result = await result
+    if isinstance(result, Score):
+        return result
+    number = float(result)
+    return Score(hard=number, soft=number)
+
+
+def too_many_voids(split: Split, example: Attempt, voids: int, total: int, limit: str) -> VoidStop:
+    """The error for a batch that cannot be decided on."""
+    return VoidStop(
+        f"{voids} of {total} {split} attempts have no score; the last one ({example.task.id}): {example.reason}",
+        hint=f"mend the cause and run the same command again, or allow more with {limit}",
+    )

@@ -1,0 +1,34 @@
+"""Select: rank the merged edits and keep as many as the edit budget allows."""
+
+import json
+
+from skillgrad.errors import UnusableReply
+from skillgrad.records import Edit, Patch, Skill
+from skillgrad.stages.optimizer import Optimizer, ReplyForm
+from skillgrad.stages.render import edit_row, fence, skill_block
+
+__all__ = ["select"]
+
+
+class _Ranking(ReplyForm):
+    order: tuple[int, ...]
+
+
+async def select(optimizer: Optimizer, skill: Skill, patch: Patch, budget: int) -> tuple[Edit, ...]:
+    """The edits to make, best first. No call when all fit into the budget.
+
+    Indices that do not exist or repeat are left out; what the ranking leaves open is filled by support.
+    """
+    edits = patch.edits
+    if len(edits) <= budget:
+        return edits
+    rows = "\n".join(json.dumps(edit_row(edit, i), ensure_ascii=False) for i, edit in enumerate(edits))
+    sections = [skill_block(skill), f"# Edits\n\n{fence('edits', rows)}", f"Choose at most {budget} edits."]
+    by_support = sorted(range(len(edits)), key=lambda index: -edits[index].support)
+    try:
+        order = (await optimizer.ask("select", sections, _Ranking)).order
+    except UnusableReply as error:
+        optimizer.warn(f"a ranking of {len(edits)} edits gave no usable answer, support decides: {error.message}")
+        order = ()
+    ranked = dict.fromkeys((*(index for index in order if 0 <= index < len(edits)), *by_support))
+    return tuple(edits[index] for index in list(ranked)[:budget])

@@ -1,0 +1,45 @@
+"""Slow update: guidance from the comparison of two epochs, kept in a protected region of the skill."""
+
+from collections.abc import Sequence
+
+from skillgrad.errors import SkillError, UnusableReply
+from skillgrad.records import Candidate, Skill
+from skillgrad.skill import Document
+from skillgrad.stages.longitudinal import Pair, pairs_block, skills_block
+from skillgrad.stages.optimizer import Optimizer, ReplyForm
+from skillgrad.stages.render import fence
+
+__all__ = ["REGION", "slow_update"]
+
+REGION = "slow_update"
+"""Name of the protected region that holds the guidance."""
+
+
+class _Guidance(ReplyForm):
+    reasoning: str
+    guidance: str
+
+
+async def slow_update(
+    optimizer: Optimizer, previous: Skill, current: Skill, pairs: Sequence[Pair], limit: int
+) -> Candidate | None:
+    """The current skill with new guidance in place of the old, as a candidate; None when there is none to try."""
+    document = Document.parse(current.text)
+    earlier = document.region(REGION)
+    sections = [
+        skills_block(previous, current),
+        f"# Previous guidance\n\n{fence('guidance', earlier.strip())}" if earlier else "",
+        pairs_block(pairs, limit),
+    ]
+    try:
+        guidance = (await optimizer.ask("slow_update", sections, _Guidance)).guidance.strip()
+        if not guidance:
+            return None
+        text = document.with_region(REGION, guidance).render()
+    except UnusableReply as error:
+        optimizer.warn(f"the slow update gave no usable answer and is left out: {error.message}")
+        return None
+    except SkillError as error:
+        optimizer.warn(f"the slow update's guidance cannot stand in a skill and is left out: {error.message}")
+        return None
+    return Candidate(skill=current.with_text(text), origin="slow_update")

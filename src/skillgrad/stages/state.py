@@ -1,0 +1,49 @@
+"""How a step changes the training state, and the ledger of every edit that was tried."""
+
+from collections.abc import Sequence
+
+from skillgrad.config import GateSection
+from skillgrad.records import Attempt, Candidate, Evaluation, LedgerEntry, Skill, TrainState, Verdict
+
+__all__ = ["accept", "after_rollout", "after_verdict"]
+
+
+def after_rollout(state: TrainState, attempts: Sequence[Attempt]) -> TrainState:
+    """Remember the latest scored attempt at each task."""
+    scored = {attempt.task.id: attempt for attempt in attempts if attempt.score is not None}
+    voids = len(attempts) - len(scored)
+    return state.model_copy(update={"earlier": state.earlier | scored, "voids": state.voids + voids})
+
+
+def after_verdict(state: TrainState, candidate: Candidate, verdict: Verdict | None) -> TrainState:
+    """Enter the candidate's edits into the ledger and count; None when it was not worth evaluating."""
+    accepted = None if verdict is None else verdict.accepted
+    change = None
+    if verdict is not None and verdict.candidate is not None and verdict.current is not None:
+        change = verdict.candidate - verdict.current
+    entries = tuple(
+        LedgerEntry(step=state.step, edit=edit.edit, fate=edit.fate, accepted=accepted, change=change)
+        for edit in candidate.edits
+    )
+    rejected_texts = {candidate.skill.hash} if accepted is False else set[str]()
+    return state.model_copy(
+        update={
+            "ledger": state.ledger + entries,
+            "rejected_texts": state.rejected_texts | rejected_texts,
+            "missed_edits": state.missed_edits + sum(edit.fate == "missed" for edit in candidate.edits),
+            "voids": state.voids + (len(verdict.voids) if verdict else 0),
+            "accepted": state.accepted + (accepted is True),
+            "rejected": state.rejected + (accepted is False),
+            "skipped": state.skipped + (accepted is None),
+        }
+    )
+
+
+def accept(state: TrainState, skill: Skill, val: Evaluation, gate: GateSection) -> TrainState:
+    """Make the skill the current one, and the best one if its validation mean is strictly higher."""
+    state = state.model_copy(update={"current": skill, "current_val": val})
+    new = val.mean(gate.metric, gate.mixed_weight)
+    old = state.best_val.mean(gate.metric, gate.mixed_weight) if state.best_val is not None else None
+    if new is not None and (old is None or new > old):
+        state = state.model_copy(update={"best": skill, "best_val": val, "best_step": state.step})
+    return state

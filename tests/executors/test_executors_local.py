@@ -1,0 +1,100 @@
+"""The local executor: bounded, in arrival order, and nothing paid for is thrown away."""
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+
+from skillgrad.executors.local import LocalExecutor
+
+
+async def test_results_come_with_their_index_as_they_arrive() -> None:
+    async def work(delay: int) -> int:
+        await asyncio.sleep(delay / 1000)
+        return delay
+
+    results = [pair async for pair in LocalExecutor(3).stream(work, [30, 1, 15])]
+    assert results == [(1, 1), (2, 15), (0, 30)]
+
+
+async def test_no_more_than_the_limit_run_at_once_over_all_streams() -> None:
+    running = most = 0
+
+    async def work(_: int) -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.001)
+        running -= 1
+
+    executor = LocalExecutor(4)
+
+    async def consume() -> None:
+        async for _ in executor.stream(work, range(20)):
+            pass
+
+    await asyncio.gather(consume(), consume(), consume())
+    assert most == 4
+
+
+async def test_closing_drops_what_has_not_started_and_finishes_what_has() -> None:
+    started: list[int] = []
+    finished: list[int] = []
+
+    async def work(index: int) -> int:
+        started.append(index)
+        await asyncio.sleep(0 if index == 0 else 0.01)
+        finished.append(index)
+        return index
+
+    executor = LocalExecutor(3)
+    async with aclosing(executor.stream(work, range(50))) as results:
+        async for _ in results:
+            break
+    await executor.drain()
+    assert len(started) < 10
+    assert sorted(finished) == sorted(started)
+
+
+async def test_an_error_is_raised_and_the_others_finish() -> None:
+    finished: list[int] = []
+
+    async def work(index: int) -> None:
+        if index == 0:
+            raise ValueError("broken")
+        await asyncio.sleep(0.01)
+        finished.append(index)
+
+    executor = LocalExecutor(3)
+    with pytest.raises(ValueError, match="broken"):
+        async for _ in executor.stream(work, range(3)):
+            pass
+    await executor.drain()
+    assert finished == [1, 2]
+
+
+async def test_cancel_ends_what_is_under_way() -> None:
+    ended: list[str] = []
+
+    async def work(index: int) -> None:
+        if index == 0:
+            return
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+
+    executor = LocalExecutor(2)
+    async with aclosing(executor.stream(work, range(2))) as results:
+        async for _ in results:
+            break
+    await executor.cancel()
+    assert ended == ["cancelled"]
+
+
+async def test_nothing_to_do_is_done_at_once() -> None:
+    async def work(index: int) -> int:
+        return index
+
+    assert [pair async for pair in LocalExecutor(2).stream(work, [])] == []

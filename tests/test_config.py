@@ -1,0 +1,130 @@
+"""Settings: where they come from, what wins, and what is said about bad ones."""
+
+import pytest
+
+from skillgrad.config import TrainConfig, load_config, make_config
+from skillgrad.errors import ConfigError
+
+
+def refusal(**data: object) -> str:
+    with pytest.raises(ConfigError) as caught:
+        make_config(data, where="run.yaml")
+    return str(caught.value)
+
+
+def test_an_unknown_key_is_refused_and_the_near_one_suggested() -> None:
+    assert refusal(train={"epoch": 2}) == "run.yaml: unknown key 'train.epoch'\nhint: did you mean 'epochs'?"
+
+
+def test_an_unknown_section_is_refused_and_the_near_one_suggested() -> None:
+    assert refusal(optimiser={}) == "run.yaml: unknown key 'optimiser'\nhint: did you mean 'optimizer'?"
+
+
+def test_an_unknown_key_in_an_optional_section_gets_that_sections_keys() -> None:
+    assert "did you mean 'model'?" in refusal(judge={"modell": "openai:x"})
+
+
+def test_a_key_like_no_other_lists_what_is_allowed() -> None:
+    assert "hint: allowed: edit_budget, min_edit_budget, schedule" in refusal(select={"zzz": 1})
+
+
+def test_a_missing_key_is_named() -> None:
+    assert refusal(target={}) == "run.yaml: 'target.model' is missing\nhint: add 'target.model'"
+
+
+@pytest.mark.parametrize("limit", ["usd", "tokens", "calls", "minutes"])
+def test_a_budget_of_zero_is_refused(limit: str) -> None:
+    assert f"limits.{limit} = 0" in refusal(limits={limit: 0})
+
+
+def test_a_value_out_of_range_is_quoted() -> None:
+    assert "train.epochs = 0: Input should be greater than or equal to 1" in refusal(train={"epochs": 0})
+
+
+def test_an_unknown_preset_is_refused() -> None:
+    assert "preset = 'papr' is unknown\nhint: did you mean 'paper'?" in refusal(preset="papr")
+
+
+def test_the_paper_preset_has_the_published_schedule() -> None:
+    config = make_config({"preset": "paper"})
+    assert (config.train.epochs, config.train.batch_size) == (4, 40)
+    assert (config.reflect.minibatch_size, config.aggregate.merge_batch_size) == (8, 8)
+    assert (config.select.schedule, config.select.edit_budget, config.select.min_edit_budget) == ("cosine", 4, 2)
+    assert (config.gate.metric, config.gate.enabled) == ("hard", True)
+    assert (config.slow_update.samples, config.slow_update.gate) == (20, True)
+    assert config.train.fresh_attempts
+
+
+def test_settings_go_on_top_of_the_preset() -> None:
+    config = make_config({"preset": "paper", "train": {"epochs": 2}})
+    assert (config.train.epochs, config.train.batch_size) == (2, 40)
+
+
+def test_flags_win_over_the_environment_and_the_environment_over_the_file(tmp_path) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text("train: {epochs: 1, batch_size: 10, seed: 1}\n")
+    environ = {"SKILLGRAD_TRAIN__BATCH_SIZE": "20", "SKILLGRAD_TRAIN__SEED": "2", "SKILLGRAD_OTHER": "x"}
+    config = load_config(file, flags=[("train.seed", "3")], environ=environ)
+    assert (config.train.epochs, config.train.batch_size, config.train.seed) == (1, 20, 3)
+
+
+def test_a_misspelt_environment_variable_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"unknown key 'train\.epoch'"):
+        load_config(environ={"SKILLGRAD_TRAIN__EPOCH": "1"})
+
+
+def test_paths_in_a_file_count_from_its_folder(tmp_path) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text("skill: {path: my}\nrun: {folder: out, name: out}\nenv: {path: d.jsonl}\nprompts: {chat: p.md}\n")
+    config = load_config(file, environ={})
+    assert config.skill.path == str(tmp_path / "my")
+    assert (config.run.folder, config.run.name) == (str(tmp_path / "out"), "out")
+    assert (config.env.model_extra or {})["path"] == str(tmp_path / "d.jsonl")
+    assert config.prompts == {"chat": str(tmp_path / "p.md")}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("train: [1", "c.yaml: line 1"),
+        ("- 1\n", "expected sections with keys, found list"),
+        ("train: 3\n", "train = 3"),
+    ],
+)
+def test_a_file_that_is_no_mapping_is_refused(tmp_path, text: str, message: str) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        load_config(file, environ={})
+
+
+def test_a_missing_file_is_refused(tmp_path) -> None:
+    with pytest.raises(ConfigError, match="does not exist"):
+        load_config(tmp_path / "none.yaml")
+
+
+def test_a_file_in_another_encoding_is_refused(tmp_path) -> None:
+    (tmp_path / "c.yaml").write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_config(tmp_path / "c.yaml")
+
+
+def test_a_flag_that_is_no_yaml_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"--train\.epochs: cannot read the value"):
+        load_config(flags=[("train.epochs", "[1")], environ={})
+
+
+def test_an_empty_file_gives_the_defaults(tmp_path) -> None:
+    (tmp_path / "c.yaml").write_text("")
+    assert load_config(tmp_path / "c.yaml", environ={}) == TrainConfig()
+
+
+def test_limits_and_addresses_are_no_part_of_the_identity() -> None:
+    one = make_config({"target": {"model": "openai:m", "base_url": "http://a/v1"}, "limits": {"calls": 5}})
+    other = make_config({"target": {"model": "openai:m", "timeout": 5}, "run": {"name": "b"}})
+    assert one.identity() == other.identity()
+    assert one.identity() != make_config({"target": {"model": "openai:n"}}).identity()
+
+
+def test_options_of_an_environment_are_part_of_the_identity() -> None:
+    assert make_config({"env": {"scorer": "f1"}}).identity()["env"] == {"name": "dataset", "scorer": "f1"}
