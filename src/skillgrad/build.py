@@ -12,7 +12,7 @@ from skillgrad.agents.chat import ChatAgent
 from skillgrad.config import ModelSection, Price, TrainConfig
 from skillgrad.envs.gold import check_gold
 from skillgrad.envs.splits import check_splits
-from skillgrad.errors import ConfigError, Interrupted
+from skillgrad.errors import ConfigError, DataError, Interrupted
 from skillgrad.events import Event, Notice
 from skillgrad.executors.local import LocalExecutor
 from skillgrad.models import Journaled, Limited, Metered, Retrying, Structured, build_model
@@ -135,7 +135,7 @@ class _Parts:
                 if config.limits.usd is not None and self.price(role) is None:
                     raise ConfigError(
                         f"limits.usd = {config.limits.usd:g} needs the price of every model, {role}.price is not set",
-                        hint=f"set {role}.price.input and {role}.price.output (USD per million tokens), or drop the cap",
+                        hint=f"set {role}.price.input and {role}.price.output in USD per million tokens",
                     )
 
     def price(self, role: Role) -> Price | None:
@@ -165,8 +165,8 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     # The environment is checked before the folder exists, with a judge that is wired once it does.
     judge = _Deferred()
     env = given.get("env") or _environment(config, judge)
-    tasks = {split: tuple(env.tasks(split)) for split in SPLITS}
-    warnings = check_splits(tasks["train"], tasks["val"], tasks["test"], need_test=config.test.enabled)
+    tasks: dict[Split, Sequence[Task]] = {split: tuple(env.tasks(split)) for split in SPLITS}
+    warnings = _check_tasks(env, tasks, need_test=config.test.enabled)
     await check_gold(env, [task for split in SPLITS for task in tasks[split]])
 
     with RunFolder.open(config.run, fork=given.get("fork")) as folder:
@@ -179,7 +179,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         spend = SqliteSpend(folder.journal, config.limits)
         models: dict[Role, Watched] = {}
         for role, provider in parts.providers.items():
-            section = cast(ModelSection, _roles(config)[role] or config.target)
+            section = _roles(config)[role] or config.target
             model: ChatModel = Limited(provider, section.max_concurrency)
             model = Metered(model, role, spend, parts.price(role), emit)
             model = Retrying(model, role, config.limits.outage_seconds)
@@ -230,6 +230,13 @@ class _Deferred:
 def _environment(config: TrainConfig, judge: _Deferred) -> Environment:
     cls = find("environments", config.env.name)
     return cls.from_options(dict(config.env.model_extra or {}), where="env", judge=judge)
+
+
+def _check_tasks(env: Environment, tasks: Mapping[Split, Sequence[Task]], *, need_test: bool) -> Sequence[str]:
+    if need_test and not tasks["test"]:
+        raise DataError("the test split is empty", hint="give it tasks, or set test.enabled to false")
+    # Built-in environments have checked their splits, and know the files to name.
+    return check_splits(tasks["train"], tasks["val"], tasks["test"]) if env.warnings is None else env.warnings
 
 
 def _agent(config: TrainConfig, target: ChatModel, prompts: Prompts) -> Agent:

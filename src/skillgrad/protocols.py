@@ -101,6 +101,11 @@ class Environment(ABC):
         """Text that changes whenever the same attempt could be scored otherwise. Tasks are counted in separately."""
         return self.name
 
+    @property
+    def warnings(self) -> Sequence[str] | None:
+        """What is doubtful about the tasks, one sentence each; None when nobody has checked."""
+        return None
+
     def agent(self, target: ChatModel) -> Agent | None:
         """The agent that belongs to this environment; None to use the configured one."""
         del target

@@ -32,7 +32,7 @@ def digest(value: Any) -> str:
 class Record(BaseModel):
     """Base of all records: frozen, and unknown fields are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
 
 
 class TextPart(Record):

@@ -1,0 +1,237 @@
+"""The sections of the settings: one class each, a docstring per field."""
+
+from typing import ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from skillgrad.records import Metric
+
+
+class Section(BaseModel):
+    """Base of all sections: unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    free: ClassVar[frozenset[str]] = frozenset()
+    """Fields that may change between a run and its resumption: they do not decide what the result is."""
+
+    def identity(self) -> dict[str, JsonValue]:
+        """The settings a run depends on, without the free ones."""
+        result: dict[str, JsonValue] = {}
+        for name in type(self).model_fields:
+            if name in self.free:
+                continue
+            value = getattr(self, name)
+            result[name] = value.identity() if isinstance(value, Section) else value
+        result.update(self.model_extra or {})
+        return result
+
+
+class Price(Section):
+    """What a model costs, in USD per million tokens."""
+
+    input: float = Field(ge=0)
+    """Price of input tokens."""
+    output: float = Field(ge=0)
+    """Price of output tokens."""
+    cached: float | None = Field(default=None, ge=0)
+    """Price of input tokens read from the provider's cache; the input price when not given."""
+
+
+class ModelSection(Section):
+    """A model in one of the roles."""
+
+    free: ClassVar[frozenset[str]] = frozenset(
+        {"base_url", "api_key_env", "timeout", "max_concurrency", "price", "headers"}
+    )
+
+    model: str
+    """Provider and model name, as in `openai:gpt-5.5` or `simulated:target`."""
+    base_url: str | None = None
+    """Address of an OpenAI-compatible server, as in `http://127.0.0.1:8000/v1`."""
+    api_key_env: str = "OPENAI_API_KEY"
+    """Name of the environment variable that holds the key. The key itself is never written down."""
+    temperature: float | None = Field(default=None, ge=0)
+    """Sampling temperature; the provider's default when not given."""
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    """Nucleus sampling; the provider's default when not given."""
+    max_output_tokens: int = Field(default=4096, ge=1)
+    """Most tokens one reply may have."""
+    reasoning_effort: str | None = None
+    """How much a reasoning model may think, in the provider's words."""
+    send_seed: bool = True
+    """Send the trial number as `seed`. Without it a second trial at temperature 0 tells nothing new."""
+    structured: Literal["json_schema", "tool", "prompt"] = "json_schema"
+    """First rung of the structured-output ladder: native schema, forced tool or schema shown in the prompt."""
+    extra_body: dict[str, JsonValue] = {}
+    """Further fields of the request body."""
+    headers: dict[str, str] = {}
+    """Further request headers. Put no secrets here: use `api_key_env`."""
+    timeout: float = Field(default=120.0, gt=0)
+    """Seconds until a request without an answer is given up and tried again."""
+    max_concurrency: int = Field(default=64, ge=1)
+    """Most requests in flight; fewer are used when the server answers 429."""
+    price: Price | None = None
+    """What the model costs; money is shown as unknown when not given."""
+
+
+class OptimizerSection(ModelSection):
+    """The model that proposes edits."""
+
+    max_output_tokens: int = Field(default=16384, ge=1)
+    """Most tokens one reply may have."""
+
+
+class EnvSection(Section):
+    """Where tasks come from. Further keys are options of the chosen environment."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
+
+    name: str = "dataset"
+    """`dataset`, or the name or import path of another environment."""
+
+
+class AgentSection(Section):
+    """What attempts the tasks. Further keys are options of the chosen agent."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
+
+    name: str = "chat"
+    """`chat`, or the name or import path of another agent."""
+
+
+class SkillSection(Section):
+    """The skill to start from."""
+
+    path: str | None = None
+    """A skill folder, a SKILL.md or a plain Markdown file. None starts with an empty skill."""
+    max_tokens: int = Field(default=5000, ge=1)
+    """A longer candidate is not evaluated. Tokens are estimated as characters / 4."""
+
+
+class TrainSection(Section):
+    """The schedule."""
+
+    epochs: int = Field(default=4, ge=1)
+    """Passes over the training tasks."""
+    batch_size: int = Field(default=40, ge=1)
+    """Tasks in one step."""
+    seed: int = 42
+    """Seed of all shuffles and samples."""
+    fresh_attempts: bool = False
+    """Attempt a task anew in each epoch even when it was attempted under the same skill before."""
+
+
+class ReflectSection(Section):
+    """Reading trajectories."""
+
+    mode: Literal["shallow", "deep"] = "shallow"
+    """`shallow` reads each trajectory on its own terms, `deep` compares several: clusters of failures, pass and
+    fail of the same task, flips since the last skill."""
+    minibatch_size: int = Field(default=8, ge=1)
+    """Trajectories in one optimizer call."""
+    failure_only: bool = False
+    """Leave out the attempts that succeeded."""
+    max_trajectory_chars: int = Field(default=12_000, ge=200)
+    """A longer trajectory is cut in the middle, and the cut is marked."""
+    ledger_entries: int = Field(default=20, ge=0)
+    """Most earlier edits, with their outcomes, shown to the optimizer."""
+
+
+class AggregateSection(Section):
+    """Merging patches."""
+
+    merge_batch_size: int = Field(default=8, ge=2)
+    """Patches in one merge call."""
+
+
+class SelectSection(Section):
+    """How many edits a step may make."""
+
+    schedule: Literal["constant", "linear", "cosine"] = "cosine"
+    """How the edit budget goes from `edit_budget` to `min_edit_budget` over the run."""
+    edit_budget: int = Field(default=4, ge=1)
+    """Most edits in a step at the start."""
+    min_edit_budget: int = Field(default=2, ge=1)
+    """Most edits in a step at the end."""
+
+
+class UpdateSection(Section):
+    """Applying edits."""
+
+    repair: bool = True
+    """Ask the optimizer once in a step to anchor the edits that missed."""
+
+
+class GateSection(Section):
+    """Accepting a candidate."""
+
+    enabled: bool = True
+    """False evaluates every candidate and accepts it whatever its score."""
+    metric: Metric = "hard"
+    """What is compared: `hard`, `soft`, or `mixed` = (1 - w) * hard + w * soft."""
+    mixed_weight: float = Field(default=0.5, ge=0, le=1)
+    """The weight w of soft in `mixed`."""
+    racing: bool = True
+    """Stop the validation of a candidate that can no longer win. The verdict is the same."""
+
+
+class SlowUpdateSection(Section):
+    """Comparing epochs, from the second one on."""
+
+    enabled: bool = True
+    """Write guidance from what changed between two epochs."""
+    samples: int = Field(default=20, ge=1)
+    """Training tasks attempted under both skills."""
+    gate: bool = True
+    """True passes the result through the gate; False accepts it and then measures it."""
+    pairs: Literal["mixed", "changed", "unchanged"] = "mixed"
+    """Which tasks are shown: all, those whose outcome changed, or those whose outcome did not."""
+
+
+class MetaSkillSection(Section):
+    """Memory of the optimizer, never shipped."""
+
+    enabled: bool = True
+    """Keep it."""
+
+
+class TestSection(Section):
+    """The test at the end."""
+
+    enabled: bool = True
+    """Score the initial and the best skill on the test split, once."""
+    trials: int = Field(default=1, ge=1)
+    """Attempts at each test task."""
+
+
+class LimitsSection(Section):
+    """What a run may use. All of it may change when a run is resumed."""
+
+    usd: float | None = Field(default=None, gt=0)
+    """Most US dollars; needs a price for every role that costs money."""
+    tokens: int | None = Field(default=None, gt=0)
+    """Most tokens, input and output of all roles together."""
+    calls: int | None = Field(default=None, gt=0)
+    """Most model requests, retries included."""
+    minutes: float | None = Field(default=None, gt=0)
+    """Minutes after which nothing more is sent."""
+    max_void: float = Field(default=0.1, ge=0, lt=1)
+    """Largest share of a training batch that may end without a score."""
+    max_void_eval: float = Field(default=0.0, ge=0, lt=1)
+    """The same for validation and test."""
+    outage_seconds: float = Field(default=300.0, gt=0)
+    """How long a dead endpoint is probed before the run stops."""
+    concurrency: int = Field(default=16, ge=1)
+    """Attempts under way at the same time."""
+    attempt_seconds: float = Field(default=600.0, gt=0)
+    """Longest an attempt may take; a longer one is void."""
+
+
+class RunSection(Section):
+    """Where results go."""
+
+    folder: str = "runs"
+    """Folder of all runs."""
+    name: str = "run"
+    """Folder of this run within it."""

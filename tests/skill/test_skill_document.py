@@ -1,0 +1,302 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skillgrad.errors import SkillError
+from skillgrad.skill.document import Document, token_count
+
+SKILL = """---
+name: pdf
+description: Reads PDF files.
+---
+
+# PDF
+
+Be careful.
+
+<!-- skillgrad:begin guidance -->
+Check pages.
+<!-- skillgrad:end guidance -->
+"""
+
+PIECES = st.sampled_from(
+    [
+        "---\n",
+        "---",
+        "name: pdf\n",
+        "a: [1\n",
+        "- item\n",
+        "text",
+        "\n",
+        "\r\n",
+        "\r",
+        "\ufeff",
+        "  ",
+        "<!-- skillgrad:begin a -->",
+        "<!-- skillgrad:end a -->",
+        "<!-- skillgrad:begin b -->\n",
+        "<!-- skillgrad:end b -->\r\n",
+        "<!-- skillgrad:begin c -->\nkept\n<!-- skillgrad:end c -->\n",
+        "\n<!-- skillgrad:begin a -->\r\n\n<!-- skillgrad:end a -->\n",
+        "```\n",
+    ]
+)
+TEXTS = st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=12).map("".join))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "\ufeff",
+        "no line end",
+        "a\r\nb\r\n",
+        "old\rstyle\r",
+        SKILL,
+        "\ufeff" + SKILL,
+        SKILL.replace("\n", "\r\n"),
+        SKILL.rstrip(),
+        "---\n---",
+        "---\na: 1\n---",
+        "\n---\nnot at the start\n",
+    ],
+)
+def test_rendering_gives_back_what_was_parsed(text: str) -> None:
+    document = Document.parse(text)
+    assert document.render() == text
+    assert document.front_matter + document.body == text
+
+
+@given(TEXTS)
+@settings(max_examples=150, deadline=None)
+def test_every_text_that_can_be_parsed_renders_unchanged_and_its_spans_add_up(text: str) -> None:
+    try:
+        document = Document.parse(text)
+    except SkillError:
+        return
+    assert document.render() == text
+    assert document.front_matter + document.body == text
+    spans = sorted([*document.editable_spans, *(region.span for region in document.regions)])
+    assert all(before[1] <= after[0] for before, after in pairwise(spans))
+    covered = sum(stop - start for start, stop in spans)
+    bom = 1 if text.startswith("\ufeff") and not document.front_matter else 0
+    assert covered == len(document.body) - bom
+
+
+def test_front_matter_is_kept_verbatim_and_read_as_yaml() -> None:
+    document = Document.parse(SKILL)
+    assert document.front_matter == "---\nname: pdf\ndescription: Reads PDF files.\n---\n"
+    assert document.meta == {"name": "pdf", "description": "Reads PDF files."}
+
+
+def test_an_empty_front_matter_has_no_keys() -> None:
+    assert Document.parse("---\n---\ntext").meta == {}
+
+
+def test_front_matter_keys_that_are_no_text_become_text() -> None:
+    assert Document.parse("---\n1: a\n---\n").meta == {"1": "a"}
+
+
+def test_a_byte_order_mark_before_the_fence_belongs_to_the_front_matter() -> None:
+    document = Document.parse("\ufeff---\na: 1\n---\nbody")
+    assert document.front_matter == "\ufeff---\na: 1\n---\n"
+    assert document.meta == {"a": 1}
+
+
+def test_a_byte_order_mark_without_front_matter_is_not_editable() -> None:
+    document = Document.parse("\ufeffbody")
+    assert document.body == "\ufeffbody"
+    assert document.editable_spans == ((1, 5),)
+
+
+def test_a_fence_that_is_not_at_the_start_is_body() -> None:
+    assert Document.parse("\n---\na: 1\n---\n").front_matter == ""
+
+
+def test_a_longer_rule_is_no_fence() -> None:
+    assert Document.parse("----\ntext\n").front_matter == ""
+
+
+def test_a_marker_in_the_front_matter_is_yaml() -> None:
+    document = Document.parse("---\na: |\n  <!-- skillgrad:begin x -->\n---\n")
+    assert document.regions == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("---\nname: x\n", "line 1: the front matter that starts with '---' is not closed"),
+        ("---\nname: x\nb: [1\n---\n", "line 4: the front matter is not YAML"),
+        ("---\na: b: c\n---\n", "line 2: the front matter is not YAML"),
+        ("---\na: 2024-13-45\n---\n", "line 2: the front matter is not YAML"),
+        ("---\na: \x01\n---\n", "line 2: the front matter is not YAML"),
+        ("---\na: !!int ''\n---\n", "line 2: the front matter is not YAML"),
+        ("---\n- a\n---\n", "line 2: the front matter is a list, not a mapping"),
+        ("---\ntext\n---\n", "line 2: the front matter is a str, not a mapping"),
+        ("a\n<!-- skillgrad:begin x -->\nb\n", "line 2: region 'x' is not closed"),
+        ("<!-- skillgrad:end x -->\n", "line 1: region 'x' ends here but does not begin"),
+        (
+            "<!-- skillgrad:begin x -->\n<!-- skillgrad:end y -->\n",
+            "line 2: region 'y' ends here inside region 'x'",
+        ),
+        (
+            "<!-- skillgrad:begin x -->\n<!-- skillgrad:begin y -->\n",
+            "line 2: region 'y' begins inside region 'x'",
+        ),
+        (
+            "<!-- skillgrad:begin x -->\n<!-- skillgrad:end x -->\n" * 2,
+            "line 3: a second region is named 'x'",
+        ),
+        (
+            "---\na: 1\n---\n<!-- skillgrad:begin X -->\n",
+            "line 4: '<!-- skillgrad:begin X -->' is not a region marker",
+        ),
+        ("<!--skillgrad:end x-->\n", "line 1: '<!--skillgrad:end x-->' is not a region marker"),
+        ("<!-- skillgrad:begin x --> and more\n", "line 1: '<!-- skillgrad:begin x --> and more' is not"),
+    ],
+)
+def test_a_malformed_document_is_refused_with_its_line(text: str, problem: str) -> None:
+    with pytest.raises(SkillError) as error:
+        Document.parse(text)
+    assert error.value.message.startswith(problem)
+    assert error.value.hint
+
+
+def test_regions_have_name_content_and_spans() -> None:
+    document = Document.parse(SKILL)
+    (region,) = document.regions
+    assert (region.name, region.content) == ("guidance", "Check pages.")
+    assert SKILL[slice(*region.span)].startswith("<!-- skillgrad:begin guidance -->\n")
+    assert SKILL[slice(*region.inner)] == "Check pages.\n"
+    assert document.region("guidance") == "Check pages."
+    assert document.region("other") is None
+
+
+def test_a_marker_within_a_line_of_text_means_nothing() -> None:
+    assert Document.parse("Write `<!-- skillgrad:begin x -->` first.\n").regions == ()
+
+
+def test_a_marker_in_a_fenced_code_block_is_a_marker() -> None:
+    text = "```\n<!-- skillgrad:begin x -->\na\n<!-- skillgrad:end x -->\n```\n"
+    assert Document.parse(text).region("x") == "a"
+
+
+def test_blanks_around_a_marker_are_allowed() -> None:
+    assert Document.parse("  <!-- skillgrad:begin x --> \na\n\t<!-- skillgrad:end x -->").region("x") == "a"
+
+
+def test_editable_spans_leave_out_front_matter_and_regions() -> None:
+    text = SKILL + "tail\n"
+    pieces = [text[start:stop] for start, stop in Document.parse(text).editable_spans]
+    assert pieces == ["\n# PDF\n\nBe careful.\n\n", "tail\n"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "<B>\nnew\n<E>\n"),
+        ("\ufeff", "\ufeff<B>\nnew\n<E>\n"),
+        ("a", "a\n\n<B>\nnew\n<E>\n"),
+        ("a\n", "a\n\n<B>\nnew\n<E>\n"),
+        ("a\n\n", "a\n\n<B>\nnew\n<E>\n"),
+        ("a\n  ", "a\n  \n<B>\nnew\n<E>\n"),
+        ("a\r\n", "a\r\n\r\n<B>\r\nnew\r\n<E>\r\n"),
+        ("---\na: 1\n---", "---\na: 1\n---\n\n<B>\nnew\n<E>\n"),
+        ("<B>\nold\n<E>\nb\n", "<B>\nnew\n<E>\nb\n"),
+        ("a\n\n<B>\n<E>", "a\n\n<B>\nnew\n<E>"),
+    ],
+)
+def test_a_region_is_replaced_or_added_at_the_tail(text: str, expected: str) -> None:
+    def marked(short: str) -> str:
+        return short.replace("<B>", "<!-- skillgrad:begin x -->").replace("<E>", "<!-- skillgrad:end x -->")
+
+    document = Document.parse(marked(text)).with_region("x", "new")
+    assert document.render() == marked(expected)
+    assert document.region("x") == "new"
+
+
+def test_the_same_content_leaves_the_document_as_it_is() -> None:
+    document = Document.parse(SKILL)
+    assert document.with_region("guidance", "Check pages.") is document
+
+
+def test_an_emptied_region_stays() -> None:
+    document = Document.parse(SKILL).with_region("guidance", "")
+    assert document.region("guidance") == ""
+    assert "guidance -->\n<!--" in document.render()
+
+
+@pytest.mark.parametrize("name", ["", "Upper", "1st", "a b", "a\n"])
+def test_a_bad_region_name_is_refused(name: str) -> None:
+    with pytest.raises(SkillError, match="region name"):
+        Document.parse("").with_region(name, "content")
+
+
+def test_content_cannot_close_its_region_or_open_another() -> None:
+    forged = "a\n<!-- skillgrad:end x -->\n<!-- SkillGrad : begin y -->\nb"
+    document = Document.parse("text\n").with_region("x", forged)
+    assert [region.name for region in document.regions] == ["x"]
+    assert document.region("x") == "a\n<!-- skillgrad end -->\nb".replace(
+        "end -->", "end x -->\n<!-- skillgrad begin y -->"
+    )
+
+
+@given(TEXTS, st.sampled_from(["a", "x"]), TEXTS)
+@settings(max_examples=150, deadline=None)
+def test_no_region_content_changes_anything_else(text: str, name: str, content: str) -> None:
+    try:
+        before = Document.parse(text)
+    except SkillError:
+        return
+    after = before.with_region(name, content)
+    assert after.front_matter.rstrip("\r\n") == before.front_matter.rstrip("\r\n")
+    assert after.meta == before.meta
+    for region in before.regions:
+        if region.name != name:
+            assert after.region(region.name) == region.content
+    assert {region.name for region in after.regions} == {*(region.name for region in before.regions), name}
+    if "skillgrad" not in content and "\r" not in text + content:
+        assert after.region(name) == content
+    assert after.with_region(name, after.region(name) or "") == after
+
+
+@given(TEXTS, st.sampled_from(["a", "b"]))
+@settings(max_examples=100, deadline=None)
+def test_removing_a_region_leaves_front_matter_and_the_other_regions(text: str, name: str) -> None:
+    try:
+        before = Document.parse(text)
+    except SkillError:
+        return
+    after = before.without_region(name)
+    assert after.region(name) is None
+    assert after.front_matter == before.front_matter
+    assert [r.content for r in after.regions] == [r.content for r in before.regions if r.name != name]
+
+
+def test_adding_and_removing_a_region_gives_back_the_text() -> None:
+    for text in ("", "a\n", SKILL, SKILL.replace("\n", "\r\n")):
+        assert Document.parse(text).with_region("x", "content").without_region("x").render() == text
+
+
+def test_removing_a_region_between_blank_lines_leaves_one_blank_line() -> None:
+    text = "a\n\n<!-- skillgrad:begin x -->\n<!-- skillgrad:end x -->\n\nb\n"
+    assert Document.parse(text).without_region("x").render() == "a\n\nb\n"
+
+
+def test_removing_a_region_that_does_not_exist_changes_nothing() -> None:
+    document = Document.parse(SKILL)
+    assert document.without_region("other") is document
+
+
+def test_removing_the_first_region_does_not_turn_a_rule_into_front_matter() -> None:
+    text = "<!-- skillgrad:begin x -->\n<!-- skillgrad:end x -->\n---\nname: y\n---\n"
+    document = Document.parse(text).without_region("x")
+    assert document.front_matter == ""
+    assert document.render() == "\n---\nname: y\n---\n"
+
+
+@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2)])
+def test_tokens_are_estimated_as_a_quarter_of_the_characters_rounded_up(text: str, tokens: int) -> None:
+    assert token_count(text) == tokens

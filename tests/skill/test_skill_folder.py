@@ -1,0 +1,310 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from skillgrad.errors import SkillError
+from skillgrad.records import Skill, SkillFile
+from skillgrad.skill.folder import MAX_BYTES, load_skill, save_skill, validate_skill
+
+FRONT = "---\nname: pdf-forms\ndescription: Fills forms.\n---\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "pdf-forms"
+    (made / "references").mkdir(parents=True)
+    (made / "scripts").mkdir()
+    (made / "SKILL.md").write_bytes((FRONT + "\r\nBody.\r\n").encode())
+    (made / "references" / "fields.md").write_bytes(b"fields\n")
+    (made / "scripts" / "fill.py").write_bytes(b"#!/bin/sh\n\xff\x00")
+    (made / "scripts" / "fill.py").chmod(0o755)
+    return made
+
+
+def front(*lines: str) -> str:
+    return "\n".join(["---", *lines, "---", ""])
+
+
+def test_a_folder_brings_its_document_and_all_files(folder: Path) -> None:
+    skill = load_skill(folder)
+    assert (skill.name, skill.text) == ("pdf-forms", FRONT + "\r\nBody.\r\n")
+    assert skill.files == {
+        "references/fields.md": SkillFile(data=b"fields\n"),
+        "scripts/fill.py": SkillFile(data=b"#!/bin/sh\n\xff\x00", executable=True),
+    }
+
+
+def test_the_path_of_the_document_means_its_folder(folder: Path) -> None:
+    assert load_skill(str(folder / "SKILL.md")) == load_skill(folder)
+
+
+def test_no_path_is_an_empty_skill() -> None:
+    assert load_skill(None) == Skill(name="skill", text="")
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("Table QA.md", "table-qa"), ("x.markdown", "x"), ("日本.md", "skill"), (f"{'a' * 70}.md", "a" * 64)],
+)
+def test_a_plain_file_is_text_named_after_the_file(tmp_path: Path, file: str, name: str) -> None:
+    (tmp_path / file).write_bytes("\ufeffRules.\r\n".encode())
+    (tmp_path / "beside.txt").write_text("not part of it")
+    assert load_skill(tmp_path / file) == Skill(name=name, text="\ufeffRules.\r\n")
+
+
+def test_a_skill_without_front_matter_is_named_after_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "My Skill").mkdir()
+    (tmp_path / "My Skill" / "SKILL.md").write_text("Rules.\n")
+    assert load_skill(tmp_path / "My Skill").name == "my-skill"
+
+
+def test_what_is_no_part_of_a_skill_is_left_out(folder: Path) -> None:
+    expected = load_skill(folder)
+    for name in (
+        ".git/config",
+        "scripts/__pycache__/fill.pyc",
+        ".DS_Store",
+        "references/._fields.md",
+        ".skillgrad-ab12",
+    ):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(b"x")
+    assert load_skill(folder) == expected
+    (folder / "scripts" / ".flake8").write_bytes(b"x")
+    assert "scripts/.flake8" in load_skill(folder).files
+
+
+@pytest.mark.parametrize("path", ["", "nowhere", "nowhere/SKILL.md", "nowhere.md"])
+def test_a_missing_path_is_an_error_with_a_hint(path: str) -> None:
+    with pytest.raises(SkillError, match=f"skill '{path}' does not exist\nhint: give a skill folder"):
+        load_skill(path)
+
+
+def test_a_folder_without_a_document_is_an_error(folder: Path) -> None:
+    (folder / "SKILL.md").rename(folder / "skill.md")
+    with pytest.raises(SkillError, match=r"has no SKILL\.md"):
+        load_skill(folder)
+
+
+def test_a_file_that_is_not_markdown_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "skill.txt").write_text("Rules.")
+    with pytest.raises(SkillError, match="is not Markdown"):
+        load_skill(tmp_path / "skill.txt")
+
+
+def test_text_that_is_not_utf_8_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "skill.md").write_bytes(b"caf\xe9")
+    with pytest.raises(SkillError, match="is not UTF-8: byte 3 is 0xe9"):
+        load_skill(tmp_path / "skill.md")
+
+
+def test_a_broken_document_names_the_file_and_the_line(tmp_path: Path) -> None:
+    (tmp_path / "skill.md").write_text("a\n<!-- skillgrad:begin x -->\n")
+    with pytest.raises(SkillError, match=r"skill\.md', line 2: region 'x' is not closed\nhint: "):
+        load_skill(tmp_path / "skill.md")
+
+
+def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SkillError, match="cannot be read"):
+        load_skill(tmp_path / ("x" * 300))
+
+
+def test_links_inside_the_folder_are_followed(folder: Path) -> None:
+    (folder / "again.md").symlink_to("references/fields.md")
+    (folder / "more").symlink_to("references")
+    files = load_skill(folder).files
+    assert files["again.md"] == files["more/fields.md"] == files["references/fields.md"]
+
+
+def test_a_link_to_the_skill_folder_itself_is_read_under_its_own_name(folder: Path) -> None:
+    (folder.parent / "linked").symlink_to(folder)
+    assert load_skill(folder.parent / "linked") == load_skill(folder)
+
+
+@pytest.mark.parametrize(
+    ("target", "problem"),
+    [
+        ("../secret.md", "outside of the skill"),
+        ("..", "outside of the skill"),
+        (".", "holds the link itself"),
+        ("nothing", "is a link to nothing"),
+        ("link", "is a link to nothing"),
+    ],
+)
+def test_a_link_that_leaves_the_folder_or_goes_round_is_an_error(folder: Path, target: str, problem: str) -> None:
+    (folder.parent / "secret.md").write_text("secret")
+    (folder / "link").symlink_to(target)
+    with pytest.raises(SkillError, match=problem):
+        load_skill(folder)
+
+
+def test_a_document_that_is_a_link_out_of_the_folder_is_an_error(folder: Path) -> None:
+    (folder / "SKILL.md").rename(folder.parent / "elsewhere.md")
+    (folder / "SKILL.md").symlink_to("../elsewhere.md")
+    with pytest.raises(SkillError, match="outside of the skill"):
+        load_skill(folder)
+
+
+def test_a_pipe_in_the_folder_is_an_error(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    with pytest.raises(SkillError, match="neither a file nor a folder"):
+        load_skill(folder)
+
+
+def test_a_file_name_that_is_not_utf_8_is_an_error(folder: Path) -> None:
+    try:
+        (folder / os.fsdecode(b"\xff.md")).write_text("x")
+    except OSError:
+        pytest.skip("this file system has only UTF-8 names")
+    with pytest.raises(SkillError, match=r"file name .* is not UTF-8"):
+        load_skill(folder)
+
+
+def test_a_skill_over_50_mb_is_an_error(folder: Path) -> None:
+    for place in (folder / "references" / "data.bin", folder.parent / "plain.md"):
+        with place.open("wb") as file:
+            file.truncate(MAX_BYTES + 1)
+    with pytest.raises(SkillError, match="is larger than 50,000,000 bytes"):
+        load_skill(folder)
+    with pytest.raises(SkillError, match="has 50,000,001 bytes"):
+        load_skill(folder.parent / "plain.md")
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        (["description: d"], "name: is missing"),
+        (["name: pdf"], "description: is missing"),
+        (["name:", "description: d"], "name: is empty"),
+        (["name: pdf", "description: '  '"], "description: is empty"),
+        (["name: 12", "description: d"], "name: 12 is not text; put it in quotes"),
+        (["name: pdf", "description: [d]"], "description: is not text"),
+        (["name: PDF", "description: d"], "name: 'PDF' must be 1 to 64"),
+        (["name: a--b", "description: d"], "name: 'a--b' must be 1 to 64"),
+        (["name: -a", "description: d"], "name: '-a' must be 1 to 64"),
+        ([f"name: {'a' * 65}", "description: d"], "name: 'a"),
+        (["name: pdf", "description: d", "compatibility: 3.11"], "compatibility: 3.11 is not text"),
+        (["name: pdf", "description: d", "license: {a: b}"], "license: is not text"),
+        (["name: pdf", "description: d", "metadata: [a]"], "metadata: is a list, not a mapping"),
+    ],
+)
+def test_plainly_invalid_front_matter_is_an_error_that_names_file_and_key(
+    tmp_path: Path, lines: list[str], problem: str
+) -> None:
+    (tmp_path / "SKILL.md").write_text(front(*lines))
+    with pytest.raises(SkillError) as error:
+        load_skill(tmp_path)
+    assert f"SKILL.md': front matter key {problem}" in error.value.message
+
+
+def test_front_matter_of_a_plain_file_is_not_checked(tmp_path: Path) -> None:
+    (tmp_path / "command.md").write_text(front("model: small"))
+    assert load_skill(tmp_path / "command.md").name == "command"
+
+
+def test_reading_is_lenient_and_validation_tells_the_rest(tmp_path: Path) -> None:
+    text = front(
+        "name: pdf",
+        f"description: {'d' * 1025}",
+        f"compatibility: {'c' * 501}",
+        "metadata: {version: 1.0, author: me}",
+        "allowed-tools: [Read]",
+        "model: small",
+    )
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "SKILL.md").write_text(text + "line\n" * 501 + "x" * 20_000)
+    skill = load_skill(tmp_path / "other")
+    assert skill.name == "pdf"
+    lenient = [
+        "description: has 1025 characters; at most 1024 are allowed",
+        "compatibility: has 501 characters; at most 500 are allowed",
+        "allowed-tools: is not text; write the names with spaces between them",
+        "metadata: 'version' and its value must both be text; put them in quotes",
+    ]
+    assert validate_skill(skill) == lenient
+    assert validate_skill(skill, "other") == [
+        *lenient,
+        "name: 'pdf' differs from the name of the folder, 'other'",
+    ]
+    assert validate_skill(skill, strict=True) == [
+        *lenient,
+        "model: is no key of the format",
+        "body: has 502 lines; at most 500 are recommended",
+        "body: has about 5,627 tokens; at most 5,000 are recommended",
+    ]
+
+
+def test_validation_finds_nothing_wrong_with_a_valid_skill(folder: Path) -> None:
+    assert validate_skill(load_skill(folder), "pdf-forms", strict=True) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        ("Rules.\n", ["there is no front matter; name and description are required"]),
+        (front("name: x"), ["description: is missing", "name: 'x' differs from the name of the folder, 'skill'"]),
+        (front("description: d"), ["name: is missing"]),
+        (front("name: skill", "description: d", "compatibility: ''"), ["compatibility: is empty; leave it out"]),
+        ("---\n", ["line 1: the front matter that starts with '---' is not closed"]),
+    ],
+)
+def test_validation_lists_what_reading_would_refuse(text: str, problems: list[str]) -> None:
+    assert validate_skill(Skill(text=text)) == problems
+
+
+def test_a_saved_skill_is_read_back_the_same(folder: Path, tmp_path: Path) -> None:
+    skill = load_skill(folder)
+    path = save_skill(skill, tmp_path / "out" / "best")
+    assert path == tmp_path / "out" / "best" / "pdf-forms" / "SKILL.md"
+    assert path.read_bytes() == (folder / "SKILL.md").read_bytes()
+    assert load_skill(path) == skill
+    assert not (path.parent / "references" / "fields.md").stat().st_mode & 0o111
+
+
+def test_saving_again_replaces_files_and_leaves_no_others(folder: Path, tmp_path: Path) -> None:
+    skill = load_skill(folder)
+    out = tmp_path / "out"
+    save_skill(skill, out)
+    (out / "pdf-forms" / "notes.txt").write_text("mine")
+    path = save_skill(skill.with_text(FRONT + "New.\n"), out)
+    assert path.read_text() == FRONT + "New.\n"
+    names = sorted(str(p.relative_to(path.parent)) for p in path.parent.rglob("*") if p.is_file())
+    assert names == ["SKILL.md", "notes.txt", "references/fields.md", "scripts/fill.py"]
+
+
+def test_a_failed_write_leaves_no_temporary_file(tmp_path: Path) -> None:
+    (tmp_path / "skill" / "SKILL.md").mkdir(parents=True)
+    with pytest.raises(OSError, match="directory"):
+        save_skill(Skill(text="a"), tmp_path)
+    assert [path.name for path in (tmp_path / "skill").iterdir()] == ["SKILL.md"]
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/x", "a/../../x", "", ".", "a//b", "./a", "a/", "a\0b"])
+def test_a_file_name_that_leads_out_is_refused_before_anything_is_written(tmp_path: Path, name: str) -> None:
+    skill = Skill(text="a", files={"good.md": SkillFile(data=b"g"), name: SkillFile(data=b"x")})
+    with pytest.raises(SkillError, match="outside of"):
+        save_skill(skill, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/a", "../a", "a\0"])
+def test_a_skill_name_that_is_no_folder_name_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SkillError, match="is no folder name"):
+        save_skill(Skill(name=name, text="a"), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_called_like_the_document_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SkillError, match="that is the skill's text"):
+        save_skill(Skill(text="a", files={"SKILL.md": SkillFile(data=b"x")}), tmp_path)
+
+
+@pytest.mark.parametrize("link", ["skill", "skill/references"])
+def test_a_link_in_the_target_folder_does_not_carry_files_elsewhere(tmp_path: Path, link: str) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "out" / link).parent.mkdir(parents=True)
+    (tmp_path / "out" / link).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(SkillError, match="outside of"):
+        save_skill(Skill(text="a", files={"references/a.md": SkillFile(data=b"x")}), tmp_path / "out")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
