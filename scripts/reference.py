@@ -6,7 +6,7 @@ usage: scripts/docs [--check]      --check writes nothing and fails if a page is
 import inspect
 import sys
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic_core import PydanticUndefined
 
@@ -24,7 +24,7 @@ def type_name(annotation: Any) -> str:
     """A type as a reader of YAML would write it."""
     options = get_args(annotation)
     origin = get_origin(annotation)
-    if origin is not None and origin.__class__.__name__ == "_LiteralGenericAlias" or str(origin) == "typing.Literal":
+    if origin is Literal:
         return ", ".join(f"`{option}`" for option in options)
     if origin is Union or type(annotation).__name__ == "UnionType":
         return " or ".join("null" if option is type(None) else type_name(option) for option in options)
@@ -67,8 +67,8 @@ def config_page() -> str:
     text = "# Settings\n\n" + GENERATED
     text += (
         "A run is described by one YAML file. Values come from the file, then from environment variables such as "
-        "`SKILLGRAD_TRAIN__EPOCHS=2`, then from dotted flags such as `--train.epochs 2`; later ones win. Unknown keys "
-        "are errors. Relative paths in a file count from the folder of that file.\n\n"
+        "`SKILLGRAD_TRAIN__EPOCHS=2`, then from dotted flags such as `--train.epochs 2`; later ones win. Unknown "
+        "keys are errors. Relative paths in a file count from the folder of that file.\n\n"
     )
     sections = sections_of(TrainConfig)
     text += "`preset` is `default` or `paper`: values that lie below all others.\n"
@@ -78,8 +78,7 @@ def config_page() -> str:
             text += f"\nOptions of `dataset`:\n\n{table(DatasetConfig, 'env.')}\n"
         if name == "agent":
             text += f"\nOptions of `chat`:\n\n{table(ChatOptions, 'agent.')}\n"
-    text += "\n## prompts\n\nPrompt name to the path of a Markdown file that replaces it. See [prompts](prompts.md).\n"
-    return text
+    return text + "\n## prompts\n\nPrompt name to a Markdown file that replaces it: see [prompts](prompts.md).\n"
 
 
 def prompts_page() -> str:
@@ -87,8 +86,8 @@ def prompts_page() -> str:
     prompts = Prompts()
     text = "# Prompts\n\n" + GENERATED
     text += (
-        "Each prompt is the system message of one kind of call; skill, attempts and edits follow in the user message. "
-        "Replace one by name: `prompts: {select: my_select.md}` in the settings, or `Trainer(..., prompts={...})` "
+        "Each prompt is the system message of one kind of call; skill, attempts and edits follow in the user "
+        "message. Replace one by name: `prompts: {select: mine.md}` in the settings, or `Trainer(..., prompts={...})` "
         "with the text itself or a `Path`.\n"
     )
     for name in prompt_names():

@@ -1,0 +1,108 @@
+"""Doubles that do what they are told and write down what they were asked."""
+
+import asyncio
+import inspect
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
+
+from skillgrad.protocols import ChatModel, Journal, Spend
+from skillgrad.records import ChatRequest, Reply, Role, Usage, digest
+
+T = TypeVar("T")
+
+Line = Reply | str | Exception
+"""What a scripted model does: answer, answer with a text, or raise."""
+Script = Sequence[Line] | Callable[[ChatRequest], Line | Awaitable[Line]]
+
+
+class ScriptedModel(ChatModel):
+    """A model that follows a script: lines to be used up one after the other, or a function of the request.
+
+    `requests` are all requests so far, in the order in which they came.
+    """
+
+    def __init__(self, script: Script, *, name: str = "scripted:model", max_output_tokens: int = 4096) -> None:
+        self.name = name
+        self.endpoint = "the script"
+        self.requests: list[ChatRequest] = []
+        self.closed = False
+        self._script = script
+        self._max_output_tokens = max_output_tokens
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        self.requests.append(request)
+        line = await self._line(request)
+        if isinstance(line, Exception):
+            raise line
+        return Reply(text=line) if isinstance(line, str) else line
+
+    async def _line(self, request: ChatRequest) -> Line:
+        if callable(self._script):
+            line = self._script(request)
+            return await line if inspect.isawaitable(line) else line
+        if len(self.requests) > len(self._script):
+            raise AssertionError(f"the script ends after {len(self._script)} lines, here is one more request")
+        return self._script[len(self.requests) - 1]
+
+    @property
+    def max_output_tokens(self) -> int:
+        return self._max_output_tokens
+
+    async def aclose(self) -> None:
+        self.closed = True
+
+
+class MemoryJournal(Journal):
+    """Facts in memory, as JSON. `keys` are the (kind, key) of all facts in the order in which they were made."""
+
+    def __init__(self) -> None:
+        self.keys: list[tuple[str, Any]] = []
+        self._facts: dict[str, bytes] = {}
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def once(self, kind: str, key: Any, type: type[T], work: Callable[[], Awaitable[T]]) -> T:
+        adapter = TypeAdapter(type)
+        name = digest([kind, key])
+        async with self._locks[name]:
+            if name not in self._facts:
+                fact = await work()
+                self._facts[name] = adapter.dump_json(fact)
+                self.keys.append((kind, key))
+            return adapter.validate_json(self._facts[name])
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """One call of `Spend.reserve`."""
+
+    role: Role
+    tokens: int
+    usd: float | None
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """One call of `Spend.settle`."""
+
+    ticket: int
+    usage: Usage | None
+    usd: float | None
+
+
+class FreeSpend(Spend):
+    """An account without a limit. Tickets count from 0."""
+
+    def __init__(self) -> None:
+        self.reserved: list[Reservation] = []
+        self.settled: list[Settlement] = []
+
+    async def reserve(self, role: Role, tokens: int, usd: float | None) -> int:
+        self.reserved.append(Reservation(role, tokens, usd))
+        return len(self.reserved) - 1
+
+    async def settle(self, ticket: int, usage: Usage | None, usd: float | None) -> None:
+        self.settled.append(Settlement(ticket, usage, usd))

@@ -1,0 +1,297 @@
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from skillgrad.config import RunSection
+from skillgrad.errors import ConfigError, DataError, IdentityError, LockedError, SkillError, StopRun
+from skillgrad.events import Notice
+from skillgrad.records import Edit, Patch, Score, Skill, SkillFile
+from skillgrad.store import JsonlSink, Redactor, RunFolder, read_events
+
+NOTICE = Notice(level="info", text="hello")
+
+
+def section(tmp_path: Path, name: str = "first") -> RunSection:
+    return RunSection(folder=str(tmp_path / "runs"), name=name)
+
+
+@pytest.fixture
+def run(tmp_path):
+    with RunFolder.open(section(tmp_path)) as run:
+        yield run
+
+
+def test_opening_creates_the_folder_with_journal_and_events(run, tmp_path):
+    assert (run.path, run.name) == (tmp_path / "runs" / "first", "first")
+    assert {path.name for path in run.path.iterdir()} >= {"journal.db", "journal.db.lock", "events.jsonl"}
+
+
+async def test_a_run_is_reopened_with_its_facts(tmp_path):
+    async def work():
+        return 7
+
+    with RunFolder.open(section(tmp_path)) as run:
+        await run.journal.once("call", "key", int, work)
+    with RunFolder.open(section(tmp_path)) as run:
+        assert run.journal.get("call", "key", int) == 7
+
+
+def test_a_second_opening_is_refused_until_the_first_is_closed(tmp_path):
+    run = RunFolder.open(section(tmp_path))
+    with pytest.raises(LockedError) as caught:
+        RunFolder.open(section(tmp_path))
+    assert str(caught.value) == (
+        f"run folder {str(run.path)!r} is in use by another process\n"
+        "hint: wait until that one has ended, or give `run.name` another value"
+    )
+    with RunFolder.open(section(tmp_path, "second")):
+        pass
+    run.close()
+    run.close()
+    RunFolder.open(section(tmp_path)).close()
+
+
+def test_a_second_process_is_refused_and_a_killed_one_gives_the_folder_free(tmp_path):
+    script = textwrap.dedent(
+        f"""
+        from skillgrad.config import RunSection
+        from skillgrad.store import RunFolder
+        run = RunFolder.open(RunSection(folder={str(tmp_path / "runs")!r}, name="first"))
+        print("open", flush=True)
+        input()
+        """
+    )
+    child = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"open\n"
+        with pytest.raises(LockedError):
+            RunFolder.open(section(tmp_path))
+        child.kill()
+    with RunFolder.open(section(tmp_path)) as run:
+        assert run.journal.counts() == {}
+
+
+def test_a_journal_that_cannot_be_used_leaves_the_folder_unlocked(tmp_path):
+    with RunFolder.open(section(tmp_path)) as run, run.journal.database.write() as connection:
+        connection.execute("UPDATE meta SET value = '99' WHERE name = 'format'")
+    for _ in range(2):
+        with pytest.raises(IdentityError):
+            RunFolder.open(section(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["", " ", ".", "..", "a/b", "/a", "a\\b", "../a", "a\nb", "a\0b"])
+def test_a_run_is_named_like_a_folder(tmp_path, name):
+    with pytest.raises(ConfigError) as caught:
+        RunFolder.open(section(tmp_path, name))
+    assert caught.value.message == f"run.name = {name!r} is no plain folder name"
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("name", ["run", "2024-01-01 a", "é", ".hidden", "a..b"])
+def test_plain_names_are_fine(tmp_path, name):
+    with RunFolder.open(section(tmp_path, name)) as run:
+        assert run.path == tmp_path / "runs" / name
+
+
+def test_a_folder_that_cannot_be_made_or_used_is_a_config_error(tmp_path):
+    (tmp_path / "file").write_text("a file")
+    with pytest.raises(ConfigError, match="cannot be used: Not a directory") as caught:
+        RunFolder.open(RunSection(folder=str(tmp_path / "file")))
+    assert caught.value.hint == "change `run.folder`"
+    (tmp_path / "runs" / "first" / "events.jsonl").mkdir(parents=True)
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="cannot be used: Is a directory"):
+            RunFolder.open(section(tmp_path))
+
+
+async def test_a_fork_starts_over_the_facts_of_its_parent_once(tmp_path):
+    async def work():
+        return 7
+
+    with RunFolder.open(section(tmp_path)) as parent:
+        await parent.journal.once("call", 1, int, work)
+        with RunFolder.open(section(tmp_path, "second"), fork="first") as fork:
+            assert fork.journal.counts() == {"call": 1}
+            fork.journal.claim_identity({"seed": 2})
+        await parent.journal.once("call", 2, int, work)
+    with RunFolder.open(section(tmp_path, "second"), fork="first") as fork:
+        assert fork.journal.counts() == {"call": 1}
+
+
+def test_forking_needs_another_run_that_exists(tmp_path):
+    with RunFolder.open(section(tmp_path)):
+        pass
+    with pytest.raises(ConfigError, match="--fork = 'first' is this run itself"):
+        RunFolder.open(section(tmp_path), fork="first")
+    with pytest.raises(ConfigError, match=r"--fork = '\.\./first' is no plain folder name"):
+        RunFolder.open(section(tmp_path, "second"), fork="../first")
+    with pytest.raises(DataError) as caught:
+        RunFolder.open(section(tmp_path, "second"), fork="third")
+    runs = tmp_path / "runs"
+    assert str(caught.value) == f"there is no run in {str(runs / 'third')!r}\nhint: runs in {str(runs)!r}: first"
+    assert not (runs / "second").exists()
+
+
+def test_a_fork_of_a_run_in_another_format_fails_and_unlocks(tmp_path):
+    with RunFolder.open(section(tmp_path)) as run, run.journal.database.write() as connection:
+        connection.execute("UPDATE meta SET value = '99' WHERE name = 'format'")
+    for _ in range(2):
+        with pytest.raises(IdentityError):
+            RunFolder.open(section(tmp_path, "second"), fork="first")
+
+
+def test_json_is_written_the_same_whatever_the_order_of_fields(run):
+    first = run.write_json("steps/0001/a.json", {"b": [1, None], "a": "é"}).read_bytes()
+    second = run.write_json("steps/0001/a.json", {"a": "é", "b": (1, None)}).read_bytes()
+    assert first == second == '{\n  "a": "é",\n  "b": [\n    1,\n    null\n  ]\n}\n'.encode()
+
+
+def test_records_are_written_alone_and_inside_of_other_data(run):
+    score = Score(hard=1, soft=0.5)
+    patch = Patch(edits=(Edit(op="append", content="x"),))
+    assert Score.model_validate_json(run.write_json("a.json", score).read_bytes()) == score
+    written = json.loads(run.write_json("b.json", {"patches": [patch], "reason": None}).read_bytes())
+    assert Patch.model_validate(written["patches"][0]) == patch
+
+
+def test_numbers_that_json_lacks_are_refused(run):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        run.write_json("a.json", float("nan"))
+    assert not (run.path / "a.json").exists()
+
+
+def test_texts_are_written_byte_for_byte(run):
+    assert run.write_text("a.md", "é\r\n\u2028end").read_bytes() == "é\r\n\u2028end".encode()
+    assert run.write_text("a.md", "a\ud800b").read_bytes() == b"a\\ud800b"
+    assert json.loads(run.write_json("a.json", "a\ud800b").read_bytes()) == "a\ud800b"
+
+
+def test_files_are_replaced_in_one_move_and_nothing_else_is_left(run):
+    path = run.write_text("steps/0001/a.md", "one")
+    with path.open() as reader:
+        run.write_text("steps/0001/a.md", "two")
+        assert reader.read() == "one"
+    assert path.read_text() == "two"
+    assert [entry.name for entry in path.parent.iterdir()] == ["a.md"]
+
+
+@pytest.mark.parametrize("relative", ["../a.md", "/tmp/a.md", "steps/../../a.md", "", ".", "link/a.md"])
+def test_nothing_is_written_outside_of_the_folder(run, tmp_path, relative):
+    (tmp_path / "elsewhere").mkdir()
+    (run.path / "link").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(DataError, match="leads out of the run folder"):
+        run.write_text(relative, "x")
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_file_that_cannot_be_written_stops_the_run(run):
+    run.write_text("steps", "in the way")
+    with pytest.raises(StopRun, match="cannot be written: File exists") as caught:
+        run.write_text("steps/a.md", "x")
+    assert caught.value.hint == "make room or mend the permissions, then run the same command again"
+
+
+def test_skills_and_candidates_have_their_places(run):
+    assert run.write_skill(0, "a\n") == run.path / "skills" / "0000.md"
+    path = run.write_candidate("steps/0012", "a\nb\n", "a\nc\n")
+    assert path == run.path / "steps" / "0012" / "candidate.md"
+    assert path.read_text() == "a\nc\n"
+    assert path.with_suffix(".diff").read_text() == "--- current\n+++ candidate\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"
+
+
+def test_diffs_tell_of_a_missing_line_end_and_break_lines_at_line_ends_only(run):
+    path = run.write_candidate("steps/0001", "a\u2028b", "a\u2028b\n")
+    assert path.with_suffix(".diff").read_text() == (
+        "--- current\n+++ candidate\n@@ -1 +1 @@\n-a\u2028b\n\\ No newline at end of file\n+a\u2028b\n"
+    )
+    path = run.write_candidate("steps/0002", "", "")
+    assert path.with_suffix(".diff").read_text() == ""
+
+
+def test_the_best_skill_is_a_folder_with_its_files(run):
+    files = {"scripts/go.sh": SkillFile(data=b"\xff\0", executable=True), "a.md": SkillFile(data=b"a")}
+    path = run.write_best(Skill(name="my-skill", text="text", files=files))
+    assert path == run.path / "best" / "my-skill"
+    assert (path / "SKILL.md").read_text() == "text"
+    assert (path / "scripts" / "go.sh").read_bytes() == b"\xff\0"
+    assert os.access(path / "scripts" / "go.sh", os.X_OK)
+    with pytest.raises(SkillError):
+        run.write_best(Skill(name="../../x", text="text"))
+
+
+async def test_no_secret_is_written_anywhere(tmp_path):
+    async def work():
+        return "open-sesame"
+
+    with RunFolder.open(section(tmp_path), redactor=Redactor({"MY_KEY": "open-sesame"})) as run:
+        run.write_text("config.yaml", "a: open-sesame")
+        run.write_json("summary.json", {"a": "open-sesame"})
+        run.write_skill(0, "open-sesame")
+        run.write_candidate("steps/0001", "", "open-sesame")
+        run.write_best(Skill(text="open-sesame"))
+        run.events.emit(Notice(level="info", text="open-sesame"))
+        await run.journal.once("call", "open-sesame", str, work)
+        run.journal.claim_identity({"a": "open-sesame"})
+    for path in run.path.rglob("*"):
+        assert path.is_dir() or b"sesame" not in path.read_bytes(), path
+
+
+def test_secrets_of_the_environment_are_kept_out_unless_told_otherwise(tmp_path):
+    script = textwrap.dedent(
+        f"""
+        from skillgrad.config import RunSection
+        from skillgrad.store import RunFolder
+        with RunFolder.open(RunSection(folder={str(tmp_path)!r}, name="first")) as run:
+            run.write_text("a.md", "say open-sesame")
+        """
+    )
+    subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, "MY_KEY": "open-sesame"}, timeout=60, check=True
+    )
+    assert (tmp_path / "first" / "a.md").read_text() == "say [redacted:MY_KEY]"
+
+
+def test_events_are_lines_with_their_time(tmp_path):
+    sink = JsonlSink(tmp_path / "events.jsonl", now=lambda: datetime(2024, 5, 6, 7, 8, 9, 10_000, tzinfo=UTC))
+    sink.emit(NOTICE)
+    expected = '{"at": "2024-05-06T07:08:09.010Z", "kind": "notice", "level": "info", "text": "hello"}\n'
+    assert (tmp_path / "events.jsonl").read_text() == expected
+    sink.close()
+    sink.emit(NOTICE)
+    assert (tmp_path / "events.jsonl").read_text() == expected
+    assert sink.failure is None
+
+
+def test_a_torn_last_line_is_ended_before_the_next_event(tmp_path):
+    (tmp_path / "events.jsonl").write_text('{"kind": "notice"}\n{"kind": "not')
+    for _ in range(2):
+        sink = JsonlSink(tmp_path / "events.jsonl")
+        sink.emit(NOTICE)
+        sink.close()
+    assert (tmp_path / "events.jsonl").read_text().count("\n") == 4
+    assert [event.get("text") for event in read_events(tmp_path)] == [None, "hello", "hello"]
+
+
+def test_odd_texts_stay_on_one_line(tmp_path):
+    sink = JsonlSink(tmp_path / "events.jsonl")
+    sink.emit(Notice(level="info", text="a\nb\u2028c\ud800"))
+    sink.close()
+    assert [event["text"] for event in read_events(tmp_path)] == ["a\nb\u2028c\ud800"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_ends_the_event_log_and_not_the_run(tmp_path):
+    (tmp_path / "events.jsonl").symlink_to("/dev/full")
+    sink = JsonlSink(tmp_path / "events.jsonl")
+    for _ in range(2):
+        sink.emit(NOTICE)
+    assert sink.failure is not None
+    assert sink.failure.strerror == "No space left on device"
+    sink.close()
