@@ -24,7 +24,7 @@ from skillgrad.registry import find
 from skillgrad.skill import Document, load_skill
 from skillgrad.stages.optimizer import Optimizer
 from skillgrad.stages.rollout import Rollout
-from skillgrad.store import RunFolder, SqliteSpend
+from skillgrad.store import RunFolder, SqliteSpend, WriteHook
 
 __all__ = ["Given", "StopSwitch", "Workbench", "open_workbench"]
 
@@ -66,6 +66,8 @@ class Given(TypedDict, total=False):
     """Name of a run in the same folder whose facts a fresh run starts over."""
     switch: StopSwitch
     """To stop the run from outside."""
+    on_write: WriteHook
+    """Called with "before" or "after" and a count around every write to the journal; for crash tests."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     warnings = _check_tasks(env, tasks, need_test=config.test.enabled)
     await check_gold(env, [task for split in SPLITS for task in tasks[split]])
 
-    with RunFolder.open(config.run, fork=given.get("fork")) as folder:
+    with RunFolder.open(config.run, fork=given.get("fork"), on_write=given.get("on_write")) as folder:
         sinks: list[Sink] = [folder.events, *given.get("sinks", ())]
 
         def emit(event: Event) -> None:

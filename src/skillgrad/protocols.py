@@ -68,6 +68,9 @@ class Scorer(ABC):
     """Compares an attempt with the gold answer."""
 
     name: str
+    repeatable: ClassVar[bool] = False
+    """Scoring the same trajectory again gives the same score and costs nothing but model calls, which are facts
+    already. False makes the score a fact."""
 
     @abstractmethod
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
@@ -82,9 +85,6 @@ class Environment(ABC):
     """Tasks and their scoring. Own environments implement two methods: `tasks` and `score`."""
 
     name: str = "environment"
-    journals_scores: ClassVar[bool] = False
-    """Scoring the same trajectory again costs nothing and gives the same score. False makes the score a fact."""
-
     @abstractmethod
     def tasks(self, split: Split) -> Sequence[Task]:
         """All tasks of a split, in a fixed order. Called once for each split, before anything is paid for.
@@ -100,6 +100,11 @@ class Environment(ABC):
     def fingerprint(self) -> str:
         """Text that changes whenever the same attempt could be scored otherwise. Tasks are counted in separately."""
         return self.name
+
+    @property
+    def repeatable(self) -> bool:
+        """As `Scorer.repeatable`."""
+        return False
 
     @property
     def warnings(self) -> Sequence[str] | None:

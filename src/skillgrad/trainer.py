@@ -57,9 +57,7 @@ class Trainer:
 
     def train(self) -> Summary:
         """`atrain` for synchronous code; works inside a running event loop (a notebook) as well."""
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
+        if not _loop_is_running():
             return asyncio.run(self.atrain())
         with ThreadPoolExecutor(max_workers=1) as thread:
             return thread.submit(asyncio.run, self.atrain()).result()
@@ -73,6 +71,14 @@ class Trainer:
         """
         async with open_workbench(self.config, self._given) as bench:
             return await _Run(bench).train()
+
+
+def _loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 class _Run:

@@ -1,6 +1,5 @@
 """Aggregate: many patches become one. Duplicates are merged by code, the rest by the optimizer, failures first."""
 
-import asyncio
 from collections.abc import Sequence
 
 from rapidfuzz import fuzz
@@ -8,7 +7,7 @@ from rapidfuzz import fuzz
 from skillgrad.config import AggregateSection
 from skillgrad.errors import UnusableReply
 from skillgrad.records import Edit, Patch, Skill
-from skillgrad.stages.optimizer import Optimizer, PatchReply, valid_edits
+from skillgrad.stages.optimizer import Optimizer, PatchReply, together, valid_edits
 from skillgrad.stages.render import patches_block, skill_block
 
 __all__ = ["aggregate", "unite"]
@@ -27,11 +26,9 @@ async def aggregate(
 
     A merge whose answer cannot be used falls back to the united edits themselves, with a warning.
     """
-    failures, successes = await asyncio.gather(
-        *(
-            _merge_levels(optimizer, skill, side, settings, prompt)
-            for side, prompt in zip(patches, ("merge_failures", "merge_successes"), strict=True)
-        )
+    failures, successes = await together(
+        _merge_levels(optimizer, skill, side, settings, prompt)
+        for side, prompt in zip(patches, ("merge_failures", "merge_successes"), strict=True)
     )
     if not failures.edits or not successes.edits:
         return failures if failures.edits else successes
@@ -71,7 +68,7 @@ async def _merge_levels(
     size = settings.merge_batch_size
     while len(level) > 1:
         groups = [level[start : start + size] for start in range(0, len(level), size)]
-        level = list(await asyncio.gather(*(_merge_group(optimizer, skill, group, prompt) for group in groups)))
+        level = await together(_merge_group(optimizer, skill, group, prompt) for group in groups)
     return level[0] if level else Patch()
 
 

@@ -1,8 +1,9 @@
 """Evaluation: score a skill on a whole split."""
 
 from collections.abc import Sequence
+from contextlib import aclosing
 
-from skillgrad.records import Attempt, Evaluation, Score, Skill, Split, Task
+from skillgrad.records import Attempt, Evaluation, Score, Skill, Split, Task, digest
 from skillgrad.stages.rollout import Rollout, too_many_voids
 
 __all__ = ["evaluate", "evaluation_of"]
@@ -23,11 +24,12 @@ async def evaluate(
         allowed = rollout.limits.max_void_eval * len(tasks) * trials
         for trial in range(trials):
             found: dict[int, Attempt] = {}
-            async for index, attempt in rollout.stream(tasks, skill, split, trial):
-                found[index] = attempt
-                voids += attempt.outcome == "void"
-                if voids > allowed:
-                    raise too_many_voids(split, attempt, voids, len(tasks) * trials, "limits.max_void_eval")
+            async with aclosing(rollout.stream(tasks, skill, split, trial)) as stream:
+                async for index, attempt in stream:
+                    found[index] = attempt
+                    voids += attempt.outcome == "void"
+                    if voids > allowed:
+                        raise too_many_voids(split, attempt, voids, len(tasks) * trials, "limits.max_void_eval")
             attempts += [found[index] for index in sorted(found)]
         return evaluation_of(skill, split, attempts)
 
@@ -38,7 +40,7 @@ async def evaluate(
         "skill": skill.hash,
         "split": split,
         "trials": trials,
-        "tasks": [task.id for task in tasks],
+        "tasks": digest([task.model_dump(mode="json") for task in tasks]),
     }
     return await rollout.journal.once("decision", key, Evaluation, work)
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from skillgrad.config import GateSection
-from skillgrad.records import Attempt, Evaluation, Record, Skill, Task, Verdict
+from skillgrad.records import Attempt, Evaluation, Record, Skill, Task, Verdict, digest
 from skillgrad.stages.evaluation import evaluation_of
 from skillgrad.stages.rollout import Rollout, too_many_voids
 
@@ -128,21 +128,23 @@ async def decide(
     """
     bar = current.values(gate.metric, gate.mixed_weight)
     order = race_order(tasks, bar)
-
     racing = gate.enabled and gate.racing
 
     async def work() -> GateResult:
         race = Race([bar.get(task.id) for task in order])
         found: dict[int, Attempt] = {}
-        async with aclosing(rollout.stream(order, candidate, "val")) as attempts:
+        sent = () if racing and race.lost_after == 0 else order
+        async with aclosing(rollout.stream(sent, candidate, "val")) as attempts:
             async for index, attempt in attempts:
                 found[index] = attempt
                 score = attempt.score
                 value = None if score is None else score.value(gate.metric, gate.mixed_weight)
                 race.add(index, value, attempt.id)
-                voids = len(race.voids())
-                if voids > rollout.limits.max_void_eval * len(order):
-                    raise too_many_voids("val", attempt, voids, len(order), "limits.max_void_eval")
+                # What came back after the deciding prefix counts for nothing, voids included.
+                voids = race.voids(race.lost_after if racing else None)
+                if len(voids) > rollout.limits.max_void_eval * len(order):
+                    last = next(known for known in found.values() if known.id == voids[-1])
+                    raise too_many_voids("val", last, len(voids), len(order), "limits.max_void_eval")
                 if racing and race.lost_after is not None:
                     break
         verdict = race.early_verdict() if racing else race.full_verdict()
@@ -159,7 +161,7 @@ async def decide(
         "env": rollout.env.fingerprint(),
         "candidate": candidate.hash,
         "current": current.model_dump(mode="json"),
-        "tasks": [task.id for task in tasks],
+        "tasks": digest([task.model_dump(mode="json") for task in tasks]),
         "rule": [gate.enabled, gate.metric, gate.mixed_weight, gate.racing],
     }
     return await rollout.journal.once("decision", key, GateResult, work)

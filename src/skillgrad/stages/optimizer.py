@@ -1,8 +1,9 @@
 """Asking the optimizer: which prompt, which data, which form of answer."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict
 
@@ -11,9 +12,10 @@ from skillgrad.events import Event, Notice
 from skillgrad.prompts import Prompts
 from skillgrad.records import Edit, EditOp, Message, system, user
 
-__all__ = ["EditReply", "Optimizer", "PatchReply", "valid_edits"]
+__all__ = ["EditReply", "Optimizer", "PatchReply", "together", "valid_edits"]
 
 M = TypeVar("M", bound=BaseModel)
+R = TypeVar("R")
 
 
 class Asks(Protocol):
@@ -76,6 +78,15 @@ class Optimizer:
     def warn(self, text: str) -> None:
         """Tell the person."""
         self.emit(Notice(level="warning", text=text))
+
+
+async def together(calls: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
+    """Make calls at the same time and wait for all of them: the error of one does not cost the answers of others."""
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return cast(list[R], results)
 
 
 def valid_edits(reply: PatchReply, shown: Sequence[str]) -> tuple[tuple[Edit, ...], tuple[Edit, ...]]:

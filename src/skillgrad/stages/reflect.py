@@ -5,7 +5,6 @@ failures of one kind together with attempts that passed: of the same kind, and o
 or in an earlier trial.
 """
 
-import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -13,7 +12,7 @@ from typing import Literal, NamedTuple
 from skillgrad.config import ReflectSection
 from skillgrad.errors import OutageStop, UnusableReply
 from skillgrad.records import Attempt, Edit, LedgerEntry, Patch, Record, Skill
-from skillgrad.stages.optimizer import Optimizer, PatchReply, valid_edits
+from skillgrad.stages.optimizer import Optimizer, PatchReply, together, valid_edits
 from skillgrad.stages.render import attempt_block, edit_budget_line, ledger_block, skill_block
 
 __all__ = ["Context", "Reflection", "deep_groups", "reflect", "shallow_groups"]
@@ -65,7 +64,7 @@ async def reflect(
     scored = [attempt for attempt in attempts if attempt.score is not None]
     make_groups = deep_groups if settings.mode == "deep" else shallow_groups
     groups = make_groups(scored, context.earlier, settings, seed)
-    reflections = await asyncio.gather(*(_read(optimizer, group, context, settings) for group in groups))
+    reflections = await together(_read(optimizer, group, context, settings) for group in groups)
     if reflections and all(reflection.unusable for reflection in reflections):
         raise OutageStop(
             f"optimizer: none of {len(reflections)} answers could be used: {reflections[0].unusable}",

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 
 from skillgrad.config import LimitsSection
@@ -74,11 +75,12 @@ class Rollout:
         async def work() -> tuple[Attempt, ...]:
             voids = 0
             allowed = self.limits.max_void * len(tasks)
-            async for index, attempt in self.stream(tasks, skill, split, trial):
-                found[index] = attempt
-                voids += attempt.outcome == "void"
-                if voids > allowed:
-                    raise too_many_voids(split, attempt, voids, len(tasks), "limits.max_void")
+            async with aclosing(self.stream(tasks, skill, split, trial)) as attempts:
+                async for index, attempt in attempts:
+                    found[index] = attempt
+                    voids += attempt.outcome == "void"
+                    if voids > allowed:
+                        raise too_many_voids(split, attempt, voids, len(tasks), "limits.max_void")
             return tuple(found[index] for index in sorted(found) if found[index].outcome == "void")
 
         key = {"stage": "rollout", "step": step, "skill": skill.hash, "trial": trial, "tasks": [t.id for t in tasks]}
@@ -93,7 +95,7 @@ class Rollout:
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Attempt:
         """One attempt. Failures of machinery become a void attempt; only `StopRun` is raised."""
-        key = [self.agent.fingerprint(), task.model_dump(mode="json"), skill.hash, trial]
+        key: object = [self.agent.fingerprint(), task.model_dump(mode="json"), skill.hash, trial]
         name = "a-" + digest(key)[:8]
         attempt = Attempt(id=name, task=task, skill_hash=skill.hash, trial=trial, outcome="void")
         deadline = asyncio.timeout(self.limits.attempt_seconds)
@@ -104,9 +106,11 @@ class Rollout:
                 score = await self._score(task, trajectory)
         except StopRun:
             raise
-        except TimeoutError as error:
+        except TimeoutError:
+            if not deadline.expired():
+                raise
             late = f"no result within limits.attempt_seconds = {self.limits.attempt_seconds:g}"
-            return attempt.model_copy(update={"reason": late if deadline.expired() else f"TimeoutError: {error}"})
+            return attempt.model_copy(update={"reason": late})
         except SkillgradError as error:
             return attempt.model_copy(update={"reason": error.message})
         failed = bool(trajectory.failure)
@@ -119,11 +123,11 @@ class Rollout:
             }
         )
 
-    async def _trajectory(self, task: Task, skill: Skill, trial: int, key: list[object]) -> Trajectory:
+    async def _trajectory(self, task: Task, skill: Skill, trial: int, key: object) -> Trajectory:
         async def work() -> Trajectory:
             try:
                 return await self.agent.attempt(task, skill, trial)
-            except (SkillgradError, TimeoutError):
+            except SkillgradError:
                 raise
             except Exception as error:  # the boundary: whatever an agent raises is its failure
                 raise BoundaryError(f"agent {self.agent.name!r}", error) from error
@@ -139,12 +143,12 @@ class Rollout:
         async def work() -> Score:
             try:
                 return await _call(self.env, task, trajectory)
-            except (SkillgradError, TimeoutError):
+            except SkillgradError:
                 raise
             except Exception as error:  # the boundary: whatever a scorer raises is its failure
                 raise BoundaryError(f"scoring in environment {self.env.name!r}", error) from error
 
-        if self.env.journals_scores:
+        if self.env.repeatable:
             return await work()
         key = [self.env.fingerprint(), task.model_dump(mode="json"), digest(trajectory.model_dump(mode="json"))]
         return await self.journal.once("score", key, Score, work)

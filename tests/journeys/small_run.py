@@ -1,0 +1,84 @@
+"""A small run over the simulated world, and how to compare two of its folders."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from skillgrad import Trainer
+from skillgrad.config import ModelSection
+from skillgrad.envs import ListEnvironment
+from skillgrad.models.simulated import SimulatedModel
+from skillgrad.records import ChatRequest, Reply, Skill
+from skillgrad.simulation import SEED_SKILL, make_tasks
+from skillgrad.summary import Summary
+
+
+class Counted(SimulatedModel):
+    """A simulated model that counts its answers, and can be told to do something before each."""
+
+    def __init__(self, name: str, before: Callable[[int], None] = lambda number: None) -> None:
+        super().__init__(name, ModelSection(model=f"simulated:{name}"))
+        self.answered = 0
+        self._before = before
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        self._before(self.answered)
+        reply = await super().complete(request)
+        self.answered += 1
+        return reply
+
+
+class World:
+    """The models of one run, over all its processes."""
+
+    def __init__(self, before: Callable[[int], None] = lambda number: None) -> None:
+        self.target = Counted("target", lambda _: before(self.answered))
+        self.optimizer = Counted("optimizer", lambda _: before(self.answered))
+
+    @property
+    def answered(self) -> int:
+        return self.target.answered + self.optimizer.answered
+
+
+def settings(folder: Path, **more: Any) -> dict[str, Any]:
+    """Two steps and a slow update over thirteen tasks, small enough for a hundred runs in a test."""
+    return {
+        "run": {"folder": str(folder), "name": "run"},
+        "train": {"epochs": 2, "batch_size": 5}, "select": {"edit_budget": 6},
+        "reflect": {"minibatch_size": 3},
+        "slow_update": {"samples": 2},
+        "limits": {"concurrency": 1},
+        **more,
+    }
+
+
+def train(folder: Path, world: World, config: dict[str, Any] | None = None, **given: Any) -> Summary:
+    """Run, or go on."""
+    tasks = make_tasks("sorting", 13, seed=4)
+    return Trainer(
+        config or settings(folder),
+        env=ListEnvironment(tasks[:5], tasks[5:10], tasks[10:], scorer="exact"),
+        skill=Skill(name="everyday-tasks", text=SEED_SKILL),
+        target=world.target,
+        optimizer=world.optimizer,
+        **given,
+    ).train()
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """The run folder as bytes by path, without what may differ between a run that was killed and one that was not:
+    the journal, the events, and the cost block of the summary."""
+    found: dict[str, bytes] = {}
+    for path in sorted((folder / "run").rglob("*")):
+        name = str(path.relative_to(folder / "run"))
+        if path.is_dir() or name.startswith("journal.db") or name == "events.jsonl":
+            continue
+        found[name] = path.read_bytes()
+        if name == "summary.json":
+            summary = json.loads(found[name])
+            del summary["cost"], summary["folder"]
+            found[name] = json.dumps(summary).encode()
+        if name == "config.yaml":
+            found[name] = b"\n".join(line for line in found[name].splitlines() if b"folder:" not in line)
+    return found

@@ -1,0 +1,117 @@
+"""Kill a run anywhere, start it again: the result is the same, and nothing that was answered is paid for twice."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from small_run import World, settings, train, tree
+
+from skillgrad.errors import BudgetStop, OutageStop, TransientError
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+def facts(folder: Path, kind: str = "%") -> int:
+    """Committed facts; a journal whose tables were not made yet has none."""
+    with closing(sqlite3.connect(folder / "run" / "journal.db")) as connection:
+        if not connection.execute("select 1 from sqlite_master where name = 'facts'").fetchall():
+            return 0
+        return connection.execute("select count(*) from facts where kind like ?", (kind,)).fetchone()[0]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> tuple[Path, World]:
+    folder, world = tmp_path_factory.mktemp("undisturbed"), World()
+    train(folder, world)
+    return folder, world
+
+
+def writes_of(folder: Path) -> int:
+    count = 0
+
+    def hook(moment: str, number: int) -> None:
+        nonlocal count
+        count = max(count, number)
+
+    train(folder, World(), on_write=hook)
+    return count
+
+
+def test_a_run_killed_before_or_after_any_write_ends_as_an_undisturbed_one(tmp_path, undisturbed) -> None:
+    folder, world = undisturbed
+    assert facts(folder) <= 60
+    wanted, answered = tree(folder), world.answered
+    for number in range(1, writes_of(tmp_path / "count") + 1):
+        for moment in ("before", "after"):
+            place = tmp_path / f"{number}-{moment}"
+            again = World()
+
+            def hook(at: str, count: int, moment=moment, number=number) -> None:
+                if (at, count) == (moment, number):
+                    raise Killed
+
+            with pytest.raises(Killed):
+                train(place, again, on_write=hook)
+            # At concurrency 1 one answer at most was not yet written down; all others are never asked for again.
+            lost = again.answered - facts(place, "reply")
+            assert lost in (0, 1)
+            train(place, again)
+            assert tree(place) == wanted, (number, moment)
+            assert again.answered == answered + lost, (number, moment)
+
+
+def test_a_finished_run_started_again_calls_nobody(tmp_path) -> None:
+    train(tmp_path, World())
+    before = tree(tmp_path)
+
+    def refuse(_: int) -> None:
+        raise AssertionError("a finished run made a call")
+
+    train(tmp_path, World(refuse))
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize("calls", [0, 3, 8, 20, 43])
+def test_an_outage_stops_the_run_and_the_resumed_run_is_the_same(tmp_path, undisturbed, calls: int) -> None:
+    folder, whole = undisturbed
+    down = True
+
+    def outage(answered: int) -> None:
+        if down and answered >= calls:
+            raise TransientError("connection refused", unreachable=True)
+
+    world = World(outage)
+    quick = settings(tmp_path, limits={"concurrency": 1, "outage_seconds": 0.3})
+    with pytest.raises(OutageStop) as stop:
+        train(tmp_path, world, quick)
+    assert "connection refused" in str(stop.value)
+    assert world.answered == calls
+    assert stop.value.summary.stopped == stop.value.message
+    down = False
+    train(tmp_path, world)
+    assert tree(tmp_path) == tree(folder)
+    assert world.answered == whole.answered
+
+
+@pytest.mark.parametrize("calls", [1, 10, 25])
+def test_a_budget_stops_the_run_and_a_larger_one_leads_to_the_same_result(tmp_path, undisturbed, calls: int) -> None:
+    folder, whole = undisturbed
+    world = World()
+    with pytest.raises(BudgetStop, match=f"limits.calls = {calls}"):
+        train(tmp_path, world, settings(tmp_path, limits={"concurrency": 1, "calls": calls}))
+    assert world.answered == calls
+    train(tmp_path, world)
+    assert tree(tmp_path) == tree(folder)
+    assert world.answered == whole.answered
+
+
+@pytest.mark.parametrize("concurrency", [2, 8, 64])
+def test_concurrency_changes_nothing_in_the_result(tmp_path, undisturbed, concurrency: int) -> None:
+    train(tmp_path, World(), settings(tmp_path, limits={"concurrency": concurrency}))
+    mine, wanted = tree(tmp_path), tree(undisturbed[0])
+    mine.pop("config.yaml")
+    wanted.pop("config.yaml")
+    assert mine == wanted
