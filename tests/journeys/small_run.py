@@ -48,6 +48,7 @@ def settings(folder: Path, **more: Any) -> dict[str, Any]:
         "train": {"epochs": 2, "batch_size": 5}, "select": {"edit_budget": 6},
         "reflect": {"minibatch_size": 3},
         "slow_update": {"samples": 2},
+        "optimizer": {"model": "simulated:optimizer", "max_concurrency": 1},
         "limits": {"concurrency": 1},
         **more,
     }

@@ -14,6 +14,23 @@ class Killed(BaseException):
     """Stands for the end of the process."""
 
 
+class Death:
+    """Ends the process at a write: nothing is written or asked after it."""
+
+    def __init__(self, moment: str, number: int) -> None:
+        self._when = (moment, number)
+        self.happened = False
+
+    def at_write(self, moment: str, number: int) -> None:
+        if (moment, number) == self._when:
+            self.happened = True
+        self.in_call(0)
+
+    def in_call(self, _: int) -> None:
+        if self.happened:
+            raise Killed
+
+
 def facts(folder: Path, kind: str = "%") -> int:
     """Committed facts; a journal whose tables were not made yet has none."""
     with closing(sqlite3.connect(folder / "run" / "journal.db")) as connection:
@@ -47,14 +64,12 @@ def test_a_run_killed_before_or_after_any_write_ends_as_an_undisturbed_one(tmp_p
     for number in range(1, writes_of(tmp_path / "count") + 1):
         for moment in ("before", "after"):
             place = tmp_path / f"{number}-{moment}"
-            again = World()
-
-            def hook(at: str, count: int, moment=moment, number=number) -> None:
-                if (at, count) == (moment, number):
-                    raise Killed
+            death = Death(moment, number)
+            again = World(death.in_call)
 
             with pytest.raises(Killed):
-                train(place, again, on_write=hook)
+                train(place, again, on_write=death.at_write)
+            death.happened = False
             # At concurrency 1 one answer at most was not yet written down; all others are never asked for again.
             lost = again.answered - facts(place, "reply")
             assert lost in (0, 1)
