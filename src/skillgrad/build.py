@@ -9,7 +9,7 @@ from typing import Any, TypedDict, cast
 import yaml
 
 from skillgrad.agents.chat import ChatAgent
-from skillgrad.config import ModelSection, Price, TrainConfig
+from skillgrad.config import ModelSection, Price, TrainConfig, file_data
 from skillgrad.envs.gold import check_gold
 from skillgrad.envs.splits import check_splits
 from skillgrad.errors import ConfigError, DataError, Interrupted
@@ -182,18 +182,29 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         models: dict[Role, Watched] = {}
         for role, provider in parts.providers.items():
             section = _roles(config)[role] or config.target
-            model: ChatModel = Limited(provider, section.max_concurrency)
-            model = Metered(model, role, spend, parts.price(role), emit)
+            model: ChatModel = Metered(provider, role, spend, parts.price(role), emit)
+            model = Limited(model, section.max_concurrency)
             model = Retrying(model, role, config.limits.outage_seconds)
             models[role] = Watched(Journaled(model, folder.journal), switch.check)
+
+        def structured(role: Role) -> Structured:
+            rung = (_roles(config)[role] or config.target).structured
+            name = models[role].name
+            return Structured(
+                models[role],
+                rung,
+                notice=lambda text: emit(Notice(level="info", text=f"{name}: {text}")),
+                journal=folder.journal,
+            )
+
         executor = given.get("executor") or LocalExecutor(config.limits.concurrency)
         if "judge" in models:
-            judge.model = _structured(models["judge"], config.judge or config.target, emit)
+            judge.model = structured("judge")
         agent = given.get("agent") or env.agent(models["target"]) or _agent(config, models["target"], parts.prompts)
         resumed = folder.journal.identity is not None
         if claim:
             folder.journal.claim_identity(_identity(config, parts, env, agent, tasks))
-            folder.write_text("config.yaml", _yaml(config))
+            folder.write_text("config.yaml", _yaml(config, folder.path))
         rollout = Rollout(agent, env, executor, folder.journal, config.limits, emit, switch.check)
         try:
             for text in warnings:
@@ -203,7 +214,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
                 skill=parts.skill,
                 tasks=tasks,
                 rollout=rollout,
-                structured=_structured(models["optimizer"], config.optimizer, emit),
+                structured=structured("optimizer"),
                 prompts=parts.prompts,
                 folder=folder,
                 spend=spend,
@@ -248,12 +259,6 @@ def _agent(config: TrainConfig, target: ChatModel, prompts: Prompts) -> Agent:
     return find("agents", config.agent.name).from_options(options, target, prompts, where="agent")
 
 
-def _structured(model: ChatModel, section: ModelSection, emit: Callable[[Event], None]) -> Structured:
-    return Structured(
-        model, section.structured, notice=lambda text: emit(Notice(level="info", text=f"{model.name}: {text}"))
-    )
-
-
 def _identity(
     config: TrainConfig, parts: _Parts, env: Environment, agent: Agent, tasks: Mapping[Split, Sequence[Task]]
 ) -> dict[str, Any]:
@@ -271,5 +276,5 @@ def _identity(
     }
 
 
-def _yaml(config: TrainConfig) -> str:
-    return yaml.safe_dump(config.model_dump(mode="json", exclude_none=True), sort_keys=False, allow_unicode=True)
+def _yaml(config: TrainConfig, folder: Path) -> str:
+    return yaml.safe_dump(file_data(config, folder), sort_keys=False, allow_unicode=True)

@@ -4,7 +4,7 @@
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar, cast
 
@@ -224,7 +224,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         return {}
     if not isinstance(loaded, dict):
         raise ConfigError(f"{path}: expected sections with keys, found {type(loaded).__name__}")
-    return _paths_from(path.parent, cast(dict[str, Any], loaded))
+    return _with_paths(cast(dict[str, Any], loaded), lambda value: _joined(path.parent, value))
 
 
 _PATH_KEYS: dict[str, tuple[str, ...]] = {
@@ -235,15 +235,32 @@ _PATH_KEYS: dict[str, tuple[str, ...]] = {
 }
 
 
-def _paths_from(folder: Path, data: dict[str, Any]) -> dict[str, Any]:
-    """Relative paths in a config file count from the folder of that file."""
+def _joined(folder: Path, value: str) -> str:
+    """The path from the current folder, without `..` where no link makes that another place."""
+    path = os.path.join(folder, value)
+    short = os.path.normpath(path)
+    return short if os.path.realpath(short) == os.path.realpath(path) else path
+
+
+def file_data(config: TrainConfig, folder: Path) -> dict[str, Any]:
+    """What a config file in `folder` says to give these settings: relative paths count from there."""
+
+    def from_folder(value: str) -> str:
+        if os.path.isabs(value):
+            return value
+        return os.path.relpath(os.path.realpath(value), os.path.realpath(folder))
+
+    return _with_paths(config.model_dump(mode="json", exclude_none=True), from_folder)
+
+
+def _with_paths(data: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
     result = dict(data)
     for section, keys in _PATH_KEYS.items():
         part = data.get(section)
         if isinstance(part, dict):
             values = cast(dict[str, Any], part)
             result[section] = {
-                key: str(folder / value) if isinstance(value, str) and (not keys or key in keys) else value
+                key: change(value) if isinstance(value, str) and (not keys or key in keys) else value
                 for key, value in values.items()
             }
     return result

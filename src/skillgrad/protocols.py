@@ -85,6 +85,7 @@ class Environment(ABC):
     """Tasks and their scoring. Own environments implement two methods: `tasks` and `score`."""
 
     name: str = "environment"
+
     @abstractmethod
     def tasks(self, split: Split) -> Sequence[Task]:
         """All tasks of a split, in a fixed order. Called once for each split, before anything is paid for.
@@ -141,6 +142,10 @@ class Journal(ABC):
     async def once(self, kind: str, key: Any, type: type[T], work: Callable[[], Awaitable[T]]) -> T:
         """The fact under (`kind`, `key`), else the result of `work`, remembered. Asked twice at the same time the
         work is done once. Work that raises leaves nothing behind. `key` is JSON data."""
+
+    @abstractmethod
+    def get(self, kind: str, key: Any, type: type[T]) -> T | None:
+        """The fact under (`kind`, `key`), None when there is none."""
 
 
 class Spend(ABC):

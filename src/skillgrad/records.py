@@ -26,7 +26,7 @@ def canonical(value: Any) -> str:
 
 def digest(value: Any) -> str:
     """SHA-256 (64 hex digits) of the canonical JSON of `value`."""
-    return hashlib.sha256(canonical(value).encode()).hexdigest()
+    return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class Record(BaseModel):
@@ -165,7 +165,7 @@ class Skill(Record):
     def hash(self) -> str:
         """16 hex digits over text and files; the name does not count."""
         if not self.files:
-            return hashlib.sha256(self.text.encode()).hexdigest()[:16]
+            return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         files = {path: [hashlib.sha256(file.data).hexdigest(), file.executable] for path, file in self.files.items()}
         return digest([self.text, files])[:16]
 

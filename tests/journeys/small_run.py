@@ -45,7 +45,8 @@ def settings(folder: Path, **more: Any) -> dict[str, Any]:
     """Two steps and a slow update over thirteen tasks, small enough for a hundred runs in a test."""
     return {
         "run": {"folder": str(folder), "name": "run"},
-        "train": {"epochs": 2, "batch_size": 5}, "select": {"edit_budget": 6},
+        "train": {"epochs": 2, "batch_size": 5},
+        "select": {"edit_budget": 6},
         "reflect": {"minibatch_size": 3},
         "slow_update": {"samples": 2},
         "optimizer": {"model": "simulated:optimizer", "max_concurrency": 1},

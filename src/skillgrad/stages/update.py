@@ -4,12 +4,12 @@ import json
 from collections.abc import Collection, Sequence
 
 from skillgrad.errors import UnusableReply
-from skillgrad.records import AppliedEdit, Candidate, Edit, Record, Skill
+from skillgrad.records import AppliedEdit, Candidate, Edit, Skill
 from skillgrad.skill import apply_edits, token_count
 from skillgrad.stages.optimizer import Optimizer, ReplyForm
 from skillgrad.stages.render import edit_row, fence, skill_block
 
-__all__ = ["Update", "reason_not_to_evaluate", "update"]
+__all__ = ["reason_not_to_evaluate", "update"]
 
 
 class _Anchor(ReplyForm):
@@ -19,13 +19,6 @@ class _Anchor(ReplyForm):
 
 class _Anchors(ReplyForm):
     anchors: tuple[_Anchor, ...]
-
-
-class Update(Record):
-    """A candidate, or the edits and why there is none worth evaluating."""
-
-    candidate: Candidate
-    skipped: str = ""
 
 
 async def update(optimizer: Optimizer, skill: Skill, edits: Sequence[Edit], *, repair: bool) -> Candidate:

@@ -1,8 +1,8 @@
 """Doubles that do what they are told and write down what they were asked."""
 
 import asyncio
+import copy
 import inspect
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -37,7 +37,7 @@ class ScriptedModel(ChatModel):
         self.requests.append(request)
         line = await self._line(request)
         if isinstance(line, Exception):
-            raise line
+            raise copy.copy(line)  # an exception that is raised twice drags its first traceback along
         return Reply(text=line) if isinstance(line, str) else line
 
     async def _line(self, request: ChatRequest) -> Line:
@@ -62,17 +62,33 @@ class MemoryJournal(Journal):
     def __init__(self) -> None:
         self.keys: list[tuple[str, Any]] = []
         self._facts: dict[str, bytes] = {}
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._under_way: dict[str, asyncio.Future[Exception | None]] = {}
 
     async def once(self, kind: str, key: Any, type: type[T], work: Callable[[], Awaitable[T]]) -> T:
-        adapter = TypeAdapter(type)
         name = digest([kind, key])
-        async with self._locks[name]:
-            if name not in self._facts:
-                fact = await work()
-                self._facts[name] = adapter.dump_json(fact)
+        while name not in self._facts:
+            if name in self._under_way:
+                error = await asyncio.shield(self._under_way[name])
+                if error is not None:
+                    raise error
+                continue
+            done = self._under_way[name] = asyncio.get_running_loop().create_future()
+            outcome: Exception | None = None
+            try:
+                self._facts[name] = TypeAdapter(type).dump_json(await work())
                 self.keys.append((kind, key))
-            return adapter.validate_json(self._facts[name])
+            except Exception as error:
+                outcome = error
+                raise
+            finally:
+                # After a cancellation there is neither a fact nor an error: one who waits does the work.
+                del self._under_way[name]
+                done.set_result(outcome)
+        return TypeAdapter(type).validate_json(self._facts[name])
+
+    def get(self, kind: str, key: Any, type: type[T]) -> T | None:
+        fact = self._facts.get(digest([kind, key]))
+        return None if fact is None else TypeAdapter(type).validate_json(fact)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from skillgrad.protocols import Scorer
 from skillgrad.records import Score, Task, Trajectory
 
 LONGEST_FEEDBACK = 600
-ODD_ANSWERS = ("", " \n\t", "\x00", "\ud83d\ude00 \u0661\u0662", "((([[[{{{", "\\" * 50, "9" * 5000, "word " * 5000)
+ODD_ANSWERS = ("", " \n\t", "\x00", "\U0001f600 \u0661\u0662", "((([[[{{{", "\\" * 50, "9" * 5000, "word " * 5000)
 
 
 class ScorerContract:

@@ -1,0 +1,212 @@
+"""What `doctor` checks without asking a model."""
+
+import os
+import sys
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal, cast
+
+from skillgrad import __version__
+from skillgrad.cli.roles import model_sections
+from skillgrad.config import ModelSection, TrainConfig
+from skillgrad.envs.gold import check_gold
+from skillgrad.envs.scorers.base import AnswerScorer, Judge
+from skillgrad.envs.splits import SPLITS, check_splits
+from skillgrad.errors import ConfigError, SkillgradError
+from skillgrad.models import build_model, price_of
+from skillgrad.prompts import Prompts
+from skillgrad.protocols import Environment
+from skillgrad.records import Record, Task
+from skillgrad.registry import BUILT_IN, find
+from skillgrad.skill import load_skill, token_count, validate_skill
+from skillgrad.store import is_running, read_run
+
+EXTRAS = {"serve": ("starlette", "uvicorn"), "parquet": ("pyarrow",)}
+WHAT_FOR = {"serve": "`skillgrad simulate`", "parquet": "Parquet files"}
+
+
+class Check(Record):
+    """What one look found."""
+
+    name: str
+    status: Literal["ok", "note", "wrong"]
+    text: str
+    mend: str = ""
+    """How to mend it."""
+
+    @classmethod
+    def ok(cls, name: str, text: str) -> "Check":
+        """Nothing to mend."""
+        return cls(name=name, status="ok", text=text)
+
+    @classmethod
+    def note(cls, name: str, text: str, mend: str = "") -> "Check":
+        """Good to know."""
+        return cls(name=name, status="note", text=text, mend=mend)
+
+    @classmethod
+    def wrong(cls, name: str, error: SkillgradError) -> "Check":
+        """Training would refuse it."""
+        return cls(name=name, status="wrong", text=error.message, mend=error.hint)
+
+
+def check_install() -> list[Check]:
+    """Python, extras and plugins."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    checks = [Check.ok("skillgrad", f"{__version__} on Python {version}")]
+    for extra, modules in EXTRAS.items():
+        name = f"extra {extra}"
+        missing = [module for module in modules if find_spec(module) is None]
+        if missing:
+            text = f"not installed ({', '.join(missing)}); only {WHAT_FOR[extra]} needs it"
+            checks.append(Check.note(name, text, f"pip install 'skillgrad[{extra}]'"))
+        else:
+            checks.append(Check.ok(name, "installed"))
+    return [*checks, *_plugins()]
+
+
+def _plugins() -> list[Check]:
+    checks: list[Check] = []
+    for family in BUILT_IN:
+        for point in entry_points(group=f"skillgrad.{family}"):
+            name = f"plugin {point.name}"
+            try:
+                find(family, point.name)
+            except ConfigError as error:
+                checks.append(Check.wrong(name, error))
+            else:
+                checks.append(Check.ok(name, f"{family.removesuffix('s')} from {point.value}"))
+    return checks
+
+
+async def check_config(config: TrainConfig) -> list[Check]:
+    """Everything a config names: data, scorer, skill, prompts, models, limits and the run folder."""
+    return [
+        *await _data(config),
+        *_skill(config),
+        *_prompts(config),
+        *_models(config),
+        _limits(config),
+        _run_folder(config),
+    ]
+
+
+async def _data(config: TrainConfig) -> list[Check]:
+    try:
+        env: Environment = find("environments", config.env.name).from_options(
+            dict(config.env.model_extra or {}), where="env", judge=_no_judge
+        )
+        tasks = {split: tuple(env.tasks(split)) for split in SPLITS}
+        warnings = check_splits(tasks["train"], tasks["val"], tasks["test"], need_test=config.test.enabled)
+    except SkillgradError as error:
+        return [Check.wrong("data", error)]
+    counts = ", ".join(f"{len(tasks[split])} {split}" for split in SPLITS)
+    checks = [Check.ok("data", f"{counts} tasks"), *(Check.note("data", text) for text in warnings)]
+    return [*checks, await _scorer(config, env, [task for split in SPLITS for task in tasks[split]])]
+
+
+async def _scorer(config: TrainConfig, env: Environment, tasks: list[Task]) -> Check:
+    scorer = getattr(env, "scorer", None)
+    if not isinstance(scorer, AnswerScorer):
+        return Check.note("scorer", f"environment {env.name!r} scores in its own way; nothing to check beforehand")
+    if scorer.name == "rubric" and config.judge is None:
+        return Check.wrong("scorer", ConfigError("the rubric scorer needs a judge", hint="set judge.model"))
+    if not scorer.checks_gold:
+        return Check.note("scorer", f"{scorer.name}: cannot be checked on gold answers")
+    try:
+        await check_gold(env, tasks)
+    except SkillgradError as error:
+        return Check.wrong("scorer", error)
+    return Check.ok("scorer", f"{scorer.name} accepts all gold answers")
+
+
+def _no_judge() -> Judge:
+    raise ConfigError("the judge is not asked here")
+
+
+def _skill(config: TrainConfig) -> list[Check]:
+    try:
+        skill = load_skill(config.skill.path)
+    except SkillgradError as error:
+        return [Check.wrong("skill", error)]
+    if config.skill.path is None:
+        return [Check.note("skill", "none given: training starts with an empty skill", "set skill.path")]
+    tokens, most = token_count(skill.text), config.skill.max_tokens
+    if tokens > most:
+        error = ConfigError(
+            f"{skill.name}: about {tokens:,} tokens, more than skill.max_tokens = {most:,}: no candidate would fit",
+            hint="shorten the skill or raise skill.max_tokens",
+        )
+        return [Check.wrong("skill", error)]
+    checks = [Check.ok("skill", f"{skill.name}: about {tokens:,} of {most:,} tokens, {len(skill.files)} other files")]
+    is_folder = Path(config.skill.path).is_dir() or Path(config.skill.path).name == "SKILL.md"
+    return checks + [Check.note("skill", text) for text in (validate_skill(skill) if is_folder else [])]
+
+
+def _prompts(config: TrainConfig) -> list[Check]:
+    if not config.prompts:
+        return []
+    try:
+        Prompts({name: Path(path) for name, path in config.prompts.items()})
+    except SkillgradError as error:
+        return [Check.wrong("prompts", error)]
+    return [Check.ok("prompts", f"replaced: {', '.join(sorted(config.prompts))}")]
+
+
+def _models(config: TrainConfig) -> list[Check]:
+    checks: list[Check] = []
+    for role, section in model_sections(config).items():
+        try:
+            model = build_model(section)
+            price = price_of(section)
+        except SkillgradError as error:
+            checks.append(Check.wrong(role, error))
+            continue
+        where = f" at {model.endpoint}" if model.endpoint else ""
+        checks.append(Check.ok(role, f"{model.name}{where}{_key(section)}"))
+        if price is None and config.limits.usd is None:
+            text = "no price: money will be shown as unknown"
+            checks.append(Check.note(role, text, f"set {role}.price.input and {role}.price.output"))
+        if price is None and config.limits.usd is not None:
+            error = ConfigError(
+                f"limits.usd = {config.limits.usd:g} needs a price",
+                hint=f"set {role}.price.input and {role}.price.output (USD per million tokens), or drop the cap",
+            )
+            checks.append(Check.wrong(role, error))
+    return checks
+
+
+def _key(section: ModelSection) -> str:
+    if section.model.startswith("simulated:"):
+        return ", needs no key"
+    return f", key {section.api_key_env} is {'set' if os.environ.get(section.api_key_env) else 'not set'}"
+
+
+def _limits(config: TrainConfig) -> Check:
+    caps = ("usd", "tokens", "calls", "minutes")
+    values = {name: cast(float | None, getattr(config.limits, name)) for name in caps}
+    shown = ", ".join(f"{name} {value:,g}" for name, value in values.items() if value is not None)
+    if shown:
+        return Check.ok("limits", shown)
+    return Check.note("limits", "no cap on money, tokens, calls or time", "set limits.usd or limits.calls")
+
+
+def _run_folder(config: TrainConfig) -> Check:
+    path = Path(config.run.folder) / config.run.name
+    if is_running(path):
+        error = ConfigError(f"{path} is in use by another process", hint="wait for it, or change run.name")
+        return Check.wrong("run folder", error)
+    there = next(place for place in (path, *path.absolute().parents) if place.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        error = ConfigError(f"{path} cannot be written", hint="change run.folder, or the rights of the folder")
+        return Check.wrong("run folder", error)
+    if not (path / "journal.db").exists():
+        return Check.ok("run folder", f"{path} is free")
+    try:
+        view = read_run(path)
+    except SkillgradError as error:
+        return Check.wrong("run folder", error)
+    if view.resumable:
+        return Check.note("run folder", f"{path} holds a run that is not finished: `train` goes on with it")
+    return Check.note("run folder", f"{path} holds a finished run: `train` only reports it", "change run.name")

@@ -1,0 +1,65 @@
+"""`skillgrad doctor`."""
+
+import argparse
+import asyncio
+
+from skillgrad.cli import output
+from skillgrad.cli.checks import Check, check_config, check_install
+from skillgrad.cli.live_checks import check_live
+from skillgrad.cli.parser import DEFAULT_CONFIG
+from skillgrad.cli.settings import config_path, read_settings
+from skillgrad.cli.usage import UsageError
+from skillgrad.config import TrainConfig
+from skillgrad.errors import SkillgradError
+
+_STYLES = {"ok": "green", "note": None, "wrong": "red bold"}
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check one thing after the other, print what is wrong and how to mend it; 1 if anything is."""
+    checks = check_install()
+    config = _config(args, checks)
+    if config is not None:
+        checks += asyncio.run(_all(config, args.live))
+    wrong = sum(check.status == "wrong" for check in checks)
+    if args.json:
+        output.json_result({"ok": wrong == 0, "checks": [check.model_dump() for check in checks]})
+    else:
+        _print(checks, wrong)
+    return 1 if wrong else 0
+
+
+async def _all(config: TrainConfig, live: bool) -> list[Check]:
+    checks = await check_config(config)
+    if live:
+        checks += await check_live(config)
+    return checks
+
+
+def _config(args: argparse.Namespace, checks: list[Check]) -> TrainConfig | None:
+    try:
+        path = config_path(args)
+    except UsageError:
+        text = f"no CONFIG was given and there is no {DEFAULT_CONFIG!r} here: only the installation is checked"
+        checks.append(Check(name="config", status="note", text=text, mend="`skillgrad init DATA` makes one"))
+        return None
+    try:
+        config = read_settings(path, args)
+    except SkillgradError as error:
+        checks.append(Check.wrong("config", error))
+        return None
+    checks.append(Check.ok("config", f"{path} is valid"))
+    return config
+
+
+def _print(checks: list[Check], wrong: int) -> None:
+    width = max(len(check.name) for check in checks)
+    for check in checks:
+        first, *rest = check.text.splitlines()
+        output.line(f"{check.status:<5}  {check.name:<{width}}  {first}", _STYLES[check.status])
+        for text in rest:
+            output.line(f"{'':<5}  {'':<{width}}  {text}")
+        if check.mend:
+            output.line(f"{'':<5}  {'':<{width}}  -> {check.mend}")
+    output.line()
+    output.line("all fine" if not wrong else f"{wrong} of {len(checks)} checks found something wrong")

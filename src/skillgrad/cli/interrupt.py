@@ -1,0 +1,61 @@
+"""Ctrl-C: once to finish what is in flight, twice to stop now."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from skillgrad.build import StopSwitch
+from skillgrad.errors import Interrupted
+
+T = TypeVar("T")
+
+
+def run_stoppable(work: Callable[[StopSwitch], Coroutine[Any, Any, T]], say: Callable[[str], None]) -> T:
+    """Run `work` in an event loop of its own. The first Ctrl-C throws the switch, the second cancels.
+
+    Raises:
+        Interrupted: it was cancelled. Whatever `work` raises.
+    """
+    return asyncio.run(_stoppable(work, say))
+
+
+async def _stoppable(work: Callable[[StopSwitch], Coroutine[Any, Any, T]], say: Callable[[str], None]) -> T:
+    switch = StopSwitch()
+    task = asyncio.ensure_future(work(switch))
+    cancelled = False
+
+    def pressed() -> None:
+        nonlocal cancelled
+        if not switch.requested:
+            switch.stop()
+            say("finishing what is in flight; press Ctrl-C again to stop now")
+        elif not cancelled:
+            cancelled = True
+            task.cancel()
+
+    with _on_interrupt(pressed):
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if not cancelled:
+                raise
+            raise Interrupted(
+                "stopped at once; what was in flight is lost and will be asked for again",
+                hint="run the same command again to go on from here",
+            ) from None
+
+
+@contextmanager
+def _on_interrupt(pressed: Callable[[], None]) -> Generator[None]:
+    loop = asyncio.get_running_loop()
+    try:
+        loop.add_signal_handler(signal.SIGINT, pressed)
+    except (NotImplementedError, RuntimeError, ValueError):  # no signals here: not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)

@@ -1,0 +1,64 @@
+"""The entry point: finds the verb, runs it, and turns errors into a text and an exit code."""
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from io import TextIOWrapper
+
+from skillgrad import __version__
+from skillgrad.cli.output import json_error, line, tell
+from skillgrad.cli.parser import find_verb, overview
+from skillgrad.errors import Interrupted, SkillgradError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program with these arguments (those of the process by default); returns the exit code.
+
+    Errors that skillgrad raises on purpose become `error:` and `hint:` on stderr, and with `--json` an object on
+    stdout. Anything else is a bug and keeps its traceback.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    _never_fail_on_characters()
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+    except SkillgradError as error:
+        return _fail(error, words)
+    except KeyboardInterrupt:
+        return _fail(Interrupted("interrupted"), words)
+    except BrokenPipeError:
+        # The reader has gone, as with `| head`. Python would complain once more when it flushes stdout at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
+
+
+def _run(words: list[str]) -> int:
+    if not words or words[0] in ("-h", "--help"):
+        line(overview())
+        return 0
+    if words[0] == "--version":
+        line(f"skillgrad {__version__}")
+        return 0
+    verb = find_verb(words[0])
+    try:
+        args = verb.parse(words[1:])
+    except SystemExit:  # argparse has printed the help of the verb
+        return 0
+    args.command = f"skillgrad {shlex.join(words)}"
+    return import_module(f"skillgrad.cli.{verb.name}").run(args)
+
+
+def _fail(error: SkillgradError, words: Sequence[str]) -> int:
+    if "--json" in words:
+        json_error(error)
+    tell(error)
+    return error.exit_code
+
+
+def _never_fail_on_characters() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

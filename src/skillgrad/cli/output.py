@@ -1,0 +1,40 @@
+"""Results on stdout, everything else on stderr."""
+
+import json
+import sys
+from typing import Any
+
+from skillgrad.errors import SkillgradError
+
+
+def line(text: str = "", style: str | None = None) -> None:
+    """A line of the result. `style` (as rich names it) shows in a terminal only."""
+    if style is None or not sys.stdout.isatty():
+        print(text)
+        return
+    from rich.console import Console
+
+    Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(text, style=style)
+
+
+def note(text: str) -> None:
+    """A line beside the result."""
+    print(text, file=sys.stderr)
+
+
+def json_result(value: Any) -> None:
+    """The result as JSON data."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def tell(error: SkillgradError) -> None:
+    """What went wrong and what to do, for people."""
+    sys.stdout.flush()
+    note(f"error: {error.message}")
+    if error.hint:
+        note(f"hint: {error.hint}")
+
+
+def json_error(error: SkillgradError) -> None:
+    """The same for programs."""
+    json_result({"error": error.message, "hint": error.hint, "exit_code": error.exit_code})

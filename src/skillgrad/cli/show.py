@@ -1,0 +1,204 @@
+"""`skillgrad show`."""
+
+import argparse
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from skillgrad.cli import output
+from skillgrad.cli.summary_text import print_summary
+from skillgrad.config import load_config
+from skillgrad.errors import ConfigError, DataError
+from skillgrad.records import AppliedEdit
+from skillgrad.store import RunView, StepView, UpdateView, read_events, read_run
+from skillgrad.summary import Summary
+
+RUNS = Path("runs")
+
+_FATES = ("applied", "repaired", "missed", "protected", "no_change")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print a run, or one of its steps."""
+    view = _find(args.run)
+    if args.step is not None:
+        _show_step(view, args.step, args.json)
+        return 0
+    summary = _summary(view)
+    if args.json:
+        output.json_result({**view.model_dump(mode="json"), "resume": resume_command(view)})
+        return 0
+    _print_state(view)
+    if summary is not None:
+        print_summary(summary)
+    for text in _table(view):
+        output.line(text)
+    _print_files(view)
+    return 0
+
+
+def resume_command(view: RunView) -> str | None:
+    """The command that goes on with a run; None when it cannot be told from the run folder, or is not needed."""
+    if not view.resumable:
+        return None
+    path = Path(view.path) / "config.yaml"
+    try:
+        config = load_config(path)
+    except ConfigError:
+        return None
+    if config.env.name == "dataset" and not config.env.model_extra:
+        return None  # tasks came from Python
+    named = Path(config.run.folder) / config.run.name
+    return f"skillgrad train {path}" if os.path.realpath(named) == os.path.realpath(view.path) else None
+
+
+def _find(name: str) -> RunView:
+    """A run by its path, else by its name in ./runs."""
+    path = Path(name)
+    known = path.is_dir() or os.sep in name
+    return read_run(path if known and not _is_run(RUNS / name) else RUNS / name)
+
+
+def _is_run(path: Path) -> bool:
+    try:
+        read_run(path)
+    except DataError:
+        return False
+    return True
+
+
+def _summary(view: RunView) -> Summary | None:
+    if view.summary is None:
+        return None
+    try:
+        return Summary.model_validate(view.summary)
+    except ValidationError as error:
+        raise DataError(
+            f"{str(Path(view.path) / 'summary.json')!r} is damaged: {error.errors()[0]['msg']}",
+            hint="train again with the same settings: it is written anew and nothing is paid twice",
+        ) from None
+
+
+def _print_state(view: RunView) -> None:
+    planned = _planned(view)
+    done = sum(step.action is not None for step in view.steps)
+    steps = "" if planned is None else f", {done} of {planned[0]} steps done"
+    if view.running:
+        output.line(f"run {view.name}: running now{steps}")
+    elif view.resumable:
+        output.line(f"run {view.name}: not finished{steps}")
+        output.line(f"resume: {resume_command(view) or 'run the command again that started it'}")
+    else:
+        output.line(f"run {view.name}: finished")
+    output.line()
+
+
+def _table(view: RunView) -> Iterator[str]:
+    if not view.steps:
+        yield "no step has begun yet"
+        return
+    rows = [("step", "action", "validation", "tokens", "edits", "reason")]
+    rows += [_row(name, step) for name, step in _in_order(view)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    yield ""
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        yield "  ".join([*cells, row[-1]]).rstrip()
+    if any(step.best for step in (*view.steps, *view.epochs)):
+        yield "* became the best skill"
+
+
+def _in_order(view: RunView) -> Iterator[tuple[str, StepView]]:
+    """Steps, with the slow update of each epoch behind the epoch's last step."""
+    planned = _planned(view)
+    size = None if planned is None else planned[0] // planned[1]
+    updates = {step.number: step for step in view.epochs if step.action is not None}
+    for step in view.steps:
+        yield str(step.number), step
+        if size is not None and step.number % size == 0 and step.number // size in updates:
+            yield f"slow update {step.number // size}", updates.pop(step.number // size)
+    yield from ((f"slow update {number}", step) for number, step in updates.items())
+
+
+def _planned(view: RunView) -> tuple[int, int] | None:
+    """(steps, epochs) of the whole run; None when it was not said."""
+    for event in read_events(view.path):
+        if event.get("kind") == "run_started":
+            steps, epochs = event.get("steps"), event.get("epochs")
+            return (steps, epochs) if isinstance(steps, int) and isinstance(epochs, int) else None
+    return None
+
+
+def _row(name: str, step: StepView) -> tuple[str, ...]:
+    action = "under way" if step.action is None else f"{step.action} *" if step.best else step.action
+    scores = "" if step.current is None else f"{step.current:.3f} -> {_or_dash(step.candidate)}"
+    tokens = "" if step.skill_tokens is None else str(step.skill_tokens)
+    edits = ", ".join(f"{step.edits[fate]} {fate}" for fate in _FATES if fate in step.edits)
+    return name, action, scores, tokens, edits, step.reason
+
+
+def _or_dash(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _print_files(view: RunView) -> None:
+    root = Path(view.path)
+    output.line()
+    for name, what in (
+        ("summary.json", "the summary"),
+        ("best", "the best skill"),
+        ("skills", "the skill after each step"),
+        ("steps", "what each step read, proposed and decided"),
+        ("epochs", "slow updates and the optimizer's memory"),
+        ("events.jsonl", "everything that happened, with times"),
+        ("config.yaml", "the settings"),
+    ):
+        if (root / name).exists():
+            output.line(f"{root / name!s:<40}  {what}")
+
+
+def _show_step(view: RunView, number: int, as_json: bool) -> None:
+    step = next((step for step in view.steps if step.number == number), None)
+    if step is None:
+        there = f"it has {len(view.steps)} steps so far" if view.steps else "it has none yet"
+        raise DataError(f"run {view.name!r} has no step {number}", hint=there)
+    folder = Path(view.path) / "steps" / f"{number:04d}"
+    edits = _edits(folder / "update.json")
+    diff = _read(folder / "candidate.diff") or ""
+    if as_json:
+        details = {"details": [edit.model_dump(mode="json") for edit in edits], "diff": diff}
+        output.json_result({**step.model_dump(mode="json"), **details})
+        return
+    output.line(f"step {number} of run {view.name}: {step.action or 'under way'}")
+    if step.reason:
+        output.line(f"reason: {step.reason}")
+    for place, edit in enumerate(edits, 1):
+        output.line()
+        for text in _edit_lines(place, edit):
+            output.line(text)
+    if diff:
+        output.line()
+        for text in diff.splitlines():
+            output.line(text, {"+": "green", "-": "red", "@": "cyan"}.get(text[:1]))
+    output.line()
+    output.line(f"files: {folder}")
+
+
+def _edits(path: Path) -> tuple[AppliedEdit, ...]:
+    text = _read(path)
+    return () if text is None else UpdateView.model_validate_json(text).edits
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+def _edit_lines(place: int, applied: AppliedEdit) -> Iterator[str]:
+    edit = applied.edit
+    yield f"edit {place} ({edit.op}): {applied.fate}" + (f", {applied.detail}" if applied.detail else "")
+    for name, text in (("at", edit.target), ("text", edit.content), ("reason", edit.reason)):
+        for number, part in enumerate(text.splitlines()):
+            yield f"  {name if number == 0 else '':<7} {part}".rstrip()
+    yield f"  {'cites':<7} {', '.join(edit.cites) or 'nothing'}"

@@ -1,0 +1,60 @@
+"""`skillgrad train`."""
+
+import argparse
+
+from skillgrad.build import Given, StopSwitch
+from skillgrad.cli import output
+from skillgrad.cli.console import Console, open_console
+from skillgrad.cli.interrupt import run_stoppable
+from skillgrad.cli.roles import prices_of
+from skillgrad.cli.settings import config_path, read_settings
+from skillgrad.cli.summary_text import print_summary
+from skillgrad.config import TrainConfig
+from skillgrad.errors import BudgetStop, StopRun
+from skillgrad.summary import Summary
+from skillgrad.trainer import Trainer
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train, print the summary; a run that stops early says what it has and how to go on."""
+    config = read_settings(config_path(args), args)
+    return train(config, fork=args.fork, command=args.command, as_json=args.json)
+
+
+def train(config: TrainConfig, *, fork: str | None, command: str, as_json: bool) -> int:
+    """Train with a console; `command` is what resumes the run. Returns the exit code."""
+    try:
+        with open_console(prices_of(config)) as console:
+            summary = _train(config, fork, console)
+    except StopRun as stop:
+        _report_stop(stop, command, as_json)
+        return stop.exit_code
+    _print(summary, as_json)
+    return 0
+
+
+def _train(config: TrainConfig, fork: str | None, console: Console) -> Summary:
+    async def work(switch: StopSwitch) -> Summary:
+        given = Given(sinks=[console], switch=switch)
+        if fork is not None:
+            given["fork"] = fork
+        return await Trainer(config, **given).atrain()
+
+    return run_stoppable(work, lambda text: console.say(text, "yellow"))
+
+
+def _report_stop(stop: StopRun, command: str, as_json: bool) -> None:
+    if isinstance(stop.summary, Summary):
+        _print(stop.summary, as_json)
+    elif as_json:
+        output.json_error(stop)
+    output.tell(stop)
+    larger = " (with a larger limit)" if isinstance(stop, BudgetStop) else ""
+    output.note(f"resume{larger}: {command}")
+
+
+def _print(summary: Summary, as_json: bool) -> None:
+    if as_json:
+        output.json_result(summary.model_dump(mode="json"))
+    else:
+        print_summary(summary)

@@ -1,0 +1,146 @@
+"""Tasks from files: JSONL, JSON, CSV and Parquet."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import BeforeValidator, Field, JsonValue
+
+from skillgrad.config import Section, parse
+from skillgrad.envs.files import FileFormat, read_rows
+from skillgrad.envs.rows import Fields, Template, tasks_from_rows, with_ids
+from skillgrad.envs.scorers.base import Judge, make_scorer
+from skillgrad.envs.splits import SPLITS, check_splits, split_by_ratio
+from skillgrad.errors import ConfigError
+from skillgrad.protocols import Environment, Scorer
+from skillgrad.records import Score, Split, Task, Trajectory, canonical
+
+
+def _ratio(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.split(":")
+    if isinstance(value, int):
+        # YAML 1.1 reads 2:1:7 as a number to base 60.
+        raise ValueError("write the ratio as a list, [2, 1, 7], or in quotes, '2:1:7'")
+    return value
+
+
+class DatasetConfig(Section):
+    """Settings of the `dataset` environment: one file and a ratio, or a file for each split."""
+
+    path: str | None = None
+    """One file that is split by `ratio`."""
+    ratio: Annotated[tuple[float, float, float], BeforeValidator(_ratio)] = (2, 1, 7)
+    """Shares of train, val and test, as in `[2, 1, 7]`."""
+    split_seed: int = 42
+    """Seed of the split by ratio."""
+    train: str | None = None
+    """File of the training tasks."""
+    val: str | None = None
+    """File of the validation tasks."""
+    test: str | None = None
+    """File of the test tasks."""
+    format: FileFormat | None = None
+    """Format of the files; told by the suffix when not given."""
+    fields: Fields = Fields()
+    """Which column is the id, input, gold, type and group of a task; guessed from usual names where not given."""
+    template: str = ""
+    """Builds the input from several columns, as in `{question}\\n{choices}`."""
+    limit: Annotated[int, Field(ge=1)] | dict[Split, Annotated[int, Field(ge=1)]] | None = None
+    """Most tasks in each split, or in the splits named: the first ones of a file, a random part after a ratio."""
+    scorer: str | dict[str, JsonValue] = "exact"
+    """Name of the scorer, or a mapping of `name` and the scorer's own settings."""
+
+
+class DatasetEnvironment(Environment):
+    """Tasks from files, scored by a scorer. Each file is read once, at construction.
+
+    `scorer` replaces the one of the settings; `judge` makes the model that the `rubric` scorer asks.
+
+    Raises:
+        ConfigError: a setting is wrong or missing.
+        DataError: a file is missing or broken, or the splits overlap; names file and line.
+    """
+
+    name = "dataset"
+
+    def __init__(
+        self,
+        options: Mapping[str, Any],
+        scorer: Scorer | None = None,
+        *,
+        where: str = "env",
+        judge: Callable[[], Judge] | None = None,
+    ) -> None:
+        self.config = parse(DatasetConfig, dict(options), where=where)
+        self.scorer = scorer if scorer is not None else make_scorer(self.config.scorer, f"{where}.scorer", judge)
+        if self.config.template and self.config.fields.input is not None:
+            raise ConfigError(f"{where}: 'template' and 'fields.input' exclude each other", hint="remove one")
+        self._template = Template(self.config.template, where) if self.config.template else None
+        files = _files(self.config, where)
+        splits: dict[Split, tuple[Task, ...]] = {
+            split: self._limited(split, tasks) for split, tasks in self._read(files).items()
+        }
+        self._tasks = splits
+        self._warnings = tuple(check_splits(splits["train"], splits["val"], splits["test"], names=files))
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
+        """The environment for the settings of the `env` section."""
+        return cls(options, where=where, judge=judge)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is doubtful about the data, one sentence each."""
+        return self._warnings
+
+    def tasks(self, split: Split) -> tuple[Task, ...]:
+        """All tasks of a split, always in the same order."""
+        return self._tasks[split]
+
+    async def score(self, task: Task, trajectory: Trajectory) -> Score:
+        """What the scorer says."""
+        return await self.scorer.score(task, trajectory)
+
+    @property
+    def repeatable(self) -> bool:
+        """As the scorer."""
+        return self.scorer.repeatable
+
+    def fingerprint(self) -> str:
+        """Name and scorer."""
+        return canonical([self.name, self.scorer.fingerprint()])
+
+    def _read(self, files: Mapping[Split, str]) -> dict[Split, tuple[Task, ...]]:
+        if self.config.path is not None:
+            return split_by_ratio(self._read_file(self.config.path), self.config.ratio, self.config.split_seed)
+        return {split: self._read_file(files[split]) if split in files else () for split in SPLITS}
+
+    def _read_file(self, path: str) -> tuple[Task, ...]:
+        rows = read_rows(Path(path), self.config.format)
+        needs_gold = bool(getattr(self.scorer, "needs_gold", False))
+        return with_ids(tasks_from_rows(rows, self.config.fields, template=self._template, needs_gold=needs_gold))
+
+    def _limited(self, split: Split, tasks: tuple[Task, ...]) -> tuple[Task, ...]:
+        limit = self.config.limit
+        return tasks[: limit.get(split) if isinstance(limit, dict) else limit]
+
+
+def _files(config: DatasetConfig, where: str) -> dict[Split, str]:
+    """The file behind each split."""
+    given: dict[Split, str | None] = {"train": config.train, "val": config.val, "test": config.test}
+    files: dict[Split, str] = {split: file for split, file in given.items() if file is not None}
+    if config.path is not None:
+        if files:
+            raise ConfigError(f"{where}: 'path' and {next(iter(files))!r} exclude each other", hint="remove one")
+        return dict.fromkeys(SPLITS, config.path)
+    if not files:
+        raise ConfigError(f"{where}: 'path' is missing", hint="give 'path', or 'train', 'val' and 'test'")
+    missing = [split for split in ("train", "val") if split not in files]
+    if missing:
+        raise ConfigError(
+            f"{where}: {missing[0]!r} is missing", hint=f"add {missing[0]!r}, or use 'path' and 'ratio'"
+        )
+    if config.model_fields_set & {"ratio", "split_seed"}:
+        raise ConfigError(f"{where}: a ratio divides 'path', not the files of splits", hint="remove 'ratio'")
+    return files

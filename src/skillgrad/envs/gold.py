@@ -1,0 +1,45 @@
+"""Scorers are tried on the gold answers before money is spent."""
+
+import inspect
+from collections.abc import Iterable
+
+from skillgrad.envs.scorers.base import AnswerScorer, shorten
+from skillgrad.errors import DataError
+from skillgrad.protocols import Environment
+from skillgrad.records import Score, Task, Trajectory
+
+SHOWN = 3
+
+
+async def check_gold(env: Environment, tasks: Iterable[Task]) -> None:
+    """Score the gold answer of every task, as if an agent had given it.
+
+    Nothing is checked in environments whose `scorer` has no say about gold answers: those of other makers, those
+    that ask a model, functions, and patterns.
+
+    Raises:
+        DataError: gold answers without full marks, or that the scorer cannot use; names the tasks.
+    """
+    scorer = getattr(env, "scorer", None)
+    if not isinstance(scorer, AnswerScorer) or not scorer.checks_gold:
+        return
+    problems: dict[str, str] = {}
+    for task in tasks:
+        try:
+            result = env.score(task, Trajectory(answer=scorer.gold_answer(task)))
+            score = await result if inspect.isawaitable(result) else result
+        except DataError as error:
+            problems[task.id] = error.message
+            continue
+        hard = score.hard if isinstance(score, Score) else score
+        if hard < 1:
+            problems[task.id] = score.feedback if isinstance(score, Score) else f"scored {score:g}"
+    if problems:
+        examples = "".join(
+            f"\n  {task!r}: {shorten(problem, 200)}" for task, problem in list(problems.items())[:SHOWN]
+        )
+        raise DataError(
+            f"the scorer {scorer.name!r} does not accept the gold answer of {len(problems)} tasks: "
+            f"{', '.join(map(repr, problems))}{examples}",
+            hint="mend these gold answers, or change the scorer or its settings",
+        )

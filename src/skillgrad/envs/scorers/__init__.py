@@ -1,0 +1,1 @@
+"""Scorers: how an answer is compared with the gold answer."""

@@ -1,0 +1,46 @@
+"""Models, and what stands between them and the rest: structure, memory, patience, a budget, a limit."""
+
+from skillgrad.config import ModelSection, Price
+from skillgrad.errors import ConfigError, did_you_mean
+from skillgrad.models.journaled import Journaled
+from skillgrad.models.limits import Limited
+from skillgrad.models.meter import Metered
+from skillgrad.models.retry import Retrying
+from skillgrad.models.structured import Structured
+from skillgrad.models.wrapper import Wrapper
+from skillgrad.protocols import ChatModel
+from skillgrad.registry import find, names
+
+__all__ = ["Journaled", "Limited", "Metered", "Retrying", "Structured", "Wrapper", "build_model", "price_of"]
+
+
+def build_model(settings: ModelSection) -> ChatModel:
+    """The bare model that `settings.model` names: `provider:name`, where the provider is a built-in, an entry point
+    or an import path `package.module:Class`. It is made as `Class(name, settings)`.
+
+    Raises:
+        ConfigError: no colon, no name, an unknown provider, or what the provider itself refuses.
+    """
+    provider, name = _split(settings.model)
+    return find("models", provider)(name, settings)
+
+
+def price_of(settings: ModelSection) -> Price | None:
+    """The price in the settings; without one the simulated world is free and other models' price is unknown."""
+    if settings.price is None and _split(settings.model)[0] == "simulated":
+        return Price(input=0, output=0)
+    return settings.price
+
+
+def _split(model: str) -> tuple[str, str]:
+    provider, _, name = model.partition(":")
+    known = names("models")
+    if provider not in known and "." in provider and ":" in name:
+        attribute, _, name = name.partition(":")
+        provider = f"{provider}:{attribute}"
+    elif provider not in known:
+        hint = f"write it as provider:name; {did_you_mean(provider, known)}"
+        raise ConfigError(f"model {model!r} names no known provider", hint=hint)
+    if not name:
+        raise ConfigError(f"model {model!r} has no name behind the provider", hint=f"write it as {provider}:name")
+    return provider, name

@@ -1,0 +1,30 @@
+"""A model around a model."""
+
+from skillgrad.protocols import ChatModel
+from skillgrad.records import ChatRequest, Reply
+
+
+class Wrapper(ChatModel):
+    """Answers as the model inside does, and is it in every respect a subclass does not change."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+        self.name = model.name
+        self.endpoint = model.endpoint
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        return await self._model.complete(request)
+
+    def fingerprint(self) -> str:
+        return self._model.fingerprint()
+
+    @property
+    def takes_seed(self) -> bool:
+        return self._model.takes_seed
+
+    @property
+    def max_output_tokens(self) -> int:
+        return self._model.max_output_tokens
+
+    async def aclose(self) -> None:
+        await self._model.aclose()

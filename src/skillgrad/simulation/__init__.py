@@ -1,0 +1,8 @@
+"""A simulated world: a target that does everyday tasks as well as its skill teaches, an optimizer that reads its
+attempts, and a judge. Deterministic, with known true effects, and served over HTTP by `endpoint`."""
+
+from skillgrad.simulation.skill import SEED_SKILL
+from skillgrad.simulation.tasks import make_tasks
+from skillgrad.simulation.world import check_name, names, respond, true_score
+
+__all__ = ["SEED_SKILL", "check_name", "make_tasks", "names", "respond", "true_score"]

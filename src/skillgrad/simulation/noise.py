@@ -1,0 +1,66 @@
+"""How often a step goes wrong. Everything random is a hash of what it depends on, see `text.uniform`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from skillgrad.simulation.families.base import Family, Faults, relevant
+from skillgrad.simulation.rules import Rule, State, states
+from skillgrad.simulation.skill import skill_tokens
+from skillgrad.simulation.text import uniform
+
+LONG_SKILL = 1200
+"""Estimated tokens of instructions from which on every step goes wrong more often."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """How reliable a simulated target is."""
+
+    slip: float = 0.01
+    """How often a taught step goes wrong."""
+    harmed: float = 0.9
+    """How often a step goes wrong when the skill teaches the opposite."""
+    torn: float = 0.5
+    """How often a step goes wrong when the skill teaches both."""
+    per_length: float = 0.1
+    """Added to every rate for each `LONG_SKILL` tokens beyond `LONG_SKILL`, at most `most_for_length`."""
+    most_for_length: float = 0.4
+    steady: bool = False
+    """No noise: whether an untaught step goes wrong depends on the task alone, not on trial or other rules."""
+    seed: int = 0
+
+
+def length_rate(target: Target, instructions: str) -> float:
+    """What a long skill adds to every rate."""
+    beyond = skill_tokens(instructions) - LONG_SKILL
+    return min(target.most_for_length, max(0.0, beyond / LONG_SKILL * target.per_length))
+
+
+def fault_rate(target: Target, rule: Rule, state: State, extra: float) -> float:
+    """Probability that the step of the rule goes wrong, in [0, 1]."""
+    base = {
+        State.TAUGHT: target.slip,
+        State.UNTAUGHT: rule.untaught,
+        State.HARMED: target.harmed,
+        State.CONTRADICTED: target.torn,
+    }[state]
+    return base + (1 - base) * extra
+
+
+def fault_rates(target: Target, family: Family, task: str, instructions: str) -> dict[str, float]:
+    """Fault probability of every step that matters in the task, by rule id."""
+    known = states(instructions, family.rules)
+    extra = length_rate(target, instructions)
+    return {rule.id: fault_rate(target, rule, known[rule.id], extra) for rule in relevant(family, task)}
+
+
+def draw_faults(target: Target, family: Family, task: str, instructions: str, trial: int) -> Faults:
+    """The steps that go wrong in one trial."""
+    known = states(instructions, family.rules)
+    context = ("steady",) if target.steady else (_taught(known), trial)
+    rates = fault_rates(target, family, task, instructions)
+    return frozenset(rule for rule, rate in rates.items() if uniform(target.seed, task, rule, *context) < rate)
+
+
+def _taught(known: Mapping[str, State]) -> str:
+    return ",".join(f"{rule}={state.value}" for rule, state in sorted(known.items()) if state != State.UNTAUGHT)

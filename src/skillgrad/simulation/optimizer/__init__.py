@@ -1,0 +1,41 @@
+"""The simulated optimizer: it reads only what it is sent, really diagnoses, and is imperfect at set rates."""
+
+from skillgrad.records import ChatRequest, Reply
+from skillgrad.simulation.forms import Form, reply_in_form, reply_with, wanted_form
+from skillgrad.simulation.optimizer import reflection
+from skillgrad.simulation.optimizer.patches import shown_edits
+from skillgrad.simulation.optimizer.profiles import Profile
+from skillgrad.simulation.optimizer.reading import Prompt, read_prompt
+from skillgrad.simulation.schemas import SYNONYMS
+
+NOTHING_TO_DO = "I see no attempts, edits or form to work on."
+
+
+def optimize(profile: Profile, request: ChatRequest) -> Reply:
+    """Answer a request for edits, in the form it asks for."""
+    prompt = read_prompt(request)
+    form = wanted_form(request)
+    if form is not None:
+        return reply_in_form(request, form, _values(form, prompt, profile))
+    if not prompt.observations:
+        return reply_with(request, NOTHING_TO_DO)
+    values = reflection.reflect(prompt, profile)
+    return reply_with(request, f"{values['reasoning']}\n\n```\n{values['skill']}```")
+
+
+def _values(form: Form, prompt: Prompt, profile: Profile) -> dict[str, object]:
+    if _asks(form, "anchors"):
+        return reflection.repair(prompt)
+    if _asks(form, "guidance"):
+        return reflection.slow_update(prompt, profile)
+    if _asks(form, "order") and not _asks(form, "edits"):
+        return reflection.order(prompt)
+    if _asks(form, "memory") and not _asks(form, "edits"):
+        return reflection.meta_skill(prompt)
+    if _asks(form, "edits") and not prompt.observations and shown_edits(prompt.text):
+        return reflection.merge(prompt, profile)
+    return reflection.reflect(prompt, profile)
+
+
+def _asks(form: Form, concept: str) -> bool:
+    return any(name.lower() in SYNONYMS[concept] for name in form.names)

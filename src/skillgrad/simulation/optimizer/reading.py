@@ -1,0 +1,229 @@
+"""What an optimizer prompt says: the skill, the attempts, and what is asked.
+
+Prompts of several programs are understood: attempts are found by the tasks in them, whatever the layout.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from skillgrad.records import ChatRequest
+from skillgrad.simulation.families import FoundTask, find_tasks
+from skillgrad.simulation.families.base import right_answer
+from skillgrad.simulation.text import same_answer, squeeze
+
+_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+@dataclass(frozen=True)
+class Observation:
+    """An attempt as a prompt shows it."""
+
+    id: str
+    task: FoundTask
+    answer: str | None
+    """None when the prompt does not show it."""
+    expected: str
+    category: str = ""
+    """improved, regressed, persistent_fail or stable_success, where the prompt sorts attempts so."""
+
+    @property
+    def failed(self) -> bool:
+        return self.answer is not None and not same_answer(self.answer, self.expected)
+
+    @property
+    def passed(self) -> bool:
+        return self.answer is not None and not self.failed
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A request taken apart. What follows the first reply, such as a re-ask, is not part of it."""
+
+    text: str
+    skill: str
+    observations: tuple[Observation, ...]
+    compares: bool
+    """The instructions ask to compare attempts."""
+    limit: int | None
+    """Most edits, where the prompt says so."""
+
+
+def read_prompt(request: ChatRequest) -> Prompt:
+    """Read everything up to the first reply of the model."""
+    told: list[str] = []
+    for message in request.messages:
+        if message.role == "assistant":
+            break
+        told.append(message.text)
+    return _read("\n\n".join(told))
+
+
+@lru_cache(maxsize=256)
+def _read(text: str) -> Prompt:
+    skill, start, end = _skill(_ATTEMPT.sub(lambda attempt: " " * len(attempt.group()), text))
+    rest = text[:start] + "\n" + text[end:]
+    instructions = _ATTEMPT.sub(" ", rest)
+    return Prompt(
+        text=text,
+        skill=skill,
+        observations=_observations(rest),
+        compares=bool(_COMPARES.search(instructions)),
+        limit=_limit(_ATTEMPT.sub(" ", text)),
+    )
+
+
+_ATTEMPT = re.compile(r"<attempt\b[^>]*>(?:(?!<attempt\b).)*?</attempt>", re.DOTALL)
+_COMPARES = re.compile(
+    r"(?<!not )(?<!n't )(?<!never )(?<!without )\b(?:compar(?:e|ing|ison)|contrast\w*)\b[^.\n]{0,60}"
+    r"\b(?:them|attempts?|trajector\w+|failures?|each other|cases|runs|pass\w*)\b|\bin common\b|cross-refer",
+    re.IGNORECASE,
+)
+_LIMIT = re.compile(
+    rf"\b(?:at most|no more than|up to|maximum(?: of)?|limit(?:ed)? to|budget(?: is| of|:))"
+    rf"\s+\**(\d+|{'|'.join(_WORDS)})\**\s+(?:\w+\s+)?(?:edits?|changes?|operations?|suggestions?)"
+    r"|\bedit[ _-]budget\D{0,12}(\d+)",
+    re.IGNORECASE,
+)
+
+
+def _limit(text: str) -> int | None:
+    found = _LIMIT.search(text)
+    if found is None:
+        return None
+    number = (found[1] or found[2]).lower()
+    return _WORDS.index(number) + 1 if number in _WORDS else int(number)
+
+
+_SKILL_ELEMENT = re.compile(
+    r"<(?P<tag>(?:current_)?skill)(?:\s[^>]*)?>\n?(?P<body>(?:(?!<(?P=tag)\b).)*?)</(?P=tag)(?:\s[^>]*)?>",
+    re.DOTALL | re.I,
+)
+_SKILL_HEADING = re.compile(r"^#{1,6}[^\n]*\b(?:current|present)\s+skill\b[^\n]*\n", re.MULTILINE | re.IGNORECASE)
+_NEXT_SECTION = re.compile(
+    r"^(?:#{1,6}[^\n]*\b(?:trajector|attempt|budget|edits?\b|fail|success|previous|memory|ledger|patch|guidance|task|minibatch)"
+    r"|<(?:attempt|trajector|task|edits|patch|ledger|memory))",
+    re.MULTILINE | re.IGNORECASE,
+)
+_REMARK = re.compile(r"\s*\([^()\n]*\)[ \t]*$", re.MULTILINE)
+"""Such as "(The skill is empty.)"."""
+_FENCE = re.compile(r"\s*(`{3,})\w*\n(?P<body>.*?)\n\1", re.DOTALL)
+
+
+def _skill(text: str) -> tuple[str, int, int]:
+    """The current skill and where it stands; ("", 0, 0) when the prompt shows none."""
+    element = _last(_SKILL_ELEMENT, text)
+    if element:
+        return element["body"], element.start(), element.end()
+    heading = _SKILL_HEADING.search(text)
+    if heading is None:
+        return "", 0, 0
+    remark = _REMARK.match(text, heading.end())
+    if remark:
+        return "", heading.start(), remark.end()
+    fenced = _FENCE.match(text, heading.end())
+    if fenced:
+        return fenced["body"], heading.start(), fenced.end()
+    following = _NEXT_SECTION.search(text, heading.end())
+    end = following.start() if following else len(text)
+    return text[heading.end() : end], heading.start(), end
+
+
+def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    found = None
+    for match in pattern.finditer(text):
+        found = match
+    return found
+
+
+_ID = re.compile(
+    r"\b(?:attempt[_ ]|task[_ ]|trajectory[_ ])?id\"?\s*[=:]\s*[\"'`]?(?P<named>[\w./:-]+)"
+    r"|^#{1,6}\s+(?:\w+\s+)?(?:#?\d+\s*[.):/-]\s*)?(?:\w+\s*:\s*)?[\[(`\"']?(?P<heading>[\w./-]*[\d_-][\w./-]*)[\])`\"']?\s*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_CATEGORY = re.compile(
+    r"^\W*(?:\w+[ :]+)?(improved|regressed|persistent[ _-]fail\w*|stable[ _-]success\w*)", re.M | re.I
+)
+_ELEMENT_ANSWER = re.compile(
+    r"<(?P<tag>(?:final_)?answer(?:-\w+)?|prediction)>(?P<body>(?:(?!<(?P=tag)>).)*?)</(?P=tag)>", re.DOTALL | re.I
+)
+_LINE_ANSWER = re.compile(
+    r"(?:^|[\n*\"'\]:\s>])(?:final answer|model answer|answer|predicted(?: answer)?|prediction|response|got)"
+    r"\**\"?\s*[:=]\s*\**\"?(?P<body>[^\n<\"*]+)",
+    re.IGNORECASE,
+)
+_EXPECTED = re.compile(
+    r"(?:expected(?: answer)?|gold(?: answer)?|correct answer|right answer|reference(?: answer)?|ground[ _]truth)"
+    r"\**\"?(?:\s+(?:is|was))?\s*[:=]?\s*\**[\"'`]?(?P<body>[^\n<\"`*;]+)",
+    re.IGNORECASE,
+)
+
+
+def _observations(text: str) -> tuple[Observation, ...]:
+    attempts = [(found.start(), found.end()) for found in _ATTEMPT.finditer(text)]
+    if attempts:
+        blocks = [(text[start:end], start) for start, end in attempts]
+    else:
+        blocks = [(text[start:end], start) for start, end in _segments(text)]
+    headings = [(found.start(), _plain_category(found[1])) for found in _CATEGORY.finditer(text)]
+    seen = [
+        _observe(block, next((name for at, name in reversed(headings) if at < start), "")) for block, start in blocks
+    ]
+    return tuple(observation for observation in seen if observation is not None)
+
+
+def _segments(text: str) -> list[tuple[int, int]]:
+    """From the id before each task to the id before the next other one."""
+    marks = [found.start() for found in _ID.finditer(text)]
+    starts: list[int] = []
+    before = ""
+    for task in find_tasks(text):
+        start = max((mark for mark in marks if mark < task.start), default=task.start)
+        if task.text != before or (starts and start > starts[-1] and start in marks):
+            starts.append(start)
+        before = task.text
+    starts = sorted(set(starts))
+    return list(pairwise([*starts, len(text)]))
+
+
+def _observe(block: str, category: str) -> Observation | None:
+    tasks = find_tasks(block)
+    if not tasks:
+        return None
+    task = tasks[0]
+    name = _ID.search(block)
+    shown = _EXPECTED.search(block, task.end)
+    right = right_answer(task.family, task.text)
+    return Observation(
+        id=(name["named"] or name["heading"]) if name else "",
+        task=task,
+        answer=_answer(block[task.end :]),
+        expected=_expected(squeeze(shown["body"]).rstrip(".,"), right) if shown else right,
+        category=category,
+    )
+
+
+def _expected(shown: str, right: str) -> str:
+    """What was expected, in full where the prompt shows only the beginning of it."""
+    beginning = shown[:100].casefold()
+    return right if len(beginning) == 100 and right.casefold().startswith(beginning) else shown
+
+
+def _plain_category(word: str) -> str:
+    lowered = word.lower().replace(" ", "_").replace("-", "_")
+    for name in ("persistent_fail", "stable_success"):
+        if lowered.startswith(name):
+            return name
+    return lowered
+
+
+def _answer(text: str) -> str | None:
+    unframed = _EXPECTED.sub(" ", text)
+    found = _last(_ELEMENT_ANSWER, unframed) or _last(_LINE_ANSWER, unframed)
+    return None if found is None else squeeze(_bare_answer(found["body"]))
+
+
+def _bare_answer(body: str) -> str:
+    line = _last(_LINE_ANSWER, body)
+    return line["body"] if line else body

@@ -1,0 +1,206 @@
+"""What the endpoint does with each request: count it, let a fault strike, or answer."""
+
+import asyncio
+import hashlib
+import hmac
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from skillgrad.simulation import wire
+from skillgrad.simulation.faults import FaultDice, FaultName, Faults
+from skillgrad.simulation.text import uniform
+from skillgrad.simulation.world import names, respond
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import Receive, Scope, Send
+
+
+class Stats:
+    """What the endpoint has seen. `answered` counts replies with status 200 and an intact body, `repeated` those of
+    them whose request body was answered before."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Count from zero, and forget which bodies were answered."""
+        self.received = 0
+        self.answered = 0
+        self.repeated = 0
+        self.by_model: Counter[str] = Counter()
+        self.by_fault: Counter[str] = Counter()
+        self._bodies: set[str] = set()
+
+    def answer(self, model: str, body: str) -> None:
+        """Count an answered request with this body (its hash)."""
+        self.answered += 1
+        self.by_model[model] += 1
+        self.repeated += body in self._bodies
+        self._bodies.add(body)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All counts, as JSON data."""
+        return {
+            "received": self.received,
+            "answered": self.answered,
+            "repeated": self.repeated,
+            "by_model": dict(self.by_model),
+            "by_fault": dict(self.by_fault),
+        }
+
+
+class Service:
+    """What a running endpoint knows: faults, latency, key and counts."""
+
+    def __init__(self, faults: Faults, latency: float, jitter: float, key: str | None) -> None:
+        self.dice = FaultDice(faults)
+        self.latency = latency
+        self.jitter = jitter
+        self.key = key
+        self.stats = Stats()
+
+    def change_faults(self, faults: Faults) -> None:
+        """Use other faults from now on; `outage_after` counts from here."""
+        self.dice = FaultDice(faults)
+
+    async def chat(self, request: "Request") -> "Response":
+        """Answer a chat completions request, or let a fault strike."""
+        body = await request.body()
+        self.stats.received += 1
+        refusal = self._refusal(request)
+        if refusal is not None:
+            return refusal
+        try:
+            call = wire.read_call(body)
+        except wire.BadBody as error:
+            return _error(400, error.message, "invalid_request_error")
+        if call.model not in names():
+            text = f"The model {call.named!r} does not exist. Allowed: {', '.join(names())}."
+            return _error(404, text, "invalid_request_error", "model_not_found")
+        key = hashlib.sha256(body).hexdigest()
+        fault = self.dice.draw(key, wants_json=call.wants_json)
+        if fault is not None:
+            self.stats.by_fault[fault] += 1
+        await asyncio.sleep(self.latency + self.jitter * uniform("jitter", key))
+        refused = self._refuse(fault)
+        return refused if refused is not None else self._answer(call, key, fault)
+
+    def _refusal(self, request: "Request") -> "Response | None":
+        if self.key is None:
+            return None
+        given = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if hmac.compare_digest(given.encode(), self.key.encode()):
+            return None
+        return _error(401, "Incorrect API key provided.", "invalid_request_error", "invalid_api_key")
+
+    def _refuse(self, fault: FaultName | None) -> "Response | None":
+        """The response to a request that is not answered at all."""
+        if fault in ("rate_limit", "rate_limit_bare"):
+            response = _error(429, "Rate limit reached.", "rate_limit_error", "rate_limit_exceeded")
+            if fault == "rate_limit":
+                response.headers["Retry-After"] = f"{self.dice.faults.retry_after:g}"
+            return response
+        if fault == "server_error":
+            return _error(500, "The server had an error.", "server_error")
+        if fault == "unavailable":
+            return _error(503, "The server is overloaded.", "server_error")
+        if fault == "hang":
+            return _severed(None, None, self.dice.faults.hang_seconds)
+        return _severed(None, None, 0.0) if fault in ("drop", "outage") else None
+
+    def _answer(self, call: wire.Call, key: str, fault: FaultName | None) -> "Response":
+        from starlette.responses import Response, StreamingResponse
+
+        reply = wire.clip(respond(call.model, call.request), call.most_tokens)
+        reply = wire.empty(reply) if fault == "empty" else wire.cut(reply) if fault == "cut_structured" else reply
+        kind = "text/event-stream" if call.stream else "application/json"
+        events = list(wire.stream(call, reply)) if call.stream else [wire.completion(call, reply)]
+        data = b"".join(events)
+        if fault == "truncated":
+            return _severed(data[: len(data) // 2], None if call.stream else len(data), 0.0, kind)
+        if fault == "broken_json":
+            broken = data[: len(data) // 2] + (b"\n\n" if call.stream else b"")
+            return Response(broken, media_type=kind)
+        self.dice.answered()
+        self.stats.answer(call.model, key)
+        if call.stream:
+            return StreamingResponse(iter(events), media_type=kind)
+        return Response(data, media_type=kind)
+
+    async def models(self, request: "Request") -> "Response":
+        """The names of all simulated models."""
+        refusal = self._refusal(request)
+        if refusal is not None:
+            return refusal
+        listed = [{"id": name, "object": "model", "created": 0, "owned_by": "simulated"} for name in names()]
+        return _json({"object": "list", "data": listed})
+
+    async def show_stats(self, request: "Request") -> "Response":
+        """The counts."""
+        del request
+        return _json(self.stats.as_dict())
+
+    async def reset_stats(self, request: "Request") -> "Response":
+        """Count from zero."""
+        del request
+        self.stats.reset()
+        return _json(self.stats.as_dict())
+
+    async def set_faults(self, request: "Request") -> "Response":
+        """Change the faults."""
+        try:
+            faults = Faults.model_validate_json(await request.body())
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(str(part) for part in first["loc"])
+            return _error(400, f"{where}: {first['msg']}", "invalid_request_error")
+        self.change_faults(faults)
+        return _json(faults.model_dump())
+
+
+def _json(data: Any) -> "Response":
+    from starlette.responses import Response
+
+    return Response(json.dumps(data), media_type="application/json")
+
+
+def _error(status: int, message: str, kind: str, code: str | None = None) -> "Response":
+    from starlette.responses import Response
+
+    return Response(wire.error_body(message, kind, code), status_code=status, media_type="application/json")
+
+
+def _severed(data: bytes | None, announced: int | None, wait: float, kind: str = "application/json") -> "Response":
+    """A response that ends with the connection: nothing after `wait` seconds, or `data` out of `announced` bytes."""
+    from starlette.responses import Response
+
+    class Severed(Response):
+        async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+            transport: asyncio.Transport | None = scope.get("state", {}).get("transport")
+            if transport is None:
+                raise RuntimeError("this fault needs the server of `serve` or `running_endpoint`")
+            if data is None:
+                try:
+                    await asyncio.wait_for(_left(receive), wait)
+                except TimeoutError:
+                    pass
+                transport.abort()
+                return
+            headers = [(b"content-type", kind.encode())]
+            if announced is not None:
+                headers.append((b"content-length", str(announced).encode()))
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": data, "more_body": True})
+            transport.close()
+
+    return Severed()
+
+
+async def _left(receive: "Receive") -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,37 @@
+"""The simulated target: it does the task it finds, as well as the instructions around it taught it."""
+
+from skillgrad.records import ChatRequest, Reply
+from skillgrad.simulation.conversation import answer_frame, read
+from skillgrad.simulation.families.base import Solution
+from skillgrad.simulation.forms import Form, reply_in_form, reply_with, wanted_form
+from skillgrad.simulation.noise import Target, draw_faults
+from skillgrad.simulation.schemas import concept
+
+UNKNOWN_TASK = "I do not know how to do this task."
+
+
+def attempt(target: Target, request: ChatRequest) -> Reply:
+    """Do the task of a request. `request.seed` is the trial, 0 when there is none."""
+    conversation = read(request)
+    form = wanted_form(request)
+    if conversation.task is None:
+        if form is not None:
+            return reply_in_form(request, form, {"answer": UNKNOWN_TASK, "reasoning": UNKNOWN_TASK})
+        return reply_with(request, UNKNOWN_TASK)
+    family, text = conversation.task.family, conversation.task.text
+    trial = request.seed if request.seed is not None else 0
+    faults = draw_faults(target, family, text, conversation.instructions, trial)
+    solution = family.solve(text, faults)
+    if form is not None:
+        return reply_in_form(request, form, _values(form, solution))
+    before, after = answer_frame(conversation.instructions)
+    return reply_with(request, f"{solution.work}\n{before}{solution.answer}{after}")
+
+
+def _values(form: Form, solution: Solution) -> dict[str, str]:
+    """Work and answer by concept. Where no property is named after answers, the last free one takes it."""
+    values = {"reasoning": solution.work, "answer": solution.answer}
+    slots = {name: concept(name, values) for name in form.top}
+    if "answer" not in slots.values():
+        values |= dict.fromkeys([name for name, meant in slots.items() if meant is None][-1:], solution.answer)
+    return values

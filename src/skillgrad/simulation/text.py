@@ -1,0 +1,62 @@
+"""Small pure functions on text that the whole simulated world shares."""
+
+import hashlib
+import re
+
+CHARS_PER_TOKEN = 4
+
+
+def tokens(text: str) -> int:
+    """Estimated tokens: characters / 4, rounded up."""
+    return -(-len(text) // CHARS_PER_TOKEN)
+
+
+def uniform(*parts: object) -> float:
+    """A number in [0, 1) that depends on nothing but the parts."""
+    data = "\x1f".join(str(part) for part in parts).encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(data).digest()[:7], "big") / 2**56
+
+
+def pick(options: tuple[str, ...], *parts: object) -> str:
+    """One of the options, chosen by the parts."""
+    return options[int(uniform("pick", *parts) * len(options))]
+
+
+def squeeze(text: str) -> str:
+    """White space folded to single spaces."""
+    return " ".join(text.split())
+
+
+def same_answer(one: str, other: str) -> bool:
+    """Equal but for case, white space and a final full stop."""
+    return _folded(one) == _folded(other)
+
+
+def _folded(answer: str) -> str:
+    return squeeze(answer).casefold().rstrip(".")
+
+
+_BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
+_HEADING = re.compile(r"^\s*(?:#{1,6}\s|<[^>]*>\s*$|```|---\s*$|\|)")
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]?\s+(?=[\"'(\[]?[A-Z0-9*_`])")
+
+
+def sentences(text: str) -> list[str]:
+    """Sentences and list items of Markdown, without bullets; hard-wrapped lines are joined."""
+    blocks: list[str] = []
+    joinable = False
+    for line in text.splitlines():
+        bare = line.strip()
+        if not bare or _HEADING.match(line):
+            joinable = False
+            if bare:
+                blocks.append(bare.lstrip("#").strip())
+        elif _BULLET.match(line):
+            blocks.append(_BULLET.sub("", line).strip())
+            joinable = True
+        elif joinable:
+            blocks[-1] += " " + bare
+        else:
+            blocks.append(bare)
+            joinable = True
+    return [part.strip() for block in blocks for part in _SENTENCE_END.split(block) if part.strip()]

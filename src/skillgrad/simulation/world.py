@@ -1,0 +1,76 @@
+"""The simulated world: one pure function from model name and request to reply."""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from skillgrad.errors import ConfigError, did_you_mean
+from skillgrad.records import ChatRequest, Reply, Task
+from skillgrad.simulation.forms import wanted_form
+from skillgrad.simulation.judge import judge
+from skillgrad.simulation.noise import Target
+from skillgrad.simulation.optimizer import optimize
+from skillgrad.simulation.optimizer.profiles import GOOD, MISCITING, PERFECT, POOR, USELESS, Profile
+from skillgrad.simulation.score import expected_hard
+from skillgrad.simulation.target import attempt
+
+TARGETS: Mapping[str, Target] = MappingProxyType(
+    {
+        "target": Target(),
+        "target-steady": Target(slip=0.0, harmed=1.0, steady=True),
+        "target-noisy": Target(slip=0.05),
+    }
+)
+OPTIMIZERS: Mapping[str, Profile] = MappingProxyType(
+    {
+        "optimizer": GOOD,
+        "optimizer-perfect": PERFECT,
+        "optimizer-poor": POOR,
+        "optimizer-useless": USELESS,
+        "optimizer-misciting": MISCITING,
+    }
+)
+JUDGE = "judge"
+
+
+def names() -> tuple[str, ...]:
+    """All models of the simulated world."""
+    return (*TARGETS, *OPTIMIZERS, JUDGE)
+
+
+def check_name(model: str) -> None:
+    """Make sure that there is such a model.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    if model not in names():
+        raise ConfigError(f"unknown simulated model {model!r}", hint=did_you_mean(model, names()))
+
+
+def respond(model: str, request: ChatRequest) -> Reply:
+    """What the model answers. The same model and request always give the same reply.
+
+    Raises:
+        ConfigError: there is no such model.
+    """
+    check_name(model)
+    if model in TARGETS:
+        return attempt(TARGETS[model], request)
+    form = wanted_form(request)
+    if model == JUDGE or (form is not None and "score" in form.names and "edits" not in form.names):
+        return judge(request)
+    return optimize(OPTIMIZERS[model], request)
+
+
+def true_score(skill_text: str, tasks: Iterable[Task], model: str = "target") -> float:
+    """The exact expected `hard` of a target with this skill, mean over the tasks, in [0, 1].
+
+    A trial can be luckier or not; this is what many trials tend to.
+
+    Raises:
+        ConfigError: no target has that name.
+        ValueError: there are no tasks.
+    """
+    if model not in TARGETS:
+        raise ConfigError(f"{model!r} is no simulated target", hint=did_you_mean(model, TARGETS))
+    return expected_hard(TARGETS[model], skill_text, tasks)

@@ -1,0 +1,130 @@
+"""The chat agent: one request, one answer."""
+
+import pytest
+
+from skillgrad.agents.chat import ChatAgent, ChatOptions
+from skillgrad.errors import ConfigError
+from skillgrad.prompts import Prompts
+from skillgrad.protocols import ChatModel
+from skillgrad.records import Reply, Skill, Task, Trajectory, assistant, user
+from skillgrad.testing.agent import AgentContract
+from skillgrad.testing.doubles import Line, ScriptedModel
+
+TASK = Task(id="t", input="What is 3 + 4?", gold="7")
+
+
+class TestChatAgent(AgentContract):
+    def make_agent(self, target: ChatModel) -> ChatAgent:
+        return ChatAgent(target, Prompts())
+
+
+class TestChatAgentWithAPattern(AgentContract):
+    def make_agent(self, target: ChatModel) -> ChatAgent:
+        return ChatAgent(target, Prompts(), ChatOptions(answer_pattern="Answer: (.*)"))
+
+    def reply(self, answer: str) -> str:
+        return f"Let me think.\nAnswer: {answer}"
+
+
+async def attempt(line: Line, skill: str = "", pattern: str | None = None, trial: int = 0):
+    model = ScriptedModel([line])
+    agent = ChatAgent(model, Prompts(), ChatOptions(answer_pattern=pattern))
+    trajectory = await agent.attempt(TASK, Skill(text=skill), trial)
+    return trajectory, model.requests[0]
+
+
+async def test_the_body_of_the_skill_follows_the_prompt_and_the_task_is_the_question() -> None:
+    _, request = await attempt("7", "---\nname: sums\ndescription: d\n---\n\nAdd up.\n", trial=3)
+    instructions, question = request.messages
+    assert (instructions.role, instructions.text) == ("system", f"{Prompts()['chat']}\n\n# Skill\n\nAdd up.")
+    assert question == user("What is 3 + 4?")
+    assert request.seed == 3
+    assert (request.response_schema, request.tools) == (None, ())
+
+
+@pytest.mark.parametrize("skill", ["", "\n", "---\nname: sums\ndescription: d\n---\n"])
+async def test_an_empty_skill_leaves_the_prompt_alone(skill: str) -> None:
+    _, request = await attempt("7", skill)
+    assert request.messages[0].text == Prompts()["chat"]
+
+
+async def test_the_conversation_is_kept_without_the_system_prompt() -> None:
+    trajectory, _ = await attempt("It is <answer>7</answer>.", "Add up.")
+    assert trajectory == Trajectory(
+        answer="7", messages=(user("What is 3 + 4?"), assistant("It is <answer>7</answer>."))
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "answer"),
+    [
+        ("<answer>6</answer> no, <answer> 7\n</answer>", None, "7"),
+        ("<ANSWER>7</ANSWER>", None, "7"),
+        ("<answer>two\nlines</answer>", None, "two\nlines"),
+        (" 7 \n", None, "7"),
+        ("<answer>7", None, "<answer>7"),
+        ("<answer></answer>", None, ""),
+        ("so = 6, so = 7", "= (\\d)", "7"),
+        ("seven", "= (\\d)", "seven"),
+        ("<answer>7</answer> = 8", "= (\\d)", "8"),
+    ],
+)
+async def test_the_last_marked_answer_counts_else_the_whole_reply(
+    text: str, pattern: str | None, answer: str
+) -> None:
+    trajectory, _ = await attempt(text, pattern=pattern)
+    assert (trajectory.answer, trajectory.failure) == (answer, "")
+
+
+@pytest.mark.parametrize(
+    ("reply", "failure"),
+    [
+        (Reply(text="No.", finish="refusal"), "the model refused"),
+        (Reply(text="", finish="refusal"), "the model refused"),
+        (Reply(text=" \n"), "the reply was empty"),
+        (Reply(text="", finish="length"), "the reply was cut off before any text"),
+        (Reply(text="It is", finish="length"), ""),
+    ],
+)
+async def test_what_is_no_answer_is_the_fault_of_the_agent(reply: Reply, failure: str) -> None:
+    assert (await attempt(reply))[0].failure == failure
+
+
+def test_the_fingerprint_changes_with_prompt_and_options() -> None:
+    model = ScriptedModel([])
+    agents = [
+        ChatAgent(model, Prompts()),
+        ChatAgent(model, Prompts({"chat": "Answer."})),
+        ChatAgent(model, Prompts(), ChatOptions(answer_pattern="(.)")),
+        ChatAgent(ScriptedModel([], name="scripted:other"), Prompts()),
+    ]
+    assert len({agent.fingerprint() for agent in agents}) == 4
+    assert ChatAgent(model, Prompts({"select": "Rank."})).fingerprint() == agents[0].fingerprint()
+
+
+def test_it_is_built_from_the_options_of_its_section() -> None:
+    agent = ChatAgent.from_options({"answer_pattern": "(.)"}, ScriptedModel([]), Prompts(), where="agent")
+    assert (
+        agent.fingerprint()
+        == ChatAgent(ScriptedModel([]), Prompts(), ChatOptions(answer_pattern="(.)")).fingerprint()
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"answer_patern": "(.)"}, "agent: unknown key 'answer_patern'\nhint: did you mean 'answer_pattern'?"),
+        (
+            {"answer_pattern": "*"},
+            "agent: answer_pattern = '*': is no regular expression: nothing to repeat at position 0",
+        ),
+        (
+            {"answer_pattern": "a(b)(c)"},
+            "agent: answer_pattern = 'a(b)(c)': must have exactly one group, has 2\nhint: change 'answer_pattern'",
+        ),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, str], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        ChatAgent.from_options(options, ScriptedModel([]), Prompts(), where="agent")
+    assert str(error.value).startswith(message)

@@ -1,0 +1,223 @@
+import io
+
+import pytest
+
+from skillgrad.cli.console import HEARTBEAT_SECONDS, SHOWN, Console, open_console
+from skillgrad.cli.progress import Progress, duration, short
+from skillgrad.config import Price
+from skillgrad.events import (
+    AttemptFinished,
+    CallFinished,
+    Decided,
+    Event,
+    Notice,
+    RunStarted,
+    SpendChanged,
+    StageFinished,
+    StageStarted,
+)
+from skillgrad.records import Usage
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+STARTED = RunStarted(name="first", folder="runs/first", epochs=2, steps=4, resumed=False, simulated=False)
+ROLLOUT = StageStarted(stage="rollout", step=1, epoch=1, total=10)
+
+
+def attempt(outcome: str = "completed", reason: str = "", task: str = "t") -> AttemptFinished:
+    return AttemptFinished(attempt="a", task=task, split="train", outcome=outcome, hard=1.0, reason=reason)
+
+
+def decided(step: int, **more: object) -> Decided:
+    values: dict[str, object] = {
+        "steps": 4,
+        "action": "accepted",
+        "origin": "step",
+        "reason": "candidate 0.5 > current 0.4",
+        "current": 0.5,
+        "best": 0.5,
+        "skill_tokens": 80,
+    }
+    return Decided.model_validate({"step": step, **values, **more})
+
+
+def plain(*events: Event, clock: Clock | None = None) -> list[str]:
+    clock = clock or Clock()
+    lines: list[str] = []
+    console = Console(
+        Progress({"target": Price(input=1, output=2)}, clock),
+        lambda text, style=None: lines.append(text[9:]),
+        stages=True,
+        clock=clock,
+    )
+    for event in events:
+        console.emit(event)
+    return lines
+
+
+def test_a_run_says_where_it_is_and_whether_it_goes_on() -> None:
+    assert plain(STARTED) == ["starting run 'first' in runs/first: 2 epochs, 4 steps"]
+    again = STARTED.model_copy(update={"resumed": True, "simulated": True})
+    assert plain(again) == ["going on with run 'first' in runs/first: 2 epochs, 4 steps, simulated models"]
+
+
+def test_attempts_that_went_well_print_nothing() -> None:
+    assert plain(STARTED, ROLLOUT, *[attempt()] * 1000)[1:] == []
+
+
+def test_the_end_of_a_stage_is_a_line() -> None:
+    finished = StageFinished(stage="rollout", step=1, note="3 of 10 solved")
+    assert plain(STARTED, ROLLOUT, finished)[1:] == ["step 1/4 rollout: 3 of 10 solved"]
+
+
+def test_stages_of_an_epoch_are_named_by_the_epoch() -> None:
+    events = StageStarted(stage="slow_update", step=2, epoch=1), StageFinished(stage="slow_update", step=2)
+    assert plain(STARTED, *events)[1:] == ["epoch 1 slow update: done"]
+
+
+def test_a_decision_has_reason_scores_and_spend() -> None:
+    call = CallFinished(role="target", usage=Usage(input_tokens=1_000_000, output_tokens=500_000))
+    assert plain(STARTED, ROLLOUT, call, decided(1))[1:] == [
+        "step 1/4 accepted: candidate 0.5 > current 0.4; validation 0.500, best 0.500; 1 calls, 1.5M tokens, $2.00"
+    ]
+
+
+def test_without_a_price_money_is_unknown_and_never_zero() -> None:
+    call = CallFinished(role="optimizer", usage=Usage(input_tokens=10))
+    line = plain(STARTED, call, decided(1, action="skipped", origin="slow_update", current=None, best=None))[-1]
+    assert line == (
+        "slow update skipped: candidate 0.5 > current 0.4; validation -, best -; 1 calls, 10 tokens, cost unknown"
+    )
+
+
+def test_attempts_without_a_score_are_shown_with_reasons_up_to_a_bound() -> None:
+    voids = [attempt("void", "no answer", f"t{number}") for number in range(SHOWN + 3)]
+    lines = plain(STARTED, ROLLOUT, *voids, StageFinished(stage="rollout", step=1, note="x"))[1:]
+    assert lines[:SHOWN] == [f"no score for task 't{number}': no answer" for number in range(SHOWN)]
+    assert lines[SHOWN:] == [f"{SHOWN + 3} attempts without a score in all", "step 1/4 rollout: x"]
+
+
+def test_failed_calls_are_shown_once_for_each_cause_and_counted() -> None:
+    calls = [CallFinished(role="target", error=f"HTTP 50{number % 2}") for number in range(6)]
+    lines = plain(STARTED, ROLLOUT, *calls, StageFinished(stage="rollout", step=1, note="x"))[1:]
+    assert lines == [
+        "call failed (target): HTTP 500",
+        "call failed (target): HTTP 501",
+        "6 failed calls in all",
+        "step 1/4 rollout: x",
+    ]
+
+
+def test_a_notice_is_said_once() -> None:
+    notice = Notice(level="warning", text="two\nlines")
+    assert plain(notice, notice, Notice(level="info", text="fine")) == ["warning: two", "lines", "note: fine"]
+
+
+def test_a_long_stage_says_now_and_then_where_it_is() -> None:
+    clock = Clock()
+    lines: list[str] = []
+    console = Console(Progress({}, clock), lambda text, style=None: lines.append(text), stages=True, clock=clock)
+    console.emit(STARTED)
+    console.emit(ROLLOUT)
+    for _ in range(5):
+        clock.now += HEARTBEAT_SECONDS / 2 + 1
+        console.emit(attempt())
+    assert [line[9:] for line in lines[1:]] == [
+        "step 1/4 rollout: 2 of 10 attempts, 0 calls, 0 tokens, $0.00",
+        "step 1/4 rollout: 4 of 10 attempts, 0 calls, 0 tokens, $0.00",
+    ]
+
+
+@pytest.mark.parametrize(
+    "error", [BrokenPipeError(), OSError("disk full"), ValueError("I/O operation on closed file")]
+)
+def test_a_reader_that_has_gone_is_no_reason_to_end_a_run(error: Exception) -> None:
+    calls: list[str] = []
+
+    def printer(text: str, style: str | None = None) -> None:
+        calls.append(text)
+        raise error
+
+    console = Console(Progress({}), printer, stages=True)
+    console.emit(STARTED)
+    console.emit(decided(1))
+    assert len(calls) == 1
+
+
+def test_the_time_left_goes_by_the_steps_so_far() -> None:
+    clock = Clock()
+    progress = Progress({}, clock)
+    progress.take(STARTED)
+    assert progress.left is None
+    clock.now = 10
+    progress.take(decided(1))
+    assert progress.left == 30
+    clock.now = 14
+    assert progress.left == 26
+    clock.now = 100
+    assert progress.left == 20
+    progress.take(decided(4))
+    assert progress.left is None
+
+
+def test_totals_that_are_told_win_over_those_of_this_process() -> None:
+    progress = Progress({})
+    progress.take(SpendChanged(calls=5, tokens=1234, usd=0.5))
+    assert progress.spend.endswith("1,234 tokens, $0.50")
+
+
+def test_plain_lines_have_no_control_characters() -> None:
+    stream = io.StringIO()
+    with open_console({}, stream) as console:
+        console.emit(STARTED)
+        console.emit(decided(1))
+    assert "\x1b" not in stream.getvalue()
+    assert len(stream.getvalue().splitlines()) == 2
+
+
+def test_in_a_terminal_the_state_is_drawn_below_the_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "150")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    stream = Terminal()
+    with open_console({"target": Price(input=1, output=1)}, stream) as console:
+        for event in (STARTED, ROLLOUT, *[attempt()] * 3, decided(1), ROLLOUT.model_copy(update={"step": 2})):
+            console.emit(event)
+        console.emit(CallFinished(role="target", error="HTTP 500: [oops]"))
+    text = stream.getvalue()
+    assert "step 1/4 accepted: candidate 0.5 > current 0.4" in text
+    assert "step 1/4 rollout: " not in text
+    assert "step 2/4 rollout" in text
+    assert "0/10" in text
+    assert "validation 0.500  best 0.500  1 calls, 0 tokens, $0.00" in text
+    assert "last call failed: target: HTTP 500: [oops]" in text
+
+
+def test_a_dumb_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    stream = Terminal()
+    with open_console({}, stream) as console:
+        console.emit(STARTED)
+    assert stream.getvalue() == "   0:00  starting run 'first' in runs/first: 2 epochs, 4 steps\n"
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.9, "0:00"), (62, "1:02"), (3909, "1:05:09")])
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(("count", "text"), [(950, "950"), (9999, "9,999"), (12345, "12k"), (3_400_000, "3.4M")])
+def test_large_counts_are_short(count: int, text: str) -> None:
+    assert short(count) == text

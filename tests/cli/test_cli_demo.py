@@ -1,0 +1,71 @@
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from skillgrad.cli.main import main
+from skillgrad.skill import load_skill, validate_skill
+
+Captured = pytest.CaptureFixture[str]
+
+
+def test_the_demo_shows_a_clear_rise_on_the_test_split(demo_done: Path) -> None:
+    summary = json.loads((demo_done / "runs/demo/summary.json").read_text())
+    assert summary["simulated"] is True
+    assert summary["best"]["test"]["low"] > summary["initial"]["test"]["high"]
+    assert summary["test_gain"]["low"] > 0.3
+
+
+def test_the_demo_is_a_project_with_a_valid_skill(demo_done: Path) -> None:
+    skill = load_skill(demo_done / "skills/everyday-tasks")
+    assert validate_skill(skill) == []
+    counts = [len((demo_done / f"data/{split}.jsonl").read_text().splitlines()) for split in ("train", "val", "test")]
+    assert counts == [60, 40, 120]
+
+
+def test_a_second_demo_reports_the_finished_run_and_says_how_to_start_over(
+    demo_project: Path, capsys: Captured
+) -> None:
+    assert main(["demo", "--folder", "demo"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.startswith("using the project in demo; to start over, remove that folder")
+    assert "0 calls" in captured.err
+    assert "best skill  demo/runs/demo/best/everyday-tasks/SKILL.md" in captured.out
+    assert "try next:\n  skillgrad show demo/runs/demo\n" in captured.out
+
+
+def test_the_commands_to_try_next_work(demo_project: Path, capsys: Captured) -> None:
+    main(["demo", "--folder", "demo"])
+    out = capsys.readouterr().out
+    commands = [line.split() for line in out.splitlines() if line.startswith("  skillgrad ")]
+    assert len(commands) == 4
+    for _, *words in commands[:2]:
+        assert main(words) == 0
+    assert main([*commands[2][1:], "--train.epochs", "1"]) == 0
+
+
+def test_as_json_the_demo_prints_the_summary_alone(demo_project: Path, capsys: Captured) -> None:
+    assert main(["demo", "--folder", "demo", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "demo"
+
+
+def test_a_folder_with_something_else_in_it_is_left_alone(here: Path, capsys: Captured) -> None:
+    Path("mine").mkdir()
+    Path("mine/notes.txt").write_text("precious")
+    assert main(["demo", "--folder", "mine"]) == 2
+    assert capsys.readouterr().err == ("error: 'mine' is not empty and holds no demo\nhint: give another --folder\n")
+    assert [path.name for path in Path("mine").iterdir()] == ["notes.txt"]
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(here: Path, capsys: Captured) -> None:
+    Path("file").write_text("")
+    assert main(["demo", "--folder", "file/demo"]) == 2
+    assert "'file/demo' cannot be written: Not a directory" in capsys.readouterr().err
+
+
+def test_the_same_demo_made_elsewhere_gives_the_same_skill(demo_done: Path, here: Path, capsys: Captured) -> None:
+    shutil.copytree(demo_done, here / "other", ignore=shutil.ignore_patterns("runs"))
+    assert main(["demo", "--folder", "other"]) == 0
+    best = "runs/demo/best/everyday-tasks/SKILL.md"
+    assert (here / "other" / best).read_text() == (demo_done / best).read_text()

@@ -1,0 +1,112 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from skillgrad import __version__
+from skillgrad.cli.main import main
+from skillgrad.cli.parser import VERBS
+
+Captured = pytest.CaptureFixture[str]
+
+
+def test_help_has_every_verb_in_a_line_and_an_example(capsys: Captured) -> None:
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    for verb in VERBS:
+        assert re.search(rf"^  {verb.name} +{verb.summary}$", out, re.MULTILINE)
+    assert "example:\n  skillgrad demo" in out
+
+
+def test_no_arguments_at_all_show_the_help(capsys: Captured) -> None:
+    assert main([]) == 0
+    assert capsys.readouterr().out.startswith("usage: skillgrad VERB")
+
+
+def test_the_version_is_the_packages(capsys: Captured) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"skillgrad {__version__}\n"
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_the_help_of_a_verb_has_an_example_that_parses(verb, capsys: Captured) -> None:
+    assert main([verb.name, "--help"]) == 0
+    out = capsys.readouterr().out
+    for example in verb.examples:
+        assert example in out
+        program, name, *words = example.split()
+        assert (program, name) == ("skillgrad", verb.name)
+        verb.parse(words)
+
+
+def test_the_help_of_train_tells_of_dotted_flags_and_where_the_settings_are(capsys: Captured) -> None:
+    main(["train", "--help"])
+    out = capsys.readouterr().out
+    assert "[--section.key VALUE ...]" in out
+    assert "--train.epochs 2" in out
+    assert "docs/reference/config.md" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "hint"),
+    [
+        (["tran"], "unknown verb 'tran'", "did you mean 'train'?"),
+        (["--vers"], "unknown option '--vers'", "did you mean '--version'?"),
+        (["train", "--nmae", "x"], "unknown option '--nmae'", "did you mean '--name'?"),
+        (["train", "--nmae=x"], "unknown option '--nmae'", "did you mean '--name'?"),
+        (["train", "a.yaml", "b"], "unexpected argument 'b'", "see `skillgrad train --help`"),
+        (["train", "a.yaml", "--", "b"], "unexpected argument 'b'", "see `skillgrad train --help`"),
+        (["train", "--train.epochs"], "--train.epochs needs a value", "as in --train.epochs=VALUE"),
+        (["show"], "the following arguments are required: RUN", "see `skillgrad show --help`"),
+        (["show", "x", "--step", "0"], "argument --step: '0' is not a whole number from 1 on", None),
+        (["show", "x", "--gate.metric", "soft"], "show takes no settings, found --gate.metric", None),
+        (["evaluate", "--split", "tset"], "argument --split: 'tset' is none of train, val, test", None),
+        (["evaluate", "--trials", "two"], "argument --trials: 'two' is not a whole number from 1 on", None),
+        (["simulate", "--port", "99999"], "argument --port: '99999' is not a port from 0 to 65535", None),
+        (["simulate", "--latency", "-1"], "argument --latency: '-1' is not a number of seconds from 0 on", None),
+        (
+            ["train"],
+            "no CONFIG was given and there is no 'skillgrad.yaml' here",
+            "`skillgrad init DATA` makes one, `skillgrad demo` needs none",
+        ),
+        (["train", "nope.yaml"], "config file 'nope.yaml' does not exist", "`skillgrad init` writes one"),
+    ],
+)
+def test_wrong_usage_is_said_on_stderr_with_a_hint_and_exit_code_2(
+    words: list[str], error: str, hint: str | None, here: Path, capsys: Captured
+) -> None:
+    assert main(words) == 2
+    captured = capsys.readouterr()
+    hint = f"see `skillgrad {words[0]} --help`" if hint is None else hint
+    assert captured.err == f"error: {error}\nhint: {hint}\n"
+    assert captured.out == ""
+
+
+def test_with_json_an_error_is_an_object_on_stdout_as_well(here: Path, capsys: Captured) -> None:
+    assert main(["train", "nope.yaml", "--json"]) == 2
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == {
+        "error": "config file 'nope.yaml' does not exist",
+        "hint": "`skillgrad init` writes one",
+        "exit_code": 2,
+    }
+    assert captured.err.startswith("error: config file 'nope.yaml'")
+
+
+def test_an_unknown_setting_is_named_with_the_near_one(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["train", "demo/skillgrad.yaml", "--trian.epochs", "2"]) == 2
+    assert capsys.readouterr().err == "error: demo/skillgrad.yaml: unknown key 'trian'\nhint: did you mean 'train'?\n"
+
+
+def test_a_bug_keeps_its_traceback(fresh_project: Path, capsys: Captured) -> None:
+    Path("broken.py").write_text("class Env:\n    @classmethod\n    def from_options(cls, *a, **k):\n        1 / 0\n")
+    Path("c.yaml").write_text("env: {name: 'broken:Env'}\n")
+    import sys
+
+    sys.path.insert(0, ".")
+    try:
+        with pytest.raises(ZeroDivisionError):
+            main(["train", "c.yaml"])
+    finally:
+        sys.path.remove(".")

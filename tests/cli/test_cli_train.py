@@ -1,0 +1,146 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from skillgrad.cli.main import main
+
+Captured = pytest.CaptureFixture[str]
+CONFIG = "demo/skillgrad.yaml"
+QUICK = ["--train.epochs", "1", "--env.limit={train: 20, val: 10, test: 10}"]
+
+
+def test_training_prints_scores_with_intervals_costs_and_the_place_of_the_skill(
+    fresh_project: Path, capsys: Captured
+) -> None:
+    assert main(["train", CONFIG, *QUICK]) == 0
+    captured = capsys.readouterr()
+    lines = captured.out.splitlines()
+    assert lines[0] == "SIMULATED MODELS: these scores say nothing about a real model."
+    assert any(line.startswith("validation  ") and "n=10" in line for line in lines)
+    assert any(line.startswith("test  ") and " -> " in line for line in lines)
+    assert any(line.startswith("calls ") for line in lines)
+    best = next(line for line in lines if line.startswith("best skill")).split()[-1]
+    assert Path(best).read_text().startswith("---\nname: everyday-tasks")
+
+
+def test_progress_goes_to_stderr_one_line_for_a_stage_and_one_for_a_decision(
+    fresh_project: Path, capsys: Captured
+) -> None:
+    main(["train", CONFIG, *QUICK])
+    lines = [line[9:] for line in capsys.readouterr().err.splitlines()]
+    assert lines[0] == "starting run 'demo' in demo/runs/demo: 1 epochs, 1 steps, simulated models"
+    stages = [line.partition(":")[0] for line in lines[1:]]
+    of_a_step = ("rollout", "reflect", "aggregate", "select", "update")
+    assert stages[:6] == ["baseline", *(f"step 1/1 {name}" for name in of_a_step)]
+    assert stages[6] in ("step 1/1 accepted", "step 1/1 rejected", "step 1/1 skipped")
+    assert stages[-1] == "test"
+
+
+def test_json_is_the_summary_and_nothing_else_on_stdout(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["train", CONFIG, "--json", *QUICK]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary == json.loads(Path("demo/runs/demo/summary.json").read_text())
+    assert summary["simulated"] is True
+    assert summary["stopped"] is None
+    assert summary["initial"]["test"]["n"] == 10
+
+
+def test_name_is_the_name_of_the_run_even_when_it_is_a_number(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["train", CONFIG, "--name", "7", *QUICK]) == 0
+    assert Path("demo/runs/7/summary.json").exists()
+
+
+def test_the_config_of_the_current_folder_is_found(
+    fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir("demo")
+    assert main(["train", *QUICK]) == 0
+    assert Path("runs/demo/summary.json").exists()
+
+
+def test_a_preset_is_known_by_name(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["train", CONFIG, "--preset", "papers"]) == 2
+    assert "hint: did you mean 'paper'?" in capsys.readouterr().err
+
+
+def test_a_finished_run_is_reported_again_without_a_call(demo_project: Path, capsys: Captured) -> None:
+    before = json.loads(Path("demo/runs/demo/summary.json").read_text())
+    assert main(["train", CONFIG, "--json"]) == 0
+    captured = capsys.readouterr()
+    after = json.loads(captured.out)
+    assert after["best"] == before["best"]
+    assert after["cost"]["target_calls"] == before["cost"]["target_calls"]
+    assert "going on with run 'demo'" in captured.err
+    assert "0 calls" in captured.err
+    assert "rollout:" not in captured.err  # what was known already is not told stage by stage
+
+
+def test_other_settings_for_the_same_run_are_refused_and_a_fork_takes_over_its_facts(
+    demo_project: Path, capsys: Captured
+) -> None:
+    assert main(["train", CONFIG, "--train.batch_size", "30"]) == 2
+    captured = capsys.readouterr()
+    assert "train.batch_size: was 20, now 30" in captured.err
+    assert "--fork" in captured.err
+    words = ["train", CONFIG, "--json", "--train.batch_size", "30", "--train.epochs", "1"]
+    assert main([*words, "--name", "forked", "--fork", "demo"]) == 0
+    forked = json.loads(capsys.readouterr().out)
+    assert main([*words, "--name", "alone"]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert forked["best"] == alone["best"]
+    known = alone["initial"]["val"]["n"] + alone["initial"]["test"]["n"]
+    assert forked["cost"]["target_calls"] + known <= alone["cost"]["target_calls"]
+
+
+def test_a_budget_stops_with_what_there_is_and_the_command_to_go_on(fresh_project: Path, capsys: Captured) -> None:
+    words = ["train", CONFIG, "--limits.calls", "30", *QUICK]
+    assert main(words) == 3
+    captured = capsys.readouterr()
+    assert "stopped     limits.calls = 30 is reached" in captured.out
+    assert "test        not measured" in captured.out
+    error, hint, resume = captured.err.splitlines()[-3:]
+    assert error.startswith("error: limits.calls = 30 is reached")
+    assert hint.startswith("hint: raise `limits.calls`")
+    assert resume == (
+        "resume (with a larger limit): skillgrad train demo/skillgrad.yaml --limits.calls 30 --train.epochs 1 "
+        "'--env.limit={train: 20, val: 10, test: 10}'"
+    )
+
+
+def test_a_stopped_run_gives_its_summary_as_json_and_resumes_to_the_undisturbed_result(
+    fresh_project: Path, capsys: Captured
+) -> None:
+    assert main(["train", CONFIG, "--limits.calls", "30", "--json", *QUICK]) == 3
+    stopped = json.loads(capsys.readouterr().out)
+    assert stopped["stopped"].startswith("limits.calls = 30 is reached")
+    assert stopped["best"]["test"] is None
+    assert main(["train", CONFIG, "--json", *QUICK]) == 0
+    resumed = json.loads(capsys.readouterr().out)
+    assert main(["train", CONFIG, "--json", "--name", "undisturbed", *QUICK]) == 0
+    undisturbed = json.loads(capsys.readouterr().out)
+    assert resumed["best"] == undisturbed["best"]
+
+
+def test_a_stop_before_the_run_began_is_an_error_object(fresh_project: Path, capsys: Captured) -> None:
+    words = [
+        "train",
+        CONFIG,
+        "--json",
+        "--target.model",
+        "openai:target",
+        "--target.base_url",
+        "http://127.0.0.1:9/v1",
+    ]
+    assert main([*words, "--limits.outage_seconds", "0.2"]) == 1
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["stopped"].startswith("target model 'openai:target' at http://127.0.0.1:9/v1")
+    assert captured.err.splitlines()[-1].startswith("resume: skillgrad train demo/skillgrad.yaml --json")
+
+
+def test_without_an_accepted_candidate_the_report_says_so(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["train", CONFIG, "--optimizer.model", "simulated:optimizer-useless", *QUICK]) == 0
+    out = capsys.readouterr().out
+    assert "no candidate did better: the best skill is the initial one" in out
+    assert "selected" not in out
+    assert "test gain" not in out

@@ -1,0 +1,120 @@
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skillgrad.envs.scorers.json import Json, JsonOptions, read_json
+from skillgrad.errors import DataError
+from skillgrad.records import Task
+from skillgrad.testing.scorer import ScorerContract
+
+GOLD = {"name": "Ada", "born": {"year": 1815, "city": "London"}, "tags": ["x", "y"], "alive": False}
+
+
+def task(gold: object = GOLD) -> Task:
+    return Task(id="t", input="i", gold=gold)
+
+
+class TestJson(ScorerContract):
+    def make_scorer(self) -> Json:
+        return Json()
+
+    def make_other_scorer(self) -> Json:
+        return Json(JsonOptions(ordered=False))
+
+    def right(self) -> list[tuple[Task, str]]:
+        return [
+            (task(), json.dumps(GOLD)),
+            (task(), f"Here it is:\n```json\n{json.dumps(GOLD, indent=1)}\n```\nDone."),
+            (task('{"a": 1}'), 'I found {"a": 1.0}, see [1]'),
+            (task("Ada"), '"Ada"'),
+            (task([1, None]), "[1, null]"),
+            (task({}), "{}"),
+        ]
+
+    def wrong(self) -> list[tuple[Task, str]]:
+        return [
+            (task(), "no"),
+            (task(), "{}"),
+            (task([1, 2]), "[2, 1]"),
+            (task({"a": 1}), '{"a": true}'),
+            (task({}), "[]"),
+        ]
+
+
+def test_soft_is_the_share_of_fields_that_are_right() -> None:
+    answer = {"name": "Ada", "born": {"year": 1816, "city": "London"}, "tags": ["y", "x"], "extra": 1}
+    score = Json().compare(task(), json.dumps(answer))
+    assert (score.hard, score.soft) == (0, pytest.approx(2 / 6))
+    assert score.feedback == (
+        "4 of 6 fields wrong: alive is missing; born.year should be 1815, is 1816; "
+        'tags should be ["x","y"], is ["y","x"]; extra is not expected'
+    )
+
+
+def test_many_wrong_fields_are_counted_not_listed() -> None:
+    score = Json().compare(task({str(n): n for n in range(10)}), "{}")
+    assert "and 4 more" not in Json().compare(task({"a": 1}), "{}").feedback
+    assert (score.soft, "; and 5 more" in score.feedback) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "gold", "answer", "hard"),
+    [
+        ({"ordered": False}, ["x", "y", "x"], ["x", "x", "y"], 1),
+        ({"ordered": False}, ["x", "y", "y"], ["x", "x", "y"], 0),
+        ({"ordered": False}, [{"a": [1, 2]}, 3], [3, {"a": [2, 1]}], 1),
+        ({"ordered": False}, [1], [1, 1], 0),
+        ({"ordered": False, "tolerance": 0.1}, [1.0, 1.1], [1.15, 1.05], 1),
+        ({"tolerance": 0.1}, {"a": 1.0}, {"a": 1.05}, 1),
+        ({"tolerance": 0.1}, {"a": 1.0}, {"a": 1.2}, 0),
+        ({"tolerance": 5}, True, 1, 0),
+        ({"casefold": True}, {"a": "Ada"}, {"a": " ADA "}, 1),
+        ({}, {"a": "Ada"}, {"a": "ada"}, 0),
+        ({"allow_extra": True}, {"a": 1}, {"a": 1, "b": 2}, 1),
+        ({}, {"a": 1}, {"a": 1, "b": 2}, 0),
+        ({"allow_extra": True}, [{"a": 1}], [{"a": 1, "b": 2}], 1),
+        ({}, [{"a": 1}], [{"a": 1, "b": 2}], 0),
+    ],
+)
+def test_options_say_what_counts(options: dict, gold: object, answer: object, hard: int) -> None:
+    assert Json(JsonOptions(**options)).compare(task(gold), json.dumps(answer)).hard == hard
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('```\n{"a": 1}\n```\nor rather\n```json\n{"a": 2}\n```', {"a": 2}),
+        ('```python\nprint(1)\n```\n{"a": 1}', {"a": 1}),
+        ('see [1]: {"a": {"b": [1]}} and {"c": 1}', {"a": {"b": [1]}}),
+        ("{not json} [2]", [2]),
+        (" 5 ", 5),
+    ],
+)
+def test_json_is_found_in_an_answer(text: str, value: object) -> None:
+    assert read_json(text) == (value,)
+
+
+@pytest.mark.parametrize("text", ["", "none", '{"a": NaN}', "[" * 5000, "{" * 5000])
+def test_an_answer_without_json_has_none(text: str) -> None:
+    assert read_json(text) is None
+
+
+def test_gold_is_needed() -> None:
+    with pytest.raises(DataError, match="task 't' has no gold answer"):
+        Json().compare(task(None), "{}")
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(VALUES.filter(lambda value: value is not None and not isinstance(value, str)), st.booleans())
+def test_every_gold_passes_its_own_scorer(gold: object, ordered: bool) -> None:
+    scorer = Json(JsonOptions(ordered=ordered))
+    assert scorer.compare(task(gold), scorer.gold_answer(task(gold))).hard == 1

@@ -1,0 +1,118 @@
+import asyncio
+import gc
+import os
+import signal
+
+import pytest
+
+from skillgrad.envs.scorers.regex import Regex, RegexOptions
+from skillgrad.errors import BoundaryError, ConfigError, DataError
+from skillgrad.records import Task, Trajectory
+from skillgrad.testing.scorer import ScorerContract
+
+SLOW = r"(a+)+$"
+TRAP = "a" * 60 + "!"
+
+
+def task(gold: object = None) -> Task:
+    return Task(id="t", input="i", gold=gold)
+
+
+class TestRegexFromGold(ScorerContract):
+    def make_scorer(self) -> Regex:
+        return Regex()
+
+    def make_other_scorer(self) -> Regex:
+        return Regex(RegexOptions(ignore_case=True))
+
+    def right(self) -> list[tuple[Task, str]]:
+        return [
+            (task(r"\bParis\b"), "It is Paris."),
+            (task(["x$", r"^\d+"]), "12 y"),
+            (task("é|\u4e2d"), "caf\u00e9"),
+        ]
+
+    def wrong(self) -> list[tuple[Task, str]]:
+        return [(task(r"\bParis\b"), "paris"), (task("x"), "y" * 900)]
+
+
+class TestRegexFromSettings(TestRegexFromGold):
+    def make_scorer(self) -> Regex:
+        return Regex.from_options({"pattern": "Paris"}, "scorer", None)
+
+    def right(self) -> list[tuple[Task, str]]:
+        return [(task(), "Paris!")]
+
+    def wrong(self) -> list[tuple[Task, str]]:
+        return [(task("("), "London")]
+
+
+@pytest.mark.parametrize(
+    ("options", "hard"),
+    [
+        ({"pattern": "b"}, 0),
+        ({"pattern": "b", "ignore_case": True}, 1),
+        ({"pattern": "^B"}, 0),
+        ({"pattern": "^B", "multiline": True}, 1),
+        ({"pattern": "a.B"}, 0),
+        ({"pattern": "a.B", "dotall": True}, 1),
+        ({"pattern": "a\nB", "whole": True}, 1),
+        ({"pattern": "a", "whole": True}, 0),
+    ],
+)
+def test_options_change_how_is_matched(options: dict, hard: int) -> None:
+    assert Regex(RegexOptions(**options)).compare(task(), "a\nB").hard == hard
+
+
+async def test_a_match_that_takes_too_long_has_no_score_and_the_next_one_works() -> None:
+    scorer = Regex(RegexOptions(seconds=1.0))
+    with pytest.raises(
+        BoundaryError, match=r"scorer 'regex', pattern '\(a\+\)\+\$': TimeoutError: no result after 1 s"
+    ):
+        await scorer.score(task(SLOW), Trajectory(answer=TRAP))
+    assert (await scorer.score(task(SLOW), Trajectory(answer="aaa"))).hard == 1
+
+
+async def test_answers_are_matched_while_another_one_takes_long() -> None:
+    scorer = Regex(RegexOptions(seconds=1.0))
+    answers = ["aaa", TRAP, "b", "a"]
+    scores = [scorer.score(task(SLOW), Trajectory(answer=answer)) for answer in answers]
+    results = await asyncio.gather(*scores, return_exceptions=True)
+    assert isinstance(results[1], BoundaryError)
+    assert [result.hard for index, result in enumerate(results) if index != 1] == [1, 0, 1]
+
+
+def test_a_process_that_dies_is_the_scorers_fault_and_is_started_again() -> None:
+    scorer = Regex()
+    assert scorer.compare(task("a"), "a").hard == 1
+    os.kill(scorer._matcher._process.pid, signal.SIGKILL)
+    with pytest.raises(BoundaryError, match="the process that matches regular expressions died"):
+        scorer.compare(task("a"), "a")
+    assert scorer.compare(task("a"), "a").hard == 1
+
+
+def test_the_process_ends_with_the_scorer() -> None:
+    scorer = Regex()
+    scorer.compare(task("a"), "a")
+    process = scorer._matcher._process
+    del scorer
+    gc.collect()
+    assert process.returncode is not None
+
+
+def test_a_broken_pattern_is_found_before_anything_is_scored() -> None:
+    with pytest.raises(ConfigError, match=r"scorer 'regex': pattern = '\(': missing \)"):
+        Regex.from_options({"pattern": "("}, "scorer 'regex'", None)
+    with pytest.raises(DataError, match="task 't': gold '\\(' is no regular expression"):
+        Regex().compare(task("("), "x")
+
+
+def test_a_pattern_for_all_tasks_needs_no_gold() -> None:
+    assert Regex().needs_gold
+    assert not Regex(RegexOptions(pattern="x")).needs_gold
+    with pytest.raises(DataError, match="a pattern is no answer"):
+        Regex().gold_answer(task("x"))
+
+
+def test_the_time_limit_does_not_change_the_fingerprint() -> None:
+    assert Regex(RegexOptions(seconds=1)).fingerprint() == Regex(RegexOptions(seconds=2)).fingerprint()

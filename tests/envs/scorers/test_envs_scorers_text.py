@@ -1,0 +1,109 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skillgrad.envs.scorers.text import ANLS, F1, AnlsOptions, Exact, SquadOptions, TextOptions
+from skillgrad.records import Score, Task
+from skillgrad.testing.scorer import ScorerContract
+
+
+def task(gold: object) -> Task:
+    return Task(id="t", input="i", gold=gold)
+
+
+class TestExact(ScorerContract):
+    def make_scorer(self) -> Exact:
+        return Exact()
+
+    def make_other_scorer(self) -> Exact:
+        return Exact(TextOptions(articles=True))
+
+    def right(self) -> list[tuple[Task, str]]:
+        return [
+            (task("New York"), " new  york\n"),
+            (task(["a", "b"]), "B"),
+            (task(5), "5"),
+            (task("Straße"), "STRASSE"),
+        ]
+
+    def wrong(self) -> list[tuple[Task, str]]:
+        return [(task("5"), "-5"), (task("York"), "New York"), (task("x" * 900), "y" * 900), (task("x"), "the x")]
+
+
+class TestF1(ScorerContract):
+    def make_scorer(self) -> F1:
+        return F1()
+
+    def make_other_scorer(self) -> F1:
+        return F1(SquadOptions(articles=False))
+
+    def right(self) -> list[tuple[Task, str]]:
+        return [(task("The Eiffel Tower"), "eiffel tower."), (task(["x", "b c"]), "b, c")]
+
+    def wrong(self) -> list[tuple[Task, str]]:
+        return [(task("eiffel tower"), "tower"), (task("a b"), "c"), (task("tower eiffel"), "eiffel tower")]
+
+
+class TestANLS(ScorerContract):
+    def make_scorer(self) -> ANLS:
+        return ANLS()
+
+    def make_other_scorer(self) -> ANLS:
+        return ANLS(AnlsOptions(threshold=0.8))
+
+    def right(self) -> list[tuple[Task, str]]:
+        return [(task("Invoice 12"), "invoice 12"), (task(["x", "y"]), "Y")]
+
+    def wrong(self) -> list[tuple[Task, str]]:
+        return [(task("invoice"), "invoise"), (task("invoice"), "nothing like it")]
+
+
+@pytest.mark.parametrize(
+    ("options", "gold", "answer", "hard"),
+    [
+        ({"casefold": False}, "A", "a", 0),
+        ({"whitespace": False}, "a b", "a  b", 0),
+        ({"punctuation": True}, "it's 5!", "its 5", 1),
+        ({"articles": True}, "the cat", "a Cat", 1),
+        ({"answer_after": "####"}, "so\n#### 72", "because #### 71 #### 72", 1),
+        ({"answer_after": "<a>", "answer_until": "</a>"}, "x", "hm <a>no</a> <a> x </a> done", 1),
+        ({"answer_after": "####"}, "72", "72", 1),
+    ],
+)
+def test_options_say_what_does_not_count(options: dict, gold: str, answer: str, hard: int) -> None:
+    assert Exact(TextOptions(**options)).compare(task(gold), answer).hard == hard
+
+
+def test_exact_feedback_tells_what_was_expected() -> None:
+    assert Exact().compare(task(["a", "b"]), "c").feedback == "expected: a or b; got: c"
+    assert Exact().compare(task("a"), " ").feedback == "expected: a; got: nothing"
+
+
+def test_f1_is_the_overlap_of_words_with_the_best_gold_answer() -> None:
+    score = F1().compare(task(["zebra", "red green blue"]), "the red, green car")
+    assert (score.hard, score.soft) == (0, pytest.approx(2 * 2 / 6))
+    assert score.feedback.endswith("; missing: blue; not expected: car")
+
+
+def test_f1_of_nothing_with_nothing_is_one() -> None:
+    assert F1().compare(task("the"), "A.") == Score(hard=1, soft=1, feedback="correct")
+    assert F1().compare(task("the"), "cat").soft == 0
+
+
+def test_anls_forgives_slips_but_not_other_words() -> None:
+    score = ANLS().compare(task("invoice"), "invoise")
+    assert (score.hard, score.soft) == (0, pytest.approx(1 - 1 / 7))
+    assert "similarity 0.86" in score.feedback
+    far = ANLS().compare(task("invoice"), "inkwell")
+    assert (far.soft, "similarity 0.29" in far.feedback) == (0, True)
+    assert ANLS(AnlsOptions(solved_at=0.8)).compare(task("invoice"), "invoise").hard == 1
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_scores_are_symmetric_in_range_and_full_for_the_gold_itself(one: str, other: str) -> None:
+    for scorer in (Exact(), F1(), ANLS()):
+        assert scorer.compare(task(one), one).hard == 1
+        score, turned = scorer.compare(task(one), other), scorer.compare(task(other), one)
+        assert (score.hard, score.soft) == (turned.hard, pytest.approx(turned.soft))
+        assert score.soft >= score.hard * 0.999

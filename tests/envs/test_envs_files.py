@@ -1,0 +1,147 @@
+import json
+import sys
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from skillgrad.envs.files import read_rows
+from skillgrad.errors import ConfigError, DataError
+
+
+def written(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def columns(path: Path) -> list[dict]:
+    return [row.columns for row in read_rows(path)]
+
+
+def test_json_lines_are_read_and_know_their_line(tmp_path: Path) -> None:
+    path = written(tmp_path, "t.jsonl", '\ufeff{"a": 1}\r\n\r\n{"a": "x\u2028y"}\n')
+    rows = read_rows(path)
+    assert [(row.place, row.columns) for row in rows] == [(f"{path}:1", {"a": 1}), (f"{path}:3", {"a": "x\u2028y"})]
+
+
+@pytest.mark.parametrize("name", ["t.json", "t.JSON"])
+@pytest.mark.parametrize("content", ['[{"a": 1}]', '{"canary": "x", "examples": [{"a": 1}]}'])
+def test_json_is_a_list_or_an_object_with_one_list(tmp_path: Path, name: str, content: str) -> None:
+    rows = read_rows(written(tmp_path, name, content))
+    assert rows[0].columns == {"a": 1}
+    assert rows[0].place.endswith(": item 1")
+
+
+def test_csv_is_read_with_quotes_and_empty_lines(tmp_path: Path) -> None:
+    path = written(tmp_path, "t.csv", 'a,b\r\n"x, ""y""\nz",2\r\n\r\n3,4\r\n')
+    assert columns(path) == [{"a": 'x, "y"\nz', "b": "2"}, {"a": "3", "b": "4"}]
+    assert read_rows(path)[1].place == f"{path}:5"
+
+
+def test_parquet_is_read_as_json_values(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "t.parquet"
+    table = {
+        "text": ["x"],
+        "list": [[1, 2]],
+        "object": [{"k": 1.5}],
+        "gap": [float("nan")],
+        "day": [date(2024, 2, 3)],
+        "price": [Decimal("1.25")],
+        "none": [None],
+    }
+    parquet.write_table(pyarrow.table(table), path)
+    assert columns(path) == [
+        {
+            "text": "x",
+            "list": [1, 2],
+            "object": {"k": 1.5},
+            "gap": None,
+            "day": "2024-02-03",
+            "price": 1.25,
+            "none": None,
+        }
+    ]
+    parquet.write_table(pyarrow.table({"image": [b"\x00"]}), path)
+    with pytest.raises(DataError, match="row 1: column 'image' holds bytes, which is not JSON"):
+        read_rows(path)
+
+
+def test_a_broken_parquet_file_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    with pytest.raises(DataError, match=r"t\.parquet: not a Parquet file"):
+        read_rows(written(tmp_path, "t.parquet", "no"))
+
+
+def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(ConfigError) as caught:
+        read_rows(written(tmp_path, "t.parquet", "no"))
+    assert caught.value.hint == "pip install 'skillgrad[parquet]'"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.jsonl", '{"a": 1}\n{"a": \n', "t.jsonl:2: not JSON"),
+        ("t.jsonl", '{"a": 1}\n[1]\n', "t.jsonl:2: expected an object, found an array"),
+        ("t.jsonl", '"x"', "t.jsonl:1: expected an object, found 'x'"),
+        ("t.jsonl", '{"a": NaN}', "t.jsonl:1: not JSON: NaN is not JSON"),
+        ("t.jsonl", '{"a": "\\ud800"}', "t.jsonl:1: not JSON"),
+        ("t.jsonl", "[" * 100_000, "t.jsonl:1: not JSON"),
+        ("t.jsonl", b'{"a": 1}\n{"a": "\xff"}', "t.jsonl:2: byte 0xff is not UTF-8"),
+        ("t.jsonl", "\n\n", "t.jsonl: the file holds no tasks"),
+        ("t.json", "", "t.json: the file holds no tasks"),
+        ("t.json", "[]", "t.json: the file holds no tasks"),
+        ("t.json", '[\n{"a": 1},\n]', "t.json:"),
+        ("t.json", "[Infinity]", "t.json: not JSON: Infinity"),
+        ("t.json", '{"a": [], "b": []}', "its lists: 'a', 'b'"),
+        ("t.json", '{"a": 1}', "its lists: none"),
+        ("t.json", "3", "expected a list of tasks, found 3"),
+        ("t.json", '[{"a": 1}, 2]', "t.json: item 2: expected an object, found 2"),
+        ("t.csv", "", "t.csv: the file holds no tasks"),
+        ("t.csv", "a,b\n", "t.csv: the file holds no tasks"),
+        ("t.csv", "a,a\n1,2\n", "t.csv:1: two columns have the same name: a, a"),
+        ("t.csv", "a,b\n1,2\n1,2,3\n", r"t.csv:3: 3 values for 2 columns \(a, b\)"),
+        ("t.csv", 'a,b\n"1,2\n', "t.csv:.*: broken CSV"),
+    ],
+)
+def test_a_broken_file_is_an_error_that_names_file_and_line(tmp_path, name, content, message) -> None:
+    with pytest.raises(DataError, match=message):
+        read_rows(written(tmp_path, name, content))
+
+
+def test_json_lines_under_the_wrong_suffix_are_recognised(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        read_rows(written(tmp_path, "t.json", '{"a": 1}\n{"a": 2}\n'))
+    assert caught.value.hint == "one object in each line is `.jsonl`, not `.json`"
+
+
+def test_a_missing_file_and_a_folder_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="does not exist"):
+        read_rows(tmp_path / "none.jsonl")
+    (tmp_path / "d.csv").mkdir()
+    with pytest.raises(DataError, match="is a folder"):
+        read_rows(tmp_path / "d.csv")
+
+
+def test_an_unknown_suffix_needs_a_format(tmp_path: Path) -> None:
+    path = written(tmp_path, "t.txt", '{"a": 1}')
+    with pytest.raises(ConfigError, match=r"the suffix '.txt' does not tell the format"):
+        read_rows(path)
+    assert read_rows(path, "jsonl")[0].columns == json.loads('{"a": 1}')
+
+
+def test_a_file_without_permission_is_an_error(tmp_path: Path) -> None:
+    path = written(tmp_path, "t.csv", "a\n1\n")
+    path.chmod(0)
+    try:
+        path.read_bytes()
+    except PermissionError:
+        with pytest.raises(DataError, match="cannot be read: Permission denied"):
+            read_rows(path)
+    else:
+        pytest.skip("this user may read everything")

@@ -1,0 +1,64 @@
+import pytest
+
+from skillgrad.envs.gold import check_gold
+from skillgrad.envs.lists import ListEnvironment
+from skillgrad.envs.scorers.base import make_scorer
+from skillgrad.errors import DataError
+from skillgrad.protocols import Environment
+from skillgrad.records import Score, Task, Trajectory
+
+
+def env(scorer: object, *golds: object) -> ListEnvironment:
+    train = [{"id": f"t{n}", "input": f"{n}", "gold": gold} for n, gold in enumerate(golds)]
+    return ListEnvironment(train, [("v", "1")], scorer=scorer)
+
+
+@pytest.mark.parametrize(
+    ("scorer", "gold"),
+    [("exact", "x"), ("f1", ["the x", "y"]), ("numeric", 5), ("choice", "(B)"), ("json", {"a": [1]}), ("anls", "x")],
+)
+async def test_gold_answers_that_pass_are_no_error(scorer: str, gold: object) -> None:
+    checked = env(scorer, gold)
+    await check_gold(checked, checked.tasks("train"))
+
+
+async def test_gold_answers_that_fail_are_listed_by_task() -> None:
+    checked = env("numeric", "5", "five", "none", "12")
+    with pytest.raises(DataError) as caught:
+        await check_gold(checked, checked.tasks("train"))
+    assert caught.value.message.startswith(
+        "the scorer 'numeric' does not accept the gold answer of 2 tasks: 't1', 't2'\n"
+        "  't1': task 't1': gold 'five' holds no number\n"
+    )
+
+
+async def test_a_gold_answer_with_low_marks_is_shown_with_its_feedback() -> None:
+    strict = {"name": "anls", "solved_at": 1.0, "threshold": 1.0, "answer_until": "!"}
+
+    class Doubtful(ListEnvironment):
+        async def score(self, task: Task, trajectory: Trajectory) -> Score:
+            return await super().score(task, Trajectory(answer=trajectory.answer + "?"))
+
+    checked = Doubtful([("a", "x")], [("b", "y")], scorer=strict)
+    with pytest.raises(DataError, match=r"expected: x; got: x\?; similarity 0.50"):
+        await check_gold(checked, checked.tasks("train"))
+
+
+async def test_plain_numbers_of_own_environments_are_understood() -> None:
+    class Own(Environment):
+        scorer = make_scorer("exact", "scorer")
+
+        def tasks(self, split: str) -> list[Task]:
+            return [Task(id=split, input=split, gold="x")]
+
+        def score(self, task: Task, trajectory: Trajectory) -> float:
+            return 0.25
+
+    with pytest.raises(DataError, match=r"'train': scored 0.25"):
+        await check_gold(Own(), Own().tasks("train"))
+
+
+async def test_scorers_that_have_no_say_about_gold_are_left_alone() -> None:
+    for scorer in ("regex", lambda task, answer: 0.0):
+        checked = env(scorer, "x")
+        await check_gold(checked, checked.tasks("train"))

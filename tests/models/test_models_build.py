@@ -1,0 +1,96 @@
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import skillgrad.models
+from skillgrad.config import ModelSection, Price
+from skillgrad.errors import ConfigError
+from skillgrad.models import Journaled, Limited, Metered, Retrying, Structured, build_model, price_of
+from skillgrad.models.openai import OpenAIModel
+from skillgrad.models.simulated import SimulatedModel
+from skillgrad.records import ChatRequest, user
+from skillgrad.testing import FreeSpend, MemoryJournal, ScriptedModel
+
+
+def test_a_provider_and_a_name_make_a_model():
+    model = build_model(ModelSection(model="openai:llama3:8b", base_url="http://127.0.0.1:1/v1"))
+    assert isinstance(model, OpenAIModel)
+    assert model.name == "openai:llama3:8b"
+    assert isinstance(build_model(ModelSection(model="simulated:target")), SimulatedModel)
+
+
+def test_an_import_path_is_a_provider():
+    model = build_model(ModelSection(model="skillgrad.models.simulated:SimulatedModel:target"))
+    assert isinstance(model, SimulatedModel)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (
+            "gpt",
+            "model 'gpt' names no known provider\nhint: write it as provider:name; allowed: openai, simulated",
+        ),
+        (
+            "opnai:gpt",
+            "model 'opnai:gpt' names no known provider\nhint: write it as provider:name; did you mean 'openai'?",
+        ),
+        ("openai:", "model 'openai:' has no name behind the provider\nhint: write it as openai:name"),
+        ("a.b:C", "model 'a.b:C' names no known provider"),
+        ("a.b:C:", "model 'a.b:C:' has no name behind the provider\nhint: write it as a.b:C:name"),
+        ("no.such:C:m", "model 'no.such:C' cannot be loaded from 'no.such:C': No module named 'no'"),
+    ],
+)
+def test_a_model_that_cannot_be_is_a_config_error(model: str, message: str):
+    with pytest.raises(ConfigError) as caught:
+        build_model(ModelSection(model=model))
+    assert str(caught.value).startswith(message)
+
+
+def test_the_simulated_world_is_free_and_unknown_prices_stay_unknown():
+    price = Price(input=1, output=2)
+    assert price_of(ModelSection(model="simulated:target")) == Price(input=0, output=0)
+    assert price_of(ModelSection(model="simulated:target", price=price)) == price
+    assert price_of(ModelSection(model="openai:m")) is None
+    assert price_of(ModelSection(model="openai:m", price=price)) == price
+
+
+WRAPPERS: list[Any] = [
+    lambda model: Structured(model),
+    lambda model: Journaled(model, MemoryJournal()),
+    lambda model: Retrying(model, "target", 300),
+    lambda model: Limited(model, 4),
+    lambda model: Metered(model, "target", FreeSpend(), None, lambda event: None),
+]
+
+
+@pytest.mark.parametrize("wrap", WRAPPERS)
+async def test_a_wrapper_is_in_every_respect_the_model_inside(wrap: Any):
+    inner = ScriptedModel(["hi"], name="scripted:x", max_output_tokens=77)
+    model = wrap(inner)
+    assert (model.name, model.endpoint, model.max_output_tokens) == ("scripted:x", "the script", 77)
+    assert (model.fingerprint(), model.takes_seed) == (inner.fingerprint(), inner.takes_seed)
+    assert (await model.complete(ChatRequest(messages=(user("a"),)))).text == "hi"
+    await model.aclose()
+    assert inner.closed
+
+
+async def test_all_wrappers_together_answer_a_question_once():
+    inner, journal, spend = ScriptedModel(["hi"]), MemoryJournal(), FreeSpend()
+    limited = Limited(Metered(inner, "target", spend, None, lambda event: None), 4)
+    model = Journaled(Retrying(limited, "target", 300), journal)
+    for _ in range(3):
+        assert (await model.complete(ChatRequest(messages=(user("a"),)))).text == "hi"
+    assert (len(inner.requests), len(spend.reserved), len(spend.settled)) == (1, 1, 1)
+
+
+def test_no_sdk_is_loaded_before_a_model_needs_it():
+    code = "import sys, skillgrad.models, skillgrad.models.openai; print('openai' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == "False\n"
+
+
+def test_all_that_is_exported_is_there():
+    assert all(hasattr(skillgrad.models, name) for name in skillgrad.models.__all__)

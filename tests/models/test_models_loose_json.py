@@ -1,0 +1,83 @@
+import contextlib
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillgrad.models.loose_json import find_object
+
+KEYS = st.text(alphabet=st.characters(blacklist_categories=["Cs"]), max_size=8)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(st.characters(blacklist_categories=["Cs"]), max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=8,
+)
+OBJECTS = st.dictionaries(KEYS, VALUES, max_size=4)
+
+
+@given(OBJECTS, st.sampled_from([None, 2]), st.booleans())
+def test_an_object_is_found_plain_fenced_and_in_prose(value: dict[str, object], indent: int | None, ascii: bool):
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii)
+    assert find_object(text) == value
+    assert find_object(f"Sure:\n```json\n{text}\n```\nHope it helps {{really}}.") == value
+    assert find_object(f"I thought of {{x}} and {{y: z}}. {text} That is all.") == value
+    assert find_object(f"<think>perhaps {{}} or {text}?</think>\n{text}") == value
+    assert find_object(json.dumps(text)) == value
+
+
+@given(OBJECTS.filter(bool), st.data())
+def test_an_object_that_is_cut_off_is_never_taken_for_one(value: dict[str, object], data: st.DataObject):
+    text = json.dumps({"outer": value})
+    cut = data.draw(st.integers(1, len(text) - 1))
+    with pytest.raises(ValueError):
+        find_object(text[:cut])
+
+
+@given(st.text(alphabet='{}[]":,\\ \n`abc0', max_size=60))
+def test_any_text_gives_an_object_or_a_value_error(text: str):
+    with contextlib.suppress(ValueError):
+        assert isinstance(find_object(text), dict)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "the reply has no JSON object"),
+        ("I cannot.", "the reply has no JSON object"),
+        ("[1, 2]", "the reply has no JSON object"),
+        ("if (a) { run", "the reply has no JSON object"),
+        ('{"a": 1} or {"a": 2}', "the reply has 2 JSON objects where one is expected"),
+        ('```\n{"a": 1}\n```\n```\n{"a": 2}\n```', "the reply has 2 JSON objects where one is expected"),
+        ('{"a": {"b": 1}', "the JSON object in the reply is broken: Expecting ',' delimiter at character 14"),
+        (
+            '```\n{"a" 1}\n```\n{"b": 2}',
+            "the JSON object in the reply is broken: Expecting ':' delimiter at character 5",
+        ),
+        ('{"a": ' * 100_000, "the JSON object in the reply is nested too deeply"),
+    ],
+)
+def test_what_is_wrong_is_said(text: str, problem: str):
+    with pytest.raises(ValueError) as caught:
+        find_object(text)
+    assert str(caught.value) == problem
+
+
+def test_the_same_object_twice_is_one():
+    assert find_object('{"a": 1}\nAgain: {"a": 1}') == {"a": 1}
+
+
+def test_a_list_of_one_object_is_the_object():
+    assert find_object('[{"a": 1}]') == {"a": 1}
+
+
+def test_a_fenced_object_counts_more_than_one_in_the_prose():
+    assert find_object('Not {"a": 1} but\n```json\n{"a": 2}\n```') == {"a": 2}
+
+
+def test_line_breaks_inside_strings_are_let_pass():
+    assert find_object('{"a": "x\ny"}') == {"a": "x\ny"}
+
+
+def test_half_a_surrogate_pair_becomes_a_question_mark():
+    assert find_object(r'{"a": "\ud83d\ude00 \ud800"}') == {"a": "😀 ?"}

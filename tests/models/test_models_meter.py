@@ -1,0 +1,132 @@
+import asyncio
+
+import pytest
+
+from skillgrad.config import Price
+from skillgrad.errors import BudgetStop, RejectedRequest, TransientError
+from skillgrad.events import CallFinished, Event
+from skillgrad.models import Metered
+from skillgrad.models.meter import cost, prompt_bound
+from skillgrad.protocols import Spend
+from skillgrad.records import (
+    ChatRequest,
+    ImagePart,
+    Message,
+    Reply,
+    ResponseSchema,
+    Role,
+    Tool,
+    ToolCall,
+    Usage,
+    user,
+)
+from skillgrad.testing import FreeSpend, Reservation, ScriptedModel, Settlement
+
+HELLO = ChatRequest(messages=(user("Hello"),))
+PRICE = Price(input=2, output=10, cached=0.5)
+
+
+async def test_a_bound_is_reserved_and_the_bill_settles_it():
+    spend, events = FreeSpend(), list[Event]()
+    usage = Usage(input_tokens=100, output_tokens=10, cached_tokens=40)
+    model = Metered(ScriptedModel([Reply(text="x", usage=usage)]), "target", spend, PRICE, events.append)
+    assert (await model.complete(HELLO)).usage == usage
+    assert spend.reserved == [Reservation("target", 3 + 8 + 4096, (11 * 2 + 4096 * 10) / 1e6)]
+    assert spend.settled == [Settlement(0, usage, (60 * 2 + 40 * 0.5 + 10 * 10) / 1e6)]
+    (event,) = events
+    assert isinstance(event, CallFinished)
+    assert (event.role, event.usage, event.error) == ("target", usage, "")
+    assert event.seconds >= 0
+
+
+@pytest.mark.parametrize("error", [TransientError("HTTP 500", hint="wait"), RejectedRequest("HTTP 400")])
+async def test_a_failed_request_is_settled_without_a_bill(error: Exception):
+    spend, events = FreeSpend(), list[Event]()
+    model = Metered(ScriptedModel([error]), "judge", spend, None, events.append)
+    with pytest.raises(type(error)):
+        await model.complete(HELLO)
+    assert spend.settled == [Settlement(0, None, None)]
+    (event,) = events
+    assert isinstance(event, CallFinished)
+    assert event.error == str(error).partition("\n")[0]
+
+
+async def test_a_cancelled_request_keeps_its_bound():
+    spend, events = FreeSpend(), list[Event]()
+
+    async def forever(request: ChatRequest) -> Reply:
+        await asyncio.Event().wait()
+        return Reply()
+
+    model = Metered(ScriptedModel(forever), "target", spend, None, events.append)
+    task = asyncio.ensure_future(model.complete(HELLO))
+    while not spend.reserved:
+        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (spend.settled, events) == ([], [])
+
+
+async def test_without_a_price_money_is_unknown():
+    spend = FreeSpend()
+    usage = Usage(input_tokens=1, output_tokens=1)
+    model = Metered(ScriptedModel([Reply(text="x", usage=usage)]), "target", spend, None, lambda event: None)
+    await model.complete(HELLO)
+    assert (spend.reserved[0].usd, spend.settled[0].usd) == (None, None)
+
+
+async def test_an_answer_of_the_simulated_world_costs_nothing_unless_a_price_was_given():
+    usage = Usage(input_tokens=1_000_000)
+    for price, usd in ((None, 0.0), (PRICE, 2.0)):
+        spend = FreeSpend()
+        reply = Reply(text="x", usage=usage, simulated=True)
+        await Metered(ScriptedModel([reply]), "target", spend, price, lambda event: None).complete(HELLO)
+        assert spend.settled[0].usd == usd
+
+
+async def test_a_reply_without_token_counts_is_estimated():
+    spend = FreeSpend()
+    call = ToolCall(id="1", name="f", arguments="x" * 7)
+    model = Metered(
+        ScriptedModel([Reply(text="y" * 5, tool_calls=(call,))]), "target", spend, None, lambda event: None
+    )
+    expected = Usage(input_tokens=2, output_tokens=4)
+    assert (await model.complete(HELLO)).usage == expected
+    assert spend.settled[0].usage == expected
+
+
+async def test_what_does_not_fit_is_not_sent():
+    class Empty(Spend):
+        async def reserve(self, role: Role, tokens: int, usd: float | None) -> int:
+            raise BudgetStop("limits.tokens = 1 is used up")
+
+        async def settle(self, ticket: int, usage: Usage | None, usd: float | None) -> None:
+            raise AssertionError("nothing was sent")
+
+    model = ScriptedModel([])
+    with pytest.raises(BudgetStop):
+        await Metered(model, "target", Empty(), None, lambda event: None).complete(HELLO)
+    assert model.requests == []
+
+
+def test_the_bound_counts_all_that_is_sent():
+    base = prompt_bound(HELLO)
+    assert base == 3 + 8
+    assert prompt_bound(ChatRequest(messages=(user("héé"),))) == 3 + 8
+    two = ChatRequest(messages=(*HELLO.messages, Message(role="user", content=(ImagePart(url="data:,x"),))))
+    assert prompt_bound(two) == base + 8 + 2000
+    tool = Tool(name="f", parameters={"type": "object"})
+    assert prompt_bound(HELLO.model_copy(update={"tools": (tool,)})) > base + 10
+    schema = ResponseSchema(name="S", body={"type": "object"})
+    assert prompt_bound(HELLO.model_copy(update={"response_schema": schema})) > base + 10
+    called = Message(role="assistant", tool_calls=(ToolCall(id="1", name="ab", arguments="cd"),))
+    assert prompt_bound(ChatRequest(messages=(*HELLO.messages, called))) == 5 + 16
+
+
+def test_cached_tokens_cost_the_input_price_when_no_other_is_known():
+    usage = Usage(input_tokens=10, output_tokens=0, cached_tokens=10)
+    assert cost(usage, Price(input=3, output=0)) == pytest.approx(30 / 1e6)
+    assert cost(usage, Price(input=3, output=0, cached=0)) == 0
+    assert cost(Usage(input_tokens=1, cached_tokens=2), Price(input=1, output=0)) == pytest.approx(2 / 1e6)

@@ -1,0 +1,416 @@
+import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+from models_doubles import DROP, HANG, Server
+
+from skillgrad.config import ModelSection
+from skillgrad.errors import ConfigError, RejectedRequest, RejectedRole, TransientError
+from skillgrad.models.openai import OpenAIModel
+from skillgrad.records import (
+    ChatRequest,
+    ImagePart,
+    Message,
+    ResponseSchema,
+    TextPart,
+    Tool,
+    ToolCall,
+    Usage,
+    assistant,
+    system,
+    user,
+)
+
+HELLO = ChatRequest(messages=(system("Be brief."), user("Hello")))
+
+
+def http(status: int, body: Any, **headers: str) -> bytes:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    lines = [f"HTTP/1.1 {status} Status", "Content-Type: application/json", f"Content-Length: {len(content)}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "Connection: close", "", ""]).encode() + content
+
+
+def completion(message: dict[str, Any], **fields: Any) -> bytes:
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": fields.pop("finish", "stop")}
+    return http(200, {"id": "1", "object": "chat.completion", "choices": [choice], **fields})
+
+
+def a_model(server: Server, **settings: Any) -> OpenAIModel:
+    values: dict[str, Any] = {
+        "model": "openai:m",
+        "base_url": server.url,
+        "api_key_env": "NO_SUCH_KEY",
+        "timeout": 30,
+    }
+    return OpenAIModel("m", ModelSection(**{**values, **settings}))
+
+
+async def answer(server: Server, *script: bytes | str, request: ChatRequest = HELLO, **settings: Any) -> Any:
+    server.script = list(script)
+    model = a_model(server, **settings)
+    try:
+        return await model.complete(request)
+    finally:
+        await model.aclose()
+
+
+async def failure(server: Server, *script: bytes | str, **settings: Any) -> Any:
+    with pytest.raises((TransientError, RejectedRequest, RejectedRole)) as caught:
+        await answer(server, *script, **settings)
+    return caught.value
+
+
+async def test_a_text_answer_comes_with_its_usage(server: Server):
+    usage = {"prompt_tokens": 12, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 8}}
+    reply = await answer(server, completion({"content": "Hi"}, usage=usage))
+    assert (reply.text, reply.finish, reply.simulated) == ("Hi", "stop", False)
+    assert reply.usage == Usage(input_tokens=12, output_tokens=3, cached_tokens=8)
+
+
+async def test_the_body_has_what_was_set_and_nothing_else(server: Server):
+    await answer(server, completion({"content": "Hi"}))
+    assert server.heard[0].path == "/v1/chat/completions"
+    assert server.heard[0].body == {
+        "model": "m",
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello"}],
+        "max_tokens": 4096,
+    }
+    assert server.heard[0].headers["authorization"] == "Bearer none"
+
+
+async def test_every_setting_reaches_the_server(server: Server):
+    request = HELLO.model_copy(update={"seed": 7})
+    await answer(
+        server,
+        completion({"content": "Hi"}),
+        request=request,
+        temperature=0,
+        top_p=0.5,
+        reasoning_effort="low",
+        max_output_tokens=9,
+        extra_body={"chat_template_kwargs": {"enable_thinking": False}},
+        headers={"X-Team": "red"},
+    )
+    body = server.heard[0].body
+    assert (body["temperature"], body["top_p"], body["reasoning_effort"], body["seed"]) == (0, 0.5, "low", 7)
+    assert (body["max_tokens"], body["chat_template_kwargs"]) == (9, {"enable_thinking": False})
+    assert server.heard[0].headers["x-team"] == "red"
+
+
+async def test_a_limit_in_extra_body_takes_the_place_of_the_usual_field(server: Server):
+    await answer(server, completion({"content": "Hi"}), extra_body={"max_completion_tokens": 50})
+    assert "max_tokens" not in server.heard[0].body
+    assert server.heard[0].body["max_completion_tokens"] == 50
+
+
+async def test_the_seed_stays_here_when_the_settings_say_so(server: Server):
+    await answer(server, completion({"content": "Hi"}), request=HELLO.model_copy(update={"seed": 7}), send_seed=False)
+    assert "seed" not in server.heard[0].body
+    assert not a_model(server, send_seed=False).takes_seed
+    assert a_model(server).takes_seed
+
+
+async def test_pictures_tool_calls_and_tool_results_are_sent(server: Server):
+    picture = Message(role="user", content=(TextPart(text="What?"), ImagePart(url="data:image/png;base64,AA")))
+    call = ToolCall(id="c1", name="look", arguments='{"at": 1}')
+    request = ChatRequest(
+        messages=(
+            picture,
+            Message(role="assistant", tool_calls=(call,)),
+            Message(role="tool", content=(TextPart(text="a cat"),), tool_call_id="c1"),
+            assistant("A cat."),
+        ),
+        tools=(Tool(name="look", description="Looks.", parameters={"type": "object", "properties": {}}),),
+        forced_tool="look",
+    )
+    await answer(server, completion({"content": "Hi"}), request=request)
+    body = server.heard[0].body
+    assert body["messages"] == [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "What?"},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}},
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at": 1}'}}],
+        },
+        {"role": "tool", "content": "a cat", "tool_call_id": "c1"},
+        {"role": "assistant", "content": "A cat."},
+    ]
+    function = {"name": "look", "description": "Looks.", "parameters": {"type": "object", "properties": {}}}
+    assert body["tools"] == [{"type": "function", "function": function}]
+    assert body["tool_choice"] == {"type": "function", "function": {"name": "look"}}
+
+
+async def test_a_schema_is_sent_as_a_strict_one(server: Server):
+    schema = ResponseSchema(name="Answer", body={"type": "object"})
+    request = HELLO.model_copy(update={"response_schema": schema})
+    await answer(server, completion({"content": "{}"}), request=request)
+    assert server.heard[0].body["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "Answer", "schema": {"type": "object"}, "strict": True},
+    }
+
+
+async def test_tool_calls_come_back_with_an_id_and_arguments_as_text(server: Server):
+    calls = [
+        {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}},
+        {"function": {"name": "g", "arguments": {"y": 2}}},
+        {"function": {"name": "h"}},
+    ]
+    reply = await answer(server, completion({"content": None, "tool_calls": calls}, finish="tool_calls"))
+    assert reply.finish == "tool_calls"
+    assert [(call.id, call.name, call.arguments) for call in reply.tool_calls] == [
+        ("a", "f", '{"x": 1}'),
+        ("call_1", "g", '{"y": 2}'),
+        ("call_2", "h", "{}"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("message", "finish", "expected", "text"),
+    [
+        ({"content": "cut"}, "length", "length", "cut"),
+        ({"content": None, "refusal": "I will not."}, "stop", "refusal", "I will not."),
+        ({"content": ""}, "content_filter", "refusal", ""),
+        ({"content": "x"}, None, "stop", "x"),
+        ({"content": [{"type": "text", "text": "a"}, "?", {"type": "text", "text": "b"}]}, "stop", "stop", "ab"),
+        ({"content": "half \ud800"}, "stop", "stop", "half ?"),
+    ],
+)
+async def test_the_end_of_a_reply_is_told(
+    server: Server, message: dict[str, Any], finish: str | None, expected: str, text: str
+):
+    reply = await answer(server, completion(message, finish=finish))
+    assert (reply.finish, reply.text) == (expected, text)
+
+
+async def test_an_endpoint_of_the_simulated_world_is_recognised(server: Server):
+    reply = await answer(server, completion({"content": "Hi"}, system_fingerprint="simulated-1"))
+    assert reply.simulated
+
+
+async def test_missing_and_odd_token_counts_are_zero(server: Server):
+    reply = await answer(
+        server, completion({"content": "Hi"}, usage={"prompt_tokens": None, "completion_tokens": -1})
+    )
+    assert reply.usage == Usage()
+
+
+async def test_too_many_requests_are_transient_and_tell_how_long_to_wait(server: Server):
+    error = await failure(server, http(429, {"error": {"message": "slow down"}}, Retry_After="2.5"))
+    assert isinstance(error, TransientError)
+    assert (error.rate_limited, error.retry_after, error.unreachable) == (True, 2.5, False)
+    assert str(error) == "HTTP 429: slow down"
+
+
+async def test_retry_after_may_be_a_date(server: Server):
+    later = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    error = await failure(server, http(429, {}, Retry_After=later))
+    assert 3000 < error.retry_after <= 3600
+    past = format_datetime(datetime.now(UTC) - timedelta(hours=1), usegmt=True)
+    assert (await failure(server, http(429, {}, Retry_After=past))).retry_after == 0
+
+
+@pytest.mark.parametrize("header", ["soon", "inf", "nan"])
+async def test_a_retry_after_that_says_nothing_is_left_out(server: Server, header: str):
+    assert (await failure(server, http(503, {}, Retry_After=header))).retry_after is None
+
+
+@pytest.mark.parametrize("status", [408, 409, 500, 502, 503, 529])
+async def test_server_errors_are_transient(server: Server, status: int):
+    error = await failure(server, http(status, b"upstream is down"))
+    assert isinstance(error, TransientError)
+    assert (str(error), error.rate_limited, error.unreachable) == (f"HTTP {status}: upstream is down", False, False)
+
+
+async def test_the_sdk_does_not_retry_behind_the_budget(server: Server):
+    await failure(server, http(500, {}))
+    assert len(server.heard) == 1
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+async def test_bad_requests_are_rejected_with_the_words_of_the_server(server: Server, status: int):
+    error = await failure(server, http(status, {"error": {"message": "context too long", "code": "x"}}))
+    assert isinstance(error, RejectedRequest)
+    assert str(error) == f"HTTP {status}: context too long"
+
+
+@pytest.mark.parametrize("status", [401, 402, 403])
+async def test_a_refused_key_rejects_the_role_and_names_the_variable(server: Server, status: int):
+    error = await failure(server, http(status, {"error": {"message": "no"}}))
+    assert isinstance(error, RejectedRole)
+    assert str(error) == f"HTTP {status}: no\nhint: check the key in NO_SUCH_KEY and its account"
+
+
+async def test_an_unknown_model_rejects_the_role(server: Server):
+    error = await failure(server, http(404, {"error": {"message": "no model m"}}))
+    assert isinstance(error, RejectedRole)
+    assert str(error) == f"HTTP 404: no model m\nhint: check the model name 'm' and the address {server.url}"
+
+
+async def test_a_used_up_account_is_no_rate_limit(server: Server):
+    error = await failure(server, http(429, {"error": {"message": "pay", "code": "insufficient_quota"}}))
+    assert isinstance(error, RejectedRole)
+
+
+async def test_a_silent_server_is_given_up_after_the_timeout(server: Server):
+    error = await failure(server, HANG, timeout=0.2)
+    assert isinstance(error, TransientError)
+    assert (str(error), error.unreachable) == ("no answer within 0.2 seconds", True)
+
+
+@pytest.mark.parametrize("line", [DROP, http(200, {"choices": []})[:-5]])
+async def test_a_dropped_connection_is_transient(server: Server, line: bytes | str):
+    error = await failure(server, line)
+    assert isinstance(error, TransientError)
+    assert error.unreachable
+    assert str(error).startswith("no connection: ")
+
+
+async def test_a_closed_port_is_unreachable(server: Server):
+    error = await failure(server, DROP, base_url="http://127.0.0.1:9/v1")
+    assert isinstance(error, TransientError)
+    assert error.unreachable
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html>",
+        b'{"choices": [',
+        b"{}",
+        b'{"choices": []}',
+        b'{"choices": [{}]}',
+        b'{"error": {"message": "x"}}',
+        b"[]",
+    ],
+)
+async def test_a_body_that_is_no_completion_is_transient(server: Server, body: bytes):
+    error = await failure(server, http(200, body))
+    assert isinstance(error, TransientError)
+    assert str(error) == f"the answer is no chat completion: {body.decode()}"
+
+
+async def test_long_answers_are_cut_in_messages(server: Server):
+    error = await failure(server, http(400, {"error": {"message": "x" * 5000}}))
+    assert len(str(error)) < 600
+
+
+async def test_a_key_that_the_server_repeats_is_not_shown(server: Server, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TEST_KEY", " secret-12345 ")
+    error = await failure(server, http(401, {"error": {"message": "bad secret-12345"}}), api_key_env="TEST_KEY")
+    assert error.message == "HTTP 401: bad [key]"
+    assert server.heard[0].headers["authorization"] == "Bearer secret-12345"
+
+
+async def test_cancelling_a_request_reaches_the_socket(server: Server):
+    server.script = [HANG]
+    model = a_model(server)
+    task = asyncio.ensure_future(model.complete(HELLO))
+    while not server.heard:
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await model.aclose()
+
+
+def test_one_model_works_in_one_loop_after_the_other():
+    server = Server([completion({"content": "Hi"})])
+
+    async def once(model: OpenAIModel | None, close: bool) -> OpenAIModel:
+        listener = await asyncio.start_server(server.serve, "127.0.0.1", 0)
+        port = listener.sockets[0].getsockname()[1]
+        server.url = server.url or f"http://127.0.0.1:{port}/v1"
+        async with listener:
+            if model is None:
+                model = a_model(server)
+                assert (await model.complete(HELLO)).text == "Hi"
+            else:
+                with pytest.raises(TransientError, match="no connection"):  # the port of the first loop
+                    await model.complete(HELLO)
+            if close:
+                await model.aclose()
+        return model
+
+    model = asyncio.run(once(None, close=False))
+    asyncio.run(model.aclose())  # another loop: nothing of the first one is touched
+    asyncio.run(once(model, close=True))
+    asyncio.run(once(model, close=False))
+    asyncio.run(once(model, close=True))
+
+
+def test_without_an_address_the_key_is_needed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    with pytest.raises(ConfigError) as caught:
+        OpenAIModel("m", ModelSection(model="openai:m", api_key_env="NO_SUCH_KEY"))
+    assert str(caught.value) == (
+        "environment variable 'NO_SUCH_KEY' is not set\n"
+        "hint: put the key there, name another variable in api_key_env, or set base_url for a server without keys"
+    )
+
+
+def test_a_key_with_odd_characters_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TEST_KEY", "“abc”")
+    with pytest.raises(ConfigError, match="has characters that no key has"):
+        OpenAIModel("m", ModelSection(model="openai:m", api_key_env="TEST_KEY"))
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8000", "http://", "ftp://x/v1", "http://[::1", "http://x:99999/v1"])
+def test_an_address_that_is_none_is_refused(url: str):
+    with pytest.raises(ConfigError, match="is no address"):
+        OpenAIModel("m", ModelSection(model="openai:m", base_url=url))
+
+
+def test_the_address_is_shown_without_password_and_query():
+    model = OpenAIModel("m", ModelSection(model="openai:m", base_url="https://me:pw@host:81/v1?key=1"))
+    assert model.endpoint == "https://host:81/v1"
+
+
+async def test_the_address_may_come_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    await answer(server, completion({"content": "Hi"}), base_url=None)
+    assert "max_tokens" in server.heard[0].body
+
+
+def test_at_openai_the_limit_has_its_new_name(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setenv("TEST_KEY", "k")
+    model = OpenAIModel("m", ModelSection(model="openai:m", api_key_env="TEST_KEY"))
+    assert model.endpoint == "https://api.openai.com/v1"
+    assert model._limit == "max_completion_tokens"
+
+
+def test_the_fingerprint_has_what_changes_answers_and_nothing_else():
+    def fingerprint(**settings: Any) -> str:
+        values: dict[str, Any] = {"model": "openai:m", "base_url": "http://a/v1", **settings}
+        return OpenAIModel("m", ModelSection(**values)).fingerprint()
+
+    same: list[dict[str, Any]] = [
+        {"base_url": "http://b/v1"},
+        {"timeout": 1},
+        {"headers": {"a": "b"}},
+        {"max_concurrency": 2},
+        {"structured": "tool"},
+        {"price": {"input": 1, "output": 1}},
+    ]
+    other: list[dict[str, Any]] = [
+        {"temperature": 0.1},
+        {"top_p": 0.1},
+        {"max_output_tokens": 5},
+        {"reasoning_effort": "low"},
+        {"extra_body": {"a": 1}},
+        {"send_seed": False},
+    ]
+    assert {fingerprint(**settings) for settings in same} == {fingerprint()}
+    assert len({fingerprint(), *(fingerprint(**settings) for settings in other)}) == 1 + len(other)
+    assert a_model(Server([], "http://a/v1"), max_output_tokens=5).max_output_tokens == 5

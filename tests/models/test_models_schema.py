@@ -1,0 +1,90 @@
+import json
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+from skillgrad.models.schema import skeleton, strict_schema
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+    lives: int = 9
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+    good: bool = True
+
+
+class Home(BaseModel):
+    """Where animals live."""
+
+    title: str = Field(default="home", min_length=1, description="name on the door")
+    size: float | None = None
+    pets: list[Annotated[Cat | Dog, Field(discriminator="kind")]] = []
+    mood: Literal["calm", "loud"] = "calm"
+    first: Cat = Cat(kind="cat")
+    nothing: None = None
+    counts: tuple[int, ...] = ()
+
+
+def every_object(node: Any) -> list[dict[str, Any]]:
+    if isinstance(node, list):
+        return [found for item in node for found in every_object(item)]
+    if not isinstance(node, dict):
+        return []
+    inner = [found for value in node.values() for found in every_object(value)]
+    return [node, *inner] if node.get("type") == "object" else inner
+
+
+def test_every_property_is_required_and_no_other_allowed():
+    objects = every_object(strict_schema(Home))
+    assert len(objects) == 4
+    for found in objects:
+        assert found["required"] == list(found["properties"])
+        assert found["additionalProperties"] is False
+
+
+def test_what_strict_servers_refuse_is_gone_and_fields_of_that_name_stay():
+    schema = strict_schema(Home)
+    text = json.dumps(schema)
+    for word in ("$ref", "$defs", "default", "oneOf", "discriminator", "minLength"):
+        assert f'"{word}"' not in text
+    assert schema["properties"]["title"] == {"type": "string", "description": "name on the door"}  # type: ignore[index]
+    assert schema["description"] == "Where animals live."
+
+
+def test_the_skeleton_shows_the_form_with_one_of_each():
+    assert json.loads(skeleton(strict_schema(Home))) == {
+        "title": "name on the door",
+        "size": 0.0,
+        "pets": [{"kind": "cat", "lives": 0}],
+        "mood": "calm | loud",
+        "first": {"kind": "cat", "lives": 0},
+        "nothing": None,
+        "counts": [0],
+    }
+
+
+class Node(BaseModel):
+    children: "list[Node]" = []
+
+
+class Inner(BaseModel):
+    nodes: Node
+
+
+class Free(BaseModel):
+    extra: dict[str, int] = {}
+
+
+@pytest.mark.parametrize("reply_type", [Node, Inner])
+def test_a_type_that_refers_to_itself_is_refused(reply_type: type[BaseModel]):
+    with pytest.raises(TypeError, match="Node refers to itself"):
+        strict_schema(reply_type)
+
+
+def test_a_type_with_a_free_form_mapping_is_refused():
+    with pytest.raises(TypeError, match="Free: Free has a free-form mapping"):
+        strict_schema(Free)

@@ -1,0 +1,246 @@
+import asyncio
+from typing import Any, Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+from skillgrad.errors import OutageStop, RejectedRequest, TransientError, UnusableReply
+from skillgrad.models import Journaled, Structured
+from skillgrad.records import ChatRequest, Reply, ToolCall, assistant, system, user
+from skillgrad.testing import MemoryJournal, ScriptedModel
+
+
+class Change(BaseModel):
+    op: Literal["append", "delete"]
+    content: str = ""
+
+
+class Patch(BaseModel):
+    reasoning: str = ""
+    edits: tuple[Change, ...] = ()
+
+
+ASKED = (system("You improve skills."), user("Improve this."))
+GOOD = '{"reasoning": "r", "edits": [{"op": "append", "content": "c"}]}'
+PATCH = Patch(reasoning="r", edits=(Change(op="append", content="c"),))
+SKELETON = """{
+  "reasoning": "string",
+  "edits": [
+    {
+      "op": "append | delete",
+      "content": "string"
+    }
+  ]
+}"""
+
+
+def rung_of(request: ChatRequest) -> str:
+    return "json_schema" if request.response_schema else "tool" if request.forced_tool else "prompt"
+
+
+class Picky:
+    """A server that takes only some rungs."""
+
+    def __init__(self, *rungs: str) -> None:
+        self.rungs = rungs
+
+    def __call__(self, request: ChatRequest) -> Reply | Exception:
+        rung = rung_of(request)
+        if rung not in self.rungs:
+            return RejectedRequest(f"HTTP 400: {rung} is not supported")
+        if rung == "tool":
+            name = request.forced_tool or ""
+            return Reply(tool_calls=(ToolCall(id="1", name=name, arguments=GOOD),), finish="tool_calls")
+        return Reply(text=GOOD)
+
+
+async def test_a_schema_is_asked_for_first():
+    model = ScriptedModel([GOOD])
+    assert await Structured(model).ask(ASKED, Patch) == PATCH
+    (request,) = model.requests
+    assert request.messages == ASKED
+    assert request.response_schema is not None
+    assert request.response_schema.name == "Patch"
+    assert request.response_schema.body["required"] == ["reasoning", "edits"]
+    assert request.seed is None
+
+
+async def test_the_seed_is_passed_on():
+    model = ScriptedModel([GOOD])
+    await Structured(model).ask(ASKED, Patch, seed=3)
+    assert model.requests[0].seed == 3
+
+
+async def test_a_rejected_rung_is_left_and_not_tried_again():
+    model = ScriptedModel(Picky("tool"))
+    told: list[str] = []
+    structured = Structured(model, notice=told.append)
+    assert await structured.ask(ASKED, Patch) == PATCH
+    assert await structured.ask(ASKED, Patch) == PATCH
+    assert [rung_of(request) for request in model.requests] == ["json_schema", "tool", "tool"]
+    assert told == ["scripted:model rejects structured = 'json_schema'; going on with 'tool'"]
+    tool = model.requests[-1].tools[0]
+    assert (tool.name, model.requests[-1].forced_tool) == ("Patch", "Patch")
+    assert structured.rung == "tool"
+
+
+async def test_the_last_rung_shows_the_skeleton_at_the_end_of_the_last_user_message():
+    model = ScriptedModel(Picky("prompt"))
+    structured = Structured(model)
+    assert await structured.ask((*ASKED, assistant("Hm.")), Patch) == PATCH
+    asked = model.requests[-1]
+    assert [message.role for message in asked.messages] == ["system", "user", "assistant"]
+    assert asked.messages[1].text == (
+        f"Improve this.\nReply with one JSON object of this form and nothing else:\n{SKELETON}"
+    )
+    await structured.ask(ASKED[:1], Patch)
+    assert [message.role for message in model.requests[-1].messages] == ["system", "user"]
+
+
+async def test_the_ladder_can_be_entered_further_down():
+    model = ScriptedModel([GOOD])
+    await Structured(model, rung="prompt").ask(ASKED, Patch)
+    assert rung_of(model.requests[0]) == "prompt"
+
+
+async def test_a_rejection_after_a_success_is_about_the_request():
+    model = ScriptedModel([GOOD, RejectedRequest("HTTP 400: context too long")])
+    structured = Structured(model)
+    await structured.ask(ASKED, Patch)
+    with pytest.raises(RejectedRequest, match="context too long"):
+        await structured.ask(ASKED, Patch)
+    assert structured.rung == "json_schema"
+
+
+async def test_a_request_that_every_rung_rejects_says_nothing_about_the_rungs():
+    model = ScriptedModel(lambda request: RejectedRequest("HTTP 400: context too long"))
+    structured = Structured(model)
+    with pytest.raises(RejectedRequest, match="context too long"):
+        await structured.ask(ASKED, Patch)
+    assert len(model.requests) == 3
+    assert structured.rung == "json_schema"
+
+
+async def test_many_first_questions_at_once_leave_a_rung_with_one_notice():
+    told: list[str] = []
+    structured = Structured(ScriptedModel(Picky("prompt")), notice=told.append)
+    replies = await asyncio.gather(*(structured.ask(ASKED, Patch) for _ in range(5)))
+    assert {reply.reasoning for reply in replies} == {"r"}
+    assert len(told) == 1
+
+
+async def test_an_unusable_answer_is_shown_to_the_model_with_what_is_wrong():
+    model = ScriptedModel(['{"edits": [{"op": "grow"}]}', GOOD])
+    assert await Structured(model).ask(ASKED, Patch) == PATCH
+    *asked, answer, correction = model.requests[1].messages
+    assert tuple(asked) == ASKED
+    assert answer == assistant('{"edits": [{"op": "grow"}]}')
+    assert correction.text == (
+        "That reply cannot be used: edits.0.op: Input should be 'append' or 'delete'.\n"
+        f"Reply again, in whole and with nothing around it, as one JSON object of this form:\n{SKELETON}"
+    )
+
+
+async def test_what_is_unusable_in_the_end_says_why():
+    model = ScriptedModel(["no", "nothing here", "still not"])
+    with pytest.raises(UnusableReply) as caught:
+        await Structured(model, attempts=3).ask(ASKED, Patch)
+    assert str(caught.value) == (
+        "scripted:model: no usable Patch in 3 replies; the last problem: the reply has no JSON object\n"
+        "hint: raise max_output_tokens if replies are cut off, else try a model that follows schemas"
+    )
+    assert [len(request.messages) for request in model.requests] == [2, 4, 6]
+
+
+async def test_a_reply_that_was_cut_off_is_told_so():
+    model = ScriptedModel([Reply(text='{"reasoning": "far too', finish="length"), GOOD], max_output_tokens=9)
+    await Structured(model).ask(ASKED, Patch)
+    assert "the reply was cut off at the limit of 9 tokens" in model.requests[1].messages[-1].text
+
+
+async def test_a_refusal_is_told_so():
+    refusals = [Reply(text="I will not.", finish="refusal"), Reply(finish="refusal")]
+    with pytest.raises(UnusableReply, match="the last problem: the model refused: it gave no reason"):
+        await Structured(ScriptedModel(refusals), attempts=2).ask(ASKED, Patch)
+
+
+async def test_what_is_sent_back_is_bounded():
+    model = ScriptedModel(["x" * 100_000, GOOD])
+    await Structured(model).ask(ASKED, Patch)
+    assert len(model.requests[1].messages[-2].text) < 17_000
+    errors = ScriptedModel(['{"edits": [' + ",".join(['{"op": "grow"}'] * 500) + "]}", GOOD])
+    await Structured(errors).ask(ASKED, Patch)
+    assert len(errors.requests[1].messages[-1].text) < 2_000
+
+
+async def test_an_empty_answer_can_be_sent_back():
+    model = ScriptedModel([Reply(), GOOD])
+    await Structured(model).ask(ASKED, Patch)
+    assert model.requests[1].messages[-2].text == "(nothing)"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(text=f"Here it is:\n```json\n{GOOD}\n```\nDone."),
+        Reply(text=f'{{"Patch": {GOOD}}}'),
+        Reply(text=f'{{"unknown": 1, {GOOD[1:]}'),
+        Reply(text="see the call", tool_calls=(ToolCall(id="1", name="other", arguments=GOOD),)),
+        Reply(
+            tool_calls=(
+                ToolCall(id="1", name="other", arguments="{}"),
+                ToolCall(id="2", name="Patch", arguments=GOOD),
+            )
+        ),
+    ],
+)
+async def test_wrapped_answers_are_understood(reply: Reply):
+    assert await Structured(ScriptedModel([reply])).ask(ASKED, Patch) == PATCH
+
+
+@pytest.mark.parametrize("text", ["{}", '{"result": "fine"}', '{"a": {"b": 1}}', '{"a": 1, "b": 2}'])
+async def test_an_answer_without_any_known_key_is_no_empty_patch(text: str):
+    with pytest.raises(UnusableReply, match="the reply has none of the keys reasoning, edits"):
+        await Structured(ScriptedModel([text]), attempts=1).ask(ASKED, Patch)
+
+
+class Rooted(BaseModel):
+    count: int = Field(ge=3)
+
+
+async def test_a_problem_with_the_whole_reply_is_named():
+    class Even(BaseModel):
+        count: int
+
+        def model_post_init(self, context: Any) -> None:
+            if self.count % 2:
+                raise ValueError("count must be even")
+
+    with pytest.raises(UnusableReply, match="count must be even"):
+        await Structured(ScriptedModel(['{"count": 3}']), attempts=1).ask(ASKED, Even)
+
+
+async def test_bounds_are_checked_here_even_where_the_server_does_not():
+    with pytest.raises(UnusableReply, match="count: Input should be greater than or equal to 3"):
+        await Structured(ScriptedModel(['{"count": 2}']), attempts=1).ask(ASKED, Rooted)
+
+
+@pytest.mark.parametrize("error", [TransientError("HTTP 500"), OutageStop("dead")])
+async def test_other_failures_pass_through(error: Exception):
+    model = ScriptedModel([error])
+    with pytest.raises(type(error)):
+        await Structured(model).ask(ASKED, Patch)
+    assert len(model.requests) == 1
+
+
+async def test_asked_again_over_the_same_journal_nothing_is_sent():
+    model = ScriptedModel(["no", GOOD])
+    journal = MemoryJournal()
+    assert await Structured(Journaled(model, journal)).ask(ASKED, Patch) == PATCH
+    assert await Structured(Journaled(model, journal)).ask(ASKED, Patch) == PATCH
+    assert len(model.requests) == 2
+
+
+async def test_a_plain_request_passes_through():
+    request = ChatRequest(messages=ASKED)
+    assert (await Structured(ScriptedModel(["hi"])).complete(request)).text == "hi"

@@ -1,0 +1,90 @@
+"""Requests as programs send them, for the tests of the simulated world."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from skillgrad.records import ChatRequest, Reply, ResponseSchema, Task, system, user
+from skillgrad.simulation import respond
+from skillgrad.simulation.families import FAMILIES, RULES, find_tasks
+from skillgrad.simulation.families.base import Family
+
+SHALLOW = "Read each attempt on its own terms and propose edits. Reply with JSON."
+DEEP = "Compare the attempts with each other: what do the failures have in common? Propose edits. Reply with JSON."
+
+FULL_SKILL = "\n".join(f"- {rule.statements[0]}" for rule in RULES)
+
+
+def family_named(name: str) -> Family:
+    return next(family for family in FAMILIES if family.name == name)
+
+
+def skill_without(*rules: str) -> str:
+    """Every rule but these."""
+    return "\n".join(f"- {rule.statements[0]}" for rule in RULES if rule.id not in rules)
+
+
+def task_of(text: str, id: str = "t") -> Task:
+    return Task(id=id, input=text)
+
+
+def ask(task: Task | str, skill: str = "", seed: int | None = None) -> ChatRequest:
+    text = task if isinstance(task, str) else task.input
+    return ChatRequest(messages=(system(skill), user(text)), seed=seed)
+
+
+def answer_of(reply: Reply) -> str:
+    return reply.text.rpartition("Answer: ")[2]
+
+
+def answered_with(task: str, *faults: str) -> str:
+    """What the procedure comes to with these faults."""
+    found = find_tasks(task)[-1]
+    return found.family.solve(found.text, frozenset(faults)).answer
+
+
+def attempt_block(id: str, task: str, answer: str, feedback: str = "(none)") -> str:
+    return (
+        f'<attempt id="{id}" outcome="completed">\n<task>\n{task}\n</task>\n'
+        f"<transcript>\n[assistant] Answer: {answer}\n</transcript>\n"
+        f"<answer>\n{answer}\n</answer>\n<feedback>\n{feedback}\n</feedback>\n</attempt>"
+    )
+
+
+EDIT = {
+    "type": "object",
+    "properties": {
+        "op": {"type": "string", "enum": ["append", "insert_after", "replace", "delete"]},
+        "target": {"type": "string"},
+        "content": {"type": "string"},
+        "reason": {"type": "string"},
+        "cites": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["op", "target", "content", "reason", "cites"],
+    "additionalProperties": False,
+}
+PATCH = {
+    "type": "object",
+    "properties": {"reasoning": {"type": "string"}, "edits": {"type": "array", "items": EDIT}},
+    "required": ["reasoning", "edits"],
+    "additionalProperties": False,
+}
+
+
+def form(name: str, properties: dict[str, Any]) -> ResponseSchema:
+    return ResponseSchema(name=name, body={"type": "object", "properties": properties, "required": list(properties)})
+
+
+PATCH_FORM = ResponseSchema(name="patch", body=PATCH)  # type: ignore[arg-type]
+
+
+def reflect_request(
+    blocks: Sequence[str], skill: str = "", instructions: str = SHALLOW, extra: str = ""
+) -> ChatRequest:
+    shown = f"# Current skill\n\n<skill data=0a>\n{skill}\n</skill data=0a>" if skill else "# Current skill\n\n(none)"
+    body = "\n\n".join((shown, extra, "# Attempts", *blocks))
+    return ChatRequest(messages=(system(instructions), user(body)), response_schema=PATCH_FORM)
+
+
+def told(model: str, request: ChatRequest) -> Any:
+    return json.loads(respond(model, request).text)

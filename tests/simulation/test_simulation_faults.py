@@ -1,0 +1,55 @@
+"""Drawing faults."""
+
+import pytest
+from pydantic import ValidationError
+
+from skillgrad.simulation.faults import IN_A_ROW, FaultDice, Faults
+
+
+def test_rates_are_kept_over_many_requests() -> None:
+    dice = FaultDice(Faults(rate_limit=0.2, drop=0.1))
+    drawn = [dice.draw(f"body {place}", wants_json=False) for place in range(3000)]
+    assert drawn.count("rate_limit") / 3000 == pytest.approx(0.2, abs=0.03)
+    assert drawn.count("drop") / 3000 == pytest.approx(0.08, abs=0.03)
+    assert drawn.count(None) / 3000 == pytest.approx(0.72, abs=0.03)
+
+
+def test_the_same_seed_gives_the_same_faults() -> None:
+    one, other, third = (FaultDice(Faults(drop=0.5, seed=seed)) for seed in (1, 1, 2))
+    draws = [[dice.draw(str(place), wants_json=False) for place in range(40)] for dice in (one, other, third)]
+    assert draws[0] == draws[1] != draws[2]
+
+
+def test_no_body_is_struck_more_often_in_a_row_than_documented() -> None:
+    dice = FaultDice(Faults(drop=0.9))
+    row = longest = 0
+    for _ in range(500):
+        row = row + 1 if dice.draw("same", wants_json=False) else 0
+        longest = max(longest, row)
+    assert longest == IN_A_ROW
+
+
+def test_rows_are_counted_for_each_body() -> None:
+    dice = FaultDice(Faults(drop=1))
+    assert [dice.draw(body, wants_json=False) for body in ("a", "b", "a", "b", "a", "b", "a")] == [
+        *("drop", "drop", "drop", "drop", None, None, "drop"),
+    ]
+
+
+def test_an_outage_begins_after_so_many_answers_and_does_not_end() -> None:
+    dice = FaultDice(Faults(outage_after=1))
+    assert dice.draw("a", wants_json=False) is None
+    dice.answered()
+    assert [dice.draw("a", wants_json=False) for _ in range(5)] == ["outage"] * 5
+
+
+def test_only_requests_for_json_are_cut() -> None:
+    dice = FaultDice(Faults(cut_structured=1))
+    assert dice.draw("a", wants_json=False) is None
+    assert dice.draw("a", wants_json=True) == "cut_structured"
+
+
+@pytest.mark.parametrize("bad", [{"drop": 1.1}, {"drop": -0.1}, {"outage_after": -1}, {"unknown": 1}])
+def test_bad_rates_and_names_are_refused(bad: dict[str, float]) -> None:
+    with pytest.raises(ValidationError):
+        Faults.model_validate(bad)

@@ -1,0 +1,389 @@
+"""The simulated optimizer: diagnosis, proposals, imperfections."""
+
+from collections import Counter
+
+import pytest
+from simulation_prompts import (
+    DEEP,
+    SHALLOW,
+    answered_with,
+    ask,
+    attempt_block,
+    form,
+    reflect_request,
+    skill_without,
+    told,
+)
+
+from skillgrad.records import ChatRequest, Message, TextPart, assistant, system, user
+from skillgrad.simulation import SEED_SKILL, make_tasks, respond
+from skillgrad.simulation.families import RULES, find_tasks
+from skillgrad.simulation.families.base import explanations, relevant
+from skillgrad.simulation.optimizer.profiles import GOOD, MISCITING, POOR, Profile
+from skillgrad.simulation.optimizer.reading import read_prompt
+from skillgrad.simulation.rules import statements
+
+SORT = "Sort the following words alphabetically: List: "
+REPEATED = SORT + "beta alps beta"
+PLANTED = {
+    "sorting": ("sorting.prefix", ("sorting.letters", "sorting.case")),
+    "counting": (
+        "counting.last",
+        ("counting.creatures", "counting.berries", "counting.measure", "counting.percussion"),
+    ),
+    "dates": ("dates.first_day", ("dates.thirty", "dates.february")),
+}
+
+
+def taught_by(reply) -> Counter:
+    return Counter((one.rule, one.sign) for edit in reply["edits"] for one in statements(edit["content"], RULES))
+
+
+def failed(id: str, task: str, *faults: str) -> str:
+    return attempt_block(id, task, answered_with(task, *faults), f"expected: {answered_with(task)}; got: something")
+
+
+def test_a_failure_is_traced_to_its_rule_and_cited() -> None:
+    blocks = [failed("a-1", REPEATED, "sorting.repeats"), attempt_block("a-2", SORT + "b a", "a b")]
+    reply = told("optimizer-perfect", reflect_request(blocks))
+    (edit,) = reply["edits"]
+    assert taught_by(reply) == {("sorting.repeats", 1): 1}
+    assert (edit["op"], edit["target"], edit["cites"]) == ("append", "", ["a-1"])
+    assert edit["content"].startswith("- ")
+    assert edit["reason"]
+    assert "sorting: repeats (1)" in reply["reasoning"]
+
+
+def test_two_faults_in_one_attempt_give_two_rules() -> None:
+    blocks = [failed("a-1", SORT + "beta can't alps beta", "sorting.repeats", "sorting.marks")]
+    reply = told("optimizer-perfect", reflect_request(blocks))
+    assert set(taught_by(reply)) == {("sorting.repeats", 1), ("sorting.marks", 1)}
+
+
+def test_it_solves_the_task_itself_where_the_prompt_does_not_say_what_was_expected() -> None:
+    reply = told("optimizer-perfect", reflect_request([attempt_block("a-1", REPEATED, "alps beta")]))
+    assert set(taught_by(reply)) == {("sorting.repeats", 1)}
+
+
+def test_successes_and_unreadable_attempts_give_no_edits() -> None:
+    for blocks in (
+        [attempt_block("a-1", REPEATED, "alps beta beta")],
+        [attempt_block("a-1", REPEATED, "no idea")],
+        [attempt_block("a-1", REPEATED, "")],
+        [attempt_block("a-1", "Write a poem.", "Roses")],
+    ):
+        assert told("optimizer-perfect", reflect_request(blocks))["edits"] == []
+
+
+def test_a_rule_the_skill_teaches_is_not_proposed_again() -> None:
+    request = reflect_request([failed("a-1", REPEATED, "sorting.repeats")], "Keep repeated words.")
+    assert told("optimizer-perfect", request)["edits"] == []
+
+
+def test_a_harmful_line_is_replaced_and_a_contradicting_one_deleted() -> None:
+    blocks = [failed("a-1", REPEATED, "sorting.repeats")]
+    wrong = "List each repeated word only once."
+    (edit,) = told("optimizer-perfect", reflect_request(blocks, f"# Words\n\n- {wrong}\n- Be kind."))["edits"]
+    assert (edit["op"], edit["target"]) == ("replace", wrong)
+    assert [(one.rule, one.sign) for one in statements(edit["content"], RULES)] == [("sorting.repeats", 1)]
+    skill = f"- {wrong}\n- Keep repeated words, all of them."
+    (edit,) = told("optimizer-perfect", reflect_request(blocks, skill))["edits"]
+    assert (edit["op"], edit["target"], edit["content"]) == ("delete", wrong, "")
+
+
+def test_no_edit_is_anchored_in_a_protected_region() -> None:
+    wrong = "List each repeated word only once."
+    skill = f"<!-- skillgrad:begin slow_update -->\n- {wrong}\n<!-- skillgrad:end slow_update -->\n- Be kind."
+    (edit,) = told("optimizer-perfect", reflect_request([failed("a-1", REPEATED, "sorting.repeats")], skill))["edits"]
+    assert edit["op"] == "append"
+
+
+def test_related_rules_are_sometimes_put_beside_each_other() -> None:
+    skill = "- Be kind.\n- Ignore case when you compare words.\n- Keep it short."
+    ops = set()
+    for place in range(12):
+        (edit,) = told(
+            "optimizer-perfect", reflect_request([failed(f"a-{place}", REPEATED, "sorting.repeats")], skill)
+        )["edits"]
+        ops.add(edit["op"])
+        assert edit["target"] in ("", "- Ignore case when you compare words.")
+    assert ops == {"append", "insert_after"}
+
+
+def subtle_failures(name: str) -> tuple[list[str], set[str]]:
+    """Attempts that fail by the planted rule alone, with different decoys, and two that pass."""
+    planted, decoys = PLANTED[name]
+    blocks: list[str] = []
+    seen: set[str] = set()
+    for task in make_tasks(name, 200, 21):
+        (found,) = find_tasks(task.input)
+        if planted in {rule.id for rule in relevant(found.family, found.text)} and len(blocks) < 8:
+            blocks.append(failed(f"a-{len(blocks)}", task.input, planted))
+            fits = explanations(found.family, found.text, answered_with(task.input, planted))
+            seen |= {rule for faults in fits for rule in faults} & set(decoys)
+    return blocks, seen
+
+
+@pytest.mark.parametrize("name", list(PLANTED))
+def test_the_planted_flaw_is_missed_one_by_one_and_found_by_comparison(name: str) -> None:
+    planted, _ = PLANTED[name]
+    blocks, seen = subtle_failures(name)
+    assert len(seen) > 1
+    shallow = told("optimizer-perfect", reflect_request(blocks, instructions=SHALLOW))
+    assert (planted, 1) not in taught_by(shallow)
+    assert {rule for rule, _ in taught_by(shallow)} == seen
+    deep = told("optimizer-perfect", reflect_request(blocks, instructions=DEEP))
+    assert set(taught_by(deep)) == {(planted, 1)}
+    assert len(deep["edits"][0]["cites"]) == len(blocks)
+
+
+@pytest.mark.parametrize("name", list(PLANTED))
+def test_the_planted_flaw_stays_hidden_from_shallow_reading_when_the_decoys_are_taught(name: str) -> None:
+    planted, _ = PLANTED[name]
+    blocks, _ = subtle_failures(name)
+    skill = skill_without(planted)
+    assert told("optimizer-perfect", reflect_request(blocks, skill))["edits"] == []
+    deep = told("optimizer-perfect", reflect_request(blocks, skill, DEEP))
+    assert set(taught_by(deep)) == {(planted, 1)}
+
+
+def test_one_failure_alone_cannot_be_compared() -> None:
+    blocks, _ = subtle_failures("sorting")
+    assert set(taught_by(told("optimizer-perfect", reflect_request(blocks[:1], instructions=DEEP)))) != {
+        ("sorting.prefix", 1)
+    }
+
+
+def test_attempts_that_passed_refute_an_explanation() -> None:
+    fails = "Sort the following words alphabetically: List: bag carpet car"
+    passes = [f"{SORT}{words}" for words in ("beta axe alps", "cow dog cat", "eel elk eat")]
+    blocks = [failed("a-1", fails, "sorting.prefix")]
+    assert set(taught_by(told("optimizer-perfect", reflect_request(blocks, instructions=DEEP)))) == {
+        ("sorting.letters", 1)
+    }
+    blocks += [attempt_block(f"a-{place}", task, answered_with(task)) for place, task in enumerate(passes, 5)]
+    assert set(taught_by(told("optimizer-perfect", reflect_request(blocks, instructions=DEEP)))) == {
+        ("sorting.prefix", 1)
+    }
+
+
+def test_an_unambiguous_subtle_failure_is_seen_without_comparison() -> None:
+    task = "I have a cow and two dogs. How many animals do I have?"
+    reply = told("optimizer-perfect", reflect_request([failed("a-1", task, "counting.last")]))
+    assert set(taught_by(reply)) == {("counting.last", 1)}
+
+
+def many(count: int, skill: str = SEED_SKILL) -> list[str]:
+    """Blocks of what the target really did."""
+    blocks: list[str] = []
+    for place, task in enumerate(make_tasks(None, count, 31)):
+        answer = respond("target", ask(task, skill)).text.rpartition("Answer: ")[2]
+        blocks.append(attempt_block(f"a-{place:04x}", task.input, answer, f"expected: {task.gold}; got: {answer}"))
+    return blocks
+
+
+def test_real_failures_of_the_target_are_mostly_explained() -> None:
+    reply = told("optimizer-perfect", reflect_request(many(90)))
+    cited = {name for edit in reply["edits"] for name in edit["cites"]}
+    wrong = [one for one in read_prompt(reflect_request(many(90))).observations if one.failed]
+    assert len(cited) > 0.8 * len(wrong)
+    assert all(sign > 0 for _, sign in taught_by(reply))
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Propose at most 3 edits.", "No more than **three** edits, please.", "edit budget: 3", "Up to 3 good edits"],
+)
+def test_a_stated_limit_is_kept_and_the_best_supported_stay(words: str) -> None:
+    free = told("optimizer-perfect", reflect_request(many(60)))["edits"]
+    limited = told("optimizer-perfect", reflect_request(many(60), extra=words))["edits"]
+    assert len(free) > 3
+    assert [set(edit["cites"]) for edit in limited] == [set(edit["cites"]) for edit in free[:3]]
+
+
+def test_the_same_content_gives_the_same_edits_whatever_is_around_it() -> None:
+    blocks = many(40)
+    plain = reflect_request(blocks, SEED_SKILL)
+    edits = told("optimizer", plain)["edits"]
+    assert edits
+    worded = reflect_request(
+        blocks, SEED_SKILL.replace("step by step", "one step  at a time"), SHALLOW + " Be brief.", "Some more words."
+    )
+    reasked = plain.model_copy(
+        update={"messages": (*plain.messages, assistant("{"), user(f"No JSON. Again: {blocks[0]}"))}
+    )
+    shuffled = reflect_request(blocks[::-1], SEED_SKILL)
+    one_message = plain.model_copy(
+        update={"messages": (user(f"{plain.messages[0].text}\n{plain.messages[1].text}"),)}
+    )
+    for request in (worded, reasked, one_message):
+        assert told("optimizer", request)["edits"] == edits
+    assert {(edit["op"], edit["content"]) for edit in told("optimizer", shuffled)["edits"]} == {
+        (edit["op"], edit["content"]) for edit in edits
+    }
+    assert told("optimizer", reflect_request(blocks[1:], SEED_SKILL))["edits"] != edits
+
+
+def draws(model: str, cases: int = 250) -> list[tuple[str, dict[str, object]]]:
+    """One failure each: (the id that is right to cite, the edits proposed)."""
+    skill = "- Ignore case when you compare words with each other.\n- Follow the date format named in the question."
+    results = []
+    for place in range(cases):
+        blocks = [failed(f"a-{place}", REPEATED, "sorting.repeats"), attempt_block("a-ok", SORT + "b a", "a b")]
+        results.append((f"a-{place}", told(model, reflect_request(blocks, skill))["edits"]))
+    return results
+
+
+def rates(model: str) -> dict[str, float]:
+    skill_lines = ("", "- Ignore case when you compare words with each other.")
+    results = draws(model)
+    first = [edits[0] for _, edits in results if edits]
+    signs = [[one.sign for one in statements(edit["content"], RULES)] for edit in first]
+    right = [edit for edit, sign in zip(first, signs, strict=True) if sign == [1]]
+    specific = [edit for edit, sign in zip(first, signs, strict=True) if sign]
+    return {
+        "missing": sum(not edits for _, edits in results) / len(results),
+        "vague": sum(not sign for sign in signs) / max(1, len(signs)),
+        "harmful": sum(sign == [-1] for sign in signs) / max(1, len(specific)),
+        "misanchored": sum(edit["target"] not in skill_lines for edit in right) / max(1, len(right)),
+        "miscited": sum(edits[0]["cites"] != [name] for name, edits in results if edits) / max(1, len(first)),
+        "duplicate": sum(len(edits) > 1 for _, edits in results) / max(1, len(first)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("model", "profile"), [("optimizer", GOOD), ("optimizer-poor", POOR), ("optimizer-misciting", MISCITING)]
+)
+def test_imperfections_come_about_as_often_as_the_profile_says(model: str, profile: Profile) -> None:
+    for name, rate in rates(model).items():
+        assert rate == pytest.approx(getattr(profile, name), abs=0.1), name
+
+
+def test_the_perfect_one_makes_no_mistakes_and_the_useless_one_nothing_of_use() -> None:
+    assert rates("optimizer-perfect") == dict.fromkeys(rates("optimizer-perfect"), 0.0)
+    for _, edits in draws("optimizer-useless", 20):
+        assert edits
+        assert all(statements(edit["content"], RULES) == () for edit in edits)
+
+
+def test_wrong_citations_name_attempts_that_do_not_matter_or_do_not_exist() -> None:
+    cited = Counter(
+        "other" if edits[0]["cites"] == ["a-ok"] else "invented"
+        for name, edits in draws("optimizer-misciting")
+        if edits[0]["cites"] != [name]
+    )
+    assert cited["other"] > 50
+    assert cited["invented"] > 50
+
+
+FOREIGN = f"""
+## Current Skill
+# Everyday
+
+- Be kind.
+
+## Failed trajectories (2)
+
+### 1. task-17
+Task: {REPEATED}
+[user] {REPEATED}
+[assistant] Sorted.
+Final answer: alps beta
+Expected answer: alps beta beta
+
+---
+### 2. task-18
+Task: {SORT}c b a
+predicted: "a b c"
+gold: a b c
+"""
+
+
+def test_prompts_of_other_programs_are_understood_by_content() -> None:
+    prompt = read_prompt(ChatRequest(messages=(system("Improve the skill."), user(FOREIGN))))
+    assert prompt.skill.strip() == "# Everyday\n\n- Be kind."
+    assert [(one.id, one.answer, one.failed) for one in prompt.observations] == [
+        ("task-17", "alps beta", True),
+        ("task-18", "a b c", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "id", "answer"),
+    [
+        (f'{{"id": "x1", "task": "{SORT}b a", "answer": "b a"}}', "x1", "b a"),
+        (f"id: x.2\n{SORT}b a\n<answer>b a</answer>\nexpected: a b", "x.2", "b a"),
+        (f"Task id = 'x/3'\n{SORT}b a\nModel answer: **b a**", "x/3", "b a"),
+        (f"{SORT}b a\nIt said nothing.", "", None),
+        (f"trajectory_id: 7\n{SORT}b a\n<answer>\nAnswer: b a\n</answer>", "7", "b a"),
+    ],
+)
+def test_ids_and_answers_are_found_in_many_layouts(text: str, id: str, answer: str | None) -> None:
+    (one,) = read_prompt(ChatRequest(messages=(user(text),))).observations
+    assert (one.id, one.answer) == (id, answer)
+
+
+def test_an_expected_answer_that_the_prompt_cuts_short_counts_in_full() -> None:
+    words = " ".join(f"w{letter}{'x' * 12}" for letter in "abcdefghij")
+    text = f"{SORT}{words}\n<answer>{words}</answer>\nexpected: {words[:120]}..."
+    (one,) = read_prompt(ChatRequest(messages=(user(text),))).observations
+    assert one.passed
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("## The current skill\n```markdown\n- A rule.\n```\nMore", "- A rule."),
+        ("# Current skill\n\n<skill data=ab>\n- A rule.\n</skill data=ab>", "- A rule.\n"),
+        ("<previous_skill>Old.</previous_skill><current_skill>\nNew.</current_skill>", "New."),
+        (
+            "<skill data=1>\nOld.\n</skill data=1>\n# Current skill\n<skill data=2>\nNew.\n</skill data=2>",
+            "New.\n",
+        ),
+        ("The skill is between <skill> and </skill>.\n<skill>New.</skill>", "New."),
+        ("# Current skill\n- A rule.\n## Budget\nTwo edits.", "- A rule.\n"),
+        ("# Current skill\n- A rule.", "- A rule."),
+        ("# Current skill\n\n(The skill is empty.)\n\nPropose at most 2 edits.", ""),
+        ("No skill here.", ""),
+    ],
+)
+def test_the_current_skill_is_found(text: str, expected: str) -> None:
+    assert read_prompt(ChatRequest(messages=(user(text),))).skill == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "compares"),
+    [
+        ("Compare them.", True),
+        ("Contrast the attempts that failed with the others.", True),
+        ("What do they have in common?", True),
+        ("Do not compare attempts.", False),
+        ("Compare words letter by letter.", False),
+        ("Read each on its own terms.", False),
+    ],
+)
+def test_a_wish_to_compare_is_recognised(text: str, compares: bool) -> None:
+    assert read_prompt(ChatRequest(messages=(user(text),))).compares is compares
+
+
+def test_a_prompt_without_a_form_gets_a_rewritten_skill() -> None:
+    skill = "# Words\n\n- List each repeated word only once."
+    blocks = [failed("a-1", REPEATED, "sorting.repeats"), failed("a-2", SORT + "b a", "sorting.format")]
+    request = reflect_request(blocks, skill).model_copy(update={"response_schema": None})
+    text = respond("optimizer-perfect", request).text
+    known = {(one.rule, one.sign) for one in statements(text.partition("```")[2], RULES)}
+    assert known == {("sorting.repeats", 1), ("sorting.format", 1)}
+    assert "# Words" in text
+
+
+def test_a_full_rewrite_can_be_asked_for_in_a_form() -> None:
+    request = reflect_request([failed("a-1", REPEATED, "sorting.repeats")], "# Words\n")
+    schema = form("rewrite", {"reasoning": {"type": "string"}, "new_skill": {"type": "string"}})
+    reply = told("optimizer-perfect", request.model_copy(update={"response_schema": schema}))
+    assert reply["new_skill"].startswith("# Words\n- ")
+
+
+def test_without_attempts_or_a_form_it_says_so() -> None:
+    assert respond("optimizer", ask("Hello.")).text == "I see no attempts, edits or form to work on."
+    picture = ChatRequest(messages=(Message(role="user", content=(TextPart(text="Hi"),)),))
+    assert respond("optimizer", picture).text == "I see no attempts, edits or form to work on."

@@ -1,0 +1,45 @@
+"""Meta skill: what the optimizer remembers about optimizing."""
+
+import pytest
+from stages_doubles import Desk, append, attempt
+
+from skillgrad.errors import OutageStop, TransientError
+from skillgrad.records import LedgerEntry, Skill
+from skillgrad.stages.longitudinal import Pair
+from skillgrad.stages.meta_skill import meta_skill
+
+BEFORE, AFTER = Skill(text="Be exact.\n"), Skill(text="Be exact. Sort.\n")
+PAIRS = [Pair(category="regressed", previous=attempt("old", 1.0), current=attempt("new", 0.0))]
+LEDGER = [LedgerEntry(step=1, edit=append("Sort."), fate="applied", accepted=True, change=0.25)]
+
+
+async def written(desk: Desk) -> str:
+    return await meta_skill(desk.optimizer, BEFORE, AFTER, PAIRS, LEDGER, 500)
+
+
+async def test_the_memory_is_written_from_skills_ledger_and_pairs() -> None:
+    desk = Desk(meta_skill={"reasoning": "r", "memory": " Short rules help.\n"})
+    assert await written(desk) == "Short rules help."
+    text = desk.shown()
+    parts = ["# Previous skill", "# Current skill", "validation +0.250", "# regressed: 1 tasks"]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "# Previous memory" not in text
+
+
+async def test_the_previous_memory_is_shown() -> None:
+    desk = Desk(memory="Anchors were often missed.", meta_skill={"reasoning": "r", "memory": "New."})
+    assert await written(desk) == "New."
+    assert "Anchors were often missed." in desk.shown()
+
+
+async def test_an_unusable_answer_keeps_the_memory_and_is_told() -> None:
+    desk = Desk(memory="Old.", meta_skill="Sorry.")
+    assert await written(desk) == "Old."
+    (warning,) = desk.warnings
+    assert warning.startswith("the meta skill gave no usable answer and stays as it was: ")
+
+
+async def test_a_failed_call_stops_the_run() -> None:
+    with pytest.raises(OutageStop, match=r"^optimizer: 503"):
+        await written(Desk(meta_skill=TransientError("503")))

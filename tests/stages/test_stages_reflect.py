@@ -1,0 +1,224 @@
+"""Reflect: which attempts are read together, what the optimizer is told, and what is made of its answer."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+import pytest
+from stages_doubles import Desk, append, attempt, edit_row, patch_reply
+
+from skillgrad.config import ReflectSection
+from skillgrad.errors import BudgetStop, OutageStop, TransientError
+from skillgrad.records import Attempt, ChatRequest, LedgerEntry, Skill
+from skillgrad.stages.reflect import Context, Reflection, deep_groups, reflect, shallow_groups
+
+FAILURES = [attempt(f"f{i}", 0.0) for i in range(11)]
+SUCCESSES = [attempt(f"s{i}", 1.0) for i in range(5)]
+
+
+def context(
+    budget: int = 4, ledger: Sequence[LedgerEntry] = (), earlier: Mapping[str, Attempt] | None = None
+) -> Context:
+    return Context(Skill(text="Be exact."), budget, ledger, earlier or {})
+
+
+def ids(attempts: Sequence[Attempt]) -> list[str]:
+    return [attempt.id for attempt in attempts]
+
+
+def test_failures_and_successes_are_read_apart_in_minibatches() -> None:
+    groups = shallow_groups([*SUCCESSES, *FAILURES], {}, ReflectSection(minibatch_size=4), 7)
+    assert [(group.prompt, group.source, len(group.attempts)) for group in groups] == [
+        ("reflect_failures", "failures", 4),
+        ("reflect_failures", "failures", 4),
+        ("reflect_failures", "failures", 3),
+        ("reflect_successes", "successes", 4),
+        ("reflect_successes", "successes", 1),
+    ]
+    assert sorted(ids([each for group in groups for each in group.attempts])) == sorted(ids([*FAILURES, *SUCCESSES]))
+
+
+def test_minibatches_are_shuffled_by_the_seed() -> None:
+    def order(seed: int) -> list[list[str]]:
+        return [ids(group.attempts) for group in shallow_groups(FAILURES, {}, ReflectSection(minibatch_size=4), seed)]
+
+    assert order(7) == order(7)
+    assert order(7) != order(8)
+    assert order(7)[0] != ids(FAILURES[:4])
+
+
+def test_successes_can_be_left_out() -> None:
+    groups = shallow_groups([*SUCCESSES, *FAILURES], {}, ReflectSection(failure_only=True), 7)
+    assert {group.source for group in groups} == {"failures"}
+
+
+def test_a_task_solved_in_part_is_read_as_a_failure() -> None:
+    (group,) = shallow_groups([attempt("part", 0.3)], {}, ReflectSection(), 7)
+    assert group.source == "failures"
+
+
+def test_attempts_that_are_read_stay_in_their_order_outside() -> None:
+    attempts = list(FAILURES)
+    shallow_groups(attempts, {}, ReflectSection(), 7)
+    assert attempts == FAILURES
+
+
+KINDS = [
+    *(attempt(f"date-f{i}", 0.0, kind="date") for i in range(5)),
+    *(attempt(f"date-s{i}", 1.0, kind="date") for i in range(5)),
+    *(attempt(f"sum-f{i}", 0.0, kind="sum") for i in range(2)),
+    attempt("name-s0", 1.0, kind="name"),
+]
+
+
+def test_deep_reflection_reads_failures_of_one_kind_beside_passes_of_that_kind() -> None:
+    groups = deep_groups(KINDS, {}, ReflectSection(mode="deep", minibatch_size=4, failure_only=True), 7)
+    assert [group.prompt for group in groups] == ["reflect_deep"] * 3
+    assert [(len(group.attempts), len(group.contrasts)) for group in groups] == [(4, 3), (1, 3), (2, 0)]
+    for group in groups:
+        kinds = {each.task.type for each in (*group.attempts, *group.contrasts)}
+        assert len(kinds) == 1
+        assert all(each.solved for each in group.contrasts)
+
+
+def test_deep_reflection_reads_successes_too_unless_told_not_to() -> None:
+    groups = deep_groups(KINDS, {}, ReflectSection(mode="deep"), 7)
+    assert [(group.prompt, len(group.attempts)) for group in groups] == [
+        ("reflect_deep", 5),
+        ("reflect_successes", 5),
+        ("reflect_successes", 1),
+        ("reflect_deep", 2),
+    ]
+
+
+def test_deep_reflection_shows_the_same_task_passing_earlier_first() -> None:
+    failed = [attempt("now1", 0.0, task="x", kind="date"), attempt("now2", 0.0, task="y", kind="date")]
+    earlier = {"x": attempt("then1", 1.0, task="x", kind="date"), "y": attempt("then2", 0.0, task="y", kind="date")}
+    passed = [attempt(f"s{i}", 1.0, kind="date") for i in range(4)]
+    settings = ReflectSection(mode="deep", failure_only=True)
+    (group,) = deep_groups([*failed, *passed], earlier, settings, 7)
+    assert group.contrasts[0].id == "then1"
+    assert len(group.contrasts) == 3
+    assert "then2" not in ids(group.contrasts)
+
+
+def test_deep_groups_are_the_same_for_the_same_seed() -> None:
+    def order(seed: int) -> list[list[str]]:
+        groups = deep_groups(KINDS, {}, ReflectSection(mode="deep", minibatch_size=2), seed)
+        return [ids(group.attempts) for group in groups]
+
+    assert order(7) == order(7)
+    assert order(7) != order(8)
+
+
+async def test_each_minibatch_is_one_call_and_voids_are_not_shown() -> None:
+    desk = Desk(reflect_failures=patch_reply(edit_row("Sort.", "f0")), reflect_successes=patch_reply())
+    attempts = [*FAILURES[:2], *SUCCESSES[:1], attempt("v", None)]
+    reflections = await reflect(desk.optimizer, attempts, context(), ReflectSection(minibatch_size=1), 7)
+    assert sorted(desk.prompts) == ["reflect_failures", "reflect_failures", "reflect_successes"]
+    assert [each.source for each in reflections] == ["failures", "failures", "successes"]
+    assert sorted(name for each in reflections for name in each.attempts) == ["f0", "f1", "s0"]
+    assert all('id="v"' not in desk.shown(call) for call in range(3))
+
+
+async def test_nothing_to_read_asks_nobody() -> None:
+    assert await reflect(Desk().optimizer, [attempt("v", None)], context(), ReflectSection(), 7) == ()
+
+
+async def test_the_optimizer_is_told_skill_ledger_budget_and_attempts_in_this_order() -> None:
+    desk = Desk(reflect_failures=patch_reply())
+    ledger = [
+        LedgerEntry(step=step, edit=append(f"Rule {step}."), fate="applied", accepted=False) for step in (1, 2, 3)
+    ]
+    shown = [attempt("f0", 0.0, feedback="Expected 7.")]
+    settings = ReflectSection(ledger_entries=2)
+    await reflect(desk.optimizer, shown, context(3, ledger), settings, 7)
+    text = desk.shown()
+    parts = ["Be exact.", "Rule 2.", "Rule 3.", "Propose at most 3 edits.", 'id="f0"', "Expected 7."]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "Rule 1." not in text
+    assert text.count("Be exact.") == 1
+
+
+async def test_deep_reflection_shows_its_contrasts_apart() -> None:
+    desk = Desk(reflect_deep=patch_reply())
+    attempts = [attempt("f", 0.0, kind="date"), attempt("s", 1.0, kind="date")]
+    settings = ReflectSection(mode="deep", failure_only=True)
+    await reflect(desk.optimizer, attempts, context(), settings, 7)
+    text = desk.shown()
+    assert text.index('id="f"') < text.index("# Attempts that passed, to compare with") < text.index('id="s"')
+
+
+async def test_long_trajectories_are_cut() -> None:
+    desk = Desk(reflect_failures=patch_reply())
+    shown = [attempt("f0", 0.0, answer="x" * 2000)]
+    await reflect(desk.optimizer, shown, context(), ReflectSection(max_trajectory_chars=300), 7)
+    assert "[... 1700 characters left out ...]" in desk.shown()
+
+
+async def test_edits_must_cite_attempts_that_were_shown() -> None:
+    reply = patch_reply(edit_row("Sort.", "f0", "s0", "f9"), edit_row("Add.", "made-up"), edit_row("Trim."))
+    desk = Desk(reflect_failures=reply)
+    (reflection,) = await reflect(desk.optimizer, FAILURES[:2], context(), ReflectSection(), 7)
+    assert [(edit.content, edit.cites) for edit in reflection.patch.edits] == [("Sort.", ("f0",))]
+    assert [edit.content for edit in reflection.dropped] == ["Add.", "Trim."]
+    assert reflection.patch.reasoning == "because"
+
+
+async def test_edits_beyond_the_budget_are_cut_from_the_tail() -> None:
+    reply = patch_reply(*(edit_row(f"Rule {i}.", "f0") for i in range(5)))
+    (reflection,) = await reflect(
+        Desk(reflect_failures=reply).optimizer, FAILURES[:1], context(2), ReflectSection(), 7
+    )
+    assert [edit.content for edit in reflection.patch.edits] == ["Rule 0.", "Rule 1."]
+
+
+def _only_about(name: str):
+    """An answer for the minibatch that shows this attempt, nonsense for all others."""
+
+    def answer(request: ChatRequest) -> object:
+        return patch_reply(edit_row("Sort.", name)) if f'id="{name}"' in request.messages[1].text else "Sorry."
+
+    return answer
+
+
+async def test_an_answer_that_cannot_be_used_is_marked_and_told() -> None:
+    desk = Desk(reflect_failures=_only_about("f0"))
+    reflections = await reflect(desk.optimizer, FAILURES[:2], context(), ReflectSection(minibatch_size=1), 7)
+    useless, useful = sorted(reflections, key=lambda each: not each.unusable)
+    assert useful.patch.edits[0].cites == ("f0",)
+    assert useless == Reflection(source="failures", attempts=("f1",), unusable=useless.unusable)
+    assert re.search("no usable PatchReply", useless.unusable)
+    (warning,) = desk.warnings
+    assert warning.startswith("a reflection on 1 attempts gave no usable answer: ")
+
+
+async def test_a_usable_answer_without_edits_is_no_failure() -> None:
+    (reflection,) = await reflect(
+        Desk(reflect_failures=patch_reply()).optimizer, FAILURES[:1], context(), ReflectSection(), 7
+    )
+    assert (reflection.patch.edits, reflection.unusable) == ((), "")
+
+
+async def test_not_one_usable_answer_stops_the_run() -> None:
+    desk = Desk(reflect_failures="Sorry.", reflect_successes="Sorry.")
+    attempts = [*FAILURES[:2], *SUCCESSES[:1]]
+    with pytest.raises(OutageStop) as stop:
+        await reflect(desk.optimizer, attempts, context(), ReflectSection(minibatch_size=1), 7)
+    assert stop.value.message.startswith("optimizer: none of 3 answers could be used: ")
+    assert "optimizer.max_output_tokens" in stop.value.hint
+
+
+async def test_a_failed_call_stops_the_run_and_names_the_optimizer() -> None:
+    with pytest.raises(OutageStop, match=r"^optimizer: 503"):
+        await reflect(
+            Desk(reflect_failures=TransientError("503")).optimizer, FAILURES[:1], context(), ReflectSection(), 7
+        )
+
+
+async def test_a_stop_in_one_call_does_not_cost_the_others() -> None:
+    desk = Desk(reflect_failures=BudgetStop("used up"), reflect_successes=patch_reply())
+    attempts = [*FAILURES[:1], *SUCCESSES[:1]]
+    with pytest.raises(BudgetStop):
+        await reflect(desk.optimizer, attempts, context(), ReflectSection(), 7)
+    assert sorted(desk.prompts) == ["reflect_failures", "reflect_successes"]

@@ -1,0 +1,363 @@
+"""Rollout: every attempt ends completed, failed or void, and a failed call is never a score."""
+
+import asyncio
+import threading
+from contextlib import aclosing
+
+import pytest
+from stages_doubles import AnswersEnv, CallsAgent, FreeEnv, ToldAgent, knows, make_rollout, tasks
+
+from skillgrad.errors import BudgetStop, Interrupted, OutageStop, TransientError, VoidStop
+from skillgrad.events import AttemptFinished, Event
+from skillgrad.records import Score, Skill, Task, Trajectory
+from skillgrad.testing.doubles import MemoryJournal
+
+SKILL = Skill(text="Be exact.")
+ONE = tasks(1)[0]
+
+
+async def test_an_attempt_that_came_back_is_completed_and_scored() -> None:
+    attempt = await make_rollout(ToldAgent(knows("t0"))).attempt(ONE, SKILL, 0)
+    assert (attempt.outcome, attempt.score, attempt.reason) == ("completed", Score(hard=1, soft=1), "")
+    assert (attempt.task, attempt.skill_hash, attempt.trial) == (ONE, SKILL.hash, 0)
+    assert attempt.trajectory.answer == "0"
+
+
+async def test_a_fault_of_the_agent_itself_is_a_failure_that_scores_zero_and_is_not_scored_by_the_environment() -> (
+    None
+):
+    env = AnswersEnv()
+    agent = ToldAgent(lambda *_: Trajectory(answer="0", failure="the model refused"))
+    attempt = await make_rollout(agent, env).attempt(ONE, SKILL, 0)
+    assert (attempt.outcome, attempt.reason) == ("failed", "the model refused")
+    assert attempt.score == Score(hard=0, soft=0, feedback="the model refused")
+    assert env.scored == []
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ValueError("no such tool"), "agent 'told': ValueError: no such tool"),
+        (TimeoutError("read timed out"), "agent 'told': TimeoutError: read timed out"),
+        (TransientError("503 from the server"), "503 from the server"),
+    ],
+)
+async def test_whatever_an_agent_raises_is_void_and_says_whose_fault_it_is(error: Exception, reason: str) -> None:
+    attempt = await make_rollout(ToldAgent(lambda *_: error)).attempt(ONE, SKILL, 0)
+    assert (attempt.outcome, attempt.score, attempt.reason) == ("void", None, reason)
+
+
+@pytest.mark.parametrize("error", [KeyError("gold"), TimeoutError("judge")])
+async def test_whatever_a_scorer_raises_is_void_and_says_whose_fault_it_is(error: Exception) -> None:
+    def score(*_: object) -> float:
+        raise error
+
+    attempt = await make_rollout(ToldAgent(knows()), AnswersEnv(score)).attempt(ONE, SKILL, 0)
+    assert (attempt.outcome, attempt.score) == ("void", None)
+    assert attempt.reason == f"scoring in environment 'answers': {type(error).__name__}: {error}"
+
+
+async def _judged(task: Task, trajectory: Trajectory) -> Score:
+    await asyncio.sleep(0)
+    return Score(hard=0, soft=0.25, feedback="too long")
+
+
+class AsyncEnv(AnswersEnv):
+    """Its `score` is an async function."""
+
+    async def score(self, task: Task, trajectory: Trajectory) -> Score:
+        return await _judged(task, trajectory)
+
+
+@pytest.mark.parametrize(
+    ("env", "score"),
+    [
+        (AnswersEnv(lambda *_: Score(hard=1, soft=0.5, feedback="good")), Score(hard=1, soft=0.5, feedback="good")),
+        (AnswersEnv(lambda *_: 0.5), Score(hard=0.5, soft=0.5)),
+        (AnswersEnv(lambda *_: True), Score(hard=1, soft=1)),
+        (AnswersEnv(lambda *_: 0), Score(hard=0, soft=0)),
+        (AnswersEnv(_judged), Score(hard=0, soft=0.25, feedback="too long")),
+        (AsyncEnv(), Score(hard=0, soft=0.25, feedback="too long")),
+    ],
+    ids=["a score", "a number", "a truth value", "zero", "a function that returns an awaitable", "async def"],
+)
+async def test_an_environment_may_give_scores_in_several_ways(env: AnswersEnv, score: Score) -> None:
+    attempt = await make_rollout(ToldAgent(knows()), env).attempt(ONE, SKILL, 0)
+    assert (attempt.outcome, attempt.score) == ("completed", score)
+
+
+@pytest.mark.parametrize("number", [1.5, -0.1, float("nan"), "good", None])
+async def test_what_is_no_score_is_void_and_not_clipped(number: object) -> None:
+    attempt = await make_rollout(ToldAgent(knows()), AnswersEnv(lambda *_: number)).attempt(ONE, SKILL, 0)
+    assert (attempt.outcome, attempt.score) == ("void", None)
+    assert attempt.reason.startswith("scoring in environment 'answers': ")
+
+
+async def test_a_synchronous_scorer_does_not_hold_up_the_event_loop() -> None:
+    main = threading.get_ident()
+    seen: list[int] = []
+
+    def score(*_: object) -> float:
+        seen.append(threading.get_ident())
+        return 1.0
+
+    await make_rollout(ToldAgent(knows()), AnswersEnv(score)).attempt(ONE, SKILL, 0)
+    assert seen
+    assert main not in seen
+
+
+async def test_an_attempt_that_takes_too_long_is_void_and_ended() -> None:
+    ended: list[bool] = []
+
+    async def hang() -> str:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append(True)
+        return "too late"
+
+    rollout = make_rollout(ToldAgent(lambda *_: hang()), attempt_seconds=0.02)
+    attempt = await rollout.attempt(ONE, SKILL, 0)
+    assert (attempt.outcome, attempt.reason) == ("void", "no result within limits.attempt_seconds = 0.02")
+    assert ended == [True]
+
+
+async def test_a_scorer_that_comes_back_too_late_leaves_no_score_behind() -> None:
+    release = threading.Event()
+    journal = MemoryJournal()
+    slow = AnswersEnv(lambda *_: float(release.wait(60)))
+    rollout = make_rollout(ToldAgent(knows()), slow, journal=journal, attempt_seconds=0.05)
+    attempt = await rollout.attempt(ONE, SKILL, 0)
+    release.set()
+    assert attempt.outcome == "void"
+    assert [kind for kind, _ in journal.keys] == ["trajectory"]
+
+
+async def test_the_id_is_the_same_for_the_same_task_skill_and_trial_only() -> None:
+    rollout = make_rollout(ToldAgent(knows()))
+    first = await rollout.attempt(ONE, SKILL, 0)
+    assert first.id == (await rollout.attempt(ONE, SKILL, 0)).id
+    others = [
+        await rollout.attempt(ONE, SKILL, 1),
+        await rollout.attempt(ONE, Skill(text="Be brief."), 0),
+        await rollout.attempt(tasks(2)[1], SKILL, 0),
+    ]
+    assert len({first.id, *(attempt.id for attempt in others)}) == 4
+
+
+class Namesake(ToldAgent):
+    """Another agent: its attempts are other facts."""
+
+    name = "namesake"
+
+
+async def test_the_id_does_not_say_who_attempted_but_the_fact_does() -> None:
+    journal = MemoryJournal()
+    first = await make_rollout(ToldAgent(knows()), journal=journal).attempt(ONE, SKILL, 0)
+    other = await make_rollout(Namesake(knows("t0")), journal=journal).attempt(ONE, SKILL, 0)
+    assert first.id == other.id
+    assert (first.solved, other.solved) == (False, True)
+
+
+async def test_the_trial_reaches_the_agent() -> None:
+    agent = ToldAgent(knows())
+    await make_rollout(agent).batch(tasks(1), SKILL, "train", trial=3)
+    assert agent.attempts == [("t0", "Be exact.", 3)]
+
+
+async def test_an_attempt_and_its_score_are_facts() -> None:
+    agent, env, journal = ToldAgent(knows("t0")), AnswersEnv(), MemoryJournal()
+    rollout = make_rollout(agent, env, journal=journal)
+    assert await rollout.attempt(ONE, SKILL, 0) == await rollout.attempt(ONE, SKILL, 0)
+    assert (agent.tried, env.scored) == (["t0"], ["t0"])
+    assert [kind for kind, _ in journal.keys] == ["trajectory", "score"]
+
+
+async def test_an_agent_whose_calls_are_facts_and_an_environment_that_scores_for_free_add_none() -> None:
+    agent, env, journal = CallsAgent(knows("t0")), FreeEnv(), MemoryJournal()
+    rollout = make_rollout(agent, env, journal=journal)
+    for _ in range(2):
+        await rollout.attempt(ONE, SKILL, 0)
+    assert (agent.tried, env.scored) == (["t0", "t0"], ["t0", "t0"])
+    assert journal.keys == []
+
+
+class OtherEnv(AnswersEnv):
+    """Scores otherwise, and says so."""
+
+    def fingerprint(self) -> str:
+        return "answers, version 2"
+
+
+async def test_another_scoring_does_not_pay_for_the_attempt_again() -> None:
+    agent, journal = ToldAgent(knows("t0")), MemoryJournal()
+    other = OtherEnv(lambda *_: 0.5)
+    await make_rollout(agent, journal=journal).attempt(ONE, SKILL, 0)
+    again = await make_rollout(agent, other, journal=journal).attempt(ONE, SKILL, 0)
+    assert agent.tried == ["t0"]
+    assert again.score == Score(hard=0.5, soft=0.5)
+
+
+async def test_a_void_attempt_leaves_no_fact_and_is_tried_again() -> None:
+    journal = MemoryJournal()
+    assert (await make_rollout(ToldAgent(lambda *_: OSError()), journal=journal).attempt(ONE, SKILL, 0)).score is None
+    assert journal.keys == []
+    attempt = await make_rollout(ToldAgent(knows("t0")), journal=journal).attempt(ONE, SKILL, 0)
+    assert attempt.solved
+
+
+async def test_a_batch_comes_back_in_the_order_of_its_tasks() -> None:
+    async def slowly(task: Task) -> str:
+        await asyncio.sleep(0.02 if task.id == "t0" else 0)
+        return str(task.gold)
+
+    events: list[Event] = []
+    rollout = make_rollout(ToldAgent(lambda task, *_: slowly(task)), events=events)
+    attempts = await rollout.batch(tasks(4), SKILL, "train")
+    assert [attempt.task.id for attempt in attempts] == ["t0", "t1", "t2", "t3"]
+    finished = [event for event in events if isinstance(event, AttemptFinished)]
+    assert {event.task for event in finished} == {"t0", "t1", "t2", "t3"}
+    assert finished[-1] == AttemptFinished(
+        attempt=attempts[0].id, task="t0", split="train", outcome="completed", hard=1.0
+    )
+
+
+async def test_a_batch_of_no_tasks_is_empty() -> None:
+    assert await make_rollout(ToldAgent(knows())).batch([], SKILL, "train") == ()
+
+
+async def test_a_void_among_the_attempts_disturbs_no_other() -> None:
+    events: list[Event] = []
+    agent = ToldAgent(lambda task, *_: ConnectionError("gone") if task.id == "t1" else str(task.gold))
+    attempts = await make_rollout(agent, events=events, max_void=0.5).batch(tasks(3), SKILL, "train")
+    assert [attempt.outcome for attempt in attempts] == ["completed", "void", "completed"]
+    void = next(event for event in events if isinstance(event, AttemptFinished) and event.outcome == "void")
+    assert (void.hard, void.reason) == (None, "agent 'told': ConnectionError: gone")
+
+
+async def test_too_many_voids_stop_the_run_and_name_a_task_and_its_reason() -> None:
+    agent = ToldAgent(lambda task, *_: ConnectionError("gone") if task.id == "t1" else str(task.gold))
+    with pytest.raises(VoidStop) as stop:
+        await make_rollout(agent).batch(tasks(3), SKILL, "train")
+    assert str(stop.value) == (
+        "1 of 3 train attempts have no score; the last one (t1): agent 'told': ConnectionError: gone\n"
+        "hint: mend the cause and run the same command again, or allow more with limits.max_void"
+    )
+
+
+async def test_too_many_voids_send_nothing_new_and_let_paid_attempts_finish() -> None:
+    finished: list[str] = []
+
+    async def attempting(task: Task) -> str:
+        if task.id == "t0":
+            raise ConnectionError("gone")
+        await asyncio.sleep(0.02)
+        finished.append(task.id)
+        return "x"
+
+    agent = ToldAgent(lambda task, *_: attempting(task))
+    rollout = make_rollout(agent, concurrency=3, max_void=0)
+    with pytest.raises(VoidStop):
+        await rollout.batch(tasks(20), SKILL, "train", step=1)
+    await rollout.executor.drain()
+    assert sorted(finished) == sorted(set(agent.tried) - {"t0"})
+    assert 0 < len(finished) < 5
+
+
+async def test_voids_that_were_decided_on_stay_void_on_resume_and_nobody_is_asked() -> None:
+    journal = MemoryJournal()
+    agent = ToldAgent(lambda task, *_: ConnectionError("gone") if task.id == "t1" else str(task.gold))
+    first = await make_rollout(agent, journal=journal, max_void=0.5).batch(tasks(3), SKILL, "train", step=1)
+
+    recovered, env = ToldAgent(knows("t0", "t1", "t2")), AnswersEnv()
+    again = await make_rollout(recovered, env, journal=journal).batch(tasks(3), SKILL, "train", step=1)
+    assert again == first
+    assert (recovered.tried, env.scored) == ([], [])
+
+
+async def test_voids_before_a_decision_are_tried_again() -> None:
+    journal = MemoryJournal()
+    agent = ToldAgent(lambda task, *_: ConnectionError("gone") if task.id == "t1" else str(task.gold))
+    with pytest.raises(VoidStop):
+        await make_rollout(agent, journal=journal, concurrency=1).batch(tasks(3), SKILL, "train", step=1)
+
+    recovered = ToldAgent(knows("t0", "t1", "t2"))
+    attempts = await make_rollout(recovered, journal=journal).batch(tasks(3), SKILL, "train", step=1)
+    assert all(attempt.solved for attempt in attempts)
+    assert sorted(recovered.tried) == ["t1", "t2"]
+
+
+async def test_another_step_decides_on_its_voids_anew() -> None:
+    journal = MemoryJournal()
+    failing = ToldAgent(lambda *_: ConnectionError("gone"))
+    limits = {"max_void": 0.99}
+    agent = ToldAgent(lambda task, *_: ConnectionError("gone") if task.id == "t1" else str(task.gold))
+    await make_rollout(agent, journal=journal, **limits).batch(tasks(3), SKILL, "train", step=1)
+    recovered = ToldAgent(knows("t0", "t1", "t2"))
+    attempts = await make_rollout(recovered, journal=journal).batch(tasks(3), SKILL, "train", step=2)
+    assert all(attempt.solved for attempt in attempts)
+    assert (recovered.tried, failing.tried) == (["t1"], [])
+
+
+@pytest.mark.parametrize("stop", [BudgetStop("calls used up"), OutageStop("dead endpoint")])
+async def test_a_stop_goes_through_and_attempts_under_way_finish(stop: Exception) -> None:
+    finished: list[str] = []
+
+    async def attempting(task: Task) -> str:
+        if task.id == "t0":
+            raise stop
+        await asyncio.sleep(0.02)
+        finished.append(task.id)
+        return "x"
+
+    agent, journal = ToldAgent(lambda task, *_: attempting(task)), MemoryJournal()
+    rollout = make_rollout(agent, journal=journal, concurrency=3)
+    with pytest.raises(type(stop)):
+        await rollout.batch(tasks(20), SKILL, "train")
+    await rollout.executor.drain()
+    assert sorted(finished) == ["t1", "t2"]
+    assert sorted(kind for kind, _ in journal.keys) == ["score", "score", "trajectory", "trajectory"]
+
+
+async def test_a_stop_raised_while_scoring_goes_through() -> None:
+    def score(*_: object) -> float:
+        raise BudgetStop("judge calls used up")
+
+    with pytest.raises(BudgetStop):
+        await make_rollout(ToldAgent(knows()), AnswersEnv(score)).attempt(ONE, SKILL, 0)
+
+
+async def test_nothing_is_attempted_once_the_run_was_asked_to_stop() -> None:
+    agent = ToldAgent(knows())
+
+    def go_on() -> None:
+        if len(agent.tried) == 2:
+            raise Interrupted("asked to stop")
+
+    rollout = make_rollout(agent, concurrency=1, go_on=go_on)
+    with pytest.raises(Interrupted):
+        await rollout.batch(tasks(9), SKILL, "train")
+    await rollout.executor.drain()
+    assert agent.tried == ["t0", "t1"]
+
+
+async def test_closing_a_stream_drops_what_has_not_started() -> None:
+    agent = ToldAgent(knows())
+    rollout = make_rollout(agent, concurrency=2)
+    async with aclosing(rollout.stream(tasks(50), SKILL, "val")) as attempts:
+        async for _ in attempts:
+            break
+    await rollout.executor.drain()
+    assert len(agent.tried) < 6
+
+
+class BrokenJournal(MemoryJournal):
+    """Its disk does not answer."""
+
+    async def once(self, *_: object) -> None:
+        raise TimeoutError("the disk does not answer")
+
+
+async def test_a_broken_journal_is_no_fault_of_the_attempt_and_is_raised() -> None:
+    with pytest.raises(TimeoutError, match="the disk"):
+        await make_rollout(ToldAgent(knows()), journal=BrokenJournal()).attempt(ONE, SKILL, 0)

@@ -1,0 +1,90 @@
+"""How a step changes the training state."""
+
+import pytest
+from stages_doubles import append, attempt, evaluation
+
+from skillgrad.config import GateSection
+from skillgrad.records import AppliedEdit, Candidate, Edit, Evaluation, Score, Skill, TrainState, Verdict
+from skillgrad.stages.state import accept, after_rollout, after_verdict
+
+OLD, NEW = Skill(text="old"), Skill(text="new")
+START = TrainState(step=3, current=OLD, best=OLD, current_val=evaluation({"x": 0.5}), best_val=evaluation({"x": 0.5}))
+MADE, MISSED = append("Sort.", "a"), Edit(op="delete", target="Gone.", cites=("b",))
+CANDIDATE = Candidate(
+    skill=NEW,
+    origin="step",
+    edits=(AppliedEdit(edit=MADE, fate="applied"), AppliedEdit(edit=MISSED, fate="missed")),
+)
+
+
+def test_the_latest_scored_attempt_at_each_task_is_remembered() -> None:
+    first = after_rollout(START, [attempt("a", 0.0, task="x"), attempt("b", 1.0, task="y")])
+    second = after_rollout(first, [attempt("c", 1.0, task="x"), attempt("v", None, task="y")])
+    assert {task: each.id for task, each in second.earlier.items()} == {"x": "c", "y": "b"}
+    assert (first.voids, second.voids) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "accepted", "change"),
+    [
+        (Verdict(accepted=True, reason="", current=0.25, candidate=0.75), True, 0.5),
+        (Verdict(accepted=False, reason="", current=0.5, candidate=0.5), False, 0.0),
+        (Verdict(accepted=False, reason="raced", current=0.5, candidate=None), False, None),
+        (Verdict(accepted=False, reason="nothing compared"), False, None),
+        (None, None, None),
+    ],
+)
+def test_every_edit_enters_the_ledger_with_what_came_of_it(
+    verdict: Verdict | None, accepted: bool | None, change: float | None
+) -> None:
+    state = after_verdict(after_verdict(START, CANDIDATE, None), CANDIDATE, verdict)
+    assert len(state.ledger) == 4
+    entries = state.ledger[2:]
+    assert [(entry.edit, entry.fate) for entry in entries] == [(MADE, "applied"), (MISSED, "missed")]
+    assert {(entry.step, entry.accepted, entry.change) for entry in entries} == {(3, accepted, change)}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "counts", "rejected"),
+    [
+        (Verdict(accepted=True, reason=""), (1, 0, 0, 0), frozenset()),
+        (Verdict(accepted=False, reason="", voids=("v", "w")), (0, 1, 0, 2), frozenset({NEW.hash})),
+        (None, (0, 0, 1, 0), frozenset()),
+    ],
+)
+def test_verdicts_are_counted(
+    verdict: Verdict | None, counts: tuple[int, int, int, int], rejected: frozenset[str]
+) -> None:
+    state = after_verdict(START, CANDIDATE, verdict)
+    assert (state.accepted, state.rejected, state.skipped, state.voids) == counts
+    assert state.missed_edits == 1
+    assert state.rejected_texts == rejected
+    assert (state.current, state.best) == (OLD, OLD)
+
+
+def test_a_better_skill_becomes_current_and_best() -> None:
+    val = evaluation({"x": 0.75}, "new")
+    state = accept(START, NEW, val, GateSection())
+    assert (state.current, state.current_val, state.best, state.best_val, state.best_step) == (NEW, val, NEW, val, 3)
+
+
+@pytest.mark.parametrize("value", [0.5, 0.25])
+def test_a_skill_that_is_no_better_becomes_current_only(value: float) -> None:
+    state = accept(START, NEW, evaluation({"x": value}, "new"), GateSection(enabled=False))
+    assert (state.current, state.best, state.best_step) == (NEW, OLD, 0)
+
+
+def test_the_metric_of_the_gate_decides_what_is_best() -> None:
+    val = Evaluation(skill_hash=NEW.hash, split="val", scores={"x": (Score(hard=0, soft=1),)})
+    assert accept(START, NEW, val, GateSection(metric="hard")).best == OLD
+    assert accept(START, NEW, val, GateSection(metric="soft")).best == NEW
+
+
+@pytest.mark.parametrize("best_val", [None, evaluation({"x": None})])
+def test_any_measured_skill_beats_one_without_a_score(best_val: Evaluation | None) -> None:
+    start = START.model_copy(update={"best_val": best_val})
+    assert accept(start, NEW, evaluation({"x": 0.0}, "new"), GateSection()).best == NEW
+
+
+def test_a_skill_without_a_score_is_never_best() -> None:
+    assert accept(START, NEW, evaluation({}, "new"), GateSection()).best == OLD
