@@ -1,6 +1,7 @@
 """From settings to a workbench: the one module that knows every family."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -86,8 +87,8 @@ class Workbench:
     models: Sequence["Watched"]
     resumed: bool
 
-    def optimizer(self, memory: str) -> Optimizer:
-        """The optimizer with its memory."""
+    def optimizer(self, memory: str = "") -> Optimizer:
+        """The optimizer, with its memory where it proposes and chooses edits."""
         return Optimizer(model=self.structured, prompts=self.prompts, emit=self.emit, memory=memory)
 
     @property
@@ -205,7 +206,8 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         if claim:
             folder.journal.claim_identity(_identity(config, parts, env, agent, tasks))
             folder.write_text("config.yaml", _yaml(config, folder.path))
-        rollout = Rollout(agent, env, executor, folder.journal, config.limits, emit, switch.check)
+        threads = ThreadPoolExecutor(config.limits.concurrency, thread_name_prefix="skillgrad-score")
+        rollout = Rollout(agent, env, executor, folder.journal, config.limits, emit, switch.check, threads)
         try:
             for text in warnings:
                 emit(Notice(level="warning", text=text))
@@ -224,6 +226,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
             )
         finally:
             await executor.cancel()
+            threads.shutdown(wait=False, cancel_futures=True)
             for role, provider in parts.providers.items():
                 if role not in given:
                     await provider.aclose()

@@ -347,6 +347,8 @@ class LedgerEntry(Record):
     """The verdict on its candidate; None when there was none to decide on."""
     change: float | None = None
     """Candidate mean minus current mean on validation; None when not measured in full."""
+    types: tuple[str, ...] = ()
+    """Types of the tasks whose attempts the edit cites."""
 
 
 class TrainState(Record):
@@ -368,7 +370,9 @@ class TrainState(Record):
     earlier: dict[str, Attempt] = {}
     """The last scored training attempt at each task, by task id."""
     rejected_texts: frozenset[str] = frozenset()
-    """Hashes of rejected candidates."""
+    """Hashes of candidates that were rejected against a bar no higher than the present one."""
+    silent_steps: int = 0
+    """Steps in a row in which the optimizer gave no usable answer."""
     accepted: int = 0
     rejected: int = 0
     skipped: int = 0

@@ -1,8 +1,8 @@
 """The sections of the settings: one class each, a docstring per field."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from skillgrad.records import Metric
 
@@ -154,6 +154,12 @@ class SelectSection(Section):
     """Most edits in a step at the start."""
     min_edit_budget: int = Field(default=2, ge=1)
     """Most edits in a step at the end."""
+
+    @model_validator(mode="after")
+    def _falls(self) -> Self:
+        if self.min_edit_budget > self.edit_budget and "min_edit_budget" in self.model_fields_set:
+            raise ValueError(f"min_edit_budget = {self.min_edit_budget} is above edit_budget = {self.edit_budget}")
+        return self
 
 
 class UpdateSection(Section):

@@ -24,7 +24,7 @@ from skillgrad.stages.evaluation import evaluate
 from skillgrad.stages.gate import GateResult, decide
 from skillgrad.stages.longitudinal import compare_epochs
 from skillgrad.stages.meta_skill import meta_skill
-from skillgrad.stages.reflect import Context, reflect
+from skillgrad.stages.reflect import Context, is_silent, reflect
 from skillgrad.stages.schedules import edit_budget
 from skillgrad.stages.select import select
 from skillgrad.stages.slow_update import slow_update
@@ -99,8 +99,9 @@ class _Run:
         try:
             self._state = await self._start()
             for epoch in range(1, self._config.train.epochs + 1):
-                for batch in self._batches(epoch):
-                    self._state = await self._step(self._state, batch, epoch)
+                for number, batch in enumerate(self._batches(epoch), start=1):
+                    seed = self._config.train.seed + 1000 * epoch + number
+                    self._state = await self._step(self._state, batch, epoch, seed)
                 self._state = await self._end_epoch(self._state, epoch)
             await self._final_test(self._state)
         except StopRun as stop:
@@ -134,13 +135,12 @@ class _Run:
         size = self._config.train.batch_size
         return (tasks[start : start + size] for start in range(0, len(tasks), size))
 
-    async def _step(self, state: TrainState, batch: Sequence[Task], epoch: int) -> TrainState:
+    async def _step(self, state: TrainState, batch: Sequence[Task], epoch: int, seed: int) -> TrainState:
         config, bench, folder = self._config, self._bench, self._bench.folder
         optimizer = bench.optimizer(state.meta_skill)
         step = state.step + 1
         state = state.model_copy(update={"step": step, "epoch": epoch})
         budget = edit_budget(config.select, step, self._steps)
-        seed = config.train.seed + 1000 * epoch + step
 
         self._begin("rollout", step, epoch, len(batch))
         trial = epoch - 1 if config.train.fresh_attempts else 0
@@ -149,12 +149,14 @@ class _Run:
         self._end("rollout", step, f"{sum(attempt.solved for attempt in attempts)} of {len(attempts)} solved")
 
         self._begin("reflect", step, epoch)
-        context = Context(state.current, budget, state.ledger, state.earlier)
+        context = Context(state.current, budget, state.ledger, state.earlier, state.silent_steps)
         reflections = await reflect(optimizer, attempts, context, config.reflect, seed)
         folder.write_json(f"steps/{step:04d}/patches.json", reflections)
         proposed = sum(len(reflection.patch.edits) for reflection in reflections)
         self._end("reflect", step, f"{proposed} edits from {len(reflections)} readings")
         state = after_rollout(state, attempts)
+        silent = is_silent(reflections)
+        state = state.model_copy(update={"silent_steps": state.silent_steps + 1 if silent else 0})
 
         self._begin("aggregate", step, epoch)
         failures = [r.patch for r in reflections if r.source == "failures"]
@@ -169,15 +171,16 @@ class _Run:
         self._end("select", step, f"{len(selected)} edits, budget {budget}")
 
         self._begin("update", step, epoch)
-        candidate = await update(optimizer, state.current, selected, repair=config.update.repair)
+        candidate = await update(bench.optimizer(), state.current, selected, repair=config.update.repair)
         made = sum(edit.fate in ("applied", "repaired") for edit in candidate.edits)
         self._end("update", step, f"{made} of {len(candidate.edits)} edits made")
-        return await self._try(state, candidate, f"steps/{step:04d}")
+        why_not = "the optimizer gave no usable answer" if silent else ""
+        return await self._try(state, candidate, f"steps/{step:04d}", why_not)
 
-    async def _try(self, state: TrainState, candidate: Candidate, place: str) -> TrainState:
+    async def _try(self, state: TrainState, candidate: Candidate, place: str, why_not: str = "") -> TrainState:
         """Pass a candidate through the gate, unless it is not worth evaluating."""
         config, bench, folder = self._config, self._bench, self._bench.folder
-        skipped = reason_not_to_evaluate(
+        skipped = why_not or reason_not_to_evaluate(
             candidate.skill, state.current, state.rejected_texts, config.skill.max_tokens
         )
         folder.write_json(f"{place}/update.json", {"edits": candidate.edits, "skipped": skipped})
@@ -226,7 +229,6 @@ class _Run:
         wanted = config.slow_update.enabled or config.meta_skill.enabled
         if previous is None or previous.hash == current.hash or not wanted:
             return state.model_copy(update={"epoch_skill": current})
-        optimizer = bench.optimizer(state.meta_skill)
         limit = config.reflect.max_trajectory_chars
         self._begin("slow_update", state.step, epoch, 2 * config.slow_update.samples)
         pairs = await compare_epochs(
@@ -238,21 +240,24 @@ class _Run:
             seed=config.train.seed,
         )
         folder.write_json(f"epochs/{epoch:02d}/slow_update.json", pairs)
-        if config.slow_update.enabled:
-            candidate = await slow_update(optimizer, previous, current, pairs, limit)
+        if config.slow_update.enabled and pairs:
+            candidate = await slow_update(bench.optimizer(), previous, current, pairs, limit)
             if candidate is not None:
                 state = await self._try_guidance(state, candidate, f"epochs/{epoch:02d}")
         self._end("slow_update", state.step, f"{len(pairs)} tasks compared")
-        if config.meta_skill.enabled:
+        if config.meta_skill.enabled and pairs:
             self._begin("meta_skill", state.step, epoch)
-            memory = await meta_skill(optimizer, previous, current, pairs, state.ledger, limit)
+            memory = await meta_skill(
+                bench.optimizer(), (previous, current), pairs, state.ledger, state.meta_skill, limit
+            )
             folder.write_json(f"epochs/{epoch:02d}/meta_skill.json", {"memory": memory})
             state = state.model_copy(update={"meta_skill": memory})
             self._end("meta_skill", state.step, f"{token_count(memory)} tokens")
         return state.model_copy(update={"epoch_skill": state.current})
 
     async def _try_guidance(self, state: TrainState, candidate: Candidate, place: str) -> TrainState:
-        if self._config.slow_update.gate:
+        longest = self._config.skill.max_tokens
+        if self._config.slow_update.gate or reason_not_to_evaluate(candidate.skill, state.current, (), longest):
             return await self._try(state, candidate, place)
         val = await evaluate(self._bench.rollout, candidate.skill, self._bench.tasks["val"], "val")
         self._bench.folder.write_candidate(place, state.current.text, candidate.skill.text)

@@ -15,6 +15,7 @@ from simulation_prompts import (
     told,
 )
 
+from skillgrad.prompts import Prompts
 from skillgrad.records import ChatRequest, Message, TextPart, assistant, system, user
 from skillgrad.simulation import SEED_SKILL, make_tasks, respond
 from skillgrad.simulation.families import RULES, find_tasks
@@ -387,3 +388,9 @@ def test_without_attempts_or_a_form_it_says_so() -> None:
     assert respond("optimizer", ask("Hello.")).text == "I see no attempts, edits or form to work on."
     picture = ChatRequest(messages=(Message(role="user", content=(TextPart(text="Hi"),)),))
     assert respond("optimizer", picture).text == "I see no attempts, edits or form to work on."
+
+
+@pytest.mark.parametrize(("name", "compares"), [("reflect_failures", False), ("reflect_deep", True)])
+def test_the_shipped_prompts_ask_for_what_they_are_meant_to(name: str, compares: bool) -> None:
+    prompt = read_prompt(reflect_request([failed("a-1", REPEATED, "sorting.repeats")], "Be kind.", Prompts()[name]))
+    assert (prompt.skill, prompt.compares) == ("Be kind.\n", compares)

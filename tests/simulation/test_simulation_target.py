@@ -77,6 +77,14 @@ def test_only_the_skill_counts_as_long_where_it_can_be_told_from_its_surrounding
     assert skill_tokens("x" * 4000 + "<skill>Do it.</skill>" + "y" * 4000) == 2
 
 
+def test_the_prompt_of_an_agent_program_around_a_skill_does_not_count_as_skill() -> None:
+    scaffold = "You can use tools and read files.\n" * 1500
+    assert skill_tokens(scaffold) == 0
+    assert skill_tokens(f"{scaffold}\n{FULL_SKILL}\n{scaffold}") == skill_tokens(FULL_SKILL)
+    bare, wrapped = (ask(TASKS[0], text, 5) for text in (FULL_SKILL, f"{scaffold}\n{FULL_SKILL}\n\n{scaffold}"))
+    assert respond("target", bare).text == respond("target", wrapped).text
+
+
 @pytest.mark.parametrize("model", ["target", "target-noisy"])
 @pytest.mark.parametrize("skill", ["", SEED_SKILL, FULL_SKILL])
 def test_the_true_score_is_what_many_trials_tend_to(model: str, skill: str) -> None:

@@ -16,7 +16,7 @@ from skillgrad.envs.splits import SPLITS, check_splits
 from skillgrad.errors import ConfigError, SkillgradError
 from skillgrad.models import build_model, price_of
 from skillgrad.prompts import Prompts
-from skillgrad.protocols import Environment
+from skillgrad.protocols import Environment, Scorer
 from skillgrad.records import Record, Task
 from skillgrad.registry import BUILT_IN, find
 from skillgrad.skill import load_skill, token_count, validate_skill
@@ -108,11 +108,11 @@ async def _data(config: TrainConfig) -> list[Check]:
 
 async def _scorer(config: TrainConfig, env: Environment, tasks: list[Task]) -> Check:
     scorer = getattr(env, "scorer", None)
-    if not isinstance(scorer, AnswerScorer):
+    if not isinstance(scorer, Scorer):
         return Check.note("scorer", f"environment {env.name!r} scores in its own way; nothing to check beforehand")
     if scorer.name == "rubric" and config.judge is None:
         return Check.wrong("scorer", ConfigError("the rubric scorer needs a judge", hint="set judge.model"))
-    if not scorer.checks_gold:
+    if not isinstance(scorer, AnswerScorer) or not scorer.checks_gold:
         return Check.note("scorer", f"{scorer.name}: cannot be checked on gold answers")
     try:
         await check_gold(env, tasks)

@@ -17,6 +17,15 @@ from skillgrad.summary import Summary
 
 RUNS = Path("runs")
 
+_FILES = {
+    "summary.json": "the summary",
+    "best": "the best skill",
+    "skills": "the skill after each step",
+    "steps": "what each step read, proposed and decided",
+    "epochs": "slow updates and the optimizer's memory",
+    "events.jsonl": "everything that happened, with times",
+    "config.yaml": "the settings",
+}
 _FATES = ("applied", "repaired", "missed", "protected", "no_change")
 
 
@@ -144,19 +153,11 @@ def _or_dash(value: float | None) -> str:
 
 
 def _print_files(view: RunView) -> None:
-    root = Path(view.path)
+    there = {Path(view.path) / name: what for name, what in _FILES.items() if (Path(view.path) / name).exists()}
+    width = max(len(str(path)) for path in there)
     output.line()
-    for name, what in (
-        ("summary.json", "the summary"),
-        ("best", "the best skill"),
-        ("skills", "the skill after each step"),
-        ("steps", "what each step read, proposed and decided"),
-        ("epochs", "slow updates and the optimizer's memory"),
-        ("events.jsonl", "everything that happened, with times"),
-        ("config.yaml", "the settings"),
-    ):
-        if (root / name).exists():
-            output.line(f"{root / name!s:<40}  {what}")
+    for path, what in there.items():
+        output.line(f"{str(path).ljust(width)}  {what}")
 
 
 def _show_step(view: RunView, number: int, as_json: bool) -> None:

@@ -15,6 +15,7 @@ class LocalExecutor(Executor):
     def __init__(self, concurrency: int = 16) -> None:
         self._concurrency = concurrency
         self._slots = asyncio.Semaphore(concurrency)
+        self._running: set[asyncio.Task[Any]] = set()
         self._left: set[asyncio.Task[Any]] = set()
 
     async def stream(
@@ -35,7 +36,10 @@ class LocalExecutor(Executor):
             while True:
                 # Only as many tasks as can run: a hundred thousand items must not become as many tasks.
                 while len(running) < self._concurrency and (index := next(waiting, None)) is not None:
-                    running[asyncio.create_task(one(index))] = index
+                    task = asyncio.create_task(one(index))
+                    running[task] = index
+                    self._running.add(task)
+                    task.add_done_callback(self._running.discard)
                 if not running:
                     return
                 done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
@@ -54,7 +58,9 @@ class LocalExecutor(Executor):
         await asyncio.gather(*left, return_exceptions=True)
 
     async def cancel(self) -> None:
-        """End all work that was left running."""
-        for task in self._left:
+        """End all work under way, of open streams as well."""
+        running = list(self._running)
+        for task in running:
             task.cancel()
-        await self.drain()
+        self._left.clear()
+        await asyncio.gather(*running, return_exceptions=True)

@@ -23,9 +23,9 @@ class State(Enum):
     CONTRADICTED = "contradicted"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rule:
-    """One step of a procedure, and the statements that teach it or the opposite."""
+    """One step of a procedure, and the statements that teach it or the opposite. One object for each."""
 
     id: str
     """`family.step`."""
@@ -120,10 +120,15 @@ class Statement:
     sentence: str
 
 
+@lru_cache(maxsize=16384)
+def _said(sentence: str, rules: tuple[Rule, ...]) -> tuple[Statement, ...]:
+    signs = ((rule.id, stance(sentence, rule)) for rule in rules)
+    return tuple(Statement(rule, sign, sentence) for rule, sign in signs if sign)
+
+
 @lru_cache(maxsize=1024)
 def _statements(text: str, rules: tuple[Rule, ...]) -> tuple[Statement, ...]:
-    found = ((rule.id, stance(sentence, rule), sentence) for sentence in sentences(text) for rule in rules)
-    return tuple(Statement(rule, sign, sentence) for rule, sign, sentence in found if sign)
+    return tuple(one for sentence in sentences(text) for one in _said(sentence, rules))
 
 
 def statements(text: str, rules: Iterable[Rule]) -> tuple[Statement, ...]:

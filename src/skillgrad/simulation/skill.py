@@ -3,6 +3,8 @@
 import re
 from functools import lru_cache
 
+from skillgrad.simulation.families import RULES
+from skillgrad.simulation.rules import statements
 from skillgrad.simulation.text import tokens
 
 SEED_SKILL = """\
@@ -26,12 +28,20 @@ _ELEMENT = re.compile(
 )
 
 
+MOST_SKILL = 8000
+"""Estimated tokens that no skill has: a longer text has the prompt of an agent program around the skill."""
+
+
 @lru_cache(maxsize=512)
 def skill_tokens(instructions: str) -> int:
-    """Estimated tokens of the skill: the document with front matter, else the element named after skills, else all
-    of the instructions. The scaffolding of an agent program around a skill does not count where it can be told."""
+    """Estimated tokens of the skill: the element named after skills, else the document with front matter, else all
+    of the instructions. In a text too long to be a skill, only what stands from the first statement on a rule to the
+    last one counts: which program asks must not matter."""
     element = _ELEMENT.search(instructions)
-    if element:
-        return tokens(element["body"])
     front = _FRONT_MATTER.search(instructions)
-    return tokens(instructions[front.start() :] if front else instructions)
+    text = element["body"] if element else instructions[front.start() :] if front else instructions
+    if tokens(text) <= MOST_SKILL:
+        return tokens(text)
+    said = [one.sentence for one in statements(text, RULES)]
+    places = [(start, start + len(sentence)) for sentence in said if (start := text.find(sentence)) >= 0]
+    return tokens(text[min(places)[0] : max(places)[1]]) if places else 0

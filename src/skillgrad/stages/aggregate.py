@@ -1,19 +1,15 @@
 """Aggregate: many patches become one. Duplicates are merged by code, the rest by the optimizer, failures first."""
 
+import re
 from collections.abc import Sequence
-
-from rapidfuzz import fuzz
 
 from skillgrad.config import AggregateSection
 from skillgrad.errors import UnusableReply
 from skillgrad.records import Edit, Patch, Skill
-from skillgrad.stages.optimizer import Optimizer, PatchReply, together, valid_edits
+from skillgrad.stages.optimizer import EditReply, Optimizer, PatchReply, as_edit, together, valid_edits
 from skillgrad.stages.render import patches_block, skill_block
 
 __all__ = ["aggregate", "unite"]
-
-_SAME = 93.0
-"""Similarity (0 to 100) from which two contents count as one statement: typing differences, not other numbers."""
 
 
 async def aggregate(
@@ -41,7 +37,7 @@ async def aggregate(
 
 
 def unite(edits: Sequence[Edit]) -> tuple[Edit, ...]:
-    """Merge exact and near duplicates: the first wording stays, citations are united."""
+    """Merge edits that differ in case, blanks and punctuation only: the first stays, citations are united."""
     united: list[Edit] = []
     for edit in edits:
         twin = next((i for i, other in enumerate(united) if _same(edit, other)), None)
@@ -54,17 +50,18 @@ def unite(edits: Sequence[Edit]) -> tuple[Edit, ...]:
 
 
 def _same(one: Edit, other: Edit) -> bool:
-    if (one.op, one.target) != (other.op, other.target):
-        return False
-    first, second = (" ".join(edit.content.casefold().split()).rstrip(".") for edit in (one, other))
-    digits = [[char for char in text if char.isdigit()] for text in (first, second)]
-    return digits[0] == digits[1] and fuzz.ratio(first, second) >= _SAME
+    """The same words in the same order. Likeness would not do: "use" and "do not use" are nearly alike."""
+    return (one.op, one.target) == (other.op, other.target) and _words(one.content) == _words(other.content)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
 
 
 async def _merge_levels(
     optimizer: Optimizer, skill: Skill, patches: Sequence[Patch], settings: AggregateSection, prompt: str
 ) -> Patch:
-    level = [patch for patch in patches if patch.edits]
+    level = [patch.model_copy(update={"edits": unite(patch.edits)}) for patch in patches if patch.edits]
     size = settings.merge_batch_size
     while len(level) > 1:
         groups = [level[start : start + size] for start in range(0, len(level), size)]
@@ -91,14 +88,13 @@ async def _merge(optimizer: Optimizer, prompt: str, sections: Sequence[str], pat
         return Patch(edits=given, reasoning="merged by code")
     known = [cite for edit in given for cite in edit.cites]
     # Support is what the proposals cited, so an edit that came through the merge unchanged keeps all of it.
-    credited = [
-        row.model_copy(update={"cites": (*row.cites, *_cites_of_twins(row.op, row.target, row.content, given))})
-        for row in reply.edits
-    ]
-    kept, _ = valid_edits(reply.model_copy(update={"edits": tuple(credited)}), known)
+    credited = [row.model_copy(update={"cites": (*row.cites, *_cites_of_twins(row, given))}) for row in reply.edits]
+    kept, dropped = valid_edits(reply.model_copy(update={"edits": tuple(credited)}), known)
+    if dropped:
+        optimizer.warn(f"a merge returned {len(dropped)} edits without evidence; they are left out")
     return Patch(edits=unite(kept), reasoning=reply.reasoning)
 
 
-def _cites_of_twins(op: str, target: str, content: str, given: Sequence[Edit]) -> list[str]:
-    row = Edit.model_validate({"op": op, "target": target, "content": content})
-    return [cite for edit in given if _same(row, edit) for cite in edit.cites]
+def _cites_of_twins(row: EditReply, given: Sequence[Edit]) -> list[str]:
+    edit = as_edit(row)
+    return [cite for other in given if _same(edit, other) for cite in other.cites]

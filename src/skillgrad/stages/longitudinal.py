@@ -6,6 +6,7 @@ from typing import Literal
 
 from skillgrad.config import SlowUpdateSection
 from skillgrad.records import Attempt, Record, Skill, Task
+from skillgrad.stages.optimizer import together
 from skillgrad.stages.render import attempt_block, fence
 from skillgrad.stages.rollout import Rollout
 
@@ -57,7 +58,7 @@ async def compare_epochs(
 async def _attempt_both(
     rollout: Rollout, skills: tuple[Skill, Skill], tasks: Sequence[Task], epoch: int
 ) -> list[Pair]:
-    previous, current = [await rollout.batch(tasks, skill, "train", step=-epoch) for skill in skills]
+    previous, current = await together(rollout.batch(tasks, skill, "train", step=-epoch) for skill in skills)
     return [
         Pair(category=_category(before.solved, after.solved), previous=before, current=after)
         for before, after in zip(previous, current, strict=True)

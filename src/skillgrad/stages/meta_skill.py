@@ -21,21 +21,25 @@ class _Memory(ReplyForm):
 
 async def meta_skill(
     optimizer: Optimizer,
-    previous: Skill,
-    current: Skill,
+    skills: tuple[Skill, Skill],
     pairs: Sequence[Pair],
     ledger: Sequence[LedgerEntry],
+    memory: str,
     limit: int,
 ) -> str:
-    """The new memory; the old one when no answer could be used."""
+    """The new memory; the old one when no answer could be used or it was empty.
+
+    Args:
+        skills: the previous and the current one.
+    """
     sections = [
-        skills_block(previous, current),
-        f"# Previous memory\n\n{fence('memory', optimizer.memory)}" if optimizer.memory else "",
+        skills_block(*skills),
+        f"# Previous memory\n\n{fence('memory', memory)}" if memory else "",
         ledger_block(ledger, _EDITS),
         pairs_block(pairs, limit),
     ]
     try:
-        return (await optimizer.ask("meta_skill", sections, _Memory)).memory.strip()
+        return (await optimizer.ask("meta_skill", sections, _Memory)).memory.strip() or memory
     except UnusableReply as error:
         optimizer.warn(f"the meta skill gave no usable answer and stays as it was: {error.message}")
-        return optimizer.memory
+        return memory

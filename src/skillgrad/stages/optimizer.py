@@ -7,12 +7,13 @@ from typing import Any, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict
 
-from skillgrad.errors import ModelError, OutageStop
+from skillgrad.errors import ModelError, OutageStop, RejectedRequest
 from skillgrad.events import Event, Notice
 from skillgrad.prompts import Prompts
 from skillgrad.records import Edit, EditOp, Message, system, user
+from skillgrad.stages.render import fence
 
-__all__ = ["EditReply", "Optimizer", "PatchReply", "together", "valid_edits"]
+__all__ = ["EditReply", "Optimizer", "PatchReply", "ReplyForm", "as_edit", "together", "valid_edits"]
 
 M = TypeVar("M", bound=BaseModel)
 R = TypeVar("R")
@@ -57,7 +58,7 @@ class Optimizer:
     prompts: Prompts
     emit: Callable[[Event], None]
     memory: str = ""
-    """The meta skill: shown with every call, never shipped."""
+    """The meta skill: shown with the calls that propose and choose edits, never shipped."""
 
     async def ask(self, prompt: str, sections: Sequence[str], form: type[M]) -> M:
         """One call: the prompt, the memory, then the sections that are not empty.
@@ -68,12 +69,17 @@ class Optimizer:
         """
         instructions = self.prompts[prompt]
         if self.memory:
-            instructions += f"\n\n# What you have learnt about optimizing this skill\n\n{self.memory}"
+            instructions += (
+                f"\n\n# What you have learnt about optimizing this skill\n\n{fence('memory', self.memory)}"
+            )
         body = "\n\n".join(section for section in sections if section)
         try:
             return await self.model.ask((system(instructions), user(body)), form)
         except ModelError as error:
-            raise OutageStop(f"optimizer: {error.message}", hint=error.hint or "mend it and run again") from error
+            hint = error.hint or "mend the cause and run the same command again"
+            if isinstance(error, RejectedRequest):
+                hint = f"{hint}; for a prompt that is too long lower reflect.max_trajectory_chars (with --fork)"
+            raise OutageStop(f"optimizer: {error.message}", hint=hint) from error
 
     def warn(self, text: str) -> None:
         """Tell the person."""
@@ -89,19 +95,23 @@ async def together(calls: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
     return cast(list[R], results)
 
 
-def valid_edits(reply: PatchReply, shown: Sequence[str]) -> tuple[tuple[Edit, ...], tuple[Edit, ...]]:
-    """The edits that cite at least one attempt that was shown, and the others. Unknown ids are dropped."""
+def as_edit(row: EditReply) -> Edit:
+    """The edit a row stands for, without what its operation does not use, and without evidence."""
+    return Edit(
+        op=row.op,
+        target="" if row.op == "append" else row.target,
+        content="" if row.op == "delete" else row.content,
+        reason=row.reason,
+    )
+
+
+def valid_edits(reply: PatchReply, citable: Sequence[str]) -> tuple[tuple[Edit, ...], tuple[Edit, ...]]:
+    """The edits that cite at least one attempt they may cite, and the others. Other ids are dropped."""
     kept: list[Edit] = []
     dropped: list[Edit] = []
-    known = set(shown)
+    known = set(citable)
     for row in reply.edits:
         cites = tuple(dict.fromkeys(cite for cite in row.cites if cite in known))
-        edit = Edit(
-            op=row.op,
-            target="" if row.op == "append" else row.target,
-            content="" if row.op == "delete" else row.content,
-            reason=row.reason,
-            cites=cites,
-        )
+        edit = as_edit(row).model_copy(update={"cites": cites})
         (kept if cites else dropped).append(edit)
     return tuple(kept), tuple(dropped)

@@ -15,10 +15,13 @@ from skillgrad.records import Attempt, Edit, LedgerEntry, Patch, Record, Skill
 from skillgrad.stages.optimizer import Optimizer, PatchReply, together, valid_edits
 from skillgrad.stages.render import attempt_block, edit_budget_line, ledger_block, skill_block
 
-__all__ = ["Context", "Reflection", "deep_groups", "reflect", "shallow_groups"]
+__all__ = ["Context", "Reflection", "deep_groups", "is_silent", "reflect", "shallow_groups"]
 
 _CONTRASTS = 3
 """Passing attempts of the same kind shown beside a group of failures: enough to refute a wrong cause, and short."""
+
+_SILENT_STEPS = 2
+"""Steps without a usable answer after which the run stops: one can be bad luck."""
 
 Source = Literal["failures", "successes"]
 
@@ -44,6 +47,8 @@ class Context(NamedTuple):
     ledger: Sequence[LedgerEntry]
     earlier: Mapping[str, Attempt]
     """The attempt before this one at each task, by task id."""
+    silent_steps: int = 0
+    """Steps just before this one in which no call gave a usable answer."""
 
 
 class _Group(NamedTuple):
@@ -59,18 +64,23 @@ async def reflect(
     """One optimizer call for each minibatch, all at the same time.
 
     Raises:
-        OutageStop: not one call gave a usable answer, or a call failed.
+        OutageStop: no call gave a usable answer, as in the step before; or a call failed.
     """
     scored = [attempt for attempt in attempts if attempt.score is not None]
     make_groups = deep_groups if settings.mode == "deep" else shallow_groups
     groups = make_groups(scored, context.earlier, settings, seed)
     reflections = await together(_read(optimizer, group, context, settings) for group in groups)
-    if reflections and all(reflection.unusable for reflection in reflections):
+    if is_silent(reflections) and context.silent_steps + 1 >= _SILENT_STEPS:
         raise OutageStop(
-            f"optimizer: none of {len(reflections)} answers could be used: {reflections[0].unusable}",
-            hint="try optimizer.structured = 'prompt', a larger optimizer.max_output_tokens or another model",
+            f"optimizer: no usable answer in {_SILENT_STEPS} steps in a row: {reflections[0].unusable}",
+            hint="with --fork try optimizer.structured = 'prompt', a larger max_output_tokens or another model",
         )
     return tuple(reflections)
+
+
+def is_silent(reflections: Sequence[Reflection]) -> bool:
+    """There were readings, and not one gave a usable answer."""
+    return bool(reflections) and all(reflection.unusable for reflection in reflections)
 
 
 def shallow_groups(
@@ -101,19 +111,26 @@ def deep_groups(
         random.Random(seed + 1).shuffle(passes)
         for part in _chunks(failures, settings.minibatch_size):
             before = [earlier[attempt.task.id] for attempt in part if attempt.task.id in earlier]
-            flips = [attempt for attempt in before if attempt.solved]
-            groups.append(_Group("reflect_deep", "failures", part, [*flips, *passes][:_CONTRASTS]))
+            lost = [attempt for attempt in before if attempt.solved]
+            groups.append(
+                _Group("reflect_deep", "failures", part, [*lost, *_gained_first(passes, earlier)][:_CONTRASTS])
+            )
         if not settings.failure_only:
             rest = _chunks(passes, settings.minibatch_size)
             groups += [_Group("reflect_successes", "successes", part) for part in rest]
     return groups
 
 
+def _gained_first(passes: Sequence[Attempt], earlier: Mapping[str, Attempt]) -> list[Attempt]:
+    """Attempts whose task failed before go first: what changed is what helped."""
+    return sorted(passes, key=lambda a: a.task.id not in earlier or earlier[a.task.id].solved)
+
+
 async def _read(optimizer: Optimizer, group: _Group, context: Context, settings: ReflectSection) -> Reflection:
     ids = tuple(attempt.id for attempt in group.attempts)
     sections = [
         skill_block(context.skill),
-        ledger_block(context.ledger, settings.ledger_entries),
+        ledger_block(context.ledger, settings.ledger_entries, {a.task.type for a in group.attempts}),
         edit_budget_line(context.budget),
         _attempts_section("Attempts", group.attempts, settings.max_trajectory_chars),
         _attempts_section("Attempts that passed, to compare with", group.contrasts, settings.max_trajectory_chars),

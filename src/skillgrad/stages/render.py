@@ -2,18 +2,31 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from skillgrad.records import Attempt, Edit, LedgerEntry, Patch, Skill
 from skillgrad.skill import Document
 
-__all__ = ["attempt_block", "cut_middle", "edit_budget_line", "fence", "ledger_block", "patches_block", "skill_block"]
+__all__ = [
+    "attempt_block",
+    "cut_middle",
+    "edit_budget_line",
+    "edit_row",
+    "fence",
+    "ledger_block",
+    "patches_block",
+    "skill_block",
+]
 
 
 def fence(name: str, text: str) -> str:
     """Put data between two lines that the data cannot contain: the tag carries a hash of the data."""
-    mark = hashlib.sha256(text.encode()).hexdigest()[:8]
+    mark = _mark(text)
     return f"<{name} data={mark}>\n{text}\n</{name} data={mark}>"
+
+
+def _mark(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def cut_middle(text: str, limit: int) -> str:
@@ -31,19 +44,35 @@ def skill_block(skill: Skill) -> str:
 
 
 def attempt_block(attempt: Attempt, limit: int) -> str:
-    """One attempt with its id, task, transcript, answer and feedback."""
+    """One attempt with its id, task, transcript, answer and feedback, about `limit` characters in all.
+
+    Every tag carries a hash of what stands inside, so that no answer can close it and forge another attempt.
+    """
     score = attempt.score
+    parts = {
+        "task": (attempt.task.input, limit // 4),
+        "transcript": (_transcript(attempt), limit // 2),
+        "answer": (attempt.trajectory.answer, limit // 8),
+        "feedback": ((score.feedback if score else "") or attempt.reason or "(none)", limit // 8),
+    }
+    shown = {name: cut_middle(text, share) for name, (text, share) in parts.items()}
+    mark = _mark("".join(shown.values()))
     numbers = f' hard="{score.hard:g}" soft="{score.soft:g}"' if score else ""
-    transcript = "\n".join(f"[{message.role}] {message.text}" for message in attempt.trajectory.messages[1:])
-    feedback = (score.feedback if score else "") or attempt.reason or "(none)"
-    return (
-        f'<attempt id="{attempt.id}" outcome="{attempt.outcome}"{numbers}>\n'
-        f"<task>\n{cut_middle(attempt.task.input, limit)}\n</task>\n"
-        f"<transcript>\n{cut_middle(transcript, limit)}\n</transcript>\n"
-        f"<answer>\n{cut_middle(attempt.trajectory.answer, limit)}\n</answer>\n"
-        f"<feedback>\n{cut_middle(feedback, limit)}\n</feedback>\n"
-        f"</attempt>"
-    )
+    inner = "".join(f"<{name} data={mark}>\n{text}\n</{name} data={mark}>\n" for name, text in shown.items())
+    head = f'<attempt id="{attempt.id}" outcome="{attempt.outcome}"{numbers} data={mark}>'
+    return f"{head}\n{inner}</attempt data={mark}>"
+
+
+def _transcript(attempt: Attempt) -> str:
+    """What was said and which tools were called, without the question: it is the task."""
+    lines: list[str] = []
+    for message in attempt.trajectory.messages:
+        if message.role == "user" and message.text == attempt.task.input:
+            continue
+        if message.text or not message.tool_calls:
+            lines.append(f"[{message.role}] {message.text}")
+        lines += [f"[{message.role} calls {call.name}] {call.arguments}" for call in message.tool_calls]
+    return "\n".join(lines)
 
 
 def edit_budget_line(budget: int) -> str:
@@ -51,9 +80,13 @@ def edit_budget_line(budget: int) -> str:
     return f"Propose at most {budget} edits."
 
 
-def ledger_block(ledger: Sequence[LedgerEntry], limit: int) -> str:
-    """The last `limit` edits that were tried, with what came of them; empty when there are none."""
-    shown = ledger[-limit:] if limit else ()
+def ledger_block(ledger: Sequence[LedgerEntry], limit: int, types: Collection[str] = ()) -> str:
+    """At most `limit` edits that were tried, with what came of them; empty when there are none.
+
+    Edits that answered tasks of the given types go first, then the latest; shown in the order they were tried.
+    """
+    order = sorted(range(len(ledger)), key=lambda i: (not set(ledger[i].types) & set(types), -i))
+    shown = [ledger[index] for index in sorted(order[:limit])]
     if not shown:
         return ""
     rows = [

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 from collections.abc import AsyncGenerator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from skillgrad.events import AttemptFinished, Event
 from skillgrad.protocols import Agent, Environment, Executor, Journal
 from skillgrad.records import Attempt, Score, Skill, Split, Task, Trajectory, digest
 
-__all__ = ["Rollout"]
+__all__ = ["Rollout", "too_many_voids"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Rollout:
     emit: Callable[[Event], None]
     go_on: Callable[[], None] = lambda: None
     """Called before each attempt; raises StopRun when the run was asked to stop."""
+    threads: ThreadPoolExecutor | None = None
+    """Where scoring functions that are not async run. One that hangs keeps its thread; its attempt is void."""
 
     async def stream(
         self, tasks: Sequence[Task], skill: Skill, split: Split, trial: int = 0
@@ -107,6 +110,11 @@ class Rollout:
                 score = await self._score(task, trajectory)
         except StopRun:
             raise
+        except asyncio.CancelledError as error:
+            task_under_way = asyncio.current_task()
+            if task_under_way is None or task_under_way.cancelling():
+                raise
+            return attempt.model_copy(update={"reason": f"the attempt cancelled itself: {error!r}"})
         except TimeoutError:
             if not deadline.expired():
                 raise
@@ -143,7 +151,7 @@ class Rollout:
 
         async def work() -> Score:
             try:
-                return await _call(self.env, task, trajectory)
+                return await self._call(task, trajectory)
             except SkillgradError:
                 raise
             except Exception as error:  # the boundary: whatever a scorer raises is its failure
@@ -154,18 +162,18 @@ class Rollout:
         key = [self.env.fingerprint(), task.model_dump(mode="json"), digest(trajectory.model_dump(mode="json"))]
         return await self.journal.once("score", key, Score, work)
 
-
-async def _call(env: Environment, task: Task, trajectory: Trajectory) -> Score:
-    if inspect.iscoroutinefunction(env.score):
-        result = await env.score(task, trajectory)
-    else:
-        result = await asyncio.to_thread(env.score, task, trajectory)
-        if inspect.isawaitable(result):
-            result = await result
-    if isinstance(result, Score):
-        return result
-    number = float(result)
-    return Score(hard=number, soft=number)
+    async def _call(self, task: Task, trajectory: Trajectory) -> Score:
+        if inspect.iscoroutinefunction(self.env.score):
+            result = await self.env.score(task, trajectory)
+        else:
+            loop = asyncio.get_running_loop()
+            result = await loop.run_in_executor(self.threads, self.env.score, task, trajectory)
+            if inspect.isawaitable(result):
+                result = await result
+        if isinstance(result, Score):
+            return result
+        number = float(result)
+        return Score(hard=number, soft=number)
 
 
 def too_many_voids(split: Split, example: Attempt, voids: int, total: int, limit: str) -> VoidStop:

@@ -13,7 +13,7 @@ def edit_budget(settings: SelectSection, step: int, steps: int) -> int:
     constant: max. linear: max + (min - max) t / T. cosine: min + (max - min) (1 + cos(pi t / T)) / 2. Rounded to the
     nearest integer, halves up; a run of one step has the maximum. Source: SkillOpt, edit-budget schedule.
     """
-    high, low = settings.edit_budget, settings.min_edit_budget
+    high, low = settings.edit_budget, min(settings.min_edit_budget, settings.edit_budget)
     if steps <= 1 or settings.schedule == "constant":
         return high
     progress = step / steps

@@ -17,7 +17,8 @@ class _Ranking(ReplyForm):
 async def select(optimizer: Optimizer, skill: Skill, patch: Patch, budget: int) -> tuple[Edit, ...]:
     """The edits to make, best first. No call when all fit into the budget.
 
-    Indices that do not exist or repeat are left out; what the ranking leaves open is filled by support.
+    Indices that do not exist or repeat are left out. A ranking may name fewer edits than the budget allows; where
+    it names none, support decides.
     """
     edits = patch.edits
     if len(edits) <= budget:
@@ -30,5 +31,5 @@ async def select(optimizer: Optimizer, skill: Skill, patch: Patch, budget: int) 
     except UnusableReply as error:
         optimizer.warn(f"a ranking of {len(edits)} edits gave no usable answer, support decides: {error.message}")
         order = ()
-    ranked = dict.fromkeys((*(index for index in order if 0 <= index < len(edits)), *by_support))
-    return tuple(edits[index] for index in list(ranked)[:budget])
+    ranked = list(dict.fromkeys(index for index in order if 0 <= index < len(edits)))
+    return tuple(edits[index] for index in (ranked or by_support)[:budget])

@@ -21,8 +21,16 @@ def after_verdict(state: TrainState, candidate: Candidate, verdict: Verdict | No
     change = None
     if verdict is not None and verdict.candidate is not None and verdict.current is not None:
         change = verdict.candidate - verdict.current
+    kinds = {attempt.id: attempt.task.type for attempt in state.earlier.values()}
     entries = tuple(
-        LedgerEntry(step=state.step, edit=edit.edit, fate=edit.fate, accepted=accepted, change=change)
+        LedgerEntry(
+            step=state.step,
+            edit=edit.edit,
+            fate=edit.fate,
+            accepted=accepted,
+            change=change,
+            types=tuple(sorted({kinds[cite] for cite in edit.edit.cites if cite in kinds})),
+        )
         for edit in candidate.edits
     )
     rejected_texts = {candidate.skill.hash} if accepted is False else set[str]()
@@ -41,8 +49,12 @@ def after_verdict(state: TrainState, candidate: Candidate, verdict: Verdict | No
 
 def accept(state: TrainState, skill: Skill, val: Evaluation, gate: GateSection) -> TrainState:
     """Make the skill the current one, and the best one if its validation mean is strictly higher."""
-    state = state.model_copy(update={"current": skill, "current_val": val})
     new = val.mean(gate.metric, gate.mixed_weight)
+    bar = state.current_val.mean(gate.metric, gate.mixed_weight) if state.current_val is not None else None
+    state = state.model_copy(update={"current": skill, "current_val": val})
+    if bar is not None and (new is None or new < bar):
+        # Accepted without winning: a text that lost against the old bar may win against this one.
+        state = state.model_copy(update={"rejected_texts": frozenset[str]()})
     old = state.best_val.mean(gate.metric, gate.mixed_weight) if state.best_val is not None else None
     if new is not None and (old is None or new > old):
         state = state.model_copy(update={"best": skill, "best_val": val, "best_step": state.step})

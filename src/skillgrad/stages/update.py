@@ -42,19 +42,22 @@ async def _repair(
         return skill.text, applied
     text = skill.text
     results = list(applied)
-    for anchor in {anchor.index: anchor for anchor in anchors if anchor.index in missed}.values():
-        edit = results[anchor.index].edit
-        text, (again,) = apply_edits(text, [edit.model_copy(update={"target": anchor.target})])
+    targets = {anchor.index: anchor.target for anchor in anchors}
+    for index in missed:
+        edit = results[index].edit
+        if index not in targets:
+            continue
+        text, (again,) = apply_edits(text, [edit.model_copy(update={"target": targets[index]})])
         if again.fate == "applied":
-            detail = f"anchored on {anchor.target!r}"
-            results[anchor.index] = AppliedEdit(edit=edit, fate="repaired", detail=detail)
+            detail = f"anchored on {targets[index]!r}"
+            results[index] = AppliedEdit(edit=edit, fate="repaired", detail=detail)
     return text, tuple(results)
 
 
 def reason_not_to_evaluate(candidate: Skill, current: Skill, rejected: Collection[str], max_tokens: int) -> str:
     """Why a candidate is not paid for; empty when it is worth it.
 
-    A text that was rejected cannot win now either: the bar only rises.
+    A text that was rejected cannot win now either, unless the bar was lowered since: then `rejected` is empty.
     """
     if candidate.hash == current.hash:
         return "no edit changed the skill"

@@ -74,7 +74,7 @@ def _read(text: str) -> Prompt:
     )
 
 
-_ATTEMPT = re.compile(r"<attempt\b[^>]*>(?:(?!<attempt\b).)*?</attempt>", re.DOTALL)
+_ATTEMPT = re.compile(r"<attempt\b[^>]*>(?:(?!<attempt\b).)*?</attempt(?:\s[^>]*)?>", re.DOTALL)
 _COMPARES = re.compile(
     r"(?<!not )(?<!n't )(?<!never )(?<!without )\b(?:compar(?:e|ing|ison)|contrast\w*)\b[^.\n]{0,60}"
     r"\b(?:them|attempts?|trajector\w+|failures?|each other|cases|runs|pass\w*)\b|\bin common\b|cross-refer",
@@ -146,7 +146,8 @@ _CATEGORY = re.compile(
     r"^\W*(?:\w+[ :]+)?(improved|regressed|persistent[ _-]fail\w*|stable[ _-]success\w*)", re.M | re.I
 )
 _ELEMENT_ANSWER = re.compile(
-    r"<(?P<tag>(?:final_)?answer(?:-\w+)?|prediction)>(?P<body>(?:(?!<(?P=tag)>).)*?)</(?P=tag)>", re.DOTALL | re.I
+    r"<(?P<tag>(?:final_)?answer(?:-\w+)?|prediction)(?:\s[^>]*)?>(?P<body>(?:(?!<(?P=tag)\b).)*?)</(?P=tag)(?:\s[^>]*)?>",
+    re.DOTALL | re.I,
 )
 _LINE_ANSWER = re.compile(
     r"(?:^|[\n*\"'\]:\s>])(?:final answer|model answer|answer|predicted(?: answer)?|prediction|response|got)"

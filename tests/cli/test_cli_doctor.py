@@ -1,0 +1,256 @@
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad.cli.main import main
+from skillgrad.config import RunSection
+from skillgrad.simulation.endpoint import Endpoint, running_endpoint
+from skillgrad.store import RunFolder
+
+Captured = pytest.CaptureFixture[str]
+CONFIG = "demo/skillgrad.yaml"
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    with running_endpoint(key="sk-right-key") as endpoint:
+        yield endpoint
+
+
+def checks(capsys: Captured, *words: str, code: int = 0) -> dict[str, list[dict[str, Any]]]:
+    assert main(["doctor", *words, "--json"]) == code
+    result = json.loads(capsys.readouterr().out)
+    assert result["ok"] is (code == 0)
+    by_name: dict[str, list[dict[str, Any]]] = {}
+    for check in result["checks"]:
+        by_name.setdefault(check["name"], []).append(check)
+    return by_name
+
+
+def wrong(by_name: dict[str, list[dict[str, Any]]]) -> dict[str, tuple[str, str]]:
+    return {
+        name: (check["text"], check["mend"])
+        for name, found in by_name.items()
+        for check in found
+        if check["status"] == "wrong"
+    }
+
+
+def test_a_project_that_is_in_order_is_all_fine(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["doctor", CONFIG]) == 0
+    out = capsys.readouterr().out
+    assert "ok     data           60 train, 40 val, 120 test tasks" in out
+    assert "ok     scorer         exact accepts all gold answers" in out
+    assert "ok     target         simulated:target at this process, needs no key" in out
+    assert "ok     run folder     demo/runs/demo is free" in out
+    assert out.endswith("\nall fine\n")
+
+
+def test_without_a_config_the_installation_is_checked(here: Path, capsys: Captured) -> None:
+    found = checks(capsys)
+    assert found["extra serve"][0]["text"] == "installed"
+    assert found["config"][0]["mend"] == "`skillgrad init DATA` makes one"
+    assert "data" not in found
+
+
+@pytest.mark.parametrize(
+    ("flags", "name", "text", "mend"),
+    [
+        (["--trian.epochs", "1"], "config", "demo/skillgrad.yaml: unknown key 'trian'", "did you mean 'train'?"),
+        (["--env.train", "nope.jsonl"], "data", "data file 'nope.jsonl' does not exist", "give the path of a file"),
+        (["--env.name", "datset"], "data", "unknown environment 'datset'", "did you mean 'dataset'?"),
+        (["--skill.path", "nope"], "skill", "skill 'nope' does not exist", "give a skill folder"),
+        (["--skill.max_tokens", "5"], "skill", "everyday-tasks: about ", "shorten the skill or raise"),
+        (["--target.model", "openai:x"], "target", "environment variable 'OPENAI_API_KEY' is not set", "put the key"),
+        (["--target.model", "simulated:x"], "target", "unknown simulated model 'x'", "allowed: judge"),
+        (["--optimizer.model", "opnai:x"], "optimizer", "model 'opnai:x' names no known provider", "did you mean"),
+        (["--env.scorer", "numeric"], "scorer", "the scorer 'numeric' does not accept", "mend these gold answers"),
+        (
+            ["--env.scorer={name: rubric, rubric: short}"],
+            "scorer",
+            "the rubric scorer needs a judge",
+            "set judge.model",
+        ),
+        (["--prompts.chat", "nope.md"], "prompts", "prompts.chat: 'nope.md' cannot be read", "give a Markdown file"),
+    ],
+)
+def test_what_is_wrong_is_named_with_how_to_mend_it(
+    flags: list[str], name: str, text: str, mend: str, fresh_project: Path, capsys: Captured
+) -> None:
+    found = wrong(checks(capsys, CONFIG, *flags, code=1))
+    assert list(found) == [name]
+    assert found[name][0].startswith(text)
+    assert mend in found[name][1]
+
+
+def test_every_problem_is_listed_not_only_the_first(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["doctor", CONFIG, "--skill.path", "nope", "--env.train", "nope", "--target.model", "openai:x"]) == 1
+    out = capsys.readouterr().out
+    assert out.endswith("\n3 of 10 checks found something wrong\n")
+    assert "-> give a skill folder" in out
+
+
+def test_a_config_that_is_not_there_is_wrong(here: Path, capsys: Captured) -> None:
+    assert wrong(checks(capsys, "nope.yaml", code=1)) == {
+        "config": ("config file 'nope.yaml' does not exist", "`skillgrad init` writes one")
+    }
+
+
+def test_keys_are_said_to_be_set_and_never_shown(
+    fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    assert main(["doctor", CONFIG, "--target.model", "openai:x"]) == 0
+    out = capsys.readouterr().out
+    assert "openai:x at https://api.openai.com/v1, key OPENAI_API_KEY is set" in out
+    assert "sk-very-secret" not in out
+
+
+def test_a_missing_price_is_a_note_and_with_a_money_cap_an_error(
+    fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk")
+    words = [CONFIG, "--target.model", "openai:x"]
+    assert [check["status"] for check in checks(capsys, *words)["target"]] == ["ok", "note"]
+    found = wrong(checks(capsys, *words, "--limits.usd", "3", code=1))
+    assert found == {
+        "target": (
+            "limits.usd = 3 needs a price",
+            "set target.price.input and target.price.output (USD per million tokens), or drop the cap",
+        )
+    }
+    priced = checks(capsys, *words, "--limits.usd", "3", "--target.price={input: 1, output: 2}")
+    assert priced["limits"][0]["text"] == "usd 3"
+
+
+def test_a_training_without_a_skill_or_with_replaced_prompts_is_told_of(
+    fresh_project: Path, capsys: Captured
+) -> None:
+    Path("mine.md").write_text("Do it.\n")
+    found = checks(capsys, CONFIG, "--skill.path", "null", "--prompts.chat", "mine.md")
+    assert found["skill"][0]["text"] == "none given: training starts with an empty skill"
+    assert found["prompts"][0]["text"] == "replaced: chat"
+
+
+def test_a_skill_that_breaks_the_format_of_agent_skills_is_noted(fresh_project: Path, capsys: Captured) -> None:
+    Path("bare").mkdir()
+    Path("bare/SKILL.md").write_text("# Bare\n")
+    notes = [check["text"] for check in checks(capsys, CONFIG, "--skill.path", "bare")["skill"]]
+    assert notes[1:] == ["there is no front matter; name and description are required"]
+
+
+def test_a_run_folder_in_use_is_wrong(fresh_project: Path, capsys: Captured) -> None:
+    with RunFolder.open(RunSection(folder="demo/runs", name="demo")):
+        found = wrong(checks(capsys, CONFIG, code=1))
+    assert found == {"run folder": ("demo/runs/demo is in use by another process", "wait for it, or change run.name")}
+
+
+def test_finished_and_unfinished_runs_are_told_apart(demo_project: Path, capsys: Captured) -> None:
+    assert "holds a finished run" in checks(capsys, CONFIG)["run folder"][0]["text"]
+    Path("demo/runs/demo/summary.json").unlink()
+    assert "is not finished: `train` goes on with it" in checks(capsys, CONFIG)["run folder"][0]["text"]
+
+
+def test_a_run_folder_that_cannot_be_written_is_wrong(fresh_project: Path, capsys: Captured) -> None:
+    Path("file").write_text("")
+    found = wrong(checks(capsys, CONFIG, "--run.folder", "file", code=1))
+    assert found["run folder"][0] == "file/demo cannot be written"
+
+
+def test_a_damaged_run_is_wrong(demo_project: Path, capsys: Captured) -> None:
+    Path("demo/runs/demo/summary.json").write_text("{")
+    assert "is damaged" in wrong(checks(capsys, CONFIG, code=1))["run folder"][0]
+
+
+def test_an_environment_that_scores_in_its_own_way_is_left_alone(
+    fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("own_world_for_doctor.py").write_text(
+        "from skillgrad.protocols import Environment\n"
+        "from skillgrad.records import Task\n"
+        "class Env(Environment):\n"
+        "    name = 'own'\n"
+        "    @classmethod\n"
+        "    def from_options(cls, options, where, judge):\n"
+        "        return cls()\n"
+        "    def tasks(self, split):\n"
+        "        return [Task(id=split, input=split)]\n"
+        "    def score(self, task, trajectory):\n"
+        "        return 1.0\n"
+    )
+    monkeypatch.syspath_prepend(".")
+    Path("own.yaml").write_text("env: {name: 'own_world_for_doctor:Env'}\n")
+    found = checks(capsys, "own.yaml")
+    assert found["data"][0]["text"] == "1 train, 1 val, 1 test tasks"
+    assert found["scorer"][0]["text"] == "environment 'own' scores in its own way; nothing to check beforehand"
+
+
+def test_a_scorer_that_gold_answers_do_not_test_is_a_note(fresh_project: Path, capsys: Captured) -> None:
+    found = checks(capsys, CONFIG, "--env.scorer={name: rubric, rubric: short}", "--judge.model", "simulated:judge")
+    assert found["scorer"][0]["text"] == "rubric: cannot be checked on gold answers"
+    assert found["judge"][0]["status"] == "ok"
+
+
+def test_live_asks_each_model_once_and_tells_latency_usage_and_structure(
+    fresh_project: Path, capsys: Captured, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-right-key")
+    words = [f"--{role}.{key}" for role in ("target", "optimizer") for key in ("model", "base_url")]
+    values = ["openai:target", endpoint.url, "openai:optimizer", endpoint.url]
+    flags = [word for pair in zip(words, values, strict=True) for word in pair]
+    found = checks(capsys, CONFIG, "--live", *flags)
+    assert found["live target"][0]["text"].startswith("openai:target answered in ")
+    assert " tokens in, " in found["live optimizer"][0]["text"]
+    assert found["live optimizer structure"][0]["text"] == "native JSON schema"
+    assert endpoint.stats()["by_model"] == {"target": 1, "optimizer": 1}
+
+
+def test_live_shows_the_providers_words_for_a_wrong_key(
+    fresh_project: Path, capsys: Captured, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong-key")
+    flags = ["--target.model", "openai:target", "--target.base_url", endpoint.url]
+    text, mend = wrong(checks(capsys, CONFIG, "--live", *flags, code=1))["live target"]
+    assert text.startswith("HTTP 401: ")
+    assert "sk-wrong-key" not in text
+    assert mend == "check the key in OPENAI_API_KEY and its account"
+
+
+def test_live_names_a_dead_endpoint(fresh_project: Path, capsys: Captured) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        url = f"http://127.0.0.1:{probe.getsockname()[1]}/v1"
+    flags = ["--optimizer.model", "openai:optimizer", "--optimizer.base_url", url]
+    found = wrong(checks(capsys, CONFIG, "--live", *flags, code=1))
+    assert found["live optimizer"][0].startswith("no connection")
+
+
+def test_live_leaves_out_a_role_that_cannot_be_built(fresh_project: Path, capsys: Captured) -> None:
+    found = checks(capsys, CONFIG, "--live", "--target.model", "openai:x", code=1)
+    assert "live target" not in found
+    assert found["live optimizer"][0]["status"] == "ok"
+
+
+def test_live_tells_a_model_that_answers_but_not_in_the_form_that_was_asked_for(
+    fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("rambling_for_doctor.py").write_text(
+        "from skillgrad.protocols import ChatModel\n"
+        "from skillgrad.records import Reply\n"
+        "class Model(ChatModel):\n"
+        "    def __init__(self, name, settings):\n"
+        "        self.name = name\n"
+        "    async def complete(self, request):\n"
+        "        return Reply(text='five, I think', finish='length')\n"
+    )
+    monkeypatch.syspath_prepend(".")
+    # A provider by import path has a dot in it.
+    Path("pkg_for_doctor").mkdir()
+    Path("rambling_for_doctor.py").rename("pkg_for_doctor/rambling.py")
+    flags = ["--optimizer.model", "pkg_for_doctor.rambling:Model:x"]
+    found = checks(capsys, CONFIG, "--live", *flags, code=1)
+    assert found["live optimizer"][0]["text"].endswith("cut off at the limit of this check")
+    assert "no usable Sum in 3 replies" in found["live optimizer structure"][0]["text"]

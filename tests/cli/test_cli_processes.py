@@ -1,0 +1,217 @@
+"""The program as a process: pipes, signals, a terminal."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from skillgrad.simulation.endpoint import Endpoint, running_endpoint
+
+DEADLINE = 60
+SMALL = ["--train.epochs", "1", "--env.limit={train: 20, val: 20, test: 20}"]
+COMMAND = [sys.executable, "-m", "skillgrad"]
+
+
+@pytest.fixture
+def slow() -> Iterator[Endpoint]:
+    with running_endpoint(latency=0.15) as endpoint:
+        yield endpoint
+
+
+def over(endpoint: Endpoint) -> list[str]:
+    return [
+        *("--target.model", "openai:target", "--target.base_url", endpoint.url),
+        *("--optimizer.model", "openai:optimizer", "--optimizer.base_url", endpoint.url),
+    ]
+
+
+def start(*words: str, **more: object) -> subprocess.Popen[str]:
+    return subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)  # type: ignore[call-overload]
+
+
+def wait_for(path: Path, text: str, process: subprocess.Popen[str]) -> None:
+    """Until the file holds the text."""
+    end = time.monotonic() + DEADLINE
+    while time.monotonic() < end and process.poll() is None:
+        if path.exists() and text in path.read_text():
+            return
+        time.sleep(0.02)
+    process.kill()
+    raise AssertionError(f"{text!r} did not come: {process.communicate()}")
+
+
+def test_help_imports_neither_sdk_nor_settings() -> None:
+    code = (
+        "import sys; from skillgrad.cli.main import main; main(['--help']); main(['train', '--help']);"
+        "print([name for name in ('openai', 'pydantic', 'rich', 'yaml', 'asyncio') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=DEADLINE, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_in_a_pipe_there_are_no_control_characters_and_json_stands_alone(fresh_project: Path) -> None:
+    process = start("train", "demo/skillgrad.yaml", "--json", "--train.epochs", "1")
+    out, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0
+    assert json.loads(out)["steps"] == 3
+    assert "\x1b" not in err
+    assert "step 3/3" in err
+
+
+def test_a_reader_that_closes_the_pipe_ends_it_quietly(demo_project: Path) -> None:
+    process = start("show", "demo/runs/demo", "--json")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait(timeout=DEADLINE) == 1
+    process.stderr.close()
+
+
+def test_characters_that_the_pipe_cannot_take_are_escaped(fresh_project: Path) -> None:
+    skill = Path("demo/skills/everyday-tasks/SKILL.md")
+    skill.write_text(skill.read_text().replace("name: everyday-tasks", "name: größe"))
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    process = start("doctor", "demo/skillgrad.yaml", env=environment)
+    out, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode in (0, 1)
+    assert "gr\\xf6\\xdfe" in out
+    assert err == ""
+
+
+def test_one_ctrl_c_finishes_what_is_in_flight_and_says_how_to_go_on(fresh_project: Path, slow: Endpoint) -> None:
+    words = ["train", "demo/skillgrad.yaml", *SMALL, *over(slow)]
+    process = start(*words)
+    wait_for(Path("demo/runs/demo/events.jsonl"), "call_finished", process)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 130
+    assert "finishing what is in flight; press Ctrl-C again to stop now" in err
+    assert "error: interrupted\nhint: run the same command again to go on from here\nresume: skillgrad train " in err
+    assert "stopped     interrupted" in out
+    stats = slow.stats()
+    assert stats["answered"] == stats["received"]
+    again = start(*words, "--json")
+    out, _ = again.communicate(timeout=DEADLINE)
+    assert again.returncode == 0
+    assert json.loads(out)["stopped"] is None
+    assert slow.stats()["repeated"] == 0
+
+
+def test_a_second_ctrl_c_stops_at_once(fresh_project: Path) -> None:
+    with running_endpoint(latency=30) as endpoint:
+        process = start("train", "demo/skillgrad.yaml", "--json", *over(endpoint))
+        wait_for(Path("demo/runs/demo/events.jsonl"), '"stage_started"', process)
+        assert process.stderr is not None
+        process.send_signal(signal.SIGINT)
+        said = ""
+        while "press Ctrl-C again" not in said:
+            said = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert json.loads(out) == {
+        "error": "stopped at once; what was in flight is lost and will be asked for again",
+        "hint": "run the same command again to go on from here",
+        "exit_code": 130,
+    }
+    assert err.splitlines()[-1].startswith("resume: skillgrad train demo/skillgrad.yaml --json")
+
+
+def test_ctrl_c_before_there_is_anything_to_finish_ends_it(fresh_project: Path, slow: Endpoint) -> None:
+    process = start("evaluate", "demo/skillgrad.yaml", *over(slow))
+    wait_for(Path("demo/runs/demo/events.jsonl"), "call_finished", process)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 130
+    assert err.splitlines()[-1].startswith("resume: skillgrad evaluate ")
+
+
+def test_simulate_announces_its_address_and_serves_until_interrupted(here: Path) -> None:
+    process = start("simulate", "--port", "0", "--key", "k")
+    assert process.stdout is not None
+    url = process.stdout.readline().split()[1]
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/v1", url)
+    end = time.monotonic() + DEADLINE
+    stats = None
+    while stats is None and time.monotonic() < end:
+        try:
+            with urllib.request.urlopen(url.removesuffix("/v1") + "/stats", timeout=5) as response:
+                stats = json.loads(response.read())
+        except OSError:
+            time.sleep(0.05)
+    assert stats is not None
+    assert stats["received"] == 0
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 130
+    assert f"--target.model openai:target --target.base_url {url}" in out
+    assert err == "press Ctrl-C to stop\nstopped\n"
+
+
+def test_the_command_that_simulate_shows_trains(fresh_project: Path) -> None:
+    process = start("simulate", "--port", "0", "--json")
+    assert process.stdout is not None
+    text = ""
+    while not text.endswith("}\n"):
+        text += process.stdout.readline()
+    url = json.loads(text)["base_url"]
+    flags = [f"--{role}.{key}" for role in ("target", "optimizer") for key in ("model", "base_url")]
+    values = ["openai:target", url, "openai:optimizer", url]
+    words = [word for pair in zip(flags, values, strict=True) for word in pair]
+    training = start("train", "demo/skillgrad.yaml", "--json", "--train.epochs", "1", *words)
+    out, _ = training.communicate(timeout=DEADLINE)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=DEADLINE)
+    assert training.returncode == 0
+    assert json.loads(out)["simulated"] is True
+
+
+def test_in_a_terminal_progress_is_drawn_live_and_the_result_stays(fresh_project: Path) -> None:
+    master, slave = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"}
+    environment.pop("NO_COLOR", None)
+    process = subprocess.Popen(
+        [*COMMAND, "train", "demo/skillgrad.yaml", "--train.epochs", "1"],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env=environment,
+    )
+    os.close(slave)
+    text = _read_all(master, process)
+    assert process.wait(timeout=DEADLINE) == 0
+    assert "\x1b[?25l" in text  # the cursor is hidden while it draws ...
+    assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")  # ... and comes back
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+    assert re.search(r"step \d/3 (accepted|rejected)", shown)
+    assert "elapsed" in shown
+    assert "step 1/3 rollout: " not in shown
+    assert "SIMULATED MODELS" in shown
+    assert shown.rstrip().endswith("demo/runs/demo/best/everyday-tasks/SKILL.md")
+
+
+def _read_all(master: int, process: subprocess.Popen[bytes]) -> str:
+    found = b""
+    end = time.monotonic() + DEADLINE
+    while time.monotonic() < end:
+        ready, _, _ = select.select([master], [], [], 0.1)
+        if ready:
+            try:
+                found += os.read(master, 65536)
+            except OSError:  # the other side is closed
+                break
+        elif process.poll() is not None:
+            break
+    os.close(master)
+    return found.decode(errors="replace")

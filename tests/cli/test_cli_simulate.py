@@ -1,0 +1,49 @@
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from skillgrad.cli.main import main
+from skillgrad.cli.simulate import read_faults
+from skillgrad.cli.usage import UsageError
+
+Captured = pytest.CaptureFixture[str]
+
+
+def test_faults_are_rates_by_name() -> None:
+    faults = read_faults(["rate_limit=0.1", "drop=1"], 20)
+    assert (faults.rate_limit, faults.drop, faults.hang, faults.outage_after) == (0.1, 1.0, 0.0, 20)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "hint"),
+    [
+        ("drop", "--fault 'drop' has no rate", "as in --fault rate_limit=0.1"),
+        ("dorp=0.1", "--fault 'dorp=0.1': unknown fault 'dorp'", "did you mean 'drop'?"),
+        ("seed=1", "--fault 'seed=1': unknown fault 'seed'", "allowed: "),
+        ("drop=2", "--fault 'drop=2': '2' is not a rate from 0 to 1", "as in 0.1 for one in ten"),
+        ("drop=x", "--fault 'drop=x': 'x' is not a rate from 0 to 1", "as in 0.1 for one in ten"),
+    ],
+)
+def test_a_fault_that_is_none_is_an_error(text: str, error: str, hint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_faults([text], None)
+    assert caught.value.message == error
+    assert caught.value.hint.startswith(hint)
+
+
+def test_a_port_that_is_taken_is_an_error(here: Path, capsys: Captured) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["simulate", "--port", str(port), "--json"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err == (
+        f"error: cannot listen on 127.0.0.1:{port}: Address already in use\nhint: choose another --port\n"
+    )
+    assert json.loads(captured.out)["exit_code"] == 2
+
+
+def test_a_host_that_is_none_is_an_error(here: Path, capsys: Captured) -> None:
+    assert main(["simulate", "--host", "256.0.0.1", "--port", "0"]) == 2
+    assert capsys.readouterr().err.startswith("error: cannot listen on 256.0.0.1:0: ")
