@@ -134,7 +134,7 @@ def test_ctrl_c_before_there_is_anything_to_finish_ends_it(fresh_project: Path, 
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 130
-    assert err.splitlines()[-1].startswith("resume: skillgrad evaluate ")
+    assert err.splitlines()[-1].startswith("resume: skillgrad evaluate "), err
 
 
 def test_simulate_announces_its_address_and_serves_until_interrupted(here: Path) -> None:
@@ -153,7 +153,8 @@ def test_simulate_announces_its_address_and_serves_until_interrupted(here: Path)
     assert stats is not None
     assert stats["received"] == 0
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=DEADLINE)
+    out = process.stdout.read()  # not `communicate`: it does not see what `readline` has read ahead
+    _, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 130
     assert f"--target.model openai:target --target.base_url {url}" in out
     assert err == "press Ctrl-C to stop\nstopped\n"
