@@ -87,7 +87,7 @@ def prompts_page() -> str:
     text = "# Prompts\n\n" + GENERATED
     text += (
         "Each prompt is the system message of one kind of call; skill, attempts and edits follow in the user "
-        "message. Replace one by name: `prompts: {select: mine.md}` in the settings, or `Trainer(..., prompts={...})` "
+        "message. Replace one by name: `prompts: {select: mine.md}` in settings, or `Trainer(..., prompts={...})` "
         "with the text itself or a `Path`.\n"
     )
     for name in prompt_names():

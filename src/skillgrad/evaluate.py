@@ -6,7 +6,7 @@ from typing import Unpack
 
 from skillgrad.build import Given, open_workbench
 from skillgrad.config import TrainConfig
-from skillgrad.errors import DataError
+from skillgrad.errors import DataError, StopRun
 from skillgrad.events import StageFinished, StageStarted
 from skillgrad.records import Metric, Record, Split
 from skillgrad.stages.evaluation import evaluate
@@ -49,7 +49,11 @@ async def aevaluate_skill(
         if not tasks:
             raise DataError(f"split {split!r} has no tasks", hint="choose another split or give it tasks")
         bench.emit(StageStarted(stage="test", step=0, epoch=0, total=len(tasks) * trials))
-        result = await evaluate(bench.rollout, bench.skill, tasks, split, trials=trials)
+        try:
+            result = await evaluate(bench.rollout, bench.skill, tasks, split, trials=trials)
+        except StopRun:
+            await bench.rollout.executor.drain()
+            raise
         gate = config.gate
         values = result.values(gate.metric, gate.mixed_weight)
         score = mean_interval(list(values.values()))

@@ -162,6 +162,7 @@ def test_the_time_left_goes_by_the_steps_so_far() -> None:
     progress.take(STARTED)
     assert progress.left is None
     clock.now = 10
+    progress.take(CallFinished(role="target"))
     progress.take(decided(1))
     assert progress.left == 30
     clock.now = 14
@@ -170,6 +171,19 @@ def test_the_time_left_goes_by_the_steps_so_far() -> None:
     assert progress.left == 20
     progress.take(decided(4))
     assert progress.left is None
+
+
+def test_steps_that_were_known_already_do_not_count_for_the_time_left() -> None:
+    clock = Clock()
+    progress = Progress({}, clock)
+    progress.take(STARTED)
+    clock.now = 1
+    progress.take(decided(1))
+    assert progress.left is None
+    clock.now = 11
+    progress.take(CallFinished(role="target"))
+    progress.take(decided(2))
+    assert progress.left == 20
 
 
 def test_totals_that_are_told_win_over_those_of_this_process() -> None:

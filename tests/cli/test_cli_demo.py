@@ -14,14 +14,14 @@ def test_the_demo_shows_a_clear_rise_on_the_test_split(demo_done: Path) -> None:
     summary = json.loads((demo_done / "runs/demo/summary.json").read_text())
     assert summary["simulated"] is True
     assert summary["best"]["test"]["low"] > summary["initial"]["test"]["high"]
-    assert summary["test_gain"]["low"] > 0.3
+    assert summary["test_gain"]["low"] > 0.2
 
 
 def test_the_demo_is_a_project_with_a_valid_skill(demo_done: Path) -> None:
     skill = load_skill(demo_done / "skills/everyday-tasks")
     assert validate_skill(skill) == []
     counts = [len((demo_done / f"data/{split}.jsonl").read_text().splitlines()) for split in ("train", "val", "test")]
-    assert counts == [60, 40, 120]
+    assert counts == [60, 60, 120]
 
 
 def test_a_second_demo_reports_the_finished_run_and_says_how_to_start_over(

@@ -43,7 +43,7 @@ def wrong(by_name: dict[str, list[dict[str, Any]]]) -> dict[str, tuple[str, str]
 def test_a_project_that_is_in_order_is_all_fine(fresh_project: Path, capsys: Captured) -> None:
     assert main(["doctor", CONFIG]) == 0
     out = capsys.readouterr().out
-    assert "ok     data           60 train, 40 val, 120 test tasks" in out
+    assert "ok     data           60 train, 60 val, 120 test tasks" in out
     assert "ok     scorer         exact accepts all gold answers" in out
     assert "ok     target         simulated:target at this process, needs no key" in out
     assert "ok     run folder     demo/runs/demo is free" in out
@@ -182,7 +182,7 @@ def test_an_environment_that_scores_in_its_own_way_is_left_alone(
         "    def score(self, task, trajectory):\n"
         "        return 1.0\n"
     )
-    monkeypatch.syspath_prepend(".")
+    monkeypatch.syspath_prepend(str(Path.cwd()))
     Path("own.yaml").write_text("env: {name: 'own_world_for_doctor:Env'}\n")
     found = checks(capsys, "own.yaml")
     assert found["data"][0]["text"] == "1 train, 1 val, 1 test tasks"
@@ -246,7 +246,7 @@ def test_live_tells_a_model_that_answers_but_not_in_the_form_that_was_asked_for(
         "    async def complete(self, request):\n"
         "        return Reply(text='five, I think', finish='length')\n"
     )
-    monkeypatch.syspath_prepend(".")
+    monkeypatch.syspath_prepend(str(Path.cwd()))
     # A provider by import path has a dot in it.
     Path("pkg_for_doctor").mkdir()
     Path("rambling_for_doctor.py").rename("pkg_for_doctor/rambling.py")
@@ -254,3 +254,23 @@ def test_live_tells_a_model_that_answers_but_not_in_the_form_that_was_asked_for(
     found = checks(capsys, CONFIG, "--live", *flags, code=1)
     assert found["live optimizer"][0]["text"].endswith("cut off at the limit of this check")
     assert "no usable Sum in 3 replies" in found["live optimizer structure"][0]["text"]
+
+
+def test_plugins_are_listed_and_those_that_do_not_load_are_wrong(
+    fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    info = Path("plugin_for_doctor-1.0.dist-info")
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plugin-for-doctor\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[skillgrad.scorers]\nfine = skillgrad.envs.scorers.text:Exact\nbroken = nowhere_at_all:Scorer\n"
+    )
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    found = checks(capsys, CONFIG, code=1)
+    assert found["plugin fine"][0]["text"] == "scorer from skillgrad.envs.scorers.text:Exact"
+    assert wrong(found) == {
+        "plugin broken": (
+            "scorer 'broken' cannot be loaded from 'nowhere_at_all:Scorer': No module named 'nowhere_at_all'",
+            "",
+        )
+    }

@@ -1,3 +1,5 @@
+import contextlib
+import io
 import json
 import re
 from pathlib import Path
@@ -99,14 +101,45 @@ def test_an_unknown_setting_is_named_with_the_near_one(fresh_project: Path, caps
     assert capsys.readouterr().err == "error: demo/skillgrad.yaml: unknown key 'trian'\nhint: did you mean 'train'?\n"
 
 
-def test_a_bug_keeps_its_traceback(fresh_project: Path, capsys: Captured) -> None:
-    Path("broken.py").write_text("class Env:\n    @classmethod\n    def from_options(cls, *a, **k):\n        1 / 0\n")
-    Path("c.yaml").write_text("env: {name: 'broken:Env'}\n")
-    import sys
+def test_a_bug_keeps_its_traceback(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("buggy_for_main.py").write_text(
+        "class Env:\n    @classmethod\n    def from_options(cls, *a, **k):\n        1 / 0\n"
+    )
+    monkeypatch.syspath_prepend(str(here))
+    Path("c.yaml").write_text("env: {name: 'buggy_for_main:Env'}\n")
+    with pytest.raises(ZeroDivisionError):
+        main(["train", "c.yaml"])
 
-    sys.path.insert(0, ".")
-    try:
-        with pytest.raises(ZeroDivisionError):
-            main(["train", "c.yaml"])
-    finally:
-        sys.path.remove(".")
+
+def test_ctrl_c_where_nothing_else_takes_it_is_exit_code_130(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    Path("pressed_for_main.py").write_text(
+        "class Env:\n    @classmethod\n    def from_options(cls, *a, **k):\n        raise KeyboardInterrupt\n"
+    )
+    monkeypatch.syspath_prepend(str(here))
+    Path("c.yaml").write_text("env: {name: 'pressed_for_main:Env'}\n")
+    assert main(["train", "c.yaml", "--json"]) == 130
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == {"error": "interrupted", "hint": "", "exit_code": 130}
+    assert captured.err == "error: interrupted\n"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_result_has_colour_in_a_terminal_and_none_when_it_is_not_wanted(
+    demo_project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    shown: dict[str, str] = {}
+    for wish in ("", "1"):
+        monkeypatch.setenv("NO_COLOR", wish)
+        stream = Terminal()
+        with contextlib.redirect_stdout(stream):
+            assert main(["show", "demo/runs/demo"]) == 0
+        shown[wish] = stream.getvalue()
+    assert "\x1b[1;33mSIMULATED MODELS" in shown[""]
+    assert "\x1b[1mSIMULATED MODELS" in shown["1"]

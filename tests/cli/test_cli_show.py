@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -19,14 +20,18 @@ def test_a_run_is_shown_with_summary_steps_and_files(demo_project: Path, capsys:
     header = next(number for number, line in enumerate(lines) if line.startswith("step "))
     assert lines[header].split() == ["step", "action", "validation", "tokens", "edits", "reason"]
     assert lines[header + 1].startswith("1 ")
-    assert any(line.startswith("slow update 2") for line in lines)
     assert f"{RUN}/events.jsonl  everything that happened, with times" in lines
 
 
 def test_a_slow_update_stands_behind_the_last_step_of_its_epoch(demo_project: Path, capsys: Captured) -> None:
+    for epoch in (1, 4):
+        folder = Path(RUN, f"epochs/{epoch:02d}")
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "gate.json").write_text('{"action": "rejected", "origin": "slow_update", "reason": "no"}')
     main(["show", RUN])
-    names = [line[:13].strip() for line in capsys.readouterr().out.splitlines()]
-    assert names.index("slow update 2") == names.index("6") + 1
+    names = [re.split("  +", line)[0] for line in capsys.readouterr().out.splitlines()]
+    assert names.index("slow update 1") == names.index("3") + 1
+    assert names.index("slow update 4") == names.index("12") + 1
 
 
 def test_a_run_is_found_by_name_in_runs(

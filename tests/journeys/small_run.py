@@ -55,12 +55,14 @@ def settings(folder: Path, **more: Any) -> dict[str, Any]:
     }
 
 
-def train(folder: Path, world: World, config: dict[str, Any] | None = None, **given: Any) -> Summary:
-    """Run, or go on."""
-    tasks = make_tasks("sorting", 13, seed=4)
+def train(
+    folder: Path, world: World, config: dict[str, Any] | None = None, *, size: int = 5, **given: Any
+) -> Summary:
+    """Run, or go on, with `size` training and validation tasks."""
+    tasks = make_tasks("sorting", 2 * size + 3, seed=1)
     return Trainer(
         config or settings(folder),
-        env=ListEnvironment(tasks[:5], tasks[5:10], tasks[10:], scorer="exact"),
+        env=ListEnvironment(tasks[:size], tasks[size : 2 * size], tasks[2 * size :], scorer="exact"),
         skill=Skill(name="everyday-tasks", text=SEED_SKILL),
         target=world.target,
         optimizer=world.optimizer,

@@ -89,9 +89,10 @@ def test_a_finished_run_started_again_calls_nobody(tmp_path) -> None:
     assert tree(tmp_path) == before
 
 
-@pytest.mark.parametrize("calls", [0, 3, 8, 20, 43])
-def test_an_outage_stops_the_run_and_the_resumed_run_is_the_same(tmp_path, undisturbed, calls: int) -> None:
-    folder, whole = undisturbed
+@pytest.mark.parametrize(("calls", "size"), [(0, 5), (3, 5), (8, 5), (20, 5), (60, 12)])
+def test_an_outage_stops_the_run_and_the_resumed_run_is_the_same(tmp_path, calls: int, size: int) -> None:
+    whole, place = World(), tmp_path / "outage"
+    train(tmp_path / "undisturbed", whole, size=size)
     down = True
 
     def outage(answered: int) -> None:
@@ -99,15 +100,15 @@ def test_an_outage_stops_the_run_and_the_resumed_run_is_the_same(tmp_path, undis
             raise TransientError("connection refused", unreachable=True)
 
     world = World(outage)
-    quick = settings(tmp_path, limits={"concurrency": 1, "outage_seconds": 0.3})
+    quick = settings(place, limits={"concurrency": 1, "outage_seconds": 0.3})
     with pytest.raises(OutageStop) as stop:
-        train(tmp_path, world, quick)
+        train(place, world, quick, size=size)
     assert "connection refused" in str(stop.value)
     assert world.answered == calls
     assert stop.value.summary.stopped == stop.value.message
     down = False
-    train(tmp_path, world)
-    assert tree(tmp_path) == tree(folder)
+    train(place, world, size=size)
+    assert tree(place) == tree(tmp_path / "undisturbed")
     assert world.answered == whole.answered
 
 

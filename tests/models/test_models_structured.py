@@ -84,6 +84,43 @@ async def test_a_rejected_rung_is_left_and_not_tried_again():
     assert structured.rung == "tool"
 
 
+async def test_a_rung_that_was_left_is_not_tried_again_over_the_same_journal():
+    journal, told = MemoryJournal(), list[str]()
+    first, second = ScriptedModel(Picky("prompt")), ScriptedModel(Picky("prompt"))
+    await Structured(first, journal=journal).ask(ASKED, Patch)
+    resumed = Structured(second, notice=told.append, journal=journal)
+    assert await resumed.ask(ASKED, Patch) == PATCH
+    assert [rung_of(request) for request in first.requests] == ["json_schema", "tool", "prompt"]
+    assert [rung_of(request) for request in second.requests] == ["prompt"]
+    assert (resumed.rung, told) == ("prompt", [])
+    assert [kind for kind, _ in journal.keys] == ["decision"]
+
+
+async def test_the_journal_knows_nothing_of_a_rung_that_was_taken_or_of_a_request_that_every_rung_rejects():
+    journal = MemoryJournal()
+    await Structured(ScriptedModel([GOOD]), journal=journal).ask(ASKED, Patch)
+    rejecting = Structured(ScriptedModel(Picky()), journal=journal)
+    with pytest.raises(RejectedRequest):
+        await rejecting.ask(ASKED, Patch)
+    assert journal.keys == []
+
+
+@pytest.mark.parametrize(("name", "rung"), [("other:model", "json_schema"), ("scripted:model", "tool")])
+async def test_what_the_journal_knows_holds_for_the_same_model_and_the_same_first_rung(name: str, rung: Any):
+    journal = MemoryJournal()
+    await Structured(ScriptedModel(Picky("prompt")), journal=journal).ask(ASKED, Patch)
+    other = ScriptedModel(Picky("tool"), name=name)
+    assert await Structured(other, rung, journal=journal).ask(ASKED, Patch) == PATCH
+    assert rung_of(other.requests[0]) == rung
+
+
+async def test_many_first_questions_at_once_remember_the_rung_once():
+    journal = MemoryJournal()
+    structured = Structured(ScriptedModel(Picky("tool")), journal=journal)
+    await asyncio.gather(*(structured.ask(ASKED, Patch) for _ in range(5)))
+    assert [kind for kind, _ in journal.keys] == ["decision"]
+
+
 async def test_the_last_rung_shows_the_skeleton_at_the_end_of_the_last_user_message():
     model = ScriptedModel(Picky("prompt"))
     structured = Structured(model)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 from skillgrad.config import LimitsSection
@@ -103,6 +104,7 @@ def make_rollout(
     events: list[Event] | None = None,
     concurrency: int = 4,
     go_on: Callable[[], None] = lambda: None,
+    threads: ThreadPoolExecutor | None = None,
     **limits: Any,
 ) -> Rollout:
     return Rollout(
@@ -113,6 +115,7 @@ def make_rollout(
         limits=LimitsSection(**limits),
         emit=[].append if events is None else events.append,
         go_on=go_on,
+        threads=threads,
     )
 
 

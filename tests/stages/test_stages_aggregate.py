@@ -143,24 +143,55 @@ async def test_a_failed_merge_call_stops_the_run() -> None:
         await aggregate(Desk(merge_failures=TransientError("503")).optimizer, SKILL, (patches(2), []), TWO)
 
 
-@pytest.mark.xfail(reason="edits that lost their citations in a merge are dropped without a word")
-async def test_an_answer_that_forgets_all_citations_does_not_lose_the_edits() -> None:
-    reply = patch_reply(edit_row("Sort by date, then round to cents."))
+async def test_merged_edits_without_evidence_are_left_out_and_it_is_told() -> None:
+    reply = patch_reply(
+        edit_row("Sort by date, then round to cents."), edit_row("Invented.", "made-up"), edit_row("Round.", "a1")
+    )
     desk = Desk(merge_failures=reply)
     merged = await aggregate(desk.optimizer, SKILL, (patches(2), []), TWO)
-    assert merged.edits or desk.warnings
+    assert contents(merged) == ["Round."]
+    assert desk.warnings == ["a merge returned 2 edits without evidence; they are left out"]
 
 
-@pytest.mark.xfail(reason="only what goes through a merge is united")
+async def test_a_merge_that_keeps_all_evidence_warns_of_nothing() -> None:
+    desk = Desk(merge_failures=joined)
+    await aggregate(desk.optimizer, SKILL, (patches(2), []), TWO)
+    assert desk.warnings == []
+
+
+async def test_what_an_operation_does_not_use_is_no_difference_when_citations_are_credited() -> None:
+    delete = Edit(op="delete", target="Be exact.", cites=("a",))
+    given = [Patch(edits=(delete,)), Patch(edits=(append("Sort.", "b"),))]
+    reply = patch_reply(
+        edit_row("(gone)", op="delete", target="Be exact."), edit_row("SORT", op="append", target="at the end")
+    )
+    merged = await aggregate(Desk(merge_failures=reply).optimizer, SKILL, (given, []), TWO)
+    assert [(edit.op, edit.cites) for edit in merged.edits] == [("delete", ("a",)), ("append", ("b",))]
+
+
 async def test_duplicates_within_one_patch_are_merged() -> None:
     patch = Patch(edits=(append("Sort by date.", "a"), append("sort by date", "b")))
     merged = await aggregate(Desk().optimizer, SKILL, ([patch], []), TWO)
     assert [(edit.content, edit.cites) for edit in merged.edits] == [("Sort by date.", ("a", "b"))]
 
 
-def test_near_duplicates_are_one_statement() -> None:
-    united = unite([append("Sort the rows by date.", "a"), append("Sort the  rows by date", "b")])
+@pytest.mark.parametrize(
+    "other",
+    ["Sort the  rows by date", "sort the rows\nby DATE!", "- **Sort** the rows by date."],
+    ids=["blanks", "case and line ends", "marks"],
+)
+def test_the_same_words_in_the_same_order_are_one_statement(other: str) -> None:
+    united = unite([append("Sort the rows by date.", "a"), append(other, "b")])
     assert [(edit.content, edit.support) for edit in united] == [("Sort the rows by date.", 2)]
+
+
+@pytest.mark.xfail(strict=True, reason="signs are not words, so statements that differ in a sign are united")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("Separate values with ';'.", "Separate values with ','."), ("Round when x > 5.", "Round when x < -5.")],
+)
+def test_statements_that_differ_in_a_sign_stay_apart(one: str, other: str) -> None:
+    assert len(unite([append(one, "a"), append(other, "b")])) == 2
 
 
 @pytest.mark.parametrize(
@@ -168,16 +199,16 @@ def test_near_duplicates_are_one_statement() -> None:
     [
         append("Keep the first 30 rows of the table that the task names."),
         append("Keep the first row."),
+        append("Of the table that the task names keep the first 20 rows."),
         Edit(
             op="insert_after", target="Be exact.", content="Keep the first 20 rows of the table that the task names."
         ),
     ],
 )
-def test_other_numbers_words_or_places_are_other_statements(other: Edit) -> None:
+def test_other_numbers_words_orders_or_places_are_other_statements(other: Edit) -> None:
     assert len(unite([append("Keep the first 20 rows of the table that the task names."), other])) == 2
 
 
-@pytest.mark.xfail(reason="likeness of characters cannot tell a typing difference from a decisive word")
 @pytest.mark.parametrize(
     ("one", "other"),
     [

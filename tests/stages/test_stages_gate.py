@@ -57,10 +57,10 @@ def test_the_verdict_does_not_depend_on_the_order_of_arrival(rows, rng: random.R
     assert shuffled.early_verdict() == in_order
 
 
-def test_ten_thousand_random_validations_agree() -> None:
+def test_three_thousand_random_races_agree_with_full_validation() -> None:
     rng = random.Random(5)
     early = 0
-    for _ in range(10_000):
+    for _ in range(3_000):
         n = rng.randint(1, 60)
         p, q = rng.random(), rng.random()
         bar = [float(rng.random() < p) for _ in range(n)]
@@ -70,7 +70,7 @@ def test_ten_thousand_random_validations_agree() -> None:
         race = run(bar, values, order)
         assert race.early_verdict().accepted == full(bar, values)
         early += race.prefix < n
-    assert early > 1000
+    assert early > 300
 
 
 def test_a_tie_is_rejected() -> None:

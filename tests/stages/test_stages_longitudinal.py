@@ -111,7 +111,8 @@ def test_all_categories_are_counted_and_attempts_shown_but_for_stable_successes(
 
 def test_long_attempts_are_cut() -> None:
     long = pair("regressed", "r").model_copy(update={"current": attempt("x", answer="y" * 900)})
-    assert "[... 700 characters left out ...]" in pairs_block([long], 200)
+    # An answer has an eighth of the limit: 12 characters on either side of the cut.
+    assert f"\n{'y' * 12}\n[... 876 characters left out ...]\n{'y' * 12}\n" in pairs_block([long], 200)
 
 
 def test_both_skills_are_shown_whole() -> None:

@@ -9,16 +9,19 @@ from stages_doubles import Desk, append, attempt, edit_row, patch_reply
 from skillgrad.config import ReflectSection
 from skillgrad.errors import BudgetStop, OutageStop, TransientError
 from skillgrad.records import Attempt, ChatRequest, LedgerEntry, Skill
-from skillgrad.stages.reflect import Context, Reflection, deep_groups, reflect, shallow_groups
+from skillgrad.stages.reflect import Context, Reflection, deep_groups, is_silent, reflect, shallow_groups
 
 FAILURES = [attempt(f"f{i}", 0.0) for i in range(11)]
 SUCCESSES = [attempt(f"s{i}", 1.0) for i in range(5)]
 
 
 def context(
-    budget: int = 4, ledger: Sequence[LedgerEntry] = (), earlier: Mapping[str, Attempt] | None = None
+    budget: int = 4,
+    ledger: Sequence[LedgerEntry] = (),
+    earlier: Mapping[str, Attempt] | None = None,
+    silent_steps: int = 0,
 ) -> Context:
-    return Context(Skill(text="Be exact."), budget, ledger, earlier or {})
+    return Context(Skill(text="Be exact."), budget, ledger, earlier or {}, silent_steps)
 
 
 def ids(attempts: Sequence[Attempt]) -> list[str]:
@@ -101,6 +104,33 @@ def test_deep_reflection_shows_the_same_task_passing_earlier_first() -> None:
     assert "then2" not in ids(group.contrasts)
 
 
+def test_deep_reflection_shows_lost_tasks_first_and_then_passes_whose_task_failed_before() -> None:
+    failed = [attempt("now", 0.0, task="lost", kind="date")]
+    passed = [
+        attempt("steady", 1.0, task="steady", kind="date"),
+        attempt("fresh", 1.0, task="fresh", kind="date"),
+        attempt("gained", 1.0, task="gained", kind="date"),
+        attempt("gained-too", 1.0, task="gained-too", kind="date"),
+    ]
+    earlier = {
+        "lost": attempt("before-lost", 1.0, task="lost", kind="date"),
+        "steady": attempt("before-steady", 1.0, task="steady", kind="date"),
+        "gained": attempt("before-gained", 0.0, task="gained", kind="date"),
+        "gained-too": attempt("before-gained-too", 0.5, task="gained-too", kind="date"),
+    }
+    for seed in range(5):
+        (group,) = deep_groups([*failed, *passed], earlier, ReflectSection(mode="deep", failure_only=True), seed)
+        assert group.contrasts[0].id == "before-lost"
+        assert sorted(ids(group.contrasts[1:])) == ["gained", "gained-too"]
+
+
+def test_a_group_that_lost_nothing_is_shown_three_passes_those_gained_first() -> None:
+    attempts = [attempt("f", 0.0, kind="date"), *(attempt(f"s{i}", 1.0, task=f"t{i}", kind="date") for i in range(5))]
+    earlier = {"t4": attempt("old4", 0.0, task="t4", kind="date"), "t1": attempt("old1", 1.0, task="t1", kind="date")}
+    (group,) = deep_groups(attempts, earlier, ReflectSection(mode="deep", failure_only=True), 7)
+    assert (group.contrasts[0].id, len(group.contrasts)) == ("s4", 3)
+
+
 def test_deep_groups_are_the_same_for_the_same_seed() -> None:
     def order(seed: int) -> list[list[str]]:
         groups = deep_groups(KINDS, {}, ReflectSection(mode="deep", minibatch_size=2), seed)
@@ -140,6 +170,22 @@ async def test_the_optimizer_is_told_skill_ledger_budget_and_attempts_in_this_or
     assert text.count("Be exact.") == 1
 
 
+async def test_each_minibatch_is_shown_the_ledger_of_its_own_types_first() -> None:
+    desk = Desk(reflect_failures=patch_reply())
+    ledger = [
+        LedgerEntry(step=step, edit=append(f"Rule {step}."), fate="applied", accepted=False, types=(kind,))
+        for step, kind in ((1, "date"), (2, "sum"), (3, "name"))
+    ]
+    attempts = [attempt("d", 0.0, kind="date"), attempt("s", 0.0, kind="sum")]
+    settings = ReflectSection(minibatch_size=1, ledger_entries=1)
+    await reflect(desk.optimizer, attempts, context(ledger=ledger), settings, 7)
+    for call in range(2):
+        rule, others = ("Rule 1.", "Rule 2.") if 'id="d"' in desk.shown(call) else ("Rule 2.", "Rule 1.")
+        assert rule in desk.shown(call)
+        assert others not in desk.shown(call)
+        assert "Rule 3." not in desk.shown(call)
+
+
 async def test_deep_reflection_shows_its_contrasts_apart() -> None:
     desk = Desk(reflect_deep=patch_reply())
     attempts = [attempt("f", 0.0, kind="date"), attempt("s", 1.0, kind="date")]
@@ -153,7 +199,8 @@ async def test_long_trajectories_are_cut() -> None:
     desk = Desk(reflect_failures=patch_reply())
     shown = [attempt("f0", 0.0, answer="x" * 2000)]
     await reflect(desk.optimizer, shown, context(), ReflectSection(max_trajectory_chars=300), 7)
-    assert "[... 1700 characters left out ...]" in desk.shown()
+    # An answer has an eighth of the limit: 18 characters on either side of the cut.
+    assert "[... 1964 characters left out ...]" in desk.shown()
 
 
 async def test_edits_must_cite_attempts_that_were_shown() -> None:
@@ -200,13 +247,39 @@ async def test_a_usable_answer_without_edits_is_no_failure() -> None:
     assert (reflection.patch.edits, reflection.unusable) == ((), "")
 
 
-async def test_not_one_usable_answer_stops_the_run() -> None:
+async def read_in_vain(silent_steps: int) -> tuple[Reflection, ...]:
     desk = Desk(reflect_failures="Sorry.", reflect_successes="Sorry.")
     attempts = [*FAILURES[:2], *SUCCESSES[:1]]
+    known = context(silent_steps=silent_steps)
+    return await reflect(desk.optimizer, attempts, known, ReflectSection(minibatch_size=1), 7)
+
+
+async def test_one_step_without_a_usable_answer_does_not_stop_the_run() -> None:
+    reflections = await read_in_vain(silent_steps=0)
+    assert [bool(each.unusable) for each in reflections] == [True, True, True]
+    assert is_silent(reflections)
+
+
+async def test_the_second_step_in_a_row_without_a_usable_answer_stops_the_run() -> None:
     with pytest.raises(OutageStop) as stop:
-        await reflect(desk.optimizer, attempts, context(), ReflectSection(minibatch_size=1), 7)
-    assert stop.value.message.startswith("optimizer: none of 3 answers could be used: ")
-    assert "optimizer.max_output_tokens" in stop.value.hint
+        await read_in_vain(silent_steps=1)
+    assert stop.value.message.startswith("optimizer: no usable answer in 2 steps in a row: scripted:model: no usable")
+    for way in ("--fork", "optimizer.structured = 'prompt'", "max_output_tokens"):
+        assert way in stop.value.hint
+
+
+async def test_one_usable_answer_after_a_silent_step_goes_on() -> None:
+    desk = Desk(reflect_failures=_only_about("f0"))
+    settings = ReflectSection(minibatch_size=1)
+    reflections = await reflect(desk.optimizer, FAILURES[:3], context(silent_steps=1), settings, 7)
+    assert not is_silent(reflections)
+    assert sorted(bool(each.unusable) for each in reflections) == [False, True, True]
+
+
+async def test_a_step_with_nothing_to_read_is_not_silent() -> None:
+    reflections = await reflect(Desk().optimizer, [attempt("v", None)], context(silent_steps=1), ReflectSection(), 7)
+    assert reflections == ()
+    assert not is_silent(reflections)
 
 
 async def test_a_failed_call_stops_the_run_and_names_the_optimizer() -> None:

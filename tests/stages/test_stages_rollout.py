@@ -2,6 +2,8 @@
 
 import asyncio
 import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 
 import pytest
@@ -104,6 +106,89 @@ async def test_a_synchronous_scorer_does_not_hold_up_the_event_loop() -> None:
     await make_rollout(ToldAgent(knows()), AnswersEnv(score)).attempt(ONE, SKILL, 0)
     assert seen
     assert main not in seen
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(2, thread_name_prefix="scoring") as threads:
+        yield threads
+
+
+async def test_synchronous_scorers_run_in_their_own_threads(threads: ThreadPoolExecutor) -> None:
+    names: list[str] = []
+
+    def score(*_: object) -> float:
+        names.append(threading.current_thread().name)
+        return 1.0
+
+    rollout = make_rollout(ToldAgent(knows()), AnswersEnv(score), threads=threads)
+    await rollout.batch(tasks(8), SKILL, "train")
+    assert len(names) == 8
+    assert all(name.startswith("scoring") for name in names)
+
+
+async def test_async_scorers_stay_in_the_thread_of_the_loop(threads: ThreadPoolExecutor) -> None:
+    seen: list[int] = []
+
+    class Here(AnswersEnv):
+        async def score(self, task: Task, trajectory: Trajectory) -> Score:
+            seen.append(threading.get_ident())
+            return Score(hard=1, soft=1)
+
+    await make_rollout(ToldAgent(knows()), Here(), threads=threads).attempt(ONE, SKILL, 0)
+    assert seen == [threading.get_ident()]
+
+
+async def test_a_scorer_that_hangs_keeps_its_thread_and_the_others_go_on(threads: ThreadPoolExecutor) -> None:
+    release = threading.Event()
+    came_back: list[str] = []
+
+    def hang(task: Task, _: Trajectory) -> float:
+        release.wait(60)
+        came_back.append(task.id)
+        return 1.0
+
+    hanging = make_rollout(ToldAgent(knows()), AnswersEnv(hang), threads=threads, attempt_seconds=0.05)
+    void = await hanging.attempt(ONE, SKILL, 0)
+    others = await make_rollout(ToldAgent(knows("t1", "t2")), threads=threads).batch(tasks(8)[1:], SKILL, "train")
+    assert came_back == []
+    release.set()
+    assert (void.outcome, void.reason) == ("void", "no result within limits.attempt_seconds = 0.05")
+    assert [each.outcome for each in others] == ["completed"] * 7
+
+
+async def test_an_agent_that_cancels_itself_is_void_and_does_not_cancel_the_run() -> None:
+    agent = ToldAgent(lambda task, *_: asyncio.CancelledError("scope left") if task.id == "t1" else str(task.gold))
+    journal = MemoryJournal()
+    attempts = await make_rollout(agent, journal=journal, max_void=0.5).batch(tasks(3), SKILL, "train")
+    assert [each.outcome for each in attempts] == ["completed", "void", "completed"]
+    assert attempts[1].reason == "the attempt cancelled itself: CancelledError('scope left')"
+    assert [kind for kind, _ in journal.keys].count("trajectory") == 2
+
+
+async def test_a_scorer_that_cancels_itself_is_void_too() -> None:
+    class Cancelling(AnswersEnv):
+        async def score(self, task: Task, trajectory: Trajectory) -> Score:
+            raise asyncio.CancelledError
+
+    attempt = await make_rollout(ToldAgent(knows()), Cancelling()).attempt(ONE, SKILL, 0)
+    assert (attempt.outcome, attempt.reason) == ("void", "the attempt cancelled itself: CancelledError()")
+
+
+async def test_an_attempt_that_is_cancelled_from_outside_is_cancelled() -> None:
+    begun = asyncio.Event()
+
+    async def hang() -> str:
+        begun.set()
+        await asyncio.Event().wait()
+        return "never"
+
+    rollout = make_rollout(ToldAgent(lambda *_: hang()))
+    attempting = asyncio.create_task(rollout.attempt(ONE, SKILL, 0))
+    await asyncio.wait_for(begun.wait(), 60)
+    attempting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await attempting
 
 
 async def test_an_attempt_that_takes_too_long_is_void_and_ended() -> None:

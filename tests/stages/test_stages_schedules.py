@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillgrad.config import SelectSection
+from skillgrad.config import SelectSection, make_config
+from skillgrad.errors import ConfigError
 from skillgrad.stages.schedules import edit_budget
 
 SCHEDULES = ("constant", "linear", "cosine")
@@ -36,9 +37,41 @@ def test_a_run_of_one_step_has_the_whole_budget(schedule) -> None:
     assert edit_budget(SelectSection(schedule=schedule, edit_budget=7), 1, 1) == 7
 
 
-def test_the_budget_never_falls_below_its_floor() -> None:
-    settings = SelectSection(edit_budget=2, min_edit_budget=3)
-    assert edit_budget(settings, 4, 4) == 3
+def configured(**select: object) -> SelectSection:
+    models = {"target": {"model": "simulated:target"}, "optimizer": {"model": "simulated:optimizer"}}
+    return make_config({**models, "select": select}).select
+
+
+@pytest.mark.parametrize(
+    ("select", "above"),
+    [
+        ({"min_edit_budget": 5}, "min_edit_budget = 5 is above edit_budget = 4"),
+        ({"edit_budget": 2, "min_edit_budget": 3}, "min_edit_budget = 3 is above edit_budget = 2"),
+    ],
+)
+def test_a_floor_above_the_budget_is_refused(select: dict[str, int], above: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        configured(**select)
+    assert above in refused.value.message
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_budget_lowered_below_the_default_floor_is_its_own_floor(schedule) -> None:
+    settings = configured(schedule=schedule, edit_budget=1)
+    assert settings.min_edit_budget == 2
+    assert [edit_budget(settings, step, 4) for step in (1, 2, 3, 4)] == [1, 1, 1, 1]
+
+
+@pytest.mark.xfail(
+    strict=True, reason="a floor that a preset or the written config.yaml sets counts as the person's own"
+)
+@pytest.mark.parametrize("way", ["preset", "written"])
+def test_a_lowered_budget_is_harmless_over_a_preset_and_when_the_settings_are_read_back(way: str) -> None:
+    models = {"target": {"model": "simulated:target"}, "optimizer": {"model": "simulated:optimizer"}}
+    lowered = {**models, "select": {"edit_budget": 1}}
+    data = {**lowered, "preset": "paper"} if way == "preset" else make_config(lowered).model_dump(mode="json")
+    assert make_config(data).select.edit_budget == 1
 
 
 @given(st.sampled_from(SCHEDULES), st.integers(1, 40), st.integers(0, 40), st.integers(1, 80))

@@ -34,9 +34,17 @@ async def test_indices_that_do_not_exist_or_repeat_are_left_out(order: list[int]
     assert await chosen(Desk(select={"order": order}), 2) == ["two", "zero"]
 
 
-@pytest.mark.parametrize(("order", "kept"), [([2], ["two", "three", "one"]), ([], ["three", "one", "zero"])])
-async def test_what_the_ranking_leaves_open_is_filled_by_support(order: list[int], kept: list[str]) -> None:
-    assert await chosen(Desk(select={"order": order}), 3) == kept
+@pytest.mark.parametrize("order", [[2], [2, 2], [9, 2, -1]])
+async def test_a_ranking_may_name_fewer_edits_than_the_budget_allows(order: list[int]) -> None:
+    assert await chosen(Desk(select={"order": order}), 3) == ["two"]
+
+
+@pytest.mark.parametrize("order", [[], [9, -1]])
+async def test_support_decides_where_the_ranking_names_no_edit_and_the_first_on_ties(order: list[int]) -> None:
+    patch = Patch(edits=(*PATCH.edits, append("four", "d")))
+    desk = Desk(select={"order": order})
+    edits = await select(desk.optimizer, SKILL, patch, 4)
+    assert [edit.content for edit in edits] == ["three", "one", "zero", "four"]
 
 
 async def test_without_a_usable_ranking_support_decides_and_it_is_told() -> None:

@@ -44,6 +44,22 @@ def test_every_edit_enters_the_ledger_with_what_came_of_it(
     assert {(entry.step, entry.accepted, entry.change) for entry in entries} == {(3, accepted, change)}
 
 
+def test_the_ledger_knows_the_types_of_the_tasks_an_edit_answers() -> None:
+    attempts = [
+        attempt("a", 0.0, kind="sum"),
+        attempt("b", 0.0, kind="date"),
+        attempt("c", 1.0, kind="date"),
+        attempt("d", 0.0, kind="name"),
+        attempt("v", None, kind="void"),
+    ]
+    edits = (append("One.", "a"), append("Many.", "c", "b", "a"), append("Unknown.", "z", "v"), append("None."))
+    candidate = Candidate(
+        skill=NEW, origin="step", edits=tuple(AppliedEdit(edit=edit, fate="applied") for edit in edits)
+    )
+    state = after_verdict(after_rollout(START, attempts), candidate, None)
+    assert [entry.types for entry in state.ledger] == [("sum",), ("date", "sum"), (), ()]
+
+
 @pytest.mark.parametrize(
     ("verdict", "counts", "rejected"),
     [
@@ -66,6 +82,35 @@ def test_a_better_skill_becomes_current_and_best() -> None:
     val = evaluation({"x": 0.75}, "new")
     state = accept(START, NEW, val, GateSection())
     assert (state.current, state.current_val, state.best, state.best_val, state.best_step) == (NEW, val, NEW, val, 3)
+
+
+@pytest.mark.parametrize(
+    ("bar", "value", "kept"),
+    [
+        ({"x": 0.5}, 0.75, True),
+        ({"x": 0.5}, 0.5, True),
+        ({"x": 0.5}, 0.25, False),
+        ({"x": 0.5}, None, False),
+        ({"x": None}, 0.0, True),
+        (None, 0.0, True),
+    ],
+    ids=["higher", "equal", "lower", "not measured", "no score before", "nothing before"],
+)
+def test_rejected_texts_may_come_back_once_the_bar_has_fallen(
+    bar: dict[str, float | None] | None, value: float | None, kept: bool
+) -> None:
+    rejected = frozenset({Skill(text="tried").hash})
+    before = None if bar is None else evaluation(bar)
+    start = START.model_copy(update={"rejected_texts": rejected, "current_val": before})
+    state = accept(start, NEW, evaluation({"x": value}, "new"), GateSection(enabled=False))
+    assert state.rejected_texts == (rejected if kept else frozenset())
+
+
+def test_the_metric_of_the_gate_decides_whether_the_bar_has_fallen() -> None:
+    start = START.model_copy(update={"rejected_texts": frozenset({"tried"})})
+    val = Evaluation(skill_hash=NEW.hash, split="val", scores={"x": (Score(hard=0, soft=1),)})
+    assert accept(start, NEW, val, GateSection(metric="hard")).rejected_texts == frozenset()
+    assert accept(start, NEW, val, GateSection(metric="soft")).rejected_texts == {"tried"}
 
 
 @pytest.mark.parametrize("value", [0.5, 0.25])

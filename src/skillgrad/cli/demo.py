@@ -13,8 +13,8 @@ from skillgrad.records import Skill, Task
 from skillgrad.simulation import SEED_SKILL, make_tasks
 from skillgrad.skill import save_skill
 
-SEED = 0
-SIZES = {"train": 60, "val": 40, "test": 120}
+SEED = 11
+SIZES = {"train": 60, "val": 60, "test": 120}
 SKILL = "everyday-tasks"
 
 CONFIG = f"""\

@@ -1,5 +1,6 @@
 """The live part of the console: where the run is, below the lines that stay."""
 
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TextIO
@@ -27,6 +28,8 @@ def open_live(progress: Progress, stream: TextIO) -> Generator[Printer]:
         get_renderable=lambda: status(progress),
         refresh_per_second=REFRESHES_PER_SECOND,
         transient=True,
+        # What user code prints stands above the live lines, unless it goes elsewhere anyway.
+        redirect_stdout=sys.stdout.isatty(),
     ):
 
         def printer(text: str, style: str | None = None) -> None:

@@ -56,6 +56,7 @@ class Progress:
         self._started = clock()
         self._step_began = self._started
         self._steps_done = 0
+        self._calls_before = 0
         self._steps_took: deque[float] = deque(maxlen=5)
 
     def take(self, event: Event) -> None:
@@ -134,8 +135,10 @@ class Progress:
         if event.origin == "step":
             now = self._clock()
             self._steps_done = event.step
-            self._steps_took.append(now - self._step_began)
-            self._step_began = now
+            # Steps that were known already say nothing about the time that others take.
+            if self.calls.total() > self._calls_before:
+                self._steps_took.append(now - self._step_began)
+            self._step_began, self._calls_before = now, self.calls.total()
 
 
 def duration(seconds: float) -> str:

@@ -59,8 +59,7 @@ class LocalExecutor(Executor):
 
     async def cancel(self) -> None:
         """End all work under way, of open streams as well."""
-        running = list(self._running)
-        for task in running:
+        for task in self._running:
             task.cancel()
-        self._left.clear()
-        await asyncio.gather(*running, return_exceptions=True)
+        ended, self._left = self._running | self._left, set()
+        await asyncio.gather(*ended, return_exceptions=True)

@@ -167,7 +167,7 @@ class Retrying(Wrapper):
         health = self._health
         if health.outage is not None or health.stop is not None:
             return 0.0
-        # A host that cannot be reached says so late: the time until then belongs to the 4 seconds.
+        # A host that cannot be reached says so late: the time until then belongs to the 3 seconds.
         began = started if error.unreachable and not health.alive else self._clock()
         tries.count(began, health.answers)
         health.failures += 1

@@ -22,7 +22,7 @@ FaultName = Literal[
 ]
 
 IN_A_ROW = 2
-"""Faults that may hit the same request body one after the other; the next time it is answered."""
+"""Faults that may hit the same question one after the other; the next time it is answered."""
 
 
 def _rate() -> float:
@@ -77,17 +77,20 @@ class FaultDice:
         self._in_a_row: dict[str, int] = {}
         self._answered = 0
 
-    def draw(self, body: str, *, wants_json: bool) -> FaultName | None:
-        """The fault that strikes a request with this body (its hash), None to answer it."""
+    def draw(self, question: str, *, wants_json: bool) -> FaultName | None:
+        """The fault that strikes a request with this question (its hash), None to answer it.
+
+        A question that is asked again with corrections below it is the same question.
+        """
         limit = self.faults.outage_after
         if limit is not None and self._answered >= limit:
             return "outage"
-        row = self._in_a_row.get(body, 0)
+        row = self._in_a_row.get(question, 0)
         fault = self._throw(wants_json) if row < IN_A_ROW else None
         if fault is None:
-            self._in_a_row.pop(body, None)
+            self._in_a_row.pop(question, None)
         else:
-            self._in_a_row[body] = row + 1
+            self._in_a_row[question] = row + 1
         return fault
 
     def answered(self) -> None:

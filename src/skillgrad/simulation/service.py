@@ -83,7 +83,7 @@ class Service:
             text = f"The model {call.named!r} does not exist. Allowed: {', '.join(names())}."
             return _error(404, text, "invalid_request_error", "model_not_found")
         key = hashlib.sha256(body).hexdigest()
-        fault = self.dice.draw(key, wants_json=call.wants_json)
+        fault = self.dice.draw(_question(call), wants_json=call.wants_json)
         if fault is not None:
             self.stats.by_fault[fault] += 1
         await asyncio.sleep(self.latency + self.jitter * uniform("jitter", key))
@@ -161,6 +161,12 @@ class Service:
             return _error(400, f"{where}: {first['msg']}", "invalid_request_error")
         self.change_faults(faults)
         return _json(faults.model_dump())
+
+
+def _question(call: wire.Call) -> str:
+    """Hash of the model and the first user message."""
+    first = next((message.text for message in call.request.messages if message.role == "user"), "")
+    return hashlib.sha256(f"{call.model}\n{first}".encode()).hexdigest()
 
 
 def _json(data: Any) -> "Response":

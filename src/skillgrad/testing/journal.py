@@ -116,6 +116,30 @@ class JournalContract:
         assert await journal.once("call", [text], str, _Work("other")) == text
         assert await journal.once("call", [f"{text}."], str, _Work("other")) == "other"
 
+    async def test_get_tells_what_is_known_and_does_no_work(self, journal: Journal) -> None:
+        assert journal.get("call", {"a": 1, "b": 2}, int) is None
+        work = _Work(0)
+        await journal.once("call", {"a": 1, "b": 2}, int, work)
+        assert journal.get("call", {"b": 2, "a": 1}, int) == 0
+        assert journal.get("score", {"a": 1, "b": 2}, int) is None
+        assert journal.get("call", {"a": 1}, int) is None
+        assert work.done == 1
+
+    async def test_get_gives_records_as_they_were_remembered(self, journal: Journal) -> None:
+        score = Score(hard=0, soft=0.1 + 0.2, feedback="too short")
+        await journal.once("score", "key", Score, _Work(score))
+        assert journal.get("score", "key", Score) == score
+
+    async def test_work_that_is_under_way_or_raised_is_not_known_to_get(self, journal: Journal) -> None:
+        work = _Work(ConnectionError("gone"), held=True)
+        asked = asyncio.create_task(journal.once("call", "key", int, work))
+        await asyncio.wait_for(work.begun.wait(), 30)
+        assert journal.get("call", "key", int) is None
+        work.go_on.set()
+        with pytest.raises(ConnectionError):
+            await asked
+        assert journal.get("call", "key", int) is None
+
     async def test_work_that_raises_leaves_nothing_behind(self, journal: Journal) -> None:
         with pytest.raises(ConnectionError):
             await journal.once("call", "key", int, _Work(ConnectionError("gone")))
