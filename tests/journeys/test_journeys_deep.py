@@ -1,0 +1,61 @@
+"""A planted flaw that only comparison reveals: `deep` reflection finds it, `shallow` reflection misses it."""
+
+import pytest
+from small_run import Counted
+
+from skillgrad.agents.chat import ChatAgent
+from skillgrad.config import LimitsSection, OptimizerSection, ReflectSection
+from skillgrad.envs import ListEnvironment
+from skillgrad.executors.local import LocalExecutor
+from skillgrad.models import Structured, build_model
+from skillgrad.prompts import Prompts
+from skillgrad.records import Skill
+from skillgrad.simulation import make_tasks
+from skillgrad.simulation.families import FAMILIES
+from skillgrad.simulation.rules import State, states
+from skillgrad.stages.optimizer import Optimizer
+from skillgrad.stages.reflect import Context, reflect
+from skillgrad.stages.rollout import Rollout
+from skillgrad.testing import MemoryJournal
+
+
+def rules_of(family: str):
+    return next(each.rules for each in FAMILIES if each.name == family)
+
+
+async def taught_by_reflection(family: str, planted: str, mode: str) -> list[str]:
+    """Ids of the rules that the proposed edits teach, when the skill lacks the planted rule alone."""
+    rules = rules_of(family)
+    text = "".join(f"- {rule.statements[0]}\n" for rule in rules if rule.id != planted)
+    skill = Skill(text=text)
+    tasks = make_tasks(family, 120, seed=5)
+    rollout = Rollout(
+        ChatAgent(Counted("target-steady"), Prompts()),
+        ListEnvironment(tasks[:100], tasks[100:110], tasks[110:], scorer="exact"),
+        LocalExecutor(8),
+        MemoryJournal(),
+        LimitsSection(),
+        lambda event: None,
+    )
+    attempts = await rollout.batch(tasks[:100], skill, "train")
+    assert sum(not attempt.solved for attempt in attempts) >= 3
+    model = build_model(OptimizerSection(model="simulated:optimizer-perfect"))
+    optimizer = Optimizer(Structured(model), Prompts(), lambda event: None)
+    context = Context(skill, budget=4, ledger=(), earlier={})
+    reflections = await reflect(optimizer, attempts, context, ReflectSection(mode=mode), seed=1)
+    edits = [edit for reflection in reflections for edit in reflection.patch.edits]
+    assert all(edit.cites for edit in edits)
+    return [rule.id for edit in edits for rule in rules if states(edit.content, rules).get(rule.id) is State.TAUGHT]
+
+
+PLANTED = [("sorting", "sorting.prefix"), ("counting", "counting.last"), ("dates", "dates.first_day")]
+
+
+@pytest.mark.parametrize(("family", "planted"), PLANTED)
+async def test_deep_reflection_finds_the_planted_flaw(family: str, planted: str) -> None:
+    assert planted in await taught_by_reflection(family, planted, "deep")
+
+
+@pytest.mark.parametrize(("family", "planted"), PLANTED)
+async def test_shallow_reflection_misses_the_planted_flaw(family: str, planted: str) -> None:
+    assert planted not in await taught_by_reflection(family, planted, "shallow")
