@@ -14,7 +14,7 @@ from skillgrad.config import ModelSection, Price, TrainConfig, file_data
 from skillgrad.envs.gold import check_gold
 from skillgrad.envs.splits import check_splits
 from skillgrad.errors import ConfigError, DataError, Interrupted
-from skillgrad.events import Event, Notice
+from skillgrad.events import Event, Notice, SpendChanged
 from skillgrad.executors.local import LocalExecutor
 from skillgrad.models import Journaled, Limited, Metered, Retrying, Structured, build_model
 from skillgrad.models.wrapper import Wrapper
@@ -90,6 +90,11 @@ class Workbench:
     def optimizer(self, memory: str = "") -> Optimizer:
         """The optimizer, with its memory where it proposes and chooses edits."""
         return Optimizer(model=self.structured, prompts=self.prompts, emit=self.emit, memory=memory)
+
+    def tell_spend(self) -> None:
+        """Emit what the run has used so far."""
+        used = self.spend.totals()
+        self.emit(SpendChanged(calls=used.total_calls, tokens=used.total_tokens, usd=used.usd))
 
     @property
     def simulated(self) -> bool:

@@ -126,7 +126,8 @@ class _Run:
         bench.folder.write_skill(0, bench.skill.text)
         self._begin("baseline", 0, 0, len(bench.tasks["val"]))
         val = self._initial_val = await evaluate(bench.rollout, bench.skill, bench.tasks["val"], "val")
-        self._end("baseline", 0, f"validation {self._mean(val)}")
+        mean = self._mean(val)
+        self._end("baseline", 0, "no task has a score" if mean is None else f"validation {mean:.3f}")
         return self._state.model_copy(update={"current_val": val, "best_val": val, "voids": len(val.voids)})
 
     def _batches(self, epoch: int) -> Iterator[Sequence[Task]]:
@@ -289,3 +290,4 @@ class _Run:
 
     def _end(self, stage: Stage, step: int, note: str) -> None:
         self._bench.emit(StageFinished(stage=stage, step=step, note=note))
+        self._bench.tell_spend()
