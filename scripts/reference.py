@@ -4,62 +4,116 @@ usage: scripts/docs [--check]      --check writes nothing and fails if a page is
 """
 
 import inspect
+import json
+import os
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from pydantic import JsonValue
 from pydantic_core import PydanticUndefined
 
 from skillgrad import errors
 from skillgrad.agents.chat import ChatOptions
-from skillgrad.config import Section, TrainConfig
+from skillgrad.cli.parser import VERBS, overview
+from skillgrad.config import ModelSection, Section, TrainConfig
 from skillgrad.envs.dataset import DatasetConfig
+from skillgrad.envs.scorers.rubric import RubricOptions
 from skillgrad.prompts import Prompts, prompt_names
+from skillgrad.registry import BUILT_IN, find
 
 PAGES = Path(__file__).parent.parent / "docs" / "reference"
 GENERATED = "<!-- Written by scripts/docs. Change the docstrings in the code instead. -->\n\n"
 
 
 def type_name(annotation: Any) -> str:
-    """A type as a reader of YAML would write it."""
+    """A type as a reader of YAML would say it."""
     options = get_args(annotation)
     origin = get_origin(annotation)
+    if origin is Annotated:
+        return type_name(options[0])
     if origin is Literal:
         return ", ".join(f"`{option}`" for option in options)
-    if origin is Union or type(annotation).__name__ == "UnionType":
-        return " or ".join("null" if option is type(None) else type_name(option) for option in options)
-    if origin is not None:
-        return f"{origin.__name__} of {', '.join(type_name(option) for option in options)}"
-    names = {str: "text", int: "integer", float: "number", bool: "true or false"}
-    return names.get(annotation, getattr(annotation, "__name__", str(annotation)))
+    if origin in (Union, UnionType):
+        return " or ".join("null" if option is NoneType else type_name(option) for option in options)
+    if origin is dict:
+        return f"mapping of {type_name(options[0])} to {type_name(options[1])}"
+    if origin is tuple:
+        return f"list of {', '.join(type_name(option) for option in options)}"
+    if section_in(annotation) is not None:
+        return "section"
+    names = {str: "text", int: "integer", float: "number", bool: "true or false", JsonValue: "any value"}
+    return names[annotation]
 
 
-def default_of(field: Any) -> str:
-    """The default as YAML."""
-    if field.default is PydanticUndefined:
-        return "required" if field.default_factory is None else f"`{field.default_factory()}`"
-    return "" if isinstance(field.default, Section) else f"`{'null' if field.default is None else field.default}`"
+def section_in(annotation: Any) -> type[Section] | None:
+    """The section a field holds, if it holds one."""
+    found = [o for o in (annotation, *get_args(annotation)) if isinstance(o, type) and issubclass(o, Section)]
+    return found[0] if found else None
 
 
-def table(section: type[Section], prefix: str) -> str:
-    """One section as a table."""
-    rows = ["| key | type | default | meaning |", "|---|---|---|---|"]
+def default_of(field: Any, name: str, given: Section | None) -> str:
+    """The default as YAML; `given` is what the settings hold when nothing is set."""
+    value = field.default if given is None else getattr(given, name)
+    if value is PydanticUndefined and field.default_factory is not None:
+        value = field.default_factory()
+    if value is PydanticUndefined:
+        return "required"
+    return "" if isinstance(value, Section) else f"`{json.dumps(value)}`".replace("|", "\\|")
+
+
+def rows(section: type[Section], prefix: str, given: Section | None = None) -> list[str]:
+    """One row of a table for each key, those of sections within it included."""
+    found: list[str] = []
     for name, field in section.model_fields.items():
-        meaning = " ".join((field.description or "").split()).replace("|", "\\|")
+        meaning = " ".join((field.description or "").split()).replace("|", "\\|").replace("<", "&lt;")
         free = " *May change when a run is resumed.*" if name in section.free else ""
-        default = default_of(field).replace("|", "\\|")
-        rows.append(f"| `{prefix}{name}` | {type_name(field.annotation)} | {default} | {meaning}{free} |")
-    return "\n".join(rows)
-
-
-def sections_of(config: type[Section]) -> dict[str, type[Section]]:
-    """The sections of the config, by key."""
-    found: dict[str, type[Section]] = {}
-    for name, field in config.model_fields.items():
-        for option in (field.annotation, *get_args(field.annotation)):
-            if isinstance(option, type) and issubclass(option, Section):
-                found[name] = option
+        default = default_of(field, name, given)
+        found.append(f"| `{prefix}{name}` | {type_name(field.annotation)} | {default} | {meaning}{free} |")
+        inner = section_in(field.annotation)
+        if inner is not None:
+            found += rows(inner, f"{prefix}{name}.")
     return found
+
+
+def table(lines: list[str]) -> str:
+    """Rows under their heading."""
+    return "\n".join(["| key | type | default | meaning |", "|---|---|---|---|", *lines])
+
+
+def section_text(name: str, section: type[Section]) -> str:
+    """What one section of the settings is about, and its keys."""
+    field = TrainConfig.model_fields[name]
+    free = " *All of it may change when a run is resumed.*" if name in TrainConfig.free else ""
+    text = f"\n## {name}\n\n{field.description}{free}\n\n"
+    given = field.default
+    lines = rows(section, f"{name}.", given)
+    if name in ("optimizer", "judge"):
+        target = rows(ModelSection, f"{name}.", TrainConfig.model_fields["target"].default)
+        text += "The keys are those of [target](#target), with these differences:\n\n"
+        lines = [line for line in lines if line not in target]
+    text += table(lines) + "\n"
+    if name == "env":
+        text += "\nFurther keys are options of the environment. Those of `dataset`:\n\n"
+        text += table(rows(DatasetConfig, "env.")) + "\n"
+    if name == "agent":
+        text += "\nFurther keys are options of the agent. Those of `chat`:\n\n"
+        text += table(rows(ChatOptions, "agent.")) + "\n"
+    return text
+
+
+def scorers_text() -> str:
+    """The options of every scorer."""
+    text = "\n## Scorers\n\nOptions of `env.scorer`, beside its `name`. What they are for: "
+    text += "[tasks and scorers](../guides/tasks-and-scorers.md).\n"
+    for name in BUILT_IN["scorers"]:
+        scorer = find("scorers", name)
+        options = getattr(scorer, "options_type", RubricOptions)
+        text += f"\n### {name}\n\n{inspect.getdoc(scorer)}\n\n{table(rows(options, ''))}\n"
+    return text
 
 
 def config_page() -> str:
@@ -69,16 +123,14 @@ def config_page() -> str:
         "A run is described by one YAML file. Values come from the file, then from environment variables such as "
         "`SKILLGRAD_TRAIN__EPOCHS=2`, then from dotted flags such as `--train.epochs 2`; later ones win. Unknown "
         "keys are errors. Relative paths in a file count from the folder of that file.\n\n"
+        "`preset` is `default` or `paper`: values that lie below all others. `paper` has the published schedule "
+        "and makes every attempt anew in each epoch.\n"
     )
-    sections = sections_of(TrainConfig)
-    text += "`preset` is `default` or `paper`: values that lie below all others.\n"
-    for name, section in sections.items():
-        text += f"\n## {name}\n\n{inspect.getdoc(section)}\n\n{table(section, f'{name}.')}\n"
-        if name == "env":
-            text += f"\nOptions of `dataset`:\n\n{table(DatasetConfig, 'env.')}\n"
-        if name == "agent":
-            text += f"\nOptions of `chat`:\n\n{table(ChatOptions, 'agent.')}\n"
-    return text + "\n## prompts\n\nPrompt name to a Markdown file that replaces it: see [prompts](prompts.md).\n"
+    for name, field in TrainConfig.model_fields.items():
+        section = section_in(field.annotation)
+        text += section_text(name, section) if section is not None else ""
+    text += "\n## prompts\n\nPrompt name to a Markdown file that replaces it: see [prompts](prompts.md).\n"
+    return text + scorers_text()
 
 
 def prompts_page() -> str:
@@ -102,21 +154,40 @@ def errors_page() -> str:
 
 def cli_page() -> str:
     """The help of every verb."""
-    from skillgrad.cli.main import help_pages
-
+    pages = {"skillgrad": overview()}
+    with terminal_width(100):
+        pages |= {f"skillgrad {verb.name}": verb.parser.format_help() for verb in VERBS}
     text = "# Command line\n\n" + GENERATED
-    for title, page in help_pages():
+    for title, page in pages.items():
         text += f"\n## {title}\n\n```text\n{page.strip()}\n```\n"
     return text
 
 
+@contextmanager
+def terminal_width(columns: int) -> Generator[None]:
+    """The width argparse folds its help to, whatever terminal this runs in."""
+    before = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = str(columns)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["COLUMNS"]
+        else:
+            os.environ["COLUMNS"] = before
+
+
+def pages() -> dict[str, str]:
+    """Every page by its name."""
+    makers = {"config": config_page, "prompts": prompts_page, "errors": errors_page, "cli": cli_page}
+    return {name: make() for name, make in makers.items()}
+
+
 def main() -> int:
     """Write or check all pages."""
-    pages = {"config": config_page, "prompts": prompts_page, "errors": errors_page, "cli": cli_page}
     stale: list[str] = []
-    for name, page in pages.items():
+    for name, text in pages().items():
         path = PAGES / f"{name}.md"
-        text = page()
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             stale.append(str(path))
             if "--check" not in sys.argv:

@@ -171,10 +171,11 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     parts = _Parts(config, given)
     switch = given.get("switch") or StopSwitch()
     # The environment is checked before the folder exists, with a judge that is wired once it does.
-    judge = _Deferred()
+    judge = _Judge(parts.providers.get("judge"))
     env = given.get("env") or _environment(config, judge)
     tasks: dict[Split, Sequence[Task]] = {split: tuple(env.tasks(split)) for split in SPLITS}
     warnings = _check_tasks(env, tasks, need_test=config.test.enabled)
+    env.fingerprint()  # asks for whatever scoring needs, a judge for one
     await check_gold(env, [task for split in SPLITS for task in tasks[split]])
 
     with RunFolder.open(config.run, fork=given.get("fork"), on_write=given.get("on_write")) as folder:
@@ -237,10 +238,11 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
                     await provider.aclose()
 
 
-class _Deferred:
-    """The judge of the rubric scorer, asked only once the run has begun."""
+class _Judge:
+    """The judge of the rubric scorer: known by its settings at first, wired to the journal once there is one."""
 
-    model: Structured | None = None
+    def __init__(self, provider: ChatModel | None) -> None:
+        self.model = None if provider is None else Structured(provider)
 
     def __call__(self) -> Structured:
         if self.model is None:
@@ -248,7 +250,7 @@ class _Deferred:
         return self.model
 
 
-def _environment(config: TrainConfig, judge: _Deferred) -> Environment:
+def _environment(config: TrainConfig, judge: _Judge) -> Environment:
     cls = find("environments", config.env.name)
     return cls.from_options(dict(config.env.model_extra or {}), where="env", judge=judge)
 

@@ -1,8 +1,8 @@
 """The sections of the settings: one class each, a docstring per field."""
 
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from skillgrad.records import Metric
 
@@ -153,13 +153,7 @@ class SelectSection(Section):
     edit_budget: int = Field(default=4, ge=1)
     """Most edits in a step at the start."""
     min_edit_budget: int = Field(default=2, ge=1)
-    """Most edits in a step at the end."""
-
-    @model_validator(mode="after")
-    def _falls(self) -> Self:
-        if self.min_edit_budget > self.edit_budget and "min_edit_budget" in self.model_fields_set:
-            raise ValueError(f"min_edit_budget = {self.min_edit_budget} is above edit_budget = {self.edit_budget}")
-        return self
+    """Most edits in a step at the end; no more than `edit_budget` counts."""
 
 
 class UpdateSection(Section):

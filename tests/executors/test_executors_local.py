@@ -105,7 +105,7 @@ async def test_cancel_ends_the_work_of_streams_that_are_still_open() -> None:
             begun.set()
             await asyncio.Event().wait()
         finally:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.01)  # to end takes a while, and cancel waits for it
             ended.append(index)
         return index
 

@@ -70,14 +70,8 @@ TOO_LONG = "for a prompt that is too long lower reflect.max_trajectory_chars (wi
     [
         (TransientError("503"), AGAIN),
         (RejectedRole("no such key", hint="set KEY"), "set KEY"),
-        (
-            RejectedRequest("HTTP 400: context too long"),
-            f"{AGAIN}; {TOO_LONG}",
-        ),
-        (
-            RejectedRequest("HTTP 413", hint="ask for less"),
-            f"ask for less; {TOO_LONG}",
-        ),
+        (RejectedRequest("HTTP 400: context too long"), f"{AGAIN}; {TOO_LONG}"),
+        (RejectedRequest("HTTP 413", hint="ask for less"), f"ask for less; {TOO_LONG}"),
     ],
 )
 async def test_a_failed_call_stops_the_run_and_names_the_optimizer(error: Exception, hint: str) -> None:

@@ -85,11 +85,11 @@ def with_messages(*messages: Message) -> Attempt:
     return attempt("a-1").model_copy(update={"trajectory": Trajectory(messages=messages)})
 
 
-def test_all_that_was_said_but_the_question_is_shown_in_order() -> None:
+def test_all_that_was_said_but_the_question_and_the_instructions_is_shown_in_order() -> None:
     question = user("Question of task-of-a-1")
     shown = with_messages(system("Be brief."), question, assistant("Hm."), user("Well?"), question, assistant("7"))
     block = attempt_block(shown, 1000)
-    assert "\n[system] Be brief.\n[assistant] Hm.\n[user] Well?\n[assistant] 7\n" in block
+    assert "\n[assistant] Hm.\n[user] Well?\n[assistant] 7\n" in block
     assert block.count(question.text) == 1
 
 
@@ -181,8 +181,7 @@ def rows(block: str) -> list[dict[str, object]]:
     ("fields", "outcome"),
     [
         ({"accepted": True, "change": 0.05}, "accepted, validation +0.050"),
-        ({"accepted": False, "change": -0.1}, "rejected, validation -0.100"),
-        ({"accepted": False, "change": 0.0}, "rejected, validation +0.000"),
+        ({"accepted": False, "change": -0.1}, "rejected"),
         ({"accepted": False, "change": None}, "rejected"),
         ({"accepted": None}, "made, not evaluated"),
         ({"fate": "repaired", "accepted": True}, "accepted"),

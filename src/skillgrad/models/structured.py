@@ -124,10 +124,13 @@ class Structured(Wrapper):
             await self._journal.once("decision", self._key(entered), str, lower)
 
     def _known_rung(self) -> Rung:
-        if self._journal is None or self._taken:
-            return self._rung
-        known = self._journal.get("decision", self._key(self._rung), str)
-        return self._rung if known is None else cast(Rung, known)
+        rung = self._rung
+        while self._journal is not None and not self._taken:
+            lower = self._journal.get("decision", self._key(rung), str)
+            if lower is None:
+                break
+            rung = cast(Rung, lower)
+        return rung
 
     def _key(self, entered: Rung) -> list[str]:
         return ["structured", self.fingerprint(), entered]

@@ -50,12 +50,13 @@ def unite(edits: Sequence[Edit]) -> tuple[Edit, ...]:
 
 
 def _same(one: Edit, other: Edit) -> bool:
-    """The same words in the same order. Likeness would not do: "use" and "do not use" are nearly alike."""
-    return (one.op, one.target) == (other.op, other.target) and _words(one.content) == _words(other.content)
+    """The same text. Likeness would not do: "use" and "do not use" are nearly alike, and so are "x > 5", "x < 5"."""
+    return (one.op, one.target) == (other.op, other.target) and _folded(one.content) == _folded(other.content)
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.casefold())
+def _folded(text: str) -> str:
+    """Text without case, blanks, list marks, emphasis and a final stop."""
+    return " ".join(re.sub(r"^\s*[-*+]\s|\*\*|__", " ", text.casefold()).split()).rstrip(".! ")
 
 
 async def _merge_levels(

@@ -64,10 +64,10 @@ def attempt_block(attempt: Attempt, limit: int) -> str:
 
 
 def _transcript(attempt: Attempt) -> str:
-    """What was said and which tools were called, without the question: it is the task."""
+    """What was said and which tools were called. The question is the task, a system message repeats the skill."""
     lines: list[str] = []
     for message in attempt.trajectory.messages:
-        if message.role == "user" and message.text == attempt.task.input:
+        if message.role == "system" or (message.role == "user" and message.text == attempt.task.input):
             continue
         if message.text or not message.tool_calls:
             lines.append(f"[{message.role}] {message.text}")
@@ -109,8 +109,10 @@ def _outcome(entry: LedgerEntry) -> str:
         return f"not made ({entry.fate})"
     if entry.accepted is None:
         return "made, not evaluated"
-    change = "" if entry.change is None else f", validation {entry.change:+.3f}"
-    return ("accepted" if entry.accepted else "rejected") + change
+    # How far a rejected candidate fell short depends on when its race ended; what is shown must not.
+    if not entry.accepted:
+        return "rejected"
+    return "accepted" if entry.change is None else f"accepted, validation {entry.change:+.3f}"
 
 
 def edit_row(edit: Edit, index: int | None = None) -> dict[str, object]:

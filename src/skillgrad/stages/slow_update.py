@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from skillgrad.errors import SkillError, UnusableReply
+from skillgrad.errors import UnusableReply
 from skillgrad.records import Candidate, Skill
 from skillgrad.skill import Document
 from skillgrad.stages.longitudinal import Pair, pairs_block, skills_block
@@ -35,11 +35,8 @@ async def slow_update(
         guidance = (await optimizer.ask("slow_update", sections, _Guidance)).guidance.strip()
         if not guidance:
             return None
-        text = document.with_region(REGION, guidance).render()
     except UnusableReply as error:
         optimizer.warn(f"the slow update gave no usable answer and is left out: {error.message}")
         return None
-    except SkillError as error:
-        optimizer.warn(f"the slow update's guidance cannot stand in a skill and is left out: {error.message}")
-        return None
+    text = document.with_region(REGION, guidance).render()
     return Candidate(skill=current.with_text(text), origin="slow_update")

@@ -1,0 +1,246 @@
+"""The loop as a user sees it: what options change, what is reported, what objects may be given."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad import (
+    ChatModel,
+    Environment,
+    ListEnvironment,
+    OutageStop,
+    Reply,
+    Score,
+    Skill,
+    Task,
+    Trainer,
+)
+from skillgrad.build import StopSwitch
+from skillgrad.errors import ConfigError, DataError, Interrupted, UnusableReply
+from skillgrad.simulation import SEED_SKILL, make_tasks
+from skillgrad.testing import ScriptedModel
+
+TASKS = make_tasks(None, 70, seed=2)
+SKILL = Skill(name="everyday-tasks", text=SEED_SKILL)
+
+
+def env() -> ListEnvironment:
+    return ListEnvironment(TASKS[:20], TASKS[20:40], TASKS[40:], scorer="exact")
+
+
+def run(folder: Path, **config: Any):
+    given = config.pop("given", {})
+    settings = {"train": {"epochs": 2, "batch_size": 10}, "run": {"folder": str(folder)}, **config}
+    return Trainer(settings, **{"env": env(), "skill": SKILL, **given}).train()
+
+
+def read(folder: Path, name: str) -> Any:
+    return json.loads((folder / "run" / name).read_text())
+
+
+def test_a_run_reports_initial_and_best_with_intervals(tmp_path) -> None:
+    summary = run(tmp_path)
+    assert summary.simulated
+    assert (summary.initial.test.n, summary.best.test.n) == (30, 30)
+    assert summary.best.test.mean > summary.initial.test.mean
+    assert summary.best.test.low < summary.best.test.mean < summary.best.test.high
+    assert summary.test_gain.mean == pytest.approx(summary.best.test.mean - summary.initial.test.mean)
+    assert summary.steps == 4
+    assert (tmp_path / "run" / summary.best.skill).read_text() != SEED_SKILL
+    assert read(tmp_path, "summary.json") == summary.model_dump(mode="json")
+
+
+def test_the_front_matter_of_the_best_skill_is_that_of_the_seed(tmp_path) -> None:
+    summary = run(tmp_path)
+    text = (tmp_path / "run" / summary.best.skill).read_text()
+    assert text.startswith(SEED_SKILL[: SEED_SKILL.index("---", 4)])
+
+
+def test_racing_changes_calls_but_neither_verdicts_nor_result(tmp_path) -> None:
+    one_by_one = {"concurrency": 1}
+    fast = run(tmp_path / "a", gate={"racing": True}, limits=one_by_one)
+    full = run(tmp_path / "b", gate={"racing": False}, limits=one_by_one)
+    assert fast.cost.target_calls < full.cost.target_calls
+    assert (fast.best, fast.initial, fast.accepted) == (full.best, full.initial, full.accepted)
+    for step in range(1, 5):
+        one, other = (read(tmp_path / side, f"steps/{step:04d}/gate.json") for side in "ab")
+        assert one["action"] == other["action"]
+
+
+def test_with_the_gate_off_every_candidate_is_evaluated_and_accepted(tmp_path) -> None:
+    summary = run(tmp_path, gate={"enabled": False})
+    assert summary.rejected == 0
+    assert summary.accepted > 0
+
+
+def test_a_slow_update_without_the_gate_is_accepted_and_measured(tmp_path) -> None:
+    run(tmp_path / "a", slow_update={"gate": False, "samples": 10})
+    run(tmp_path / "b", slow_update={"enabled": False})
+    with_update = (tmp_path / "a/run/skills/0004.md").read_text()
+    assert "skillgrad:begin slow_update" in with_update
+    assert "skillgrad:begin slow_update" not in (tmp_path / "b/run/skills/0004.md").read_text()
+    assert (tmp_path / "a/run/epochs/02/candidate.diff").exists()
+
+
+def test_without_meta_skill_there_is_no_memory(tmp_path) -> None:
+    run(tmp_path / "a")
+    run(tmp_path / "b", meta_skill={"enabled": False})
+    assert read(tmp_path / "a", "epochs/02/meta_skill.json")["memory"]
+    assert not (tmp_path / "b/run/epochs/02/meta_skill.json").exists()
+
+
+def test_failure_only_reads_no_successes(tmp_path) -> None:
+    run(tmp_path, reflect={"failure_only": True})
+    sources = {row["source"] for step in range(1, 5) for row in read(tmp_path, f"steps/{step:04d}/patches.json")}
+    assert sources == {"failures"}
+
+
+def test_fresh_attempts_are_made_anew_in_each_epoch(tmp_path) -> None:
+    run(tmp_path, train={"epochs": 2, "batch_size": 20, "fresh_attempts": True})
+    assert {row["trial"] for row in read(tmp_path, "steps/0002/rollout.json")} == {1}
+
+
+def test_a_skill_over_its_limit_is_not_evaluated(tmp_path) -> None:
+    summary = run(tmp_path, skill={"max_tokens": 90})
+    assert (summary.accepted, summary.rejected) == (0, 0)
+    assert "more than skill.max_tokens = 90" in read(tmp_path, "steps/0001/update.json")["skipped"]
+
+
+def test_the_test_split_is_not_needed_when_the_test_is_off(tmp_path) -> None:
+    summary = run(tmp_path, test={"enabled": False})
+    assert (summary.initial.test, summary.best.test, summary.test_gain) == (None, None, None)
+
+
+def test_test_trials_are_attempts_with_other_seeds(tmp_path) -> None:
+    once = run(tmp_path / "a", test={"trials": 1})
+    thrice = run(tmp_path / "b", test={"trials": 3})
+    assert thrice.cost.target_calls >= once.cost.target_calls + 2 * 30
+    assert thrice.initial.test.n == 30
+
+
+@pytest.mark.parametrize("metric", ["soft", "mixed"])
+def test_other_metrics_decide_on_partial_credit(tmp_path, metric: str) -> None:
+    class Partial(ListEnvironment):
+        async def score(self, task, trajectory):
+            score = await super().score(task, trajectory)
+            return Score(hard=score.hard, soft=0.5 + score.hard / 2)
+
+    partial = Partial(TASKS[:20], TASKS[20:40], TASKS[40:], scorer="exact")
+    summary = run(tmp_path, gate={"metric": metric}, given={"env": partial})
+    assert summary.metric == metric
+    floor = 0.5 if metric == "soft" else 0.25
+    assert summary.initial.val.mean >= floor
+
+
+def test_an_environment_needs_two_methods(tmp_path) -> None:
+    class Mine(Environment):
+        def tasks(self, split):
+            return {"train": TASKS[:10], "val": TASKS[20:30], "test": TASKS[40:50]}[split]
+
+        def score(self, task, trajectory):
+            return trajectory.answer.casefold() == str(task.gold).casefold()
+
+    assert run(tmp_path, given={"env": Mine()}).best.test.n == 10
+
+
+def test_an_environment_with_an_empty_test_split_is_refused(tmp_path) -> None:
+    with pytest.raises(DataError, match="the test split is empty"):
+        run(tmp_path, given={"env": ListEnvironment(TASKS[:10], TASKS[20:30], scorer="exact")})
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_given_model_answers_and_is_not_closed(tmp_path) -> None:
+    target = ScriptedModel(lambda request: "<answer>?</answer>")
+    summary = run(tmp_path, given={"target": target})
+    assert len(target.requests) >= 50
+    assert not target.closed
+    assert summary.initial.test.mean == 0
+
+
+def test_train_works_inside_a_running_loop(tmp_path) -> None:
+    async def notebook() -> int:
+        return run(tmp_path).steps
+
+    assert asyncio.run(notebook()) == 4
+
+
+def test_two_runs_at_the_same_time_do_not_disturb_each_other(tmp_path) -> None:
+    def trainer(name: str) -> Trainer:
+        settings = {"train": {"epochs": 1, "batch_size": 10}, "run": {"folder": str(tmp_path), "name": name}}
+        return Trainer(settings, env=env(), skill=SKILL)
+
+    async def both():
+        return await asyncio.gather(trainer("one").atrain(), trainer("two").atrain())
+
+    one, two = asyncio.run(both())
+    assert one.best == two.best
+
+
+def test_a_run_that_is_asked_to_stop_says_what_it_has_and_goes_on_later(tmp_path) -> None:
+    switch = StopSwitch()
+
+    class StopAtStepTwo:
+        def emit(self, event) -> None:
+            if event.kind == "stage_started" and event.step == 2:
+                switch.stop()
+
+    with pytest.raises(Interrupted) as stop:
+        run(tmp_path, given={"switch": switch, "sinks": [StopAtStepTwo()]})
+    assert stop.value.summary.stopped == "interrupted"
+    assert stop.value.summary.steps == 1
+    assert run(tmp_path).steps == 4
+
+
+def test_a_silent_optimizer_stops_the_run_and_names_itself(tmp_path) -> None:
+    optimizer = ScriptedModel(lambda request: "I would rather not.")
+    with pytest.raises(OutageStop, match="optimizer: no usable answer in 2 steps in a row"):
+        run(tmp_path, given={"optimizer": optimizer})
+    assert read(tmp_path, "steps/0001/gate.json")["reason"] == "the optimizer gave no usable answer"
+
+
+def test_a_rubric_without_a_judge_is_refused_before_the_run_exists(tmp_path) -> None:
+    rows = [{"id": task.id, "input": task.input, "gold": task.gold} for task in TASKS]
+    data = tmp_path / "tasks.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    settings = {
+        "env": {"path": str(data), "scorer": {"name": "rubric", "rubric": "Is it right?"}},
+        "run": {"folder": str(tmp_path / "runs")},
+    }
+    with pytest.raises(ConfigError, match="judge"):
+        Trainer(settings).train()
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_rubric_is_scored_by_the_judge(tmp_path) -> None:
+    rows = [{"id": task.id, "input": task.input, "gold": task.gold} for task in TASKS[:30]]
+    data = tmp_path / "tasks.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    settings = {
+        "env": {"path": str(data), "ratio": [1, 1, 1], "scorer": {"name": "rubric", "rubric": "Is it right?"}},
+        "judge": {"model": "simulated:judge"},
+        "train": {"epochs": 1},
+        "run": {"folder": str(tmp_path / "runs")},
+    }
+    summary = Trainer(settings, skill=SKILL).train()
+    assert summary.cost.judge_calls > 0
+
+
+class Silent(ChatModel):
+    name = "silent:model"
+
+    async def complete(self, request) -> Reply:
+        raise UnusableReply("never")
+
+
+def test_an_error_of_a_given_model_that_is_no_model_error_makes_the_attempt_void(tmp_path) -> None:
+    with pytest.raises(Exception, match="never"):
+        run(tmp_path, given={"target": Silent()})
+
+
+def test_a_task_may_have_no_id_problem_with_slashes(tmp_path) -> None:
+    odd = [Task(id=f"a/../{i} é", input=task.input, gold=task.gold) for i, task in enumerate(TASKS)]
+    environment = ListEnvironment(odd[:10], odd[20:30], odd[40:50], scorer="exact")
+    assert run(tmp_path, given={"env": environment}).best.test.n == 10
