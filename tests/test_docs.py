@@ -1,0 +1,196 @@
+"""The documentation is true: its code runs, its commands and settings are understood, its links lead somewhere."""
+
+import importlib.util
+import json
+import os
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import yaml
+
+import skillgrad
+from docs_pages import DOCS, PAGES, ROOT, Block, all_blocks, anchors, blocks, commands, links, name_of, steps
+from skillgrad.cli.main import main
+from skillgrad.cli.parser import VERBS, find_verb
+from skillgrad.config import load_config, make_config, parse
+from skillgrad.envs.dataset import DatasetConfig
+from skillgrad.envs.scorers.base import make_scorer
+from skillgrad.errors import ConfigError
+from skillgrad.prompts import prompt_names
+from skillgrad.registry import BUILT_IN
+from skillgrad.simulation import names
+from skillgrad.simulation.faults import Faults
+from skillgrad.summary import Cost, Summary
+
+
+@pytest.fixture(scope="module")
+def reference() -> ModuleType:
+    """scripts/reference.py, which is no part of the package."""
+    spec = importlib.util.spec_from_file_location("reference", ROOT / "scripts" / "reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_generated_pages_are_up_to_date(reference) -> None:
+    stale = [
+        name for name, text in reference.pages().items() if (DOCS / "reference" / f"{name}.md").read_text() != text
+    ]
+    assert stale == [], "run scripts/docs"
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"], ids=name_of)
+def test_relative_links_lead_to_files_and_headings(page: Path) -> None:
+    for link in links(page):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_every_page_can_be_reached_from_the_index() -> None:
+    linked = {(DOCS / link.partition("#")[0]).resolve() for link in links(DOCS / "README.md")}
+    assert {page.resolve() for page in PAGES if page.is_relative_to(DOCS)} - linked == {DOCS / "README.md"}
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python", "console")], ids=name_of)
+def test_the_code_and_the_sessions_of_a_page_run_in_their_order(tmp_path, monkeypatch, capsys, page: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith(("SKILLGRAD_", "OPENAI_"))]:
+        monkeypatch.delenv(name)
+    namespace: dict[str, object] = {"__name__": "page"}
+    before = ""
+    for block in blocks(page, "python", "console", "text"):
+        if block.language == "python":
+            capsys.readouterr()
+            exec(compile(block.text, f"<{block.place}>", "exec"), namespace)
+        elif block.language == "console":
+            for step in steps(block):
+                capsys.readouterr()
+                code = main(step.words)
+                out = capsys.readouterr().out
+                assert code == 0, (block.place, step.words, out)
+                assert prints(step.shown, out), (block.place, step.words, out)
+        elif before == "python":  # then a text block is what that prints
+            out = capsys.readouterr().out
+            assert prints(block.text.splitlines(), out), (block.place, out)
+        before = block.language
+
+
+def prints(shown: list[str], out: str) -> bool:
+    """The shown text is the whole of what was printed, `...` standing for anything."""
+    parts = re.split(r"^\.\.\.$|\.\.\.", "\n".join(shown), flags=re.MULTILINE)
+    pattern = r"[\s\S]*".join(re.escape(part) for part in parts)
+    text = "\n".join(line.rstrip() for line in out.splitlines())
+    return re.fullmatch(pattern, text.strip("\n")) is not None
+
+
+@pytest.mark.parametrize("block", all_blocks("yaml"), ids=lambda block: block.place)
+def test_every_yaml_block_is_settings_that_hold(block: Block) -> None:
+    config = make_config(yaml.safe_load(block.text))
+    options = dict(config.env.model_extra or {})
+    if options:
+        dataset = parse(DatasetConfig, options, where="env")
+        make_scorer(dataset.scorer, "env.scorer", judge=lambda: pytest.fail("the judge was asked"))
+    if "test" in options and options["test"] is None:
+        assert not config.test.enabled
+
+
+@pytest.mark.parametrize("block", all_blocks("sh", "console"), ids=lambda block: block.place)
+def test_every_command_is_understood(block: Block) -> None:
+    for words in commands(block.text):
+        understand(words)
+
+
+def test_the_commands_between_backticks_and_in_the_readme_are_understood() -> None:
+    pages = [page for page in PAGES if page != DOCS / "reference" / "cli.md"]
+    found = [text for page in pages for text in re.findall(r"`(skillgrad [^`\n]+)`", page.read_text())]
+    found += re.findall(r"^    (\S*skillgrad [^#\n]*)", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert len(found) > 10
+    for text in found:
+        for words in commands(re.sub(r"<[a-z]+>", "NAME", text)):
+            understand(words)
+
+
+def understand(words: list[str]) -> None:
+    """Parse a command with all of its settings; a bare verb, as in prose, is one of those there are."""
+    if words == ["--version"]:
+        return
+    if len(words) == 1:
+        assert words[0] in [verb.name for verb in VERBS], words
+        return
+    args = find_verb(words[0]).parse(words[1:])
+    load_config(flags=args.flags, environ={})
+
+
+def test_a_command_that_does_not_exist_would_be_noticed() -> None:
+    with pytest.raises(ConfigError, match=r"unknown key 'train\.epoch'"):
+        understand(["train", "--train.epoch", "2"])
+
+
+def test_the_readme_fits_on_one_screen() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 50
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text()
+
+
+def named(text: str) -> set[str]:
+    """Everything between backticks."""
+    return set(re.findall(r"`([^`\n]+)`", text))
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    assert set(skillgrad.__all__) - named(page("reference/python.md")) == set()
+
+
+def test_every_field_of_the_summary_is_in_the_reference() -> None:
+    fields = {*Summary.model_fields, *Cost.model_fields}
+    assert fields - named(page("reference/summary.md")) == set()
+
+
+def test_every_scorer_is_in_its_guide() -> None:
+    assert set(BUILT_IN["scorers"]) - named(page("guides/tasks-and-scorers.md")) == set()
+
+
+def test_every_simulated_model_and_fault_is_in_its_guide() -> None:
+    text = named(page("guides/simulated-world.md"))
+    assert {f"simulated:{name}" for name in names()} - text == set()
+    settings = {"outage_after", "retry_after", "seed"}
+    assert set(Faults.model_fields) - settings - text == set()
+
+
+def test_no_prompt_is_named_that_does_not_exist() -> None:
+    rows = re.findall(r"^\| (`.+?) \|", page("guides/prompts.md"), re.MULTILINE)
+    assert {name for row in rows for name in named(row)} <= set(prompt_names())
+
+
+def test_every_file_of_a_run_and_every_field_in_it_is_in_the_reference(tmp_path) -> None:
+    assert main(["demo", "--folder", str(tmp_path), "--train.epochs", "3"]) == 0
+    run = tmp_path / "runs" / "demo"
+    told = named(page("reference/run-folder.md"))
+    for path in sorted(run.rglob("*")):
+        if path.is_dir() or path.parts[-3] == "best":
+            continue
+        shown = re.sub(r"\d{4}", "NNNN", path.name)
+        assert {shown, f"{path.parent.name}/{shown}"} & told, path
+        if path.suffix == ".json" and path.name != "summary.json":
+            data = json.loads(path.read_text())
+            for key in keys(data):
+                assert key in told, (path, key)
+    kinds = {json.loads(line)["kind"] for line in (run / "events.jsonl").read_text().splitlines()}
+    assert kinds - told == set()
+
+
+def keys(data: object, depth: int = 2) -> set[str]:
+    """The names of the fields in a view, as deep as they belong to it and not to a message or a bill."""
+    if isinstance(data, list):
+        return {key for item in data for key in keys(item, depth)}
+    if not isinstance(data, dict) or depth == 0:
+        return set()
+    return set(data) | {key for item in data.values() for key in keys(item, depth - 1)}
