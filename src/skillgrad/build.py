@@ -5,9 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict, TypeVar, cast
 
 import yaml
+from pydantic import BaseModel
 
 from skillgrad.agents.chat import ChatAgent
 from skillgrad.config import ModelSection, Price, TrainConfig, file_data
@@ -20,7 +21,7 @@ from skillgrad.models import Journaled, Limited, Metered, Retrying, Structured, 
 from skillgrad.models.wrapper import Wrapper
 from skillgrad.prompts import Prompts
 from skillgrad.protocols import Agent, ChatModel, Environment, Executor, Sink
-from skillgrad.records import ChatRequest, Reply, Role, Skill, Split, Task, digest
+from skillgrad.records import ChatRequest, Message, Reply, Role, Skill, Split, Task, digest
 from skillgrad.registry import find
 from skillgrad.skill import Document, load_skill
 from skillgrad.stages.optimizer import Optimizer
@@ -28,6 +29,8 @@ from skillgrad.stages.rollout import Rollout
 from skillgrad.store import RunFolder, SqliteSpend, WriteHook
 
 __all__ = ["Given", "StopSwitch", "Workbench", "open_workbench"]
+
+M = TypeVar("M", bound=BaseModel)
 
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
 
@@ -171,7 +174,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     parts = _Parts(config, given)
     switch = given.get("switch") or StopSwitch()
     # The environment is checked before the folder exists, with a judge that is wired once it does.
-    judge = _Judge(parts.providers.get("judge"))
+    judge = _Judge(parts.prompts["rubric"], parts.providers.get("judge"))
     env = given.get("env") or _environment(config, judge)
     tasks: dict[Split, Sequence[Task]] = {split: tuple(env.tasks(split)) for split in SPLITS}
     warnings = _check_tasks(env, tasks, need_test=config.test.enabled)
@@ -241,13 +244,23 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
 class _Judge:
     """The judge of the rubric scorer: known by its settings at first, wired to the journal once there is one."""
 
-    def __init__(self, provider: ChatModel | None) -> None:
+    def __init__(self, instructions: str, provider: ChatModel | None) -> None:
+        self.instructions = instructions
         self.model = None if provider is None else Structured(provider)
 
-    def __call__(self) -> Structured:
+    def __call__(self) -> "_Judge":
         if self.model is None:
             raise ConfigError("the rubric scorer needs a judge", hint="set judge.model")
-        return self.model
+        return self
+
+    async def ask(self, messages: Sequence[Message], reply_type: type[M]) -> M:
+        """As `Structured.ask`."""
+        assert self.model is not None
+        return await self.model.ask(messages, reply_type)
+
+    def fingerprint(self) -> str:
+        """Of the judge's model."""
+        return "" if self.model is None else self.model.fingerprint()
 
 
 def _environment(config: TrainConfig, judge: _Judge) -> Environment:

@@ -56,7 +56,7 @@ class Summary(Record):
     accepted: int
     rejected: int
     skipped: int
-    """Steps without a candidate worth evaluating."""
+    """Steps and slow updates without a candidate worth evaluating."""
     missed_edits: int
     voids: int
     """Attempts without a score that the run went on without."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from skillgrad.build import Given, Workbench, open_workbench
-from skillgrad.config import TrainConfig, load_config, make_config
+from skillgrad.config import GateSection, TrainConfig, load_config, make_config
 from skillgrad.errors import StopRun
 from skillgrad.events import Decided, RunStarted, Stage, StageFinished, StageStarted
 from skillgrad.records import Candidate, Evaluation, Task, TrainState
@@ -176,9 +176,11 @@ class _Run:
         made = sum(edit.fate in ("applied", "repaired") for edit in candidate.edits)
         self._end("update", step, f"{made} of {len(candidate.edits)} edits made")
         why_not = "the optimizer gave no usable answer" if silent else ""
-        return await self._try(state, candidate, f"steps/{step:04d}", why_not)
+        return await self._try(state, candidate, f"steps/{step:04d}", gate=config.gate, why_not=why_not)
 
-    async def _try(self, state: TrainState, candidate: Candidate, place: str, why_not: str = "") -> TrainState:
+    async def _try(
+        self, state: TrainState, candidate: Candidate, place: str, *, gate: GateSection, why_not: str = ""
+    ) -> TrainState:
         """Pass a candidate through the gate, unless it is not worth evaluating."""
         config, bench, folder = self._config, self._bench, self._bench.folder
         skipped = why_not or reason_not_to_evaluate(
@@ -190,7 +192,7 @@ class _Run:
         if not skipped:
             assert state.current_val is not None
             self._begin("gate", state.step, state.epoch, len(bench.tasks["val"]))
-            result = await decide(bench.rollout, candidate.skill, state.current_val, bench.tasks["val"], config.gate)
+            result = await decide(bench.rollout, candidate.skill, state.current_val, bench.tasks["val"], gate)
             self._end("gate", state.step, result.verdict.reason)
         before = state
         state = after_verdict(state, candidate, result.verdict if result else None)
@@ -244,7 +246,8 @@ class _Run:
         if config.slow_update.enabled and pairs:
             candidate = await slow_update(bench.optimizer(), previous, current, pairs, limit)
             if candidate is not None:
-                state = await self._try_guidance(state, candidate, f"epochs/{epoch:02d}")
+                gate = config.gate if config.slow_update.gate else config.gate.model_copy(update={"enabled": False})
+                state = await self._try(state, candidate, f"epochs/{epoch:02d}", gate=gate)
         self._end("slow_update", state.step, f"{len(pairs)} tasks compared")
         if config.meta_skill.enabled and pairs:
             self._begin("meta_skill", state.step, epoch)
@@ -255,16 +258,6 @@ class _Run:
             state = state.model_copy(update={"meta_skill": memory})
             self._end("meta_skill", state.step, f"{token_count(memory)} tokens")
         return state.model_copy(update={"epoch_skill": state.current})
-
-    async def _try_guidance(self, state: TrainState, candidate: Candidate, place: str) -> TrainState:
-        longest = self._config.skill.max_tokens
-        if self._config.slow_update.gate or reason_not_to_evaluate(candidate.skill, state.current, (), longest):
-            return await self._try(state, candidate, place)
-        val = await evaluate(self._bench.rollout, candidate.skill, self._bench.tasks["val"], "val")
-        self._bench.folder.write_candidate(place, state.current.text, candidate.skill.text)
-        state = accept(state, candidate.skill, val, self._config.gate)
-        self._bench.folder.write_skill(state.step, state.current.text)
-        return state.model_copy(update={"accepted": state.accepted + 1})
 
     async def _final_test(self, state: TrainState) -> None:
         tasks = self._bench.tasks["test"]

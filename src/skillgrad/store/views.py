@@ -76,7 +76,7 @@ class RunView(Record):
     epochs: tuple[StepView, ...]
     """The slow updates."""
     skills: tuple[str, ...]
-    """The skills in the order they were accepted, as paths within the folder: `skills/0000.md`, ..."""
+    """The skill after each step, as paths within the folder; `skills/0000.md` is the initial one."""
     running: bool
     """A process holds the folder's lock."""
     resumable: bool
