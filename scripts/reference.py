@@ -57,7 +57,7 @@ def section_in(annotation: Any) -> type[Section] | None:
 
 def default_of(field: Any, name: str, given: Section | None) -> str:
     """The default as YAML; `given` is what the settings hold when nothing is set."""
-    value = field.default if given is None else getattr(given, name)
+    value = getattr(given, name) if isinstance(given, Section) else field.default
     if value is PydanticUndefined and field.default_factory is not None:
         value = field.default_factory()
     if value is PydanticUndefined:

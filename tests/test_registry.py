@@ -1,8 +1,11 @@
 """Names become classes."""
 
+from typing import Any
+
 import pytest
 
 from skillgrad.errors import ConfigError
+from skillgrad.protocols import Environment
 from skillgrad.registry import BUILT_IN, find, names
 
 
@@ -28,3 +31,68 @@ def test_an_unknown_name_is_refused() -> None:
 def test_a_path_that_cannot_be_imported_is_refused(path: str) -> None:
     with pytest.raises(ConfigError, match="cannot be loaded from"):
         find("agents", path)
+
+
+class Made:
+    """An environment in all but one respect at a time."""
+
+    def __init__(self, name: str, settings: object) -> None: ...
+
+    @classmethod
+    def from_options(cls, options: object, where: str, judge: object) -> "Made":
+        raise NotImplementedError
+
+    def tasks(self) -> None: ...
+
+    def score(self) -> None: ...
+
+
+class MadeOtherwise(Made):
+    @classmethod
+    def from_options(cls, options: object) -> "MadeOtherwise":
+        raise NotImplementedError
+
+
+class Unfinished(Environment):
+    @classmethod
+    def from_options(cls, options: object, where: str, judge: object) -> "Unfinished":
+        raise NotImplementedError
+
+    def tasks(self, split: object) -> list[Any]:
+        return []
+
+
+def make_model(name: str, settings: object) -> None: ...
+
+
+def make_nothing() -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("family", "name"), [("environments", "Made"), ("scorers", "Made"), ("models", "make_model")]
+)
+def test_what_has_all_that_its_family_needs_is_found(family, name: str) -> None:
+    assert find(family, f"{__name__}:{name}").__name__ == name
+
+
+@pytest.mark.parametrize(
+    ("family", "name", "problem"),
+    [
+        ("environments", "MadeOtherwise", "has no `from_options(options, *, where, judge)`"),
+        ("agents", "Made", "has no `from_options(options, target, prompts, *, where)`"),
+        ("executors", "Made", "has no `from_options(options, *, concurrency, where)`"),
+        ("models", "Made", "has no `complete`"),
+        ("models", "make_nothing", "cannot be called with `(name, settings)`"),
+        ("models", "BUILT_IN", "cannot be called with `(name, settings)`"),
+        ("environments", "Unfinished", "has no `score`"),
+        ("scorers", "made", "is no class"),
+    ],
+)
+def test_what_lacks_something_is_refused_and_told_what(family, name: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        find(family, f"{__name__}:{name}")
+    assert caught.value.message.endswith(f" {problem}")
+    assert caught.value.hint == "what it needs: docs/guides/plugins.md"
+
+
+made = Made("", None)

@@ -1,10 +1,11 @@
 """Intervals, compared with published values."""
 
 import random
+import statistics
 
 import pytest
 
-from skillgrad.statistics import difference_interval, mean_interval
+from skillgrad.statistics import difference_interval, mean_interval, t_interval
 
 
 def test_the_interval_of_a_proportion_is_wilsons() -> None:
@@ -56,3 +57,22 @@ def test_no_values_have_no_mean() -> None:
 def test_a_difference_needs_as_many_of_both() -> None:
     with pytest.raises(ValueError, match="got 1 and 2"):
         difference_interval([1.0], [1.0, 0.0])
+
+
+# 97.5% quantiles of Student's t as printed in tables.
+@pytest.mark.parametrize(
+    ("freedom", "quantile"),
+    [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (9, 2.262), (30, 2.042), (120, 1.980)],
+)
+def test_repetitions_have_students_interval(freedom: int, quantile: float) -> None:
+    n = freedom + 1
+    values = [0.0] * (n - 1) + [1.0]
+    low, high = t_interval(values)
+    error = statistics.stdev(values) / n**0.5
+    assert (low + high) / 2 == pytest.approx(1 / n)
+    assert round((high - low) / 2 / error, 3) == quantile
+
+
+def test_one_repetition_has_no_interval() -> None:
+    with pytest.raises(ValueError, match="at least two values, got 1"):
+        t_interval([0.5])

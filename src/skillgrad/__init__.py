@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from skillgrad.build import StopSwitch
+    from skillgrad.compare import Comparison, acompare_skills, compare_skills
     from skillgrad.config import TrainConfig, load_config, make_config
     from skillgrad.envs import FunctionEnvironment, ListEnvironment, environment
     from skillgrad.errors import BudgetStop, InputError, OutageStop, SkillgradError, StopRun, VoidStop
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from skillgrad.prompts import Prompts
     from skillgrad.protocols import Agent, ChatModel, Environment, Executor, Scorer, Sink
     from skillgrad.records import Attempt, ChatRequest, Edit, Message, Reply, Score, Skill, Task, Trajectory
+    from skillgrad.seeds import SeedReport, atrain_seeds, train_seeds
     from skillgrad.skill import load_skill, save_skill
     from skillgrad.summary import Summary
     from skillgrad.trainer import Trainer
@@ -26,6 +28,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "build": ["StopSwitch"],
+    "compare": ["Comparison", "acompare_skills", "compare_skills"],
     "config": ["TrainConfig", "load_config", "make_config"],
     "envs": ["FunctionEnvironment", "ListEnvironment", "environment"],
     "errors": ["BudgetStop", "InputError", "OutageStop", "SkillgradError", "StopRun", "VoidStop"],
@@ -33,6 +36,7 @@ _HOMES = {
     "prompts": ["Prompts"],
     "protocols": ["Agent", "ChatModel", "Environment", "Executor", "Scorer", "Sink"],
     "records": ["Attempt", "ChatRequest", "Edit", "Message", "Reply", "Score", "Skill", "Task", "Trajectory"],
+    "seeds": ["SeedReport", "atrain_seeds", "train_seeds"],
     "skill": ["load_skill", "save_skill"],
     "summary": ["Summary"],
     "trainer": ["Trainer"],
@@ -45,6 +49,7 @@ __all__ = [
     "BudgetStop",
     "ChatModel",
     "ChatRequest",
+    "Comparison",
     "Edit",
     "Environment",
     "Executor",
@@ -57,6 +62,7 @@ __all__ = [
     "Reply",
     "Score",
     "Scorer",
+    "SeedReport",
     "Sink",
     "Skill",
     "SkillEvaluation",
@@ -70,13 +76,17 @@ __all__ = [
     "Trajectory",
     "VoidStop",
     "__version__",
+    "acompare_skills",
     "aevaluate_skill",
+    "atrain_seeds",
+    "compare_skills",
     "environment",
     "evaluate_skill",
     "load_config",
     "load_skill",
     "make_config",
     "save_skill",
+    "train_seeds",
 ]
 
 

@@ -1,7 +1,6 @@
 """From settings to a workbench: the one module that knows every family."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,8 +15,8 @@ from skillgrad.envs.gold import check_gold
 from skillgrad.envs.splits import check_splits
 from skillgrad.errors import ConfigError, DataError, Interrupted
 from skillgrad.events import Event, Notice, SpendChanged
-from skillgrad.executors.local import LocalExecutor
-from skillgrad.models import Journaled, Limited, Metered, Retrying, Structured, build_model
+from skillgrad.models import Journaled, Limited, Metered, Retrying, Structured, build_model, price_of
+from skillgrad.models.pictured import Pictured
 from skillgrad.models.wrapper import Wrapper
 from skillgrad.prompts import Prompts
 from skillgrad.protocols import Agent, ChatModel, Environment, Executor, Sink
@@ -27,6 +26,7 @@ from skillgrad.skill import Document, load_skill
 from skillgrad.stages.optimizer import Optimizer
 from skillgrad.stages.rollout import Rollout
 from skillgrad.store import RunFolder, SqliteSpend, WriteHook
+from skillgrad.threads import Threads
 
 __all__ = ["Given", "StopSwitch", "Workbench", "open_workbench"]
 
@@ -138,7 +138,11 @@ class _Parts:
         self.skill = skill if isinstance(skill, Skill) else load_skill(skill)
         Document.parse(self.skill.text)
         for role, section in _roles(config).items():
-            model = cast(ChatModel | None, given.get(role))
+            model = cast(Any, given.get(role))
+            if model is not None and not isinstance(model, ChatModel):
+                raise ConfigError(
+                    f"{role} = {model!r} is no ChatModel", hint=f"name a model in the settings: {role}.model"
+                )
             if model is None and section is not None:
                 model = build_model(section)
             if model is not None:
@@ -146,15 +150,22 @@ class _Parts:
                 if config.limits.usd is not None and self.price(role) is None:
                     raise ConfigError(
                         f"limits.usd = {config.limits.usd:g} needs the price of every model, {role}.price is not set",
-                        hint=f"set {role}.price.input and {role}.price.output in USD per million tokens",
+                        hint=f"set {role}.price.input and {role}.price.output in USD per million tokens, or prices",
                     )
+
+    def warnings(self) -> Iterator[str]:
+        """What a person may not have meant, one sentence each."""
+        config, section = self.config, self.config.target
+        if not Document.parse(self.skill.text).body.strip():
+            yield "the skill is empty: training starts from nothing"
+        repeats = config.test.trials > 1 or config.train.fresh_attempts
+        if repeats and section.temperature == 0 and not self.providers["target"].takes_seed:
+            yield "at temperature 0 and without a seed, a second attempt at a task tells nothing new"
 
     def price(self, role: Role) -> Price | None:
         """The price of a role's model; the simulated world costs nothing."""
-        section = _roles(self.config)[role]
-        if section is not None and section.price is not None:
-            return section.price
-        return Price(input=0, output=0) if self.providers[role].name.startswith("simulated:") else None
+        section = _roles(self.config)[role] or ModelSection(model=self.providers[role].name)
+        return price_of(section, self.config.prices, self.providers[role].name)
 
 
 def _roles(config: TrainConfig) -> dict[Role, ModelSection | None]:
@@ -180,6 +191,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     warnings = _check_tasks(env, tasks, need_test=config.test.enabled)
     env.fingerprint()  # asks for whatever scoring needs, a judge for one
     await check_gold(env, [task for split in SPLITS for task in tasks[split]])
+    executor = given.get("executor") or _executor(config)
 
     with RunFolder.open(config.run, fork=given.get("fork"), on_write=given.get("on_write")) as folder:
         sinks: list[Sink] = [folder.events, *given.get("sinks", ())]
@@ -195,7 +207,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
             model: ChatModel = Metered(provider, role, spend, parts.price(role), emit)
             model = Limited(model, section.max_concurrency)
             model = Retrying(model, role, config.limits.outage_seconds)
-            models[role] = Watched(Journaled(model, folder.journal), switch.check)
+            models[role] = Watched(Journaled(Pictured(model, env.image), folder.journal), switch.check)
 
         def structured(role: Role) -> Structured:
             rung = (_roles(config)[role] or config.target).structured
@@ -207,7 +219,6 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
                 journal=folder.journal,
             )
 
-        executor = given.get("executor") or LocalExecutor(config.limits.concurrency)
         if "judge" in models:
             judge.model = structured("judge")
         agent = given.get("agent") or env.agent(models["target"]) or _agent(config, models["target"], parts.prompts)
@@ -215,10 +226,10 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         if claim:
             folder.journal.claim_identity(_identity(config, parts, env, agent, tasks))
             folder.write_text("config.yaml", _yaml(config, folder.path))
-        threads = ThreadPoolExecutor(config.limits.concurrency, thread_name_prefix="skillgrad-score")
+        threads = Threads(config.limits.concurrency)
         rollout = Rollout(agent, env, executor, folder.journal, config.limits, emit, switch.check, threads)
         try:
-            for text in warnings:
+            for text in (*warnings, *parts.warnings()):
                 emit(Notice(level="warning", text=text))
             yield Workbench(
                 config=config,
@@ -235,7 +246,6 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
             )
         finally:
             await executor.cancel()
-            threads.shutdown(wait=False, cancel_futures=True)
             for role, provider in parts.providers.items():
                 if role not in given:
                     await provider.aclose()
@@ -266,6 +276,12 @@ class _Judge:
 def _environment(config: TrainConfig, judge: _Judge) -> Environment:
     cls = find("environments", config.env.name)
     return cls.from_options(dict(config.env.model_extra or {}), where="env", judge=judge)
+
+
+def _executor(config: TrainConfig) -> Executor:
+    cls = find("executors", config.executor.name)
+    options = dict(config.executor.model_extra or {})
+    return cls.from_options(options, concurrency=config.limits.concurrency, where="executor")
 
 
 def _check_tasks(env: Environment, tasks: Mapping[Split, Sequence[Task]], *, need_test: bool) -> Sequence[str]:

@@ -6,16 +6,17 @@
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar, cast
+from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from skillgrad.errors import ConfigError, did_you_mean
 from skillgrad.sections import (
     AgentSection,
     AggregateSection,
     EnvSection,
+    ExecutorSection,
     GateSection,
     LimitsSection,
     MetaSkillSection,
@@ -38,6 +39,7 @@ __all__ = [
     "AgentSection",
     "AggregateSection",
     "EnvSection",
+    "ExecutorSection",
     "GateSection",
     "LimitsSection",
     "MetaSkillSection",
@@ -68,7 +70,7 @@ ENVIRONMENT_PREFIX = "SKILLGRAD_"
 class TrainConfig(Section):
     """All settings of a training run."""
 
-    free: ClassVar[frozenset[str]] = frozenset({"limits", "run"})
+    free: ClassVar[frozenset[str]] = frozenset({"limits", "executor", "run", "prices"})
 
     preset: Literal["default", "paper"] = "default"
     """`paper` sets the published schedule and acceptance rule; other settings go on top of it."""
@@ -93,7 +95,7 @@ class TrainConfig(Section):
     select: SelectSection = SelectSection()
     """How many edits a step may make."""
     update: UpdateSection = UpdateSection()
-    """Applying edits."""
+    """Making a candidate."""
     gate: GateSection = GateSection()
     """Accepting a candidate."""
     slow_update: SlowUpdateSection = SlowUpdateSection()
@@ -104,10 +106,24 @@ class TrainConfig(Section):
     """The test at the end."""
     limits: LimitsSection = LimitsSection()
     """What the run may use."""
+    executor: ExecutorSection = ExecutorSection()
+    """What runs attempts side by side: as many as `limits.concurrency`."""
+    prices: dict[str, Price] = Field(default_factory=dict[str, Price])
+    """Model, as in `openai:gpt-5.5`, to its price, for roles without a price of their own."""
     prompts: dict[str, str] = Field(default_factory=dict[str, str])
     """Prompt name to the path of a Markdown file that replaces it."""
     run: RunSection = RunSection()
     """Where results go."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.reflect.skill_aware and self.update.mode != "patch":
+            raise ConfigError(
+                f"reflect.skill_aware = true does not go with update.mode = {self.update.mode!r}: reminders are kept "
+                "beside edits in place, a rewritten document would repeat them",
+                hint="set update.mode: patch, or reflect.skill_aware: false",
+            )
+        return self
 
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -199,13 +215,26 @@ def load_config(
         ConfigError: the file is missing or no YAML mapping, a key is unknown, a value is out of range.
     """
     data = _read_yaml(Path(path)) if path is not None else {}
+    places: dict[str, str] = {}
     for name, text in sorted((os.environ if environ is None else environ).items()):
         if name.startswith(ENVIRONMENT_PREFIX) and "__" in name:
             dotted = name.removeprefix(ENVIRONMENT_PREFIX).lower().replace("__", ".")
-            data = merge(data, _nested(dotted, text, where=f"environment variable {name}"))
+            places[dotted] = f"environment variable {name}"
+            data = merge(data, _nested(dotted, text, where=places[dotted]))
     for dotted, text in flags:
-        data = merge(data, _nested(dotted, text, where=f"--{dotted}"))
-    return make_config(data, where=str(path) if path is not None else "config")
+        places[dotted] = f"--{dotted}"
+        data = merge(data, _nested(dotted, text, where=places[dotted]))
+    where = str(path) if path is not None else "config"
+    try:
+        return make_config(data, where=where)
+    except ConfigError as error:
+        named = [
+            place for key, place in places.items() if repr(key) in error.message or f": {key} =" in error.message
+        ]
+        culprit = next(iter(named), None)
+        if culprit is None:
+            raise
+        raise ConfigError(error.message.replace(where, culprit, 1), hint=error.hint) from None
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Unpack
 from skillgrad.build import Given, open_workbench
 from skillgrad.config import TrainConfig
 from skillgrad.errors import DataError, StopRun
-from skillgrad.events import StageFinished, StageStarted
-from skillgrad.records import Metric, Record, Split
+from skillgrad.events import CallFinished, Event, StageFinished, StageStarted
+from skillgrad.records import Metric, Record, Split, digest
 from skillgrad.stages.evaluation import evaluate
 from skillgrad.statistics import mean_interval
 from skillgrad.summary import Interval
@@ -21,6 +21,8 @@ class SkillEvaluation(Record):
 
     skill: str
     hash: str
+    target: str
+    """The model that attempted the tasks."""
     split: Split
     metric: Metric
     trials: int
@@ -28,9 +30,21 @@ class SkillEvaluation(Record):
     tasks: dict[str, float]
     """Mean over trials, by task id."""
     voids: int
+    calls: int
+    """Model requests sent for it, retries included; none for what the journal knew already."""
     simulated: bool
     file: str
     """Where this record was written."""
+
+
+class _Calls:
+    """Counts model requests."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def emit(self, event: Event) -> None:
+        self.count += isinstance(event, CallFinished)
 
 
 async def aevaluate_skill(
@@ -44,6 +58,8 @@ async def aevaluate_skill(
         InputError: the split is empty, or something cannot be used as it is.
         StopRun: a budget is used up, an endpoint is dead, or attempts have no score.
     """
+    calls = _Calls()
+    given["sinks"] = [*given.get("sinks", ()), calls]
     async with open_workbench(config, given, claim=False) as bench:
         tasks = bench.tasks[split]
         if not tasks:
@@ -58,16 +74,19 @@ async def aevaluate_skill(
         values = result.values(gate.metric, gate.mixed_weight)
         score = mean_interval(list(values.values()))
         bench.emit(StageFinished(stage="test", step=0, note=f"{split} {score.mean:.3f}"))
-        name = f"evaluations/{bench.skill.hash}-{split}-{trials}.json"
+        agent = digest(bench.rollout.agent.fingerprint())[:8]
+        name = f"evaluations/{bench.skill.hash}-{split}-{trials}-{agent}.json"
         evaluation = SkillEvaluation(
             skill=bench.skill.name,
             hash=bench.skill.hash,
+            target=given["target"].name if "target" in given else config.target.model,
             split=split,
             metric=gate.metric,
             trials=trials,
             score=score,
             tasks=values,
             voids=len(result.voids),
+            calls=calls.count,
             simulated=bench.simulated,
             file=str(Path(bench.folder.path) / name),
         )

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from skillgrad.events import Event
 from skillgrad.records import ChatRequest, Reply, Role, Score, Skill, Split, Task, Trajectory, Usage
+from skillgrad.source import class_digest
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -30,8 +31,11 @@ class ChatModel(ABC):
         """
 
     def fingerprint(self) -> str:
-        """Text that changes whenever the same request could be answered otherwise: model, sampling settings."""
-        return self.name
+        """Text that changes whenever the same request could be answered otherwise: model, sampling settings.
+
+        By default the name and the source of the class.
+        """
+        return f"{self.name} {class_digest(type(self))}"
 
     @property
     def takes_seed(self) -> bool:
@@ -60,8 +64,8 @@ class Agent(ABC):
         """Try the task once. Faults of the agent itself go to `Trajectory.failure`; whatever is raised is void."""
 
     def fingerprint(self) -> str:
-        """Text that changes whenever the same task could be attempted otherwise."""
-        return self.name
+        """Text that changes whenever the same task could be attempted otherwise; by default name and source."""
+        return f"{self.name} {class_digest(type(self))}"
 
 
 class Scorer(ABC):
@@ -77,8 +81,8 @@ class Scorer(ABC):
         """Score the trajectory. Whatever is raised is void, never a zero."""
 
     def fingerprint(self) -> str:
-        """Text that changes whenever the same answer could be scored otherwise."""
-        return self.name
+        """Text that changes whenever the same answer could be scored otherwise; by default name and source."""
+        return f"{self.name} {class_digest(type(self))}"
 
 
 class Environment(ABC):
@@ -99,8 +103,9 @@ class Environment(ABC):
         """Score a trajectory; a plain number counts as both hard and soft. May be `async def`."""
 
     def fingerprint(self) -> str:
-        """Text that changes whenever the same attempt could be scored otherwise. Tasks are counted in separately."""
-        return self.name
+        """Text that changes whenever the same attempt could be scored otherwise; by default the name and the source
+        of the class. Tasks are counted in separately."""
+        return f"{self.name} {class_digest(type(self))}"
 
     @property
     def repeatable(self) -> bool:
@@ -111,6 +116,14 @@ class Environment(ABC):
     def warnings(self) -> Sequence[str] | None:
         """What is doubtful about the tasks, one sentence each; None when nobody has checked."""
         return None
+
+    def image(self, reference: str) -> str:
+        """The http(s) or data URL that a model is sent for an entry of `Task.images`. Called in a thread.
+
+        Raises:
+            DataError: there is no such picture any more.
+        """
+        return reference
 
     def agent(self, target: ChatModel) -> Agent | None:
         """The agent that belongs to this environment; None to use the configured one."""
@@ -162,6 +175,10 @@ class Spend(ABC):
     @abstractmethod
     async def settle(self, ticket: int, usage: Usage | None, usd: float | None) -> None:
         """Replace the bound by what was billed; None for a request that failed without a bill."""
+
+    @abstractmethod
+    def abandon(self, ticket: int) -> None:
+        """The request was cut off and may have been billed: the bound stays, and nobody need wait for it."""
 
 
 class Sink(Protocol):

@@ -15,7 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 Split = Literal["train", "val", "test"]
 Outcome = Literal["completed", "failed", "void"]
 Metric = Literal["hard", "soft", "mixed"]
-EditOp = Literal["append", "insert_after", "replace", "delete"]
+PatchOp = Literal["append", "insert_after", "replace", "delete"]
+SuggestionOp = Literal["add", "remove", "merge", "reorganise", "compress", "clarify"]
+EditOp = Literal[PatchOp, SuggestionOp, "rewrite", "remind"]
 Role = Literal["target", "optimizer", "judge"]
 
 
@@ -43,10 +45,16 @@ class TextPart(Record):
 
 
 class ImagePart(Record):
-    """A picture in a message. `url` is an http(s) or a data URL."""
+    """A picture in a message. `url` is an http(s) or a data URL, or a reference as in `Task.images`."""
 
     type: Literal["image"] = "image"
     url: str
+
+    @property
+    def shown(self) -> str:
+        """What stands for the picture in a text."""
+        name = "image" if self.url.startswith("data:") else self.url.partition("#sha256=")[0]
+        return f"[image: {name}]"
 
 
 class ToolCall(Record):
@@ -164,8 +172,6 @@ class Skill(Record):
     @cached_property
     def hash(self) -> str:
         """16 hex digits over text and files; the name does not count."""
-        if not self.files:
-            return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         files = {path: [hashlib.sha256(file.data).hexdigest(), file.executable] for path, file in self.files.items()}
         return digest([self.text, files])[:16]
 
@@ -186,8 +192,15 @@ class Task(Record):
     """Kind of task; splits by ratio are stratified by it."""
     group: str = ""
     """Tasks of one group stay in one split."""
+    images: tuple[str, ...] = ()
+    """Pictures that belong to the input: http(s) or data URLs, or references that `Environment.image` resolves."""
     data: dict[str, JsonValue] = {}
     """Further fields for environments and scorers."""
+
+    @property
+    def text(self) -> str:
+        """The input, and a line for each picture."""
+        return "\n".join((self.input, *(ImagePart(url=image).shown for image in self.images)))
 
 
 class Score(Record):
@@ -242,12 +255,18 @@ class Attempt(Record):
 
 
 class Edit(Record):
-    """One operation on the skill, with the evidence for it."""
+    """One operation on the skill, with the evidence for it.
+
+    Which operations there are depends on `update.mode`: edits in place (`PatchOp`), suggestions for whoever writes
+    the document anew (`SuggestionOp`), a whole document (`rewrite`), a reminder for the appendix (`remind`).
+    """
 
     op: EditOp
     target: str = ""
-    """The anchor: text of the skill that `insert_after`, `replace` and `delete` refer to."""
+    """The anchor: text of the skill that `insert_after`, `replace` and `delete` refer to. Of a suggestion: the part
+    of the skill that is meant."""
     content: str = ""
+    """The text to write; of a suggestion, what to do."""
     reason: str = ""
     cites: tuple[str, ...] = ()
     """Ids of the attempts this edit answers, each checked by code."""
@@ -294,6 +313,8 @@ class Candidate(Record):
     skill: Skill
     origin: Literal["step", "slow_update"]
     edits: tuple[AppliedEdit, ...] = ()
+    unusable: str = ""
+    """Why it could not be made; empty when it was, or when there was nothing to make."""
 
 
 class Evaluation(Record):
@@ -358,7 +379,6 @@ class TrainState(Record):
     epoch: int = 0
     current: Skill
     best: Skill
-    best_step: int = 0
     current_val: Evaluation | None = None
     best_val: Evaluation | None = None
     epoch_skill: Skill | None = None

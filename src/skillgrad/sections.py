@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from skillgrad.records import Metric
 
@@ -42,15 +42,29 @@ class ModelSection(Section):
     """A model in one of the roles."""
 
     free: ClassVar[frozenset[str]] = frozenset(
-        {"base_url", "api_key_env", "timeout", "max_concurrency", "price", "headers"}
+        {
+            "base_url",
+            "api_key_env",
+            "api_key_command",
+            "stream",
+            "timeout",
+            "max_concurrency",
+            "price",
+            "headers",
+        }
     )
 
     model: str
-    """Provider and model name, as in `openai:gpt-5.5` or `simulated:target`."""
+    """Provider and model name, as in `openai:gpt-5.5`, `anthropic:claude-opus-5` or `simulated:target`."""
     base_url: str | None = None
-    """Address of an OpenAI-compatible server, as in `http://127.0.0.1:8000/v1`."""
+    """Address of the server, as in `http://127.0.0.1:8000/v1`; the provider's own when not given."""
     api_key_env: str = "OPENAI_API_KEY"
-    """Name of the environment variable that holds the key. The key itself is never written down."""
+    """Name of the environment variable that holds the key. The key itself is never written down. Left as it is,
+    `anthropic:` reads ANTHROPIC_API_KEY and `azure:` AZURE_OPENAI_API_KEY."""
+    api_key_command: str | None = None
+    """Command that prints the key, for keys that expire; asked again every four minutes. No shell is involved."""
+    api: Literal["chat", "responses"] = "chat"
+    """Interface of `openai:` and `azure:` models: Chat Completions, which compatible servers have, or Responses."""
     temperature: float | None = Field(default=None, ge=0)
     """Sampling temperature; the provider's default when not given."""
     top_p: float | None = Field(default=None, gt=0, le=1)
@@ -59,6 +73,8 @@ class ModelSection(Section):
     """Most tokens one reply may have."""
     reasoning_effort: str | None = None
     """How much a reasoning model may think, in the provider's words."""
+    thinking: Literal["on", "off"] | None = None
+    """Switch thinking on or off where the model has a switch; the provider's default when not given."""
     send_seed: bool = True
     """Send the trial number as `seed`. Without it a second trial at temperature 0 tells nothing new."""
     structured: Literal["json_schema", "tool", "prompt"] = "json_schema"
@@ -67,12 +83,20 @@ class ModelSection(Section):
     """Further fields of the request body."""
     headers: dict[str, str] = {}
     """Further request headers. Put no secrets here: use `api_key_env`."""
+    stream: bool = False
+    """Have answers streamed, for servers and proxies that drop long silent connections. The result is the same."""
     timeout: float = Field(default=120.0, gt=0)
-    """Seconds until a request without an answer is given up and tried again."""
+    """Seconds until a request without a whole answer is given up and tried again."""
     max_concurrency: int = Field(default=64, ge=1)
     """Most requests in flight; fewer are used when the server answers 429."""
     price: Price | None = None
-    """What the model costs; money is shown as unknown when not given."""
+    """What the model costs; without one the table `prices` counts, and without that money is shown as unknown."""
+
+    @field_validator("thinking", mode="before")
+    @classmethod
+    def _word(cls, value: object) -> object:
+        """YAML reads the bare words as truth values."""
+        return ("on" if value else "off") if isinstance(value, bool) else value
 
 
 class OptimizerSection(ModelSection):
@@ -115,7 +139,10 @@ class TrainSection(Section):
     epochs: int = Field(default=4, ge=1)
     """Passes over the training tasks."""
     batch_size: int = Field(default=40, ge=1)
-    """Tasks in one step."""
+    """Tasks in one batch; a step has one batch unless `accumulation` says otherwise."""
+    accumulation: int = Field(default=1, ge=1)
+    """Batches in one step. They are attempted and read under the same skill, each on its own, and their patches are
+    merged into one candidate."""
     seed: int = 42
     """Seed of all shuffles and samples."""
     fresh_attempts: bool = False
@@ -136,6 +163,11 @@ class ReflectSection(Section):
     """A longer trajectory is cut in the middle, and the cut is marked."""
     ledger_entries: int = Field(default=20, ge=0)
     """Most earlier edits, with their outcomes, shown to the optimizer."""
+    skill_aware: bool = False
+    """Have each failure routed to a defect of the skill, answered by edits, or to a lapse of the agent, answered by
+    a reminder in an appendix of the skill. Needs `update.mode: patch`."""
+    appendix_limit: int = Field(default=20, ge=0)
+    """Most reminders in the appendix; when there are more, the optimizer is asked for a shorter list. 0 for never."""
 
 
 class AggregateSection(Section):
@@ -148,8 +180,9 @@ class AggregateSection(Section):
 class SelectSection(Section):
     """How many edits a step may make."""
 
-    schedule: Literal["constant", "linear", "cosine"] = "cosine"
-    """How the edit budget goes from `edit_budget` to `min_edit_budget` over the run."""
+    schedule: Literal["constant", "linear", "cosine", "autonomous"] = "cosine"
+    """How the edit budget goes from `edit_budget` to `min_edit_budget` over the run. With `autonomous` the optimizer
+    decides in each step; where it gives no usable answer the step has the budget of `cosine`."""
     edit_budget: int = Field(default=4, ge=1)
     """Most edits in a step at the start."""
     min_edit_budget: int = Field(default=2, ge=1)
@@ -157,10 +190,13 @@ class SelectSection(Section):
 
 
 class UpdateSection(Section):
-    """Applying edits."""
+    """Making a candidate."""
 
+    mode: Literal["patch", "rewrite_from_suggestions", "full_rewrite"] = "patch"
+    """`patch` makes edits in place. `rewrite_from_suggestions` proposes suggestions, from which one call writes the
+    document anew. `full_rewrite` has every reading return a whole document; there is no ranking and no budget."""
     repair: bool = True
-    """Ask the optimizer once in a step to anchor the edits that missed."""
+    """With `patch`: ask the optimizer once in a step to anchor the edits that missed."""
 
 
 class GateSection(Section):
@@ -226,6 +262,15 @@ class LimitsSection(Section):
     """Attempts under way at the same time."""
     attempt_seconds: float = Field(default=600.0, gt=0)
     """Longest an attempt may take; a longer one is void."""
+
+
+class ExecutorSection(Section):
+    """What runs attempts side by side. Further keys are options of the chosen executor."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
+
+    name: str = "local"
+    """`local`, or the name or import path of another executor."""
 
 
 class RunSection(Section):

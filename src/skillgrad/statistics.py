@@ -2,11 +2,12 @@
 
 import math
 import random
+import statistics
 from collections.abc import Callable, Sequence
 
 from skillgrad.summary import Interval
 
-__all__ = ["difference_interval", "mean_interval"]
+__all__ = ["difference_interval", "mean_interval", "t_interval"]
 
 _Z = 1.959964
 """97.5% quantile of the normal distribution."""
@@ -44,6 +45,42 @@ def difference_interval(before: Sequence[float], after: Sequence[float]) -> Inte
     else:
         low, high = _bootstrap(differences)
     return Interval(mean=mean, low=low, high=high, n=len(differences))
+
+
+def t_interval(values: Sequence[float]) -> tuple[float, float]:
+    """Student's t interval (Student 1908) of the mean of independent repetitions.
+
+    Raises:
+        ValueError: there are fewer than two values.
+    """
+    n = len(values)
+    if n < 2:
+        raise ValueError(f"a t interval needs at least two values, got {n}")
+    half = _t_quantile(n - 1) * statistics.stdev(values) / math.sqrt(n)
+    mean = math.fsum(values) / n
+    return mean - half, mean + half
+
+
+def _t_quantile(freedom: int) -> float:
+    """The 97.5% quantile, found by bisection."""
+    low, high = 1.0, 13.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _t_inside(middle, freedom) < 0.95 else (low, middle)
+    return high
+
+
+def _t_inside(t: float, freedom: int) -> float:
+    """Probability of a value between -t and t: the finite series of Abramowitz and Stegun, 26.7.3 and 26.7.4."""
+    angle = math.atan(t / math.sqrt(freedom))
+    cosine = math.cos(angle)
+    odd = freedom % 2
+    term = cosine if odd else 1.0
+    total = 0.0
+    for k in range(1 + odd, freedom, 2):
+        total += term
+        term *= cosine * cosine * k / (k + 1)
+    return 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
 
 
 def _binary(values: Sequence[float]) -> bool:

@@ -6,7 +6,7 @@ from skillgrad.agents.chat import ChatAgent, ChatOptions
 from skillgrad.errors import ConfigError
 from skillgrad.prompts import Prompts
 from skillgrad.protocols import ChatModel
-from skillgrad.records import Reply, Skill, Task, Trajectory, assistant, user
+from skillgrad.records import ImagePart, Message, Reply, Skill, Task, TextPart, Trajectory, assistant, user
 from skillgrad.testing.agent import AgentContract
 from skillgrad.testing.doubles import Line, ScriptedModel
 
@@ -128,3 +128,13 @@ def test_bad_options_are_refused(options: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigError) as error:
         ChatAgent.from_options(options, ScriptedModel([]), Prompts(), where="agent")
     assert str(error.value).startswith(message)
+
+
+async def test_pictures_of_a_task_are_sent_before_its_text_and_kept_in_the_trajectory() -> None:
+    model = ScriptedModel(["<answer>12</answer>"])
+    task = Task(id="t", input="What is the total?", images=("bill.png#sha256=1", "https://example.org/b.png"))
+    trajectory = await ChatAgent(model, Prompts()).attempt(task, Skill(text=""), 0)
+    pictures = tuple(ImagePart(url=url) for url in task.images)
+    question = Message(role="user", content=(*pictures, TextPart(text="What is the total?")))
+    assert model.requests[0].messages[-1] == question
+    assert trajectory.messages == (question, assistant("<answer>12</answer>"))

@@ -1,4 +1,6 @@
+import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -6,7 +8,8 @@ import pytest
 from skillgrad.cli.main import main
 
 Captured = pytest.CaptureFixture[str]
-BEST = "demo/runs/demo/best/everyday-tasks"
+RUN = "demo/runs/demo"
+BEST = f"{RUN}/best/everyday-tasks"
 
 
 def test_a_skill_is_scored_with_an_interval(demo_project: Path, capsys: Captured) -> None:
@@ -49,3 +52,74 @@ def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Capt
     captured = capsys.readouterr()
     assert json.loads(captured.out)["exit_code"] == 3
     assert captured.err.endswith("\nresume: skillgrad evaluate demo/skillgrad.yaml --limits.calls 5 --json\n")
+
+
+def test_several_skills_and_models_make_one_table(demo_project: Path, capsys: Captured) -> None:
+    words = ["evaluate", "demo/skillgrad.yaml", "--env.limit={test: 20}"]
+    words += ["--skill", f"{RUN}:initial", "--skill", BEST]
+    words += ["--target", "simulated:target", "--target", "simulated:target-steady"]
+    assert main([*words, "--json"]) == 0
+    results = json.loads(capsys.readouterr().out)
+    assert [result["target"] for result in results] == ["simulated:target", "simulated:target-steady"] * 2
+    assert [result["calls"] for result in results] == [0, 20, 0, 20]
+    assert len({result["file"] for result in results}) == 4
+    assert results[0]["hash"] == results[1]["hash"] != results[2]["hash"]
+    assert main(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "SIMULATED MODELS: these scores say nothing about a real model."
+    assert re.split("  +", lines[1]) == ["skill", "model", "mean", "95% interval", "n", "voids", "calls"]
+    score = results[2]["score"]
+    interval = f"[{score['low']:.3f}, {score['high']:.3f}]"
+    assert re.split("  +", lines[4]) == [BEST, "simulated:target", f"{score['mean']:.3f}", interval, "20", "0", "0"]
+    assert lines[-1] == "test split, 1 trial, mean hard score"
+
+
+def test_the_table_comes_as_csv_json_and_markdown(demo_project: Path, capsys: Captured) -> None:
+    words = [
+        "evaluate",
+        "demo/skillgrad.yaml",
+        "--env.limit={test: 10}",
+        "--trials",
+        "2",
+        "--skill",
+        BEST,
+        "--format",
+    ]
+    assert main([*words, "csv"]) == 0
+    (row,) = csv.DictReader(capsys.readouterr().out.splitlines())
+    assert main([*words, "json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (row["skill"], row["hash"], row["model"], row["trials"]) == (BEST, result["hash"], "simulated:target", "2")
+    assert (float(row["mean"]), float(row["low"])) == (result["score"]["mean"], result["score"]["low"])
+    assert (row["n"], row["voids"], row["simulated"]) == ("10", "0", "true")
+    assert main([*words, "markdown"]) == 0
+    about, empty, header, rule, cells = capsys.readouterr().out.splitlines()
+    assert about.startswith("test split, 2 trials each, mean hard score. **SIMULATED MODELS: ")
+    assert (empty, rule) == ("", "|---|---|---|---|---|---|---|")
+    assert header == "| skill | model | mean | 95% interval | n | voids | calls |"
+    assert cells.startswith(f"| {BEST} | simulated:target | {result['score']['mean']:.3f} | [")
+
+
+def test_another_model_has_no_known_price(demo_project: Path, capsys: Captured) -> None:
+    words = ["evaluate", "demo/skillgrad.yaml", "--limits.usd", "1"]
+    words += [
+        "--target",
+        "openai:other",
+        "--target.price={input: 1, output: 1}",
+        "--target.base_url=http://127.0.0.1:9",
+    ]
+    assert main(words) == 2
+    assert "needs the price of every model, target.price is not set" in capsys.readouterr().err
+
+
+def test_a_model_that_does_not_exist_is_told_before_the_first_call(demo_project: Path, capsys: Captured) -> None:
+    words = ["evaluate", "demo/skillgrad.yaml", "--target", "simulated:target", "--target", "simulated:nobody"]
+    assert main([*words, "--trials", "2"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("error: unknown simulated model 'nobody'")
+    assert captured.out == ""
+
+
+def test_json_and_another_format_exclude_each_other(demo_project: Path, capsys: Captured) -> None:
+    assert main(["evaluate", "demo/skillgrad.yaml", "--json", "--format", "csv"]) == 2
+    assert "error: --json and --format csv exclude each other\n" in capsys.readouterr().err

@@ -103,7 +103,8 @@ def test_an_unknown_setting_is_named_with_the_near_one(fresh_project: Path, caps
 
 def test_a_bug_keeps_its_traceback(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("buggy_for_main.py").write_text(
-        "class Env:\n    @classmethod\n    def from_options(cls, *a, **k):\n        1 / 0\n"
+        "class Env:\n    tasks = score = print\n    @classmethod\n    def from_options(cls, *a, **k):\n"
+        "        1 / 0\n"
     )
     monkeypatch.syspath_prepend(str(here))
     Path("c.yaml").write_text("env: {name: 'buggy_for_main:Env'}\n")
@@ -115,7 +116,8 @@ def test_ctrl_c_where_nothing_else_takes_it_is_exit_code_130(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     Path("pressed_for_main.py").write_text(
-        "class Env:\n    @classmethod\n    def from_options(cls, *a, **k):\n        raise KeyboardInterrupt\n"
+        "class Env:\n    tasks = score = print\n    @classmethod\n    def from_options(cls, *a, **k):\n"
+        "        raise KeyboardInterrupt\n"
     )
     monkeypatch.syspath_prepend(str(here))
     Path("c.yaml").write_text("env: {name: 'pressed_for_main:Env'}\n")

@@ -1,6 +1,6 @@
 import functools
 
-from skillgrad.envs.source import source_digest
+from skillgrad.source import source_digest
 
 
 def one(x: int) -> int:

@@ -1,4 +1,4 @@
-"""A loopback server that follows a script, and a clock that only sleeping moves."""
+"""A loopback server that follows a script, answers to put into it, and a clock that only sleeping moves."""
 
 import asyncio
 import json
@@ -39,6 +39,23 @@ class Server:
                 await writer.drain()
         finally:
             writer.close()
+
+
+def http(status: int, body: Any, **headers: str) -> bytes:
+    """An answer; a body that is no bytes becomes JSON."""
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    lines = [f"HTTP/1.1 {status} Status", "Content-Type: application/json", f"Content-Length: {len(content)}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "Connection: close", "", ""]).encode() + content
+
+
+def events(*data: Any) -> bytes:
+    """A streamed answer: JSON data, with its type as the name of the event, or bytes as they are."""
+    lines: list[bytes] = []
+    for one in data:
+        name = f"event: {one['type']}\n".encode() if isinstance(one, dict) and "type" in one else b""
+        lines.append(name + b"data: " + (one if isinstance(one, bytes) else json.dumps(one).encode()) + b"\n\n")
+    return http(200, b"".join(lines))
 
 
 @dataclass

@@ -31,7 +31,10 @@ def test_an_import_path_is_a_provider():
     [
         (
             "gpt",
-            "model 'gpt' names no known provider\nhint: write it as provider:name; allowed: openai, simulated",
+            (
+                "model 'gpt' names no known provider\n"
+                "hint: write it as provider:name; allowed: adapter, anthropic, azure, openai, simulated"
+            ),
         ),
         (
             "opnai:gpt",

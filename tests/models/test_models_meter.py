@@ -45,13 +45,13 @@ async def test_a_failed_request_is_settled_without_a_bill(error: Exception):
     model = Metered(ScriptedModel([error]), "judge", spend, None, events.append)
     with pytest.raises(type(error)):
         await model.complete(HELLO)
-    assert spend.settled == [Settlement(0, None, None)]
+    assert (spend.settled, spend.abandoned) == ([Settlement(0, None, None)], [])
     (event,) = events
     assert isinstance(event, CallFinished)
     assert event.error == str(error).partition("\n")[0]
 
 
-async def test_a_cancelled_request_keeps_its_bound():
+async def test_a_cancelled_request_keeps_its_bound_and_abandons_its_ticket():
     spend, events = FreeSpend(), list[Event]()
 
     async def forever(request: ChatRequest) -> Reply:
@@ -66,7 +66,16 @@ async def test_a_cancelled_request_keeps_its_bound():
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert (spend.settled, events) == ([], [])
+    assert (spend.abandoned, spend.settled, events) == ([0], [], [])
+
+
+async def test_a_request_that_breaks_abandons_its_ticket_and_no_other():
+    spend = FreeSpend()
+    model = Metered(ScriptedModel(["fine", ValueError("a defect")]), "target", spend, None, lambda event: None)
+    await model.complete(HELLO)
+    with pytest.raises(ValueError, match="a defect"):
+        await model.complete(HELLO)
+    assert (spend.abandoned, [settled.ticket for settled in spend.settled]) == ([1], [0])
 
 
 async def test_without_a_price_money_is_unknown():
@@ -103,6 +112,9 @@ async def test_what_does_not_fit_is_not_sent():
             raise BudgetStop("limits.tokens = 1 is used up")
 
         async def settle(self, ticket: int, usage: Usage | None, usd: float | None) -> None:
+            raise AssertionError("nothing was sent")
+
+        def abandon(self, ticket: int) -> None:
             raise AssertionError("nothing was sent")
 
     model = ScriptedModel([])

@@ -1,11 +1,10 @@
 import asyncio
-import json
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
 import pytest
-from models_doubles import DROP, HANG, Server
+from models_doubles import DROP, HANG, Server, http
 
 from skillgrad.config import ModelSection
 from skillgrad.errors import ConfigError, RejectedRequest, RejectedRole, TransientError
@@ -25,13 +24,6 @@ from skillgrad.records import (
 )
 
 HELLO = ChatRequest(messages=(system("Be brief."), user("Hello")))
-
-
-def http(status: int, body: Any, **headers: str) -> bytes:
-    content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    lines = [f"HTTP/1.1 {status} Status", "Content-Type: application/json", f"Content-Length: {len(content)}"]
-    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
-    return "\r\n".join([*lines, "Connection: close", "", ""]).encode() + content
 
 
 def completion(message: dict[str, Any], **fields: Any) -> bytes:

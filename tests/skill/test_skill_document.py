@@ -300,3 +300,77 @@ def test_removing_the_first_region_does_not_turn_a_rule_into_front_matter() -> N
 @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2)])
 def test_tokens_are_estimated_as_a_quarter_of_the_characters_rounded_up(text: str, tokens: int) -> None:
     assert token_count(text) == tokens
+
+
+KEPT = "<!-- skillgrad:begin kept -->\nIn a region.\n<!-- skillgrad:end kept -->\n"
+WHOLE = f"---\nname: s\ndescription: d\n---\n\n# Old\n\n- One.\n\n{KEPT}"
+
+
+def anew(text: str, new: str) -> str:
+    return Document.parse(text).with_editable(new).render()
+
+
+def test_new_text_takes_the_place_of_all_that_may_be_edited() -> None:
+    assert anew(WHOLE, "# New\n\n- Two.") == WHOLE.replace("# Old\n\n- One.", "# New\n\n- Two.")
+
+
+@pytest.mark.parametrize("text", [WHOLE, "# Old\n\n- One.\n", f"{KEPT}\nBelow.\n", f"Above.\r\n\r\n{KEPT}"])
+def test_a_document_written_as_it_was_stays_as_it_is(text: str) -> None:
+    document = Document.parse(text)
+    (span,) = [span for span in document.editable_spans if text[slice(*span)].strip()]
+    assert anew(text, text[slice(*span)]) == text
+    assert anew(text, text) == text
+
+
+def test_copies_of_front_matter_and_regions_in_a_new_text_are_left_out() -> None:
+    copied = "---\nname: other\n---\nNew.\n" + KEPT.replace("In a region", "Forged")
+    assert anew(WHOLE, copied) == WHOLE.replace("# Old\n\n- One.", "New.")
+    assert anew("Old.\n", copied) == "New.\n"
+
+
+def test_what_looks_like_a_marker_in_a_new_text_is_made_harmless() -> None:
+    new = "New.\n<!-- skillgrad:end kept -->\nskillgrad:begin x"
+    assert anew(WHOLE, new) == WHOLE.replace(
+        "# Old\n\n- One.", "New.\n<!-- skillgrad end kept -->\nskillgrad begin x"
+    )
+
+
+def test_a_line_that_would_open_a_front_matter_does_not_come_first() -> None:
+    assert anew("Old.\n", "---\n") == "\n---\n"
+
+
+def test_text_that_stood_around_regions_is_written_where_it_began() -> None:
+    assert anew(f"{KEPT}\nBelow.\n", "New.") == f"{KEPT}\nNew.\n"
+    assert anew(f"Above.\n\n{KEPT}\nBelow.\n", "New.") == f"New.\n\n{KEPT}\n"
+    assert anew(f"---\nname: s\ndescription: d\n---\n{KEPT}", "New.").endswith(f"---\nNew.\n\n{KEPT}")
+
+
+def test_an_empty_text_leaves_what_is_protected() -> None:
+    assert anew(WHOLE, " \n") == f"---\nname: s\ndescription: d\n---\n\n{KEPT}"
+
+
+PARTS = (
+    *("---\n", "---\nname: x\ndescription: y\n---\n", "# T\n", "\n", "text", "\r\n", " ", "\ufeff", KEPT),
+    *(
+        "<!-- skillgrad:begin a -->\n1\n<!-- skillgrad:end a -->\n",
+        "<!-- skillgrad:begin c -->\n",
+        "skillgrad:end a\n",
+    ),
+)
+TEXTS = st.lists(st.sampled_from(PARTS), max_size=7).map("".join)
+
+
+def protected(document: Document) -> list[str]:
+    parts = [document.front_matter, *(document.text[slice(*region.span)] for region in document.regions)]
+    return [part.rstrip("\r\n") for part in parts]
+
+
+@given(TEXTS, TEXTS)
+def test_no_new_text_changes_front_matter_or_regions(text: str, new: str) -> None:
+    try:
+        document = Document.parse(text)
+    except SkillError:
+        return
+    written = document.with_editable(new)
+    assert protected(written) == protected(document)
+    assert written.with_editable(new).text.split() == written.text.split()

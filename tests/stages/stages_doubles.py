@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 from skillgrad.config import LimitsSection
@@ -28,6 +27,7 @@ from skillgrad.records import (
 from skillgrad.stages.optimizer import Optimizer
 from skillgrad.stages.rollout import Rollout
 from skillgrad.testing.doubles import MemoryJournal, ScriptedModel
+from skillgrad.threads import Threads
 
 
 def tasks(count: int, kind: str = "") -> list[Task]:
@@ -104,7 +104,7 @@ def make_rollout(
     events: list[Event] | None = None,
     concurrency: int = 4,
     go_on: Callable[[], None] = lambda: None,
-    threads: ThreadPoolExecutor | None = None,
+    threads: Threads | None = None,
     **limits: Any,
 ) -> Rollout:
     return Rollout(
@@ -115,7 +115,7 @@ def make_rollout(
         limits=LimitsSection(**limits),
         emit=[].append if events is None else events.append,
         go_on=go_on,
-        threads=threads,
+        threads=threads or Threads(16),
     )
 
 

@@ -10,8 +10,10 @@ from stages_doubles import Desk, append, edit_row, patch_reply
 
 from skillgrad.config import AggregateSection
 from skillgrad.errors import OutageStop, TransientError
+from skillgrad.prompts import Prompts
 from skillgrad.records import ChatRequest, Edit, Patch, Skill
 from skillgrad.stages.aggregate import aggregate, unite
+from skillgrad.stages.proposals import DocumentReply, SuggestionsReply
 
 SKILL = Skill(text="Be exact.\n")
 TWO = AggregateSection(merge_batch_size=2)
@@ -233,3 +235,35 @@ def test_uniting_loses_no_citation_and_uniting_again_changes_nothing(rows: list[
     for edit in united:
         assert set(edit.cites) == set().union(*(cites for content, cites in rows if content == edit.content))
     assert unite(united) == united
+
+
+def suggestion(content: str, *cites: str) -> Edit:
+    return Edit(op="add", content=content, cites=cites)
+
+
+async def test_a_merge_of_suggestions_returns_suggestions() -> None:
+    desk = Desk(merge_failures={"reasoning": "r", "suggestions": [edit_row("Both.", "a", "b", op="merge")]})
+    given = [Patch(edits=(suggestion("One.", "a"),)), Patch(edits=(suggestion("Two.", "b"),))]
+    merged = await aggregate(desk.optimizer, SKILL, (given, []), TWO, SuggestionsReply)
+    assert [(edit.op, edit.content, edit.cites) for edit in merged.edits] == [("merge", "Both.", ("a", "b"))]
+    assert desk.asked[0][1].messages[0].text.endswith(Prompts()["return_suggestions"])
+
+
+def rewrite(content: str, *cites: str) -> Patch:
+    return Patch(edits=(Edit(op="rewrite", content=content, cites=cites),))
+
+
+async def test_a_merged_document_rests_on_the_evidence_of_all_that_it_was_merged_from() -> None:
+    desk = Desk(merge_failures={"reasoning": "r", "document": "Both.", "cites": ["b", "made-up"]})
+    merged = await aggregate(
+        desk.optimizer, SKILL, ([rewrite("One.", "a"), rewrite("Two.", "b")], []), TWO, DocumentReply
+    )
+    assert [(edit.op, edit.content, edit.cites) for edit in merged.edits] == [("rewrite", "Both.", ("b", "a"))]
+
+
+async def test_documents_that_cannot_be_merged_stay_beside_each_other() -> None:
+    desk = Desk(merge_failures="Sorry.")
+    merged = await aggregate(
+        desk.optimizer, SKILL, ([rewrite("One.", "a"), rewrite("Two.", "b")], []), TWO, DocumentReply
+    )
+    assert contents(merged) == ["One.", "Two."]

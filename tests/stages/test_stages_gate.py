@@ -13,7 +13,7 @@ from stages_doubles import AnswersEnv, ToldAgent, evaluation, knows, make_rollou
 from skillgrad.config import GateSection
 from skillgrad.errors import VoidStop
 from skillgrad.records import Evaluation, Score, Skill, Task
-from skillgrad.stages.gate import Race, decide, race_order
+from skillgrad.stages.gate import Race, decide, race_order, reason_not_to_evaluate
 from skillgrad.testing.doubles import MemoryJournal
 
 scores = st.sampled_from([0.0, 1.0, 0.5, 0.25, 1 / 3, 0.1])
@@ -313,3 +313,21 @@ async def test_the_verdict_is_the_same_whatever_the_delays(seed: int) -> None:
         verdicts.append((await decide(rollout, NEW, bar, tasks(12), GateSection())).model_dump_json())
         await rollout.executor.drain()
     assert len(set(verdicts)) == 1
+
+
+CURRENT = Skill(text="old")
+
+
+@pytest.mark.parametrize(
+    ("text", "rejected", "reason"),
+    [
+        ("new", set(), ""),
+        ("old", set(), "no edit changed the skill"),
+        ("new", {Skill(text="new").hash}, "the same text was rejected before"),
+        ("new", {Skill(text="other").hash}, ""),
+        ("x" * 40, set(), ""),
+        ("x" * 41, set(), "about 11 tokens, more than skill.max_tokens = 10"),
+    ],
+)
+def test_a_candidate_is_paid_for_only_when_it_can_win(text: str, rejected: set[str], reason: str) -> None:
+    assert reason_not_to_evaluate(Skill(text=text), CURRENT, rejected, 10) == reason

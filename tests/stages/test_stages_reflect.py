@@ -8,20 +8,29 @@ from stages_doubles import Desk, append, attempt, edit_row, patch_reply
 
 from skillgrad.config import ReflectSection
 from skillgrad.errors import BudgetStop, OutageStop, TransientError
+from skillgrad.prompts import Prompts
 from skillgrad.records import Attempt, ChatRequest, LedgerEntry, Skill
-from skillgrad.stages.reflect import Context, Reflection, deep_groups, is_silent, reflect, shallow_groups
+from skillgrad.stages.proposals import Forms, PatchReply, RoutedReply, SuggestionsReply
+from skillgrad.stages.reflect import (
+    Context,
+    Reflection,
+    count_silence,
+    deep_groups,
+    is_silent,
+    reflect,
+    shallow_groups,
+)
 
 FAILURES = [attempt(f"f{i}", 0.0) for i in range(11)]
 SUCCESSES = [attempt(f"s{i}", 1.0) for i in range(5)]
 
 
 def context(
-    budget: int = 4,
+    budget: int | None = 4,
     ledger: Sequence[LedgerEntry] = (),
     earlier: Mapping[str, Attempt] | None = None,
-    silent_steps: int = 0,
 ) -> Context:
-    return Context(Skill(text="Be exact."), budget, ledger, earlier or {}, silent_steps)
+    return Context(Skill(text="Be exact."), budget, ledger, earlier or {})
 
 
 def ids(attempts: Sequence[Attempt]) -> list[str]:
@@ -195,6 +204,55 @@ async def test_deep_reflection_shows_its_contrasts_apart() -> None:
     assert text.index('id="f"') < text.index("# Attempts that passed, to compare with") < text.index('id="s"')
 
 
+AWARE = Forms(RoutedReply, PatchReply, PatchReply)
+
+
+async def test_failures_and_successes_are_asked_for_in_their_own_forms() -> None:
+    routed = {"reasoning": "r", "routes": [], "edits": [], "reminders": []}
+    desk = Desk(reflect_failures=routed, reflect_successes=patch_reply())
+    known = context()._replace(forms=AWARE)
+    await reflect(desk.optimizer, [*FAILURES[:1], *SUCCESSES[:1]], known, ReflectSection(), 7)
+    asked = {name: request.messages[0].text for name, request in desk.asked}
+    assert asked["reflect_failures"].endswith(Prompts()["return_routed_edits"])
+    assert asked["reflect_successes"].endswith(Prompts()["return_edits"])
+
+
+async def test_reminders_answer_lapses_that_were_shown_and_others_are_dropped() -> None:
+    routed = {
+        "reasoning": "r",
+        "routes": [
+            {"attempt": "f0", "cause": "execution_lapse"},
+            {"attempt": "f1", "cause": "skill_defect"},
+            {"attempt": "f9", "cause": "execution_lapse"},
+        ],
+        "edits": [edit_row("Sort.", "f1", "f0"), edit_row("Add.", "f0")],
+        "reminders": [
+            {"content": "Mind the order.", "reason": "", "cites": ["f0", "f1", "f9"]},
+            {"content": "Mind the sum.", "reason": "", "cites": ["f1"]},
+        ],
+    }
+    known = context()._replace(forms=AWARE)
+    (reflection,) = await reflect(Desk(reflect_failures=routed).optimizer, FAILURES[:2], known, ReflectSection(), 7)
+    assert [(edit.content, edit.cites) for edit in reflection.patch.edits] == [("Sort.", ("f1",))]
+    assert [(edit.content, edit.cites) for edit in reflection.reminders] == [("Mind the order.", ("f0",))]
+    assert [edit.content for edit in reflection.dropped] == ["Add.", "Mind the sum."]
+    assert reflection.lapses == ("f0",)
+
+
+async def test_without_a_budget_none_is_told_and_nothing_is_cut() -> None:
+    desk = Desk(reflect_failures=patch_reply(*(edit_row(f"Rule {i}.", "f0") for i in range(12))))
+    (reflection,) = await reflect(desk.optimizer, FAILURES[:1], context(None), ReflectSection(), 7)
+    assert len(reflection.patch.edits) == 12
+    assert "at most" not in desk.shown()
+
+
+async def test_the_budget_is_told_in_the_word_for_what_is_proposed() -> None:
+    desk = Desk(reflect_failures={"reasoning": "r", "suggestions": []})
+    known = context(3)._replace(forms=Forms(SuggestionsReply, SuggestionsReply, SuggestionsReply))
+    await reflect(desk.optimizer, FAILURES[:1], known, ReflectSection(), 7)
+    assert "Propose at most 3 suggestions." in desk.shown()
+
+
 async def test_long_trajectories_are_cut() -> None:
     desk = Desk(reflect_failures=patch_reply())
     shown = [attempt("f0", 0.0, answer="x" * 2000)]
@@ -247,22 +305,22 @@ async def test_a_usable_answer_without_edits_is_no_failure() -> None:
     assert (reflection.patch.edits, reflection.unusable) == ((), "")
 
 
-async def read_in_vain(silent_steps: int) -> tuple[Reflection, ...]:
+async def read_in_vain() -> tuple[Reflection, ...]:
     desk = Desk(reflect_failures="Sorry.", reflect_successes="Sorry.")
     attempts = [*FAILURES[:2], *SUCCESSES[:1]]
-    known = context(silent_steps=silent_steps)
-    return await reflect(desk.optimizer, attempts, known, ReflectSection(minibatch_size=1), 7)
+    return await reflect(desk.optimizer, attempts, context(), ReflectSection(minibatch_size=1), 7)
 
 
 async def test_one_step_without_a_usable_answer_does_not_stop_the_run() -> None:
-    reflections = await read_in_vain(silent_steps=0)
+    reflections = await read_in_vain()
     assert [bool(each.unusable) for each in reflections] == [True, True, True]
     assert is_silent(reflections)
+    assert count_silence(reflections, 0) == 1
 
 
 async def test_the_second_step_in_a_row_without_a_usable_answer_stops_the_run() -> None:
     with pytest.raises(OutageStop) as stop:
-        await read_in_vain(silent_steps=1)
+        count_silence(await read_in_vain(), 1)
     assert stop.value.message.startswith("optimizer: no usable answer in 2 steps in a row: scripted:model: no usable")
     for way in ("--fork", "optimizer.structured = 'prompt'", "max_output_tokens"):
         assert way in stop.value.hint
@@ -271,15 +329,15 @@ async def test_the_second_step_in_a_row_without_a_usable_answer_stops_the_run() 
 async def test_one_usable_answer_after_a_silent_step_goes_on() -> None:
     desk = Desk(reflect_failures=_only_about("f0"))
     settings = ReflectSection(minibatch_size=1)
-    reflections = await reflect(desk.optimizer, FAILURES[:3], context(silent_steps=1), settings, 7)
-    assert not is_silent(reflections)
+    reflections = await reflect(desk.optimizer, FAILURES[:3], context(), settings, 7)
+    assert count_silence(reflections, 1) == 0
     assert sorted(bool(each.unusable) for each in reflections) == [False, True, True]
 
 
 async def test_a_step_with_nothing_to_read_is_not_silent() -> None:
-    reflections = await reflect(Desk().optimizer, [attempt("v", None)], context(silent_steps=1), ReflectSection(), 7)
+    reflections = await reflect(Desk().optimizer, [attempt("v", None)], context(), ReflectSection(), 7)
     assert reflections == ()
-    assert not is_silent(reflections)
+    assert count_silence(reflections, 1) == 0
 
 
 async def test_a_failed_call_stops_the_run_and_names_the_optimizer() -> None:

@@ -11,10 +11,12 @@ from stages_doubles import append, attempt
 from skillgrad.records import (
     Attempt,
     Edit,
+    ImagePart,
     LedgerEntry,
     Message,
     Patch,
     Skill,
+    TextPart,
     ToolCall,
     Trajectory,
     assistant,
@@ -91,6 +93,21 @@ def test_all_that_was_said_but_the_question_and_the_instructions_is_shown_in_ord
     block = attempt_block(shown, 1000)
     assert "\n[assistant] Hm.\n[user] Well?\n[assistant] 7\n" in block
     assert block.count(question.text) == 1
+
+
+def test_pictures_are_shown_by_name_with_the_task_and_in_the_transcript() -> None:
+    mark = "#sha256=" + "0" * 64
+    pictures = tuple(
+        ImagePart(url=url) for url in (f"bill.png{mark}", "https://example.org/a.png", "data:image/png;b")
+    )
+    question = Message(role="user", content=(pictures[0], TextPart(text="the task")))
+    found = Message(role="tool", tool_call_id="1", content=pictures[1:])
+    shown = with_messages(question, assistant("Let me look."), found)
+    task = shown.task.model_copy(update={"input": "the task", "images": (pictures[0].url,)})
+    block = attempt_block(shown.model_copy(update={"task": task}), 2000)
+    assert "the task\n[image: bill.png]\n</task" in block
+    assert "[assistant] Let me look.\n[tool] [image: https://example.org/a.png]\n[image: image]\n" in block
+    assert block.count("the task") == 1
 
 
 def test_tool_calls_are_shown_with_their_arguments() -> None:
@@ -194,6 +211,11 @@ def test_the_ledger_says_what_came_of_an_edit(fields: dict[str, object], outcome
     assert row == {"step": 3, "op": "append", "target": "", "content": "Sort.", "support": 2, "outcome": outcome}
 
 
+def test_the_ledger_shows_the_ends_of_a_whole_document_only() -> None:
+    (row,) = rows(ledger_block([entry(1, Edit(op="rewrite", content="x" * 5000))], 5))
+    assert row["content"] == f"{'x' * 300}\n[... 4400 characters left out ...]\n{'x' * 300}"
+
+
 def test_the_ledger_is_bounded_to_the_latest_edits() -> None:
     ledger = [entry(step, append(f"Rule {step}.")) for step in range(1, 31)]
     assert [row["step"] for row in rows(ledger_block(ledger, 20))] == list(range(11, 31))
@@ -237,3 +259,4 @@ def test_patches_are_shown_one_by_one() -> None:
 
 def test_the_budget_is_told() -> None:
     assert edit_budget_line(3) == "Propose at most 3 edits."
+    assert edit_budget_line(3, "suggestions") == "Propose at most 3 suggestions."

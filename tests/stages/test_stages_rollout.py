@@ -2,8 +2,6 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 
 import pytest
@@ -13,6 +11,7 @@ from skillgrad.errors import BudgetStop, Interrupted, OutageStop, TransientError
 from skillgrad.events import AttemptFinished, Event
 from skillgrad.records import Score, Skill, Task, Trajectory
 from skillgrad.testing.doubles import MemoryJournal
+from skillgrad.threads import Threads
 
 SKILL = Skill(text="Be exact.")
 ONE = tasks(1)[0]
@@ -109,12 +108,11 @@ async def test_a_synchronous_scorer_does_not_hold_up_the_event_loop() -> None:
 
 
 @pytest.fixture
-def threads() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(2, thread_name_prefix="scoring") as threads:
-        yield threads
+def threads() -> Threads:
+    return Threads(2)
 
 
-async def test_synchronous_scorers_run_in_their_own_threads(threads: ThreadPoolExecutor) -> None:
+async def test_synchronous_scorers_run_in_their_own_threads(threads: Threads) -> None:
     names: list[str] = []
 
     def score(*_: object) -> float:
@@ -124,10 +122,10 @@ async def test_synchronous_scorers_run_in_their_own_threads(threads: ThreadPoolE
     rollout = make_rollout(ToldAgent(knows()), AnswersEnv(score), threads=threads)
     await rollout.batch(tasks(8), SKILL, "train")
     assert len(names) == 8
-    assert all(name.startswith("scoring") for name in names)
+    assert all(name == "skillgrad-function" for name in names)
 
 
-async def test_async_scorers_stay_in_the_thread_of_the_loop(threads: ThreadPoolExecutor) -> None:
+async def test_async_scorers_stay_in_the_thread_of_the_loop(threads: Threads) -> None:
     seen: list[int] = []
 
     class Here(AnswersEnv):
@@ -139,7 +137,7 @@ async def test_async_scorers_stay_in_the_thread_of_the_loop(threads: ThreadPoolE
     assert seen == [threading.get_ident()]
 
 
-async def test_a_scorer_that_hangs_keeps_its_thread_and_the_others_go_on(threads: ThreadPoolExecutor) -> None:
+async def test_a_scorer_that_hangs_keeps_its_thread_and_the_others_go_on(threads: Threads) -> None:
     release = threading.Event()
     came_back: list[str] = []
 

@@ -57,3 +57,8 @@ async def test_without_a_usable_ranking_support_decides_and_it_is_told() -> None
 async def test_a_failed_call_stops_the_run() -> None:
     with pytest.raises(OutageStop, match=r"^optimizer: 503"):
         await chosen(Desk(select=TransientError("503")), 1)
+
+
+async def test_without_a_budget_all_edits_pass_and_with_none_allowed_no_edit_does() -> None:
+    assert await select(Desk().optimizer, SKILL, PATCH, None) == PATCH.edits
+    assert await select(Desk().optimizer, SKILL, PATCH, 0) == ()

@@ -81,7 +81,7 @@ def test_verdicts_are_counted(
 def test_a_better_skill_becomes_current_and_best() -> None:
     val = evaluation({"x": 0.75}, "new")
     state = accept(START, NEW, val, GateSection())
-    assert (state.current, state.current_val, state.best, state.best_val, state.best_step) == (NEW, val, NEW, val, 3)
+    assert (state.current, state.current_val, state.best, state.best_val) == (NEW, val, NEW, val)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_the_metric_of_the_gate_decides_whether_the_bar_has_fallen() -> None:
 @pytest.mark.parametrize("value", [0.5, 0.25])
 def test_a_skill_that_is_no_better_becomes_current_only(value: float) -> None:
     state = accept(START, NEW, evaluation({"x": value}, "new"), GateSection(enabled=False))
-    assert (state.current, state.best, state.best_step) == (NEW, OLD, 0)
+    assert (state.current, state.best) == (NEW, OLD)
 
 
 def test_the_metric_of_the_gate_decides_what_is_best() -> None:

@@ -150,9 +150,9 @@ async def test_half_a_surrogate_pair_becomes_a_replacement_character_both_times(
 
 
 async def test_secrets_are_not_stored_and_never_seen_again(tmp_path):
-    journal = SqliteJournal(tmp_path / "journal.db", redactor=Redactor({"MY_KEY": "open-sesame"}))
-    key = {"prompt": "open-sesame"}
-    first = await journal.once("call", key, Reply, works(Reply(text="say open-sesame twice")))
+    journal = SqliteJournal(tmp_path / "journal.db", redactor=Redactor({"MY_KEY": "open-sesame-1"}))
+    key = {"prompt": "open-sesame-1"}
+    first = await journal.once("call", key, Reply, works(Reply(text="say open-sesame-1 twice")))
     assert first == await journal.once("call", key, Reply, never) == Reply(text="say [redacted:MY_KEY] twice")
     journal.close()
     assert b"sesame" not in (tmp_path / "journal.db").read_bytes()
@@ -282,9 +282,9 @@ def test_a_setting_that_is_gone_is_named(journal):
 
 
 def test_identities_hold_no_secrets(tmp_path):
-    journal = SqliteJournal(tmp_path / "journal.db", redactor=Redactor({"MY_KEY": "open-sesame"}))
-    journal.claim_identity({"extra_body": {"pass": "open-sesame", "api_key": "abc"}})
-    journal.claim_identity({"extra_body": {"pass": "open-sesame", "api_key": "abc"}})
+    journal = SqliteJournal(tmp_path / "journal.db", redactor=Redactor({"MY_KEY": "open-sesame-1"}))
+    journal.claim_identity({"extra_body": {"pass": "open-sesame-1", "api_key": "abc"}})
+    journal.claim_identity({"extra_body": {"pass": "open-sesame-1", "api_key": "abc"}})
     assert journal.identity == {"extra_body": {"pass": "[redacted:MY_KEY]", "api_key": "[redacted:authorization]"}}
     journal.close()
 

@@ -103,37 +103,68 @@ def test_uuids_hashes_and_pictures_survive():
 
 
 def test_values_of_secret_variables_are_known_and_named():
+    quoted = 'pass\\"é"-2024'
     redactor = Redactor(
         {
-            "OPENAI_API_KEY": "open-sesame",
-            "db_password": " hunter22 ",
-            "MY_TOKEN": "open-sesame-and-more",
-            "A_SECRET": 'line\n"é"',
-            "SHORT_KEY": "1234567",
-            "KEYBOARD": "a-long-value",
+            "OPENAI_API_KEY": "open-sesame-1",
+            "db_password": " hunter22hunt ",
+            "MY_TOKEN": "open-sesame-1-and-more",
+            "A_SECRET": quoted,
+            "KEYBOARD": "a-long-value-1",
         }
     )
-    assert redactor.redact("open-sesame") == "[redacted:OPENAI_API_KEY]"
-    assert redactor.redact("xopen-sesame-and-more") == "x[redacted:MY_TOKEN]"
-    assert redactor.redact("hunter22 1234567 a-long-value") == "[redacted:db_password] 1234567 a-long-value"
-    assert redactor.redact('line\n"é" ' + json.dumps('line\n"é"')) == '[redacted:A_SECRET] "[redacted:A_SECRET]"'
+    assert redactor.redact("open-sesame-1") == "[redacted:OPENAI_API_KEY]"
+    assert redactor.redact("xopen-sesame-1-and-more") == "x[redacted:MY_TOKEN]"
+    assert redactor.redact("hunter22hunt a-long-value-1") == "[redacted:db_password] a-long-value-1"
+    for text in (quoted, json.dumps(quoted)[1:-1], json.dumps(quoted, ensure_ascii=False)[1:-1]):
+        assert redactor.redact(f"<{text}>") == "<[redacted:A_SECRET]>"
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["", "postgres", "a1b2c3d4e5f", "administrator", "internationalisation", "123456789012", "the year 2024 it was"],
+)
+@pytest.mark.parametrize("name", ["POSTGRES_PASSWORD", "API_KEY"])
+def test_values_that_do_not_look_like_a_key_are_left_alone(name, value):
+    redactor = Redactor({name: value})
+    for known in (redactor, redactor.exact):
+        assert known.redact(f"the word {value} in a text") == f"the word {value} in a text"
+        assert known.redact_json(json.dumps([value])) == json.dumps([value])
 
 
 def test_of_two_variables_with_one_value_the_first_name_is_told():
-    assert Redactor({"B_KEY": "open-sesame", "A_KEY": "open-sesame"}).redact("open-sesame") == "[redacted:A_KEY]"
+    redactor = Redactor({"B_KEY": "open-sesame-1", "A_KEY": "open-sesame-1"})
+    assert redactor.redact("open-sesame-1") == "[redacted:A_KEY]"
+
+
+def test_the_exact_redactor_knows_the_values_of_the_environment_and_no_shapes():
+    redactor = Redactor({"MY_KEY": "open-sesame-1"})
+    example = f"sk-{BODY} https://a:b@c Authorization: Bearer {BODY}"
+    assert redactor.exact.redact(f"open-sesame-1 {example}") == f"[redacted:MY_KEY] {example}"
+    data = {"api_key": "abc", "headers": {"authorization": "open-sesame-1", f"sk-{BODY}": [example]}}
+    clean = {"api_key": "abc", "headers": {"authorization": "[redacted:MY_KEY]", f"sk-{BODY}": [example]}}
+    assert redactor.exact.redact_value(data) == clean
+    assert json.loads(redactor.exact.redact_json(json.dumps(data))) == clean
+    assert redactor.redact(f"sk-{BODY}") == "[redacted:api-key]"
+
+
+def test_the_exact_redactor_returns_json_text_without_a_known_value_as_it_is():
+    text = json.dumps({"api_key": "abc", "say": f"Authorization: Bearer {BODY}"}, indent=3)
+    assert Redactor({"MY_KEY": "open-sesame-1"}).exact.redact_json(text) == text
 
 
 def test_redacting_twice_changes_nothing_more():
-    redactor = Redactor({"MY_KEY": "open-sesame"})
-    once = redactor.redact(f"open-sesame sk-{BODY} https://a:b@c Authorization: Bearer {BODY}")
+    redactor = Redactor({"MY_KEY": "open-sesame-1"})
+    once = redactor.redact(f"open-sesame-1 sk-{BODY} https://a:b@c Authorization: Bearer {BODY}")
     assert redactor.redact(once) == once
 
 
 def test_structure_stays_when_a_secret_is_the_name_of_a_field():
-    value = {"simulated": True, "text": "simulated", "n": [1, None, 2.5, "simulated"]}
-    redacted = Redactor({"OPENAI_API_KEY": "simulated"}).redact_value(value)
+    name = "simulated_2024"
+    value = {name: True, "text": name, "n": [1, None, 2.5, name]}
+    redacted = Redactor({"OPENAI_API_KEY": name}).redact_value(value)
     mark = "[redacted:OPENAI_API_KEY]"
-    assert redacted == {"simulated": True, "text": mark, "n": [1, None, 2.5, mark]}
+    assert redacted == {name: True, "text": mark, "n": [1, None, 2.5, mark]}
 
 
 def test_fields_named_like_credentials_are_emptied_and_field_names_cleared_of_keys():
@@ -155,11 +186,12 @@ def test_fields_named_like_credentials_are_emptied_and_field_names_cleared_of_ke
     "text", ['{"a": [1, "task-1"]}', '"https://example.org"', "1.50", '"\\u00e9"', '{"b":1,"a":2}']
 )
 def test_json_text_without_secrets_is_returned_as_it_is(text):
-    assert Redactor({"MY_KEY": "open-sesame"}).redact_json(text) == text
+    assert Redactor({"MY_KEY": "open-sesame-1"}).redact_json(text) == text
 
 
 def test_secrets_in_json_text_are_found_behind_its_escapes():
-    redactor = Redactor({"MY_SECRET": 'say "é"\tnow'})
+    secret = 'say-"é"\\now-2024'
+    redactor = Redactor({"MY_SECRET": secret})
     for ascii_only in (True, False):
-        text = json.dumps({"a": 'x say "é"\tnow', "b": f"k sk-{BODY}"}, ensure_ascii=ascii_only)
+        text = json.dumps({"a": f"x {secret}", "b": f"k sk-{BODY}"}, ensure_ascii=ascii_only)
         assert json.loads(redactor.redact_json(text)) == {"a": "x [redacted:MY_SECRET]", "b": "k [redacted:api-key]"}

@@ -15,6 +15,9 @@ from skillgrad.records import Edit, Patch, Score, Skill, SkillFile
 from skillgrad.store import JsonlSink, Redactor, RunFolder, read_events
 
 NOTICE = Notice(level="info", text="hello")
+SECRET = "open-sesame-1"
+# Put together at run time, so that no scanner takes this file for a leak.
+EXAMPLE = "Send `Authorization: Bearer " + "a1B2c3D4e5F6g7H8i9J0" + "`, as with sk-" + "abc123" * 5 + ".\n"
 
 
 def section(tmp_path: Path, name: str = "first") -> RunSection:
@@ -226,21 +229,78 @@ def test_the_best_skill_is_a_folder_with_its_files(run):
         run.write_best(Skill(name="../../x", text="text"))
 
 
-async def test_no_secret_is_written_anywhere(tmp_path):
+async def test_the_key_itself_is_in_no_file_of_the_run_folder(tmp_path):
     async def work():
-        return "open-sesame"
+        return SECRET
 
-    with RunFolder.open(section(tmp_path), redactor=Redactor({"MY_KEY": "open-sesame"})) as run:
-        run.write_text("config.yaml", "a: open-sesame")
-        run.write_json("summary.json", {"a": "open-sesame"})
-        run.write_skill(0, "open-sesame")
-        run.write_candidate("steps/0001", "", "open-sesame")
-        run.write_best(Skill(text="open-sesame"))
-        run.events.emit(Notice(level="info", text="open-sesame"))
-        await run.journal.once("call", "open-sesame", str, work)
-        run.journal.claim_identity({"a": "open-sesame"})
-    for path in run.path.rglob("*"):
-        assert path.is_dir() or b"sesame" not in path.read_bytes(), path
+    def files_with_the_key():
+        files = [path for path in run.path.rglob("*") if path.is_file()]
+        assert {"journal.db", "events.jsonl", "candidate.diff", "SKILL.md"} <= {path.name for path in files}
+        return [path for path in files if b"sesame" in path.read_bytes()]
+
+    with RunFolder.open(section(tmp_path), redactor=Redactor({"MY_KEY": SECRET})) as run:
+        run.write_text("config.yaml", f"a: {SECRET}")
+        run.write_json("summary.json", {"a": SECRET})
+        run.write_skill(0, SECRET)
+        run.write_candidate("steps/0001", f"old {SECRET}", f"new {SECRET}")
+        run.write_best(Skill(text=SECRET))
+        run.events.emit(Notice(level="info", text=SECRET))
+        assert await run.journal.once("call", SECRET, str, work) == "[redacted:MY_KEY]"
+        run.journal.claim_identity({"a": SECRET})
+        assert files_with_the_key() == []
+    assert files_with_the_key() == []
+
+
+async def answer_of(run: RunFolder, text: str) -> str:
+    async def work():
+        return text
+
+    return await run.journal.once("call", text, str, work)
+
+
+def skill_texts(run: RunFolder, text: str) -> dict[str, bytes]:
+    """What stands in the files when `text` is the skill, a candidate and the best skill."""
+    candidate = run.write_candidate("steps/0001", "", text)
+    paths = [
+        run.write_skill(1, text),
+        candidate,
+        candidate.with_suffix(".diff"),
+        run.write_best(Skill(text=text)) / "SKILL.md",
+    ]
+    return {path.name: path.read_bytes() for path in paths}
+
+
+@pytest.mark.parametrize("word", ["postgres", "administrator", "international-standard", "200000000000"])
+async def test_an_ordinary_word_as_a_password_changes_neither_answers_nor_skills(tmp_path, word):
+    text = f"The answer is {word}.\n"
+    with RunFolder.open(section(tmp_path), redactor=Redactor({"POSTGRES_PASSWORD": word})) as run:
+        assert await answer_of(run, text) == text
+        assert run.journal.get("call", text, str) == text
+        assert skill_texts(run, text) == {
+            "0001.md": text.encode(),
+            "candidate.md": text.encode(),
+            "candidate.diff": f"--- current\n+++ candidate\n@@ -0,0 +1 @@\n+{text}".encode(),
+            "SKILL.md": text.encode(),
+        }
+
+
+async def test_a_skill_with_an_example_token_is_shipped_byte_for_byte(tmp_path):
+    with RunFolder.open(section(tmp_path), redactor=Redactor({"MY_KEY": SECRET})) as run:
+        assert skill_texts(run, EXAMPLE) == {
+            "0001.md": EXAMPLE.encode(),
+            "candidate.md": EXAMPLE.encode(),
+            "candidate.diff": f"--- current\n+++ candidate\n@@ -0,0 +1 @@\n+{EXAMPLE}".encode(),
+            "SKILL.md": EXAMPLE.encode(),
+        }
+        assert await answer_of(run, EXAMPLE) == EXAMPLE
+
+
+def test_events_and_views_are_cleared_of_all_that_looks_like_a_credential(run):
+    clean = "Send `Authorization: Bearer [redacted:authorization]`, as with [redacted:api-key].\n"
+    assert run.write_text("a.md", EXAMPLE).read_text() == clean
+    assert json.loads(run.write_json("a.json", {"a": EXAMPLE}).read_bytes()) == {"a": clean}
+    run.events.emit(Notice(level="info", text=EXAMPLE))
+    assert [event["text"] for event in read_events(run.path)] == [clean]
 
 
 def test_secrets_of_the_environment_are_kept_out_unless_told_otherwise(tmp_path):
@@ -249,13 +309,13 @@ def test_secrets_of_the_environment_are_kept_out_unless_told_otherwise(tmp_path)
         from skillgrad.config import RunSection
         from skillgrad.store import RunFolder
         with RunFolder.open(RunSection(folder={str(tmp_path)!r}, name="first")) as run:
-            run.write_text("a.md", "say open-sesame")
+            run.write_text("a.md", "say {SECRET}")
+            run.write_skill(0, "say {SECRET}")
         """
     )
-    subprocess.run(
-        [sys.executable, "-c", script], env={**os.environ, "MY_KEY": "open-sesame"}, timeout=60, check=True
-    )
-    assert (tmp_path / "first" / "a.md").read_text() == "say [redacted:MY_KEY]"
+    subprocess.run([sys.executable, "-c", script], env={**os.environ, "MY_KEY": SECRET}, timeout=60, check=True)
+    for name in ("a.md", "skills/0000.md"):
+        assert (tmp_path / "first" / name).read_text() == "say [redacted:MY_KEY]"
 
 
 def test_events_are_lines_with_their_time(tmp_path):

@@ -1,3 +1,4 @@
+import asyncio
 import subprocess
 import sys
 import textwrap
@@ -90,8 +91,8 @@ async def test_calls_never_exceed_the_cap(journal):
 async def test_tokens_are_refused_when_the_bound_does_not_fit(journal):
     spend = SqliteSpend(journal, LimitsSection(tokens=2000))
     await spend.settle(await spend.reserve("target", 1000, None), tokens(600, 100), None)
-    await spend.reserve("target", 1000, None)
-    await spend.reserve("target", 300, None)
+    spend.abandon(await spend.reserve("target", 1000, None))
+    spend.abandon(await spend.reserve("target", 300, None))
     with pytest.raises(BudgetStop) as caught:
         await spend.reserve("target", 1, None)
     assert str(caught.value) == (
@@ -103,17 +104,37 @@ async def test_tokens_are_refused_when_the_bound_does_not_fit(journal):
 
 async def test_a_bill_below_its_bound_makes_room_again(journal):
     spend = SqliteSpend(journal, LimitsSection(tokens=100))
-    ticket = await spend.reserve("target", 100, None)
-    with pytest.raises(BudgetStop):
-        await spend.reserve("target", 50, None)
-    await spend.settle(ticket, tokens(20), None)
+    await spend.settle(await spend.reserve("target", 100, None), tokens(20), None)
     await spend.reserve("target", 80, None)
+
+
+async def test_a_bound_that_does_not_fit_waits_for_requests_under_way(journal):
+    spend = SqliteSpend(journal, LimitsSection(tokens=100))
+    first = await spend.reserve("target", 100, None)
+    second = asyncio.create_task(spend.reserve("target", 50, None))
+    third = asyncio.create_task(spend.reserve("target", 90, None))
+    await asyncio.sleep(0)
+    assert not second.done()
+    await spend.settle(first, tokens(20), None)
+    await spend.settle(await second, tokens(50), None)
+    with pytest.raises(BudgetStop, match="70 used"):
+        await third
+
+
+async def test_nobody_waits_for_a_request_that_was_cut_off(journal):
+    spend = SqliteSpend(journal, LimitsSection(tokens=100))
+    first = await spend.reserve("target", 100, None)
+    second = asyncio.create_task(spend.reserve("target", 50, None))
+    await asyncio.sleep(0)
+    spend.abandon(first)
+    with pytest.raises(BudgetStop, match="100 reserved"):
+        await second
 
 
 async def test_dollars_are_refused_when_the_bound_does_not_fit(journal):
     spend = SqliteSpend(journal, LimitsSection(usd=1))
     await spend.settle(await spend.reserve("target", 1, 0.5), tokens(1), 0.25)
-    await spend.reserve("target", 1, 0.5)
+    spend.abandon(await spend.reserve("target", 1, 0.5))
     with pytest.raises(BudgetStop) as caught:
         await spend.reserve("optimizer", 1, 0.26)
     assert str(caught.value) == (
@@ -126,7 +147,7 @@ async def test_dollars_are_refused_when_the_bound_does_not_fit(journal):
 async def test_dollars_that_add_up_to_the_cap_fit_in_spite_of_rounding(journal):
     spend = SqliteSpend(journal, LimitsSection(usd=0.3))
     for _ in range(3):
-        await spend.reserve("target", 1, 0.1)
+        spend.abandon(await spend.reserve("target", 1, 0.1))
     with pytest.raises(BudgetStop):
         await spend.reserve("target", 1, 0.001)
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
@@ -9,7 +10,19 @@ from pydantic import Field, field_validator
 from skillgrad.config import Section, parse
 from skillgrad.prompts import Prompts
 from skillgrad.protocols import Agent, ChatModel
-from skillgrad.records import ChatRequest, Reply, Skill, Task, Trajectory, assistant, digest, system, user
+from skillgrad.records import (
+    ChatRequest,
+    ImagePart,
+    Message,
+    Reply,
+    Skill,
+    Task,
+    TextPart,
+    Trajectory,
+    assistant,
+    digest,
+    system,
+)
 from skillgrad.skill import Document
 
 __all__ = ["ChatAgent", "ChatOptions"]
@@ -66,9 +79,11 @@ class ChatAgent(Agent):
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
         """One request: the prompt and the body of the skill as system message, the task as user message."""
-        body = Document.parse(skill.text).body.strip()
+        body = _body(skill.text)
         instructions = f"{self._prompt}\n\n# Skill\n\n{body}" if body else self._prompt
-        question = user(task.input)
+        # Pictures first: questions about the same one then begin with the same tokens, which providers cache.
+        content = (*(ImagePart(url=image) for image in task.images), TextPart(text=task.input))
+        question = Message(role="user", content=content)
         reply = await self._target.complete(ChatRequest(messages=(system(instructions), question), seed=trial))
         return Trajectory(
             answer=self._answer(reply.text),
@@ -82,6 +97,12 @@ class ChatAgent(Agent):
         pattern = self._options.answer_pattern
         found = re.findall(pattern, text) if pattern is not None else _TAGGED.findall(text)
         return (found[-1] if found else text).strip()
+
+
+@lru_cache(maxsize=64)
+def _body(text: str) -> str:
+    """What an agent reads of a skill. Parsed once: many attempts share a skill."""
+    return Document.parse(text).body.strip()
 
 
 def _failure(reply: Reply) -> str:

@@ -2,28 +2,39 @@
 
 import os
 import sys
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, cast
 
 from skillgrad import __version__
 from skillgrad.cli.roles import model_sections
-from skillgrad.config import ModelSection, TrainConfig
+from skillgrad.config import AgentSection, ExecutorSection, ModelSection, TrainConfig
 from skillgrad.envs.gold import check_gold
 from skillgrad.envs.scorers.base import AnswerScorer, Judge
 from skillgrad.envs.splits import SPLITS, check_splits
 from skillgrad.errors import ConfigError, SkillgradError
-from skillgrad.models import build_model, price_of
+from skillgrad.models import build_model, key_variable, price_of
 from skillgrad.prompts import Prompts
 from skillgrad.protocols import Environment, Scorer
 from skillgrad.records import Record, Task
-from skillgrad.registry import BUILT_IN, find
+from skillgrad.registry import BUILT_IN, find, plugins
 from skillgrad.skill import load_skill, token_count, validate_skill
 from skillgrad.store import is_running, read_run
 
-EXTRAS = {"serve": ("starlette", "uvicorn"), "parquet": ("pyarrow",)}
-WHAT_FOR = {"serve": "`skillgrad simulate`", "parquet": "Parquet files"}
+EXTRAS = {
+    "serve": ("starlette", "uvicorn"),
+    "parquet": ("pyarrow",),
+    "hf": ("datasets",),
+    "anthropic": ("anthropic",),
+    "providers": ("pydantic_ai",),
+}
+WHAT_FOR = {
+    "serve": "`skillgrad simulate`",
+    "parquet": "Parquet files",
+    "hf": "datasets of the Hugging Face hub",
+    "anthropic": "`anthropic:` models",
+    "providers": "`adapter:` models",
+}
 
 
 class Check(Record):
@@ -69,14 +80,22 @@ def check_install() -> list[Check]:
 def _plugins() -> list[Check]:
     checks: list[Check] = []
     for family in BUILT_IN:
-        for point in entry_points(group=f"skillgrad.{family}"):
+        taken: set[str] = set(BUILT_IN[family])
+        for point in plugins(family):
             name = f"plugin {point.name}"
+            origin = f"{point.dist.name} {point.dist.version}" if point.dist is not None else "an unknown package"
+            kind = family.removesuffix("s")
+            if point.name in taken:
+                text = f"{origin}: {kind} {point.value} is never used: {point.name!r} is taken"
+                checks.append(Check.note(name, text, "give its import path as the name, or uninstall one of them"))
+                continue
+            taken.add(point.name)
             try:
                 find(family, point.name)
             except ConfigError as error:
-                checks.append(Check.wrong(name, error))
+                checks.append(Check.wrong(name, ConfigError(f"{origin}: {error.message}", hint=error.hint)))
             else:
-                checks.append(Check.ok(name, f"{family.removesuffix('s')} from {point.value}"))
+                checks.append(Check.ok(name, f"{origin}: {kind} {point.value}"))
     return checks
 
 
@@ -87,6 +106,7 @@ async def check_config(config: TrainConfig) -> list[Check]:
         *_skill(config),
         *_prompts(config),
         *_models(config),
+        *_chosen(config),
         _limits(config),
         _run_folder(config),
     ]
@@ -159,7 +179,7 @@ def _models(config: TrainConfig) -> list[Check]:
     for role, section in model_sections(config).items():
         try:
             model = build_model(section)
-            price = price_of(section)
+            price = price_of(section, config.prices)
         except SkillgradError as error:
             checks.append(Check.wrong(role, error))
             continue
@@ -177,10 +197,39 @@ def _models(config: TrainConfig) -> list[Check]:
     return checks
 
 
+def _chosen(config: TrainConfig) -> list[Check]:
+    """Agent and executor, where they are not the usual ones."""
+    checks: list[Check] = []
+    options = dict(config.executor.model_extra or {})
+    if config.agent != AgentSection():
+        try:
+            agent = find("agents", config.agent.name)
+        except SkillgradError as error:
+            checks.append(Check.wrong("agent", error))
+        else:
+            checks.append(Check.ok("agent", f"{config.agent.name}: {agent.__module__}:{agent.__qualname__}"))
+    if config.executor != ExecutorSection():
+        try:
+            executor = find("executors", config.executor.name)
+            executor.from_options(options, concurrency=config.limits.concurrency, where="executor")
+        except SkillgradError as error:
+            checks.append(Check.wrong("executor", error))
+        else:
+            checks.append(
+                Check.ok("executor", f"{config.executor.name}: {executor.__module__}:{executor.__qualname__}")
+            )
+    return checks
+
+
 def _key(section: ModelSection) -> str:
     if section.model.startswith("simulated:"):
         return ", needs no key"
-    return f", key {section.api_key_env} is {'set' if os.environ.get(section.api_key_env) else 'not set'}"
+    if section.model.startswith("adapter:"):
+        return ""
+    if section.api_key_command is not None:
+        return ", key from api_key_command"
+    variable = key_variable(section)
+    return f", key {variable} is {'set' if os.environ.get(variable) else 'not set'}"
 
 
 def _limits(config: TrainConfig) -> Check:

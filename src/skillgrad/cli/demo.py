@@ -95,10 +95,10 @@ def _say_next(config: Path, run_folder: Path) -> None:
     output.line()
     output.line("try next:")
     for command, what in (
-        (f"skillgrad show {run_folder}", "what each step did"),
-        (f"skillgrad show {run_folder} --step 1", "its edits, with reasons and evidence"),
-        (f"skillgrad train {config} --name again --reflect.mode deep", "the same with another setting"),
-        ("skillgrad init DATA", "a project of your own"),
+        (f"{output.program()} show {run_folder}", "what each step did"),
+        (f"{output.program()} show {run_folder} --step 1", "its edits, with reasons and evidence"),
+        (f"{output.program()} train {config} --name again --reflect.mode deep", "the same with another setting"),
+        (f"{output.program()} init DATA", "a project of your own"),
     ):
         output.line(f"  {command}")
         output.line(f"      {what}")

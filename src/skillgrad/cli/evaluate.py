@@ -6,35 +6,67 @@ from skillgrad.build import Given, StopSwitch
 from skillgrad.cli import output
 from skillgrad.cli.console import open_console
 from skillgrad.cli.interrupt import run_stoppable
+from skillgrad.cli.lookup import NamedSkill, find_skill
 from skillgrad.cli.roles import prices_of
 from skillgrad.cli.settings import config_path, read_settings
 from skillgrad.cli.summary_text import LOUD, SIMULATED, score
+from skillgrad.cli.tables import csv_lines, markdown_lines, text_lines
+from skillgrad.cli.usage import UsageError
+from skillgrad.config import TrainConfig
 from skillgrad.errors import StopRun
 from skillgrad.evaluate import SkillEvaluation, aevaluate_skill
+from skillgrad.models import build_model
+from skillgrad.skill import load_skill
+
+Rows = list[tuple[str, SkillEvaluation]]
+"""A label of the skill, and how it did."""
+
+_COLUMNS = ("skill", "model", "mean", "95% interval", "n", "voids", "calls")
+_DATA_COLUMNS = ("skill", "hash", "model", "split", "trials", "metric", "mean", "low", "high", "n", "voids", "calls")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score a skill on a split and print mean and interval."""
+    """Score skills on a split, each with each model, and print means and intervals."""
+    if args.json and args.format not in ("text", "json"):
+        raise UsageError(f"--json and --format {args.format} exclude each other", hint="give one of them")
     config = read_settings(config_path(args), args)
+    configs = [_with_target(config, model) for model in args.target] if args.target else [config]
+    skills = [find_skill(name) for name in args.skill] if args.skill else [_own(config)]
+    for one in configs:
+        build_model(one.target)  # a bad name is told before the first call
+    rows = [(skill.label, _evaluate(one, skill, args)) for skill in skills for one in configs]
+    if args.json or args.format == "json":
+        found = [result.model_dump(mode="json") for _, result in rows]
+        output.json_result(found[0] if len(found) == 1 else found)
+    elif args.format == "text" and len(rows) == 1:
+        _print(rows[0][1])
+    else:
+        _print_table(rows, args.format)
+    return 0
 
+
+def _own(config: TrainConfig) -> NamedSkill:
+    return NamedSkill(config.skill.path or "(empty)", load_skill(config.skill.path))
+
+
+def _with_target(config: TrainConfig, model: str) -> TrainConfig:
+    """The settings with another target at the same endpoint; the price was that of the model in the settings."""
+    change = {} if model == config.target.model else {"model": model, "price": None}
+    return config.model_copy(update={"target": config.target.model_copy(update=change)})
+
+
+def _evaluate(config: TrainConfig, skill: NamedSkill, args: argparse.Namespace) -> SkillEvaluation:
     with open_console(prices_of(config)) as console:
 
         async def work(switch: StopSwitch) -> SkillEvaluation:
-            given = Given(sinks=[console], switch=switch)
-            if args.skill is not None:
-                given["skill"] = args.skill
+            given = Given(sinks=[console], switch=switch, skill=skill.skill)
             return await aevaluate_skill(config, args.split, args.trials, **given)
 
         try:
-            result = run_stoppable(work, lambda text: console.say(text, "yellow"))
+            return run_stoppable(work, lambda text: console.say(text, "yellow"))
         except StopRun as stop:
             stop.hint = f"{stop.hint}\nresume: {args.command}".lstrip()
             raise
-    if args.json:
-        output.json_result(result.model_dump(mode="json"))
-    else:
-        _print(result)
-    return 0
 
 
 def _print(result: SkillEvaluation) -> None:
@@ -46,3 +78,34 @@ def _print(result: SkillEvaluation) -> None:
     if result.voids:
         output.line(f"voids   {result.voids} attempts without a score")
     output.line(f"file    {result.file}")
+
+
+def _print_table(rows: Rows, form: str) -> None:
+    first = rows[0][1]
+    trials = "1 trial" if first.trials == 1 else f"{first.trials} trials each"
+    about = f"{first.split} split, {trials}, mean {first.metric} score"
+    simulated = any(result.simulated for _, result in rows)
+    if form == "csv":
+        lines = csv_lines([(*_DATA_COLUMNS, "simulated"), *(_data_row(label, result) for label, result in rows)])
+    elif form == "markdown":
+        title = f"{about}. **{SIMULATED}**" if simulated else f"{about}."
+        lines = [title, "", *markdown_lines([_COLUMNS, *(_row(label, result) for label, result in rows)])]
+    else:
+        lines = [*text_lines([_COLUMNS, *(_row(label, result) for label, result in rows)]), "", about]
+        if simulated:
+            output.line(SIMULATED, LOUD)
+    for text in lines:
+        output.line(text)
+
+
+def _row(label: str, result: SkillEvaluation) -> tuple[str, ...]:
+    mean, low, high = (f"{value:.3f}" for value in (result.score.mean, result.score.low, result.score.high))
+    counts = (str(count) for count in (result.score.n, result.voids, result.calls))
+    return label, result.target, mean, f"[{low}, {high}]", *counts
+
+
+def _data_row(label: str, result: SkillEvaluation) -> tuple[str, ...]:
+    score = result.score
+    numbers = (score.mean, score.low, score.high, score.n, result.voids, result.calls)
+    asked = (label, result.hash, result.target, result.split, result.trials, result.metric)
+    return *map(str, asked), *map(str, numbers), str(result.simulated).lower()

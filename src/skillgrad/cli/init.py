@@ -2,24 +2,22 @@
 
 import argparse
 import asyncio
-import os
 import re
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from skillgrad.cli import output
+from skillgrad.cli.arguments import DEFAULT_CONFIG
 from skillgrad.cli.columns import Columns, guess_columns
-from skillgrad.cli.parser import DEFAULT_CONFIG
+from skillgrad.cli.project import Project, check_free, from_folder, report, writing
 from skillgrad.cli.scaffold import SKILL_TEXT, Plan, config_text, env_options
-from skillgrad.config import load_config
+from skillgrad.cli.skillopt.project import import_project
+from skillgrad.cli.usage import UsageError
 from skillgrad.envs.dataset import DatasetEnvironment
 from skillgrad.envs.files import read_rows
 from skillgrad.envs.gold import check_gold
 from skillgrad.envs.splits import SPLITS
-from skillgrad.errors import ConfigError, DataError
-from skillgrad.models import build_model
+from skillgrad.errors import DataError
 from skillgrad.records import Split
 
 LARGE = 1000
@@ -35,54 +33,35 @@ _SPLIT_NAMES: Mapping[Split, str] = {"train": r"train(ing)?", "val": r"val(id(at
 
 def run(args: argparse.Namespace) -> int:
     """Look at the data, write the project, say what was found and what to do next."""
+    if args.from_skillopt is not None:
+        if args.data is not None:
+            raise UsageError("DATA and --from-skillopt exclude each other", hint="the SkillOpt file names its data")
+        return import_project(Path(args.from_skillopt), Path(args.folder), force=args.force, as_json=args.json)
+    if args.data is None:
+        raise UsageError("init needs DATA", hint="see `skillgrad init --help`")
     data, folder = Path(args.data), Path(args.folder)
     config_path, skill_path = folder / DEFAULT_CONFIG, folder / "skill" / "SKILL.md"
-    if config_path.exists() and not args.force:
-        raise ConfigError(
-            f"{str(config_path)!r} exists already", hint="give another --folder, or --force to overwrite it"
-        )
+    check_free(config_path, args.force)
     files = find_files(data)
     plan, env = _plan(files, args)
     keep = skill_path.exists() and not args.force
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        inner = {key: _from_folder(path, folder) for key, path in files.items()}
+    with writing(folder):
+        inner = {key: from_folder(path, folder) for key, path in files.items()}
         if not keep:
             skill_path.parent.mkdir(exist_ok=True)
             skill_path.write_text(SKILL_TEXT.format(data=_plain(data.name)), encoding="utf-8")
         config_path.write_text(config_text(replace(plan, files=inner)), encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(
-            f"the project in {str(folder)!r} cannot be written: {error.strerror}", hint="give another --folder"
-        ) from None
-    load_config(config_path)
-    notes = [*plan.columns.notes, *env.warnings, *_missing_keys(config_path)]
-    if keep:
-        notes.append(f"{skill_path} was there already and is kept")
-    counts: dict[Split, int] = {split: len(env.tasks(split)) for split in SPLITS}
-    commands = _next_commands(config_path)
-    if args.json:
-        output.json_result(
-            {
-                "config": str(config_path),
-                "skill": str(skill_path),
-                "tasks": counts,
-                "fields": dict(plan.columns.fields),
-                "template": plan.columns.template,
-                "scorer": plan.columns.scorer,
-                "notes": notes,
-                "next": commands,
-            }
-        )
-        return 0
-    _print_found(plan, counts)
-    for note in notes:
-        output.line(f"note    {note}")
-    output.line(f"wrote   {config_path}" + ("" if keep else f", {skill_path}"))
-    output.line()
-    output.line("next:")
-    for command in commands:
-        output.line(f"  {command}")
+    kept = [f"{skill_path} was there already and is kept"] if keep else []
+    project = Project(
+        config=config_path,
+        skill=skill_path,
+        tasks={split: len(env.tasks(split)) for split in SPLITS},
+        columns=plan.columns,
+        notes=[*plan.columns.notes, *env.warnings, *kept],
+        wrote=[config_path] if keep else [config_path, skill_path],
+        sampled=plan.limit is not None,
+    )
+    report(project, as_json=args.json)
     return 0
 
 
@@ -162,49 +141,6 @@ def _try_scorer(plan: Plan, paths: Mapping[str, str]) -> tuple[DatasetEnvironmen
     return env, plan.columns
 
 
-def _from_folder(path: Path, folder: Path) -> str:
-    """Relative where data and project are near each other, so that they can be moved together."""
-    real = os.path.realpath(path)
-    relative = os.path.relpath(real, os.path.realpath(folder))
-    return real if relative.startswith(os.path.join("..", "..", "..")) else relative
-
-
 def _plain(name: str) -> str:
     """A file name as it may stand in front matter without quotes."""
     return re.sub(r"[^\w. -]+", "-", name).strip(" -") or "the dataset"
-
-
-def _missing_keys(config_path: Path) -> list[str]:
-    """What the models of the new project still need."""
-    config = load_config(config_path)
-    notes: list[str] = []
-    for section in (config.target, config.optimizer):
-        try:
-            build_model(section)
-        except ConfigError as error:
-            text = f"{section.model}: {error.message}; {error.hint}"
-            if text not in notes:
-                notes.append(text)
-    return notes
-
-
-def _next_commands(config_path: Path) -> list[str]:
-    place = "" if config_path == Path(DEFAULT_CONFIG) else f" {shlex.quote(str(config_path))}"
-    simulated = "--target.model simulated:target --optimizer.model simulated:optimizer"
-    return [
-        f"skillgrad doctor{place}",
-        f"skillgrad train{place}",
-        f"skillgrad train{place} --name dry-run {simulated}",
-    ]
-
-
-def _print_found(plan: Plan, counts: Mapping[Split, int]) -> None:
-    columns = plan.columns
-    shown: Sequence[str] = [f"{name} = {column}" for name, column in columns.fields.items()]
-    if columns.template:
-        shown = [f"input = {columns.template!r}", *shown]
-    total = sum(counts.values())
-    parts = ", ".join(f"{count} {split}" for split, count in counts.items())
-    output.line(f"tasks   {total}: {parts}" + (" (a sample of more)" if plan.limit is not None else ""))
-    output.line(f"fields  {', '.join(shown)}")
-    output.line(f"scorer  {columns.scorer}: {columns.why}")

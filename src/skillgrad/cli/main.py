@@ -8,7 +8,7 @@ from importlib import import_module
 from io import TextIOWrapper
 
 from skillgrad import __version__
-from skillgrad.cli.output import json_error, line, tell
+from skillgrad.cli.output import json_error, line, program, tell
 from skillgrad.cli.parser import find_verb, overview
 from skillgrad.errors import Interrupted, SkillgradError
 
@@ -47,7 +47,7 @@ def _run(words: list[str]) -> int:
         args = verb.parse(words[1:])
     except SystemExit:  # argparse has printed the help of the verb
         return 0
-    args.command = f"skillgrad {shlex.join(words)}"
+    args.command = f"{program()} {shlex.join(words)}"
     return import_module(f"skillgrad.cli.{verb.name}").run(args)
 
 

@@ -1,7 +1,10 @@
 """Results on stdout, everything else on stderr."""
 
 import json
+import os
+import shutil
 import sys
+from pathlib import Path
 from typing import Any
 
 from skillgrad.errors import SkillgradError
@@ -15,6 +18,17 @@ def line(text: str = "", style: str | None = None) -> None:
     from rich.console import Console
 
     Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(text, style=style)
+
+
+def program() -> str:
+    """How this program was called: `skillgrad` where that is enough, else its path."""
+    called = Path(sys.argv[0])
+    if called.name != "skillgrad":
+        return "skillgrad"
+    found = shutil.which("skillgrad")
+    if found is not None and os.path.realpath(found) == os.path.realpath(called):
+        return "skillgrad"
+    return min(os.path.relpath(called), str(called.absolute()), key=len)
 
 
 def note(text: str) -> None:

@@ -3,14 +3,15 @@
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
+from skillgrad.cli import arguments
+from skillgrad.cli.arguments import DEFAULT_CONFIG
 from skillgrad.cli.flags import take_dotted
 from skillgrad.cli.usage import UsageError
 from skillgrad.errors import did_you_mean
 
-DEFAULT_CONFIG = "skillgrad.yaml"
-DEMO_FOLDER = "runs/demo-project"
+__all__ = ["DEFAULT_CONFIG", "VERBS", "Parser", "Verb", "find_verb", "overview"]
 
 _DOTTED_HELP = """\
 Any setting can be given as a dotted flag, as in --train.epochs 2 or --gate.metric=soft; it wins over the file.
@@ -90,152 +91,78 @@ def _actions(parser: Parser) -> Sequence[argparse.Action]:
     return parser._actions  # pyright: ignore[reportPrivateUsage] - argparse has no public list
 
 
-def _at_least_one(text: str) -> int:
-    return _number(text, int, 1, "a whole number from 1 on")
-
-
-def _seconds(text: str) -> float:
-    return _number(text, float, 0, "a number of seconds from 0 on")
-
-
-def _port(text: str) -> int:
-    number = _number(text, int, 0, "a port from 0 to 65535")
-    if number > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to 65535")
-    return number
-
-
-def _number(text: str, kind: Callable[[str], Any], least: int, what: str) -> Any:
-    try:
-        value = kind(text)
-    except ValueError:
-        value = None
-    if value is None or not least <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
-    return value
-
-
-def _one_of(*allowed: str) -> Callable[[str], str]:
-    def check(text: str) -> str:
-        if text not in allowed:
-            raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(allowed)}")
-        return text
-
-    return check
-
-
-def _config(parser: Parser) -> None:
-    parser.add_argument(
-        "config", nargs="?", metavar="CONFIG", help=f"the YAML file of settings (default: {DEFAULT_CONFIG})"
-    )
-    parser.add_argument("--preset", metavar="NAME", help="a set of settings to start from: default or paper")
-
-
-def _demo(parser: Parser) -> None:
-    parser.add_argument(
-        "--folder", default=DEMO_FOLDER, metavar="DIR", help=f"where to make the project (default: {DEMO_FOLDER})"
-    )
-
-
-def _init(parser: Parser) -> None:
-    parser.add_argument(
-        "data", metavar="DATA", help="a .jsonl, .json, .csv or .parquet file, or a folder with train, val and test"
-    )
-    parser.add_argument("--folder", default=".", metavar="DIR", help="where to make the project (default: here)")
-    parser.add_argument("--target", default="openai:gpt-5.5", metavar="MODEL", help="the model that attempts tasks")
-    parser.add_argument(
-        "--optimizer", default="openai:gpt-5.5", metavar="MODEL", help="the model that proposes edits"
-    )
-    parser.add_argument(
-        "--force", action="store_true", help="overwrite an existing skillgrad.yaml and skill/SKILL.md"
-    )
-
-
-def _doctor(parser: Parser) -> None:
-    _config(parser)
-    parser.add_argument("--live", action="store_true", help="make one tiny call to each model; may cost a little")
-
-
-def _train(parser: Parser) -> None:
-    _config(parser)
-    parser.add_argument("--name", metavar="RUN", help="name of the run, the same as --run.name")
-    parser.add_argument("--fork", metavar="RUN", help="start a new run over the paid results of this one")
-
-
-def _evaluate(parser: Parser) -> None:
-    _config(parser)
-    parser.add_argument(
-        "--skill", metavar="PATH", help="a skill folder, SKILL.md or Markdown file (default: the one in the settings)"
-    )
-    parser.add_argument(
-        "--split",
-        type=_one_of("train", "val", "test"),
-        default="test",
-        metavar="SPLIT",
-        help="train, val or test (default)",
-    )
-    parser.add_argument(
-        "--trials", type=_at_least_one, default=1, metavar="N", help="attempts at each task (default: 1)"
-    )
-
-
-def _show(parser: Parser) -> None:
-    parser.add_argument("run", metavar="RUN", help="a run folder, or the name of one in ./runs")
-    parser.add_argument("--step", type=_at_least_one, metavar="N", help="show the edits and the diff of this step")
-
-
-def _simulate(parser: Parser) -> None:
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
-    parser.add_argument("--port", type=_port, default=8000, help="port to listen on (default: 8000; 0: any free one)")
-    parser.add_argument(
-        "--latency", type=_seconds, default=0.0, metavar="S", help="seconds until a request is answered"
-    )
-    parser.add_argument(
-        "--fault",
-        action="append",
-        default=[],
-        metavar="NAME=RATE",
-        help="make this share of requests fail; repeatable",
-    )
-    parser.add_argument("--key", metavar="KEY", help="refuse requests without this key")
-    parser.add_argument(
-        "--outage-after", type=_at_least_one, metavar="N", help="answer nothing any more after N requests"
-    )
-
-
 VERBS: tuple[Verb, ...] = (
-    Verb("demo", "train a skill on generated tasks with simulated models", ("skillgrad demo",), _demo),
+    Verb("demo", "train a skill on generated tasks with simulated models", ("skillgrad demo",), arguments.demo),
     Verb(
         "init",
         "make a project from a dataset",
-        ("skillgrad init data.jsonl", "skillgrad init data/ --folder project --target openai:gpt-5.5"),
-        _init,
+        (
+            "skillgrad init data.jsonl",
+            "skillgrad init data/ --folder project --target openai:gpt-5.5",
+            "skillgrad init --from-skillopt configs/searchqa.yaml --folder project",
+        ),
+        arguments.init,
         dotted=False,
     ),
     Verb(
         "doctor",
         "check what is configured, what is missing and how to mend it",
         ("skillgrad doctor", "skillgrad doctor skillgrad.yaml --live"),
-        _doctor,
+        arguments.doctor,
     ),
     Verb(
         "train",
         "train a skill, or go on with a run that was interrupted",
-        ("skillgrad train skillgrad.yaml --name first --train.epochs 2",),
-        _train,
+        (
+            "skillgrad train skillgrad.yaml --name first --train.epochs 2",
+            "skillgrad train skillgrad.yaml --seeds 1-5",
+        ),
+        arguments.train,
     ),
     Verb(
         "evaluate",
-        "score a skill on a split",
-        ("skillgrad evaluate skillgrad.yaml --skill runs/first/best/skill --split test --trials 3",),
-        _evaluate,
+        "score skills on a split",
+        (
+            "skillgrad evaluate skillgrad.yaml --skill first:best --split test --trials 3",
+            "skillgrad evaluate --skill first:initial --skill first:best --target openai:a --target openai:b",
+        ),
+        arguments.evaluate,
     ),
-    Verb("show", "show a run: scores, steps, edits", ("skillgrad show first --step 3",), _show, dotted=False),
+    Verb(
+        "compare",
+        "compare two skills on the same tasks",
+        ("skillgrad compare first:initial first:best --trials 3", "skillgrad compare old/SKILL.md new/SKILL.md"),
+        arguments.compare,
+    ),
+    Verb(
+        "show", "show a run: scores, steps, edits", ("skillgrad show first --step 3",), arguments.show, dotted=False
+    ),
+    Verb(
+        "diff",
+        "show how two skills of a run differ",
+        ("skillgrad diff first", "skillgrad diff first 3 best"),
+        arguments.diff,
+        dotted=False,
+    ),
+    Verb(
+        "export",
+        "write the best skill of a run as an Agent Skills folder",
+        ("skillgrad export first --for claude", "skillgrad export first:3 --to skills --name my-skill"),
+        arguments.export,
+        dotted=False,
+    ),
+    Verb(
+        "runs",
+        "list runs and how to go on with them, or delete old ones",
+        ("skillgrad runs", "skillgrad runs prune --keep 5 --older-than 30 --yes"),
+        arguments.runs,
+        dotted=False,
+    ),
     Verb(
         "simulate",
         "serve the simulated models over HTTP",
         ("skillgrad simulate --port 8000 --latency 0.05 --fault rate_limit=0.1",),
-        _simulate,
+        arguments.simulate,
         dotted=False,
     ),
 )

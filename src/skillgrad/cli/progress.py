@@ -74,7 +74,7 @@ class Progress:
             case Decided():
                 self._decided(event)
             case RunStarted():
-                self.name, self.steps, self.resumed = event.name, event.steps, event.resumed
+                self._begin_run(event)
             case SpendChanged():
                 self.tokens, self.usd = event.tokens, event.usd
             case _:
@@ -111,6 +111,15 @@ class Progress:
         """Calls, tokens and money, as in `412 calls, 120k tokens, $0.12`."""
         money = "cost unknown" if self.usd is None else f"${self.usd:.2f}"
         return f"{self.calls.total():,} calls, {short(self.tokens)} tokens, {money}"
+
+    def _begin_run(self, event: RunStarted) -> None:
+        """Start counting anew: there may have been another run before."""
+        self.name, self.steps, self.resumed = event.name, event.steps, event.resumed
+        self.current = self.best = None
+        self.calls.clear()
+        self.tokens, self.usd = 0, 0.0
+        self._step_began, self._steps_done, self._calls_before = self._clock(), 0, 0
+        self._steps_took.clear()
 
     def _begin(self, event: StageStarted) -> None:
         self.stage, self.total, self.done = event.stage, event.total, 0

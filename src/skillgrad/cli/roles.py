@@ -12,7 +12,7 @@ def prices_of(config: TrainConfig) -> Prices:
     Raises:
         ConfigError: a model names no known provider.
     """
-    return {role: price_of(section) for role, section in model_sections(config).items()}
+    return {role: price_of(section, config.prices) for role, section in model_sections(config).items()}
 
 
 def model_sections(config: TrainConfig) -> dict[Role, ModelSection]:

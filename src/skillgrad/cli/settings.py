@@ -4,6 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
+from skillgrad.cli.flags import Flags
 from skillgrad.cli.parser import DEFAULT_CONFIG
 from skillgrad.cli.usage import UsageError
 from skillgrad.config import TrainConfig, load_config
@@ -32,10 +33,11 @@ def read_settings(path: Path, args: argparse.Namespace) -> TrainConfig:
     Raises:
         ConfigError: a setting is unknown or out of range.
     """
-    return load_config(path, flags=[*_options(args), *args.flags])
+    return load_config(path, flags=flags_of(args))
 
 
-def _options(args: argparse.Namespace) -> list[tuple[str, str]]:
-    """Options that are settings; as JSON, which is YAML, so that a name like 7 stays text."""
+def flags_of(args: argparse.Namespace) -> Flags:
+    """What the command line sets: options that are settings, then dotted flags."""
+    # As JSON, which is YAML, so that a name like 7 stays text.
     named = {"preset": getattr(args, "preset", None), "run.name": getattr(args, "name", None)}
-    return [(key, json.dumps(value)) for key, value in named.items() if value is not None]
+    return [*((key, json.dumps(value)) for key, value in named.items() if value is not None), *args.flags]

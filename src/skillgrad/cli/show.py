@@ -1,21 +1,15 @@
 """`skillgrad show`."""
 
 import argparse
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from skillgrad.cli import output
+from skillgrad.cli.lookup import decisions, find_run, planned, resume_command, summary_of
 from skillgrad.cli.summary_text import print_summary
-from skillgrad.config import load_config
-from skillgrad.errors import ConfigError, DataError
+from skillgrad.errors import DataError
 from skillgrad.records import AppliedEdit
-from skillgrad.store import RunView, StepView, UpdateView, read_events, read_run
-from skillgrad.summary import Summary
-
-RUNS = Path("runs")
+from skillgrad.store import RunView, StepView, UpdateView
 
 _FILES = {
     "summary.json": "the summary",
@@ -31,11 +25,11 @@ _FATES = ("applied", "repaired", "missed", "protected", "no_change")
 
 def run(args: argparse.Namespace) -> int:
     """Print a run, or one of its steps."""
-    view = _find(args.run)
+    view = find_run(args.run)
     if args.step is not None:
         _show_step(view, args.step, args.json)
         return 0
-    summary = _summary(view)
+    summary = summary_of(view)
     if args.json:
         output.json_result({**view.model_dump(mode="json"), "resume": resume_command(view)})
         return 0
@@ -48,52 +42,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def resume_command(view: RunView) -> str | None:
-    """The command that goes on with a run; None when it cannot be told from the run folder, or is not needed."""
-    if not view.resumable:
-        return None
-    path = Path(view.path) / "config.yaml"
-    try:
-        config = load_config(path)
-    except ConfigError:
-        return None
-    if config.env.name == "dataset" and not config.env.model_extra:
-        return None  # tasks came from Python
-    named = Path(config.run.folder) / config.run.name
-    return f"skillgrad train {path}" if os.path.realpath(named) == os.path.realpath(view.path) else None
-
-
-def _find(name: str) -> RunView:
-    """A run by its path, else by its name in ./runs."""
-    path = Path(name)
-    known = path.is_dir() or os.sep in name
-    return read_run(path if known and not _is_run(RUNS / name) else RUNS / name)
-
-
-def _is_run(path: Path) -> bool:
-    try:
-        read_run(path)
-    except DataError:
-        return False
-    return True
-
-
-def _summary(view: RunView) -> Summary | None:
-    if view.summary is None:
-        return None
-    try:
-        return Summary.model_validate(view.summary)
-    except ValidationError as error:
-        raise DataError(
-            f"{str(Path(view.path) / 'summary.json')!r} is damaged: {error.errors()[0]['msg']}",
-            hint="train again with the same settings: it is written anew and nothing is paid twice",
-        ) from None
-
-
 def _print_state(view: RunView) -> None:
-    planned = _planned(view)
+    plan = planned(view)
     done = sum(step.action is not None for step in view.steps)
-    steps = "" if planned is None else f", {done} of {planned[0]} steps done"
+    steps = "" if plan is None else f", {done} of {plan[0]} steps done"
     if view.running:
         output.line(f"run {view.name}: running now{steps}")
     elif view.resumable:
@@ -109,7 +61,7 @@ def _table(view: RunView) -> Iterator[str]:
         yield "no step has begun yet"
         return
     rows = [("step", "action", "validation", "tokens", "edits", "reason")]
-    rows += [_row(name, step) for name, step in _in_order(view)]
+    rows += [_row(decision.name, decision.view) for decision in decisions(view)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     yield ""
     for row in rows:
@@ -117,27 +69,6 @@ def _table(view: RunView) -> Iterator[str]:
         yield "  ".join([*cells, row[-1]]).rstrip()
     if any(step.best for step in (*view.steps, *view.epochs)):
         yield "* became the best skill"
-
-
-def _in_order(view: RunView) -> Iterator[tuple[str, StepView]]:
-    """Steps, with the slow update of each epoch behind the epoch's last step."""
-    planned = _planned(view)
-    size = None if planned is None else planned[0] // planned[1]
-    updates = {step.number: step for step in view.epochs if step.action is not None}
-    for step in view.steps:
-        yield str(step.number), step
-        if size is not None and step.number % size == 0 and step.number // size in updates:
-            yield f"slow update {step.number // size}", updates.pop(step.number // size)
-    yield from ((f"slow update {number}", step) for number, step in updates.items())
-
-
-def _planned(view: RunView) -> tuple[int, int] | None:
-    """(steps, epochs) of the whole run; None when it was not said."""
-    for event in read_events(view.path):
-        if event.get("kind") == "run_started":
-            steps, epochs = event.get("steps"), event.get("epochs")
-            return (steps, epochs) if isinstance(steps, int) and isinstance(epochs, int) else None
-    return None
 
 
 def _row(name: str, step: StepView) -> tuple[str, ...]:

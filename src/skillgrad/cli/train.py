@@ -7,10 +7,13 @@ from skillgrad.cli import output
 from skillgrad.cli.console import Console, open_console
 from skillgrad.cli.interrupt import run_stoppable
 from skillgrad.cli.roles import prices_of
+from skillgrad.cli.seeds_text import print_seeds
 from skillgrad.cli.settings import config_path, read_settings
 from skillgrad.cli.summary_text import print_summary
+from skillgrad.cli.usage import UsageError
 from skillgrad.config import TrainConfig
 from skillgrad.errors import BudgetStop, StopRun
+from skillgrad.seeds import SeedReport, atrain_seeds
 from skillgrad.summary import Summary
 from skillgrad.trainer import Trainer
 
@@ -18,6 +21,10 @@ from skillgrad.trainer import Trainer
 def run(args: argparse.Namespace) -> int:
     """Train, print the summary; a run that stops early says what it has and how to go on."""
     config = read_settings(config_path(args), args)
+    if args.seeds is not None:
+        if any(key == "train.seed" for key, _ in args.flags):
+            raise UsageError("--seeds and --train.seed both set the seed", hint="give one of them")
+        return train_many(config, args)
     return train(config, fork=args.fork, command=args.command, as_json=args.json)
 
 
@@ -33,14 +40,37 @@ def train(config: TrainConfig, *, fork: str | None, command: str, as_json: bool)
     return 0
 
 
+def train_many(config: TrainConfig, args: argparse.Namespace) -> int:
+    """Train once for each seed and report over them. Returns the exit code."""
+    try:
+        with open_console(prices_of(config)) as console:
+
+            async def work(switch: StopSwitch) -> SeedReport:
+                return await atrain_seeds(config, args.seeds, **_given(args.fork, console, switch))
+
+            report = run_stoppable(work, lambda text: console.say(text, "yellow"))
+    except StopRun as stop:
+        _report_stop(stop, args.command, args.json)
+        return stop.exit_code
+    if args.json:
+        output.json_result(report.model_dump(mode="json"))
+    else:
+        print_seeds(report)
+    return 0
+
+
 def _train(config: TrainConfig, fork: str | None, console: Console) -> Summary:
     async def work(switch: StopSwitch) -> Summary:
-        given = Given(sinks=[console], switch=switch)
-        if fork is not None:
-            given["fork"] = fork
-        return await Trainer(config, **given).atrain()
+        return await Trainer(config, **_given(fork, console, switch)).atrain()
 
     return run_stoppable(work, lambda text: console.say(text, "yellow"))
+
+
+def _given(fork: str | None, console: Console, switch: StopSwitch) -> Given:
+    given = Given(sinks=[console], switch=switch)
+    if fork is not None:
+        given["fork"] = fork
+    return given
 
 
 def _report_stop(stop: StopRun, command: str, as_json: bool) -> None:

@@ -1,13 +1,15 @@
-"""Tasks from files: JSONL, JSON, CSV and Parquet."""
+"""Tasks from files (JSONL, JSON, CSV and Parquet), or from a dataset of the Hugging Face hub."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, JsonValue
 
 from skillgrad.config import Section, parse
-from skillgrad.envs.files import FileFormat, read_rows
+from skillgrad.envs.files import FileFormat, Row, read_rows
+from skillgrad.envs.hub import HubDataset, HubLibrary
+from skillgrad.envs.images import Images
 from skillgrad.envs.rows import Fields, Template, tasks_from_rows, with_ids
 from skillgrad.envs.scorers.base import Judge, make_scorer
 from skillgrad.envs.splits import SPLITS, check_splits, split_by_ratio
@@ -26,7 +28,7 @@ def _ratio(value: Any) -> Any:
 
 
 class DatasetConfig(Section):
-    """Settings of the `dataset` environment: one file and a ratio, or a file for each split."""
+    """Settings of the `dataset` environment: one file and a ratio, a file for each split, or a dataset of the hub."""
 
     path: str | None = None
     """One file that is split by `ratio`."""
@@ -40,10 +42,18 @@ class DatasetConfig(Section):
     """File of the validation tasks."""
     test: str | None = None
     """File of the test tasks."""
+    hub: str | None = None
+    """A dataset of the Hugging Face hub in place of files, `owner/name`; needs the extra `hf`."""
+    config: str | None = None
+    """Configuration of the hub's dataset, where it has several."""
+    revision: str | None = None
+    """Branch, tag or commit of the hub's dataset; the latest when not given."""
+    splits: dict[Split, str] = Field(default_factory=dict[Split, str])
+    """The hub's splits, as in `{train: train, val: validation, test: test}`; `train[:80%]` is a part of one."""
     format: FileFormat | None = None
     """Format of the files; told by the suffix when not given."""
     fields: Fields = Fields()
-    """Which column is the id, input, gold, type and group of a task; guessed from usual names where not given."""
+    """Which column is which part of a task; guessed from usual names where not given, but for images."""
     template: str = ""
     """Builds the input from several columns, as in `{question}\\n{choices}`."""
     limit: Annotated[int, Field(ge=1)] | dict[Split, Annotated[int, Field(ge=1)]] | None = None
@@ -53,9 +63,10 @@ class DatasetConfig(Section):
 
 
 class DatasetEnvironment(Environment):
-    """Tasks from files, scored by a scorer. Each file is read once, at construction.
+    """Tasks from files or the hub, scored by a scorer. Each file is read once, at construction.
 
-    `scorer` replaces the one of the settings; `judge` makes the model that the `rubric` scorer asks.
+    `scorer` replaces the one of the settings; `judge` makes the model that the `rubric` scorer asks; `library` stands
+    in for the library `datasets`.
 
     Raises:
         ConfigError: a setting is wrong or missing.
@@ -71,13 +82,17 @@ class DatasetEnvironment(Environment):
         *,
         where: str = "env",
         judge: Callable[[], Judge] | None = None,
+        library: HubLibrary | None = None,
     ) -> None:
         self.config = parse(DatasetConfig, dict(options), where=where)
         self.scorer = scorer if scorer is not None else make_scorer(self.config.scorer, f"{where}.scorer", judge)
         if self.config.template and self.config.fields.input is not None:
             raise ConfigError(f"{where}: 'template' and 'fields.input' exclude each other", hint="remove one")
         self._template = Template(self.config.template, where) if self.config.template else None
-        files = _files(self.config, where)
+        self._images = Images()
+        self._library = library
+        self._fingerprints: dict[str, str] = {}
+        files = _sources(self.config, where)
         splits: dict[Split, tuple[Task, ...]] = {
             split: self._limited(split, tasks) for split, tasks in self._read(files).items()
         }
@@ -108,34 +123,65 @@ class DatasetEnvironment(Environment):
         return self.scorer.repeatable
 
     def fingerprint(self) -> str:
-        """Name and scorer."""
-        return canonical([self.name, self.scorer.fingerprint()])
+        """Name, scorer and, for a dataset of the hub, its revision and what the library calls its content."""
+        hub = [self.config.hub, self.config.config, self.config.revision, self._fingerprints]
+        return canonical([self.name, self.scorer.fingerprint(), *(hub if self.config.hub is not None else [])])
+
+    def image(self, reference: str) -> str:
+        """A data URL for a picture of one of the tasks.
+
+        Raises:
+            DataError: the file has changed or is gone.
+        """
+        return self._images.url(reference)
 
     def _read(self, files: Mapping[Split, str]) -> dict[Split, tuple[Task, ...]]:
         if self.config.path is not None:
             return split_by_ratio(self._read_file(self.config.path), self.config.ratio, self.config.split_seed)
-        return {split: self._read_file(files[split]) if split in files else () for split in SPLITS}
+        read = self._read_file if self.config.hub is None else self._read_hub
+        return {split: read(files[split]) if split in files else () for split in SPLITS}
 
     def _read_file(self, path: str) -> tuple[Task, ...]:
-        rows = read_rows(Path(path), self.config.format)
-        needs_gold = bool(getattr(self.scorer, "needs_gold", False))
-        return with_ids(tasks_from_rows(rows, self.config.fields, template=self._template, needs_gold=needs_gold))
+        return self._tasks_of(read_rows(Path(path), self.config.format), Path(path).parent)
+
+    def _read_hub(self, split: str) -> tuple[Task, ...]:
+        config = self.config
+        dataset = HubDataset(config.hub or "", config.config, config.revision)
+        rows, self._fingerprints[split] = dataset.read(split, self._images, config.fields.images, self._library)
+        return self._tasks_of(rows, Path())
+
+    def _tasks_of(self, rows: Sequence[Row], folder: Path) -> tuple[Task, ...]:
+        return with_ids(
+            tasks_from_rows(
+                rows,
+                self.config.fields,
+                template=self._template,
+                needs_gold=bool(getattr(self.scorer, "needs_gold", False)),
+                image=lambda value, place: self._images.add(value, folder, place),
+            )
+        )
 
     def _limited(self, split: Split, tasks: tuple[Task, ...]) -> tuple[Task, ...]:
         limit = self.config.limit
         return tasks[: limit.get(split) if isinstance(limit, dict) else limit]
 
 
-def _files(config: DatasetConfig, where: str) -> dict[Split, str]:
-    """The file behind each split."""
+def _sources(config: DatasetConfig, where: str) -> dict[Split, str]:
+    """The file, or the split of the hub's dataset, behind each split."""
     given: dict[Split, str | None] = {"train": config.train, "val": config.val, "test": config.test}
     files: dict[Split, str] = {split: file for split, file in given.items() if file is not None}
+    if config.hub is not None:
+        return _hub_splits(config, where)
+    alone = [name for name in ("config", "revision", "splits") if name in config.model_fields_set]
+    if alone:
+        raise ConfigError(f"{where}: {alone[0]!r} belongs to a dataset of the hub", hint="add 'hub', or remove it")
     if config.path is not None:
         if files:
             raise ConfigError(f"{where}: 'path' and {next(iter(files))!r} exclude each other", hint="remove one")
         return dict.fromkeys(SPLITS, config.path)
     if not files:
-        raise ConfigError(f"{where}: 'path' is missing", hint="give 'path', or 'train', 'val' and 'test'")
+        hint = "give 'path', or 'train', 'val' and 'test', or 'hub' and 'splits'"
+        raise ConfigError(f"{where}: 'path' is missing", hint=hint)
     missing = [split for split in ("train", "val") if split not in files]
     if missing:
         raise ConfigError(
@@ -144,3 +190,17 @@ def _files(config: DatasetConfig, where: str) -> dict[Split, str]:
     if config.model_fields_set & {"ratio", "split_seed"}:
         raise ConfigError(f"{where}: a ratio divides 'path', not the files of splits", hint="remove 'ratio'")
     return files
+
+
+def _hub_splits(config: DatasetConfig, where: str) -> dict[Split, str]:
+    files = ("path", "train", "val", "test", "format", "ratio", "split_seed")
+    given = [name for name in files if name in config.model_fields_set]
+    if given:
+        raise ConfigError(f"{where}: 'hub' and {given[0]!r} exclude each other", hint="remove one")
+    missing = [split for split in ("train", "val") if split not in config.splits]
+    if missing:
+        raise ConfigError(
+            f"{where}: splits has no {missing[0]!r}",
+            hint="as in `splits: {train: 'train[:80%]', val: 'train[80%:]', test: test}`",
+        )
+    return dict(config.splits)

@@ -176,11 +176,15 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
         raise DataError(f"{path}: not a Parquet file: {error}"[:300]) from None
     for number, columns in enumerate(found, 1):
         place = f"{path}: row {number}"
-        yield Row(place, {name: _plain(value, f"{place}: column {name!r}") for name, value in columns.items()})
+        yield Row(place, {name: plain(value, f"{place}: column {name!r}") for name, value in columns.items()})
 
 
-def _plain(value: Any, where: str) -> JsonValue:
-    """JSON for what Parquet can hold. NaN stands for a missing value there."""
+def plain(value: Any, where: str) -> JsonValue:
+    """JSON for what a table can hold; NaN stands for a missing value there.
+
+    Raises:
+        DataError: there is none; `where` is part of the message.
+    """
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
@@ -190,7 +194,7 @@ def _plain(value: Any, where: str) -> JsonValue:
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     if isinstance(value, list):
-        return [_plain(item, where) for item in cast(list[Any], value)]
+        return [plain(item, where) for item in cast(list[Any], value)]
     if isinstance(value, dict):
-        return {str(key): _plain(item, where) for key, item in cast(dict[Any, Any], value).items()}
+        return {str(key): plain(item, where) for key, item in cast(dict[Any, Any], value).items()}
     raise DataError(f"{where} holds {type(value).__name__}, which is not JSON", hint="leave the column out")

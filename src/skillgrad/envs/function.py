@@ -1,20 +1,19 @@
 """An environment from one Python function that attempts tasks, and usually scores them as well."""
 
 import asyncio
-import contextvars
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, cast
 
 from skillgrad.envs.lists import TaskLists, TaskSource
 from skillgrad.envs.scorers.function import ScorerLike, as_score, as_scorer
-from skillgrad.envs.source import source_digest
 from skillgrad.envs.target import BlockingTarget, Target
 from skillgrad.errors import BoundaryError, SkillgradError
 from skillgrad.protocols import Agent, ChatModel, Environment
 from skillgrad.records import Message, Score, Skill, Split, Task, TextPart, Trajectory, canonical
+from skillgrad.source import source_digest
+from skillgrad.threads import Threads
 
 AttemptFunction = Callable[[Task, Skill, Any], Any]
 """`attempt(task, skill, target)`, sync or async. `target` is a BlockingTarget or, for `async def`, a Target.
@@ -99,6 +98,10 @@ class FunctionEnvironment(Environment):
         scorer = self.scorer.fingerprint() if self.scorer is not None else ""
         return canonical([self.name, source_digest(self.function), scorer])
 
+    def image(self, reference: str) -> str:
+        """A data URL for a picture of one of the tasks."""
+        return self._lists.images.url(reference)
+
     def agent(self, target: ChatModel) -> Agent:
         """The agent that calls the function."""
         return FunctionAgent(self.name, self.function, target)
@@ -111,7 +114,7 @@ class FunctionAgent(Agent):
         self.name = name
         self._function = function
         self._model = model
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads: Threads | None = None
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
         """Call the function once. What it raises is raised.
@@ -141,14 +144,10 @@ class FunctionAgent(Agent):
 
     async def _in_thread(self, task: Task, skill: Skill, target: Target) -> Any:
         if self._threads is None:
-            self._threads = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix=self.name)
-        loop = asyncio.get_running_loop()
-        blocking = BlockingTarget(target, loop)
-        context = contextvars.copy_context()
+            self._threads = Threads(MAX_THREADS)
+        blocking = BlockingTarget(target, asyncio.get_running_loop())
         try:
-            return await loop.run_in_executor(
-                self._threads, lambda: context.run(self._function, task, skill, blocking)
-            )
+            return await self._threads.run(self._function, task, skill, blocking)
         finally:
             blocking.close()
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, cast
 
 from pydantic import ValidationError
 
 from skillgrad.envs.files import Row
+from skillgrad.envs.images import Images
 from skillgrad.envs.rows import Fields, tasks_from_rows, with_ids
 from skillgrad.envs.scorers.function import ScorerLike, as_scorer
 from skillgrad.envs.splits import check_splits
@@ -25,11 +27,12 @@ class TaskLists:
 
     def __init__(self, train: TaskSource, val: TaskSource, test: TaskSource = ()) -> None:
         self._sources: dict[Split, TaskSource] = {"train": train, "val": val, "test": test}
+        self.images = Images()
 
     @cached_property
     def _checked(self) -> tuple[dict[Split, tuple[Task, ...]], tuple[str, ...]]:
         splits: dict[Split, tuple[Task, ...]] = {
-            split: as_tasks(source, split) for split, source in self._sources.items()
+            split: as_tasks(source, split, self.images) for split, source in self._sources.items()
         }
         return splits, tuple(check_splits(splits["train"], splits["val"], splits["test"]))
 
@@ -43,19 +46,24 @@ class TaskLists:
         return self._checked[1]
 
 
-def as_tasks(source: TaskSource, split: str) -> tuple[Task, ...]:
-    """The tasks of a list or a function; those without an id are named after their input.
+def as_tasks(source: TaskSource, split: str, images: Images) -> tuple[Task, ...]:
+    """The tasks of a list or a function; those without an id are named after their input. Paths of pictures count
+    from the current folder.
 
     Raises:
         DataError: an item is nothing that a task can be made of; names its position.
     """
     items = source() if callable(source) else source
-    return with_ids([_as_task(item, f"{split}[{index}]") for index, item in enumerate(items)])
+    return with_ids([_as_task(item, f"{split}[{index}]", images) for index, item in enumerate(items)])
 
 
-def _as_task(item: object, place: str) -> Task:
+def _as_task(item: object, place: str, images: Images) -> Task:
+    def image(value: str, place: str) -> str:
+        return images.add(value, Path(), place)
+
     if isinstance(item, Task):
-        return item
+        held = tuple(image(value, place) for value in item.images)
+        return item.model_copy(update={"images": held}) if held != item.images else item
     columns: dict[str, Any]
     if isinstance(item, Mapping):
         columns = dict(cast(Mapping[str, Any], item))
@@ -69,7 +77,8 @@ def _as_task(item: object, place: str) -> Task:
             f"{place}: {item!r:.80} is no task", hint="give a Task, a mapping with 'input', or a pair (input, gold)"
         )
     try:
-        return tasks_from_rows([Row(place, columns)], Fields(), needs_gold=False)[0]
+        fields = Fields(images="images" if columns.get("images") is not None else None)
+        return tasks_from_rows([Row(place, columns)], fields, needs_gold=False, image=image)[0]
     except (ValidationError, TypeError) as error:
         raise DataError(f"{place}: {item!r:.80} is no task: {error}"[:300], hint="use JSON values only") from None
 
@@ -109,6 +118,10 @@ class ListEnvironment(Environment):
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
         """What the scorer says."""
         return await self.scorer.score(task, trajectory)
+
+    def image(self, reference: str) -> str:
+        """A data URL for a picture of one of the tasks."""
+        return self._lists.images.url(reference)
 
     @property
     def repeatable(self) -> bool:

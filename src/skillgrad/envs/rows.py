@@ -1,7 +1,8 @@
 """From rows to tasks: which column means what, inputs built from several columns, ids where there are none."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
+from typing import cast
 
 from pydantic import JsonValue
 
@@ -34,6 +35,8 @@ class Fields(Section):
     """Kind of task; splits by ratio divide every kind."""
     group: str | None = None
     """Tasks of one group stay in one split."""
+    images: str | None = None
+    """Pictures that go with the input: a path from the data file's folder, an http(s) or data URL, or a list."""
 
 
 class Template:
@@ -60,12 +63,17 @@ class Template:
 
 
 def tasks_from_rows(
-    rows: Sequence[Row], fields: Fields, *, template: Template | None = None, needs_gold: bool = True
+    rows: Sequence[Row],
+    fields: Fields,
+    *,
+    template: Template | None = None,
+    needs_gold: bool = True,
+    image: Callable[[str, str], str] = lambda value, place: value,
 ) -> tuple[Task, ...]:
     """Tasks in the order of the rows; the id of a row without one is empty, `with_ids` fills it in.
 
     Columns without a meaning of their own go to `Task.data`. Columns that `fields` does not name are guessed from
-    the first row.
+    the first row, but for images. `image` makes of each picture's value, and its place, what the task holds.
 
     Raises:
         DataError: a column is missing, or its value cannot be used; names place and columns.
@@ -74,11 +82,13 @@ def tasks_from_rows(
     columns = {**_guess(rows[0].columns), **named}
     if template is not None:
         columns.pop("input", None)
-    required = set(named)
+    required = set(named) - {"images"}
     if template is None:
         required.add("input")
     if needs_gold:
         required.add("gold")
+    if fields.images is not None and all(_lookup(row.columns, fields.images) is None for row in rows):
+        _required(rows[0], fields.images, "images")
     tasks: list[Task] = []
     for row in rows:
         for field in sorted(required):
@@ -94,6 +104,7 @@ def tasks_from_rows(
                 gold=values.get("gold"),
                 type=_as_text(values.get("type")).replace("\n", ", "),
                 group=_as_text(values.get("group")),
+                images=tuple(image(value, row.place) for value in _images(row, values.get("images"))),
                 data={name: value for name, value in row.columns.items() if name not in columns.values()},
             )
         )
@@ -107,7 +118,7 @@ def with_ids(tasks: Sequence[Task]) -> tuple[Task, ...]:
     result: list[Task] = []
     for task in tasks:
         if not task.id:
-            base = name = digest(task.input)[:10]
+            base = name = digest([task.input, *task.images] if task.images else task.input)[:10]
             count = 1
             while name in used:
                 count += 1
@@ -146,6 +157,16 @@ def _required(row: Row, column: str | None, field: str) -> JsonValue:
     what = f"no column for the task's {field}" if column is None else f"no value in column {column!r} for {field}"
     hint = "name columns that exist in `template`" if field == "template" else f"name the column in `fields.{field}`"
     raise DataError(f"{row.place}: {what}; columns: {found}", hint=hint)
+
+
+def _images(row: Row, value: JsonValue) -> list[str]:
+    found = value if isinstance(value, list) else [value] if value not in (None, "") else []
+    if not all(isinstance(each, str) and each for each in found):
+        raise DataError(
+            f"{row.place}: images = {canonical(value)[:80]}: neither a path or address nor a list of them",
+            hint="name another column in `fields.images`",
+        )
+    return cast(list[str], found)
 
 
 def _input_text(row: Row, value: JsonValue) -> str:

@@ -24,6 +24,11 @@ def fold(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
+def content(task: Task) -> str:
+    """What makes a task the same as another: its input without differences in case and white space, its pictures."""
+    return "\n".join((fold(task.input), *sorted(image.rpartition("#sha256=")[2] for image in task.images)))
+
+
 def check_splits(
     train: Sequence[Task],
     val: Sequence[Task],
@@ -56,7 +61,7 @@ def _check_inputs(splits: Mapping[Split, Sequence[Task]], labels: Mapping[Split,
     places: dict[str, list[tuple[Split, str]]] = {}
     for split, tasks in splits.items():
         for task in tasks:
-            places.setdefault(fold(task.input), []).append((split, task.id))
+            places.setdefault(content(task), []).append((split, task.id))
     repeated = [found for found in places.values() if len(found) > 1]
     crossing = [found for found in repeated if len({split for split, _ in found}) > 1]
     if crossing:
@@ -83,6 +88,8 @@ def _check_ids(splits: Mapping[Split, Sequence[Task]], labels: Mapping[Split, st
 
 def _near_duplicates(splits: Mapping[Split, Sequence[Task]]) -> list[str]:
     # Words in sorted order turn the plain ratio into a comparison that does not care for their order.
+    # Questions about pictures can be worded alike and have nothing in common.
+    splits = {split: [task for task in tasks if not task.images] for split, tasks in splits.items()}
     texts = {split: [" ".join(sorted(fold(task.input).split())) for task in tasks] for split, tasks in splits.items()}
     sizes = {split: sum(map(len, found)) for split, found in texts.items()}
     couples = list(combinations(SPLITS, 2))
@@ -153,7 +160,7 @@ def _bundles(tasks: Sequence[Task], seed: int) -> Iterator[list[Task]]:
     """Tasks that stay together: by type, large bundles first, else in random order."""
     together: dict[tuple[str, str], list[Task]] = {}
     for task in sorted(tasks, key=lambda task: task.id):
-        key = ("group", task.group) if task.group else ("input", fold(task.input))
+        key = ("group", task.group) if task.group else ("input", content(task))
         together.setdefault(key, []).append(task)
 
     def rank(bundle: list[Task]) -> tuple[str, int, str]:

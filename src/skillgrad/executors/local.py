@@ -1,12 +1,17 @@
 """The default executor: asyncio tasks in this process."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, Self
 
+from skillgrad.config import Section, parse
 from skillgrad.protocols import Executor, R, T
 
 __all__ = ["LocalExecutor"]
+
+
+class LocalOptions(Section):
+    """Options of the local executor: none."""
 
 
 class LocalExecutor(Executor):
@@ -17,6 +22,16 @@ class LocalExecutor(Executor):
         self._slots = asyncio.Semaphore(concurrency)
         self._running: set[asyncio.Task[Any]] = set()
         self._left: set[asyncio.Task[Any]] = set()
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], *, concurrency: int, where: str) -> Self:
+        """The executor for the settings of the `executor` section.
+
+        Raises:
+            ConfigError: an unknown option.
+        """
+        parse(LocalOptions, dict(options), where=where)
+        return cls(concurrency)
 
     async def stream(
         self, work: Callable[[T], Awaitable[R]], items: Sequence[T]

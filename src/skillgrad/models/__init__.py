@@ -1,17 +1,29 @@
 """Models, and what stands between them and the rest: structure, memory, patience, a budget, a limit."""
 
-from skillgrad.config import ModelSection, Price
+from skillgrad.config import ModelSection
 from skillgrad.errors import ConfigError, did_you_mean
 from skillgrad.models.journaled import Journaled
+from skillgrad.models.keys import key_variable
 from skillgrad.models.limits import Limited
 from skillgrad.models.meter import Metered
+from skillgrad.models.prices import price_of
 from skillgrad.models.retry import Retrying
 from skillgrad.models.structured import Structured
 from skillgrad.models.wrapper import Wrapper
 from skillgrad.protocols import ChatModel
 from skillgrad.registry import find, names
 
-__all__ = ["Journaled", "Limited", "Metered", "Retrying", "Structured", "Wrapper", "build_model", "price_of"]
+__all__ = [
+    "Journaled",
+    "Limited",
+    "Metered",
+    "Retrying",
+    "Structured",
+    "Wrapper",
+    "build_model",
+    "key_variable",
+    "price_of",
+]
 
 
 def build_model(settings: ModelSection) -> ChatModel:
@@ -23,13 +35,6 @@ def build_model(settings: ModelSection) -> ChatModel:
     """
     provider, name = _split(settings.model)
     return find("models", provider)(name, settings)
-
-
-def price_of(settings: ModelSection) -> Price | None:
-    """The price in the settings; without one the simulated world is free and other models' price is unknown."""
-    if settings.price is None and _split(settings.model)[0] == "simulated":
-        return Price(input=0, output=0)
-    return settings.price
 
 
 def _split(model: str) -> tuple[str, str]:

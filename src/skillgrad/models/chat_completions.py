@@ -1,11 +1,14 @@
 """Chat Completions on the wire: a request as its body, a body as a reply."""
 
 import json
+from collections.abc import Sequence
 from typing import Any, cast
 
 from pydantic import BaseModel, Field
 
-from skillgrad.config import ModelSection
+from skillgrad.config import ModelSection, merge
+from skillgrad.models.server_errors import error_within
+from skillgrad.models.server_events import encodable, is_streamed, read_events
 from skillgrad.records import ChatRequest, ImagePart, Message, Reply, Tool, ToolCall, Usage
 
 
@@ -31,7 +34,11 @@ def request_body(request: ChatRequest, settings: ModelSection, *, limit: str) ->
         body["tools"] = [_tool(tool) for tool in request.tools]
     if request.forced_tool is not None:
         body["tool_choice"] = {"type": "function", "function": {"name": request.forced_tool}}
-    return {**body, **settings.extra_body}
+    if settings.thinking is not None:
+        body["chat_template_kwargs"] = {"enable_thinking": settings.thinking == "on"}
+    if settings.stream:
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+    return merge(body, settings.extra_body)
 
 
 def wire_messages(request: ChatRequest) -> list[dict[str, Any]]:
@@ -106,19 +113,50 @@ class _Completion(BaseModel):
     system_fingerprint: str | None = None
 
 
+class _DeltaFunction(BaseModel):
+    name: str | None = None
+    arguments: Any = None
+
+
+class _DeltaCall(BaseModel):
+    index: int | None = None
+    id: str | None = None
+    function: _DeltaFunction = _DeltaFunction()
+
+
+class _Delta(BaseModel):
+    content: Any = None
+    refusal: str | None = None
+    tool_calls: list[_DeltaCall] | None = None
+
+
+class _ChunkChoice(BaseModel):
+    index: int = 0
+    delta: _Delta | None = None
+    finish_reason: str | None = None
+
+
+class _Chunk(BaseModel):
+    choices: list[_ChunkChoice] = []
+    usage: _Bill | None = None
+    system_fingerprint: str | None = None
+
+
 def read_reply(body: bytes) -> Reply:
-    """The first choice of a completion. Missing token counts stay 0.
+    """The first choice of a completion, streamed or not. Missing token counts stay 0.
 
     Raises:
-        ValueError: the body is no JSON, or has no choice with a message.
+        ValueError: the body is no JSON, has no choice with a message, or is a stream without an end.
+        ServerError: the stream ends with an error.
     """
-    completion = _Completion.model_validate(json.loads(body))
+    streamed = is_streamed(body)
+    completion = _gathered(read_events(body)) if streamed else _Completion.model_validate(json.loads(body))
     choice = completion.choices[0]
     calls = tuple(_call(at, call) for at, call in enumerate(choice.message.tool_calls or ()))
     refused = choice.message.refusal or choice.finish_reason == "content_filter"
     finish = "tool_calls" if calls else "stop"
     return Reply(
-        text=_encodable(choice.message.refusal or _text(choice.message.content)),
+        text=encodable(choice.message.refusal or _text(choice.message.content)),
         tool_calls=calls,
         finish="refusal" if refused else "length" if choice.finish_reason == "length" else finish,
         usage=_usage(completion.usage),
@@ -126,10 +164,47 @@ def read_reply(body: bytes) -> Reply:
     )
 
 
+def _gathered(events: Sequence[dict[str, Any]]) -> _Completion:
+    answer = _Answer(content="")
+    calls: dict[int, _Call] = {}
+    finish = bill = fingerprint = None
+    for event in events:
+        if event.get("error") is not None:
+            raise error_within(event["error"])
+        chunk = _Chunk.model_validate(event)
+        bill = chunk.usage or bill
+        fingerprint = chunk.system_fingerprint or fingerprint
+        for choice in chunk.choices:
+            if choice.index != 0:
+                continue
+            finish = choice.finish_reason or finish
+            delta = choice.delta or _Delta()
+            answer.content += _text(delta.content)
+            answer.refusal = (answer.refusal or "") + (delta.refusal or "") or None
+            for piece in delta.tool_calls or ():
+                _extend(calls, piece)
+    if finish is None and {} not in events:
+        raise ValueError("a stream without an end")
+    answer.tool_calls = [calls[at] for at in sorted(calls)]
+    choice = _Choice(message=answer, finish_reason=finish)
+    return _Completion(choices=[choice], usage=bill, system_fingerprint=fingerprint)
+
+
+def _extend(calls: dict[int, _Call], piece: _DeltaCall) -> None:
+    """Some servers leave the index out: then an id begins a new call, and what has none belongs to the last."""
+    place = len(calls) - (piece.id is None and bool(calls)) if piece.index is None else piece.index
+    call = calls.setdefault(place, _Call(function=_Function(name="", arguments="")))
+    call.id = piece.id or call.id
+    call.function.name += piece.function.name or ""
+    arguments = piece.function.arguments
+    if arguments is not None:
+        call.function.arguments += arguments if isinstance(arguments, str) else json.dumps(arguments)
+
+
 def _call(at: int, call: _Call) -> ToolCall:
     arguments = call.function.arguments
     text = arguments if isinstance(arguments, str) else json.dumps({} if arguments is None else arguments)
-    return ToolCall(id=call.id or f"call_{at}", name=_encodable(call.function.name), arguments=_encodable(text))
+    return ToolCall(id=call.id or f"call_{at}", name=encodable(call.function.name), arguments=encodable(text))
 
 
 def _text(content: Any) -> str:
@@ -138,11 +213,6 @@ def _text(content: Any) -> str:
         parts = (cast(dict[str, Any], part) for part in cast(list[Any], content) if isinstance(part, dict))
         return "".join(_text(part.get("text")) for part in parts)
     return content if isinstance(content, str) else ""
-
-
-def _encodable(text: str) -> str:
-    """Half of a surrogate pair, which JSON can spell and UTF-8 cannot, becomes a question mark."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _usage(bill: _Bill | None) -> Usage:

@@ -54,6 +54,9 @@ class Metered(Wrapper):
             seconds = time.monotonic() - started
             self._emit(CallFinished(role=self._role, error=error.message, seconds=seconds))
             raise
+        except BaseException:
+            self._spend.abandon(ticket)
+            raise
         seconds = time.monotonic() - started
         if reply.usage.total == 0:
             reply = reply.model_copy(update={"usage": _estimate(request, reply)})

@@ -1,8 +1,15 @@
-"""The simulated world over HTTP, in the OpenAI format, with latency and faults on request.
+"""The simulated world over HTTP, with latency and faults on request.
 
-    POST /v1/chat/completions    GET /v1/models
+    POST /v1/chat/completions    OpenAI Chat Completions
+    POST /v1/responses           OpenAI Responses
+    POST /v1/messages            Anthropic Messages
+    GET  /v1/models              the names of all models
     GET  /stats                  POST /stats/reset
     POST /faults                 changes the faults of the running endpoint (JSON fields of `Faults`)
+
+All three formats answer plain and streamed, with tools and JSON schemas, and say the same. The key is taken from
+`Authorization: Bearer` or `x-api-key`. The trial is `seed` in Chat Completions; the others have no such field, so it
+travels in the header `x-skillgrad-trial`, as a whole number. Without one there is trial 0.
 
 Starlette and uvicorn are needed (`pip install skillgrad[serve]`) and imported when first used.
 """
@@ -39,6 +46,8 @@ def _app(service: Service) -> "Starlette":
     return Starlette(
         routes=[
             Route("/v1/chat/completions", service.chat, methods=["POST"]),
+            Route("/v1/responses", service.responses, methods=["POST"]),
+            Route("/v1/messages", service.messages, methods=["POST"]),
             Route("/v1/models", service.models),
             Route("/stats", service.show_stats),
             Route("/stats/reset", service.reset_stats, methods=["POST"]),

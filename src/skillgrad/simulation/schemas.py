@@ -49,12 +49,17 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "score": ("score", "rating", "grade", "points"),
     "skill": ("skill", "new_skill", "skill_content", "document", "new_document", "rewritten_skill", "prompt"),
     "batch_size": ("batch_size", "attempts_seen"),
+    "budget": ("edit_budget", "number_of_edits", "edit_count", "learning_rate"),
+    "routes": ("routes", "routing", "failure_causes"),
+    "attempt": ("attempt", "attempt_id", "failure"),
+    "cause": ("cause", "route", "label"),
+    "reminders": ("reminders", "appendix_notes", "appendix"),
 }
 
 _OPERATIONS: dict[str, tuple[str, ...]] = {
     "append": ("append", "add", "add_line", "new"),
     "insert_after": ("insert_after", "insert", "add_after", "append", "add"),
-    "replace": ("replace", "modify", "update", "edit", "change", "revise"),
+    "replace": ("replace", "modify", "update", "edit", "change", "revise", "clarify"),
     "delete": ("delete", "remove", "drop"),
 }
 

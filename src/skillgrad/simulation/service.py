@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from skillgrad.simulation import wire
 from skillgrad.simulation.faults import FaultDice, FaultName, Faults
 from skillgrad.simulation.text import uniform
+from skillgrad.simulation.wire import TRIAL_HEADER, BadBody, Call, Wire, clip, cut, empty
+from skillgrad.simulation.wire_chat import CHAT
+from skillgrad.simulation.wire_messages import MESSAGES
+from skillgrad.simulation.wire_responses import RESPONSES
 from skillgrad.simulation.world import names, respond
 
 if TYPE_CHECKING:
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
 class Stats:
     """What the endpoint has seen. `answered` counts replies with status 200 and an intact body, `repeated` those of
-    them whose request body was answered before."""
+    them whose request body, with its trial header, was answered before."""
 
     def __init__(self) -> None:
         self.reset()
@@ -69,57 +72,68 @@ class Service:
         self.dice = FaultDice(faults)
 
     async def chat(self, request: "Request") -> "Response":
-        """Answer a chat completions request, or let a fault strike."""
+        """Answer a Chat Completions request, or let a fault strike."""
+        return await self._respond(CHAT, request)
+
+    async def messages(self, request: "Request") -> "Response":
+        """Answer an Anthropic Messages request, or let a fault strike."""
+        return await self._respond(MESSAGES, request)
+
+    async def responses(self, request: "Request") -> "Response":
+        """Answer an OpenAI Responses request, or let a fault strike."""
+        return await self._respond(RESPONSES, request)
+
+    async def _respond(self, wire: Wire, request: "Request") -> "Response":
         body = await request.body()
         self.stats.received += 1
-        refusal = self._refusal(request)
-        if refusal is not None:
-            return refusal
+        if not self._may(request):
+            return _error(wire, 401, "Incorrect API key provided.")
+        given = request.headers.get(TRIAL_HEADER)
         try:
-            call = wire.read_call(body)
-        except wire.BadBody as error:
-            return _error(400, error.message, "invalid_request_error")
+            call = wire.read(body, _trial(given))
+        except BadBody as error:
+            return _error(wire, 400, error.message)
         if call.model not in names():
             text = f"The model {call.named!r} does not exist. Allowed: {', '.join(names())}."
-            return _error(404, text, "invalid_request_error", "model_not_found")
-        key = hashlib.sha256(body).hexdigest()
+            return _error(wire, 404, text)
+        key = hashlib.sha256(body if given is None else body + f"\ntrial {given}".encode()).hexdigest()
         fault = self.dice.draw(_question(call), wants_json=call.wants_json)
         if fault is not None:
             self.stats.by_fault[fault] += 1
         await asyncio.sleep(self.latency + self.jitter * uniform("jitter", key))
-        refused = self._refuse(fault)
-        return refused if refused is not None else self._answer(call, key, fault)
+        refused = self._refuse(wire, fault)
+        return refused if refused is not None else self._answer(wire, call, key, fault)
 
-    def _refusal(self, request: "Request") -> "Response | None":
+    def _may(self, request: "Request") -> bool:
+        """The key is the right one, in the header of OpenAI or in that of Anthropic."""
         if self.key is None:
-            return None
-        given = request.headers.get("authorization", "").removeprefix("Bearer ")
-        if hmac.compare_digest(given.encode(), self.key.encode()):
-            return None
-        return _error(401, "Incorrect API key provided.", "invalid_request_error", "invalid_api_key")
+            return True
+        headers = request.headers
+        given = headers.get("x-api-key", headers.get("authorization", "").removeprefix("Bearer "))
+        return hmac.compare_digest(given.encode(), self.key.encode())
 
-    def _refuse(self, fault: FaultName | None) -> "Response | None":
+    def _refuse(self, wire: Wire, fault: FaultName | None) -> "Response | None":
         """The response to a request that is not answered at all."""
         if fault in ("rate_limit", "rate_limit_bare"):
-            response = _error(429, "Rate limit reached.", "rate_limit_error", "rate_limit_exceeded")
+            response = _error(wire, 429, "Rate limit reached.")
             if fault == "rate_limit":
                 response.headers["Retry-After"] = f"{self.dice.faults.retry_after:g}"
             return response
         if fault == "server_error":
-            return _error(500, "The server had an error.", "server_error")
+            return _error(wire, 500, "The server had an error.")
         if fault == "unavailable":
-            return _error(503, "The server is overloaded.", "server_error")
+            return _error(wire, wire.overloaded, "The server is overloaded.")
         if fault == "hang":
             return _severed(None, None, self.dice.faults.hang_seconds)
         return _severed(None, None, 0.0) if fault in ("drop", "outage") else None
 
-    def _answer(self, call: wire.Call, key: str, fault: FaultName | None) -> "Response":
+    def _answer(self, wire: Wire, call: Call, key: str, fault: FaultName | None) -> "Response":
         from starlette.responses import Response, StreamingResponse
 
-        reply = wire.clip(respond(call.model, call.request), call.most_tokens)
-        reply = wire.empty(reply) if fault == "empty" else wire.cut(reply) if fault == "cut_structured" else reply
+        reply = clip(respond(call.model, call.request), call.most_tokens)
+        reply = empty(reply) if fault == "empty" else cut(reply) if fault == "cut_structured" else reply
         kind = "text/event-stream" if call.stream else "application/json"
-        events = list(wire.stream(call, reply)) if call.stream else [wire.completion(call, reply)]
+        events = list(wire.events(call, reply)) if call.stream else [wire.plain(call, reply)]
         data = b"".join(events)
         if fault == "truncated":
             return _severed(data[: len(data) // 2], None if call.stream else len(data), 0.0, kind)
@@ -134,9 +148,8 @@ class Service:
 
     async def models(self, request: "Request") -> "Response":
         """The names of all simulated models."""
-        refusal = self._refusal(request)
-        if refusal is not None:
-            return refusal
+        if not self._may(request):
+            return _error(CHAT, 401, "Incorrect API key provided.")
         listed = [{"id": name, "object": "model", "created": 0, "owned_by": "simulated"} for name in names()]
         return _json({"object": "list", "data": listed})
 
@@ -158,12 +171,12 @@ class Service:
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(str(part) for part in first["loc"])
-            return _error(400, f"{where}: {first['msg']}", "invalid_request_error")
+            return _error(CHAT, 400, f"{where}: {first['msg']}")
         self.change_faults(faults)
         return _json(faults.model_dump())
 
 
-def _question(call: wire.Call) -> str:
+def _question(call: Call) -> str:
     """Hash of the model and the first user message."""
     first = next((message.text for message in call.request.messages if message.role == "user"), "")
     return hashlib.sha256(f"{call.model}\n{first}".encode()).hexdigest()
@@ -175,10 +188,19 @@ def _json(data: Any) -> "Response":
     return Response(json.dumps(data), media_type="application/json")
 
 
-def _error(status: int, message: str, kind: str, code: str | None = None) -> "Response":
+def _trial(header: str | None) -> int | None:
+    if header is None:
+        return None
+    try:
+        return int(header)
+    except ValueError:
+        raise BadBody(f"{TRIAL_HEADER}: {header!r} is no whole number") from None
+
+
+def _error(wire: Wire, status: int, message: str) -> "Response":
     from starlette.responses import Response
 
-    return Response(wire.error_body(message, kind, code), status_code=status, media_type="application/json")
+    return Response(wire.error(status, message), status_code=status, media_type="application/json")
 
 
 def _severed(data: bytes | None, announced: int | None, wait: float, kind: str = "application/json") -> "Response":

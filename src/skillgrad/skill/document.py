@@ -20,7 +20,7 @@ from typing import Any, NoReturn, cast
 import yaml
 
 from skillgrad.errors import SkillError
-from skillgrad.skill.lines import Line, line_end_of, lines_of, with_line_ends
+from skillgrad.skill.lines import Line, line_end_of, lines_of, with_line_ends, without_blank_edges
 
 BOM = "\ufeff"
 CHARACTERS_PER_TOKEN = 4
@@ -89,9 +89,7 @@ class Document:
     @property
     def editable_spans(self) -> tuple[tuple[int, int], ...]:
         """Starts and stops in `render()` that edits may touch: the body without its regions. None is empty."""
-        start = len(self.front_matter)
-        if not start and self.text.startswith(BOM):
-            start = len(BOM)
+        start = self._body_start
         spans: list[tuple[int, int]] = []
         for region in self.regions:
             spans.append((start, region.span[0]))
@@ -146,6 +144,40 @@ class Document:
             head += line_end_of(self.text)  # a thematic break that came first would be read as front matter
         return Document.parse(head + tail)
 
+    def with_editable(self, text: str) -> "Document":
+        """The document with `text` in place of everything that edits may touch.
+
+        Front matter and regions stay byte for byte and in their order. The text goes where the first editable words
+        stood, between the blank lines they stood between. A front matter and regions in `text` itself are copies of
+        what is kept, and are left out; what still looks like a marker is made harmless as in `with_region`.
+        """
+        line_end = line_end_of(self.text)
+        text = with_line_ends(_own_text(text), line_end)
+        spans = self.editable_spans or ((self._body_start, self._body_start),)
+        home = next((span for span in spans if self.text[slice(*span)].strip()), spans[0])
+        written, place = "", 0
+        for start, stop in spans:
+            here = self.text[start:stop]
+            blank_above = here[: len(here) - len(here.lstrip("\r\n"))]
+            blank_below = here[len(here.rstrip()) :] if here.strip() else ""
+            if (start, stop) != home:
+                new = blank_above or line_end
+            elif text:
+                new = blank_above + text + (blank_below or line_end * (2 if stop < len(self.text) else 1))
+            else:
+                new = blank_above
+            written += self.text[place:start] + new
+            place = stop
+        head, body = written[: self._body_start], written[self._body_start :]
+        if not self.front_matter and any(_FENCE.fullmatch(line.text) for line in lines_of(body)[:1]):
+            written = head + line_end + body  # a thematic break that came first would be read as front matter
+        return Document.parse(written + self.text[place:])
+
+    @property
+    def _body_start(self) -> int:
+        """Where the text begins that is no front matter and no byte order mark."""
+        return len(self.front_matter) or (len(BOM) if self.text.startswith(BOM) else 0)
+
     def _find(self, name: str) -> Region | None:
         return next((region for region in self.regions if region.name == name), None)
 
@@ -166,6 +198,16 @@ def token_count(text: str) -> int:
 def looks_like_marker(text: str) -> bool:
     """Whether `text` holds something that is a region marker or could pass for one."""
     return _LIKE_MARKER.search(text) is not None
+
+
+def _own_text(text: str) -> str:
+    """What a whole document says beside its front matter and regions, without blank edges and harmless."""
+    try:
+        document = Document.parse(text)
+        text = "".join(document.text[start:stop] for start, stop in document.editable_spans)
+    except SkillError:
+        pass  # no document of its own: all of it is text
+    return without_blank_edges(_LIKE_MARKER.sub(r"skillgrad \1", text.replace(BOM, "")))
 
 
 def _closing_fence(lines: list[Line]) -> int | None:

@@ -1,29 +1,36 @@
 """Aggregate: many patches become one. Duplicates are merged by code, the rest by the optimizer, failures first."""
 
-import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from skillgrad.config import AggregateSection
 from skillgrad.errors import UnusableReply
 from skillgrad.records import Edit, Patch, Skill
-from skillgrad.stages.optimizer import EditReply, Optimizer, PatchReply, as_edit, together, valid_edits
+from skillgrad.stages.optimizer import Optimizer, together
+from skillgrad.stages.proposals import PatchReply, Proposals, folded, valid_edits
 from skillgrad.stages.render import patches_block, skill_block
 
 __all__ = ["aggregate", "unite"]
 
 
 async def aggregate(
-    optimizer: Optimizer, skill: Skill, patches: tuple[Sequence[Patch], Sequence[Patch]], settings: AggregateSection
+    optimizer: Optimizer,
+    skill: Skill,
+    patches: tuple[Sequence[Patch], Sequence[Patch]],
+    settings: AggregateSection,
+    form: type[Proposals] = PatchReply,
 ) -> Patch:
     """Merge patches from failures, patches from successes, then both. One patch needs no call.
 
     Args:
         patches: those that answer failures, those that come from successes.
+        form: what a merge returns.
 
     A merge whose answer cannot be used falls back to the united edits themselves, with a warning.
     """
+    merger = _Merger(optimizer, skill, settings.merge_batch_size, form)
     failures, successes = await together(
-        _merge_levels(optimizer, skill, side, settings, prompt)
+        merger.levels(side, prompt)
         for side, prompt in zip(patches, ("merge_failures", "merge_successes"), strict=True)
     )
     if not failures.edits or not successes.edits:
@@ -33,7 +40,7 @@ async def aggregate(
         patches_block("First patch: from failures", [failures]),
         patches_block("Second patch: from successes", [successes]),
     ]
-    return await _merge(optimizer, "merge_final", sections, [failures, successes])
+    return await merger.merge("merge_final", sections, [failures, successes])
 
 
 def unite(edits: Sequence[Edit]) -> tuple[Edit, ...]:
@@ -44,58 +51,63 @@ def unite(edits: Sequence[Edit]) -> tuple[Edit, ...]:
         if twin is None:
             united.append(edit)
         else:
-            cites = tuple(dict.fromkeys((*united[twin].cites, *edit.cites)))
-            united[twin] = united[twin].model_copy(update={"cites": cites})
+            united[twin] = _citing(united[twin], edit.cites)
     return tuple(united)
 
 
 def _same(one: Edit, other: Edit) -> bool:
     """The same text. Likeness would not do: "use" and "do not use" are nearly alike, and so are "x > 5", "x < 5"."""
-    return (one.op, one.target) == (other.op, other.target) and _folded(one.content) == _folded(other.content)
+    return (one.op, one.target) == (other.op, other.target) and folded(one.content) == folded(other.content)
 
 
-def _folded(text: str) -> str:
-    """Text without case, blanks, list marks, emphasis and a final stop."""
-    return " ".join(re.sub(r"^\s*[-*+]\s|\*\*|__", " ", text.casefold()).split()).rstrip(".! ")
+def _citing(edit: Edit, more: Sequence[str]) -> Edit:
+    return edit.model_copy(update={"cites": tuple(dict.fromkeys((*edit.cites, *more)))})
 
 
-async def _merge_levels(
-    optimizer: Optimizer, skill: Skill, patches: Sequence[Patch], settings: AggregateSection, prompt: str
-) -> Patch:
-    level = [patch.model_copy(update={"edits": unite(patch.edits)}) for patch in patches if patch.edits]
-    size = settings.merge_batch_size
-    while len(level) > 1:
-        groups = [level[start : start + size] for start in range(0, len(level), size)]
-        level = await together(_merge_group(optimizer, skill, group, prompt) for group in groups)
-    return level[0] if level else Patch()
+@dataclass(frozen=True)
+class _Merger:
+    """Merges patches to one skill."""
+
+    optimizer: Optimizer
+    skill: Skill
+    size: int
+    """Patches in one call."""
+    form: type[Proposals]
+
+    async def levels(self, patches: Sequence[Patch], prompt: str) -> Patch:
+        """Merge groups of patches, then groups of what they became, until one is left."""
+        level = [patch.model_copy(update={"edits": unite(patch.edits)}) for patch in patches if patch.edits]
+        while len(level) > 1:
+            groups = [level[start : start + self.size] for start in range(0, len(level), self.size)]
+            level = await together(self._group(group, prompt) for group in groups)
+        return level[0] if level else Patch()
+
+    async def _group(self, group: Sequence[Patch], prompt: str) -> Patch:
+        united = unite([edit for patch in group for edit in patch.edits])
+        if len(group) == 1 or len(united) == 1:
+            return Patch(edits=united, reasoning=group[0].reasoning)
+        return await self.merge(prompt, [skill_block(self.skill), patches_block("Patches", group)], group)
+
+    async def merge(self, prompt: str, sections: Sequence[str], patches: Sequence[Patch]) -> Patch:
+        """One call."""
+        given = unite([edit for patch in patches for edit in patch.edits])
+        try:
+            reply = await self.optimizer.ask(prompt, sections, self.form)
+        except UnusableReply as error:
+            self.optimizer.warn(
+                f"a merge of {len(patches)} patches gave no usable answer and was done by code: {error.message}"
+            )
+            return Patch(edits=given, reasoning="merged by code")
+        known = [cite for edit in given for cite in edit.cites]
+        # Support is what the proposals cited, so an edit that came through the merge unchanged keeps all of it.
+        credited = [
+            _citing(edit, known if self.form.whole else _cites_of_twins(edit, given)) for edit in reply.proposed()
+        ]
+        kept, dropped = valid_edits(credited, known)
+        if dropped:
+            self.optimizer.warn(f"a merge returned {len(dropped)} edits without evidence; they are left out")
+        return Patch(edits=unite(kept), reasoning=reply.reasoning)
 
 
-async def _merge_group(optimizer: Optimizer, skill: Skill, group: Sequence[Patch], prompt: str) -> Patch:
-    united = unite([edit for patch in group for edit in patch.edits])
-    if len(group) == 1 or len(united) == 1:
-        return Patch(edits=united, reasoning=group[0].reasoning)
-    sections = [skill_block(skill), patches_block("Patches", group)]
-    return await _merge(optimizer, prompt, sections, group)
-
-
-async def _merge(optimizer: Optimizer, prompt: str, sections: Sequence[str], patches: Sequence[Patch]) -> Patch:
-    given = unite([edit for patch in patches for edit in patch.edits])
-    try:
-        reply = await optimizer.ask(prompt, sections, PatchReply)
-    except UnusableReply as error:
-        optimizer.warn(
-            f"a merge of {len(patches)} patches gave no usable answer and was done by code: {error.message}"
-        )
-        return Patch(edits=given, reasoning="merged by code")
-    known = [cite for edit in given for cite in edit.cites]
-    # Support is what the proposals cited, so an edit that came through the merge unchanged keeps all of it.
-    credited = [row.model_copy(update={"cites": (*row.cites, *_cites_of_twins(row, given))}) for row in reply.edits]
-    kept, dropped = valid_edits(reply.model_copy(update={"edits": tuple(credited)}), known)
-    if dropped:
-        optimizer.warn(f"a merge returned {len(dropped)} edits without evidence; they are left out")
-    return Patch(edits=unite(kept), reasoning=reply.reasoning)
-
-
-def _cites_of_twins(row: EditReply, given: Sequence[Edit]) -> list[str]:
-    edit = as_edit(row)
+def _cites_of_twins(edit: Edit, given: Sequence[Edit]) -> list[str]:
     return [cite for other in given if _same(edit, other) for cite in other.cites]

@@ -6,17 +6,18 @@ Tasks that the current skill does not solve go first: a lost candidate shows its
 one of the shortest deciding prefix in this fixed order, so it does not depend on the order of arrival.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import aclosing
 from fractions import Fraction
 from typing import NamedTuple
 
 from skillgrad.config import GateSection
 from skillgrad.records import Attempt, Evaluation, Record, Skill, Task, Verdict, digest
+from skillgrad.skill import token_count
 from skillgrad.stages.evaluation import evaluation_of
 from skillgrad.stages.rollout import Rollout, too_many_voids
 
-__all__ = ["GateResult", "Race", "decide", "race_order"]
+__all__ = ["GateResult", "Race", "decide", "race_order", "reason_not_to_evaluate"]
 
 
 class GateResult(Record):
@@ -116,6 +117,21 @@ def _reason(current: float | None, candidate: float | None) -> str:
 def race_order(tasks: Sequence[Task], bar: Mapping[str, float]) -> list[Task]:
     """Lowest value under the current skill first; tasks of equal value keep their order."""
     return sorted(tasks, key=lambda task: bar.get(task.id, 1.0))
+
+
+def reason_not_to_evaluate(candidate: Skill, current: Skill, rejected: Collection[str], max_tokens: int) -> str:
+    """Why a candidate is not paid for; empty when it is worth it.
+
+    A text that was rejected cannot win now either, unless the bar was lowered since: then `rejected` is empty.
+    """
+    if candidate.hash == current.hash:
+        return "no edit changed the skill"
+    if candidate.hash in rejected:
+        return "the same text was rejected before"
+    tokens = token_count(candidate.text)
+    if tokens > max_tokens:
+        return f"about {tokens} tokens, more than skill.max_tokens = {max_tokens}"
+    return ""
 
 
 async def decide(

@@ -3,19 +3,20 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict
 
-from skillgrad.errors import ModelError, OutageStop, RejectedRequest
+from skillgrad.errors import ModelError, OutageStop, RejectedRequest, SkillgradError
 from skillgrad.events import Event, Notice
 from skillgrad.prompts import Prompts
-from skillgrad.records import Edit, EditOp, Message, system, user
+from skillgrad.records import Message, system, user
 from skillgrad.stages.render import fence
 
-__all__ = ["EditReply", "Optimizer", "PatchReply", "ReplyForm", "as_edit", "together", "valid_edits"]
+__all__ = ["Optimizer", "ReplyForm", "together"]
 
 M = TypeVar("M", bound=BaseModel)
+F = TypeVar("F", bound="ReplyForm")
 R = TypeVar("R")
 
 
@@ -32,22 +33,8 @@ class ReplyForm(BaseModel):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-
-class EditReply(ReplyForm):
-    """An edit as the optimizer writes it."""
-
-    op: EditOp
-    target: str
-    content: str
-    reason: str
-    cites: tuple[str, ...]
-
-
-class PatchReply(ReplyForm):
-    """The answer of reflect and merge calls."""
-
-    reasoning: str
-    edits: tuple[EditReply, ...]
+    returns: ClassVar[str] = ""
+    """Name of the prompt that says how the form is filled, for forms that several kinds of calls share."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +47,16 @@ class Optimizer:
     memory: str = ""
     """The meta skill: shown with the calls that propose and choose edits, never shipped."""
 
-    async def ask(self, prompt: str, sections: Sequence[str], form: type[M]) -> M:
-        """One call: the prompt, the memory, then the sections that are not empty.
+    async def ask(self, prompt: str, sections: Sequence[str], form: type[F]) -> F:
+        """One call: the prompt, what it is to return, the memory, then the sections that are not empty.
 
         Raises:
             UnusableReply: no answer had the form.
             OutageStop: the call failed; the run can be resumed.
         """
         instructions = self.prompts[prompt]
+        if form.returns:
+            instructions += f"\n\n{self.prompts[form.returns]}"
         if self.memory:
             instructions += (
                 f"\n\n# What you have learnt about optimizing this skill\n\n{fence('memory', self.memory)}"
@@ -80,6 +69,11 @@ class Optimizer:
             if isinstance(error, RejectedRequest):
                 hint = f"{hint}; for a prompt that is too long lower reflect.max_trajectory_chars (with --fork)"
             raise OutageStop(f"optimizer: {error.message}", hint=hint) from error
+        except SkillgradError:
+            raise
+        except Exception as error:  # the boundary: a model of the user's own can fail in any way
+            text = f"optimizer: {type(error).__name__}: {error}"
+            raise OutageStop(text, hint="mend the model and run the same command again") from error
 
     def warn(self, text: str) -> None:
         """Tell the person."""
@@ -93,25 +87,3 @@ async def together(calls: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
         if isinstance(result, BaseException):
             raise result
     return cast(list[R], results)
-
-
-def as_edit(row: EditReply) -> Edit:
-    """The edit a row stands for, without what its operation does not use, and without evidence."""
-    return Edit(
-        op=row.op,
-        target="" if row.op == "append" else row.target,
-        content="" if row.op == "delete" else row.content,
-        reason=row.reason,
-    )
-
-
-def valid_edits(reply: PatchReply, citable: Sequence[str]) -> tuple[tuple[Edit, ...], tuple[Edit, ...]]:
-    """The edits that cite at least one attempt they may cite, and the others. Other ids are dropped."""
-    kept: list[Edit] = []
-    dropped: list[Edit] = []
-    known = set(citable)
-    for row in reply.edits:
-        cites = tuple(dict.fromkeys(cite for cite in row.cites if cite in known))
-        edit = as_edit(row).model_copy(update={"cites": cites})
-        (kept if cites else dropped).append(edit)
-    return tuple(kept), tuple(dropped)

@@ -7,23 +7,22 @@ or in an earlier trial.
 
 import random
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from skillgrad.config import ReflectSection
 from skillgrad.errors import OutageStop, UnusableReply
 from skillgrad.records import Attempt, Edit, LedgerEntry, Patch, Record, Skill
-from skillgrad.stages.optimizer import Optimizer, PatchReply, together, valid_edits
+from skillgrad.stages.optimizer import Optimizer, together
+from skillgrad.stages.proposals import Forms, PatchReply, Source, valid_edits
 from skillgrad.stages.render import attempt_block, edit_budget_line, ledger_block, skill_block
 
-__all__ = ["Context", "Reflection", "deep_groups", "is_silent", "reflect", "shallow_groups"]
+__all__ = ["Context", "Reflection", "count_silence", "deep_groups", "is_silent", "reflect", "shallow_groups"]
 
 _CONTRASTS = 3
 """Passing attempts of the same kind shown beside a group of failures: enough to refute a wrong cause, and short."""
 
 _SILENT_STEPS = 2
 """Steps without a usable answer after which the run stops: one can be bad luck."""
-
-Source = Literal["failures", "successes"]
 
 
 class Reflection(Record):
@@ -33,7 +32,11 @@ class Reflection(Record):
     attempts: tuple[str, ...]
     patch: Patch = Patch()
     dropped: tuple[Edit, ...] = ()
-    """Edits that cite no attempt that was shown."""
+    """Edits and reminders that cite no attempt that was shown, or none that they can answer."""
+    reminders: tuple[Edit, ...] = ()
+    """What the agent is to be reminded of, with `reflect.skill_aware`."""
+    lapses: tuple[str, ...] = ()
+    """Failures that the skill is not to blame for, likewise."""
     unusable: str = ""
     """Why no answer could be read; empty when one was."""
 
@@ -42,13 +45,13 @@ class Context(NamedTuple):
     """What is known when attempts are read."""
 
     skill: Skill
-    budget: int
-    """Most edits one patch may have: the scheduled edit budget."""
+    budget: int | None
+    """Most edits one patch may have, as scheduled; None when there is no such limit."""
     ledger: Sequence[LedgerEntry]
     earlier: Mapping[str, Attempt]
     """The attempt before this one at each task, by task id."""
-    silent_steps: int = 0
-    """Steps just before this one in which no call gave a usable answer."""
+    forms: Forms = Forms(PatchReply, PatchReply, PatchReply)
+    """What a reading returns."""
 
 
 class _Group(NamedTuple):
@@ -64,23 +67,37 @@ async def reflect(
     """One optimizer call for each minibatch, all at the same time.
 
     Raises:
-        OutageStop: no call gave a usable answer, as in the step before; or a call failed.
+        OutageStop: a call failed.
     """
     scored = [attempt for attempt in attempts if attempt.score is not None]
     make_groups = deep_groups if settings.mode == "deep" else shallow_groups
     groups = make_groups(scored, context.earlier, settings, seed)
-    reflections = await together(_read(optimizer, group, context, settings) for group in groups)
-    if is_silent(reflections) and context.silent_steps + 1 >= _SILENT_STEPS:
-        raise OutageStop(
-            f"optimizer: no usable answer in {_SILENT_STEPS} steps in a row: {reflections[0].unusable}",
-            hint="with --fork try optimizer.structured = 'prompt', a larger max_output_tokens or another model",
-        )
-    return tuple(reflections)
+    return tuple(await together(_read(optimizer, group, context, settings) for group in groups))
 
 
 def is_silent(reflections: Sequence[Reflection]) -> bool:
     """There were readings, and not one gave a usable answer."""
     return bool(reflections) and all(reflection.unusable for reflection in reflections)
+
+
+def count_silence(reflections: Sequence[Reflection], before: int) -> int:
+    """How many steps in a row gave no usable answer, with this one.
+
+    Args:
+        reflections: all of the step.
+        before: how many there were until now.
+
+    Raises:
+        OutageStop: there is no use in going on.
+    """
+    if not is_silent(reflections):
+        return 0
+    if before + 1 >= _SILENT_STEPS:
+        raise OutageStop(
+            f"optimizer: no usable answer in {_SILENT_STEPS} steps in a row: {reflections[0].unusable}",
+            hint="with --fork try optimizer.structured = 'prompt', a larger max_output_tokens or another model",
+        )
+    return before + 1
 
 
 def shallow_groups(
@@ -128,24 +145,28 @@ def _gained_first(passes: Sequence[Attempt], earlier: Mapping[str, Attempt]) -> 
 
 async def _read(optimizer: Optimizer, group: _Group, context: Context, settings: ReflectSection) -> Reflection:
     ids = tuple(attempt.id for attempt in group.attempts)
+    form = context.forms.of(group.source)
     sections = [
         skill_block(context.skill),
         ledger_block(context.ledger, settings.ledger_entries, {a.task.type for a in group.attempts}),
-        edit_budget_line(context.budget),
+        "" if context.budget is None else edit_budget_line(context.budget, form.noun),
         _attempts_section("Attempts", group.attempts, settings.max_trajectory_chars),
         _attempts_section("Attempts that passed, to compare with", group.contrasts, settings.max_trajectory_chars),
     ]
     try:
-        reply = await optimizer.ask(group.prompt, sections, PatchReply)
+        reply = await optimizer.ask(group.prompt, sections, form)
     except UnusableReply as error:
         optimizer.warn(f"a reflection on {len(ids)} attempts gave no usable answer: {error.message}")
         return Reflection(source=group.source, attempts=ids, unusable=error.message)
-    kept, dropped = valid_edits(reply, ids)
+    kept, dropped = valid_edits(reply.proposed(), ids)
+    reminders, forgotten = valid_edits(reply.reminded(), ids)
     return Reflection(
         source=group.source,
         attempts=ids,
         patch=Patch(edits=kept[: context.budget], reasoning=reply.reasoning),
-        dropped=dropped,
+        dropped=(*dropped, *forgotten),
+        reminders=reminders,
+        lapses=tuple(attempt for attempt in ids if attempt in reply.lapses()),
     )
 
 

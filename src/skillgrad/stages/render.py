@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Collection, Sequence
 
-from skillgrad.records import Attempt, Edit, LedgerEntry, Patch, Skill
+from skillgrad.records import Attempt, Edit, LedgerEntry, Message, Patch, Skill, TextPart
 from skillgrad.skill import Document
 
 __all__ = [
@@ -17,6 +17,10 @@ __all__ = [
     "patches_block",
     "skill_block",
 ]
+
+
+_LEDGER_CHARS = 600
+"""Most characters of an earlier edit that are shown: enough to know it again, where it is a whole document."""
 
 
 def fence(name: str, text: str) -> str:
@@ -50,7 +54,7 @@ def attempt_block(attempt: Attempt, limit: int) -> str:
     """
     score = attempt.score
     parts = {
-        "task": (attempt.task.input, limit // 4),
+        "task": (attempt.task.text, limit // 4),
         "transcript": (_transcript(attempt), limit // 2),
         "answer": (attempt.trajectory.answer, limit // 8),
         "feedback": ((score.feedback if score else "") or attempt.reason or "(none)", limit // 8),
@@ -69,15 +73,20 @@ def _transcript(attempt: Attempt) -> str:
     for message in attempt.trajectory.messages:
         if message.role == "system" or (message.role == "user" and message.text == attempt.task.input):
             continue
-        if message.text or not message.tool_calls:
-            lines.append(f"[{message.role}] {message.text}")
+        shown = _shown(message)
+        if shown or not message.tool_calls:
+            lines.append(f"[{message.role}] {shown}")
         lines += [f"[{message.role} calls {call.name}] {call.arguments}" for call in message.tool_calls]
     return "\n".join(lines)
 
 
-def edit_budget_line(budget: int) -> str:
-    """How many edits may be proposed."""
-    return f"Propose at most {budget} edits."
+def _shown(message: Message) -> str:
+    return "\n".join(part.text if isinstance(part, TextPart) else part.shown for part in message.content)
+
+
+def edit_budget_line(budget: int, noun: str = "edits") -> str:
+    """How many edits may be proposed, and what they are called."""
+    return f"Propose at most {budget} {noun}."
 
 
 def ledger_block(ledger: Sequence[LedgerEntry], limit: int, types: Collection[str] = ()) -> str:
@@ -93,8 +102,8 @@ def ledger_block(ledger: Sequence[LedgerEntry], limit: int, types: Collection[st
         {
             "step": entry.step,
             "op": entry.edit.op,
-            "target": entry.edit.target,
-            "content": entry.edit.content,
+            "target": cut_middle(entry.edit.target, _LEDGER_CHARS),
+            "content": cut_middle(entry.edit.content, _LEDGER_CHARS),
             "support": entry.edit.support,
             "outcome": _outcome(entry),
         }

@@ -3,15 +3,15 @@
 import asyncio
 import inspect
 from collections.abc import AsyncGenerator, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from skillgrad.config import LimitsSection
 from skillgrad.errors import BoundaryError, SkillgradError, StopRun, VoidStop
 from skillgrad.events import AttemptFinished, Event
 from skillgrad.protocols import Agent, Environment, Executor, Journal
 from skillgrad.records import Attempt, Score, Skill, Split, Task, Trajectory, digest
+from skillgrad.threads import Threads
 
 __all__ = ["Rollout", "too_many_voids"]
 
@@ -28,7 +28,7 @@ class Rollout:
     emit: Callable[[Event], None]
     go_on: Callable[[], None] = lambda: None
     """Called before each attempt; raises StopRun when the run was asked to stop."""
-    threads: ThreadPoolExecutor | None = None
+    threads: Threads = field(default_factory=lambda: Threads(16))
     """Where scoring functions that are not async run. One that hangs keeps its thread; its attempt is void."""
 
     async def stream(
@@ -166,8 +166,7 @@ class Rollout:
         if inspect.iscoroutinefunction(self.env.score):
             result = await self.env.score(task, trajectory)
         else:
-            loop = asyncio.get_running_loop()
-            result = await loop.run_in_executor(self.threads, self.env.score, task, trajectory)
+            result = await self.threads.run(self.env.score, task, trajectory)
             if inspect.isawaitable(result):
                 result = await result
         if isinstance(result, Score):

@@ -14,15 +14,17 @@ class _Ranking(ReplyForm):
     order: tuple[int, ...]
 
 
-async def select(optimizer: Optimizer, skill: Skill, patch: Patch, budget: int) -> tuple[Edit, ...]:
-    """The edits to make, best first. No call when all fit into the budget.
+async def select(optimizer: Optimizer, skill: Skill, patch: Patch, budget: int | None) -> tuple[Edit, ...]:
+    """The edits to make, best first. No call when all fit into the budget, or none do.
 
     Indices that do not exist or repeat are left out. A ranking may name fewer edits than the budget allows; where
     it names none, support decides.
     """
     edits = patch.edits
-    if len(edits) <= budget:
+    if budget is None or len(edits) <= budget:
         return edits
+    if budget == 0:
+        return ()
     rows = "\n".join(json.dumps(edit_row(edit, i), ensure_ascii=False) for i, edit in enumerate(edits))
     sections = [skill_block(skill), f"# Edits\n\n{fence('edits', rows)}", f"Choose at most {budget} edits."]
     by_support = sorted(range(len(edits)), key=lambda index: -edits[index].support)

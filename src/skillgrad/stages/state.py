@@ -57,5 +57,5 @@ def accept(state: TrainState, skill: Skill, val: Evaluation, gate: GateSection) 
         state = state.model_copy(update={"rejected_texts": frozenset[str]()})
     old = state.best_val.mean(gate.metric, gate.mixed_weight) if state.best_val is not None else None
     if new is not None and (old is None or new > old):
-        state = state.model_copy(update={"best": skill, "best_val": val, "best_step": state.step})
+        state = state.model_copy(update={"best": skill, "best_val": val})
     return state

@@ -6,7 +6,8 @@ without a shape of their own are known by their value, from the environment vari
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import NamedTuple, cast
 
 from pydantic import JsonValue
@@ -87,7 +88,7 @@ _SHAPES = (
 )
 
 _SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
-_SHORTEST_SECRET = 8
+_SHORTEST_SECRET = 12
 _CREDENTIAL_FIELDS = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key", "api_key", "apikey"})
 
 
@@ -95,25 +96,37 @@ class Redactor:
     """Replaces secrets by `[redacted:kind]`.
 
     Known shapes: keys of model providers, AWS keys, GitHub, GitLab and Slack tokens, JSON web tokens, private key
-    blocks, passwords in URLs, Authorization headers. From `environ`: values of at least 8 characters of the variables
-    whose names end in KEY, TOKEN, SECRET or PASSWORD; their kind is the name of the variable.
+    blocks, passwords in URLs, Authorization headers. From `environ`: the values of the variables whose names end in
+    KEY, TOKEN, SECRET or PASSWORD, when they have at least 12 characters, letters and digits among them: an ordinary
+    word is no key, and taking it out of an answer would change its score. Their kind is the name of the variable.
+
+    What must not be changed, answers and skills, passes `exact`: it takes out the values of `environ` and leaves
+    known shapes alone.
     """
 
     def __init__(self, environ: Mapping[str, str] | None = None) -> None:
+        self._shapes: Sequence[_Shape] = _SHAPES
         self._names: dict[str, str] = {}
         for name, value in sorted((environ or {}).items(), reverse=True):
             secret = value.strip()
-            if name.upper().endswith(_SECRET_NAMES) and len(secret) >= _SHORTEST_SECRET:
+            if name.upper().endswith(_SECRET_NAMES) and _is_key(secret):
                 for text in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
                     self._names[text] = name
         longest_first = sorted(self._names, key=len, reverse=True)
         self._values = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
+    @property
+    def exact(self) -> "Redactor":
+        """The same without known shapes."""
+        redactor = copy(self)
+        redactor._shapes = ()
+        return redactor
+
     def redact(self, text: str) -> str:
         """`text` without secrets."""
         if self._values is not None:
             text = self._values.sub(lambda match: f"[redacted:{self._names[match[0]]}]", text)
-        return _without_shapes(text)
+        return _without_shapes(text, self._shapes)
 
     def redact_value(self, value: JsonValue) -> JsonValue:
         """JSON data without secrets. Field names are cleared of known shapes only: a short secret that happens to be
@@ -123,7 +136,9 @@ class Redactor:
         if isinstance(value, list):
             return [self.redact_value(item) for item in value]
         if isinstance(value, dict):
-            return {_without_shapes(name): self._redact_field(name, item) for name, item in value.items()}
+            return {
+                _without_shapes(name, self._shapes): self._redact_field(name, item) for name, item in value.items()
+            }
         return value
 
     def redact_json(self, text: str) -> str:
@@ -135,20 +150,25 @@ class Redactor:
         return text if redacted == value else json.dumps(redacted, ensure_ascii=False, separators=(",", ":"))
 
     def _redact_field(self, name: str, value: JsonValue) -> JsonValue:
-        if isinstance(value, str) and value and name.lower() in _CREDENTIAL_FIELDS:
+        if self._shapes and isinstance(value, str) and value and name.lower() in _CREDENTIAL_FIELDS:
             return "[redacted:authorization]"
         return self.redact_value(value)
 
     def _is_clean(self, text: str) -> bool:
         lowered = text.lower()
-        if any(marker in lowered for shape in _SHAPES for marker in shape.markers):
+        if any(marker in lowered for shape in self._shapes for marker in shape.markers):
             return False
         return self._values is None or self._values.search(text) is None
 
 
-def _without_shapes(text: str) -> str:
+def _is_key(value: str) -> bool:
+    letters, digits = any(char.isalpha() for char in value), any(char.isdigit() for char in value)
+    return len(value) >= _SHORTEST_SECRET and letters and digits and not any(char.isspace() for char in value)
+
+
+def _without_shapes(text: str, shapes: Sequence[_Shape]) -> str:
     lowered = text.lower()
-    for shape in _SHAPES:
+    for shape in shapes:
         if any(marker in lowered for marker in shape.markers):
             text = shape.pattern.sub(lambda match, kind=shape.kind: _redaction(match, kind), text)
     return text

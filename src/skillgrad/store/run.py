@@ -7,7 +7,6 @@
 Everything but the journal can be written again from it.
 """
 
-import difflib
 import json
 import os
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from skillgrad.errors import ConfigError, DataError, LockedError, StopRun
 from skillgrad.events import Event
 from skillgrad.records import Skill
 from skillgrad.skill import save_skill
+from skillgrad.skill.diff import unified_diff
 from skillgrad.store.database import WriteHook
 from skillgrad.store.journal import SqliteJournal
 from skillgrad.store.redact import Redactor
@@ -99,7 +99,7 @@ class RunFolder:
         self.redactor = redactor or Redactor()
         with ExitStack() as held:
             held.callback(_lock(path).release)
-            self.journal = SqliteJournal(path / JOURNAL, redactor=self.redactor, on_write=on_write)
+            self.journal = SqliteJournal(path / JOURNAL, redactor=self.redactor.exact, on_write=on_write)
             held.callback(self.journal.close)
             self.events = JsonlSink(path / EVENTS, redactor=self.redactor)
             held.callback(self.events.close)
@@ -167,13 +167,14 @@ class RunFolder:
 
     def write_skill(self, number: int, text: str) -> Path:
         """Write `skills/<number>.md`; 0 is the initial skill."""
-        return self.write_text(f"skills/{number:04d}.md", text)
+        return self._write(f"skills/{number:04d}.md", self.redactor.exact.redact(text))
 
     def write_candidate(self, place: str, before: str, after: str) -> Path:
         """Write `candidate.md`, and `candidate.diff` against the skill it would replace, to the folder of a step or
         an epoch, as in `steps/0003`."""
-        self.write_text(f"{place}/candidate.diff", _diff(before, after))
-        return self.write_text(f"{place}/candidate.md", after)
+        diff = unified_diff(before, after, "current", "candidate")
+        self._write(f"{place}/candidate.diff", self.redactor.exact.redact(diff))
+        return self._write(f"{place}/candidate.md", self.redactor.exact.redact(after))
 
     def write_best(self, skill: Skill) -> Path:
         """Write a skill with its files to `best/<skill>/`; returns that folder.
@@ -181,7 +182,11 @@ class RunFolder:
         Raises:
             SkillError: the name of the skill or of a file leads out of that folder.
         """
-        return save_skill(skill.with_text(self.redactor.redact(skill.text)), self.path / "best").parent
+        exact = skill.with_text(self.redactor.exact.redact(skill.text))
+        try:
+            return save_skill(exact, self.path / "best").parent
+        except OSError as error:
+            raise _unwritable(self.path / "best", error) from error
 
     def close(self) -> None:
         """Close the journal and the event log, and give the folder free. Closing twice does no harm."""
@@ -206,11 +211,15 @@ class RunFolder:
             temporary.write_bytes(data)
             temporary.replace(path)
         except OSError as error:
-            raise StopRun(
-                f"{str(path)!r} cannot be written: {error.strerror}",
-                hint="make room or mend the permissions, then run the same command again",
-            ) from error
+            raise _unwritable(path, error) from error
         return path
+
+
+def _unwritable(path: Path, error: OSError) -> StopRun:
+    return StopRun(
+        f"{str(path)!r} cannot be written: {error.strerror}",
+        hint="make room or mend the permissions, then run the same command again",
+    )
 
 
 def _plain(name: str, setting: str) -> str:
@@ -232,15 +241,3 @@ def _lock(path: Path) -> FileLock:
             hint="wait until that one has ended, or give `run.name` another value",
         ) from None
     return lock
-
-
-def _diff(before: str, after: str) -> str:
-    lines: list[str] = []
-    for line in difflib.unified_diff(_lines(before), _lines(after), "current", "candidate"):
-        lines.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
-    return "".join(lines)
-
-
-def _lines(text: str) -> list[str]:
-    *lines, last = text.split("\n")
-    return [f"{line}\n" for line in lines] + ([last] if last else [])

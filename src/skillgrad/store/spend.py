@@ -1,5 +1,6 @@
 """The account of a run: what was sent and billed, and the hard limits on it."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import cast
@@ -58,21 +59,46 @@ class SqliteSpend(Spend):
         self._limits = limits
         self._clock = clock
         self._started = clock()
+        self._under_way: set[int] = set()
+        self._settled: asyncio.Event | None = None
 
     async def reserve(self, role: Role, tokens: int, usd: float | None) -> int:
         """Write down an upper bound before sending: `tokens` in and out, and their price, None when unknown.
 
+        A bound that does not fit beside the bounds of requests under way waits until they are settled: most cost far
+        less than their bounds.
+
         Raises:
             BudgetStop: the bound does not fit into what is left. Nothing was written.
         """
+        while True:
+            settled = self._settled = self._settled or asyncio.Event()
+            try:
+                return self._reserve(role, tokens, usd)
+            except _Full as full:
+                if not self._under_way:
+                    raise full.stop from None
+            await settled.wait()
+
+    def _reserve(self, role: Role, tokens: int, usd: float | None) -> int:
         with self._database.write() as connection:
             self._check_minutes()
-            self._check(self.totals(), role, tokens, usd)
+            if self._limits.calls is not None or self._limits.tokens is not None or self._limits.usd is not None:
+                self._check(self.totals(), role, tokens, usd)
             row = (role, tokens, usd)
             cursor = connection.execute(
                 "INSERT INTO spend (role, tokens_bound, usd_bound, state) VALUES (?, ?, ?, 'open')", row
             )
-            return cast(int, cursor.lastrowid)
+        ticket = cast(int, cursor.lastrowid)
+        self._under_way.add(ticket)
+        return ticket
+
+    def abandon(self, ticket: int) -> None:
+        """The request was cut off and may have been billed: its bound stays for good."""
+        self._under_way.discard(ticket)
+        if self._settled is not None:
+            self._settled.set()
+            self._settled = None
 
     async def settle(self, ticket: int, usage: Usage | None, usd: float | None) -> None:
         """Replace the bound by what was billed. `usage` None: the request failed without a bill; it still counts as
@@ -81,6 +107,7 @@ class SqliteSpend(Spend):
         Raises:
             ValueError: the ticket was never given out or is settled already.
         """
+        self.abandon(ticket)
         billed = Usage() if usage is None else usage
         unpriced = usage is not None and usd is None
         tokens = (billed.input_tokens, billed.output_tokens, billed.cached_tokens)
@@ -139,7 +166,7 @@ class SqliteSpend(Spend):
         spent = used.total_tokens + used.open_tokens
         if limits.tokens is not None and spent + tokens > limits.tokens:
             state = f"{used.total_tokens:,} used and {used.open_tokens:,} reserved for open requests"
-            raise _refusal("tokens", f"{limits.tokens:,}", state, role, f"up to {tokens:,}")
+            raise _Full(_refusal("tokens", f"{limits.tokens:,}", state, role, f"up to {tokens:,}"))
         if limits.usd is not None:
             self._check_usd(limits.usd, used, role, usd)
 
@@ -156,7 +183,15 @@ class SqliteSpend(Spend):
             )
         if used.usd + used.open_usd + usd > limit + _CENT_FRACTION:
             state = f"{used.usd:.4f} used and {used.open_usd:.4f} reserved for open requests"
-            raise _refusal("usd", f"{limit:g}", state, role, f"up to {usd:.4f}")
+            raise _Full(_refusal("usd", f"{limit:g}", state, role, f"up to {usd:.4f}"))
+
+
+class _Full(Exception):
+    """The bound does not fit now; it may when requests under way have been settled."""
+
+    def __init__(self, stop: BudgetStop) -> None:
+        super().__init__(stop)
+        self.stop = stop
 
 
 def _refusal(name: str, limit: str, state: str, role: Role, need: str) -> BudgetStop:

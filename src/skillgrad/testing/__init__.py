@@ -1,5 +1,46 @@
-"""What tests of plugins need: scripted doubles."""
+"""What tests of own parts need: contract suites to inherit, and scripted doubles.
 
-from skillgrad.testing.doubles import FreeSpend, MemoryJournal, Reservation, ScriptedModel, Settlement
+The suites need pytest; those of executors and journals are async and need pytest-asyncio with
+`asyncio_mode = "auto"`. Names are imported when they are first used, so that the doubles work without pytest.
+"""
 
-__all__ = ["FreeSpend", "MemoryJournal", "Reservation", "ScriptedModel", "Settlement"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from skillgrad.testing.agent import AgentContract
+    from skillgrad.testing.chat_model import ChatModelContract
+    from skillgrad.testing.doubles import FreeSpend, MemoryJournal, Reservation, ScriptedModel, Settlement
+    from skillgrad.testing.environment import EnvironmentContract
+    from skillgrad.testing.executor import ExecutorContract
+    from skillgrad.testing.journal import JournalContract
+    from skillgrad.testing.scorer import ScorerContract
+
+__all__ = [
+    "AgentContract",
+    "ChatModelContract",
+    "EnvironmentContract",
+    "ExecutorContract",
+    "FreeSpend",
+    "JournalContract",
+    "MemoryJournal",
+    "Reservation",
+    "ScorerContract",
+    "ScriptedModel",
+    "Settlement",
+]
+
+_HOME = {
+    "AgentContract": "agent",
+    "ChatModelContract": "chat_model",
+    "EnvironmentContract": "environment",
+    "ExecutorContract": "executor",
+    "JournalContract": "journal",
+    "ScorerContract": "scorer",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME.get(name, 'doubles')}"), name)

@@ -115,10 +115,14 @@ class FreeSpend(Spend):
     def __init__(self) -> None:
         self.reserved: list[Reservation] = []
         self.settled: list[Settlement] = []
+        self.abandoned: list[int] = []
 
     async def reserve(self, role: Role, tokens: int, usd: float | None) -> int:
         self.reserved.append(Reservation(role, tokens, usd))
         return len(self.reserved) - 1
+
+    def abandon(self, ticket: int) -> None:
+        self.abandoned.append(ticket)
 
     async def settle(self, ticket: int, usage: Usage | None, usd: float | None) -> None:
         self.settled.append(Settlement(ticket, usage, usd))

@@ -47,7 +47,9 @@ class EnvironmentContract:
 
     def test_no_task_is_in_two_splits(self) -> None:
         env = self.make_environment()
-        seen = [{" ".join(task.input.casefold().split()) for task in env.tasks(split)} for split in SPLITS]
+        seen = [
+            {(" ".join(task.input.casefold().split()), task.images) for task in env.tasks(split)} for split in SPLITS
+        ]
         assert not seen[0] & seen[1]
         assert not seen[0] & seen[2]
         assert not seen[1] & seen[2]

@@ -5,7 +5,7 @@ from pydantic import ValidationError
 
 from skillgrad.envs.scorers.rubric import Grade, Rubric, RubricOptions
 from skillgrad.errors import ConfigError, DataError, UnusableReply
-from skillgrad.records import Message, Task, Trajectory
+from skillgrad.records import ImagePart, Message, Task, Trajectory
 from skillgrad.testing.scorer import ScorerContract
 
 
@@ -137,3 +137,12 @@ def test_the_judge_is_not_made_before_it_is_needed() -> None:
         raise AssertionError("too early")
 
     assert not Rubric.from_options({"rubric": "r"}, "scorer", judge).checks_gold
+
+
+async def test_the_judge_sees_the_pictures_of_the_task() -> None:
+    judge = GoodAnswers()
+    task = TASK.model_copy(update={"images": ("page.png#sha256=1",)})
+    await Rubric(RubricOptions(rubric="It is good."), lambda: judge).score(task, Trajectory(answer="good"))
+    picture, question = judge.asked[0][-1].content
+    assert picture == ImagePart(url="page.png#sha256=1")
+    assert question.type == "text"

@@ -122,10 +122,4 @@ def make_scorer(spec: str | Mapping[str, JsonValue], where: str, judge: Callable
     name = options.pop("name", None)
     if not isinstance(name, str):
         raise ConfigError(f"{where}: a scorer needs a name, found {name!r}", hint="as in `name: exact`")
-    found = find("scorers", name)
-    build = getattr(found, "from_options", None)
-    if build is None:
-        raise ConfigError(
-            f"{where}: scorer {name!r} has no `from_options(options, where, judge)`", hint="inherit AnswerScorer"
-        )
-    return cast(Scorer, build(options, f"{where} {name!r}", judge))
+    return cast(Scorer, find("scorers", name).from_options(options, f"{where} {name!r}", judge))

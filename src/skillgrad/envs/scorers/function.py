@@ -7,10 +7,10 @@ from typing import cast
 from pydantic import JsonValue
 
 from skillgrad.envs.scorers.base import make_scorer
-from skillgrad.envs.source import source_digest
 from skillgrad.errors import BoundaryError
 from skillgrad.protocols import Scorer
 from skillgrad.records import Score, Task, Trajectory, canonical
+from skillgrad.source import source_digest
 
 ScoreFunction = Callable[[Task, str], Score | float | Awaitable[Score | float]]
 ScorerLike = Scorer | ScoreFunction | str | Mapping[str, JsonValue]

@@ -10,7 +10,7 @@ from skillgrad.envs.scorers.base import Judge, shorten
 from skillgrad.errors import ConfigError, DataError
 from skillgrad.prompts import Prompts
 from skillgrad.protocols import Scorer
-from skillgrad.records import Message, Score, Task, Trajectory, canonical, digest, system, user
+from skillgrad.records import ImagePart, Message, Score, Task, TextPart, Trajectory, canonical, digest, system
 
 
 class Grade(BaseModel):
@@ -86,7 +86,9 @@ class Rubric(Scorer):
         # No text can contain a digest of itself, so no part can close its own fence.
         mark = digest(parts)[:12]
         blocks = [f"<{name}-{mark}>\n{text}\n</{name}-{mark}>" for name, text in parts.items()]
-        return system(self._instructions()), user("\n\n".join(blocks))
+        pictures = [ImagePart(url=image) for image in task.images]
+        question = Message(role="user", content=(*pictures, TextPart(text="\n\n".join(blocks))))
+        return system(self._instructions()), question
 
     def _rubric(self, task: Task) -> str:
         own = task.data.get(self.options.column) if self.options.column else None

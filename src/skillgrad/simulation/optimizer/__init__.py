@@ -2,7 +2,7 @@
 
 from skillgrad.records import ChatRequest, Reply
 from skillgrad.simulation.forms import Form, reply_in_form, reply_with, wanted_form
-from skillgrad.simulation.optimizer import reflection
+from skillgrad.simulation.optimizer import reflection, rewriting, routing
 from skillgrad.simulation.optimizer.patches import shown_edits
 from skillgrad.simulation.optimizer.profiles import Profile
 from skillgrad.simulation.optimizer.reading import Prompt, read_prompt
@@ -28,13 +28,21 @@ def _values(form: Form, prompt: Prompt, profile: Profile) -> dict[str, object]:
         return reflection.repair(prompt)
     if _asks(form, "guidance"):
         return reflection.slow_update(prompt, profile)
+    if _asks(form, "budget") and not _asks(form, "edits"):
+        return reflection.budget(prompt)
     if _asks(form, "order") and not _asks(form, "edits"):
         return reflection.order(prompt)
     if _asks(form, "memory") and not _asks(form, "edits"):
         return reflection.meta_skill(prompt)
-    if _asks(form, "edits") and not prompt.observations and shown_edits(prompt.text):
-        return reflection.merge(prompt, profile)
-    return reflection.reflect(prompt, profile)
+    if not prompt.observations and shown_edits(prompt.text):
+        if _asks(form, "edits"):
+            return reflection.merge(prompt, profile)
+        if _asks(form, "skill"):
+            return rewriting.write(prompt, profile)
+    if _asks(form, "reminders") and not prompt.observations:
+        return routing.consolidate(prompt)
+    values = reflection.reflect(prompt, profile)
+    return values | routing.route(prompt, profile) if _asks(form, "routes") else values
 
 
 def _asks(form: Form, concept: str) -> bool:

@@ -26,14 +26,16 @@ class Finding:
     """Ids of the failures it explains."""
 
 
-def diagnose(observations: Sequence[Observation], known: Mapping[str, State], *, compare: bool) -> list[Finding]:
-    """Findings for the failed observations, most attempts first. Rules that are taught need no finding: there the
-    skill was right and the attempt was not."""
+def diagnose(
+    observations: Sequence[Observation], known: Mapping[str, State], *, compare: bool, taught: bool = False
+) -> list[Finding]:
+    """Findings for the failed observations, most attempts first. Rules that are taught need no edit, since there the
+    skill was right and the attempt was not: they are found with `taught`, and the others without."""
     blamed: dict[str, list[str]] = {}
     for observation in observations:
         if observation.failed:
             for rule in sorted(_blame(observation, observations, known, compare)):
-                if known[rule] != State.TAUGHT:
+                if (known[rule] == State.TAUGHT) is taught:
                     blamed.setdefault(rule, []).append(observation.id)
     findings = [Finding(rule, tuple(dict.fromkeys(name for name in ids if name))) for rule, ids in blamed.items()]
     return sorted(findings, key=lambda finding: (-len(finding.attempts), finding.rule))

@@ -13,6 +13,10 @@ from skillgrad.simulation.rules import statements
 from skillgrad.simulation.schemas import SYNONYMS
 from skillgrad.simulation.text import squeeze, uniform
 
+REMOVING = ("delete", "remove")
+CHANGING = ("replace", "clarify", "merge", "reorganise", "compress")
+"""Operations that put something in place of their target."""
+
 
 @dataclass(frozen=True)
 class ShownEdit:
@@ -26,7 +30,7 @@ class ShownEdit:
     @property
     def is_specific(self) -> bool:
         """It says something about a rule, or takes something away."""
-        return bool(self.says) or self.proposal.op == "delete"
+        return bool(self.says) or self.proposal.op in REMOVING
 
 
 _LEDGER = re.compile(r"<(?P<tag>ledger|memory)\b[^>]*>.*?</(?P=tag)\b[^>]*>", re.DOTALL | re.IGNORECASE)
@@ -93,12 +97,12 @@ def unite(edits: Sequence[ShownEdit], profile: Profile) -> list[Proposal]:
 def _meaning(edit: ShownEdit) -> object:
     if edit.says:
         return edit.says
-    target = edit.proposal.target if edit.proposal.op in ("replace", "delete") else ""
+    target = edit.proposal.target if edit.proposal.op in (*CHANGING, *REMOVING) else ""
     return squeeze(target).casefold(), squeeze(edit.proposal.content).casefold()
 
 
 def _united(group: Sequence[ShownEdit]) -> ShownEdit:
-    best = max(group, key=lambda edit: (edit.proposal.op == "replace", len(edit.proposal.cites)))
+    best = max(group, key=lambda edit: (edit.proposal.op in CHANGING, len(edit.proposal.cites)))
     cites = dict.fromkeys(one for edit in group for one in edit.proposal.cites)
     return replace(best, proposal=replace(best.proposal, cites=tuple(cites)))
 

@@ -15,8 +15,9 @@ from skillgrad.simulation.optimizer.proposals import (
     propose,
 )
 from skillgrad.simulation.optimizer.reading import Observation, Prompt
+from skillgrad.simulation.optimizer.rewriting import rewritten
 from skillgrad.simulation.rules import statements, states
-from skillgrad.simulation.text import pick, squeeze, uniform
+from skillgrad.simulation.text import pick, uniform
 
 MOST_GUIDANCE = 10
 """Rules that guidance states at most."""
@@ -32,6 +33,7 @@ def reflect(prompt: Prompt, profile: Profile) -> dict[str, object]:
         "edits": [proposal.values() for proposal in proposals],
         "batch_size": len(prompt.observations),
         "skill": rewritten(prompt.skill, proposals),
+        "cites": list(dict.fromkeys(name for proposal in proposals for name in proposal.cites)),
     }
 
 
@@ -69,6 +71,13 @@ def order(prompt: Prompt) -> dict[str, object]:
     """Edits ranked, best first."""
     ranked = rank(shown_edits(prompt.text))
     return {"reasoning": "Specific and well supported edits come first.", "order": ranked}
+
+
+def budget(prompt: Prompt) -> dict[str, object]:
+    """As many edits as say something specific. The others are not worth trying, so it may be none."""
+    edits = shown_edits(prompt.text)
+    specific = sum(edit.is_specific for edit in edits)
+    return {"reasoning": f"{specific} of {len(edits)} edits say something specific.", "budget": specific}
 
 
 def repair(prompt: Prompt) -> dict[str, object]:
@@ -135,14 +144,3 @@ def meta_skill(prompt: Prompt) -> dict[str, object]:
         "correct misleading lines instead of adding to them, and keep the skill short."
     )
     return {"reasoning": "Counted the outcomes of earlier edits.", "memory": text}
-
-
-def rewritten(skill: str, proposals: Sequence[Proposal]) -> str:
-    """The skill with the proposals carried out; what has no place goes to the end."""
-    text = skill.rstrip("\n")
-    for proposal in proposals:
-        if proposal.op in ("replace", "delete") and proposal.target in text:
-            text = text.replace(proposal.target, proposal.content, 1)
-        elif proposal.content and squeeze(proposal.content) not in squeeze(text):
-            text += f"\n{proposal.content}"
-    return text.strip("\n") + "\n"

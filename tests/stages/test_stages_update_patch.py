@@ -1,4 +1,4 @@
-"""Update: every edit gets a fate, and what missed is asked about once."""
+"""Mode `patch`: every edit gets a fate, and what missed is asked about once."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from stages_doubles import Desk, append
 
 from skillgrad.errors import OutageStop, TransientError
 from skillgrad.records import Candidate, Edit, Skill
-from skillgrad.stages.update import reason_not_to_evaluate, update
+from skillgrad.stages.update_modes.patch import InPlace
 
 TEXT = "Be exact.\n\n- Sort by date.\n- Round to cents.\n"
 GUARDED = TEXT + "\n<!-- skillgrad:begin slow_update -->\nKeep this.\n<!-- skillgrad:end slow_update -->\n"
@@ -21,7 +21,7 @@ def fates(candidate: Candidate) -> list[str]:
 
 
 async def made(desk: Desk, *edits: Edit, text: str = TEXT, repair: bool = True) -> Candidate:
-    return await update(desk.optimizer, Skill(name="s", text=text), edits, repair=repair)
+    return await InPlace(repair=repair).apply(desk.optimizer, Skill(name="s", text=text), edits)
 
 
 async def test_edits_are_made_one_after_the_other() -> None:
@@ -54,7 +54,7 @@ async def test_what_is_not_done_says_why() -> None:
 
 async def test_files_beside_the_skill_travel_along() -> None:
     skill = Skill.model_validate({"text": TEXT, "files": {"scripts/run.py": {"data": b"pass"}}})
-    candidate = await update(Desk().optimizer, skill, [append("New.")], repair=True)
+    candidate = await InPlace(repair=True).apply(Desk().optimizer, skill, [append("New.")])
     assert candidate.skill.files == skill.files
 
 
@@ -130,21 +130,3 @@ async def test_an_unusable_repair_leaves_the_edits_missed_and_is_told() -> None:
 async def test_a_failed_repair_call_stops_the_run() -> None:
     with pytest.raises(OutageStop, match=r"^optimizer: 503"):
         await made(Desk(repair_anchors=TransientError("503")), REPLACE)
-
-
-CURRENT = Skill(text="old")
-
-
-@pytest.mark.parametrize(
-    ("text", "rejected", "reason"),
-    [
-        ("new", set(), ""),
-        ("old", set(), "no edit changed the skill"),
-        ("new", {Skill(text="new").hash}, "the same text was rejected before"),
-        ("new", {Skill(text="other").hash}, ""),
-        ("x" * 40, set(), ""),
-        ("x" * 41, set(), "about 11 tokens, more than skill.max_tokens = 10"),
-    ],
-)
-def test_a_candidate_is_paid_for_only_when_it_can_win(text: str, rejected: set[str], reason: str) -> None:
-    assert reason_not_to_evaluate(Skill(text=text), CURRENT, rejected, 10) == reason

@@ -1,15 +1,18 @@
-"""Update: make the selected edits. What cannot be anchored is asked about once, and otherwise missed."""
+"""`patch`: edits in place. What cannot be anchored is asked about once, and otherwise missed."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from typing import ClassVar
 
 from skillgrad.errors import UnusableReply
 from skillgrad.records import AppliedEdit, Candidate, Edit, Skill
-from skillgrad.skill import apply_edits, token_count
+from skillgrad.skill import apply_edits
 from skillgrad.stages.optimizer import Optimizer, ReplyForm
+from skillgrad.stages.proposals import Forms, PatchReply
 from skillgrad.stages.render import edit_row, fence, skill_block
+from skillgrad.stages.update_modes.base import UpdateMode
 
-__all__ = ["reason_not_to_evaluate", "update"]
+__all__ = ["InPlace"]
 
 
 class _Anchor(ReplyForm):
@@ -21,13 +24,24 @@ class _Anchors(ReplyForm):
     anchors: tuple[_Anchor, ...]
 
 
-async def update(optimizer: Optimizer, skill: Skill, edits: Sequence[Edit], *, repair: bool) -> Candidate:
-    """Apply the edits one after the other. With `repair`, one optimizer call may re-anchor those that missed."""
-    text, applied = apply_edits(skill.text, edits)
-    missed = [i for i, result in enumerate(applied) if result.fate == "missed"]
-    if repair and missed:
-        text, applied = await _repair(optimizer, skill.with_text(text), applied, missed)
-    return Candidate(skill=skill.with_text(text), origin="step", edits=applied)
+class InPlace(UpdateMode):
+    """Edits are made one after the other, each at its anchor.
+
+    Args:
+        repair: one optimizer call may re-anchor the edits that missed.
+    """
+
+    forms: ClassVar[Forms] = Forms(PatchReply, PatchReply, PatchReply)
+
+    def __init__(self, *, repair: bool) -> None:
+        self._repairs = repair
+
+    async def apply(self, optimizer: Optimizer, skill: Skill, edits: Sequence[Edit]) -> Candidate:
+        text, applied = apply_edits(skill.text, edits)
+        missed = [i for i, result in enumerate(applied) if result.fate == "missed"]
+        if self._repairs and missed:
+            text, applied = await _repair(optimizer, skill.with_text(text), applied, missed)
+        return Candidate(skill=skill.with_text(text), origin="step", edits=applied)
 
 
 async def _repair(
@@ -52,18 +66,3 @@ async def _repair(
             detail = f"anchored on {targets[index]!r}"
             results[index] = AppliedEdit(edit=edit, fate="repaired", detail=detail)
     return text, tuple(results)
-
-
-def reason_not_to_evaluate(candidate: Skill, current: Skill, rejected: Collection[str], max_tokens: int) -> str:
-    """Why a candidate is not paid for; empty when it is worth it.
-
-    A text that was rejected cannot win now either, unless the bar was lowered since: then `rejected` is empty.
-    """
-    if candidate.hash == current.hash:
-        return "no edit changed the skill"
-    if candidate.hash in rejected:
-        return "the same text was rejected before"
-    tokens = token_count(candidate.text)
-    if tokens > max_tokens:
-        return f"about {tokens} tokens, more than skill.max_tokens = {max_tokens}"
-    return ""

@@ -10,8 +10,14 @@ from typing import Any, cast
 from skillgrad.records import digest
 
 
+@functools.lru_cache(maxsize=256)
+def class_digest(kind: type) -> str:
+    """`source_digest` of a class. Base classes and the values of its instances do not count."""
+    return source_digest(kind)
+
+
 def source_digest(function: Callable[..., Any]) -> str:
-    """16 hex digits over a function's source, or its bytecode where the source is not at hand.
+    """16 hex digits over the source of a function or class, or its bytecode where the source is not at hand.
 
     Functions that it calls and values that it refers to do not count.
     """

@@ -1,0 +1,85 @@
+"""`skillgrad compare`."""
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from skillgrad.build import Given, StopSwitch
+from skillgrad.cli import output
+from skillgrad.cli.console import open_console
+from skillgrad.cli.interrupt import run_stoppable
+from skillgrad.cli.lookup import find_skill
+from skillgrad.cli.roles import prices_of
+from skillgrad.cli.settings import config_path, flags_of, read_settings
+from skillgrad.cli.summary_text import LOUD, SIMULATED, score
+from skillgrad.cli.tables import text_lines
+from skillgrad.compare import Comparison, Flip, acompare_skills
+from skillgrad.config import TrainConfig, load_config
+from skillgrad.errors import StopRun
+from skillgrad.store import RunView
+
+SHOWN = 20
+"""Most tasks that are listed as gained, and as lost."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare two skills on the same tasks and print the difference with its interval, and the tasks behind it."""
+    a, b = find_skill(args.a), find_skill(args.b)
+    config = _settings(args, a.run or b.run)
+    with open_console(prices_of(config)) as console:
+
+        async def work(switch: StopSwitch) -> Comparison:
+            given = Given(sinks=[console], switch=switch)
+            return await acompare_skills(config, a.skill, b.skill, args.split, args.trials, **given)
+
+        try:
+            result = run_stoppable(work, lambda text: console.say(text, "yellow"))
+        except StopRun as stop:
+            stop.hint = f"{stop.hint}\nresume: {args.command}".lstrip()
+            raise
+    if args.json:
+        output.json_result(result.model_dump(mode="json"))
+        return 0
+    if result.simulated:
+        output.line(SIMULATED, LOUD)
+    for text in _lines(result, a.label, b.label):
+        output.line(text)
+    return 0
+
+
+def _settings(args: argparse.Namespace, run: RunView | None) -> TrainConfig:
+    """From the CONFIG argument; else those of the run that A or B comes from, whose results are paid for."""
+    if args.config is not None or run is None:
+        return read_settings(config_path(args), args)
+    path = Path(run.path)
+    # The folder may have been moved since its settings were written.
+    here = [("run.folder", json.dumps(str(path.parent))), ("run.name", json.dumps(path.name))]
+    return load_config(path / "config.yaml", flags=[*here, *flags_of(args)])
+
+
+def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
+    width = max(len(a), len(b))
+    yield f"A           {a:<{width}}  {score(result.a.score)}  ({result.a.hash})"
+    yield f"B           {b:<{width}}  {score(result.b.score)}  ({result.b.hash})"
+    gain = result.difference
+    trials = f", {result.trials} trials each" if result.trials > 1 else ""
+    about = f"paired, {result.split} n={gain.n}{trials}, mean {result.metric} score"
+    yield f"difference  {gain.mean:+.2f} [{gain.low:+.2f}, {gain.high:+.2f}]  {about}"
+    clear = result.verdict != "no clear difference"
+    yield f"verdict     B is {result.verdict} than A" if clear else f"verdict     {result.verdict}"
+    yield f"tasks       {len(result.gained)} gained, {len(result.lost)} lost, {result.equal} equal"
+    if result.voids:
+        yield f"voids       {result.voids} attempts without a score"
+    if result.gained or result.lost:
+        yield ""
+        yield from text_lines([("task", "A", "B", ""), *_rows(result.lost, "lost"), *_rows(result.gained, "gained")])
+        yield ""
+    yield f"file        {result.file}"
+
+
+def _rows(flips: Sequence[Flip], what: str) -> Iterator[tuple[str, ...]]:
+    for flip in flips[:SHOWN]:
+        yield flip.task, f"{flip.a:.2f}", f"{flip.b:.2f}", what
+    if len(flips) > SHOWN:
+        yield f"... {len(flips) - SHOWN} more", "", "", what

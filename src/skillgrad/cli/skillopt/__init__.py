@@ -1,0 +1,1 @@
+"""Reading settings and data of SkillOpt projects."""

@@ -1,0 +1,161 @@
+"""Many seeds: the same training again and again, and how far the results spread."""
+
+import asyncio
+import json
+import math
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self, Unpack
+
+from skillgrad.build import Given
+from skillgrad.config import TrainConfig
+from skillgrad.errors import ConfigError, StopRun
+from skillgrad.records import Metric, Record
+from skillgrad.statistics import t_interval
+from skillgrad.summary import Interval, Summary
+from skillgrad.trainer import Trainer
+
+__all__ = ["SeedReport", "SeedResult", "Spread", "atrain_seeds", "train_seeds"]
+
+
+class Spread(Record):
+    """Mean and spread over seeds."""
+
+    mean: float
+    sd: float | None
+    """Standard deviation over seeds; None for a single one."""
+    low: float | None
+    high: float | None
+    """Ends of the 95% t interval of the mean; None for a single seed."""
+    n: int
+
+    @classmethod
+    def of(cls, values: Sequence[float | None]) -> Self | None:
+        """The spread of the values; None when one of them was not measured, or there are none."""
+        known = [value for value in values if value is not None]
+        if not known or len(known) < len(values):
+            return None
+        mean = math.fsum(known) / len(known)
+        if len(known) == 1:
+            return cls(mean=mean, sd=None, low=None, high=None, n=1)
+        low, high = t_interval(known)
+        return cls(mean=mean, sd=statistics.stdev(known), low=low, high=high, n=len(known))
+
+
+class SeedResult(Record):
+    """The run of one seed. Scores are means in [0, 1], None where they were not measured."""
+
+    seed: int
+    run: str
+    """Name of the run."""
+    best: str
+    """File of the best skill."""
+    initial_val: float | None
+    best_val: float | None
+    initial_test: float | None
+    best_test: float | None
+    gain: float | None
+    """Best minus initial on the test tasks."""
+    calls: int
+    usd: float | None
+
+
+class SeedReport(Record):
+    """What several runs that differ in their seed came to."""
+
+    name: str
+    """What the names of the runs begin with."""
+    metric: Metric
+    simulated: bool
+    seeds: tuple[SeedResult, ...]
+    initial_test: Spread | None
+    best_test: Spread | None
+    gain: Spread | None
+    """Over the gains of the seeds: how much training varies, for these test tasks. The initial skill's attempts are
+    shared by all seeds, and so is what luck they had."""
+    file: str
+    """Where this record was written."""
+
+
+async def atrain_seeds(config: TrainConfig, seeds: Sequence[int], **given: Unpack[Given]) -> SeedReport:
+    """Train once for each seed, one run after the other, as `<run.name>-seed<N>`, and report over them.
+
+    Later runs start over the paid results of the first one, since attempts with the initial skill are the same for
+    all seeds. Each run is resumed as a single one: the same call goes on where it stopped, and finished runs call
+    nobody. Limits hold for each run on its own. The report is written beside the runs, as `<run.name>-seeds.json`.
+
+    Raises:
+        ConfigError: there are no seeds, or one is there twice.
+        InputError, StopRun: as `Trainer.atrain`, of the run that stopped.
+    """
+    if not seeds or len(set(seeds)) < len(seeds):
+        raise ConfigError(
+            f"seeds = {list(seeds)!r} must be one seed or several different ones", hint="as in [1, 2, 3]"
+        )
+    summaries: list[Summary] = []
+    for seed in seeds:
+        if summaries:
+            given["fork"] = summaries[0].name
+        summaries.append(await Trainer(_seeded(config, seed), **given).atrain())
+    path = Path(config.run.folder) / f"{config.run.name}-seeds.json"
+    report = _report(config.run.name, seeds, summaries, path)
+    _write(path, json.dumps(report.model_dump(mode="json"), ensure_ascii=False, indent=2) + "\n")
+    return report
+
+
+def train_seeds(config: TrainConfig, seeds: Sequence[int], **given: Unpack[Given]) -> SeedReport:
+    """`atrain_seeds` for synchronous code."""
+    return asyncio.run(atrain_seeds(config, seeds, **given))
+
+
+def _seeded(config: TrainConfig, seed: int) -> TrainConfig:
+    train = config.train.model_copy(update={"seed": seed})
+    run = config.run.model_copy(update={"name": f"{config.run.name}-seed{seed}"})
+    return config.model_copy(update={"train": train, "run": run})
+
+
+def _write(path: Path, text: str) -> None:
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise StopRun(
+            f"{str(path)!r} cannot be written: {error.strerror}",
+            hint="make room or mend the permissions, then do the same again",
+        ) from error
+
+
+def _report(name: str, seeds: Sequence[int], summaries: Sequence[Summary], path: Path) -> SeedReport:
+    results = tuple(_result(seed, summary) for seed, summary in zip(seeds, summaries, strict=True))
+    return SeedReport(
+        name=name,
+        metric=summaries[0].metric,
+        simulated=any(summary.simulated for summary in summaries),
+        seeds=results,
+        initial_test=Spread.of([result.initial_test for result in results]),
+        best_test=Spread.of([result.best_test for result in results]),
+        gain=Spread.of([result.gain for result in results]),
+        file=str(path),
+    )
+
+
+def _result(seed: int, summary: Summary) -> SeedResult:
+    cost = summary.cost
+    return SeedResult(
+        seed=seed,
+        run=summary.name,
+        best=str(Path(summary.folder) / summary.best.skill),
+        initial_val=_mean(summary.initial.val),
+        best_val=_mean(summary.best.val),
+        initial_test=_mean(summary.initial.test),
+        best_test=_mean(summary.best.test),
+        gain=_mean(summary.test_gain),
+        calls=cost.target_calls + cost.optimizer_calls + cost.judge_calls,
+        usd=cost.usd,
+    )
+
+
+def _mean(interval: Interval | None) -> float | None:
+    return None if interval is None else interval.mean

@@ -1,0 +1,57 @@
+"""Writing a skill anew: from edits, from suggestions, from several documents."""
+
+import re
+from collections.abc import Sequence
+
+from skillgrad.simulation.families import RULES
+from skillgrad.simulation.optimizer.patches import CHANGING, REMOVING, ShownEdit, shown_edits, unite
+from skillgrad.simulation.optimizer.profiles import Profile
+from skillgrad.simulation.optimizer.proposals import Proposal
+from skillgrad.simulation.optimizer.reading import Prompt
+from skillgrad.simulation.rules import statements
+from skillgrad.simulation.text import squeeze
+
+_EMPTY_ITEM = re.compile(r"^[ \t]*[-*+][ \t]*\n", re.MULTILINE)
+
+
+def write(prompt: Prompt, profile: Profile) -> dict[str, object]:
+    """A whole document: what several documents come to, or the skill with all suggestions carried out."""
+    shown = shown_edits(prompt.text)
+    documents = [edit for edit in shown if edit.proposal.op == "rewrite"]
+    cites = list(dict.fromkeys(name for edit in shown for name in edit.proposal.cites))
+    if documents:
+        text = _combined(prompt.skill, documents)
+        return {"reasoning": f"Combined {len(documents)} documents.", "skill": text, "cites": cites}
+    text = rewritten(prompt.skill, unite(shown, profile))
+    return {"reasoning": f"Carried out {len(shown)} suggestions.", "skill": text, "cites": cites}
+
+
+def rewritten(skill: str, proposals: Sequence[Proposal]) -> str:
+    """The skill with the proposals carried out; what has no place goes to the end."""
+    text = skill.rstrip("\n") + "\n"
+    for proposal in proposals:
+        if proposal.op in (*CHANGING, *REMOVING) and proposal.target and proposal.target in text:
+            content = "" if proposal.op in REMOVING else proposal.content
+            text = _EMPTY_ITEM.sub("", text.replace(proposal.target, content, 1))
+        elif proposal.op not in REMOVING and squeeze(proposal.content) not in squeeze(text):
+            text += f"{proposal.content}\n"
+    return text.strip("\n") + "\n"
+
+
+def _combined(skill: str, documents: Sequence[ShownEdit]) -> str:
+    """The lines that every document kept, and those that any of them added, each statement once."""
+    versions = [edit.proposal.content.splitlines() for edit in documents]
+    before = skill.splitlines()
+    kept = [line for line in before if not line.strip() or all(line in version for version in versions)]
+    said = {_meaning(line) for line in kept}
+    for version in versions:
+        for line in version:
+            if line.strip() and line not in before and _meaning(line) not in said:
+                said.add(_meaning(line))
+                kept.append(line)
+    return "\n".join(kept).strip("\n") + "\n"
+
+
+def _meaning(line: str) -> object:
+    says = frozenset((one.rule, one.sign) for one in statements(line, RULES))
+    return says or squeeze(line).casefold()

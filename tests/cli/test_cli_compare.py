@@ -1,0 +1,126 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from skillgrad.cli.main import main
+from skillgrad.compare import Comparison
+
+Captured = pytest.CaptureFixture[str]
+RUN = "demo/runs/demo"
+
+
+def test_two_skills_of_a_run_are_compared_from_what_it_paid_for(demo_project: Path, capsys: Captured) -> None:
+    assert main(["compare", f"{RUN}:initial", f"{RUN}:best"]) == 0
+    captured = capsys.readouterr()
+    lines = captured.out.splitlines()
+    summary = json.loads(Path(RUN, "summary.json").read_text())
+    gain = summary["test_gain"]
+    assert lines[0] == "SIMULATED MODELS: these scores say nothing about a real model."
+    assert lines[1].startswith(f"A           {RUN}:initial  {summary['initial']['test']['mean']:.2f} [")
+    assert lines[2].startswith(f"B           {RUN}:best     {summary['best']['test']['mean']:.2f} [")
+    interval = f"{gain['mean']:+.2f} [{gain['low']:+.2f}, {gain['high']:+.2f}]"
+    assert lines[3] == f"difference  {interval}  paired, test n=120, mean hard score"
+    assert lines[4] == "verdict     B is better than A"
+    events = [json.loads(line) for line in Path(RUN, "events.jsonl").read_text().splitlines()]
+    last = max(number for number, event in enumerate(events) if event["kind"] == "stage_started")
+    assert events[last]["total"] == 240
+    assert "call_finished" not in {event["kind"] for event in events[last:]}
+
+
+def test_tasks_gained_and_lost_are_listed_the_lost_ones_first(demo_project: Path, capsys: Captured) -> None:
+    words = ["compare", f"{RUN}:initial", f"{RUN}:best"]
+    main([*words, "--json"])
+    result = Comparison.model_validate_json(capsys.readouterr().out)
+    main(words)
+    out = capsys.readouterr().out
+    assert f"\ntasks       {len(result.gained)} gained, {len(result.lost)} lost, {result.equal} equal\n" in out
+    rows = [line.split() for line in out.splitlines() if line.endswith((" gained", " lost"))]
+    assert [row[0] for row in rows if row[-1] == "lost"] == [flip.task for flip in result.lost]
+    assert rows[len(result.lost)] == [result.gained[0].task, "0.00", "1.00", "gained"]
+    assert rows[-1] == ["...", str(len(result.gained) - 20), "more", "gained"]
+    assert Comparison.model_validate_json(Path(result.file).read_text()) == result
+
+
+def test_trials_and_split_are_told(demo_project: Path, capsys: Captured) -> None:
+    words = ["compare", f"{RUN}:1", f"{RUN}:best", "--split", "val", "--trials", "2", "--env.limit={val: 10}"]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "  paired, val n=10, 2 trials each, mean hard score\n" in out
+
+
+def test_skills_by_path_use_the_settings_given_or_those_here(
+    demo_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir("demo")
+    skills = ["skills/everyday-tasks", "runs/demo/best/everyday-tasks/SKILL.md"]
+    few = ["--json", "--env.limit={test: 10}"]
+    assert main(["compare", *skills, "skillgrad.yaml", *few]) == 0
+    given = json.loads(capsys.readouterr().out)
+    assert main(["compare", *skills, *few]) == 0
+    assert json.loads(capsys.readouterr().out) == given
+
+
+def test_without_a_difference_it_says_so_and_names_no_task(demo_project: Path, capsys: Captured) -> None:
+    text = Path(RUN, "best/everyday-tasks/SKILL.md").read_text()
+    Path("same.md").write_text(text + "\nThank you.\n")
+    assert main(["compare", f"{RUN}:best", "same.md", "--env.limit={test: 5}"]) == 0
+    out = capsys.readouterr().out
+    assert "\nverdict     no clear difference\n" in out
+
+
+def test_settings_of_the_run_can_be_changed_by_flags(demo_project: Path, capsys: Captured) -> None:
+    words = ["compare", f"{RUN}:initial", f"{RUN}:best", "--run.name", "other", "--env.limit={test: 5}", "--json"]
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out)["file"].startswith("demo/runs/other/comparisons/")
+
+
+def test_voids_are_counted(here: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("voids_for_compare.py").write_text(
+        "from skillgrad import Environment, Task\n"
+        "class Env(Environment):\n"
+        "    @classmethod\n    def from_options(cls, *a, **k):\n        return cls()\n"
+        "    def tasks(self, split):\n"
+        "        return [Task(id=f'{split}{n}', input=f'{split} {n}') for n in range(4)]\n"
+        "    def score(self, task, trajectory):\n"
+        "        if task.id == 'test0':\n            raise ValueError('broken')\n"
+        "        return 0.5\n"
+    )
+    monkeypatch.syspath_prepend(str(here))
+    Path("c.yaml").write_text("env: {name: 'voids_for_compare:Env'}\nlimits: {max_void_eval: 0.5}\n")
+    for name in ("a", "b"):
+        Path(f"{name}.md").write_text(name)
+    assert main(["compare", "a.md", "b.md", "c.yaml"]) == 0
+    out = capsys.readouterr().out
+    assert "tasks       0 gained, 0 lost, 3 equal\nvoids       2 attempts without a score\nfile " in out
+
+
+def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Captured) -> None:
+    Path("other.md").write_text("Other.\n")
+    words = ["compare", "other.md", "demo/skills/everyday-tasks", "demo/skillgrad.yaml", "--limits.calls", "5"]
+    assert main(words) == 3
+    assert capsys.readouterr().err.endswith(f"\nresume: skillgrad {' '.join(words)}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ([f"{RUN}:best", f"{RUN}:best"], "both skills are the same\nhint: compare two skills that differ"),
+        ([f"{RUN}:best", f"{RUN}:99"], "run 'demo' has no skill of step 99\n"),
+        (["x.md", f"{RUN}:best"], "skill 'x.md' does not exist\n"),
+        ([f"{RUN}:best"], "the following arguments are required: B\n"),
+    ],
+)
+def test_what_cannot_be_compared_is_an_error(
+    words: list[str], error: str, demo_project: Path, capsys: Captured
+) -> None:
+    assert main(["compare", *words]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {error}")
+
+
+def test_the_bare_name_of_a_run_is_no_skill(
+    demo_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir("demo")
+    assert main(["compare", "demo:initial", "demo"]) == 2
+    assert capsys.readouterr().err == "error: 'demo' is a run, not a skill\nhint: did you mean 'demo:best'?\n"

@@ -1,0 +1,150 @@
+import contextlib
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from skillgrad.cli.main import main
+from skillgrad.config import RunSection
+from skillgrad.store import RunFolder
+
+Captured = pytest.CaptureFixture[str]
+RUN = "demo/runs/demo"
+
+
+def text(name: str) -> str:
+    return Path(RUN, name).read_text()
+
+
+def best() -> str:
+    return text("best/everyday-tasks/SKILL.md")
+
+
+def best_step() -> int:
+    """The first step after which the best skill was the current one."""
+    return next(n for n in range(13) if text(f"skills/{n:04d}.md") == best())
+
+
+def patched(diff: str, before: str) -> str:
+    """What the additions and context of a diff of one hunk make of a text."""
+    removed = [line[1:] for line in diff.splitlines() if line[:1] in "- " and line[:3] != "---"]
+    added = [line[1:] for line in diff.splitlines() if line[:1] in "+ " and line[:3] != "+++"]
+    return before.replace("\n".join(removed), "\n".join(added))
+
+
+def test_the_initial_skill_is_compared_with_the_best_and_verdicts_between_are_named(
+    demo_project: Path, capsys: Captured
+) -> None:
+    assert main(["diff", RUN]) == 0
+    about, diff = capsys.readouterr().out.split("\n\n", 1)
+    lines = about.splitlines()
+    assert lines[0] == f"run demo: initial -> best (step {best_step()})"
+    gate = json.loads(text("steps/0001/gate.json"))
+    assert lines[1].startswith(f"step 1 {gate['action']}")
+    assert lines[1].endswith(f": {gate['reason']}")
+    steps = [line for line in lines if line.startswith("step ")]
+    assert len(steps) == best_step()
+    assert sum(line.startswith("slow update ") for line in lines) >= 1
+    assert any("accepted, became the best skill: " in line for line in lines)
+    assert diff.startswith(f"--- initial\n+++ best (step {best_step()})\n@@ ")
+    assert patched(diff, text("skills/0000.md")) == best()
+
+
+def test_any_two_steps_can_be_compared(demo_project: Path, capsys: Captured) -> None:
+    assert main(["diff", RUN, "1", "2"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("run demo: step 1 -> step 2\nstep 2 ")
+    assert "\n--- step 1\n+++ step 2\n" in out
+    assert main(["diff", RUN, "2", "1"]) == 0
+    assert "\n--- step 2\n+++ step 1\n" in capsys.readouterr().out
+
+
+def test_one_skill_is_compared_with_the_best(demo_project: Path, capsys: Captured) -> None:
+    main(["diff", RUN, "0", "--json"])
+    from_zero = json.loads(capsys.readouterr().out)
+    main(["diff", RUN, "--json"])
+    assert from_zero == json.loads(capsys.readouterr().out)
+
+
+def test_as_json_it_has_both_skills_the_decisions_and_the_diff(demo_project: Path, capsys: Captured) -> None:
+    assert main(["diff", RUN, "1", "3", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["run"], result["a"]["step"], result["b"]["label"]) == ("demo", 1, "step 3")
+    assert [step["name"] for step in result["steps"]][:2] == ["2", "3"]
+    assert patched(result["diff"], text("skills/0001.md")) == text("skills/0003.md")
+    assert result["files"] == []
+
+
+def test_a_path_is_compared_without_verdicts_and_other_files_are_named(demo_project: Path, capsys: Captured) -> None:
+    shutil.copytree(f"{RUN}/best/everyday-tasks", "mine")
+    Path("mine/extra.txt").write_text("x")
+    assert main(["diff", RUN, "best", "mine"]) == 0
+    assert capsys.readouterr().out == (
+        f"run demo: best (step {best_step()}) -> mine\nfile 'extra.txt' differs\n\nthe texts are equal\n"
+    )
+
+
+def test_colours_show_in_a_terminal_only(
+    demo_project: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    stream = Terminal()
+    with contextlib.redirect_stdout(stream):
+        assert main(["diff", RUN]) == 0
+    assert "\x1b[32m+- " in stream.getvalue()
+    main(["diff", RUN])
+    assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (
+            [RUN, "99"],
+            "error: run 'demo' has no skill of step 99\nhint: its last step so far is 12; 0 is the initial",
+        ),
+        ([RUN, "nope.md"], "error: skill 'nope.md' does not exist"),
+        (["demo/runs/dmeo"], "error: there is no run in 'demo/runs/dmeo'\nhint: runs in 'demo/runs': demo"),
+    ],
+)
+def test_what_is_not_there_is_an_error(words: list[str], error: str, demo_project: Path, capsys: Captured) -> None:
+    assert main(["diff", *words]) == 2
+    assert capsys.readouterr().err.startswith(error)
+
+
+def test_a_run_that_has_just_begun_has_no_skill_yet(here: Path, capsys: Captured) -> None:
+    with RunFolder.open(RunSection(folder="runs", name="new")):
+        pass
+    assert main(["diff", "new"]) == 2
+    assert capsys.readouterr().err == (
+        "error: run 'new' has no skill of step 0\nhint: no step has begun yet; 0 is the initial skill\n"
+    )
+
+
+def test_while_a_run_goes_on_its_best_skill_is_that_of_the_steps_so_far(demo_project: Path, capsys: Captured) -> None:
+    """`best/` is from when it was last stopped."""
+    Path(RUN, "best/everyday-tasks/SKILL.md").write_text("Old.\n")
+    with RunFolder.open(RunSection(folder="demo/runs", name="demo")):
+        assert main(["diff", RUN, "--json"]) == 0
+    running = json.loads(capsys.readouterr().out)
+    gates = [Path(RUN, "steps", f"{n:04d}", "gate.json") for n in range(1, 13)] + list(
+        Path(RUN, "epochs").glob("*/gate.json")
+    )
+    winners = {path: gate for path in gates if path.exists() and (gate := json.loads(path.read_text()))["best"]}
+    last = max(winners, key=lambda path: winners[path]["verdict"]["candidate"])
+    assert patched(running["diff"], text("skills/0000.md")) == (last.parent / "candidate.md").read_text()
+
+
+def test_before_anything_was_accepted_the_best_skill_is_the_initial_one(demo_project: Path, capsys: Captured) -> None:
+    for name in ("steps", "epochs", "best", "summary.json"):
+        path = Path(RUN, name)
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert main(["diff", RUN]) == 0
+    assert capsys.readouterr().out == "run demo: initial -> best (step 0)\n\nthe texts are equal\n"

@@ -1,0 +1,159 @@
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from skillgrad.cli.arguments import SKILL_PLACES
+from skillgrad.cli.main import main
+
+Captured = pytest.CaptureFixture[str]
+RUN = "demo/runs/demo"
+NAME = "everyday-tasks"
+
+
+def reference(folder: Path) -> str:
+    """What the command of the reference validator says about a skill folder; it fails for an invalid one."""
+    command = [str(Path(sys.executable).parent / "agentskills"), "validate", str(folder)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def test_the_best_skill_is_written_as_a_valid_folder_without_markers(demo_project: Path, capsys: Captured) -> None:
+    assert main(["export", RUN, "--to", "skills"]) == 0
+    assert capsys.readouterr().out == f"skills/{NAME}/SKILL.md\n"
+    assert "Valid skill" in reference(Path("skills", NAME))
+    best = Path(RUN, "best", NAME, "SKILL.md").read_text().splitlines()
+    assert Path("skills", NAME, "SKILL.md").read_text().splitlines() == [
+        line for line in best if "skillgrad:" not in line
+    ]
+    assert any("skillgrad:begin" in line for line in best)
+
+
+@pytest.mark.parametrize("program", SKILL_PLACES)
+def test_it_is_written_where_a_program_looks_for_skills(program: str, demo_project: Path, capsys: Captured) -> None:
+    assert main(["export", RUN, "--for", program]) == 0
+    assert reference(Path(SKILL_PLACES[program], NAME))
+
+
+def test_several_programs_at_once_and_the_result_as_json(demo_project: Path, capsys: Captured) -> None:
+    words = ["export", RUN, "--for", "claude", "--for", "agents", "--for", "claude", "--json"]
+    assert main(words) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["files"] == [f".claude/skills/{NAME}/SKILL.md", f".agents/skills/{NAME}/SKILL.md"]
+    assert (result["name"], result["notes"]) == (NAME, [])
+
+
+def test_without_a_place_it_is_written_here(demo_project: Path, capsys: Captured) -> None:
+    assert main(["export", RUN, "--name", "other"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "other/SKILL.md\n"
+    assert captured.err == "note: the front matter was written anew; comments in it are lost\n"
+    assert Path("other/SKILL.md").read_text().startswith("---\nname: other\n")
+
+
+def test_markers_can_be_kept(demo_project: Path, capsys: Captured) -> None:
+    assert main(["export", RUN, "--keep-markers"]) == 0
+    assert Path(NAME, "SKILL.md").read_text() == Path(RUN, "best", NAME, "SKILL.md").read_text()
+
+
+def test_nothing_is_overwritten_without_force(demo_project: Path, capsys: Captured) -> None:
+    main(["export", RUN, "--for", "claude"])
+    path = Path(f".claude/skills/{NAME}/SKILL.md")
+    path.write_text("mine")
+    words = ["export", RUN, "--for", "agents", "--for", "claude"]
+    capsys.readouterr()
+    assert main(words) == 2
+    assert capsys.readouterr().err == (
+        f"error: '{path}' exists and is another file\nhint: give --force to overwrite it, or another --name\n"
+    )
+    assert path.read_text() == "mine"
+    assert not Path(".agents").exists()
+    assert main([*words, "--force"]) == 0
+    assert reference(path.parent)
+
+
+def test_what_is_there_already_is_no_conflict(demo_project: Path, capsys: Captured) -> None:
+    assert main(["export", RUN]) == 0
+    Path(NAME, "notes.txt").write_text("mine")
+    assert main(["export", RUN]) == 0
+    assert Path(NAME, "notes.txt").read_text() == "mine"
+
+
+def test_the_skill_of_a_step_and_any_skill_can_be_exported(demo_project: Path, capsys: Captured) -> None:
+    assert main(["export", f"{RUN}:1", "--to", "one"]) == 0
+    assert Path("one", NAME, "SKILL.md").read_text() == Path(RUN, "skills/0001.md").read_text()
+    Path("rules.md").write_text("# Rules for all\n\nBe kind.\n")
+    capsys.readouterr()
+    assert main(["export", "rules.md"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "rules/SKILL.md\n"
+    assert captured.err == ("note: the skill has no description; its first heading stands in: 'Rules for all'\n")
+    assert reference(Path("rules"))
+
+
+def test_files_beside_the_document_travel(demo_project: Path, capsys: Captured) -> None:
+    script = Path(RUN, "best", NAME, "scripts", "run.sh")
+    script.parent.mkdir()
+    script.write_bytes(b"#!/bin/sh\n")
+    script.chmod(0o755)
+    for which in ("best", "1"):
+        assert main(["export", f"{RUN}:{which}", "--to", which]) == 0
+        copy = Path(which, NAME, "scripts", "run.sh")
+        assert copy.read_bytes() == b"#!/bin/sh\n"
+        assert copy.stat().st_mode & 0o100
+
+
+def test_before_a_run_has_a_best_folder_name_and_files_come_from_its_settings(
+    fresh_project: Path, capsys: Captured
+) -> None:
+    Path("demo/skills", NAME, "table.csv").write_text("a,b\n")
+    assert main(["train", "demo/skillgrad.yaml", "--limits.calls", "10"]) == 3
+    shutil.rmtree(Path(RUN, "best"))
+    assert main(["export", f"{RUN}:initial"]) == 0
+    assert Path(NAME, "table.csv").read_text() == "a,b\n"
+    Path(RUN, "config.yaml").unlink()
+    assert main(["export", f"{RUN}:initial", "--to", "bare"]) == 0
+    assert not Path("bare", NAME, "table.csv").exists()
+
+
+def test_the_prompt_is_plain_text_on_stdout(demo_project: Path, capsys: Captured) -> None:
+    assert main(["export", RUN, "--prompt"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("# Everyday tasks\n")
+    assert "skillgrad:" not in out
+    assert not Path(NAME).exists()
+    assert main(["export", RUN, "--prompt", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["prompt"] + "\n" == out
+
+
+def test_keys_of_claude_pass_for_claude_alone(here: Path, capsys: Captured) -> None:
+    Path("a").mkdir()
+    Path("a/SKILL.md").write_text("---\nname: a\ndescription: b\nmodel: x\n---\nBody.\n")
+    assert main(["export", "a", "--for", "claude"]) == 0
+    assert capsys.readouterr().err == "note: model: is no key of the format\n"
+    for places in (["--to", "skills"], ["--for", "claude", "--for", "agents"]):
+        assert main(["export", "a", *places]) == 2
+        assert "  model: is no key of the format\nhint: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ([RUN, "--to", "x", "--for", "claude"], "--to and --for both say where to write\nhint: give one of them\n"),
+        ([RUN, "--for", "cloud"], "argument --for: 'cloud' is none of agents, claude, codex, "),
+        ([RUN, "--name", "No Name"], "skill 'No Name' is no valid Agent Skill:\n  name: 'No Name' must be"),
+        (["nope"], "skill 'nope' does not exist\n"),
+        (["nope:best"], "there is no run in 'runs/nope'\n"),
+    ],
+)
+def test_wrong_wishes_are_errors(words: list[str], error: str, demo_project: Path, capsys: Captured) -> None:
+    assert main(["export", *words]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {error}")
+
+
+def test_a_place_that_cannot_be_written_is_an_error(demo_project: Path, capsys: Captured) -> None:
+    Path("file").write_text("")
+    assert main(["export", RUN, "--to", "file"]) == 2
+    assert capsys.readouterr().err == f"error: 'file/{NAME}' cannot be written: Not a directory\n"

@@ -1,0 +1,182 @@
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from skillgrad.cli.main import main
+from skillgrad.cli.runs import size
+from skillgrad.config import RunSection
+from skillgrad.store import RunFolder
+
+Captured = pytest.CaptureFixture[str]
+CONFIG = "demo/skillgrad.yaml"
+IN = ["--folder", "demo/runs"]
+
+
+def make_run(name: str, days: float = 0) -> Path:
+    """A run in which something happened so many days ago."""
+    with RunFolder.open(RunSection(folder="demo/runs", name=name)) as run:
+        path = run.path
+    when = time.time() - days * 86_400
+    os.utime(path / "events.jsonl", (when, when))
+    return path
+
+
+def listed(capsys: Captured) -> dict[str, dict[str, object]]:
+    assert main(["runs", *IN, "--json"]) == 0
+    return {run["name"]: run for run in json.loads(capsys.readouterr().out)}
+
+
+def test_runs_are_listed_with_state_scores_spending_and_disk_use(demo_project: Path, capsys: Captured) -> None:
+    main(["train", CONFIG, "--name", "two", "--limits.calls", "100"])
+    capsys.readouterr()
+    runs = listed(capsys)
+    assert list(runs) == ["two", "demo"]  # the one that changed last comes first
+    demo, two = runs["demo"], runs["two"]
+    summary = json.loads(Path("demo/runs/demo/summary.json").read_text())
+    assert (demo["state"], demo["steps"], demo["planned_steps"]) == ("finished", 12, 12)
+    assert (demo["val"], demo["test"]) == (summary["best"]["val"]["mean"], summary["best"]["test"]["mean"])
+    assert demo["calls"] == summary["cost"]["target_calls"] + summary["cost"]["optimizer_calls"]
+    assert (demo["usd"], demo["simulated"], demo["resume"]) == (0.0, True, None)
+    files = [path for path in Path("demo/runs/demo").rglob("*") if path.is_file()]
+    assert abs(sum(path.stat().st_size for path in files) - int(str(demo["bytes"]))) < 100_000
+    assert (two["state"], two["calls"], two["test"]) == ("stopped", 100, None)
+    assert str(two["why"]).startswith("limits.calls = 100 is reached")
+    assert two["resume"] == "skillgrad train demo/runs/two/config.yaml"
+    assert main(["runs", *IN]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split("  ")[0] == "run"
+    assert lines[1].split()[:3] == ["two", "stopped", "0/12"]
+    assert lines[2].split()[:4] == ["demo", "finished", "12/12", f"{demo['val']:.3f}*"]
+    assert lines[3] == "* simulated models: the score says nothing about a real model"
+    assert lines[4].startswith("two: limits.calls = 100 is reached")
+    assert lines[5] == "resume two: skillgrad train demo/runs/two/config.yaml"
+    assert lines[6].startswith("2 runs, ")
+
+
+def test_the_resume_command_goes_on_with_the_run(fresh_project: Path, capsys: Captured) -> None:
+    quick = ["--train.epochs", "1", "--env.limit={train: 20, val: 10, test: 10}"]
+    main(["train", CONFIG, *quick, "--limits.calls", "15"])
+    capsys.readouterr()
+    program, *words = str(listed(capsys)["demo"]["resume"]).split()
+    assert program == "skillgrad"
+    assert main([*words, "--limits.calls", "1000"]) == 0
+    capsys.readouterr()
+    assert listed(capsys)["demo"]["state"] == "finished"
+
+
+def test_running_and_unfinished_runs_are_told_apart(demo_project: Path, capsys: Captured) -> None:
+    make_run("new")
+    with RunFolder.open(RunSection(folder="demo/runs", name="demo")):
+        runs = listed(capsys)
+    assert (runs["demo"]["state"], runs["demo"]["resume"]) == ("running", None)
+    assert (runs["new"]["state"], runs["new"]["steps"], runs["new"]["planned_steps"]) == ("unfinished", 0, None)
+    main(["runs", *IN])
+    assert "new   unfinished  0 " in capsys.readouterr().out
+
+
+def test_a_damaged_run_does_not_hide_the_others(demo_project: Path, capsys: Captured) -> None:
+    Path(make_run("bad"), "summary.json").write_text("{")
+    Path(make_run("odd"), "journal.db").write_bytes(b"no database at all, but long enough to look like one" * 30)
+    runs = listed(capsys)
+    assert runs["bad"]["state"] == "damaged"
+    assert runs["odd"]["calls"] is None
+    assert runs["demo"]["state"] == "finished"
+    main(["runs", *IN])
+    out = capsys.readouterr().out
+    assert "\nbad: 'demo/runs/bad/summary.json' is damaged: " in out
+    assert "\nodd: journal 'demo/runs/odd/journal.db' cannot be used: " in out
+
+
+def test_an_empty_folder_and_none_at_all(here: Path, capsys: Captured) -> None:
+    assert main(["runs"]) == 2
+    assert capsys.readouterr().err == (
+        "error: there is no folder 'runs'\nhint: give the folder of your runs with --folder\n"
+    )
+    Path("runs").mkdir()
+    assert main(["runs"]) == 0
+    assert capsys.readouterr().out == "'runs' holds no runs\n"
+    assert main(["runs", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
+
+
+def test_prune_says_what_it_would_delete_and_deletes_nothing(demo_project: Path, capsys: Captured) -> None:
+    old = make_run("old", days=40)
+    assert main(["runs", "prune", *IN, "--keep", "1"]) == 0
+    first, total, hint = capsys.readouterr().out.splitlines()
+    assert first.startswith("would delete demo/runs/old  ")
+    assert total.startswith("would free: 1 run, ")
+    assert hint == "nothing was deleted; give --yes to delete"
+    assert old.exists()
+
+
+def test_prune_deletes_with_yes_and_says_how_much_that_freed(demo_project: Path, capsys: Captured) -> None:
+    old, older = make_run("old", days=40), make_run("older", days=50)
+    Path("demo/runs/demo-seeds.json").write_text("{}")
+    assert main(["runs", "prune", *IN, "--keep", "1", "--yes", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["deleted"]
+    assert [run["name"] for run in result["runs"]] == ["old", "older"]
+    assert result["bytes"] == sum(run["bytes"] for run in result["runs"]) > 0
+    assert not old.exists()
+    assert not older.exists()
+    assert Path("demo/runs/demo/summary.json").exists()
+    assert Path("demo/runs/demo-seeds.json").exists()
+    assert main(["runs", "prune", *IN, "--keep", "1", "--yes"]) == 0
+    assert capsys.readouterr().out == "freed: 0 runs, 0 B\n"
+
+
+def test_age_and_number_must_both_be_exceeded(demo_project: Path, capsys: Captured) -> None:
+    for name, days in (("a", 10), ("b", 20), ("c", 30)):
+        make_run(name, days)
+    main(["runs", "prune", *IN, "--older-than", "15", "--json"])
+    assert [run["name"] for run in json.loads(capsys.readouterr().out)["runs"]] == ["b", "c"]
+    main(["runs", "prune", *IN, "--older-than", "15", "--keep", "3", "--json"])
+    assert [run["name"] for run in json.loads(capsys.readouterr().out)["runs"]] == ["c"]
+    main(["runs", "prune", *IN, "--keep", "0", "--json"])
+    assert len(json.loads(capsys.readouterr().out)["runs"]) == 4
+
+
+def test_a_running_run_is_kept(demo_project: Path, capsys: Captured) -> None:
+    with RunFolder.open(RunSection(folder="demo/runs", name="demo")):
+        assert main(["runs", "prune", *IN, "--keep", "0", "--yes"]) == 0
+    assert capsys.readouterr().out == "kept demo/runs/demo: it is running\nfreed: 0 runs, 0 B\n"
+    assert Path("demo/runs/demo/summary.json").exists()
+
+
+def test_what_a_link_leads_to_is_kept(demo_project: Path, capsys: Captured) -> None:
+    os.rename("demo/runs/demo", "elsewhere")
+    Path("demo/runs/demo").symlink_to(Path("elsewhere").absolute())
+    inner = make_run("inner", days=3)
+    (inner / "link").symlink_to(Path("demo/data").absolute())
+    assert main(["runs", "prune", *IN, "--keep", "0", "--yes"]) == 0
+    assert "kept demo/runs/demo: it is a link\n" in capsys.readouterr().out
+    assert Path("elsewhere/summary.json").exists()
+    assert Path("demo/data/train.jsonl").exists()
+    assert not inner.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["prune"], "prune needs to know which runs\nhint: give --keep N, --older-than DAYS or both\n"),
+        (["--keep", "3"], "--keep, --older-than and --yes belong to `skillgrad runs prune`\n"),
+        (["delete"], "argument list | prune: 'delete' is none of list, prune\n"),
+        (["prune", "--keep", "-1"], "argument --keep: '-1' is not a whole number from 0 on\n"),
+        (["prune", "--older-than", "x"], "argument --older-than: 'x' is not a number of days from 0 on\n"),
+    ],
+)
+def test_wrong_wishes_are_errors(words: list[str], error: str, demo_project: Path, capsys: Captured) -> None:
+    assert main(["runs", *words, *IN]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {error}")
+
+
+def test_sizes_are_readable() -> None:
+    assert [size(count) for count in (950, 12_300, 3_400_000, 5_600_000_000)] == [
+        "950 B",
+        "12 kB",
+        "3.4 MB",
+        "5.6 GB",
+    ]

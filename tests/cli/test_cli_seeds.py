@@ -1,0 +1,96 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from skillgrad.cli.main import main
+from skillgrad.seeds import SeedReport
+
+Captured = pytest.CaptureFixture[str]
+CONFIG = "demo/skillgrad.yaml"
+QUICK = ["--train.epochs", "1", "--env.limit={train: 20, val: 10, test: 10}"]
+
+
+def test_each_seed_is_a_row_and_mean_deviation_and_interval_follow(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["train", CONFIG, "--seeds", "1-2,7", *QUICK]) == 0
+    captured = capsys.readouterr()
+    lines = captured.out.splitlines()
+    report = SeedReport.model_validate_json(Path("demo/runs/demo-seeds.json").read_text())
+    assert lines[0] == "SIMULATED MODELS: these scores say nothing about a real model."
+    rows = [line.split() for line in lines[2:5]]
+    assert [row[:2] for row in rows] == [["1", "demo-seed1"], ["2", "demo-seed2"], ["7", "demo-seed7"]]
+    assert rows[2][6] == f"{report.seeds[2].gain:+.3f}"
+    assert lines[6].endswith("(mean hard score over 3 seeds, test)")
+    assert lines[7].endswith("0.000  the same in every run")
+    gain = report.gain
+    assert gain is not None
+    assert gain.sd is not None
+    assert lines[9] == f"gain      {gain.mean:+.3f}  {gain.sd:.3f}  [{gain.low:+.3f}, {gain.high:+.3f}]"
+    assert lines[10] == "file      demo/runs/demo-seeds.json"
+    assert captured.err.count("starting run 'demo-seed") == 3
+
+
+def test_as_json_it_is_the_report(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["train", CONFIG, "--seeds", "3", "--name", "mine", "--json", *QUICK]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report == json.loads(Path("demo/runs/mine-seeds.json").read_text())
+    assert [seed["run"] for seed in report["seeds"]] == ["mine-seed3"]
+
+
+def test_one_seed_has_no_spread_and_no_test_no_gain(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["train", CONFIG, "--seeds", "3", *QUICK]) == 0
+    assert "-      needs two seeds\n" in capsys.readouterr().out
+    words = ["train", CONFIG, "--seeds", "3,4", "--name", "untested", "--test.enabled", "false", *QUICK]
+    assert main(words) == 0
+    assert "\ntest      not measured\n" in capsys.readouterr().out
+
+
+def test_calls_and_tokens_are_told_run_by_run(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["train", CONFIG, "--seeds", "1,2", "--json", *QUICK]) == 0
+    captured = capsys.readouterr()
+    said = [line for line in captured.err.splitlines() if " step 1/1 " in line and " calls, " in line]
+    calls = [int(line.rsplit("; ", 1)[1].split()[0].replace(",", "")) for line in said]
+    seeds = json.loads(captured.out)["seeds"]
+    assert all(count <= seed["calls"] for count, seed in zip(calls, seeds, strict=True))
+
+
+def test_a_stop_says_what_the_run_has_and_how_to_go_on(fresh_project: Path, capsys: Captured) -> None:
+    words = ["train", CONFIG, "--seeds", "1-2", "--limits.calls", "15", *QUICK]
+    assert main([*words, "--json"]) == 3
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["name"] == "demo-seed1"
+    assert captured.err.splitlines()[-1].startswith(
+        "resume (with a larger limit): skillgrad train demo/skillgrad.yaml"
+    )
+    words[words.index("15")] = "1000"
+    assert main([*words, "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["seeds"]) == 2
+
+
+def test_a_fork_is_where_the_first_seed_starts(demo_project: Path, capsys: Captured) -> None:
+    assert main(["train", CONFIG, "--seeds", "42", "--fork", "demo", "--json"]) == 0
+    (again,) = json.loads(capsys.readouterr().out)["seeds"]
+    alone = json.loads(Path("demo/runs/demo/summary.json").read_text())
+    assert again["best_test"] == alone["best"]["test"]["mean"]
+    assert again["calls"] < 0.2 * alone["cost"]["target_calls"]
+
+
+@pytest.mark.parametrize(
+    ("seeds", "error"),
+    [
+        ("5-1", "argument --seeds: '5-1' names no seeds; write them as in 1-5 or 1,3,7"),
+        ("1,x", "argument --seeds: '1,x' names no seeds; write them as in 1-5 or 1,3,7"),
+        ("1-3,2", "argument --seeds: '1-3,2' names a seed twice"),
+        ("1-99999", "argument --seeds: '1-99999' is more than 1000 seeds"),
+    ],
+)
+def test_seeds_are_written_as_numbers_and_ranges(
+    seeds: str, error: str, fresh_project: Path, capsys: Captured
+) -> None:
+    assert main(["train", CONFIG, "--seeds", seeds]) == 2
+    assert capsys.readouterr().err == f"error: {error}\nhint: see `skillgrad train --help`\n"
+
+
+def test_one_seed_and_many_exclude_each_other(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["train", CONFIG, "--seeds", "1-2", "--train.seed", "3"]) == 2
+    assert capsys.readouterr().err == ("error: --seeds and --train.seed both set the seed\nhint: give one of them\n")

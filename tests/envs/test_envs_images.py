@@ -1,0 +1,246 @@
+"""Pictures of tasks: by reference in records, as data URLs for models."""
+
+import json
+import os
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from envs_images import KINDS, data_url, png, write_png
+
+from skillgrad.envs import ListEnvironment, environment
+from skillgrad.envs.dataset import DatasetEnvironment
+from skillgrad.envs.images import MOST_BYTES, Images, media_type
+from skillgrad.envs.splits import SPLITS, check_splits, split_by_ratio
+from skillgrad.envs.target import Target
+from skillgrad.errors import DataError
+from skillgrad.records import ChatRequest, ImagePart, Message, Skill, Task, TextPart, Trajectory
+from skillgrad.testing.doubles import ScriptedModel
+from skillgrad.testing.environment import EnvironmentContract
+
+
+@pytest.mark.parametrize(("kind", "data"), KINDS.items())
+def test_the_first_bytes_tell_the_kind_whatever_the_name_says(tmp_path: Path, kind: str, data: bytes) -> None:
+    (tmp_path / "page.bin").write_bytes(data)
+    images = Images()
+    reference = images.add("page.bin", tmp_path, "x.jsonl:1")
+    assert reference == f"page.bin#sha256={sha256(data).hexdigest()}"
+    assert images.url(reference) == data_url(data, kind)
+
+
+def test_addresses_stay_as_they_are() -> None:
+    images = Images()
+    for url in ("https://example.org/a.png", "HTTP://example.org/b"):
+        assert images.add(url, Path("nowhere"), "place") == url
+        assert images.url(url) == url
+
+
+def test_a_data_url_becomes_a_short_reference_and_back() -> None:
+    images = Images()
+    reference = images.add(data_url(png(3)), Path(), "place")
+    assert len(reference) < 90
+    assert images.url(reference) == data_url(png(3))
+    assert images.add(reference, Path(), "place") == reference
+    assert images.url(data_url(b"as it is")) == data_url(b"as it is")
+
+
+def test_the_same_bytes_under_two_names_are_two_references_and_a_hash_sign_in_a_name_does_no_harm(tmp_path) -> None:
+    (tmp_path / "a#1.png").write_bytes(png())
+    write_png(tmp_path / "b.png")
+    images = Images()
+    one, two = (images.add(name, tmp_path, "place") for name in ("a#1.png", "b.png"))
+    assert one.partition("#")[0] == "a-1.png"
+    assert one.partition("#")[2] == two.partition("#")[2]
+
+
+def test_a_picture_that_changed_or_went_away_is_an_error_when_it_is_sent(tmp_path: Path) -> None:
+    write_png(tmp_path / "a.png", 1)
+    images = Images()
+    reference = images.add("a.png", tmp_path, "x.jsonl:1")
+    write_png(tmp_path / "a.png", 2)
+    with pytest.raises(DataError) as caught:
+        images.url(reference)
+    assert caught.value.message == "x.jsonl:1: image 'a.png' has changed since it was first read"
+    (tmp_path / "a.png").unlink()
+    with pytest.raises(DataError, match=r"image 'a.png' cannot be read: No such file"):
+        images.url(reference)
+
+
+def test_the_path_holds_when_the_current_folder_changes(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_png(tmp_path / "a.png")
+    images = Images()
+    reference = images.add("a.png", Path(), "place")
+    monkeypatch.chdir("/")
+    assert images.url(reference) == data_url(png())
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("gone.png", "x.jsonl:7: image 'gone.png' does not exist"),
+        ("folder", "x.jsonl:7: image 'folder' is a folder"),
+        ("text.png", "x.jsonl:7: image 'text.png' is no PNG, JPEG, GIF or WebP"),
+        ("x" * 5000, f"x.jsonl:7: image '{'x' * 200}' cannot be read: File name too long"),
+        ("data:image/png;base64,???", "x.jsonl:7: 'data:image/png;base64,???' is no data URL of an image"),
+        ("data:image/png,abc", "x.jsonl:7: 'data:image/png,abc' is no data URL of an image"),
+        (data_url(b"no picture"), "x.jsonl:7: the image is no PNG, JPEG, GIF or WebP"),
+        ("big.png", "x.jsonl:7: image 'big.png' has 20.0 MB; at most 20 MB can be sent"),
+    ],
+)
+def test_what_is_no_picture_is_named_with_its_file_and_line(tmp_path: Path, value: str, message: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "text.png").write_text("hello")
+    with (tmp_path / "big.png").open("wb") as file:
+        os.truncate(file.fileno(), MOST_BYTES + 1)
+    with pytest.raises(DataError) as caught:
+        Images().add(value, tmp_path, "x.jsonl:7")
+    assert caught.value.message == message
+
+
+def test_a_picture_in_memory_is_not_larger_than_one_in_a_file_may_be() -> None:
+    with pytest.raises(DataError, match=r"hub row has 20\.0 MB"):
+        Images().add_bytes(lambda: bytes(MOST_BYTES + 1), "a.png", "hub row")
+
+
+def test_a_reference_from_elsewhere_is_refused() -> None:
+    with pytest.raises(DataError, match="belongs to no task of this environment"):
+        Images().url("a.png#sha256=" + "0" * 64)
+
+
+def test_unknown_bytes_have_no_kind() -> None:
+    assert media_type(b"RIFF\x04\x00\x00\x00WAVE") is None
+
+
+def documents(folder: Path, count: int = 12, **more: object) -> str:
+    """A data file of questions about pictures in a folder beside it."""
+    rows = []
+    for number in range(count):
+        write_png(folder / "pages" / f"{number}.png", number)
+        rows.append({"question": "What is the total?", "answer": str(number), "page": f"pages/{number}.png", **more})
+    path = folder / "documents.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+class TestDatasetWithImages(EnvironmentContract):
+    @pytest.fixture(autouse=True)
+    def _data(self, tmp_path: Path) -> None:
+        self.path = documents(tmp_path)
+
+    def make_environment(self) -> DatasetEnvironment:
+        return DatasetEnvironment({"path": self.path, "ratio": [1, 1, 1], "fields": {"images": "page"}})
+
+    def trajectories(self, task: Task) -> list[Trajectory]:
+        return [Trajectory(answer=str(task.gold)), Trajectory(answer="none")]
+
+
+def test_pictures_leave_the_data_and_come_as_small_references(tmp_path: Path) -> None:
+    env = DatasetEnvironment({"path": documents(tmp_path), "fields": {"images": "page"}})
+    task = env.tasks("train")[0]
+    assert task.data == {}
+    assert len(task.images) == 1
+    assert len(task.model_dump_json()) < 300
+    assert env.image(task.images[0]) == data_url(png(int(str(task.gold))))
+    assert task.text == f"What is the total?\n[image: {task.gold}.png]"
+    assert env.warnings == ()
+
+
+def test_a_changed_picture_makes_another_task_and_a_moved_folder_the_same(tmp_path: Path) -> None:
+    def tasks(folder: Path) -> dict[str, Task]:
+        env = DatasetEnvironment({"path": str(folder / "documents.jsonl"), "fields": {"images": "page"}})
+        return {str(task.gold): task for split in SPLITS for task in env.tasks(split)}
+
+    here = tmp_path / "here"
+    here.mkdir()
+    documents(here)
+    before = tasks(here)
+    here.rename(tmp_path / "there")
+    assert tasks(tmp_path / "there") == before
+    write_png(tmp_path / "there" / "pages" / "3.png", 99)
+    after = tasks(tmp_path / "there")
+    assert {gold for gold in before if before[gold] != after[gold]} == {"3"}
+
+
+def test_a_column_may_hold_a_list_or_nothing(tmp_path: Path) -> None:
+    write_png(tmp_path / "a.png", 1)
+    write_png(tmp_path / "b.png", 2)
+    values = [["a.png", "b.png", "https://example.org/c.png"], None, "", [], "a.png", "b.png"]
+    rows = [{"question": f"q{at * 77}", "answer": "x", "pictures": value} for at, value in enumerate(values)]
+    path, val = tmp_path / "a.json", tmp_path / "b.json"
+    path.write_text(json.dumps(rows))
+    val.write_text(json.dumps([{"question": "q", "answer": "x", "pictures": "a.png"}]))
+    env = DatasetEnvironment({"train": str(path), "val": str(val), "fields": {"images": "pictures"}})
+    shown = [[image.partition("#")[0] for image in task.images] for task in env.tasks("train")]
+    assert shown == [["a.png", "b.png", "https://example.org/c.png"], [], [], [], ["a.png"], ["b.png"]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"question": "q", "answer": "a"}], "no value in column 'page' for images; columns: 'question', 'answer'"),
+        ([{"question": "q", "answer": "a", "page": 3}], "a.json: item 1: images = 3: neither a path"),
+        ([{"question": "q", "answer": "a", "page": [""]}], 'a.json: item 1: images = [""]: neither a path'),
+        ([{"question": "q", "answer": "a", "page": "no.png"}], "a.json: item 1: image 'no.png' does not exist"),
+    ],
+)
+def test_a_column_without_pictures_is_refused(tmp_path: Path, rows: list, message: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(rows))
+    with pytest.raises(DataError) as caught:
+        DatasetEnvironment({"path": str(path), "fields": {"images": "page"}})
+    assert message in caught.value.message
+
+
+def test_lists_take_pictures_in_mappings_and_in_tasks(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_png(tmp_path / "a.png", 1)
+    env = ListEnvironment(
+        train=[{"input": "one", "gold": 1, "images": ["a.png"]}],
+        val=[Task(id="two", input="two", gold=2, images=(data_url(png(2)), "https://example.org/x.png"))],
+    )
+    (train,), (val,) = env.tasks("train"), env.tasks("val")
+    assert env.image(train.images[0]) == data_url(png(1))
+    assert [image.partition("#")[0] for image in val.images] == ["image", "https://example.org/x.png"]
+    assert env.image(val.images[0]) == data_url(png(2))
+
+
+def test_the_same_question_about_another_picture_is_another_task() -> None:
+    def task(name: str, image: str) -> Task:
+        return Task(id=name, input="What is the total?", images=(f"{name}.png#sha256={image}",))
+
+    assert check_splits([task("a", "1")], [task("b", "2")], [task("c", "3")]) == []
+    with pytest.raises(DataError, match="the same input"):
+        check_splits([task("a", "1")], [task("b", "1")], [])
+
+
+def test_questions_about_one_picture_stay_together_only_when_they_are_the_same() -> None:
+    tasks = [Task(id=str(n), input="What?", images=(f"a.png#sha256={n % 5}",)) for n in range(30)]
+    splits = split_by_ratio(tasks, (1, 1, 1))
+    assert all(splits.values())
+    assert not {t.images for t in splits["train"]} & {t.images for t in splits["val"]}
+
+
+def test_ids_made_from_the_input_count_the_pictures_in(tmp_path: Path) -> None:
+    env = DatasetEnvironment({"path": documents(tmp_path), "fields": {"images": "page"}})
+    names = [task.id for split in SPLITS for task in env.tasks(split)]
+    assert all("-" not in name for name in names)
+
+
+async def test_functions_can_send_the_pictures_of_their_tasks(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_png(tmp_path / "a.png", 1)
+
+    @environment(
+        train=[{"input": "one", "images": "a.png"}], val=[("two", 2)], scorer=lambda task, answer: answer == "seen"
+    )
+    async def look(task: Task, skill: Skill, target: Target) -> str:
+        parts = (ImagePart(url=task.images[0]), TextPart(text=task.input))
+        reply = await target.complete(ChatRequest(messages=(Message(role="user", content=parts),)))
+        return reply.text
+
+    (task,) = look.tasks("train")
+    model = ScriptedModel(["seen"])
+    trajectory = await look.agent(model).attempt(task, Skill(text=""), 0)
+    assert (await look.score(task, trajectory)).hard == 1
+    assert look.image(task.images[0]) == data_url(png(1))

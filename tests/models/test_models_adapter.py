@@ -1,0 +1,358 @@
+"""The adapter with the models that pydantic-ai offers for tests, and with a real one over loopback."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from skillgrad.config import ModelSection
+from skillgrad.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
+from skillgrad.models import Structured, build_model
+from skillgrad.records import (
+    ChatRequest,
+    ImagePart,
+    Message,
+    Reply,
+    ResponseSchema,
+    TextPart,
+    Tool,
+    ToolCall,
+    Usage,
+    assistant,
+    system,
+    user,
+)
+from skillgrad.simulation.endpoint import running_endpoint
+from skillgrad.simulation.faults import Faults
+from skillgrad.testing.chat_model import ChatModelContract
+
+pytest.importorskip("pydantic_ai", reason="the extra 'providers' is not installed")
+
+from pydantic import BaseModel
+from pydantic_ai import exceptions
+from pydantic_ai import messages as pai
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
+from pydantic_ai.usage import RequestUsage
+
+from skillgrad.models.adapter import AdapterModel
+
+NO_SCHEMA = {"supports_json_schema_output": False}
+HELLO = ChatRequest(messages=(system("Be brief."), user("Hello")))
+
+
+class Heard:
+    """What the model inside was told, and what it is to answer."""
+
+    def __init__(self, *parts: Any, **fields: Any) -> None:
+        self.answer = pai.ModelResponse(parts=list(parts) or [pai.TextPart("Hi")], **fields)
+        self.messages: list[Any] = []
+        self.info: Any = None
+
+    def __call__(self, messages: list[Any], info: AgentInfo) -> pai.ModelResponse:
+        self.messages, self.info = messages, info
+        return self.answer
+
+
+def a_model(function: Callable[..., Any], profile: dict[str, Any] | None = None, **settings: Any) -> AdapterModel:
+    inner = FunctionModel(function, profile=profile)  # type: ignore[arg-type]
+    return AdapterModel("own:m", ModelSection(**{"model": "adapter:own:m", "timeout": 30, **settings}), inner)
+
+
+async def answer(heard: Heard, request: ChatRequest = HELLO, **settings: Any) -> Any:
+    return await a_model(heard, **settings).complete(request)
+
+
+async def test_texts_calls_and_usage_come_back():
+    usage = RequestUsage(input_tokens=12, output_tokens=3, cache_read_tokens=8)
+    call = pai.ToolCallPart("f", {"x": 1}, "a")
+    heard = Heard(pai.ThinkingPart("Hm."), pai.TextPart("Hi"), call, usage=usage, finish_reason="tool_call")
+    reply = await answer(heard)
+    assert (reply.text, reply.finish, reply.simulated) == ("Hi", "tool_calls", False)
+    assert reply.tool_calls == (ToolCall(id="a", name="f", arguments='{"x":1}'),)
+    assert (reply.usage.output_tokens, reply.usage.cached_tokens) == (3, 8)
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish"), [("stop", "stop"), (None, "stop"), ("length", "length"), ("content_filter", "refusal")]
+)
+async def test_the_end_of_a_reply_is_told(reason: Any, finish: str):
+    assert (await answer(Heard(finish_reason=reason))).finish == finish
+
+
+async def test_the_conversation_is_told_in_turns_and_the_system_gives_the_instructions():
+    call = ToolCall(id="c1", name="look", arguments='{"at": 1}')
+    pictures = (ImagePart(url="data:image/png;base64,AAAA"), ImagePart(url="https://host/a.png"))
+    request = ChatRequest(
+        messages=(
+            system("One."),
+            Message(role="user", content=(TextPart(text="What?"), *pictures)),
+            Message(role="assistant", content=(TextPart(text="I look."),), tool_calls=(call,)),
+            Message(role="tool", content=(TextPart(text="a cat"),), tool_call_id="c1"),
+            user("So?"),
+            system("Two."),
+        ),
+        tools=(Tool(name="look", description="Looks.", parameters={"type": "object", "properties": {}}),),
+        forced_tool="look",
+    )
+    heard = Heard()
+    await answer(heard, request)
+    first, second, third = heard.messages
+    assert heard.info.instructions == "One.\n\nTwo."
+    (asked,) = first.parts
+    assert asked.content[0] == "What?"
+    assert (asked.content[1].data, asked.content[1].media_type) == (b"\0\0\0", "image/png")
+    assert asked.content[2].url == "https://host/a.png"
+    assert [type(part) for part in second.parts] == [pai.TextPart, pai.ToolCallPart]
+    assert [(part.part_kind, part.content) for part in third.parts] == [
+        ("tool-return", "a cat"),
+        ("user-prompt", "So?"),
+    ]
+    assert (third.parts[0].tool_name, third.parts[0].tool_call_id) == ("look", "c1")
+    (tool,) = heard.info.function_tools
+    assert (tool.name, tool.description) == ("look", "Looks.")
+    assert heard.info.model_settings["tool_choice"] == ["look"]
+
+
+async def test_a_conversation_of_the_system_alone_is_told_too():
+    heard = Heard()
+    await answer(heard, ChatRequest(messages=(system("Go."), assistant("I go."))))
+    assert heard.info.instructions == "Go."
+    await answer(heard, ChatRequest(messages=(user("a"), assistant("b"))))
+    assert heard.info.instructions is None
+
+
+async def test_every_setting_reaches_the_model():
+    heard = Heard()
+    await answer(
+        heard,
+        HELLO.model_copy(update={"seed": 7}),
+        temperature=0,
+        top_p=0.5,
+        max_output_tokens=9,
+        headers={"X-Team": "red"},
+        extra_body={"a": 1},
+    )
+    told = heard.info.model_settings
+    assert (told["temperature"], told["top_p"], told["max_tokens"], told["seed"]) == (0, 0.5, 9, 7)
+    assert (told["extra_headers"], told["extra_body"]) == ({"X-Team": "red"}, {"a": 1})
+    await answer(heard, HELLO.model_copy(update={"seed": 7}), send_seed=False)
+    assert not {"seed", "temperature", "thinking"} & heard.info.model_settings.keys()
+
+
+@pytest.mark.parametrize(
+    ("settings", "thinking"),
+    [
+        ({"thinking": "on"}, True),
+        ({"thinking": "off"}, False),
+        ({"reasoning_effort": "low"}, "low"),
+        ({"thinking": "on", "reasoning_effort": "low"}, "low"),
+        ({"thinking": "off", "reasoning_effort": "low"}, False),
+        ({}, None),
+    ],
+)
+async def test_thinking_and_effort_are_one_setting_there(settings: dict[str, Any], thinking: Any):
+    heard = Heard()
+    model = a_model(heard, {"supports_thinking": True}, **settings)
+    await model.complete(HELLO)
+    assert heard.info.model_request_parameters.thinking == thinking
+
+
+async def test_a_schema_goes_to_models_that_take_one():
+    schema = ResponseSchema(name="Answer", body={"type": "object", "properties": {}})
+    request = HELLO.model_copy(update={"response_schema": schema})
+    heard = Heard(pai.TextPart("{}"))
+    await a_model(heard, {"supports_json_schema_output": True}).complete(request)
+    form = heard.info.model_request_parameters.output_object
+    assert (form.name, form.json_schema) == ("Answer", schema.body)
+    with pytest.raises(RejectedRequest, match="own:m takes no JSON schema"):
+        await a_model(heard, NO_SCHEMA).complete(request)
+
+
+class Sum(BaseModel):
+    answer: int
+
+
+async def test_models_without_schemas_are_asked_by_tool():
+    heard = Heard(pai.ToolCallPart("Sum", '{"answer": 5}'))
+    structured = Structured(a_model(heard, NO_SCHEMA))
+    assert await structured.ask([user("2 + 3?")], Sum) == Sum(answer=5)
+    assert structured.rung == "tool"
+
+
+async def test_a_stream_gives_the_same_answer():
+    async def stream(messages: list[Any], info: AgentInfo) -> AsyncIterator[Any]:
+        del messages, info
+        yield "H"
+        yield "i"
+
+    async def calls(messages: list[Any], info: AgentInfo) -> AsyncIterator[Any]:
+        del messages, info
+        yield {0: DeltaToolCall(name="f", json_args='{"x":', tool_call_id="a")}
+        yield {0: DeltaToolCall(json_args="1}")}
+
+    settings = ModelSection(model="adapter:own:m", stream=True)
+    reply = await AdapterModel("own:m", settings, FunctionModel(stream_function=stream)).complete(HELLO)
+    assert (reply.text, reply.finish) == ("Hi", "stop")
+    assert reply.usage.total > 0
+    reply = await AdapterModel("own:m", settings, FunctionModel(stream_function=calls)).complete(HELLO)
+    assert reply.tool_calls == (ToolCall(id="a", name="f", arguments='{"x":1}'),)
+
+
+def http_error(status: int, **fields: Any) -> exceptions.ModelHTTPError:
+    return exceptions.ModelHTTPError(status, "m", {"message": "told"}, **fields)
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind", "facts"),
+    [
+        (http_error(429, headers={"Retry-After": "3"}), TransientError, (3.0, True, False)),
+        (http_error(500), TransientError, (None, False, False)),
+        (http_error(529), TransientError, (None, False, False)),
+        (http_error(400), RejectedRequest, None),
+        (http_error(401), RejectedRole, None),
+        (http_error(404), RejectedRole, None),
+        (exceptions.ModelQuotaExceededError("m", "empty"), RejectedRole, None),
+        (exceptions.ModelContextWindowExceededError("m", "long"), RejectedRequest, None),
+        (exceptions.ModelRateLimitError("m", "slow", retry_after=2), TransientError, (2, True, False)),
+        (exceptions.ModelConnectionError("m", "gone"), TransientError, (None, False, True)),
+        (exceptions.ModelTimeoutError("m", "late"), TransientError, (None, False, True)),
+        (exceptions.ModelUnavailableError("m", "down"), TransientError, (None, False, False)),
+        (exceptions.UnexpectedModelBehavior("odd"), TransientError, (None, False, False)),
+        (exceptions.UserError("not with thinking"), RejectedRequest, None),
+    ],
+)
+async def test_errors_mean_what_they_mean_for_other_providers(
+    raised: Exception, kind: type[ModelError], facts: tuple[Any, ...] | None
+):
+    def fail(messages: list[Any], info: AgentInfo) -> pai.ModelResponse:
+        raise raised
+
+    with pytest.raises(ModelError) as caught:
+        await a_model(fail).complete(HELLO)
+    error = caught.value
+    assert type(error) is kind
+    if isinstance(error, TransientError):
+        assert (error.retry_after, error.rate_limited, error.unreachable) == facts
+
+
+async def test_hints_name_what_to_check_and_long_words_are_cut():
+    def fail(messages: list[Any], info: AgentInfo) -> pai.ModelResponse:
+        raise exceptions.ModelHTTPError(404, "m", "x\n" * 900)
+
+    with pytest.raises(RejectedRole) as caught:
+        await a_model(fail).complete(HELLO)
+    assert caught.value.hint == "check the model name 'own:m'"
+    assert len(caught.value.message) < 520
+    assert "\n" not in caught.value.message
+
+
+async def test_a_filtered_answer_is_a_refusal():
+    def fail(messages: list[Any], info: AgentInfo) -> pai.ModelResponse:
+        raise exceptions.ContentFilterError("filtered")
+
+    reply = await a_model(fail).complete(HELLO)
+    assert (reply.finish, reply.text) == ("refusal", "filtered")
+
+
+async def test_a_silent_model_is_given_up_after_the_timeout():
+    async def wait(messages: list[Any], info: AgentInfo) -> pai.ModelResponse:
+        await asyncio.sleep(600)
+        raise AssertionError
+
+    with pytest.raises(TransientError, match=r"no answer within 0.1 seconds"):
+        await a_model(wait, timeout=0.1).complete(HELLO)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"model": "adapter:nonsense"}, "adapter:nonsense: Unknown model"),
+        ({"model": "adapter:no-such:m"}, "adapter:no-such:m: Unknown provider"),
+        ({"model": "adapter:test", "api": "responses"}, "api = 'responses' is no setting of adapter: models"),
+        ({"model": "adapter:test", "api_key_command": "x"}, "api_key_command is no setting of adapter: models"),
+        ({"model": "adapter:anthropic:m", "api_key_env": "NO_SUCH"}, "environment variable 'NO_SUCH' is not set"),
+        ({"model": "adapter:anthropic:m"}, "adapter:anthropic:m: "),
+        ({"model": "adapter:deepseek:m", "base_url": "http://a"}, "adapter:deepseek:m takes no base_url"),
+        ({"model": "adapter:mistral:m"}, "adapter:mistral:m: "),
+    ],
+)
+def test_what_cannot_be_is_a_config_error(monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], message: str):
+    for name in ("ANTHROPIC_API_KEY", "MISTRAL_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ConfigError) as caught:
+        build_model(ModelSection(**settings))
+    assert caught.value.message.startswith(message)
+
+
+def test_without_the_package_the_error_says_what_to_install():
+    code = (
+        "import sys\n"
+        "sys.modules['pydantic_ai'] = None\n"
+        "from skillgrad.models.adapter import AdapterModel\n"
+        "from skillgrad.config import ModelSection\n"
+        "from skillgrad.errors import ConfigError\n"
+        "try:\n"
+        "    AdapterModel('test', ModelSection(model='adapter:test'))\n"
+        "except ConfigError as error:\n"
+        "    print(error.hint)\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == "pip install 'skillgrad[providers]'\n"
+
+
+def anthropic_at(url: str, **settings: Any) -> AdapterModel:
+    values = {
+        "model": "adapter:anthropic:target-steady",
+        "base_url": url.removesuffix("/v1"),
+        "api_key_env": "MY_KEY",
+    }
+    return AdapterModel("anthropic:target-steady", ModelSection(**{**values, "timeout": 30, **settings}))
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_real_provider_answers_in_one_loop_after_the_other(monkeypatch: pytest.MonkeyPatch, stream: bool):
+    monkeypatch.setenv("MY_KEY", "right")
+    question = ChatRequest(messages=(user("Sort the following words alphabetically: List: pear apple fig"),))
+    with running_endpoint(key="right") as endpoint:
+        model = anthropic_at(endpoint.url, stream=stream)
+        assert model.endpoint.startswith("http://127.0.0.1:")
+
+        async def ask() -> Reply:
+            try:
+                return await model.complete(question)
+            finally:
+                await model.aclose()
+
+        first, second = asyncio.run(ask()), asyncio.run(ask())
+        assert first == second
+        assert (first.simulated, first.finish) == (True, "stop")
+        assert first.usage != Usage()
+
+
+async def test_a_real_provider_is_sent_every_request_once(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MY_KEY", "right")
+    with running_endpoint(faults=Faults(unavailable=1)) as endpoint:
+        model = anthropic_at(endpoint.url)
+        with pytest.raises(TransientError) as caught:
+            await model.complete(HELLO)
+        await model.aclose()
+        assert endpoint.stats()["received"] == 1
+    assert "529" in caught.value.message
+
+
+class TestContract(ChatModelContract):
+    """With the model that pydantic-ai has for tests."""
+
+    def make_model(self) -> AdapterModel:
+        return AdapterModel("test", ModelSection(model="adapter:test"))
+
+    def make_other_model(self) -> AdapterModel:
+        return AdapterModel("test", ModelSection(model="adapter:test", temperature=1))
+
+
+def test_the_trial_is_told_to_be_sent_or_not():
+    assert a_model(Heard()).takes_seed
+    assert not a_model(Heard(), send_seed=False).takes_seed

@@ -1,0 +1,164 @@
+import sys
+from typing import Any
+
+import pytest
+from models_doubles import Server, http
+
+from skillgrad.config import ModelSection
+from skillgrad.errors import ConfigError, RejectedRole, TransientError
+from skillgrad.models.azure import AzureModel
+from skillgrad.models.keys import Key, key_variable
+from skillgrad.records import ChatRequest, user
+
+HELLO = ChatRequest(messages=(user("Hello"),))
+OK = http(200, {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]})
+
+
+def section(**settings: Any) -> ModelSection:
+    return ModelSection(**{"model": "azure:my-deployment", "timeout": 30, **settings})
+
+
+async def ask(model: AzureModel) -> str:
+    try:
+        return (await model.complete(HELLO)).text
+    finally:
+        await model.aclose()
+
+
+def command(code: str) -> str:
+    """A command line that runs Python code without single quotes."""
+    return f"{sys.executable} -c '{code}'"
+
+
+async def test_a_deployment_is_asked_with_its_key_and_the_limit_of_openai(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "secret-12345")
+    server.script = [OK]
+    model = AzureModel("my-deployment", section(base_url=server.url))
+    assert await ask(model) == "Hi"
+    heard = server.heard[0]
+    assert (heard.path, heard.headers["authorization"]) == ("/v1/chat/completions", "Bearer secret-12345")
+    assert (heard.body["model"], heard.body["max_completion_tokens"]) == ("my-deployment", 4096)
+    assert model.name == "azure:my-deployment"
+
+
+async def test_responses_are_asked_for_where_the_settings_say_so(server: Server, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k")
+    server.script = [http(200, {"output": []})]
+    assert await ask(AzureModel("d", section(base_url=server.url, api="responses"))) == ""
+    assert server.heard[0].path == "/v1/responses"
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("https://name.openai.azure.com", "https://name.openai.azure.com/openai/v1"),
+        ("https://name.openai.azure.com/", "https://name.openai.azure.com/openai/v1"),
+        ("https://name.openai.azure.com/openai/v1/", "https://name.openai.azure.com/openai/v1/"),
+    ],
+)
+def test_the_address_of_the_resource_is_enough(monkeypatch: pytest.MonkeyPatch, given: str, used: str):
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k")
+    assert AzureModel("d", section(base_url=given)).endpoint == used
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", given)
+    assert AzureModel("d", section()).endpoint == used
+
+
+def test_without_address_or_key_nothing_is_sent(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("AZURE_OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("AZURE_OPENAI_ENDPOINT", raising=False)
+    with pytest.raises(ConfigError) as caught:
+        AzureModel("d", section())
+    assert str(caught.value) == (
+        "azure:d has no address\nhint: set base_url to that of the resource, as in https://NAME.openai.azure.com"
+    )
+    with pytest.raises(ConfigError) as caught:
+        AzureModel("d", section(base_url="https://name.openai.azure.com"))
+    assert str(caught.value) == (
+        "environment variable 'AZURE_OPENAI_API_KEY' is not set\n"
+        "hint: put the key there, name another variable in api_key_env, or print it with api_key_command"
+    )
+    with pytest.raises(ConfigError, match="is no address"):
+        AzureModel("d", section(base_url="http://[::1"))
+
+
+def test_the_switch_of_other_models_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k")
+    with pytest.raises(ConfigError) as caught:
+        AzureModel("d", section(base_url="https://name.openai.azure.com", thinking="off"))
+    assert str(caught.value) == (
+        "thinking = 'off': OpenAI's own models have no such switch\nhint: set reasoning_effort instead, as in 'low'"
+    )
+
+
+async def test_a_command_prints_the_key_once_for_many_requests(server: Server, tmp_path):
+    server.script = [OK]
+    code = f'open("{tmp_path}/calls", "a").write("x"); print(" token-123456 ")'
+    model = AzureModel("d", section(base_url=server.url, api_key_command=command(code)))
+    assert not (tmp_path / "calls").exists()
+    for _ in range(2):
+        await model.complete(HELLO)
+    await model.aclose()
+    assert [heard.headers["authorization"] for heard in server.heard] == ["Bearer token-123456"] * 2
+    assert (tmp_path / "calls").read_text() == "x"
+
+
+async def test_the_printed_key_is_not_shown_and_its_source_is_named(server: Server):
+    server.script = [http(401, {"error": {"message": "bad token-123456"}})]
+    model = AzureModel("d", section(base_url=server.url, api_key_command=command('print("token-123456")')))
+    with pytest.raises(RejectedRole) as caught:
+        await ask(model)
+    assert str(caught.value) == "HTTP 401: bad [key]\nhint: check the key in api_key_command and its account"
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ('import sys; sys.exit("log in first")', "api_key_command failed with exit code 1: log in first"),
+        ("pass", "api_key_command printed no key"),
+        ('print("a"); print("b")', "api_key_command printed no key"),
+    ],
+)
+async def test_a_command_that_fails_may_work_later(server: Server, code: str, message: str):
+    with pytest.raises(TransientError) as caught:
+        await ask(AzureModel("d", section(base_url=server.url, api_key_command=command(code))))
+    assert caught.value.message == message
+    assert server.heard == []
+
+
+async def test_a_command_that_hangs_is_ended(server: Server):
+    waits = command("import time; time.sleep(600)")
+    with pytest.raises(TransientError) as caught:
+        await ask(AzureModel("d", section(base_url=server.url, timeout=0.3, api_key_command=waits)))
+    assert caught.value.message == "api_key_command has printed nothing in 0.3 seconds"
+
+
+@pytest.mark.parametrize("given", ["", "no-such-program --token", "az 'account"])
+def test_a_command_that_cannot_be_run_is_refused_at_once(given: str):
+    with pytest.raises(ConfigError, match="api_key_command = "):
+        AzureModel("d", section(base_url="https://name.openai.azure.com", api_key_command=given))
+
+
+def test_requests_of_two_loops_take_turns_at_the_command():
+    import asyncio
+
+    key = Key(section(api_key_command=command('print("k")')), needed=True)
+
+    async def together() -> list[str]:
+        return list(await asyncio.gather(key.renewed(), key.renewed()))
+
+    assert asyncio.run(together()) == asyncio.run(together()) == ["k", "k"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "variable"),
+    [
+        ({"model": "openai:m"}, "OPENAI_API_KEY"),
+        ({"model": "anthropic:m"}, "ANTHROPIC_API_KEY"),
+        ({"model": "azure:m"}, "AZURE_OPENAI_API_KEY"),
+        ({"model": "azure:m", "api_key_env": "MY_KEY"}, "MY_KEY"),
+    ],
+)
+def test_every_provider_has_its_usual_variable(settings: dict[str, Any], variable: str):
+    assert key_variable(ModelSection(**settings)) == variable

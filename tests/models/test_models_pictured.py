@@ -1,0 +1,37 @@
+"""References to pictures become pictures where a request is sent."""
+
+import pytest
+
+from skillgrad.errors import DataError
+from skillgrad.models.pictured import Pictured
+from skillgrad.records import ChatRequest, ImagePart, Message, TextPart, user
+from skillgrad.testing.doubles import ScriptedModel
+
+
+def looking(*urls: str) -> ChatRequest:
+    parts = (*(ImagePart(url=url) for url in urls), TextPart(text="What is this?"))
+    return ChatRequest(messages=(user("Look."), Message(role="user", content=parts)), seed=3)
+
+
+async def test_every_picture_is_put_in_its_place_and_the_rest_stays() -> None:
+    model = ScriptedModel(["a cat"])
+    reply = await Pictured(model, lambda reference: f"data:{reference}").complete(looking("a", "b", "a"))
+    assert reply.text == "a cat"
+    assert model.requests == [looking("data:a", "data:b", "data:a")]
+
+
+async def test_a_request_without_pictures_is_sent_as_it_is() -> None:
+    model = ScriptedModel(["yes"])
+    request = ChatRequest(messages=(user("Hi"),))
+    await Pictured(model, lambda _: pytest.fail("there is no picture")).complete(request)
+    assert model.requests == [request]
+
+
+async def test_a_picture_that_is_gone_is_an_error_and_nothing_is_sent() -> None:
+    def gone(_: str) -> str:
+        raise DataError("gone")
+
+    model = ScriptedModel([])
+    with pytest.raises(DataError, match="gone"):
+        await Pictured(model, gone).complete(looking("a"))
+    assert model.requests == []

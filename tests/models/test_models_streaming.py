@@ -1,0 +1,191 @@
+"""Streamed chat completions, and what the streams of all interfaces have in common."""
+
+from typing import Any
+
+import pytest
+from models_doubles import Server, events, http
+
+from skillgrad.config import ModelSection, load_config
+from skillgrad.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
+from skillgrad.models.openai import OpenAIModel
+from skillgrad.models.server_errors import error_within
+from skillgrad.models.server_events import read_events
+from skillgrad.records import ChatRequest, Usage, user
+
+HELLO = ChatRequest(messages=(user("Hello"),))
+DONE = b"[DONE]"
+
+
+def chunk(delta: dict[str, Any], finish: str | None = None, **fields: Any) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}], **fields}
+
+
+def a_model(server: Server, **settings: Any) -> OpenAIModel:
+    values: dict[str, Any] = {"model": "openai:m", "base_url": server.url, "api_key_env": "NO_SUCH_KEY"}
+    return OpenAIModel("m", ModelSection(**{**values, "stream": True, "timeout": 30, **settings}))
+
+
+async def answer(server: Server, *script: bytes, **settings: Any) -> Any:
+    server.script = list(script)
+    model = a_model(server, **settings)
+    try:
+        return await model.complete(HELLO)
+    finally:
+        await model.aclose()
+
+
+async def test_a_stream_gives_what_a_plain_answer_gives(server: Server):
+    usage = {"prompt_tokens": 12, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 8}}
+    calls = [
+        {"index": 0, "id": "a", "function": {"name": "f", "arguments": '{"x":'}},
+        {"index": 1, "id": "b", "function": {"name": "g", "arguments": ""}},
+    ]
+    streamed = events(
+        chunk({"role": "assistant", "content": ""}, system_fingerprint="simulated"),
+        chunk({"content": "Hi"}, error=None),
+        chunk({"content": "!"}),
+        chunk({"tool_calls": calls}),
+        chunk({"tool_calls": [{"index": 0, "function": {"arguments": " 1}"}}]}),
+        chunk({}, "tool_calls"),
+        {"choices": [], "usage": usage},
+        DONE,
+    )
+    whole = [
+        {"id": "a", "function": {"name": "f", "arguments": '{"x": 1}'}},
+        {"id": "b", "function": {"name": "g", "arguments": ""}},
+    ]
+    choice = {"message": {"content": "Hi!", "tool_calls": whole}, "finish_reason": "tool_calls"}
+    plain = http(200, {"choices": [choice], "usage": usage, "system_fingerprint": "simulated"})
+    reply = await answer(server, streamed)
+    assert reply == await answer(server, plain, stream=False)
+    assert reply.usage == Usage(input_tokens=12, output_tokens=3, cached_tokens=8)
+    asked = [(heard.body.get("stream"), heard.body.get("stream_options")) for heard in server.heard]
+    assert asked == [(True, {"include_usage": True}), (None, None)]
+
+
+async def test_calls_without_an_index_are_told_apart_by_their_ids(server: Server):
+    def call(name: str | None, arguments: Any, id: str | None = None) -> dict[str, Any]:
+        return chunk({"tool_calls": [{"id": id, "function": {"name": name, "arguments": arguments}}]})
+
+    stream = events(
+        call("f", '{"a"', "1"), call(None, ": 1}"), call("g", {"b": 2}, "2"), call(None, None), chunk({}, "stop")
+    )
+    reply = await answer(server, stream)
+    assert [(call.id, call.name, call.arguments) for call in reply.tool_calls] == [
+        ("1", "f", '{"a": 1}'),
+        ("2", "g", '{"b": 2}'),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stream", "finish", "text"),
+    [
+        (events(chunk({"content": "cut"}, "length")), "length", "cut"),
+        (events(chunk({"refusal": "I "}), chunk({"refusal": "won't"}, "stop")), "refusal", "I won't"),
+        (events(chunk({"content": "x"}), chunk({}, "content_filter")), "refusal", "x"),
+        (events(chunk({"content": "x"}), DONE, b"junk behind the end"), "stop", "x"),
+        (events(chunk({"content": [{"type": "text", "text": "x"}]}, "stop")), "stop", "x"),
+        (
+            events({"choices": [{"index": 1, "delta": {"content": "no"}}]}, chunk({"content": "x"}, "stop")),
+            "stop",
+            "x",
+        ),
+        (events({"choices": [{"index": 0, "finish_reason": "stop"}]}), "stop", ""),
+        (http(200, {"choices": [{"message": {"content": "x"}}]}), "stop", "x"),
+    ],
+)
+async def test_streams_of_many_servers_are_understood(server: Server, stream: bytes, finish: str, text: str):
+    reply = await answer(server, stream)
+    assert (reply.finish, reply.text) == (finish, text)
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        events(chunk({"content": "half"})),
+        events(chunk({"content": "half"}), b'{"choices": [{"ind'),
+        events({"choices": "?"}, chunk({}, "stop")),
+        http(200, b""),
+        http(200, b": nothing but a comment\n\n"),
+    ],
+)
+async def test_a_stream_that_breaks_off_is_transient(server: Server, stream: bytes):
+    with pytest.raises(TransientError) as caught:
+        await answer(server, stream)
+    assert caught.value.message.startswith("the answer is no chat completion: ")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        ({"message": "busy", "code": "rate_limit_exceeded"}, TransientError, "HTTP 429: busy"),
+        ({"message": "busy", "code": 429}, TransientError, "HTTP 429: busy"),
+        ({"message": "oops", "type": "server_error"}, TransientError, "HTTP 500: oops"),
+        ({"message": "long", "type": "invalid_request_error"}, RejectedRequest, "HTTP 400: long"),
+        ({"message": "pay", "code": "insufficient_quota"}, RejectedRole, "HTTP 402: pay"),
+        ("lost", TransientError, "HTTP 500: lost"),
+    ],
+)
+async def test_an_error_in_the_middle_means_what_it_would_have_meant_before(
+    server: Server, error: Any, kind: type[ModelError], message: str
+):
+    with pytest.raises(kind) as caught:
+        await answer(server, events(chunk({"content": "half"}), {"error": error}))
+    assert caught.value.message == message
+    assert getattr(caught.value, "rate_limited", False) == ("429" in message)
+
+
+def test_codes_that_are_no_status_do_not_count():
+    assert error_within({"message": "x", "code": 7, "type": "not_found_error"}).status == 404
+
+
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r"])
+def test_events_end_with_any_line_end(line_end: bytes):
+    lines = (b": hello", b"event: a", b'data: {"a":', b'data:"\xe2\x80\xa8"}', b"", b"id: 3", b'data: {"b": 2}')
+    assert read_events(line_end.join(lines)) == [{"a": "\u2028"}, {"b": 2}]
+
+
+def test_an_event_must_be_an_object():
+    with pytest.raises(ValueError, match="no JSON object"):
+        read_events(b"data: 3\n\n")
+
+
+async def test_thinking_is_switched_where_the_chat_template_has_the_switch(server: Server):
+    done = events(chunk({"content": "x"}, "stop"))
+    for switch in ("on", "off"):
+        await answer(server, done, thinking=switch)
+    await answer(server, done, thinking="off", extra_body={"chat_template_kwargs": {"add": 1}})
+    await answer(server, done)
+    assert [heard.body.get("chat_template_kwargs") for heard in server.heard] == [
+        {"enable_thinking": True},
+        {"enable_thinking": False},
+        {"enable_thinking": False, "add": 1},
+        None,
+    ]
+
+
+@pytest.mark.parametrize(("written", "meant"), [("on", "on"), ("off", "off"), ("'off'", "off")])
+def test_the_switch_may_be_written_as_yaml_reads_it(written: str, meant: str):
+    model = ("target.model", "openai:m")
+    config = load_config(flags=[model, ("target.thinking", written)], environ={})
+    assert config.target.thinking == meant
+    with pytest.raises(ConfigError, match=r"target\.thinking = 'maybe'"):
+        load_config(flags=[model, ("target.thinking", "maybe")], environ={})
+
+
+def test_at_openai_there_is_no_such_switch(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    with pytest.raises(ConfigError) as caught:
+        OpenAIModel("m", ModelSection(model="openai:m", thinking="on"))
+    assert str(caught.value) == (
+        "thinking = 'on': OpenAI's own models have no such switch\nhint: set reasoning_effort instead, as in 'low'"
+    )
+
+
+def test_streams_change_no_fingerprint_and_interface_and_thinking_do():
+    def fingerprint(**settings: Any) -> str:
+        return a_model(Server([], "http://a/v1"), **settings).fingerprint()
+
+    assert fingerprint() == fingerprint(stream=False)
+    assert len({fingerprint(), fingerprint(api="responses"), fingerprint(thinking="off")}) == 3

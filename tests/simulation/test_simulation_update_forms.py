@@ -1,0 +1,237 @@
+"""The simulated optimizer in other update modes: suggestions, whole documents, an edit budget, routed failures."""
+
+import json
+from typing import Any
+
+import pytest
+from simulation_prompts import DEEP, SHALLOW, answered_with, attempt_block
+
+from skillgrad.models.schema import strict_schema
+from skillgrad.records import ChatRequest, ResponseSchema, system, user
+from skillgrad.simulation import respond
+from skillgrad.simulation.families import RULES
+from skillgrad.simulation.rules import State, statements, states
+from skillgrad.stages.proposals import DocumentReply, PatchReply, Proposals, RoutedReply, SuggestionsReply
+
+SORT = "Sort the following words alphabetically: List: "
+REPEATED, MARKED = f"{SORT}beta alps beta", f"{SORT}beta can't alps"
+KEEP, DROP, CASE = (
+    "Keep repeated words, all of them.",
+    "List each repeated word only once.",
+    "Ignore case when you compare words.",
+)
+
+
+def fenced(name: str, text: str) -> str:
+    return f"<{name} data=0f>\n{text}\n</{name} data=0f>"
+
+
+def told(text: str, schema: dict[str, Any], model: str = "optimizer-perfect", instructions: str = SHALLOW) -> Any:
+    form = ResponseSchema(name="form", body=schema)
+    request = ChatRequest(messages=(system(instructions), user(text)), response_schema=form)
+    return json.loads(respond(model, request).text)
+
+
+def read(
+    form: type[Proposals],
+    *blocks: str,
+    skill: str = "- Be kind.",
+    model: str = "optimizer-perfect",
+    how: str = SHALLOW,
+) -> Any:
+    text = "\n\n".join((f"# Current skill\n\n{fenced('skill', skill)}", "# Attempts", *blocks))
+    return told(text, strict_schema(form), model, how)
+
+
+def failed(id: str, task: str, *faults: str) -> str:
+    return attempt_block(id, task, answered_with(task, *faults))
+
+
+def taught(text: str) -> set[str]:
+    return {rule for rule, state in states(text, RULES).items() if state is State.TAUGHT}
+
+
+REPEATS = failed("a-1", REPEATED, "sorting.repeats")
+MARKS = failed("a-2", MARKED, "sorting.marks")
+
+
+def test_a_rule_that_is_missing_is_suggested_as_an_addition() -> None:
+    (row,) = read(SuggestionsReply, REPEATS)["suggestions"]
+    assert (row["op"], row["target"], row["cites"]) == ("add", "", ["a-1"])
+    assert taught(row["content"]) == {"sorting.repeats"}
+
+
+def test_a_rule_that_misleads_is_to_be_clarified_and_one_that_contradicts_another_removed() -> None:
+    (row,) = read(SuggestionsReply, REPEATS, skill=f"- {DROP}")["suggestions"]
+    assert (row["op"], row["target"], taught(row["content"])) == ("clarify", DROP, {"sorting.repeats"})
+    (row,) = read(SuggestionsReply, REPEATS, skill=f"- {DROP}\n- {KEEP}")["suggestions"]
+    assert (row["op"], row["target"]) == ("remove", DROP)
+
+
+def test_a_document_keeps_the_skill_and_teaches_what_was_missing() -> None:
+    reply = read(DocumentReply, REPEATS, MARKS, skill="# Words\n\n- Be kind.")
+    assert reply["document"].startswith("# Words\n\n- Be kind.\n")
+    assert taught(reply["document"]) == {"sorting.repeats", "sorting.marks"}
+    assert sorted(reply["cites"]) == ["a-1", "a-2"]
+
+
+def test_a_document_without_findings_is_the_skill_and_cites_nothing() -> None:
+    reply = read(DocumentReply, attempt_block("a-1", REPEATED, "alps beta beta"))
+    assert (reply["document"], reply["cites"]) == ("- Be kind.\n", [])
+
+
+def edits(*rows: dict[str, object]) -> str:
+    return fenced("edits", "\n".join(json.dumps({"index": i, **row}) for i, row in enumerate(rows)))
+
+
+def row(op: str, content: str, *cites: str, target: str = "") -> dict[str, object]:
+    return {"op": op, "target": target, "content": content, "reason": "", "cites": list(cites)}
+
+
+REWRITE = {
+    "type": "object",
+    "properties": {
+        "reasoning": {"type": "string"},
+        "document": {"type": "string"},
+        "left_out": {"type": "array", "items": {"type": "integer"}},
+    },
+    "required": ["reasoning", "document", "left_out"],
+}
+
+
+def rewritten(skill: str, *rows: dict[str, object]) -> str:
+    text = f"# Current skill\n\n{fenced('skill', skill)}\n\n# Suggestions\n\n{edits(*rows)}"
+    reply = told(text, REWRITE, instructions="Write the skill anew. Reply with JSON.")
+    assert reply["left_out"] == []
+    return reply["document"]
+
+
+def test_suggestions_are_carried_out_in_the_document() -> None:
+    document = rewritten(
+        f"# Words\n\n- {DROP}\n- Be kind.\n",
+        row("clarify", KEEP, "a-1", target=DROP),
+        row("add", f"- {CASE}", "a-2"),
+        row("remove", "", "a-3", target="Be kind."),
+    )
+    assert document == f"# Words\n\n- {KEEP}\n- {CASE}\n"
+
+
+def test_what_the_document_says_already_is_not_added_and_what_is_not_there_not_removed() -> None:
+    skill = f"- {KEEP}\n"
+    assert rewritten(skill, row("add", f"- {KEEP}", "a-1"), row("remove", "", "a-2", target="Gone.")) == skill
+
+
+def test_documents_are_combined_line_by_line() -> None:
+    patches = [
+        row("rewrite", f"# Words\n\n- Be kind.\n- {CASE}\n", "a-1"),
+        row(
+            "rewrite",
+            f"# Words\n\n- {DROP}\n- Be kind.\n- A capital letter counts the same as the small one.\n- Hurry.\n",
+            "a-2",
+        ),
+    ]
+    shown = "\n\n".join(fenced("patch", json.dumps({"reasoning": "", "edits": [patch]})) for patch in patches)
+    text = f"# Current skill\n\n{fenced('skill', f'# Words{chr(10) * 2}- {DROP}{chr(10)}- Be kind.')}\n\n{shown}"
+    reply = told(text, strict_schema(DocumentReply), instructions="Merge the patches. Reply with JSON.")
+    assert reply["document"] == f"# Words\n\n- Be kind.\n- {CASE}\n- Hurry.\n"
+    assert reply["cites"] == ["a-1", "a-2"]
+
+
+def test_suggestions_are_merged_as_edits_are() -> None:
+    rows = [
+        row("add", f"- {KEEP}", "a-1"),
+        row("clarify", KEEP, "a-2", target=DROP),
+        row("remove", "", "a-3", target="x"),
+    ]
+    shown = "\n\n".join(fenced("patch", json.dumps({"reasoning": "", "edits": [each]})) for each in rows)
+    reply = told(shown, strict_schema(SuggestionsReply), instructions="Merge the patches. Reply with JSON.")
+    assert [(each["op"], each["target"], each["cites"]) for each in reply["suggestions"]] == [
+        ("clarify", DROP, ["a-1", "a-2"]),
+        ("remove", "x", ["a-3"]),
+    ]
+
+
+BUDGET = {
+    "type": "object",
+    "properties": {"reasoning": {"type": "string"}, "edit_budget": {"type": "integer"}},
+    "required": ["reasoning", "edit_budget"],
+}
+
+
+@pytest.mark.parametrize("specific", [0, 1, 2])
+def test_the_edit_budget_is_the_number_of_specific_edits(specific: int) -> None:
+    rows = [
+        row("append", "- Be careful.", "a-1"),
+        *[row("append", KEEP, "a-2"), row("delete", "", target="x")][:specific],
+    ]
+    reply = told(f"# Edits\n\n{edits(*rows)}", BUDGET, instructions="How many? Reply with JSON.")
+    assert reply["edit_budget"] == specific
+    assert f"{specific} of {len(rows)} edits" in reply["reasoning"]
+
+
+def test_a_failure_is_a_lapse_when_the_skill_teaches_the_rule_that_was_broken() -> None:
+    passed = attempt_block("a-3", REPEATED, answered_with(REPEATED))
+    reply = read(RoutedReply, REPEATS, MARKS, passed, skill=f"- {KEEP}")
+    assert reply["routes"] == [
+        {"attempt": "a-1", "cause": "execution_lapse"},
+        {"attempt": "a-2", "cause": "skill_defect"},
+    ]
+    assert [(taught(each["content"]), each["cites"]) for each in reply["edits"]] == [({"sorting.marks"}, ["a-2"])]
+    assert [(taught(each["content"]), each["cites"]) for each in reply["reminders"]] == [
+        ({"sorting.repeats"}, ["a-1"])
+    ]
+    assert reply == read(RoutedReply, REPEATS, MARKS, passed, skill=f"- {KEEP}")
+
+
+def test_a_failure_that_breaks_a_taught_and_an_untaught_rule_is_a_defect() -> None:
+    both = failed("a-1", f"{SORT}beta can't alps beta", "sorting.repeats", "sorting.marks")
+    reply = read(RoutedReply, both, skill=f"- {KEEP}")
+    assert reply["routes"] == [{"attempt": "a-1", "cause": "skill_defect"}]
+    assert reply["reminders"] == []
+
+
+def test_a_failure_that_no_rule_explains_is_a_lapse_without_a_reminder() -> None:
+    reply = read(RoutedReply, attempt_block("a-1", REPEATED, "no idea"))
+    assert reply["routes"] == [{"attempt": "a-1", "cause": "execution_lapse"}]
+    assert (reply["edits"], reply["reminders"]) == ([], [])
+
+
+def test_routing_works_by_comparison_too() -> None:
+    assert read(RoutedReply, REPEATS, skill=f"- {KEEP}", how=DEEP)["reminders"]
+
+
+def test_reminders_are_imperfect_too() -> None:
+    def reminders(model: str) -> list[dict[str, object]]:
+        blocks = [failed(f"a-{i}", REPEATED, "sorting.repeats") for i in range(30)]
+        return [
+            one for block in blocks for one in read(RoutedReply, block, skill=f"- {KEEP}", model=model)["reminders"]
+        ]
+
+    assert len(reminders("optimizer-perfect")) == 30
+    assert len(reminders("optimizer-poor")) < 30
+    assert all(not statements(str(one["content"]), RULES) for one in reminders("optimizer-useless"))
+
+
+def test_reminders_are_not_asked_for_in_other_forms() -> None:
+    assert set(read(PatchReply, REPEATS, skill=f"- {KEEP}")) == {"reasoning", "edits"}
+
+
+SHORTER = {
+    "type": "object",
+    "properties": {"reasoning": {"type": "string"}, "reminders": {"type": "array", "items": {"type": "string"}}},
+    "required": ["reasoning", "reminders"],
+}
+
+
+def test_an_appendix_is_shortened_to_one_reminder_for_each_rule() -> None:
+    lines = (
+        "- Never remove duplicates: a word that occurs twice stays twice.\n- Be careful.\n- Keep repeated words.\n"
+    )
+    reply = told(
+        fenced("appendix", f"{lines}- {CASE}"), SHORTER, instructions="Write a shorter list. Reply with JSON."
+    )
+    assert reply["reminders"] == ["Keep repeated words.", CASE]
+
+
+def test_without_an_appendix_there_is_nothing_to_shorten() -> None:
+    assert told("Nothing here.", SHORTER, instructions="Reply with JSON.")["reminders"] == []

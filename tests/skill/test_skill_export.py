@@ -1,0 +1,159 @@
+"""Exported skills, checked by the reference validator of the Agent Skills format."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from skills_ref.parser import parse_frontmatter
+from skills_ref.validator import validate
+
+from skillgrad.errors import SkillError
+from skillgrad.records import Skill, SkillFile
+from skillgrad.skill import save_skill, validate_skill
+from skillgrad.skill.export import Exported, export_skill, prompt_text
+
+FRONT = "---\nname: pdf-forms  # ours\ndescription: Fills forms.\n---\n"
+REGION = "<!-- skillgrad:begin guidance -->\n- Keep this.\n<!-- skillgrad:end guidance -->\n"
+
+
+def skill(text: str, name: str = "pdf-forms") -> Skill:
+    return Skill(name=name, text=text)
+
+
+def problems(exported: Exported, folder: Path) -> list[str]:
+    """What the reference validator says about it on disk."""
+    return validate(save_skill(exported.skill, folder).parent)
+
+
+def test_front_matter_stays_byte_for_byte_and_files_travel(tmp_path: Path) -> None:
+    files = {"scripts/fill.py": SkillFile(data=b"\xff\x00", executable=True)}
+    exported = export_skill(Skill(name="pdf-forms", text=FRONT + "\r\nBody.\r\n", files=files))
+    assert exported == (Skill(name="pdf-forms", text=FRONT + "\r\nBody.\r\n", files=files), ())
+    assert problems(exported, tmp_path) == []
+
+
+def test_markers_go_and_what_they_protect_stays(tmp_path: Path) -> None:
+    exported = export_skill(skill(FRONT + "Rules.\n\n" + REGION + "After.\n"))
+    assert exported.skill.text == FRONT + "Rules.\n\n- Keep this.\nAfter.\n"
+    assert export_skill(skill(FRONT + "Rules.\n\n" + REGION), keep_markers=True).skill.text.endswith(REGION)
+
+
+def test_an_empty_region_leaves_nothing_behind() -> None:
+    empty = "<!-- skillgrad:begin notes -->\n<!-- skillgrad:end notes -->\n"
+    assert export_skill(skill(FRONT + "Rules.\n\n" + empty)).skill.text == FRONT + "Rules.\n"
+
+
+def test_a_skill_without_front_matter_is_described_by_its_first_heading_and_says_so(tmp_path: Path) -> None:
+    exported = export_skill(skill("\ufeffIntro: read this.\n\n## Everyday tasks: how ##\n\nBody.\n", "tasks"))
+    assert exported.skill.text == (
+        "---\nname: tasks\ndescription: 'Everyday tasks: how'\n---\n\n"
+        "Intro: read this.\n\n## Everyday tasks: how ##\n\nBody.\n"
+    )
+    note = "the skill has no description; its first heading stands in: 'Everyday tasks: how'"
+    assert exported.notes == (note,)
+    assert problems(exported, tmp_path) == []
+
+
+def test_without_a_heading_the_first_line_describes_it_at_most_as_long_as_allowed(tmp_path: Path) -> None:
+    exported = export_skill(skill(f"\n  {'x' * 2000}  \nmore\n"))
+    assert f"description: {'x' * 1024}\n" in exported.skill.text
+    assert exported.notes[0].startswith("the skill has no description; its first line stands in: ")
+    assert problems(exported, tmp_path) == []
+
+
+def test_the_skill_keeps_its_line_ends() -> None:
+    assert export_skill(skill("# A\r\nb\r\n", "a")).skill.text == (
+        "---\r\nname: a\r\ndescription: A\r\n---\r\n\r\n# A\r\nb\r\n"
+    )
+
+
+def test_a_given_name_and_description_win_and_other_keys_stay(tmp_path: Path) -> None:
+    text = "---\nlicense: MIT\nname: pdf-forms\ndescription: Fills forms.\n---\nBody.\n"
+    exported = export_skill(skill(text), name="forms", description="Fills: all")
+    assert exported.skill.text == "---\nname: forms\ndescription: 'Fills: all'\nlicense: MIT\n---\nBody.\n"
+    assert exported.skill.name == "forms"
+    assert exported.notes == ("the front matter was written anew; comments in it are lost",)
+    assert problems(exported, tmp_path) == []
+
+
+def test_the_name_in_the_front_matter_counts_more_than_the_name_of_the_file() -> None:
+    assert export_skill(skill(FRONT + "Body.\n", "rules")).skill.name == "pdf-forms"
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "---\nname: a\ndescription: b\nmetadata: {version: '1.0'}\n---\n",
+        "---\nname: a\ndescription: &b b\ncompatibility: *b\n---\n",
+        "---\nname: a\ndescription: !!str b\n---\n",
+        "---\nname: x\nname: a\ndescription: b\n---\n",
+        "---\n# --- about ---\nname: a\ndescription: b\n---\n",
+        "\ufeff---\nname: a\ndescription: b\n---\n",
+        "---\nname: a\ndescription: 'yes'\n---\n",
+        "---\nname: a\ndescription: |\n  two\n  lines\n---\n",
+    ],
+)
+def test_what_only_full_yaml_readers_take_is_written_plainly(front: str, tmp_path: Path) -> None:
+    exported = export_skill(skill(front + "Body.\n", "a"))
+    assert problems(exported, tmp_path) == []
+    meta, body = parse_frontmatter(exported.skill.text)
+    assert (meta["name"], body) == ("a", "Body.")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("---\nname: Bad Name\ndescription: b\n---\n", "name: 'Bad Name' must be 1 to 64 lowercase letters"),
+        ("---\nname: 3\ndescription: b\n---\n", "name: 3 is not text"),
+        ("---\nname: a\ndescription: 3\n---\n", "description: 3 is not text"),
+        (f"---\nname: a\ndescription: {'b' * 1025}\n---\n", "description: has 1025 characters"),
+        ("---\nname: a\ndescription: b\nmodel: x\n---\n", "model: is no key of the format"),
+    ],
+)
+def test_what_is_no_valid_skill_is_refused_with_every_reason(text: str, problem: str) -> None:
+    with pytest.raises(SkillError, match="is no valid Agent Skill:\n  ") as caught:
+        export_skill(skill(text, "a"))
+    assert problem in caught.value.message
+    assert "--name" in caught.value.hint
+
+
+def test_keys_of_a_program_pass_where_it_reads_them_and_are_noted() -> None:
+    exported = export_skill(skill("---\nname: a\ndescription: b\nmodel: x\n---\n", "a"), own_keys=True)
+    assert "model: x" in exported.skill.text
+    assert exported.notes == ("model: is no key of the format",)
+
+
+def test_a_long_body_is_noted_and_not_refused() -> None:
+    exported = export_skill(skill(FRONT + "x\n" * 501))
+    assert exported.notes == ("body: has 501 lines; at most 500 are recommended",)
+
+
+def test_an_empty_skill_needs_a_description() -> None:
+    with pytest.raises(SkillError, match="there is nothing to describe it with\nhint: give --description TEXT"):
+        export_skill(skill(""))
+    assert export_skill(skill(""), description="Nothing yet.").skill.text.endswith(
+        "description: Nothing yet.\n---\n\n"
+    )
+
+
+def test_the_prompt_is_the_body_alone() -> None:
+    assert prompt_text(skill(FRONT + "\n\nRules.\n\n" + REGION)) == "Rules.\n\n- Keep this."
+    assert prompt_text(skill("\ufeffRules.\n")) == "Rules."
+
+
+LINES = st.sampled_from(["# Head", "text: more", "---", "- a", "", "```", "> {x}", "é 日本 'q' \"d\"", "#", "* b #c"])
+
+
+@given(st.lists(LINES, max_size=6), st.sampled_from(["", FRONT]), st.booleans(), st.text(max_size=30))
+def test_whatever_a_skill_says_its_export_is_valid_and_says_the_same(
+    lines: list[str], front: str, region: bool, description: str
+) -> None:
+    body = "".join(f"{line}\n" for line in lines) + (REGION if region else "")
+    if not front and body.startswith("---"):
+        body = "\n" + body
+    given_one = description if description.strip() else "For tests."
+    exported = export_skill(skill(front + body, "pdf-forms"), description=given_one)
+    assert validate_skill(exported.skill, strict=True) == []
+    assert exported.skill.text.endswith(body.replace(REGION, "- Keep this.\n"))
+    assert export_skill(exported.skill).skill == exported.skill

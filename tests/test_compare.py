@@ -1,0 +1,212 @@
+"""Two skills on the same tasks."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad import aevaluate_skill, compare_skills, make_config
+from skillgrad.compare import Comparison, Flip, acompare_skills
+from skillgrad.envs import ListEnvironment
+from skillgrad.errors import BudgetStop, DataError, RejectedRequest, SkillError, VoidStop
+from skillgrad.executors.local import LocalExecutor
+from skillgrad.protocols import Executor
+from skillgrad.records import ChatRequest, Skill, Task
+from skillgrad.statistics import difference_interval, mean_interval
+from skillgrad.testing.doubles import Line, ScriptedModel
+
+A, B = Skill(name="a", text="Skill A.\n"), Skill(name="b", text="Skill B.\n")
+TASKS = [Task(id=f"t{number}", input=f"Task t{number}.", gold="yes") for number in range(8)]
+OTHERS = [Task(id=f"o{number}", input=f"Other {number}.", gold="yes") for number in range(2)]
+Answers = Mapping[str, str]
+"""Skill and trial, as in `A0`, to one letter per task: `y` is solved, `n` is not, `!` has no score."""
+
+
+class World:
+    """A target that answers by table, in a run folder of its own."""
+
+    def __init__(self, folder: Path, answers: Answers) -> None:
+        self.target = ScriptedModel(self._answer, name="scripted:target")
+        self._folder = folder
+        self._answers = answers
+
+    def _answer(self, request: ChatRequest) -> Line:
+        skill, task, trial = asked(request)
+        answer = self._answers[f"{skill}{trial}"][task]
+        return {"y": "yes", "n": "no"}.get(answer, RejectedRequest("no such luck"))
+
+    def given(self, tasks: int = 8) -> dict[str, Any]:
+        return {
+            "env": ListEnvironment([OTHERS[0]], [OTHERS[1]], TASKS[:tasks], scorer="exact"),
+            "target": self.target,
+            "optimizer": ScriptedModel([], name="scripted:optimizer"),
+        }
+
+    def config(self, **limits: Any) -> Any:
+        return make_config({"run": {"folder": str(self._folder)}, "limits": {"concurrency": 1, **limits}})
+
+    def compare(self, a: Any = A, b: Any = B, trials: int = 1, **limits: Any) -> Comparison:
+        return compare_skills(self.config(**limits), a, b, "test", trials, **self.given())
+
+
+def asked(request: ChatRequest) -> tuple[str, int, int]:
+    """(skill, task, trial) of a request."""
+    instructions, question = request.messages
+    assert request.seed is not None
+    return "A" if "Skill A." in instructions.text else "B", int(question.text[6:-1]), request.seed
+
+
+def test_a_skill_that_solves_more_is_better_and_the_tasks_behind_it_are_named(tmp_path: Path) -> None:
+    result = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny"}).compare()
+    before, after = [0.0] * 6 + [1.0] * 2, [1.0] * 6 + [0.0, 1.0]
+    assert (result.a.skill, result.a.hash, result.a.score) == ("a", A.hash, mean_interval(before))
+    assert (result.b.skill, result.b.hash, result.b.score) == ("b", B.hash, mean_interval(after))
+    assert result.difference == difference_interval(before, after)
+    assert result.difference.low > 0
+    assert result.verdict == "better"
+    assert result.gained == tuple(Flip(task=f"t{number}", a=0, b=1) for number in range(6))
+    assert result.lost == (Flip(task="t6", a=1, b=0),)
+    assert (result.equal, result.voids, result.trials, result.split) == (1, 0, 1, "test")
+    assert not result.simulated
+
+
+def test_the_other_way_round_it_is_worse(tmp_path: Path) -> None:
+    world = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny"})
+    forth, back = world.compare(), world.compare(B, A)
+    assert back.verdict == "worse"
+    assert back.difference.mean == -forth.difference.mean
+    assert [flip.task for flip in back.lost] == [flip.task for flip in forth.gained]
+
+
+def test_an_interval_around_zero_is_no_clear_difference(tmp_path: Path) -> None:
+    result = World(tmp_path, {"A0": "nnnnyyyy", "B0": "ynnnyyyy"}).compare()
+    assert result.difference.mean > 0
+    assert result.verdict == "no clear difference"
+
+
+def test_attempts_of_both_are_interleaved(tmp_path: Path) -> None:
+    world = World(tmp_path, {"A0": "n" * 8, "B0": "y" * 8, "A1": "n" * 8, "B1": "y" * 8})
+    world.compare(trials=2)
+    order = [asked(request) for request in world.target.requests]
+    assert order == [(skill, task, trial) for trial in range(2) for task in range(8) for skill in "AB"]
+
+
+def test_several_trials_are_averaged_by_task_and_tasks_are_resampled(tmp_path: Path) -> None:
+    answers = {"A0": "nnnnnnyy", "A1": "ynnnnnyy", "B0": "yyyynnyy", "B1": "yyynnnyn"}
+    result = World(tmp_path, answers).compare(trials=2)
+    before = [0.5, 0, 0, 0, 0, 0, 1, 1]
+    after = [1, 1, 1, 0.5, 0, 0, 1, 0.5]
+    assert result.difference == difference_interval(before, after)
+    assert result.difference.n == 8
+    assert result.gained[-1] == Flip(task="t3", a=0, b=0.5)
+    assert result.lost == (Flip(task="t7", a=1, b=0.5),)
+
+
+def test_a_trial_without_a_score_under_one_skill_counts_for_neither(tmp_path: Path) -> None:
+    answers = {"A0": "!nnnnnnn", "A1": "nnnnnnnn", "B0": "yyyyyyyy", "B1": "n!!!!!!!"}
+    result = World(tmp_path, answers).compare(trials=2, max_void_eval=0.5)
+    assert result.voids == 8
+    assert result.difference.n == 8
+    assert result.gained[0] == Flip(task="t1", a=0, b=1)
+    assert result.equal == 1  # the first task: only its second trial counts
+
+
+def test_voids_above_the_limit_stop_it(tmp_path: Path) -> None:
+    with pytest.raises(VoidStop, match="1 of 16 test attempts have no score"):
+        World(tmp_path, {"A0": "!nnnnnnn", "B0": "yyyyyyyy"}).compare()
+
+
+def test_without_one_common_score_there_is_nothing_to_compare(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no task of split 'test' has a score under both skills"):
+        World(tmp_path, {"A0": "!!!!!!!!", "B0": "yyyyyyyy"}).compare(max_void_eval=0.5)
+
+
+def test_what_the_run_knows_is_not_asked_again(tmp_path: Path) -> None:
+    world = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny", "A1": "n" * 8, "B1": "n" * 8})
+    first = world.compare()
+    assert world.compare() == first
+    assert len(world.target.requests) == 16
+    world.compare(trials=2)
+    assert len(world.target.requests) == 32
+
+
+async def test_it_shares_its_attempts_with_an_evaluation(tmp_path: Path) -> None:
+    world = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny"})
+    evaluated = await aevaluate_skill(world.config(), "test", 1, **world.given(), skill=B)
+    assert (evaluated.calls, evaluated.target) == (8, "scripted:target")
+    result = await acompare_skills(world.config(), A, B, **world.given())
+    assert len(world.target.requests) == 16
+    assert result.b.score == evaluated.score
+    again = await aevaluate_skill(world.config(), "test", 1, **world.given(), skill=B)
+    assert again == evaluated.model_copy(update={"calls": 0})
+
+
+def test_a_comparison_stopped_by_a_budget_goes_on_to_the_same_result(tmp_path: Path) -> None:
+    answers = {"A0": "nnnnnnyy", "B0": "yyyyyyny"}
+    world = World(tmp_path / "stopped", answers)
+    with pytest.raises(BudgetStop):
+        world.compare(calls=5)
+    result = world.compare(calls=16)
+    assert len(world.target.requests) == 16
+    undisturbed = World(tmp_path / "undisturbed", answers).compare()
+    assert result.model_copy(update={"file": ""}) == undisturbed.model_copy(update={"file": ""})
+
+
+def test_the_record_is_written_and_the_run_is_not_claimed(tmp_path: Path) -> None:
+    result = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny"}).compare()
+    assert Comparison.model_validate(json.loads(Path(result.file).read_text())) == result
+    assert Path(result.file).parent == tmp_path / "run" / "comparisons"
+    assert not (tmp_path / "run" / "config.yaml").exists()
+
+
+def test_skills_can_be_named_by_path(tmp_path: Path) -> None:
+    (tmp_path / "new.md").write_text(B.text)
+    result = World(tmp_path / "runs", {"A0": "n" * 8, "B0": "y" * 8}).compare(A, str(tmp_path / "new.md"))
+    assert (result.b.skill, result.b.hash) == ("new", B.hash)
+
+
+def test_equal_skills_are_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    world = World(tmp_path, {})
+    with pytest.raises(SkillError, match="both skills are the same"):
+        world.compare(A, A.model_copy(update={"name": "other"}))
+    assert world.target.requests == []
+
+
+async def test_a_split_without_tasks_is_refused(tmp_path: Path) -> None:
+    world = World(tmp_path, {})
+    config = make_config({"run": {"folder": str(tmp_path)}, "test": {"enabled": False}})
+    with pytest.raises(DataError, match="split 'test' has no tasks"):
+        await acompare_skills(config, A, B, **world.given(tasks=0))
+
+
+class Iterating(Executor):
+    """Gives results by an iterator that cannot be closed."""
+
+    def stream(self, work: Any, items: Any) -> Any:
+        class Results:
+            index = -1
+
+            def __aiter__(self) -> Any:
+                return self
+
+            async def __anext__(self) -> Any:
+                self.index += 1
+                if self.index == len(items):
+                    raise StopAsyncIteration
+                return self.index, await work(items[self.index])
+
+        return Results()
+
+    async def drain(self) -> None: ...
+
+    async def cancel(self) -> None: ...
+
+
+@pytest.mark.parametrize("executor", [Iterating(), LocalExecutor(4)])
+async def test_the_result_does_not_depend_on_the_executor(executor: Executor, tmp_path: Path) -> None:
+    world = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny"})
+    result = await acompare_skills(world.config(), A, B, **world.given(), executor=executor)
+    assert result.verdict == "better"
+    assert [flip.task for flip in result.gained] == [f"t{number}" for number in range(6)]

@@ -1,0 +1,171 @@
+"""The same training with many seeds."""
+
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad import Trainer, atrain_seeds, load_config, make_config, train_seeds
+from skillgrad.config import ModelSection, TrainConfig
+from skillgrad.envs import ListEnvironment
+from skillgrad.errors import BudgetStop, ConfigError, StopRun
+from skillgrad.models.simulated import SimulatedModel
+from skillgrad.records import ChatRequest, Reply, Skill
+from skillgrad.seeds import SeedReport, Spread
+from skillgrad.simulation import SEED_SKILL, make_tasks
+from skillgrad.statistics import t_interval
+from skillgrad.summary import Summary
+
+TASKS = make_tasks("sorting", 30, seed=1)
+
+
+class Counted(SimulatedModel):
+    """Counts its answers."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, ModelSection(model=f"simulated:{name}"))
+        self.answered = 0
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        self.answered += 1
+        return await super().complete(request)
+
+
+class World:
+    """A small training in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.target, self.optimizer = Counted("target"), Counted("optimizer")
+
+    def config(self, **more: Any) -> TrainConfig:
+        settings = {
+            "run": {"folder": str(self.folder), "name": "small"},
+            "train": {"epochs": 1, "batch_size": 5},
+            "limits": {"concurrency": 1},
+        }
+        return make_config({**settings, **more})
+
+    @property
+    def given(self) -> dict[str, Any]:
+        return {
+            "env": ListEnvironment(TASKS[:10], TASKS[10:20], TASKS[20:], scorer="exact"),
+            "skill": Skill(name="everyday-tasks", text=SEED_SKILL),
+            "target": self.target,
+            "optimizer": self.optimizer,
+        }
+
+    def train(self, *seeds: int, **more: Any) -> SeedReport:
+        return train_seeds(self.config(**more), seeds, **self.given)
+
+    def summary(self, seed: int) -> Summary:
+        return Summary.model_validate_json((self.folder / f"small-seed{seed}" / "summary.json").read_text())
+
+    @property
+    def answered(self) -> int:
+        return self.target.answered + self.optimizer.answered
+
+
+def scores(report: SeedReport) -> dict[str, Any]:
+    """What does not depend on the folder, nor on how often it was started."""
+    seeds = [seed.model_dump(exclude={"best", "calls"}) for seed in report.seeds]
+    return {**report.model_dump(exclude={"file", "seeds"}), "seeds": seeds}
+
+
+def test_each_seed_has_a_run_of_its_own_and_the_report_gathers_them(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    report = world.train(1, 2, 5)
+    assert [result.seed for result in report.seeds] == [1, 2, 5]
+    for result in report.seeds:
+        summary = world.summary(result.seed)
+        assert load_config(tmp_path / result.run / "config.yaml").train.seed == result.seed
+        assert summary.best.test is not None
+        assert summary.test_gain is not None
+        assert (result.run, result.best_test) == (f"small-seed{result.seed}", summary.best.test.mean)
+        assert result.gain == summary.test_gain.mean
+        assert result.calls == summary.cost.target_calls + summary.cost.optimizer_calls
+        assert Path(result.best).exists()
+    assert len({Path(result.best).read_text() for result in report.seeds}) == 3
+
+
+def test_mean_deviation_and_interval_are_those_over_the_seeds(tmp_path: Path) -> None:
+    report = World(tmp_path).train(1, 2, 5)
+    gains = [result.gain for result in report.seeds if result.gain is not None]
+    low, high = t_interval(gains)
+    assert report.gain == Spread(mean=sum(gains) / 3, sd=statistics.stdev(gains), low=low, high=high, n=3)
+    assert report.best_test is not None
+    assert report.best_test.n == 3
+    assert report.simulated
+
+
+def test_a_single_seed_has_a_mean_and_no_spread(tmp_path: Path) -> None:
+    report = World(tmp_path).train(1)
+    assert report.gain == Spread(mean=report.seeds[0].gain or 0, sd=None, low=None, high=None, n=1)
+
+
+def test_a_seed_gives_what_a_single_run_with_it_gives(tmp_path: Path) -> None:
+    report = World(tmp_path / "many").train(3, 2)
+    world = World(tmp_path / "one")
+    summary = Trainer(world.config(train={"epochs": 1, "batch_size": 5, "seed": 2}), **world.given).train()
+    assert summary.best.test is not None
+    assert summary.best.val is not None
+    assert report.seeds[1].best_test == summary.best.test.mean
+    assert report.seeds[1].best_val == summary.best.val.mean
+
+
+def test_attempts_with_the_initial_skill_are_paid_for_once(tmp_path: Path) -> None:
+    both, second = World(tmp_path / "both"), World(tmp_path / "second")
+    both.train(1, 2)
+    second.train(2)
+    baseline = 20  # validation and test
+    alone = second.summary(2).cost.target_calls
+    assert both.summary(2).cost.target_calls <= alone - baseline
+
+
+def test_seeds_that_were_stopped_go_on_where_they_were(tmp_path: Path) -> None:
+    world = World(tmp_path / "stopped")
+    world.train(1)
+    with pytest.raises(BudgetStop) as caught:
+        world.train(1, 2, 3, limits={"concurrency": 1, "calls": 5})
+    assert caught.value.summary.name == "small-seed2"
+    assert not (tmp_path / "stopped" / "small-seed3").exists()
+    report = world.train(1, 2, 3)
+    undisturbed = World(tmp_path / "undisturbed")
+    assert scores(report) == scores(undisturbed.train(1, 2, 3))
+    assert world.answered == undisturbed.answered
+
+
+def test_finished_seeds_call_nobody_and_give_the_same_report(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    first = world.train(1, 2)
+    answered = world.answered
+    assert world.train(1, 2) == first
+    assert world.answered == answered
+
+
+async def test_the_report_is_written_beside_the_runs(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    report = await atrain_seeds(world.config(), [4], **world.given)
+    assert report.file == str(tmp_path / "small-seeds.json")
+    assert SeedReport.model_validate(json.loads(Path(report.file).read_text())) == report
+
+
+def test_without_a_test_there_is_no_gain(tmp_path: Path) -> None:
+    report = World(tmp_path).train(1, 2, test={"enabled": False})
+    assert (report.initial_test, report.best_test, report.gain) == (None, None, None)
+    assert report.seeds[0].best_test is None
+    assert report.seeds[0].best_val is not None
+
+
+@pytest.mark.parametrize("seeds", [[], [1, 2, 1]])
+def test_seeds_must_be_different_ones(seeds: list[int], tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="must be one seed or several different ones"):
+        World(tmp_path).train(*seeds)
+
+
+def test_a_report_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "small-seeds.json").mkdir()
+    with pytest.raises(StopRun, match=r"small-seeds.json' cannot be written: "):
+        World(tmp_path).train(1)

@@ -1,0 +1,310 @@
+"""Update modes, accumulation, the autonomous schedule and skill-aware reflection, each through whole runs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad import ListEnvironment, Skill, Trainer
+from skillgrad.config import OptimizerSection
+from skillgrad.errors import ConfigError
+from skillgrad.events import Event
+from skillgrad.models.simulated import SimulatedModel
+from skillgrad.prompts import Prompts
+from skillgrad.records import ChatRequest, Reply
+from skillgrad.simulation import SEED_SKILL, make_tasks
+from skillgrad.simulation.families import RULES
+from skillgrad.simulation.rules import State, states
+from skillgrad.skill import Document
+from skillgrad.stages.appendix import reminders_in
+
+TASKS = make_tasks(None, 60, seed=2)
+REGION = "<!-- skillgrad:begin house -->\nAnswer in English.\n<!-- skillgrad:end house -->\n"
+TAUGHT = "".join(f"- {rule.statements[0]}\n" for place, rule in enumerate(RULES) if place % 4)
+"""Most rules, so that many failures are lapses."""
+
+
+class Watched(SimulatedModel):
+    """The simulated optimizer; keeps what it was asked, and may answer some prompts as told."""
+
+    def __init__(self, name: str = "optimizer", **answers: str) -> None:
+        super().__init__(name, OptimizerSection(model=f"simulated:{name}"))
+        self.asked: list[str] = []
+        self._answers = answers
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        prompts = Prompts()
+        told = request.messages[0].text
+        names = [
+            name for name in ("rewrite", "edit_budget", "consolidate_appendix") if told.startswith(prompts[name])
+        ]
+        self.asked.append(told + request.messages[-1].text)
+        if names and names[0] in self._answers:
+            return Reply(text=self._answers[names[0]], simulated=True)
+        return await super().complete(request)
+
+    def count(self, prompt: str) -> int:
+        """How many calls had this prompt, in either part."""
+        return sum(Prompts()[prompt] in told for told in self.asked)
+
+
+class Seen:
+    """Keeps events."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def emit(self, event: Event) -> None:
+        self.events.append(event)
+
+
+def run(folder: Path, *, text: str = SEED_SKILL, given: dict[str, Any] | None = None, **config: Any):
+    settings = {"train": {"epochs": 1, "batch_size": 10}, "test": {"enabled": False}, "run": {"folder": str(folder)}}
+    env = ListEnvironment(TASKS[:20], TASKS[20:40], scorer="exact")
+    return Trainer(
+        {**settings, **config}, env=env, skill=Skill(name="everyday-tasks", text=text), **(given or {})
+    ).train()
+
+
+def read(folder: Path, name: str) -> Any:
+    return json.loads((folder / "run" / name).read_text())
+
+
+def steps(folder: Path, view: str) -> list[Any]:
+    return [read(folder, f"steps/{path.name}/{view}.json") for path in sorted((folder / "run/steps").iterdir())]
+
+
+def ops(folder: Path) -> set[str]:
+    return {row["edit"]["op"] for view in steps(folder, "update") for row in view["edits"]}
+
+
+def taught(text: str) -> set[str]:
+    return {rule for rule, state in states(text, RULES).items() if state is State.TAUGHT}
+
+
+MODES = ("patch", "rewrite_from_suggestions", "full_rewrite")
+OPS = {
+    "patch": {"append", "insert_after", "replace", "delete"},
+    "rewrite_from_suggestions": {"add", "remove", "merge", "reorganise", "compress", "clarify"},
+    "full_rewrite": {"rewrite"},
+}
+RETURNS = {
+    "patch": "return_edits",
+    "rewrite_from_suggestions": "return_suggestions",
+    "full_rewrite": "return_document",
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_each_mode_asks_for_its_form_and_makes_its_operations(tmp_path, mode: str) -> None:
+    optimizer = Watched()
+    run(tmp_path, update={"mode": mode}, given={"optimizer": optimizer})
+    assert {name for name in RETURNS.values() if optimizer.count(name)} == {RETURNS[mode]}
+    assert ops(tmp_path)
+    assert ops(tmp_path) <= OPS[mode]
+    assert bool(optimizer.count("rewrite")) is (mode == "rewrite_from_suggestions")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_each_mode_improves_the_skill_and_keeps_front_matter_and_regions(tmp_path, mode: str) -> None:
+    text = f"{SEED_SKILL}\n{REGION}"
+    found: dict[str, str] = {}
+    for rung in ("json_schema", "tool", "prompt"):
+        summary = run(
+            tmp_path / rung,
+            text=text,
+            update={"mode": mode},
+            select={"edit_budget": 8, "schedule": "constant"},
+            target={"model": "simulated:target-steady"},
+            optimizer={"model": "simulated:optimizer-perfect", "structured": rung},
+        )
+        assert summary.best.val.mean > summary.initial.val.mean
+        found[rung] = (tmp_path / rung / "run" / summary.best.skill).read_text()
+    assert len(set(found.values())) == 1
+    before, after = Document.parse(text), Document.parse(found["prompt"])
+    assert after.front_matter == before.front_matter
+    assert after.region("house") == "Answer in English."
+    assert len(taught(after.text)) > len(taught(text))
+
+
+def test_a_full_rewrite_has_no_ranking_and_no_budget(tmp_path) -> None:
+    optimizer = Watched()
+    run(tmp_path, update={"mode": "full_rewrite"}, select={"edit_budget": 1}, given={"optimizer": optimizer})
+    assert [view["budget"] for view in steps(tmp_path, "selected")] == [None, None]
+    assert optimizer.count("select") == 0
+    assert not any("Propose at most" in told for told in optimizer.asked)
+    new = taught((tmp_path / "run/steps/0001/candidate.md").read_text()) - taught(SEED_SKILL)
+    assert len(new) > 1
+
+
+def test_the_edit_budget_bounds_the_suggestions_that_are_carried_out(tmp_path) -> None:
+    run(tmp_path, update={"mode": "rewrite_from_suggestions"}, select={"edit_budget": 1})
+    assert [len(view["edits"]) for view in steps(tmp_path, "update")] == [1, 1]
+
+
+def test_a_step_whose_rewrite_failed_is_skipped_and_says_so(tmp_path) -> None:
+    optimizer = Watched(rewrite="I would rather not.")
+    summary = run(tmp_path, update={"mode": "rewrite_from_suggestions"}, given={"optimizer": optimizer})
+    assert (summary.skipped, summary.accepted) == (2, 0)
+    for view in (*steps(tmp_path, "gate"), *steps(tmp_path, "update")):
+        assert "the rewrite gave no usable answer" in (view.get("reason"), view.get("skipped"))
+
+
+def test_rewriting_modes_make_other_skills_than_edits_in_place(tmp_path) -> None:
+    texts = set()
+    for mode in MODES:
+        run(tmp_path / mode, update={"mode": mode})
+        texts.add((tmp_path / mode / "run/steps/0001/candidate.md").read_text())
+    assert len(texts) == 3
+
+
+def batches(folder: Path) -> list[list[list[str]]]:
+    """The attempts of each reading, by step."""
+    return [[reading["attempts"] for reading in view] for view in steps(folder, "patches")]
+
+
+def test_accumulation_merges_the_patches_of_several_batches_into_one_step(tmp_path) -> None:
+    plain = run(tmp_path / "plain", train={"epochs": 1, "batch_size": 6})
+    twice = run(tmp_path / "twice", train={"epochs": 1, "batch_size": 6, "accumulation": 2})
+    # 20 tasks: batches of 6, 6, 6 and 2, two of them to a step.
+    assert (plain.steps, twice.steps) == (4, 2)
+    assert [len(view) for view in steps(tmp_path / "twice", "rollout")] == [12, 8]
+    assert len({row["skill_hash"] for row in steps(tmp_path / "twice", "rollout")[0]}) == 1
+
+
+def test_minibatches_never_cross_batches(tmp_path) -> None:
+    config = {"epochs": 1, "batch_size": 5, "accumulation": 4}
+    run(tmp_path, train=config, reflect={"minibatch_size": 100})
+    (rollout,), (readings,) = steps(tmp_path, "rollout"), batches(tmp_path)
+    batch_of = {row["id"]: place // 5 for place, row in enumerate(rollout)}
+    assert [len({batch_of[name] for name in reading}) for reading in readings] == [1] * len(readings)
+    assert len(readings) > 4
+
+
+def test_the_batches_of_a_step_are_attempted_and_read_at_the_same_time(tmp_path) -> None:
+    seen, many = Seen(), {"concurrency": 64}
+    optimizer = Watched()
+    train = {"epochs": 1, "batch_size": 5, "accumulation": 4}
+    run(tmp_path, train=train, limits=many, given={"sinks": [seen], "optimizer": optimizer})
+    stages = [(event.kind, event.stage) for event in seen.events if event.kind in ("stage_started", "stage_finished")]
+    kinds = [("stage_started", "rollout"), ("stage_finished", "rollout"), ("stage_started", "reflect")]
+    place = stages.index(kinds[0])
+    assert stages[place : place + 3] == kinds
+    (started,) = [event for event in seen.events if event.kind == "stage_started" and event.stage == "rollout"]
+    assert started.total == 20
+
+
+def test_shuffles_do_not_depend_on_accumulation(tmp_path) -> None:
+    run(tmp_path / "a", train={"epochs": 1, "batch_size": 5}, gate={"enabled": True})
+    run(tmp_path / "b", train={"epochs": 1, "batch_size": 5, "accumulation": 4})
+    one = [row["task"]["id"] for view in steps(tmp_path / "a", "rollout") for row in view]
+    other = [row["task"]["id"] for view in steps(tmp_path / "b", "rollout") for row in view]
+    assert one == other
+
+
+AUTONOMOUS = {"schedule": "autonomous", "edit_budget": 3, "min_edit_budget": 1}
+
+
+def test_the_autonomous_schedule_lets_the_optimizer_decide(tmp_path) -> None:
+    optimizer = Watched(edit_budget='{"reasoning": "All are good.", "edit_budget": 50}')
+    run(tmp_path, select=AUTONOMOUS, given={"optimizer": optimizer})
+    merged = [len(view["edits"]) for view in steps(tmp_path, "merged")]
+    selected = steps(tmp_path, "selected")
+    assert [view["budget"] for view in selected] == [len(view["edits"]) for view in selected] == merged
+    assert [view["reason"] for view in selected] == ["All are good."] * 2
+    assert max(merged) > 1
+    assert optimizer.count("edit_budget") == 2
+    told = [text for text in optimizer.asked if Prompts()["return_edits"] in text and "# Attempts" in text]
+    assert all("Propose at most 3 edits." in text for text in told)
+    assert any("attempts, mean hard 0." in text for text in optimizer.asked)
+
+
+def test_an_unusable_decision_leaves_the_budget_of_cosine_and_never_none(tmp_path) -> None:
+    run(tmp_path / "a", select=AUTONOMOUS, given={"optimizer": Watched(edit_budget="Some.")})
+    run(tmp_path / "b", select={**AUTONOMOUS, "schedule": "cosine"})
+    budgets = [[view["budget"] for view in steps(tmp_path / side, "selected")] for side in "ab"]
+    assert budgets[0] == budgets[1] == [2, 1]
+
+
+def test_a_step_without_an_edit_worth_trying_is_skipped_with_the_reason(tmp_path) -> None:
+    summary = run(tmp_path, select=AUTONOMOUS, optimizer={"model": "simulated:optimizer-useless"})
+    assert summary.skipped == 2
+    for gate, selected in zip(steps(tmp_path, "gate"), steps(tmp_path, "selected"), strict=True):
+        assert selected["budget"] == 0
+        assert gate["reason"] == selected["reason"] != ""
+
+
+def aware(folder: Path, *, text: str = TAUGHT, given: dict[str, Any] | None = None, **config: Any):
+    reflect = {"skill_aware": True, **config.pop("reflect", {})}
+    noisy = {"model": "simulated:target-noisy"}
+    perfect = {"model": "simulated:optimizer-perfect"}
+    settings = {"reflect": reflect, "target": noisy, "optimizer": perfect, **config}
+    return run(folder, text=text, given=given, **settings)
+
+
+def appendix(folder: Path, file: str) -> tuple[str, ...]:
+    return reminders_in(Document.parse((folder / "run" / file).read_text()))
+
+
+def test_lapses_become_reminders_in_the_candidate_and_defects_become_edits(tmp_path) -> None:
+    aware(tmp_path)
+    views = [row for view in steps(tmp_path, "update") for row in view["edits"]]
+    reminders = [row["edit"] for row in views if row["edit"]["op"] == "remind"]
+    lapses = {name for view in steps(tmp_path, "patches") for reading in view for name in reading["lapses"]}
+    assert reminders
+    assert {name for edit in reminders for name in edit["cites"]} <= lapses
+    assert all(taught(edit["content"]) <= taught(TAUGHT) for edit in reminders)
+    body = [row["edit"] for row in views if row["edit"]["op"] != "remind"]
+    assert body
+    assert not lapses & {name for edit in body for name in edit["cites"]}
+    assert appendix(tmp_path, "steps/0001/candidate.md") or appendix(tmp_path, "steps/0002/candidate.md")
+
+
+def test_reminders_pass_the_gate_with_the_candidate_or_are_lost_with_it(tmp_path) -> None:
+    aware(tmp_path)
+    current: tuple[str, ...] = ()
+    for place, gate in enumerate(steps(tmp_path, "gate"), start=1):
+        candidate = appendix(tmp_path, f"steps/{place:04d}/candidate.md")
+        current = candidate if gate["action"] == "accepted" else current
+        assert appendix(tmp_path, f"skills/{place:04d}.md") == current
+    aware(tmp_path / "open", gate={"enabled": False})
+    assert appendix(tmp_path / "open", "skills/0002.md")
+
+
+def test_without_skill_aware_reflection_there_are_no_reminders(tmp_path) -> None:
+    aware(tmp_path, reflect={"skill_aware": False}, gate={"enabled": False})
+    assert "remind" not in ops(tmp_path)
+    assert appendix(tmp_path, "skills/0002.md") == ()
+
+
+def test_reminders_are_shown_to_later_readers(tmp_path) -> None:
+    optimizer = Watched("optimizer-perfect")
+    aware(tmp_path, gate={"enabled": False}, given={"optimizer": optimizer})
+    first = appendix(tmp_path, "skills/0001.md")
+    assert first
+    assert any("## Reminders" in told and "# Attempts" in told for told in optimizer.asked)
+
+
+def test_above_its_limit_the_appendix_is_consolidated_in_the_same_candidate(tmp_path) -> None:
+    short = '{"reasoning": "one rule", "reminders": ["Mind it."]}'
+    optimizer = Watched("optimizer-perfect", consolidate_appendix=short)
+    aware(tmp_path / "low", reflect={"appendix_limit": 1}, gate={"enabled": False}, given={"optimizer": optimizer})
+    assert appendix(tmp_path / "low", "skills/0002.md")[0] == "Mind it."
+    row = next(
+        row for view in steps(tmp_path / "low", "update") for row in view["edits"] if row["edit"]["op"] == "compress"
+    )
+    assert (row["fate"], row["edit"]["target"]) == ("applied", "appendix")
+    for limit in (0, 20):
+        never = Watched("optimizer-perfect", consolidate_appendix=short)
+        folder = tmp_path / str(limit)
+        aware(folder, reflect={"appendix_limit": limit}, gate={"enabled": False}, given={"optimizer": never})
+        assert never.count("consolidate_appendix") == 0
+        assert "Mind it." not in appendix(folder, "skills/0002.md")
+
+
+@pytest.mark.parametrize("mode", ["rewrite_from_suggestions", "full_rewrite"])
+def test_skill_aware_reflection_goes_with_patch_only_and_nothing_is_written(tmp_path, mode: str) -> None:
+    with pytest.raises(ConfigError, match=r"reflect\.skill_aware"):
+        run(tmp_path, update={"mode": mode}, reflect={"skill_aware": True})
+    assert list(tmp_path.iterdir()) == []
