@@ -37,7 +37,7 @@ def main(folder: str) -> None:
     tasks = make_tasks("counting", 80, seed=8)
     env = ListEnvironment(tasks[:30], tasks[30:55], tasks[55:], scorer="exact")
     config = {"train": {"batch_size": 10}, "run": {"folder": folder, "name": "watch-events"}}
-    watcher = Watcher(enough=0.8)
+    watcher = Watcher(enough=0.6)
     skill = Skill(name="counting", text=SEED_SKILL)
     try:
         Trainer(config, env=env, skill=skill, sinks=[watcher], switch=watcher.switch).train()

@@ -90,7 +90,7 @@ def section_text(name: str, section: type[Section]) -> str:
     free = " *All of it may change when a run is resumed.*" if name in TrainConfig.free else ""
     text = f"\n## {name}\n\n{field.description}{free}\n\n"
     given = field.default
-    lines = rows(section, f"{name}.", given)
+    lines = rows(section, f"{name}.MODEL." if get_origin(field.annotation) is dict else f"{name}.", given)
     if name in ("optimizer", "judge"):
         target = rows(ModelSection, f"{name}.", TrainConfig.model_fields["target"].default)
         text += "The keys are those of [target](#target), with these differences:\n\n"

@@ -121,7 +121,9 @@ def test_an_empty_file_gives_the_defaults(tmp_path) -> None:
 
 def test_limits_and_addresses_are_no_part_of_the_identity() -> None:
     one = make_config({"target": {"model": "openai:m", "base_url": "http://a/v1"}, "limits": {"calls": 5}})
-    other = make_config({"target": {"model": "openai:m", "timeout": 5}, "run": {"name": "b"}})
+    other = make_config(
+        {"target": {"model": "openai:m", "timeout": 5}, "run": {"name": "b"}, "executor": {"name": "a", "b": 1}}
+    )
     assert one.identity() == other.identity()
     assert one.identity() != make_config({"target": {"model": "openai:n"}}).identity()
 

@@ -42,10 +42,10 @@ def read(folder: Path, name: str) -> Any:
 
 
 def test_a_run_reports_initial_and_best_with_intervals(tmp_path) -> None:
-    summary = run(tmp_path)
+    summary = run(tmp_path, reflect={"mode": "deep"}, select={"edit_budget": 8}, gate={"metric": "hard"})
     assert summary.simulated
     assert (summary.initial.test.n, summary.best.test.n) == (30, 30)
-    assert summary.best.test.mean > summary.initial.test.mean
+    assert summary.best.val.mean > summary.initial.val.mean
     assert summary.best.test.low < summary.best.test.mean < summary.best.test.high
     assert summary.test_gain.mean == pytest.approx(summary.best.test.mean - summary.initial.test.mean)
     assert summary.steps == 4

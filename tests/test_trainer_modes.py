@@ -1,5 +1,6 @@
 """Update modes, accumulation, the autonomous schedule and skill-aware reflection, each through whole runs."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -47,16 +48,6 @@ class Watched(SimulatedModel):
     def count(self, prompt: str) -> int:
         """How many calls had this prompt, in either part."""
         return sum(Prompts()[prompt] in told for told in self.asked)
-
-
-class Seen:
-    """Keeps events."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    def emit(self, event: Event) -> None:
-        self.events.append(event)
 
 
 def run(folder: Path, *, text: str = SEED_SKILL, given: dict[str, Any] | None = None, **config: Any):
@@ -182,16 +173,35 @@ def test_minibatches_never_cross_batches(tmp_path) -> None:
     assert len(readings) > 4
 
 
-def test_the_batches_of_a_step_are_attempted_and_read_at_the_same_time(tmp_path) -> None:
-    seen, many = Seen(), {"concurrency": 64}
-    optimizer = Watched()
+class Patient(Watched):
+    """Answers once it has seen as many training attempts come back as a step has in all its batches."""
+
+    def __init__(self, attempts: int) -> None:
+        super().__init__()
+        self.events: list[Event] = []
+        self._attempts = attempts
+        self._all = asyncio.Event()
+
+    def emit(self, event: Event) -> None:
+        self.events.append(event)
+        finished = [each for each in self.events if each.kind == "attempt_finished" and each.split == "train"]
+        if len(finished) >= self._attempts:
+            self._all.set()
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        await asyncio.wait_for(self._all.wait(), 30)
+        return await super().complete(request)
+
+
+def test_no_batch_of_a_step_waits_for_the_reading_of_another(tmp_path) -> None:
+    patient = Patient(20)
     train = {"epochs": 1, "batch_size": 5, "accumulation": 4}
-    run(tmp_path, train=train, limits=many, given={"sinks": [seen], "optimizer": optimizer})
-    stages = [(event.kind, event.stage) for event in seen.events if event.kind in ("stage_started", "stage_finished")]
-    kinds = [("stage_started", "rollout"), ("stage_finished", "rollout"), ("stage_started", "reflect")]
-    place = stages.index(kinds[0])
-    assert stages[place : place + 3] == kinds
-    (started,) = [event for event in seen.events if event.kind == "stage_started" and event.stage == "rollout"]
+    summary = run(tmp_path, train=train, given={"sinks": [patient], "optimizer": patient})
+    assert summary.steps == 1
+    stages = [(e.kind, e.stage) for e in patient.events if e.kind in ("stage_started", "stage_finished")]
+    wanted = [("stage_started", "rollout"), ("stage_finished", "rollout"), ("stage_started", "reflect")]
+    assert stages[stages.index(wanted[0]) :][:3] == wanted
+    (started,) = [e for e in patient.events if e.kind == "stage_started" and e.stage == "rollout"]
     assert started.total == 20
 
 

@@ -1,5 +1,6 @@
 """From settings to a workbench: the one module that knows every family."""
 
+import os
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from skillgrad.registry import find
 from skillgrad.skill import Document, load_skill
 from skillgrad.stages.optimizer import Optimizer
 from skillgrad.stages.rollout import Rollout
-from skillgrad.store import RunFolder, SqliteSpend, WriteHook
+from skillgrad.store import Redactor, RunFolder, SqliteSpend, WriteHook
 from skillgrad.threads import Threads
 
 __all__ = ["Given", "StopSwitch", "Workbench", "open_workbench"]
@@ -193,7 +194,11 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     await check_gold(env, [task for split in SPLITS for task in tasks[split]])
     executor = given.get("executor") or _executor(config)
 
-    with RunFolder.open(config.run, fork=given.get("fork"), on_write=given.get("on_write")) as folder:
+    keys = [section.api_key_env for section in _roles(config).values() if section is not None]
+    redactor = Redactor(os.environ, keys)
+    with RunFolder.open(
+        config.run, fork=given.get("fork"), redactor=redactor, on_write=given.get("on_write")
+    ) as folder:
         sinks: list[Sink] = [folder.events, *given.get("sinks", ())]
 
         def emit(event: Event) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
+from skillgrad.cli.columns import guess_columns
 from skillgrad.cli.main import main
+from skillgrad.envs.files import Row
 from skillgrad.skill import load_skill, validate_skill
 
 Captured = pytest.CaptureFixture[str]
@@ -282,3 +284,29 @@ def test_broken_data_is_an_error_with_its_line(here: Path, capsys: Captured) -> 
     assert main(["init", "data.jsonl"]) == 2
     assert "error: data.jsonl:2: not JSON" in capsys.readouterr().err
     assert not Path("skillgrad.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("values", "found_as"),
+    [
+        (["pages/a.PNG", "https://example.org/b.jpeg?size=9"], "image"),
+        ([["a.png", "b.gif"], None], "image"),
+        (["a photo of a cat", "a.png"], None),
+        ([None, ""], None),
+        ([3, 4], None),
+    ],
+)
+def test_a_column_is_one_of_pictures_when_its_values_look_like_them(values: list[Any], found_as: str | None) -> None:
+    rows = [Row("here", {"question": "q", "answer": "a", "image": value}) for value in values]
+    assert guess_columns(rows).fields.get("images") == found_as
+
+
+def test_questions_about_pictures_become_a_project(here: Path, capsys: Captured) -> None:
+    Path("pages").mkdir()
+    rows: list[dict[str, Any]] = []
+    for number in range(12):
+        Path(f"pages/{number}.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes([number]))
+        rows.append({"question": "What is the total?", "answer": number, "image": f"pages/{number}.png"})
+    write_jsonl("bills.jsonl", rows)
+    assert found(capsys, "bills.jsonl", "--folder", "project")["fields"]["images"] == "image"
+    assert main(["doctor", "project/skillgrad.yaml", *SIMULATED]) == 0

@@ -32,8 +32,8 @@ class Counted(SimulatedModel):
 class World:
     """The models of one run, over all its processes."""
 
-    def __init__(self, before: Callable[[int], None] = lambda number: None) -> None:
-        self.target = Counted("target", lambda _: before(self.answered))
+    def __init__(self, before: Callable[[int], None] = lambda number: None, target: str = "target") -> None:
+        self.target = Counted(target, lambda _: before(self.answered))
         self.optimizer = Counted("optimizer", lambda _: before(self.answered))
 
     @property
@@ -56,14 +56,20 @@ def settings(folder: Path, **more: Any) -> dict[str, Any]:
 
 
 def train(
-    folder: Path, world: World, config: dict[str, Any] | None = None, *, size: int = 5, **given: Any
+    folder: Path,
+    world: World,
+    config: dict[str, Any] | None = None,
+    *,
+    size: int = 5,
+    text: str = SEED_SKILL,
+    **given: Any,
 ) -> Summary:
-    """Run, or go on, with `size` training and validation tasks."""
+    """Run, or go on, with `size` training and validation tasks, from the skill `text`."""
     tasks = make_tasks("sorting", 2 * size + 3, seed=1)
     return Trainer(
         config or settings(folder),
         env=ListEnvironment(tasks[:size], tasks[size : 2 * size], tasks[2 * size :], scorer="exact"),
-        skill=Skill(name="everyday-tasks", text=SEED_SKILL),
+        skill=Skill(name="everyday-tasks", text=text),
         target=world.target,
         optimizer=world.optimizer,
         **given,

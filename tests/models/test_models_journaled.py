@@ -37,7 +37,7 @@ async def test_another_seed_or_another_model_is_another_fact():
     ]
     assert [reply.text for reply in replies] == ["a", "b", "c"]
     kind, key = journal.keys[1]
-    assert (kind, key) == ("reply", {"model": "m:one", "request": seeded.model_dump(mode="json")})
+    assert (kind, key) == ("reply", {"model": one.fingerprint(), "request": seeded.model_dump(mode="json")})
 
 
 async def test_an_unusable_answer_is_a_fact_and_a_failure_is_none():

@@ -38,6 +38,18 @@ _MORE_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 _CONTEXT = ("context", "passage", "document", "article")
 _OPTIONS = ("choices", "options")
+_PICTURES = (
+    "images",
+    "image",
+    "image_paths",
+    "image_path",
+    "image_urls",
+    "image_url",
+    "pictures",
+    "picture",
+    "pages",
+)
+_PICTURE = re.compile(r"data:image/.*|.+\.(?:png|jpe?g|gif|webp)(?:\?.*)?", re.IGNORECASE | re.DOTALL)
 _LETTER = re.compile(r"\(?[A-J]\)?\.?")
 _NUMBER = re.compile(r"[-+]?\s?[$€£]?\s?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?\s?%?")
 _SENTENCE = re.compile(r"[,.;:!?](?:\s|$)")
@@ -82,6 +94,11 @@ def guess_columns(rows: Sequence[Row]) -> Columns:
                 f"columns: {', '.join(map(repr, names))}",
                 hint=f"rename the column to {name!r}, or write {DEFAULT_CONFIG} by hand and name it in env.fields",
             )
+    pictures = next(
+        (folded[name] for name in _PICTURES if name in folded and _are_pictures(folded[name], sample)), None
+    )
+    if pictures is not None and pictures not in fields.values():
+        fields["images"] = pictures
     template = _template(fields["input"], folded)
     golds = [_value(row, fields["gold"]) for row in sample]
     scorer, why = guess_scorer([gold for gold in golds if gold is not None])
@@ -143,6 +160,15 @@ def _usable(name: str, column: str, sample: Sequence[Row]) -> bool:
     if name in ("type", "group"):
         return all(value is None or isinstance(value, str | int) for value in values)
     return name != "input" or not isinstance(values[0], dict | list)
+
+
+def _are_pictures(column: str, sample: Sequence[Row]) -> bool:
+    """Every value is a path or an address of a picture, or a list of them, or nothing; and not all are nothing."""
+    found: list[JsonValue] = []
+    for value in (_value(row, column) for row in sample):
+        found += value if isinstance(value, list) else [value]
+    named = [value for value in found if value not in (None, "")]
+    return bool(named) and all(isinstance(value, str) and _PICTURE.fullmatch(value) for value in named)
 
 
 def _template(column: str, folded: Mapping[str, str]) -> str:

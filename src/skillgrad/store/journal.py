@@ -49,6 +49,7 @@ class SqliteJournal(Journal):
     ) -> None:
         self.database = Database(Path(path), read_only=read_only, on_write=on_write)
         self._redactor = redactor or Redactor()
+        self._exact = self._redactor.exact
         self._under_way: dict[str, asyncio.Future[BaseException | None]] = {}
         self._adapters: dict[Any, TypeAdapter[Any]] = {}
 
@@ -177,7 +178,7 @@ class SqliteJournal(Journal):
             data = adapter.dump_python(value, mode="json", warnings="error")
             text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
             text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return self._redactor.redact_json(text)
+        return self._exact.redact_json(text)
 
     def _load(self, kind: str, type: type[T], text: str) -> T:
         try:

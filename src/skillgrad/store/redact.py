@@ -6,7 +6,7 @@ without a shape of their own are known by their value, from the environment vari
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from typing import NamedTuple, cast
 
@@ -104,12 +104,13 @@ class Redactor:
     known shapes alone.
     """
 
-    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(self, environ: Mapping[str, str] | None = None, keys: Collection[str] = ()) -> None:
+        """`keys` names variables that hold keys for certain, whatever their values look like."""
         self._shapes: Sequence[_Shape] = _SHAPES
         self._names: dict[str, str] = {}
         for name, value in sorted((environ or {}).items(), reverse=True):
             secret = value.strip()
-            if name.upper().endswith(_SECRET_NAMES) and _is_key(secret):
+            if (name in keys and secret) or (name.upper().endswith(_SECRET_NAMES) and _is_key(secret)):
                 for text in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
                     self._names[text] = name
         longest_first = sorted(self._names, key=len, reverse=True)

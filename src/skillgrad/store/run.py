@@ -99,7 +99,7 @@ class RunFolder:
         self.redactor = redactor or Redactor()
         with ExitStack() as held:
             held.callback(_lock(path).release)
-            self.journal = SqliteJournal(path / JOURNAL, redactor=self.redactor.exact, on_write=on_write)
+            self.journal = SqliteJournal(path / JOURNAL, redactor=self.redactor, on_write=on_write)
             held.callback(self.journal.close)
             self.events = JsonlSink(path / EVENTS, redactor=self.redactor)
             held.callback(self.events.close)

@@ -147,4 +147,4 @@ def _why(key: str) -> str:
 
 
 def _shown(key: str, value: Any) -> str:
-    return "(hidden)" if "key" in key else str(value)[:80]
+    return "(hidden)" if re.search(r"key$|secret|password", key) else str(value)[:80]

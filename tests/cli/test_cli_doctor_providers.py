@@ -1,0 +1,61 @@
+"""What `doctor` says about the models of the providers, their keys and prices."""
+
+from pathlib import Path
+
+import pytest
+
+from skillgrad.cli.main import main
+
+CONFIG = "demo/skillgrad.yaml"
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def target(capsys: pytest.CaptureFixture[str], *flags: str) -> str:
+    """The line about the target."""
+    main(["doctor", CONFIG, *flags])
+    return next(line for line in capsys.readouterr().out.splitlines() if " target " in line)
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (
+            ["--target.model", "anthropic:m", "--target.base_url", "http://a/v1"],
+            "anthropic:m at http://a, key ANTHROPIC_API_KEY is not set",
+        ),
+        (
+            ["--target.model", "openai:m", "--target.base_url", "http://a/v1", "--target.api_key_command", "env"],
+            "openai:m at http://a/v1, key from api_key_command",
+        ),
+        (["--target.model", "adapter:test"], "adapter:test"),
+        (
+            ["--target.model", "azure:m", "--target.base_url", "http://a"],
+            "environment variable 'AZURE_OPENAI_API_KEY' is not set",
+        ),
+    ],
+)
+def test_the_key_that_counts_is_named(
+    fresh_project: Path, capsys: pytest.CaptureFixture[str], flags: list[str], told: str
+) -> None:
+    assert target(capsys, *flags).endswith(told)
+
+
+def test_a_price_of_the_table_is_a_price(fresh_project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["--target.model", "adapter:test", "--limits.usd", "1"]
+    assert main(["doctor", CONFIG, *flags]) == 1
+    assert "limits.usd = 1 needs a price" in capsys.readouterr().out
+    with open(CONFIG, "a") as file:
+        file.write("\nprices: {'adapter:test': {input: 1, output: 2}}\n")
+    assert main(["doctor", CONFIG, *flags]) == 0
+
+
+def test_the_extras_of_the_providers_are_listed(fresh_project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["doctor", CONFIG])
+    out = capsys.readouterr().out
+    assert "extra anthropic" in out
+    assert "extra providers" in out

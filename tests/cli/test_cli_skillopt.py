@@ -1,0 +1,425 @@
+"""`init --from-skillopt`: settings, tasks and skill of a SkillOpt run become a project."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from skillgrad.cli.main import main
+from skillgrad.cli.skillopt.file import read
+from skillgrad.cli.skillopt.settings import convert
+from skillgrad.config import load_config, make_config
+from skillgrad.simulation import make_tasks
+
+Captured = pytest.CaptureFixture[str]
+SIMULATED = ["--target.model", "simulated:target", "--optimizer.model", "simulated:optimizer"]
+PNG = b"\x89PNG\r\n\x1a\n"
+SKILL = "# Word questions\n\n- Read the context first.\n"
+
+BASE = """\
+model:
+  backend: azure_openai
+  reasoning_effort: low
+  azure_openai_endpoint: https://example-resource.openai.azure.com/
+  azure_openai_api_version: 2024-12-01-preview
+  azure_openai_api_key: secret-of-azure
+  qwen_chat_base_url: http://localhost:8000/v1
+train:
+  num_epochs: 4
+  batch_size: 40
+  seed: 7
+gradient: {minibatch_size: 8, merge_batch_size: 4, analyst_workers: 16}
+optimizer: {learning_rate: 4, min_learning_rate: 2, lr_scheduler: cosine, use_meta_skill: true}
+evaluation: {use_gate: true, gate_metric: hard}
+"""
+SEARCHQA = """\
+_base_: ../_base_/default.yaml
+train: {num_epochs: 2, batch_size: 10}
+evaluation: {gate_metric: mixed, gate_mixed_weight: 0.25, sel_env_num: 15}
+optimizer: {slow_update_samples: 5}
+env:
+  name: SearchQA
+  skill_init: skills/searchqa/initial.md
+  out_root: outputs/searchqa
+  split_mode: split_dir
+  split_dir: data/searchqa
+  max_turns: 3
+  workers: 8
+"""
+
+
+def items(count: int, seed: int) -> list[dict[str, Any]]:
+    return [
+        {"id": task.id, "question": task.input, "context": "[DOC] Nothing of use.", "answers": [task.gold]}
+        for task in make_tasks("sorting", count, seed)
+    ]
+
+
+def write(path: str, data: Any) -> Path:
+    place = Path(path)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(data if isinstance(data, str) else json.dumps(data))
+    return place
+
+
+@pytest.fixture
+def project(here: Path) -> str:
+    """A repository as SkillOpt is run from: settings, split folders, an initial skill."""
+    write("configs/_base_/default.yaml", BASE)
+    write("configs/searchqa/default.yaml", SEARCHQA)
+    write("skills/searchqa/initial.md", SKILL)
+    tasks = items(60, 1)
+    for split, part in (("train", tasks[:20]), ("valid_seen", tasks[20:40]), ("valid_unseen", tasks[40:])):
+        write(f"data/searchqa/{split}/items.json", part)
+    return "configs/searchqa/default.yaml"
+
+
+def found(capsys: Captured, config: str, *words: str) -> dict[str, Any]:
+    assert main(["init", "--from-skillopt", config, "--folder", "new", *words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_searchqa_project_converts_and_trains_to_a_better_skill(project: str, capsys: Captured) -> None:
+    result = found(capsys, project)
+    assert result["tasks"] == {"train": 20, "val": 15, "test": 20}
+    assert result["fields"] == {"id": "id", "gold": "answers"}
+    assert result["template"] == "{context}\n\n{question}"
+    assert result["scorer"] == "f1"
+    assert main(["doctor", "new/skillgrad.yaml", *SIMULATED]) == 0
+    capsys.readouterr()
+    assert main(["train", "new/skillgrad.yaml", *SIMULATED, "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["accepted"] > 0
+    assert summary["test_gain"]["low"] > 0
+    assert "Read the context first." in Path(summary["folder"], summary["best"]["skill"]).read_text()
+
+
+def test_settings_of_the_file_and_of_its_base_are_carried_over(project: str, capsys: Captured) -> None:
+    found(capsys, project)
+    settings = yaml.safe_load(Path("new/skillgrad.yaml").read_text())
+    command = settings["target"].pop("api_key_command")
+    assert settings["optimizer"].pop("api_key_command") == command
+    assert settings == {
+        "preset": "paper",
+        "env": {
+            "name": "dataset",
+            "train": "data/train.jsonl",
+            "val": "data/val.jsonl",
+            "test": "data/test.jsonl",
+            "fields": {"id": "id", "gold": "answers"},
+            "scorer": "f1",
+            "template": "{context}\n\n{question}",
+            "limit": {"val": 15},
+        },
+        "skill": {"path": "skill"},
+        "target": {
+            "model": "azure:gpt-5.5",
+            "base_url": "https://example-resource.openai.azure.com/",
+            "reasoning_effort": "low",
+            "max_output_tokens": 16384,
+        },
+        "optimizer": {
+            "model": "azure:gpt-5.5",
+            "base_url": "https://example-resource.openai.azure.com/",
+            "reasoning_effort": "low",
+            "max_concurrency": 16,
+        },
+        "train": {"epochs": 2, "batch_size": 10, "seed": 7},
+        "reflect": {"minibatch_size": 8},
+        "aggregate": {"merge_batch_size": 4},
+        "select": {"edit_budget": 4, "min_edit_budget": 2, "schedule": "cosine"},
+        "slow_update": {"samples": 5, "gate": False},
+        "meta_skill": {"enabled": True},
+        "gate": {"enabled": True, "metric": "mixed", "mixed_weight": 0.25},
+        "limits": {"concurrency": 8},
+        "update": {"mode": "patch"},
+        "run": {"folder": "runs", "name": "first"},
+    }
+    assert load_config("new/skillgrad.yaml").train.fresh_attempts
+
+
+def test_what_is_not_carried_over_is_named_with_its_reason_and_no_key_is_copied(
+    project: str, capsys: Captured
+) -> None:
+    result = found(capsys, project)
+    assert result["not_carried"] == {
+        "model.azure_openai_api_version = 2024-12-01-preview": "Azure's present interface has no versions",
+        "model.azure_openai_api_key = (hidden)": (
+            "keys are not copied: put the key into the environment variable that `doctor` names"
+        ),
+        "model.qwen_chat_base_url = http://localhost:8000/v1": "belongs to a backend that no role uses",
+        "env.out_root = outputs/searchqa": "results are written to run.folder/run.name",
+        "env.max_turns = 3": "the chat agent answers in one turn",
+    }
+    text = Path("new/skillgrad.yaml").read_text()
+    assert "#   env.max_turns = 3: the chat agent answers in one turn\n" in text
+    assert not any(b"secret-of-azure" in path.read_bytes() for path in Path("new").rglob("*") if path.is_file())
+
+
+def test_what_was_found_is_printed(project: str, capsys: Captured) -> None:
+    assert main(["init", "--from-skillopt", project]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("tasks   55: 20 train, 15 val, 20 test (a sample of more)\nfields  input = ")
+    assert "left    env.max_turns = 3: the chat agent answers in one turn\n" in out
+    assert "note    the target is shown the whole context; there it is cut to 6,000 characters\n" in out
+    assert "wrote   skillgrad.yaml, skill/SKILL.md, data/train.jsonl, data/val.jsonl, data/test.jsonl\n" in out
+
+
+def test_the_skill_keeps_its_text_behind_front_matter_that_makes_it_a_skill(project: str, capsys: Captured) -> None:
+    found(capsys, project)
+    head, _, body = Path("new/skill/SKILL.md").read_text().partition("---\n\n")
+    assert yaml.safe_load(head.strip("-\n")) == {"name": "skill", "description": "initial, from SkillOpt."}
+    assert body == SKILL
+
+
+def test_a_run_without_a_skill_starts_without_one(project: str, capsys: Captured) -> None:
+    write(project, SEARCHQA.replace("  skill_init: skills/searchqa/initial.md\n", ""))
+    assert found(capsys, project)["skill"] is None
+    assert "skill" not in yaml.safe_load(Path("new/skillgrad.yaml").read_text())
+
+
+def test_the_flat_form_says_the_same_as_the_sections(here: Path) -> None:
+    flat = write(
+        "flat.yaml",
+        "num_epochs: 3\nbatch_size: 20\nedit_budget: 5\nmin_edit_budget: 1\nlr_scheduler: linear\n"
+        "optimizer_model: o\ntarget_model: t\nuse_gate: false\nfailure_only: true\nenv: searchqa\nsplit_dir: d\n"
+        "analyst_workers: 3\ntarget_qwen_chat_base_url: http://q/v1\ntarget_backend: qwen_chat\n",
+    )
+    sections = write(
+        "sections.yaml",
+        "train: {num_epochs: 3, batch_size: 20}\n"
+        "optimizer: {learning_rate: 5, min_learning_rate: 1, lr_scheduler: linear}\n"
+        "model: {optimizer: o, target: t, target_backend: qwen_chat, target_qwen_chat_base_url: 'http://q/v1'}\n"
+        "evaluation: {use_gate: false}\ngradient: {failure_only: true, analyst_workers: 3}\n"
+        "env: {name: searchqa, split_dir: d}\n",
+    )
+    assert read(flat) == read(sections)
+    settings = convert(read(flat)).settings
+    assert settings["select"] == {"edit_budget": 5, "min_edit_budget": 1, "schedule": "linear"}
+    assert settings["target"]["base_url"] == "http://q/v1"
+    assert settings["optimizer"]["model"] == "openai:o"
+
+
+def test_a_file_can_inherit_from_several_and_deeper_ones(here: Path) -> None:
+    write("a.yaml", "train: {num_epochs: 1, seed: 1}\n")
+    write("b.yaml", "_base_: a.yaml\ntrain: {batch_size: 2}\n")
+    write("c.yaml", "train: {seed: 3}\n")
+    top = write("d.yaml", "_base_: [b.yaml, c.yaml]\ntrain: {num_epochs: 9}\n")
+    assert read(top) == {"train.num_epochs": 9, "train.batch_size": 2, "train.seed": 3}
+
+
+@pytest.mark.parametrize(
+    ("model", "target"),
+    [
+        ({}, {"model": "openai:gpt-5.5", "reasoning_effort": "medium"}),
+        ({"target_backend": "claude_chat", "target": "claude-opus-5"}, {"model": "anthropic:claude-opus-5"}),
+        (
+            {"backend": "qwen_chat", "target": "qwen", "qwen_chat_temperature": 0, "target_qwen_chat_max_tokens": 99},
+            {
+                "model": "openai:qwen",
+                "base_url": "http://localhost:8000/v1",
+                "temperature": 0,
+                "max_output_tokens": 99,
+                "timeout": 300,
+            },
+        ),
+        (
+            {"target_backend": "minimax_chat", "minimax_model": "m", "minimax_enable_thinking": False},
+            {
+                "model": "openai:m",
+                "api_key_env": "MINIMAX_API_KEY",
+                "temperature": 0.7,
+                "max_output_tokens": 8000,
+                "thinking": "off",
+            },
+        ),
+        (
+            {"target_backend": "minimax_chat", "target": "x", "minimax_base_url": "https://m/v1"},
+            {
+                "model": "openai:x",
+                "api_key_env": "MINIMAX_API_KEY",
+                "base_url": "https://m/v1",
+                "temperature": 0.7,
+                "max_output_tokens": 8000,
+            },
+        ),
+        ({"target_backend": "openai_compatible", "target": "x"}, {"model": "openai:x"}),
+        (
+            {"azure_openai_endpoint": "https://a", "azure_openai_auth_mode": "openai_compatible"},
+            {"model": "openai:gpt-5.5", "base_url": "https://a", "reasoning_effort": "medium"},
+        ),
+        (
+            {"target_azure_openai_endpoint": "https://a", "azure_openai_auth_mode": "managed_identity"},
+            {"model": "azure:gpt-5.5", "base_url": "https://a", "reasoning_effort": "medium"},
+        ),
+        ({"target_backend": "codex_exec", "target": "g"}, {"model": "openai:g"}),
+        ({"backend": "telepathy", "target": "g"}, {"model": "openai:g"}),
+    ],
+)
+def test_backends_become_providers(model: dict[str, Any], target: dict[str, Any]) -> None:
+    converted = convert({f"model.{key}": value for key, value in model.items()})
+    assert converted.settings["target"] == {"max_output_tokens": 16384} | target
+    make_config(converted.settings)
+
+
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        ({"model.target_backend": "codex_exec"}, "model.target_backend (target)"),
+        ({"model.backend": "telepathy"}, "model.backend (optimizer)"),
+        ({"model.codex_exec_sandbox": "workspace-write"}, "model.codex_exec_sandbox = workspace-write"),
+        ({"model.rewrite_max_completion_tokens": 64000}, "model.rewrite_max_completion_tokens = 64000"),
+        ({"model.target_qwen_chat_thinking_mode": "server"}, "model.target_qwen_chat_thinking_mode = server"),
+        ({"evaluation.use_semantic_density": True}, "evaluation.use_semantic_density = True"),
+        ({"train.train_size": 400}, "train.train_size = 400"),
+        ({"env.image_detail": "high"}, "env.image_detail = high"),
+        (
+            {"optimizer.use_skill_aware_reflection": True, "optimizer.skill_aware_appendix_source": "failure_only"},
+            "optimizer.skill_aware_appendix_source = failure_only",
+        ),
+        ({"no_such": 1}, "no_such = 1"),
+    ],
+)
+def test_every_setting_without_a_counterpart_is_named(given: dict[str, Any], left: str) -> None:
+    found = convert(given).left
+    assert left in found
+    assert found[left]
+
+
+def test_settings_that_are_off_or_empty_leave_nothing_behind() -> None:
+    given = {
+        "evaluation.use_semantic_density": False,
+        "model.codex_exec_path": "",
+        "env.limit": 0,
+        "env.data_root": None,
+    }
+    converted = convert(given)
+    assert converted.left == {}
+    assert "env" not in converted.settings
+
+
+@pytest.mark.parametrize(
+    ("given", "section", "expected"),
+    [
+        ({"optimizer.lr_control_mode": "autonomous"}, "select", {"schedule": "autonomous"}),
+        ({"optimizer.lr_scheduler": "autonomous"}, "select", {"schedule": "constant", "edit_budget": 999}),
+        ({"optimizer.lr_control_mode": "none"}, "select", {"schedule": "cosine"}),
+        ({"optimizer.skill_update_mode": "full_rewrite_minibatch"}, "update", {"mode": "full_rewrite"}),
+        ({"optimizer.skill_update_mode": "rewrite_from_suggestions"}, "update", {"mode": "rewrite_from_suggestions"}),
+        ({"optimizer.use_skill_aware_reflection": True}, "reflect", {"skill_aware": True, "appendix_limit": 0}),
+        ({"optimizer.slow_update_gate_with_selection": True}, "slow_update", {"gate": True}),
+        ({"evaluation.eval_test": False}, "test", {"enabled": False}),
+        ({"env.limit": 9, "evaluation.test_env_num": 5}, "env", {"limit": {"train": 9, "val": 9, "test": 5}}),
+    ],
+)
+def test_schedules_modes_and_limits_are_said_in_our_words(
+    given: dict[str, Any], section: str, expected: dict[str, Any]
+) -> None:
+    settings = convert(given).settings
+    assert settings[section] == expected
+    make_config(settings)
+
+
+def test_one_file_and_a_ratio_convert_as_well(here: Path, capsys: Captured) -> None:
+    write("all.json", {"items": items(40, 2)})
+    write("c.yaml", "env: {name: mine, data_path: all.json, split_ratio: 2:1:1, split_seed: 5}\n")
+    result = found(capsys, "c.yaml")
+    assert result["tasks"] == {"train": 20, "val": 10, "test": 10}
+    assert result["scorer"] == "exact"
+    assert any("ratio" in note for note in result["notes"])
+    env = yaml.safe_load(Path("new/skillgrad.yaml").read_text())["env"]
+    assert (env["path"], env["ratio"], env["split_seed"]) == ("data/tasks.jsonl", [2, 1, 1], 5)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "parts"), [("'8:1:1'", [8, 1, 1]), ("[8, 1, 1]", [8, 1, 1]), ("80:10:10", [80, 10, 10])]
+)
+def test_a_ratio_is_read_however_it_is_written(here: Path, capsys: Captured, ratio: str, parts: list[int]) -> None:
+    write("folder/only.json", items(30, 2))
+    write("c.yaml", f"env: {{data_path: folder, split_ratio: {ratio}}}\n")
+    found(capsys, "c.yaml")
+    assert yaml.safe_load(Path("new/skillgrad.yaml").read_text())["env"]["ratio"] == parts
+
+
+def test_without_a_test_split_there_is_no_test_at_the_end(project: str, capsys: Captured) -> None:
+    Path("data/searchqa/valid_unseen/items.json").unlink()
+    Path("data/searchqa/valid_unseen").rmdir()
+    assert found(capsys, project)["tasks"]["test"] == 0
+    assert not load_config("new/skillgrad.yaml").test.enabled
+
+
+def test_questions_about_pictures_keep_their_pictures(here: Path, capsys: Captured) -> None:
+    for start, split in enumerate(("train", "val", "test")):
+        for number in range(4):
+            write(f"docs/{split}/pages/{number}.png", "").write_bytes(PNG + bytes([start, number]))
+        images = [[f"pages/{number}.png", "https://a/b.png"] for number in range(4)]
+        rows = [{"question": "What is the total?", "answer": "7", "image": image} for image in images]
+        write(f"docs/{split}/items.json", rows)
+    write("c.yaml", "env: {name: DocVQA, split_dir: docs}\n")
+    result = found(capsys, "c.yaml")
+    assert result["scorer"] == "anls"
+    assert result["fields"]["images"] == "image"
+    row = json.loads(Path("new/data/train.jsonl").read_text().splitlines()[1])
+    assert row["image"] == ["../../docs/train/pages/1.png", "https://a/b.png"]
+    assert main(["doctor", "new/skillgrad.yaml", *SIMULATED]) == 0
+
+
+def test_a_scorer_that_does_not_accept_the_gold_answers_gives_way(here: Path, capsys: Captured) -> None:
+    for split, start in (("train", 0), ("val", 10), ("test", 20)):
+        rows = [{"question": f"q{n * 77}", "answer": "A" if n else "none of them"} for n in range(start, start + 4)]
+        write(f"d/{split}/items.json", rows)
+    write("c.yaml", "env: {name: LiveMathematicianBench, split_dir: d}\n")
+    result = found(capsys, "c.yaml")
+    assert result["scorer"] == "exact"
+    assert any("'choice' does not accept all gold answers" in note for note in result["notes"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("env: {name: ALFWorld, split_dir: d}\n", "c.yaml: env.name = 'ALFWorld' is a text game of many turns"),
+        ("env: {name: searchqa}\n", "c.yaml: neither env.split_dir nor env.data_path is set"),
+        ("env: {split_dir: nowhere}\n", "c.yaml: env.split_dir = 'nowhere' does not exist"),
+        ("env: {split_dir: empty}\n", "'empty' has no folder for the train split"),
+        ("env: {split_dir: torn}\n", "'torn/train' has no items.json; data files: 'a.csv', 'b.csv'"),
+        ("env: {split_dir: good, skill_init: gone.md}\n", "c.yaml: env.skill_init = 'gone.md' does not exist"),
+        ("env: {data_path: one.json, split_ratio: most}\n", "env.split_ratio = 'most' is no ratio"),
+        ("env: {split_dir: good}\ntrain: {num_epochs: many}\n", "c.yaml: train.epochs = 'many'"),
+        ("_base_: c.yaml\n", "c.yaml inherits from itself by '_base_'"),
+        ("_base_: gone.yaml\n", "c.yaml: _base_ = 'gone.yaml': 'gone.yaml' does not exist"),
+        ("- a\n", "c.yaml: expected settings, found list"),
+        ("a: [\n", "c.yaml: not YAML"),
+    ],
+)
+def test_what_cannot_be_converted_is_refused_and_nothing_is_written(
+    here: Path, capsys: Captured, text: str, message: str
+) -> None:
+    Path("empty").mkdir()
+    write("torn/train/a.csv", "a\n")
+    write("torn/train/b.csv", "a\n")
+    write("one.json", items(9, 1))
+    for at, split in enumerate(("train", "val", "test")):
+        write(f"good/{split}/items.json", items(9, 1)[3 * at : 3 * at + 3])
+    write("c.yaml", text)
+    assert main(["init", "--from-skillopt", "c.yaml", "--folder", "new"]) == 2
+    assert message in capsys.readouterr().err
+    assert not Path("new").exists()
+
+
+def test_a_file_that_is_not_there_is_named(here: Path, capsys: Captured) -> None:
+    assert main(["init", "--from-skillopt", "gone.yaml"]) == 2
+    assert "SkillOpt settings 'gone.yaml' cannot be read" in capsys.readouterr().err
+
+
+def test_a_project_is_not_overwritten_and_data_and_the_option_exclude_each_other(
+    project: str, capsys: Captured
+) -> None:
+    found(capsys, project)
+    assert main(["init", "--from-skillopt", project, "--folder", "new"]) == 2
+    assert "exists already" in capsys.readouterr().err
+    found(capsys, project, "--force")
+    assert main(["init", "data", "--from-skillopt", project]) == 2
+    assert main(["init"]) == 2
+    assert "init needs DATA" in capsys.readouterr().err

@@ -1,0 +1,106 @@
+"""Every update mode and option resumes as an undisturbed run: killed at writes all over the run, it ends the same."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_run import World, settings, tree
+from small_run import train as train_small
+
+from skillgrad.simulation.families import RULES
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "rewrite from suggestions": {"update": {"mode": "rewrite_from_suggestions"}},
+    "full rewrite": {"update": {"mode": "full_rewrite"}},
+    "autonomous": {"select": {"schedule": "autonomous", "edit_budget": 3}},
+    "skill-aware": {
+        "reflect": {"skill_aware": True, "appendix_limit": 1, "minibatch_size": 3},
+        "gate": {"enabled": False},
+        "target": {"model": "simulated:target-noisy"},
+    },
+    "accumulation": {"train": {"epochs": 2, "batch_size": 2, "accumulation": 2}},
+}
+
+
+TAUGHT = "".join(f"- {rule.statements[0]}\n" for rule in RULES if rule.id != "sorting.letters")
+"""A skill that a target can ignore."""
+
+
+def train(folder: Path, world: World, option: str, config: dict[str, Any] | None = None, **given: Any) -> None:
+    text = {"text": TAUGHT, "size": 12} if option == "skill-aware" else {}
+    train_small(folder, world, config or settings(folder, **OPTIONS[option]), **text, **given)
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+class Death:
+    """Ends the process at a write: nothing is written or asked after it."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self.happened = False
+
+    def at_write(self, moment: str, number: int) -> None:
+        self.happened = self.happened or (moment == "after" and number == self._number)
+        self.in_call(0)
+
+    def in_call(self, _: int) -> None:
+        if self.happened:
+            raise Killed
+
+
+def world_of(option: str, before: Callable[[int], None] = lambda number: None) -> World:
+    return World(before, "target-noisy" if option == "skill-aware" else "target")
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_a_run_killed_at_a_write_ends_as_an_undisturbed_one(tmp_path, option: str) -> None:
+    last = 0
+
+    def count(moment: str, number: int) -> None:
+        nonlocal last
+        last = max(last, number)
+
+    train(tmp_path / "whole", world_of(option), option, on_write=count)
+    wanted = tree(tmp_path / "whole")
+    assert any(b'"fate": "applied"' in text for name, text in wanted.items() if name.endswith("update.json"))
+    for number in range(1, last + 1, 7):
+        place, death = tmp_path / str(number), Death(number)
+        world = world_of(option, death.in_call)
+        with pytest.raises(Killed):
+            train(place, world, option, on_write=death.at_write)
+        death.happened = False
+        train(place, world, option)
+        assert tree(place) == wanted, number
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_concurrency_changes_nothing_in_the_result(tmp_path, option: str) -> None:
+    train(tmp_path / "one", world_of(option), option)
+    many = {**settings(tmp_path / "many", **OPTIONS[option]), "limits": {"concurrency": 32}}
+    many["optimizer"] = {"model": "simulated:optimizer"}
+    train(tmp_path / "many", world_of(option), option, many)
+    one, other = tree(tmp_path / "one"), tree(tmp_path / "many")
+    assert {name: text for name, text in one.items() if name != "config.yaml"} == {
+        name: text for name, text in other.items() if name != "config.yaml"
+    }
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_a_finished_run_started_again_calls_nobody(tmp_path, option: str) -> None:
+    train(tmp_path, world_of(option), option)
+
+    def refuse(_: int) -> None:
+        raise AssertionError("a finished run made a call")
+
+    train(tmp_path, world_of(option, refuse), option)
+
+
+def test_the_skill_aware_run_has_reminders_and_consolidates_them(tmp_path) -> None:
+    train(tmp_path, world_of("skill-aware"), "skill-aware")
+    told = b"".join(text for name, text in tree(tmp_path).items() if name.endswith("update.json"))
+    assert b'"op": "remind"' in told
+    assert b'"op": "compress"' in told
