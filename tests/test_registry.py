@@ -82,6 +82,7 @@ def test_what_has_all_that_its_family_needs_is_found(family, name: str) -> None:
         ("agents", "Made", "has no `from_options(options, target, prompts, *, where)`"),
         ("executors", "Made", "has no `from_options(options, *, concurrency, where)`"),
         ("models", "Made", "has no `complete`"),
+        ("models", "dict", "has no `complete`"),
         ("models", "make_nothing", "cannot be called with `(name, settings)`"),
         ("models", "BUILT_IN", "cannot be called with `(name, settings)`"),
         ("environments", "Unfinished", "has no `score`"),
@@ -90,9 +91,20 @@ def test_what_has_all_that_its_family_needs_is_found(family, name: str) -> None:
 )
 def test_what_lacks_something_is_refused_and_told_what(family, name: str, problem: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        find(family, f"{__name__}:{name}")
+        find(family, f"{'builtins' if name == 'dict' else __name__}:{name}")
     assert caught.value.message.endswith(f" {problem}")
     assert caught.value.hint == "what it needs: docs/guides/plugins.md"
 
 
 made = Made("", None)
+
+
+def test_a_module_that_fails_when_it_is_imported_is_named_with_its_error(tmp_path, monkeypatch) -> None:
+    (tmp_path / "crash_for_registry.py").write_text("1 / 0\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ConfigError) as caught:
+        find("models", "crash_for_registry:Model")
+    assert caught.value.message == (
+        "model 'crash_for_registry:Model' cannot be loaded from 'crash_for_registry:Model': "
+        "ZeroDivisionError: division by zero"
+    )

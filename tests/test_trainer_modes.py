@@ -164,6 +164,14 @@ def test_accumulation_merges_the_patches_of_several_batches_into_one_step(tmp_pa
     assert len({row["skill_hash"] for row in steps(tmp_path / "twice", "rollout")[0]}) == 1
 
 
+def test_the_schedule_counts_accumulated_steps(tmp_path) -> None:
+    linear = {"schedule": "linear", "edit_budget": 8, "min_edit_budget": 2}
+    run(tmp_path / "plain", train={"epochs": 1, "batch_size": 5}, select=linear)
+    run(tmp_path / "twice", train={"epochs": 1, "batch_size": 5, "accumulation": 2}, select=linear)
+    budgets = [[view["budget"] for view in steps(tmp_path / side, "selected")] for side in ("plain", "twice")]
+    assert budgets == [[7, 5, 4, 2], [5, 2]]
+
+
 def test_minibatches_never_cross_batches(tmp_path) -> None:
     config = {"epochs": 1, "batch_size": 5, "accumulation": 4}
     run(tmp_path, train=config, reflect={"minibatch_size": 100})

@@ -292,7 +292,7 @@ class AppliedEdit(Record):
     repaired   done; a repair call found the anchor that was meant
     missed     not done: the anchor is absent or ambiguous
     protected  not done: the anchor lies in or touches a protected region or the front matter
-    no_change  not done: it would leave the text as it is, or has nothing to add
+    no_change  not done: it would leave the text as it is, has nothing to add, or the rewrite left it out
     """
 
     edit: Edit

@@ -214,8 +214,8 @@ async def test_a_cancelled_attempt_cancels_its_request_and_sends_no_other() -> N
                 target.ask("go")
             except CancelledError:
                 fate.append("refused")
-        loop.call_soon_threadsafe(finished.set)
         ended.set()
+        loop.call_soon_threadsafe(finished.set)
         return 1.0
 
     finished = asyncio.Event()

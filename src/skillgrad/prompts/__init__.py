@@ -1,5 +1,8 @@
 """The texts that tell models what to do: one Markdown file each, used as the system message of one kind of call.
 
+What the optimizer returns is said in a text of its own (`return_*`) where several kinds of calls share it: it follows
+the text that says how to read.
+
 What a call is about (skill, attempts, earlier edits) follows in the user message, composed by code. So a prompt is
 plain text without placeholders, it can be replaced by name, and the stable part of every request comes first.
 """

@@ -39,7 +39,7 @@ class ReplyForm(BaseModel):
 
 @dataclass(frozen=True)
 class Optimizer:
-    """The model behind reflect, aggregate, select, repair, slow update and meta skill."""
+    """The model behind every stage that proposes, merges, chooses or writes."""
 
     model: Asks
     prompts: Prompts
