@@ -244,3 +244,61 @@ def test_a_task_may_have_no_id_problem_with_slashes(tmp_path) -> None:
     odd = [Task(id=f"a/../{i} é", input=task.input, gold=task.gold) for i, task in enumerate(TASKS)]
     environment = ListEnvironment(odd[:10], odd[20:30], odd[40:50], scorer="exact")
     assert run(tmp_path, given={"env": environment}).best.test.n == 10
+
+
+class Lenient(Environment):
+    def tasks(self, split):
+        return {"train": TASKS[:10], "val": TASKS[20:30], "test": TASKS[40:50]}[split]
+
+    def score(self, task, trajectory):
+        return 0.0
+
+
+class LenientToday(Lenient):
+    def score(self, task, trajectory):
+        return 1.0
+
+
+def test_changed_scoring_code_scores_anew_without_attempting_anew(tmp_path) -> None:
+    config = {"train": {"epochs": 1}, "test": {"enabled": False}}
+    Trainer({**config, "run": {"folder": str(tmp_path), "name": "a"}}, env=Lenient(), skill=SKILL).train()
+    again = {**config, "run": {"folder": str(tmp_path), "name": "b"}}
+    summary = Trainer(again, env=LenientToday(), skill=SKILL, fork="a").train()
+    assert summary.initial.val.mean == 1
+    assert summary.cost.target_calls == 0
+
+
+def test_a_misspelt_argument_of_the_trainer_is_refused() -> None:
+    with pytest.raises(ConfigError, match="Trainer takes no 'traget'\nhint: did you mean 'target'"):
+        Trainer({}, traget=ScriptedModel([]))
+
+
+def test_a_name_in_place_of_a_model_is_refused(tmp_path) -> None:
+    with pytest.raises(ConfigError, match="target = 'simulated:target' is no ChatModel"):
+        run(tmp_path, given={"target": "simulated:target"})
+
+
+def test_an_empty_skill_is_said_aloud(tmp_path) -> None:
+    told: list[str] = []
+
+    class Listener:
+        def emit(self, event) -> None:
+            if event.kind == "notice":
+                told.append(event.text)
+
+    run(tmp_path, given={"skill": Skill(text=""), "sinks": [Listener()]})
+    assert "the skill is empty: training starts from nothing" in told
+
+
+def test_an_ordinary_word_in_a_secret_variable_changes_no_score(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("POSTGRES_PASSWORD", "password")
+    tasks = [Task(id=str(i), input=f"Say password {i}.", gold=f"password {i}") for i in range(12)]
+    listed = ListEnvironment(tasks[:4], tasks[4:8], tasks[8:], scorer="exact")
+    echo = ScriptedModel(lambda request: f"<answer>{request.messages[-1].text[4:-1]}</answer>")
+    summary = run(tmp_path, given={"env": listed, "target": echo})
+    assert summary.initial.test.mean == 1
+
+
+def test_an_optimizer_that_breaks_stops_the_run_and_names_itself(tmp_path) -> None:
+    with pytest.raises(OutageStop, match="optimizer: KeyError: 'gone'"):
+        run(tmp_path, given={"optimizer": ScriptedModel(lambda request: KeyError("gone"))})
