@@ -47,6 +47,8 @@ def _run(words: list[str]) -> int:
         args = verb.parse(words[1:])
     except SystemExit:  # argparse has printed the help of the verb
         return 0
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # for settings that name a class of the user's own, as in `my_tasks:Environment`
     args.command = f"{program()} {shlex.join(words)}"
     return import_module(f"skillgrad.cli.{verb.name}").run(args)
 
