@@ -276,8 +276,8 @@ def test_backends_become_providers(model: dict[str, Any], target: dict[str, Any]
         ({"train.train_size": 400}, "train.train_size = 400"),
         ({"env.image_detail": "high"}, "env.image_detail = high"),
         (
-            {"optimizer.use_skill_aware_reflection": True, "optimizer.skill_aware_appendix_source": "failure_only"},
-            "optimizer.skill_aware_appendix_source = failure_only",
+            {"optimizer.use_skill_aware_reflection": True, "optimizer.skill_aware_appendix_source": "both"},
+            "optimizer.skill_aware_appendix_source = both",
         ),
         ({"no_such": 1}, "no_such = 1"),
     ],

@@ -107,7 +107,7 @@ def _take_usual(rest: dict[str, Any], result: Converted) -> None:
     source = rest.pop("optimizer.skill_aware_appendix_source", "both")
     if result.settings.get("reflect", {}).get("skill_aware"):
         result.put("reflect.appendix_limit", values["optimizer.skill_aware_consolidate_threshold"])
-        if source != "both":
+        if source != "failure_only":  # reminders come from failures only here
             rest["optimizer.skill_aware_appendix_source"] = source
         result.notes.append("reminders of skill-aware reflection pass the gate here; there they are added without it")
 
