@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from skillgrad.threads import Threads
+from skillgrad.threads import Threads, run_to_end
 
 
 async def test_a_function_runs_in_another_thread_and_its_result_comes_back() -> None:
@@ -70,3 +70,16 @@ def test_a_function_that_hangs_does_not_keep_the_process_from_ending() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout == "ended\n"
+
+
+async def answer() -> int:
+    await asyncio.sleep(0)
+    return 42
+
+
+def test_a_coroutine_runs_to_its_end_from_synchronous_code() -> None:
+    assert run_to_end(answer()) == 42
+
+
+async def test_a_coroutine_runs_to_its_end_inside_a_running_loop() -> None:
+    assert run_to_end(answer()) == 42

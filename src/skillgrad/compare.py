@@ -1,20 +1,20 @@
 """Compare two skills: the same tasks and trials under both, over the facts of a run folder."""
 
-import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
-from typing import Literal, NamedTuple, Unpack
+from typing import Literal, Unpack
 
 from skillgrad.build import Given, Workbench, open_workbench
 from skillgrad.config import GateSection, TrainConfig
 from skillgrad.errors import DataError, SkillError, StopRun
-from skillgrad.events import AttemptFinished, StageFinished, StageStarted
+from skillgrad.events import StageFinished, StageStarted
 from skillgrad.records import Attempt, Metric, Record, Score, Skill, Split, Task, digest
 from skillgrad.skill import Document, load_skill
-from skillgrad.stages.rollout import Rollout, too_many_voids
+from skillgrad.stages.rollout import Rollout, Try, too_many_voids
 from skillgrad.statistics import difference_interval, mean_interval
 from skillgrad.summary import Interval
+from skillgrad.threads import run_to_end
 
 __all__ = ["Compared", "Comparison", "Flip", "acompare_skills", "compare_skills"]
 
@@ -75,12 +75,6 @@ class _Paired(Record):
     voids: tuple[str, ...]
 
 
-class _Item(NamedTuple):
-    task: Task
-    skill: Skill
-    trial: int
-
-
 async def acompare_skills(
     config: TrainConfig,
     a: Skill | Path | str,
@@ -131,8 +125,8 @@ def compare_skills(
     trials: int = 1,
     **given: Unpack[Given],
 ) -> Comparison:
-    """`acompare_skills` for synchronous code."""
-    return asyncio.run(acompare_skills(config, a, b, split, trials, **given))
+    """`acompare_skills` for synchronous code; works inside a running event loop as well."""
+    return run_to_end(acompare_skills(config, a, b, split, trials, **given))
 
 
 def _loaded(skill: Skill | Path | str) -> Skill:
@@ -144,12 +138,12 @@ def _loaded(skill: Skill | Path | str) -> Skill:
 async def _attempt_both(
     rollout: Rollout, skills: tuple[Skill, Skill], tasks: Sequence[Task], split: Split, trials: int
 ) -> _Paired:
-    items = [_Item(task, skill, trial) for trial in range(trials) for task in tasks for skill in skills]
+    items = [Try(task, skill, trial) for trial in range(trials) for task in tasks for skill in skills]
 
     async def work() -> _Paired:
         found: dict[int, Attempt] = {}
         voids = 0
-        async with aclosing(_stream(rollout, items, split)) as attempts:
+        async with aclosing(rollout.stream_each(items, split)) as attempts:
             async for index, attempt in attempts:
                 found[index] = attempt
                 voids += attempt.outcome == "void"
@@ -167,35 +161,6 @@ async def _attempt_both(
         "tasks": digest([task.model_dump(mode="json") for task in tasks]),
     }
     return await rollout.journal.once("decision", key, _Paired, work)
-
-
-async def _stream(
-    rollout: Rollout, items: Sequence[_Item], split: Split
-) -> AsyncGenerator[tuple[int, Attempt], None]:
-    """(index of the item, attempt) as attempts come back; closing drops those that have not started."""
-
-    async def work(item: _Item) -> Attempt:
-        attempt = await rollout.attempt(item.task, item.skill, item.trial)
-        rollout.emit(
-            AttemptFinished(
-                attempt=attempt.id,
-                task=item.task.id,
-                split=split,
-                outcome=attempt.outcome,
-                hard=None if attempt.score is None else attempt.score.hard,
-                reason=attempt.reason,
-            )
-        )
-        return attempt
-
-    results = rollout.executor.stream(work, items)
-    try:
-        async for index, attempt in results:
-            yield index, attempt
-    finally:
-        close = getattr(results, "aclose", None)
-        if close is not None:
-            await close()
 
 
 def _paired(attempts: Sequence[Attempt]) -> _Paired:

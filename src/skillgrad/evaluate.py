@@ -1,6 +1,5 @@
 """Score a skill on a split, outside of training, over the facts of a run folder."""
 
-import asyncio
 from pathlib import Path
 from typing import Unpack
 
@@ -12,6 +11,7 @@ from skillgrad.records import Metric, Record, Split, digest
 from skillgrad.stages.evaluation import evaluate
 from skillgrad.statistics import mean_interval
 from skillgrad.summary import Interval
+from skillgrad.threads import run_to_end
 
 __all__ = ["SkillEvaluation", "aevaluate_skill", "evaluate_skill"]
 
@@ -97,5 +97,5 @@ async def aevaluate_skill(
 def evaluate_skill(
     config: TrainConfig, split: Split = "test", trials: int = 1, **given: Unpack[Given]
 ) -> SkillEvaluation:
-    """`aevaluate_skill` for synchronous code."""
-    return asyncio.run(aevaluate_skill(config, split, trials, **given))
+    """`aevaluate_skill` for synchronous code; works inside a running event loop as well."""
+    return run_to_end(aevaluate_skill(config, split, trials, **given))

@@ -1,6 +1,5 @@
 """Many seeds: the same training again and again, and how far the results spread."""
 
-import asyncio
 import json
 import math
 import statistics
@@ -14,6 +13,7 @@ from skillgrad.errors import ConfigError, StopRun
 from skillgrad.records import Metric, Record
 from skillgrad.statistics import t_interval
 from skillgrad.summary import Interval, Summary
+from skillgrad.threads import run_to_end
 from skillgrad.trainer import Trainer
 
 __all__ = ["SeedReport", "SeedResult", "Spread", "atrain_seeds", "train_seeds"]
@@ -105,8 +105,8 @@ async def atrain_seeds(config: TrainConfig, seeds: Sequence[int], **given: Unpac
 
 
 def train_seeds(config: TrainConfig, seeds: Sequence[int], **given: Unpack[Given]) -> SeedReport:
-    """`atrain_seeds` for synchronous code."""
-    return asyncio.run(atrain_seeds(config, seeds, **given))
+    """`atrain_seeds` for synchronous code; works inside a running event loop as well."""
+    return run_to_end(atrain_seeds(config, seeds, **given))
 
 
 def _seeded(config: TrainConfig, seed: int) -> TrainConfig:

@@ -1,14 +1,28 @@
-"""Synchronous user functions in threads of their own, which never keep the process from ending."""
+"""Where synchronous and asynchronous code meet: user functions in daemon threads, and one synchronous door."""
 
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 R = TypeVar("R")
 
-__all__ = ["Threads"]
+__all__ = ["Threads", "run_to_end"]
+
+
+def run_to_end(coroutine: Coroutine[Any, Any, R]) -> R:
+    """The result of a coroutine, for synchronous code: in this thread, or in one of its own where a loop is running
+    already (a notebook)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        pass
+    else:
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            return thread.submit(asyncio.run, coroutine).result()
+    return asyncio.run(coroutine)
 
 
 class Threads:

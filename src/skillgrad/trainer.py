@@ -4,11 +4,9 @@ Everything paid or decided is a fact in the journal, so there is no progress to 
 Source of the method: SkillOpt (its paper, section 3); where this loop differs is said in docs/concepts/method.md.
 """
 
-import asyncio
 import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
@@ -32,6 +30,7 @@ from skillgrad.stages.slow_update import slow_update
 from skillgrad.stages.state import accept, after_rollout, after_verdict
 from skillgrad.stages.update_modes import update_mode
 from skillgrad.summary import Summary
+from skillgrad.threads import run_to_end
 
 __all__ = ["Trainer"]
 
@@ -62,10 +61,7 @@ class Trainer:
 
     def train(self) -> Summary:
         """`atrain` for synchronous code; works inside a running event loop (a notebook) as well."""
-        if not _loop_is_running():
-            return asyncio.run(self.atrain())
-        with ThreadPoolExecutor(max_workers=1) as thread:
-            return thread.submit(asyncio.run, self.atrain()).result()
+        return run_to_end(self.atrain())
 
     async def atrain(self) -> Summary:
         """Train, or go on with a run that was interrupted, or report a finished one without calling anybody.
@@ -76,14 +72,6 @@ class Trainer:
         """
         async with open_workbench(self.config, self._given) as bench:
             return await _Run(bench).train()
-
-
-def _loop_is_running() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 class _Batch(NamedTuple):

@@ -88,7 +88,7 @@ def _server(service: Service, host: str, port: int) -> Any:
 
 def serve(
     host: str = "127.0.0.1",
-    port: int = 8765,
+    port: int = 8000,
     faults: Faults = NO_FAULTS,
     latency: float = 0.0,
     key: str | None = None,

@@ -5,6 +5,7 @@ import inspect
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from skillgrad.config import LimitsSection
 from skillgrad.errors import BoundaryError, SkillgradError, StopRun, VoidStop
@@ -13,7 +14,15 @@ from skillgrad.protocols import Agent, Environment, Executor, Journal
 from skillgrad.records import Attempt, Score, Skill, Split, Task, Trajectory, digest
 from skillgrad.threads import Threads
 
-__all__ = ["Rollout", "too_many_voids"]
+__all__ = ["Rollout", "Try", "too_many_voids"]
+
+
+class Try(NamedTuple):
+    """One attempt to make."""
+
+    task: Task
+    skill: Skill
+    trial: int
 
 
 @dataclass(frozen=True)
@@ -39,9 +48,16 @@ class Rollout:
         Raises:
             StopRun: a budget is used up or an endpoint is dead; attempts under way finish in the background.
         """
+        async with aclosing(self.stream_each([Try(task, skill, trial) for task in tasks], split)) as attempts:
+            async for index, attempt in attempts:
+                yield index, attempt
 
-        async def work(task: Task) -> Attempt:
-            attempt = await self.attempt(task, skill, trial)
+    async def stream_each(self, tries: Sequence["Try"], split: Split) -> AsyncGenerator[tuple[int, Attempt], None]:
+        """As `stream`, with a skill and a trial for each task."""
+
+        async def work(each: Try) -> Attempt:
+            task = each.task
+            attempt = await self.attempt(task, each.skill, each.trial)
             self.emit(
                 AttemptFinished(
                     attempt=attempt.id,
@@ -54,7 +70,7 @@ class Rollout:
             )
             return attempt
 
-        results = self.executor.stream(work, tasks)
+        results = self.executor.stream(work, tries)
         try:
             async for index, attempt in results:
                 yield index, attempt
