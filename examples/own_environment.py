@@ -2,8 +2,8 @@
 
     python examples/own_environment.py [FOLDER]
 
-The score gives partial credit (the share of words in their right place) and tells the optimizer what was wrong; the
-gate compares that share instead of solved or not.
+The score gives partial credit (the share of words in their right place) and tells the optimizer what was wrong; an
+edit has to raise that share, instead of solving tasks, and the comparison at the end is about it.
 """
 
 import sys

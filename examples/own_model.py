@@ -53,8 +53,6 @@ def main(folder: str) -> None:
     env = ListEnvironment(tasks[:2], tasks[2:4], tasks[4:], scorer=score)
     config = {
         "train": {"epochs": 2, "batch_size": 2},
-        "slow_update": {"enabled": False},  # both would ask the teacher for other things than edits
-        "meta_skill": {"enabled": False},
         "run": {"folder": folder, "name": "own-model"},
     }
     summary = Trainer(config, env=env, target=Greeter(), optimizer=Teacher()).train()

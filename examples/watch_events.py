@@ -16,19 +16,21 @@ from skillgrad.simulation import SEED_SKILL, make_tasks
 
 
 class Watcher:
-    """Prints decisions, counts attempts, and asks for a stop once a score is good enough."""
+    """Prints decisions, counts attempts, and asks for a stop after steps in a row that bring nothing."""
 
-    def __init__(self, enough: float) -> None:
+    def __init__(self, patience: int) -> None:
         self.switch = StopSwitch()
         self.outcomes: Counter[str] = Counter()
-        self._enough = enough
+        self._patience = patience
+        self._idle = 0
 
     def emit(self, event: Event) -> None:
         if isinstance(event, AttemptFinished):
             self.outcomes[event.outcome] += 1
         if isinstance(event, Decided):
-            print(f"step {event.step} of {event.steps}: {event.action}, {event.reason}")
-            if event.best is not None and event.best >= self._enough:
+            print(f"step {event.step}: {event.action}, {event.reason}")
+            self._idle = 0 if event.action == "accepted" else self._idle + 1
+            if self._idle == self._patience:
                 self.switch.stop()
 
 
@@ -37,7 +39,7 @@ def main(folder: str) -> None:
     tasks = make_tasks("counting", 80, seed=8)
     env = ListEnvironment(tasks[:30], tasks[30:55], tasks[55:], scorer="exact")
     config = {"train": {"batch_size": 10}, "run": {"folder": folder, "name": "watch-events"}}
-    watcher = Watcher(enough=0.6)
+    watcher = Watcher(patience=2)
     skill = Skill(name="counting", text=SEED_SKILL)
     try:
         Trainer(config, env=env, skill=skill, sinks=[watcher], switch=watcher.switch).train()

@@ -1,89 +1,43 @@
 """Two skills on the same tasks."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from skillgrad import aevaluate_skill, compare_skills, make_config
-from skillgrad.compare import Comparison, Flip, acompare_skills
-from skillgrad.envs import ListEnvironment
-from skillgrad.errors import BudgetStop, DataError, RejectedRequest, SkillError, VoidStop
+from skillgrad import aevaluate_skill, make_config
+from skillgrad.compare import acompare_skills
+from skillgrad.errors import BudgetStop, ConfigError, DataError, SkillError, VoidStop
 from skillgrad.executors.local import LocalExecutor
 from skillgrad.protocols import Executor
-from skillgrad.records import ChatRequest, Skill, Task
 from skillgrad.statistics import difference_interval, mean_interval
-from skillgrad.testing.doubles import Line, ScriptedModel
-
-A, B = Skill(name="a", text="Skill A.\n"), Skill(name="b", text="Skill B.\n")
-TASKS = [Task(id=f"t{number}", input=f"Task t{number}.", gold="yes") for number in range(8)]
-OTHERS = [Task(id=f"o{number}", input=f"Other {number}.", gold="yes") for number in range(2)]
-Answers = Mapping[str, str]
-"""Skill and trial, as in `A0`, to one letter per task: `y` is solved, `n` is not, `!` has no score."""
+from skillgrad.summary import Comparison, Flip
+from two_skills import A, B, World, asked
 
 
-class World:
-    """A target that answers by table, in a run folder of its own."""
-
-    def __init__(self, folder: Path, answers: Answers) -> None:
-        self.target = ScriptedModel(self._answer, name="scripted:target")
-        self._folder = folder
-        self._answers = answers
-
-    def _answer(self, request: ChatRequest) -> Line:
-        skill, task, trial = asked(request)
-        answer = self._answers[f"{skill}{trial}"][task]
-        return {"y": "yes", "n": "no"}.get(answer, RejectedRequest("no such luck"))
-
-    def given(self, tasks: int = 8) -> dict[str, Any]:
-        return {
-            "env": ListEnvironment([OTHERS[0]], [OTHERS[1]], TASKS[:tasks], scorer="exact"),
-            "target": self.target,
-            "optimizer": ScriptedModel([], name="scripted:optimizer"),
-        }
-
-    def config(self, **limits: Any) -> Any:
-        return make_config({"run": {"folder": str(self._folder)}, "limits": {"concurrency": 1, **limits}})
-
-    def compare(self, a: Any = A, b: Any = B, trials: int = 1, **limits: Any) -> Comparison:
-        return compare_skills(self.config(**limits), a, b, "test", trials, **self.given())
-
-
-def asked(request: ChatRequest) -> tuple[str, int, int]:
-    """(skill, task, trial) of a request."""
-    instructions, question = request.messages
-    assert request.seed is not None
-    return "A" if "Skill A." in instructions.text else "B", int(question.text[6:-1]), request.seed
-
-
-def test_a_skill_that_solves_more_is_better_and_the_tasks_behind_it_are_named(tmp_path: Path) -> None:
+def test_a_skill_that_solves_more_is_shipped_and_the_tasks_behind_it_are_named(tmp_path: Path) -> None:
     result = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny"}).compare()
     before, after = [0.0] * 6 + [1.0] * 2, [1.0] * 6 + [0.0, 1.0]
     assert (result.a.skill, result.a.hash, result.a.score) == ("a", A.hash, mean_interval(before))
     assert (result.b.skill, result.b.hash, result.b.score) == ("b", B.hash, mean_interval(after))
     assert result.difference == difference_interval(before, after)
-    assert result.difference.low > 0
-    assert result.verdict == "better"
+    bounds = difference_interval(before, after, 0.90)
+    assert (result.at_least, result.at_most) == (bounds.low, bounds.high)
+    assert result.at_least > 0
+    assert (result.verdict, result.settle) == ("ship", None)
     assert result.gained == tuple(Flip(task=f"t{number}", a=0, b=1) for number in range(6))
     assert result.lost == (Flip(task="t6", a=1, b=0),)
     assert (result.equal, result.voids, result.trials, result.split) == (1, 0, 1, "test")
     assert not result.simulated
 
 
-def test_the_other_way_round_it_is_worse(tmp_path: Path) -> None:
+def test_the_other_way_round_it_is_not_shipped(tmp_path: Path) -> None:
     world = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny"})
     forth, back = world.compare(), world.compare(B, A)
-    assert back.verdict == "worse"
+    assert (back.verdict, back.settle) == ("do not ship", None)
     assert back.difference.mean == -forth.difference.mean
     assert [flip.task for flip in back.lost] == [flip.task for flip in forth.gained]
-
-
-def test_an_interval_around_zero_is_no_clear_difference(tmp_path: Path) -> None:
-    result = World(tmp_path, {"A0": "nnnnyyyy", "B0": "ynnnyyyy"}).compare()
-    assert result.difference.mean > 0
-    assert result.verdict == "no clear difference"
 
 
 def test_attempts_of_both_are_interleaved(tmp_path: Path) -> None:
@@ -93,7 +47,7 @@ def test_attempts_of_both_are_interleaved(tmp_path: Path) -> None:
     assert order == [(skill, task, trial) for trial in range(2) for task in range(8) for skill in "AB"]
 
 
-def test_several_trials_are_averaged_by_task_and_tasks_are_resampled(tmp_path: Path) -> None:
+def test_several_trials_are_averaged_by_task_and_the_largest_change_comes_first(tmp_path: Path) -> None:
     answers = {"A0": "nnnnnnyy", "A1": "ynnnnnyy", "B0": "yyyynnyy", "B1": "yyynnnyn"}
     result = World(tmp_path, answers).compare(trials=2)
     before = [0.5, 0, 0, 0, 0, 0, 1, 1]
@@ -136,7 +90,7 @@ async def test_it_shares_its_attempts_with_an_evaluation(tmp_path: Path) -> None
     world = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny"})
     evaluated = await aevaluate_skill(world.config(), "test", 1, **world.given(), skill=B)
     assert (evaluated.calls, evaluated.target) == (8, "scripted:target")
-    result = await acompare_skills(world.config(), A, B, **world.given())
+    result = await acompare_skills(world.config(), A, B, trials=1, **world.given())
     assert len(world.target.requests) == 16
     assert result.b.score == evaluated.score
     again = await aevaluate_skill(world.config(), "test", 1, **world.given(), skill=B)
@@ -156,7 +110,8 @@ def test_a_comparison_stopped_by_a_budget_goes_on_to_the_same_result(tmp_path: P
 
 def test_the_record_is_written_and_the_run_is_not_claimed(tmp_path: Path) -> None:
     result = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny"}).compare()
-    assert Comparison.model_validate(json.loads(Path(result.file).read_text())) == result
+    written = Comparison.model_validate(json.loads(Path(result.file).read_text()))
+    assert written == result.model_copy(update={"file": ""})
     assert Path(result.file).parent == tmp_path / "run" / "comparisons"
     assert not (tmp_path / "run" / "config.yaml").exists()
 
@@ -171,6 +126,13 @@ def test_equal_skills_are_refused_before_anything_is_asked(tmp_path: Path) -> No
     world = World(tmp_path, {})
     with pytest.raises(SkillError, match="both skills are the same"):
         world.compare(A, A.model_copy(update={"name": "other"}))
+    assert world.target.requests == []
+
+
+def test_a_margin_is_a_gain_in_score(tmp_path: Path) -> None:
+    world = World(tmp_path, {})
+    with pytest.raises(ConfigError, match=r"margin = 1 is out of range"):
+        world.compare(margin=1)
     assert world.target.requests == []
 
 
@@ -207,6 +169,6 @@ class Iterating(Executor):
 @pytest.mark.parametrize("executor", [Iterating(), LocalExecutor(4)])
 async def test_the_result_does_not_depend_on_the_executor(executor: Executor, tmp_path: Path) -> None:
     world = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny"})
-    result = await acompare_skills(world.config(), A, B, **world.given(), executor=executor)
-    assert result.verdict == "better"
+    result = await acompare_skills(world.config(), A, B, "test", 1, **world.given(), executor=executor)
+    assert result.verdict == "ship"
     assert [flip.task for flip in result.gained] == [f"t{number}" for number in range(6)]

@@ -18,7 +18,7 @@ TELLING = {
     "own_scorer": ["gain on test tasks, half of it partial credit: +0."],
     "replace_a_prompt": ["gain on test tasks: +0."],
     "train_from_python": ["gain on 30 test tasks: +0.", "best skill: runs/train-from-python/best/counting/SKILL.md"],
-    "watch_events": ["step 1 of 12: accepted", "stopped after step", "attempts: {'completed': "],
+    "watch_events": ["step 1: accepted", "stopped after step", "attempts: {'completed': "],
 }
 IN_MEMORY = {"loop_in_one_file"}
 

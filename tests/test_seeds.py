@@ -94,10 +94,42 @@ def test_mean_deviation_and_interval_are_those_over_the_seeds(tmp_path: Path) ->
     report = World(tmp_path).train(1, 2, 5)
     gains = [result.gain for result in report.seeds if result.gain is not None]
     low, high = t_interval(gains)
-    assert report.gain == Spread(mean=sum(gains) / 3, sd=statistics.stdev(gains), low=low, high=high, n=3)
+    ends = {"low": max(-1.0, low), "high": min(1.0, high)}
+    assert report.gain == Spread(mean=sum(gains) / 3, sd=statistics.stdev(gains), **ends, n=3)
     assert report.best_test is not None
     assert report.best_test.n == 3
     assert report.simulated
+
+
+def test_an_interval_ends_where_a_score_or_a_gain_does() -> None:
+    score, gain = Spread.of([0.1, 0.9]), Spread.of([-0.4, 0.6], least=-1.0)
+    assert score is not None
+    assert gain is not None
+    assert (score.low, score.high) == (0, 1)
+    assert (gain.low, gain.high) == (-1, 1)
+
+
+def test_a_report_keeps_the_finished_seeds_of_earlier_calls(tmp_path: Path) -> None:
+    world, at_once = World(tmp_path / "world"), World(tmp_path / "at_once")
+    world.train(2, 3)
+    assert scores(world.train(1)) == scores(at_once.train(2, 3, 1))
+
+
+def test_runs_with_other_settings_and_unfinished_ones_are_left_out_and_named(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.train(1)
+    with pytest.raises(BudgetStop):
+        world.train(2, limits={"concurrency": 1, "calls": 5})
+    (tmp_path / "small-seed3").mkdir()
+    (tmp_path / "small-seed3" / "journal.db").write_bytes(b"damaged")
+    (tmp_path / "small-seed3" / "summary.json").write_text("{}")
+    report = world.train(4, test={"trials": 2})
+    assert [result.seed for result in report.seeds] == [4]
+    assert report.left_out == (
+        "small-seed1: other settings",
+        "small-seed2: not finished",
+        "small-seed3: damaged",
+    )
 
 
 def test_a_single_seed_has_a_mean_and_no_spread(tmp_path: Path) -> None:
@@ -111,14 +143,15 @@ def test_a_seed_gives_what_a_single_run_with_it_gives(tmp_path: Path) -> None:
     summary = Trainer(world.config(train={"epochs": 1, "batch_size": 5, "seed": 2}), **world.given).train()
     assert summary.best.test is not None
     assert summary.best.val is not None
-    assert report.seeds[1].best_test == summary.best.test.mean
-    assert report.seeds[1].best_val == summary.best.val.mean
+    assert [result.seed for result in report.seeds] == [2, 3]
+    assert report.seeds[0].best_test == summary.best.test.mean
+    assert report.seeds[0].best_val == summary.best.val.mean
 
 
 def test_attempts_with_the_initial_skill_are_paid_for_once(tmp_path: Path) -> None:
     both, second = World(tmp_path / "both"), World(tmp_path / "second")
-    both.train(1, 2)
-    second.train(2)
+    both.train(1, 2, search={"policy": "paper"})
+    second.train(2, search={"policy": "paper"})
     baseline = 20  # validation and test
     alone = second.summary(2).cost.target_calls
     assert both.summary(2).cost.target_calls <= alone - baseline
@@ -130,6 +163,7 @@ def test_seeds_that_were_stopped_go_on_where_they_were(tmp_path: Path) -> None:
     with pytest.raises(BudgetStop) as caught:
         world.train(1, 2, 3, limits={"concurrency": 1, "calls": 5})
     assert caught.value.summary.name == "small-seed2"
+    assert caught.value.hint.endswith("\nseed 2 stopped; done: 1; still to come: 3")
     assert not (tmp_path / "stopped" / "small-seed3").exists()
     report = world.train(1, 2, 3)
     undisturbed = World(tmp_path / "undisturbed")

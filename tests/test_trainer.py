@@ -19,12 +19,20 @@ from skillgrad import (
     Trainer,
 )
 from skillgrad.build import StopSwitch
+from skillgrad.config import merge
 from skillgrad.errors import ConfigError, DataError, Interrupted, UnusableReply
 from skillgrad.simulation import SEED_SKILL, make_tasks
 from skillgrad.testing import ScriptedModel
 
 TASKS = make_tasks(None, 70, seed=2)
 SKILL = Skill(name="everyday-tasks", text=SEED_SKILL)
+PAPER: dict[str, Any] = {
+    "search": {"policy": "paper"},
+    "reflect": {"mode": "shallow"},
+    "slow_update": {"enabled": True},
+    "meta_skill": {"enabled": True},
+}
+"""The published loop, with all of its parts."""
 
 
 def env() -> ListEnvironment:
@@ -33,8 +41,8 @@ def env() -> ListEnvironment:
 
 def run(folder: Path, **config: Any):
     given = config.pop("given", {})
-    settings = {"train": {"epochs": 2, "batch_size": 10}, "run": {"folder": str(folder)}, **config}
-    return Trainer(settings, **{"env": env(), "skill": SKILL, **given}).train()
+    settings = {"train": {"epochs": 2, "batch_size": 10}, "run": {"folder": str(folder)}}
+    return Trainer(merge(PAPER, {**settings, **config}), **{"env": env(), "skill": SKILL, **given}).train()
 
 
 def read(folder: Path, name: str) -> Any:
@@ -260,7 +268,7 @@ class LenientToday(Lenient):
 
 
 def test_changed_scoring_code_scores_anew_without_attempting_anew(tmp_path) -> None:
-    config = {"train": {"epochs": 1}, "test": {"enabled": False}}
+    config = merge(PAPER, {"train": {"epochs": 1}, "test": {"enabled": False}})
     Trainer({**config, "run": {"folder": str(tmp_path), "name": "a"}}, env=Lenient(), skill=SKILL).train()
     again = {**config, "run": {"folder": str(tmp_path), "name": "b"}}
     summary = Trainer(again, env=LenientToday(), skill=SKILL, fork="a").train()

@@ -88,7 +88,7 @@ class Workbench:
     folder: RunFolder
     spend: SqliteSpend
     emit: Callable[[Event], None]
-    models: Sequence["Watched"]
+    models: Mapping[Role, "Watched"]
     resumed: bool
 
     def optimizer(self, memory: str = "") -> Optimizer:
@@ -103,14 +103,16 @@ class Workbench:
     @property
     def simulated(self) -> bool:
         """An answer came, or will come, from the simulated world."""
-        return any(model.simulated for model in self.models)
+        return any(model.simulated for model in self.models.values())
 
 
 class Watched(Wrapper):
     """The outermost wrapper of a role: knows whether answers are simulated, and lets nothing pass after a stop."""
 
-    def __init__(self, model: ChatModel, check: Callable[[], None]) -> None:
+    def __init__(self, model: ChatModel, check: Callable[[], None], price: Price | None) -> None:
         super().__init__(model)
+        self.price = price
+        """None when unknown."""
         self.simulated = model.name.startswith("simulated:")
         self._check = check
 
@@ -159,6 +161,9 @@ class _Parts:
         config, section = self.config, self.config.target
         if not Document.parse(self.skill.text).body.strip():
             yield "the skill is empty: training starts from nothing"
+        unused = ", ".join(config.unused())
+        if unused:
+            yield f"search.policy = {config.search.policy!r} does not use {unused}"
         repeats = config.test.trials > 1 or config.train.fresh_attempts
         if repeats and section.temperature == 0 and not self.providers["target"].takes_seed:
             yield "at temperature 0 and without a seed, a second attempt at a task tells nothing new"
@@ -209,10 +214,10 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         models: dict[Role, Watched] = {}
         for role, provider in parts.providers.items():
             section = _roles(config)[role] or config.target
-            model: ChatModel = Metered(provider, role, spend, parts.price(role), emit)
-            model = Limited(model, section.max_concurrency)
-            model = Retrying(model, role, config.limits.outage_seconds)
-            models[role] = Watched(Journaled(Pictured(model, env.image), folder.journal), switch.check)
+            price = parts.price(role)
+            model: ChatModel = Metered(provider, role, spend, price, emit)
+            model = Retrying(Limited(model, section.max_concurrency), role, config.limits.outage_seconds)
+            models[role] = Watched(Journaled(Pictured(model, env.image), folder.journal), switch.check, price)
 
         def structured(role: Role) -> Structured:
             rung = (_roles(config)[role] or config.target).structured
@@ -246,7 +251,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
                 folder=folder,
                 spend=spend,
                 emit=emit,
-                models=tuple(models.values()),
+                models=models,
                 resumed=resumed,
             )
         finally:

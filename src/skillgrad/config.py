@@ -4,7 +4,7 @@
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, TypeVar, cast
 
@@ -25,6 +25,7 @@ from skillgrad.sections import (
     Price,
     ReflectSection,
     RunSection,
+    SearchSection,
     Section,
     SelectSection,
     SkillSection,
@@ -48,6 +49,7 @@ __all__ = [
     "Price",
     "ReflectSection",
     "RunSection",
+    "SearchSection",
     "Section",
     "SelectSection",
     "SkillSection",
@@ -88,6 +90,8 @@ class TrainConfig(Section):
     """The model behind the `rubric` scorer."""
     train: TrainSection = TrainSection()
     """The schedule."""
+    search: SearchSection = SearchSection()
+    """How a better skill is looked for."""
     reflect: ReflectSection = ReflectSection()
     """Reading trajectories."""
     aggregate: AggregateSection = AggregateSection()
@@ -117,6 +121,13 @@ class TrainConfig(Section):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
+        whole = "update.mode = " + repr(self.update.mode) if self.update.mode != "patch" else ""
+        whole = whole or ("reflect.skill_aware = true" if self.reflect.skill_aware else "")
+        if self.search.policy == "evidence" and whole:
+            raise ConfigError(
+                f"{whole} does not go with search.policy = 'evidence', which tests edits in place one by one",
+                hint="set search.policy: paper",
+            )
         if self.reflect.skill_aware and self.update.mode != "patch":
             raise ConfigError(
                 f"reflect.skill_aware = true does not go with update.mode = {self.update.mode!r}: reminders are kept "
@@ -125,12 +136,28 @@ class TrainConfig(Section):
             )
         return self
 
+    def unused(self) -> Iterator[str]:
+        """Settings other than the default that the search policy does not read, as dotted names."""
+        of_evidence = ("search", self.search, set(SearchSection.model_fields) - {"policy"})
+        of_paper = (
+            ("reflect", self.reflect, {"failure_only", "appendix_limit"}),
+            ("aggregate", self.aggregate, {"merge_batch_size"}),
+            ("select", self.select, set(SelectSection.model_fields)),
+            ("update", self.update, {"repair"}),
+            ("gate", self.gate, {"enabled", "racing"}),
+            ("slow_update", self.slow_update, {"gate"}),
+        )
+        for name, section, unread in (of_evidence,) if self.search.policy == "paper" else of_paper:
+            fields = type(section).model_fields
+            yield from sorted(f"{name}.{key}" for key in unread if getattr(section, key) != fields[key].default)
+
 
 PRESETS: dict[str, dict[str, Any]] = {
     "default": {},
     # Published schedule and defaults: SkillOpt 0.2.0 and its paper, section 3.
     "paper": {
         "train": {"epochs": 4, "batch_size": 40, "fresh_attempts": True},
+        "search": {"policy": "paper"},
         "reflect": {"mode": "shallow", "minibatch_size": 8, "failure_only": False},
         "aggregate": {"merge_batch_size": 8},
         "select": {"schedule": "cosine", "edit_budget": 4, "min_edit_budget": 2},

@@ -6,7 +6,12 @@ from skillgrad.records import Candidate, Evaluation, TrainState
 from skillgrad.skill import token_count
 from skillgrad.stages.gate import GateResult
 
-__all__ = ["Diary"]
+__all__ = ["Diary", "counted"]
+
+
+def counted(count: int, what: str) -> str:
+    """As in `1 edit` or `3 edits`."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 class Diary:

@@ -8,6 +8,7 @@ from skillgrad.config import TrainConfig
 from skillgrad.errors import DataError, StopRun
 from skillgrad.events import CallFinished, Event, StageFinished, StageStarted
 from skillgrad.records import Metric, Record, Split, digest
+from skillgrad.ship import open_test
 from skillgrad.stages.evaluation import evaluate
 from skillgrad.statistics import mean_interval
 from skillgrad.summary import Interval
@@ -32,6 +33,8 @@ class SkillEvaluation(Record):
     voids: int
     calls: int
     """Model requests sent for it, retries included; none for what the journal knew already."""
+    test_openings: int
+    """Which opening of the run's test split this is: 1 for the first; 0 on another split."""
     simulated: bool
     file: str
     """Where this record was written."""
@@ -60,10 +63,13 @@ async def aevaluate_skill(
     """
     calls = _Calls()
     given["sinks"] = [*given.get("sinks", ()), calls]
+    # Warnings about repeated attempts are the workbench's, and it looks at the settings.
+    config = config.model_copy(update={"test": config.test.model_copy(update={"trials": trials})})
     async with open_workbench(config, given, claim=False) as bench:
         tasks = bench.tasks[split]
         if not tasks:
             raise DataError(f"split {split!r} has no tasks", hint="choose another split or give it tasks")
+        openings = await open_test(bench, [bench.skill]) if split == "test" else 0
         bench.emit(StageStarted(stage="test", step=0, epoch=0, total=len(tasks) * trials))
         try:
             result = await evaluate(bench.rollout, bench.skill, tasks, split, trials=trials)
@@ -87,6 +93,7 @@ async def aevaluate_skill(
             tasks=values,
             voids=len(result.voids),
             calls=calls.count,
+            test_openings=openings,
             simulated=bench.simulated,
             file=str(Path(bench.folder.path) / name),
         )

@@ -6,6 +6,7 @@ from skillgrad.records import Record, Role, Split, Usage
 
 Stage = Literal[
     "baseline",
+    "validation",
     "rollout",
     "reflect",
     "aggregate",

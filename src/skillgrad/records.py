@@ -1,7 +1,4 @@
-"""Frozen records that travel between the parts: what was asked, answered, scored, proposed and decided.
-
-A record is a value: it is never changed, compares by content and turns into JSON and back without loss.
-"""
+"""Frozen records that travel between the parts. They compare by content and turn into JSON and back without loss."""
 
 import hashlib
 import json
@@ -282,7 +279,7 @@ class Edit(Record):
         return len(self.cites)
 
 
-EditFate = Literal["applied", "repaired", "missed", "protected", "no_change"]
+EditFate = Literal["applied", "repaired", "missed", "protected", "no_change", "dropped"]
 
 
 class AppliedEdit(Record):
@@ -293,6 +290,7 @@ class AppliedEdit(Record):
     missed     not done: the anchor is absent or ambiguous
     protected  not done: the anchor lies in or touches a protected region or the front matter
     no_change  not done: it would leave the text as it is, has nothing to add, or the rewrite left it out
+    dropped    tested and left out again: no failure was seen to need it
     """
 
     edit: Edit
@@ -379,6 +377,7 @@ class TrainState(Record):
     epoch: int = 0
     current: Skill
     best: Skill
+    initial_val: Evaluation | None = None
     current_val: Evaluation | None = None
     best_val: Evaluation | None = None
     epoch_skill: Skill | None = None

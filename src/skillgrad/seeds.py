@@ -3,15 +3,19 @@
 import json
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self, Unpack
 
+from pydantic import JsonValue
+
 from skillgrad.build import Given
 from skillgrad.config import TrainConfig
-from skillgrad.errors import ConfigError, StopRun
+from skillgrad.errors import ConfigError, SkillgradError, StopRun
 from skillgrad.records import Metric, Record
 from skillgrad.statistics import t_interval
+from skillgrad.store import SqliteJournal, read_run, run_names
+from skillgrad.store.views import JOURNAL
 from skillgrad.summary import Interval, Summary
 from skillgrad.threads import run_to_end
 from skillgrad.trainer import Trainer
@@ -27,12 +31,12 @@ class Spread(Record):
     """Standard deviation over seeds; None for a single one."""
     low: float | None
     high: float | None
-    """Ends of the 95% t interval of the mean; None for a single seed."""
+    """Ends of the 95% t interval of the mean, within what the mean can be; None for a single seed."""
     n: int
 
     @classmethod
-    def of(cls, values: Sequence[float | None]) -> Self | None:
-        """The spread of the values; None when one of them was not measured, or there are none."""
+    def of(cls, values: Sequence[float | None], least: float = 0.0) -> Self | None:
+        """The spread of values from `least` to 1; None when one of them was not measured, or there are none."""
         known = [value for value in values if value is not None]
         if not known or len(known) < len(values):
             return None
@@ -40,7 +44,7 @@ class Spread(Record):
         if len(known) == 1:
             return cls(mean=mean, sd=None, low=None, high=None, n=1)
         low, high = t_interval(known)
-        return cls(mean=mean, sd=statistics.stdev(known), low=low, high=high, n=len(known))
+        return cls(mean=mean, sd=statistics.stdev(known), low=max(least, low), high=min(1.0, high), n=len(known))
 
 
 class SeedResult(Record):
@@ -69,6 +73,9 @@ class SeedReport(Record):
     metric: Metric
     simulated: bool
     seeds: tuple[SeedResult, ...]
+    """By seed."""
+    left_out: tuple[str, ...] = ()
+    """Runs that are called like these but are not part of the report, each with the reason."""
     initial_test: Spread | None
     best_test: Spread | None
     gain: Spread | None
@@ -79,27 +86,34 @@ class SeedReport(Record):
 
 
 async def atrain_seeds(config: TrainConfig, seeds: Sequence[int], **given: Unpack[Given]) -> SeedReport:
-    """Train once for each seed, one run after the other, as `<run.name>-seed<N>`, and report over them.
+    """Train once for each seed, one run after the other, and report over them.
 
     Later runs start over the paid results of the first one, since attempts with the initial skill are the same for
     all seeds. Each run is resumed as a single one: the same call goes on where it stopped, and finished runs call
-    nobody. Limits hold for each run on its own. The report is written beside the runs, as `<run.name>-seeds.json`.
+    nobody. Limits hold for each run on its own. The report is written beside the runs, as `<run.name>-seeds.json`. It
+    covers all finished runs of that name with the same settings, those of earlier calls with other seeds too.
 
     Raises:
         ConfigError: there are no seeds, or one is there twice.
-        InputError, StopRun: as `Trainer.atrain`, of the run that stopped.
+        InputError, StopRun: as `Trainer.atrain`, of the run that stopped; the hint of a stop says which one it was.
     """
     if not seeds or len(set(seeds)) < len(seeds):
         raise ConfigError(
             f"seeds = {list(seeds)!r} must be one seed or several different ones", hint="as in [1, 2, 3]"
         )
-    summaries: list[Summary] = []
-    for seed in seeds:
+    summaries: dict[int, Summary] = {}
+    for number, seed in enumerate(seeds):
         if summaries:
-            given["fork"] = summaries[0].name
-        summaries.append(await Trainer(_seeded(config, seed), **given).atrain())
-    path = Path(config.run.folder) / f"{config.run.name}-seeds.json"
-    report = _report(config.run.name, seeds, summaries, path)
+            given["fork"] = summaries[seeds[0]].name
+        try:
+            summaries[seed] = await Trainer(_seeded(config, seed), **given).atrain()
+        except StopRun as stop:
+            stop.hint = f"{stop.hint}\n{_where(seeds, number)}".lstrip()
+            raise
+    folder, name = Path(config.run.folder), config.run.name
+    earlier, left_out = _earlier(folder, name, summaries)
+    path = folder / f"{name}-seeds.json"
+    report = _report(name, earlier | summaries, left_out, path)
     _write(path, json.dumps(report.model_dump(mode="json"), ensure_ascii=False, indent=2) + "\n")
     return report
 
@@ -115,6 +129,50 @@ def _seeded(config: TrainConfig, seed: int) -> TrainConfig:
     return config.model_copy(update={"train": train, "run": run})
 
 
+def _where(seeds: Sequence[int], number: int) -> str:
+    """Which seed stopped, and what is with the others."""
+    parts = [f"seed {seeds[number]} stopped"]
+    for what, some in (("done", seeds[:number]), ("still to come", seeds[number + 1 :])):
+        if some:
+            parts.append(f"{what}: {', '.join(map(str, some))}")
+    return "; ".join(parts)
+
+
+def _earlier(folder: Path, name: str, trained: Mapping[int, Summary]) -> tuple[dict[int, Summary], list[str]]:
+    """Finished runs of other seeds with the settings of those that were trained; and runs left out, with reasons."""
+    settings, _ = _settings(folder / next(iter(trained.values())).name)
+    found: dict[int, Summary] = {}
+    left_out: list[str] = []
+    for run in run_names(folder):
+        seed = run.removeprefix(f"{name}-seed")
+        if seed == run or not seed.isdecimal() or int(seed) in trained:
+            continue
+        try:
+            view = read_run(folder / run)
+            if view.running or view.resumable or view.summary is None:
+                left_out.append(f"{run}: not finished")
+            elif _settings(folder / run) != (settings, int(seed)):
+                left_out.append(f"{run}: other settings")
+            else:
+                found[int(seed)] = Summary.model_validate(view.summary)
+        except (SkillgradError, ValueError):
+            left_out.append(f"{run}: damaged")
+    return found, left_out
+
+
+def _settings(run: Path) -> tuple[dict[str, JsonValue], JsonValue]:
+    """What the result of a run depends on: all but the seed, and the seed."""
+    journal = SqliteJournal(run / JOURNAL, read_only=True)
+    try:
+        identity = dict(journal.identity or {})
+    finally:
+        journal.close()
+    train = identity.pop("train", None)
+    train = dict(train) if isinstance(train, dict) else {}
+    seed = train.pop("seed", None)
+    return {**identity, "train": train}, seed
+
+
 def _write(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}.tmp")
     try:
@@ -127,16 +185,17 @@ def _write(path: Path, text: str) -> None:
         ) from error
 
 
-def _report(name: str, seeds: Sequence[int], summaries: Sequence[Summary], path: Path) -> SeedReport:
-    results = tuple(_result(seed, summary) for seed, summary in zip(seeds, summaries, strict=True))
+def _report(name: str, summaries: Mapping[int, Summary], left_out: Sequence[str], path: Path) -> SeedReport:
+    results = tuple(_result(seed, summary) for seed, summary in sorted(summaries.items()))
     return SeedReport(
         name=name,
-        metric=summaries[0].metric,
-        simulated=any(summary.simulated for summary in summaries),
+        metric=next(iter(summaries.values())).metric,
+        simulated=any(summary.simulated for summary in summaries.values()),
         seeds=results,
+        left_out=tuple(left_out),
         initial_test=Spread.of([result.initial_test for result in results]),
         best_test=Spread.of([result.best_test for result in results]),
-        gain=Spread.of([result.gain for result in results]),
+        gain=Spread.of([result.gain for result in results], least=-1.0),
         file=str(path),
     )
 

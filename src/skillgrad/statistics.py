@@ -1,37 +1,60 @@
-"""Means with 95% intervals, for scores in [0, 1] with one value for each task."""
+"""Means and paired differences with intervals, and what it takes to settle a difference.
+
+Scores lie in [0, 1] and tasks are the sampling unit: one value for each task, which is the mean of its trials. Trials
+of a task are no further tasks. How the intervals hold in simulations is in docs/concepts/scores.md.
+"""
 
 import math
-import random
 import statistics
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from skillgrad.summary import Interval
 
-__all__ = ["difference_interval", "mean_interval", "t_interval"]
+__all__ = [
+    "Variance",
+    "difference_interval",
+    "mean_interval",
+    "smallest_gain",
+    "t_interval",
+    "tasks_needed",
+    "trials_needed",
+]
 
-_Z = 1.959964
-"""97.5% quantile of the normal distribution."""
-_RESAMPLES = 2000
+_POWER_Z = 0.841621
+"""80% quantile of the normal distribution: what is needed is what settles it in 4 of 5 comparisons."""
+_MOST_TASKS = 1_000_000
+_MOST_TRIALS = 1_000
+_SERIES_FROM = 20
+"""Degrees of freedom from which the asymptotic series of the t quantile is off by less than 0.00002."""
 
 
 def mean_interval(values: Sequence[float]) -> Interval:
-    """Wilson score interval (Wilson 1927) when all values are 0 or 1, else a percentile bootstrap over tasks.
+    """Mean of the values with the 95% t interval over them and four more: two zeros and two ones.
+
+    For proportions that is the interval of Agresti and Coull (1998, The American Statistician 52:119) with Student's
+    quantile in place of the normal one. Trial means and partial scores are treated alike. The added values keep it
+    honest where the seen ones hardly vary: twenty tasks solved of twenty are no proof of 1.
 
     Raises:
         ValueError: there are no values.
     """
     if not values:
         raise ValueError("an interval needs at least one value")
-    mean = math.fsum(values) / len(values)
-    low, high = _wilson(mean, len(values)) if _binary(values) else _bootstrap(values)
-    return Interval(mean=mean, low=low, high=high, n=len(values))
+    low, high = _t_ends([*values, 0.0, 0.0, 1.0, 1.0], 0.95)
+    return Interval(mean=math.fsum(values) / len(values), low=max(0.0, low), high=min(1.0, high), n=len(values))
 
 
-def difference_interval(before: Sequence[float], after: Sequence[float]) -> Interval:
-    """Mean of after - before over the same tasks, in the same order.
+def difference_interval(before: Sequence[float], after: Sequence[float], confidence: float = 0.95) -> Interval:
+    """Mean of after - before over the same tasks, in the same order, with the t interval over the differences and two
+    more: -1 and +1.
 
-    Paired proportions: Newcombe's square-and-add method with correlation (Newcombe 1998, Statistics in Medicine
-    17:2635, method 10). Other scores: percentile bootstrap over tasks.
+    For paired proportions that is the interval of Bonett and Price (2012, Journal of Educational and Behavioral
+    Statistics 37:479) with Student's quantile in place of the normal one. The two added tasks stand for losses and
+    gains that are too rare to have been seen: without them a few small differences in one direction look certain.
+
+    Args:
+        confidence: of the two-sided interval, in (0, 1); each end of a 0.90 interval is a one-sided 95% bound.
 
     Raises:
         ValueError: no values, or not as many of one as of the other.
@@ -39,35 +62,135 @@ def difference_interval(before: Sequence[float], after: Sequence[float]) -> Inte
     if not before or len(before) != len(after):
         raise ValueError(f"a paired difference needs as many values of both, got {len(before)} and {len(after)}")
     differences = [new - old for old, new in zip(before, after, strict=True)]
+    low, high = _t_ends([*differences, -1.0, 1.0], confidence)
     mean = math.fsum(differences) / len(differences)
-    if _binary(before) and _binary(after):
-        low, high = _newcombe(before, after)
-    else:
-        low, high = _bootstrap(differences)
-    return Interval(mean=mean, low=low, high=high, n=len(differences))
+    return Interval(mean=mean, low=max(-1.0, low), high=min(1.0, high), n=len(differences))
 
 
 def t_interval(values: Sequence[float]) -> tuple[float, float]:
-    """Student's t interval (Student 1908) of the mean of independent repetitions.
+    """Student's 95% t interval (Student 1908) of the mean of independent repetitions.
 
     Raises:
         ValueError: there are fewer than two values.
     """
+    if len(values) < 2:
+        raise ValueError(f"a t interval needs at least two values, got {len(values)}")
+    return _t_ends(values, 0.95)
+
+
+class Variance(NamedTuple):
+    """Where the variance of paired differences comes from: one-way random effects, by the method of moments."""
+
+    between: float
+    """Of the tasks' true differences. When no task has two trials: of everything."""
+    within: float | None
+    """Of the difference of one trial around its task's true one; None when no task has two trials."""
+
+    @classmethod
+    def of(cls, tasks: Sequence[Sequence[float]]) -> "Variance":
+        """From the differences of each task's trials, at least one for each task."""
+        means = [math.fsum(trials) / len(trials) for trials in tasks]
+        total = statistics.variance(means) if len(means) > 1 else 0.0
+        repeated = [trials for trials in tasks if len(trials) > 1]
+        if not repeated:
+            return cls(total, None)
+        within = math.fsum(statistics.variance(trials) for trials in repeated) / len(repeated)
+        noise = within * math.fsum(1 / len(trials) for trials in tasks) / len(tasks)
+        return cls(max(0.0, total - noise), within)
+
+    def of_task(self, trials: int) -> float:
+        """Variance of a task's mean over its trials; None known within counts for nothing."""
+        return self.between if self.within is None else self.between + self.within / trials
+
+
+def tasks_needed(mean: float, variance: float, above: float = 0.0) -> int | None:
+    """With how many tasks 4 of 5 comparisons have a one-sided 95% lower bound of the difference above `above`, if the
+    true difference is `mean` and the tasks' means have this variance. None: more than a million.
+    """
+    return _smallest(lambda n: _tells(mean, variance, n, above), _MOST_TASKS)
+
+
+def trials_needed(mean: float, variance: Variance, tasks: int, above: float = 0.0) -> int | None:
+    """The same for the trials of so many tasks. None: no number up to a thousand, since the tasks are too few."""
+    return _smallest(lambda trials: _tells(mean, variance.of_task(trials), tasks, above), _MOST_TRIALS)
+
+
+def smallest_gain(tasks: int, noise: float, trials: int = 1) -> float | None:
+    """The smallest true gain in the share of solved tasks that 4 of 5 paired comparisons of so many tasks tell from
+    nothing: 80% power, 5% one-sided. None: not even a gain of 1.
+
+    It is the g for which `difference_interval` has its lower bound above 0 with that power, when the better skill
+    solves the same tasks and a share g more, so that the outcomes of a task disagree with probability noise + g and
+    the differences have the variance noise / trials + g - g^2. For many tasks and one trial this is the formula
+    n = (1.645 sqrt(d) + 0.842 sqrt(d - g^2))^2 / g^2 of Connor (1987, Biometrics 43:207) with d = noise + g.
+
+    Args:
+        noise: share of tasks whose outcome differs between two trials of one skill, in [0, 1].
+        trials: of each task under each skill.
+    """
+
+    def told(gain: float) -> bool:
+        return _tells(gain, noise / trials + gain - gain * gain, tasks, 0.0)
+
+    if tasks < 1 or not told(1.0):
+        return None
+    low, high = 0.0, 1.0
+    while high - low > 1e-4:
+        middle = (low + high) / 2
+        low, high = (low, middle) if told(middle) else (middle, high)
+    return high
+
+
+def _tells(mean: float, variance: float, n: int, above: float) -> bool:
+    # What `difference_interval` gives on average, with its two added tasks.
+    center = n * mean / (n + 2)
+    squares = (n - 1) * variance + n * mean * mean + 2 - (n + 2) * center * center
+    bound = center - _t_quantile(n + 1, 0.90) * math.sqrt(squares / (n + 1) / (n + 2))
+    return bound - _POWER_Z * math.sqrt(variance / n) > above
+
+
+def _smallest(enough: Callable[[int], bool], most: int) -> int | None:
+    low, high = 0, 1
+    while not enough(high):
+        if high == most:
+            return None
+        low, high = high, min(2 * high, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _t_ends(values: Sequence[float], confidence: float) -> tuple[float, float]:
     n = len(values)
-    if n < 2:
-        raise ValueError(f"a t interval needs at least two values, got {n}")
-    half = _t_quantile(n - 1) * statistics.stdev(values) / math.sqrt(n)
     mean = math.fsum(values) / n
+    squares = math.fsum((value - mean) ** 2 for value in values)
+    half = _t_quantile(n - 1, confidence) * math.sqrt(squares / (n - 1) / n)
     return mean - half, mean + half
 
 
-def _t_quantile(freedom: int) -> float:
-    """The 97.5% quantile, found by bisection."""
-    low, high = 1.0, 13.0
+def _t_quantile(freedom: int, inside: float) -> float:
+    """The t for which a value lies between -t and t with probability `inside`."""
+    if freedom >= _SERIES_FROM:
+        return _t_series(freedom, inside)
+    low, high = 0.0, 1.0
+    while _t_inside(high, freedom) < inside:
+        high *= 2
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _t_inside(middle, freedom) < 0.95 else (low, middle)
+        low, high = (middle, high) if _t_inside(middle, freedom) < inside else (low, middle)
     return high
+
+
+def _t_series(freedom: int, inside: float) -> float:
+    """The asymptotic expansion of Abramowitz and Stegun, 26.7.5."""
+    z = statistics.NormalDist().inv_cdf((1 + inside) / 2)
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
+    return z + sum(term / freedom**power for power, term in enumerate(terms, start=1))
 
 
 def _t_inside(t: float, freedom: int) -> float:
@@ -81,43 +204,3 @@ def _t_inside(t: float, freedom: int) -> float:
         total += term
         term *= cosine * cosine * k / (k + 1)
     return 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total
-
-
-def _binary(values: Sequence[float]) -> bool:
-    return all(value in (0, 1) for value in values)
-
-
-def _wilson(share: float, n: int) -> tuple[float, float]:
-    center = share + _Z * _Z / (2 * n)
-    spread = _Z * math.sqrt(share * (1 - share) / n + _Z * _Z / (4 * n * n))
-    scale = 1 + _Z * _Z / n
-    return max(0.0, (center - spread) / scale), min(1.0, (center + spread) / scale)
-
-
-def _newcombe(before: Sequence[float], after: Sequence[float]) -> tuple[float, float]:
-    n = len(before)
-    both = sum(1 for old, new in zip(before, after, strict=True) if old == 1 and new == 1)
-    old_only, new_only = int(sum(before)) - both, int(sum(after)) - both
-    neither = n - both - old_only - new_only
-    p_old, p_new = sum(before) / n, sum(after) / n
-    low_old, high_old = _wilson(p_old, n)
-    low_new, high_new = _wilson(p_new, n)
-    margins = (both + old_only) * (new_only + neither) * (both + new_only) * (old_only + neither)
-    phi = 0.0
-    if margins > 0:
-        numerator = both * neither - old_only * new_only
-        if numerator > 0:
-            numerator = max(numerator - n / 2, 0)
-        phi = numerator / math.sqrt(margins)
-    down_new, up_new, down_old, up_old = p_new - low_new, high_new - p_new, p_old - low_old, high_old - p_old
-    difference = p_new - p_old
-    down = math.sqrt(max(0.0, down_new**2 - 2 * phi * down_new * up_old + up_old**2))
-    up = math.sqrt(max(0.0, up_new**2 - 2 * phi * up_new * down_old + down_old**2))
-    return max(-1.0, difference - down), min(1.0, difference + up)
-
-
-def _bootstrap(values: Sequence[float]) -> tuple[float, float]:
-    # A fixed seed: the same scores always give the same interval.
-    choose: Callable[..., list[float]] = random.Random(0).choices
-    means = sorted(math.fsum(choose(values, k=len(values))) / len(values) for _ in range(_RESAMPLES))
-    return means[round(0.025 * (_RESAMPLES - 1))], means[round(0.975 * (_RESAMPLES - 1))]

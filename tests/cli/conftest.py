@@ -14,6 +14,16 @@ def demo_done(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def paper_done(demo_done: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo project with a finished run of two epochs by the published loop. Look, do not touch."""
+    folder = tmp_path_factory.mktemp("paper") / "demo"
+    shutil.copytree(demo_done, folder, ignore=shutil.ignore_patterns("runs"))
+    words = ["train", str(folder / "skillgrad.yaml"), "--search.policy", "paper", "--train.epochs", "2"]
+    assert main(words) == 0
+    return folder
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty current folder, without keys in the environment."""
@@ -27,6 +37,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def demo_project(demo_done: Path, here: Path) -> Path:
     """A copy of the finished demo as `demo` in the current folder."""
     shutil.copytree(demo_done, here / "demo")
+    return Path("demo")
+
+
+@pytest.fixture
+def paper_project(paper_done: Path, here: Path) -> Path:
+    """A copy of `paper_done` as `demo` in the current folder."""
+    shutil.copytree(paper_done, here / "demo")
     return Path("demo")
 
 

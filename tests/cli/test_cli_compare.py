@@ -1,17 +1,21 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from skillgrad.cli.compare import drawn
 from skillgrad.cli.main import main
-from skillgrad.compare import Comparison
+from skillgrad.cli.parser import find_verb
+from skillgrad.compare import TRIALS
+from skillgrad.summary import Comparison, Interval
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"
 
 
 def test_two_skills_of_a_run_are_compared_from_what_it_paid_for(demo_project: Path, capsys: Captured) -> None:
-    assert main(["compare", f"{RUN}:initial", f"{RUN}:best"]) == 0
+    assert main(["compare", f"{RUN}:initial", f"{RUN}:best", "--trials", "1"]) == 0
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
     summary = json.loads(Path(RUN, "summary.json").read_text())
@@ -21,7 +25,10 @@ def test_two_skills_of_a_run_are_compared_from_what_it_paid_for(demo_project: Pa
     assert lines[2].startswith(f"B           {RUN}:best     {summary['best']['test']['mean']:.2f} [")
     interval = f"{gain['mean']:+.2f} [{gain['low']:+.2f}, {gain['high']:+.2f}]"
     assert lines[3] == f"difference  {interval}  paired, test n=120, mean hard score"
-    assert lines[4] == "verdict     B is better than A"
+    assert lines[4].startswith("            0    ")
+    assert lines[4].endswith("-|")
+    assert re.fullmatch(r"verdict     ship: B is better by \+0\.\d{3} or more, with 95% confidence", lines[5])
+    assert "test split" not in captured.out + captured.err
     events = [json.loads(line) for line in Path(RUN, "events.jsonl").read_text().splitlines()]
     last = max(number for number, event in enumerate(events) if event["kind"] == "stage_started")
     assert events[last]["total"] == 240
@@ -29,7 +36,7 @@ def test_two_skills_of_a_run_are_compared_from_what_it_paid_for(demo_project: Pa
 
 
 def test_tasks_gained_and_lost_are_listed_the_lost_ones_first(demo_project: Path, capsys: Captured) -> None:
-    words = ["compare", f"{RUN}:initial", f"{RUN}:best"]
+    words = ["compare", f"{RUN}:initial", f"{RUN}:best", "--trials", "1"]
     main([*words, "--json"])
     result = Comparison.model_validate_json(capsys.readouterr().out)
     main(words)
@@ -37,14 +44,15 @@ def test_tasks_gained_and_lost_are_listed_the_lost_ones_first(demo_project: Path
     assert f"\ntasks       {len(result.gained)} gained, {len(result.lost)} lost, {result.equal} equal\n" in out
     rows = [line.split() for line in out.splitlines() if line.endswith((" gained", " lost"))]
     assert [row[0] for row in rows if row[-1] == "lost"] == [flip.task for flip in result.lost]
-    assert rows[len(result.lost)] == [result.gained[0].task, "0.00", "1.00", "gained"]
+    assert rows[len(result.lost)] == [result.gained[0].task, "0.00", "1.00", "+1.00", "gained"]
     assert rows[-1] == ["...", str(len(result.gained) - 20), "more", "gained"]
-    assert Comparison.model_validate_json(Path(result.file).read_text()) == result
+    written = Comparison.model_validate_json(Path(result.file).read_text())
+    assert written == result.model_copy(update={"file": ""})
 
 
 def test_trials_and_split_are_told(demo_project: Path, capsys: Captured) -> None:
     words = ["compare", f"{RUN}:1", f"{RUN}:best", "--split", "val", "--trials", "2", "--env.limit={val: 10}"]
-    assert main(words) == 0
+    assert main(words) in (0, 4)
     out = capsys.readouterr().out
     assert "  paired, val n=10, 2 trials each, mean hard score\n" in out
 
@@ -55,23 +63,72 @@ def test_skills_by_path_use_the_settings_given_or_those_here(
     monkeypatch.chdir("demo")
     skills = ["skills/everyday-tasks", "runs/demo/best/everyday-tasks/SKILL.md"]
     few = ["--json", "--env.limit={test: 10}"]
-    assert main(["compare", *skills, "skillgrad.yaml", *few]) == 0
+    main(["compare", *skills, "skillgrad.yaml", *few])
     given = json.loads(capsys.readouterr().out)
-    assert main(["compare", *skills, *few]) == 0
+    main(["compare", *skills, *few])
     assert json.loads(capsys.readouterr().out) == given
 
 
-def test_without_a_difference_it_says_so_and_names_no_task(demo_project: Path, capsys: Captured) -> None:
+def test_without_a_verdict_the_exit_code_is_4_and_it_says_what_would_settle_it(
+    demo_project: Path, capsys: Captured
+) -> None:
     text = Path(RUN, "best/everyday-tasks/SKILL.md").read_text()
     Path("same.md").write_text(text + "\nThank you.\n")
-    assert main(["compare", f"{RUN}:best", "same.md", "--env.limit={test: 5}"]) == 0
+    words = ["compare", f"{RUN}:best", "same.md", "--env.limit={test: 5}"]
+    assert main(words) == 4
     out = capsys.readouterr().out
-    assert "\nverdict     no clear difference\n" in out
+    assert "\nverdict     inconclusive: B may be better, or not (-" in out
+    assert "\nto settle   " in out
+    assert main([*words, "--json"]) == 4
+    assert json.loads(capsys.readouterr().out)["settle"]["note"]
+
+
+def test_with_a_margin_a_skill_that_changes_nothing_is_not_shipped(demo_project: Path, capsys: Captured) -> None:
+    text = Path(RUN, "best/everyday-tasks/SKILL.md").read_text()
+    Path("same.md").write_text(text + "\nThank you.\n")
+    assert main(["compare", f"{RUN}:best", "same.md", "--trials", "1", "--margin", "0.2"]) == 0
+    assert "\nverdict     do not ship: B is not better by 0.2, with 95% confidence (" in capsys.readouterr().out
+
+
+def test_another_skill_on_the_test_split_of_a_run_is_told_that_it_was_opened_before(
+    demo_project: Path, capsys: Captured
+) -> None:
+    Path("other.md").write_text("Other.\n")
+    first = ["compare", f"{RUN}:initial", f"{RUN}:best", "--trials", "1"]
+    main(first)
+    assert "test split" not in "".join(capsys.readouterr())
+    again = ["compare", f"{RUN}:best", "other.md", "--trials", "1"]
+    main(again)
+    captured = capsys.readouterr()
+    assert "\ntest split  opened 2 times in this run: this is no untouched test any more\n" in captured.out
+    assert "warning: the test split of run 'demo' was opened once before this: a skill" in captured.err
+    main(first)
+    assert "test split" not in "".join(capsys.readouterr())
+    main(["evaluate", "demo/skillgrad.yaml", "--skill", "other.md", "--run.folder", "demo/runs"])
+    assert "\nopened  2 times in this run: this is no untouched test any more\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("low", "mean", "high", "line"),
+    [
+        (0.1, 0.2, 0.4, "0           |-----------o-----------------------|"),
+        (-0.2, 0.0, 0.2, "|-----------------------0-----------------------|"),
+        (-0.1, 0.1, 0.2, "|---------------0---------------o---------------|"),
+        (-0.5, -0.4, -0.25, "|---------o-------------|                       0"),
+        (0.0, 0.0, 0.0, "0"),
+    ],
+)
+def test_an_interval_is_drawn_with_the_place_of_zero(low: float, mean: float, high: float, line: str) -> None:
+    assert drawn(Interval(mean=mean, low=low, high=high, n=1)) == line
+
+
+def test_the_number_of_trials_is_that_of_the_function() -> None:
+    assert find_verb("compare").parse(["a", "b"]).trials == TRIALS
 
 
 def test_settings_of_the_run_can_be_changed_by_flags(demo_project: Path, capsys: Captured) -> None:
     words = ["compare", f"{RUN}:initial", f"{RUN}:best", "--run.name", "other", "--env.limit={test: 5}", "--json"]
-    assert main(words) == 0
+    main(words)
     assert json.loads(capsys.readouterr().out)["file"].startswith("demo/runs/other/comparisons/")
 
 
@@ -90,7 +147,7 @@ def test_voids_are_counted(here: Path, capsys: Captured, monkeypatch: pytest.Mon
     Path("c.yaml").write_text("env: {name: 'voids_for_compare:Env'}\nlimits: {max_void_eval: 0.5}\n")
     for name in ("a", "b"):
         Path(f"{name}.md").write_text(name)
-    assert main(["compare", "a.md", "b.md", "c.yaml"]) == 0
+    assert main(["compare", "a.md", "b.md", "c.yaml", "--trials", "1"]) == 4
     out = capsys.readouterr().out
     assert "tasks       0 gained, 0 lost, 3 equal\nvoids       2 attempts without a score\nfile " in out
 
@@ -109,6 +166,7 @@ def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Capt
         ([f"{RUN}:best", f"{RUN}:99"], "run 'demo' has no skill of step 99\n"),
         (["x.md", f"{RUN}:best"], "skill 'x.md' does not exist\n"),
         ([f"{RUN}:best"], "the following arguments are required: B\n"),
+        (["a", "b", "--margin", "1"], "argument --margin: '1' is not a number from 0 to below 1\n"),
     ],
 )
 def test_what_cannot_be_compared_is_an_error(

@@ -71,6 +71,24 @@ def test_a_run_says_where_it_is_and_whether_it_goes_on() -> None:
     assert plain(STARTED) == ["starting run 'first' in runs/first: 2 epochs, 4 steps"]
     again = STARTED.model_copy(update={"resumed": True, "simulated": True})
     assert plain(again) == ["going on with run 'first' in runs/first: 2 epochs, 4 steps, simulated models"]
+    one = STARTED.model_copy(update={"epochs": 1, "steps": 1})
+    assert plain(one) == ["starting run 'first' in runs/first: 1 epoch, 1 step"]
+
+
+def test_when_the_number_of_steps_is_not_known_it_is_left_out() -> None:
+    started = STARTED.model_copy(update={"steps": 0})
+    call = CallFinished(role="target")
+    finished = StageFinished(stage="rollout", step=1, note="3 of 10 failed")
+    scores = {"current": None, "best": None}
+    assert plain(started, ROLLOUT, call, finished, decided(1, steps=0, **scores)) == [
+        "starting run 'first' in runs/first: 2 epochs",
+        "step 1 rollout: 3 of 10 failed",
+        "step 1 accepted: candidate 0.5 > current 0.4; 1 call, 0 tokens, $0.00",
+    ]
+    progress = Progress({})
+    for event in (started, call, decided(1, steps=0)):
+        progress.take(event)
+    assert progress.left is None
 
 
 def test_attempts_that_went_well_print_nothing() -> None:
@@ -90,16 +108,56 @@ def test_stages_of_an_epoch_are_named_by_the_epoch() -> None:
 def test_a_decision_has_reason_scores_and_spend() -> None:
     call = CallFinished(role="target", usage=Usage(input_tokens=1_000_000, output_tokens=500_000))
     assert plain(STARTED, ROLLOUT, call, decided(1))[1:] == [
-        "step 1/4 accepted: candidate 0.5 > current 0.4; validation 0.500, best 0.500; 1 calls, 1.5M tokens, $2.00"
+        "step 1/4 accepted: candidate 0.5 > current 0.4; validation 0.500, best 0.500; 1 call, 1.5M tokens, $2.00"
     ]
 
 
 def test_without_a_price_money_is_unknown_and_never_zero() -> None:
     call = CallFinished(role="optimizer", usage=Usage(input_tokens=10))
     line = plain(STARTED, call, decided(1, action="skipped", origin="slow_update", current=None, best=None))[-1]
-    assert line == (
-        "slow update skipped: candidate 0.5 > current 0.4; validation -, best -; 1 calls, 10 tokens, cost unknown"
-    )
+    assert line == ("slow update skipped: candidate 0.5 > current 0.4; 1 call, 10 tokens, cost unknown")
+
+
+BASELINE = StageStarted(stage="baseline", step=0, epoch=0, total=20)
+
+
+def test_an_attempt_counts_for_the_stage_of_its_split() -> None:
+    progress = Progress({})
+    of_val = attempt().model_copy(update={"split": "val"})
+    for event in (STARTED, BASELINE, ROLLOUT, of_val, of_val, attempt()):
+        progress.take(event)
+    assert (progress.place, progress.done, progress.total) == ("step 1/4 rollout", 1, 10)
+    progress.take(StageFinished(stage="rollout", step=1))
+    assert (progress.place, progress.done, progress.total) == ("baseline", 2, 20)
+
+
+def test_the_end_of_another_stage_leaves_the_shown_one() -> None:
+    progress = Progress({})
+    for event in (STARTED, BASELINE, ROLLOUT, attempt(), StageFinished(stage="baseline", step=0)):
+        progress.take(event)
+    assert (progress.place, progress.done) == ("step 1/4 rollout", 1)
+    progress.take(StageFinished(stage="rollout", step=1))
+    assert (progress.stage, progress.place, progress.done, progress.total) == (None, "", 0, 0)
+
+
+def test_a_gate_on_training_tasks_counts_its_attempts() -> None:
+    progress = Progress({})
+    gate = StageStarted(stage="gate", step=1, epoch=1)
+    for event in (STARTED, gate, attempt(), attempt().model_copy(update={"split": "val"})):
+        progress.take(event)
+    assert (progress.place, progress.done) == ("step 1/4 gate", 2)
+
+
+def test_the_final_validation_belongs_to_no_step() -> None:
+    events = StageStarted(stage="validation", step=3, epoch=1), StageFinished(stage="validation", step=3, note="0.4")
+    assert plain(STARTED, *events)[1:] == ["validation: 0.4"]
+
+
+def test_attempts_without_a_score_are_told_with_their_own_stage() -> None:
+    voids = [attempt("void", "no answer").model_copy(update={"split": "val"})] * (SHOWN + 1)
+    ends = StageFinished(stage="rollout", step=1, note="x"), StageFinished(stage="baseline", step=0, note="y")
+    lines = plain(STARTED, BASELINE, ROLLOUT, *voids, *ends)[1:]
+    assert lines[SHOWN:] == ["step 1/4 rollout: x", f"{SHOWN + 1} attempts without a score in all", "baseline: y"]
 
 
 def test_attempts_without_a_score_are_shown_with_reasons_up_to_a_bound() -> None:
@@ -215,7 +273,7 @@ def test_in_a_terminal_the_state_is_drawn_below_the_decisions(monkeypatch: pytes
     assert "step 1/4 rollout: " not in text
     assert "step 2/4 rollout" in text
     assert "0/10" in text
-    assert "validation 0.500  best 0.500  1 calls, 0 tokens, $0.00" in text
+    assert "validation 0.500  best 0.500  1 call, 0 tokens, $0.00" in text
     assert "last call failed: target: HTTP 500: [oops]" in text
 
 

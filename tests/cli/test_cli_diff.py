@@ -22,9 +22,14 @@ def best() -> str:
     return text("best/everyday-tasks/SKILL.md")
 
 
+def skills() -> list[str]:
+    """The skill after each step, the initial one first."""
+    return [path.read_text() for path in sorted(Path(RUN, "skills").iterdir())]
+
+
 def best_step() -> int:
     """The first step after which the best skill was the current one."""
-    return next(n for n in range(13) if text(f"skills/{n:04d}.md") == best())
+    return skills().index(best())
 
 
 def patched(diff: str, before: str) -> str:
@@ -46,19 +51,32 @@ def test_the_initial_skill_is_compared_with_the_best_and_verdicts_between_are_na
     assert lines[1].endswith(f": {gate['reason']}")
     steps = [line for line in lines if line.startswith("step ")]
     assert len(steps) == best_step()
-    assert sum(line.startswith("slow update ") for line in lines) >= 1
     assert any("accepted, became the best skill: " in line for line in lines)
     assert diff.startswith(f"--- initial\n+++ best (step {best_step()})\n@@ ")
     assert patched(diff, text("skills/0000.md")) == best()
 
 
+def test_a_slow_update_between_two_skills_is_named(demo_project: Path, capsys: Captured) -> None:
+    with Path(RUN, "events.jsonl").open("a") as log:
+        log.write('{"kind": "stage_started", "stage": "slow_update", "step": 1, "epoch": 22}\n')
+    Path(RUN, "epochs/22").mkdir(parents=True)
+    Path(RUN, "epochs/22/gate.json").write_text('{"action": "rejected", "origin": "slow_update", "reason": "no"}')
+    assert main(["diff", RUN, "0", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("step 1 ")
+    assert lines[2] == "slow update 22 rejected: no"
+    assert lines[3].startswith("step 2 ")
+
+
 def test_any_two_steps_can_be_compared(demo_project: Path, capsys: Captured) -> None:
-    assert main(["diff", RUN, "1", "2"]) == 0
+    after = skills()
+    b = next(step for step in range(2, len(after)) if after[step] != after[1])
+    assert main(["diff", RUN, "1", str(b)]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("run demo: step 1 -> step 2\nstep 2 ")
-    assert "\n--- step 1\n+++ step 2\n" in out
-    assert main(["diff", RUN, "2", "1"]) == 0
-    assert "\n--- step 2\n+++ step 1\n" in capsys.readouterr().out
+    assert out.startswith(f"run demo: step 1 -> step {b}\nstep 2 ")
+    assert f"\n--- step 1\n+++ step {b}\n" in out
+    assert main(["diff", RUN, str(b), "1"]) == 0
+    assert f"\n--- step {b}\n+++ step 1\n" in capsys.readouterr().out
 
 
 def test_one_skill_is_compared_with_the_best(demo_project: Path, capsys: Captured) -> None:
@@ -108,15 +126,28 @@ def test_colours_show_in_a_terminal_only(
     [
         (
             [RUN, "99"],
-            "error: run 'demo' has no skill of step 99\nhint: its last step so far is 12; 0 is the initial",
+            "error: run 'demo' has no skill of step 99\nhint: its last step so far is {last}; 0 is the initial",
         ),
-        ([RUN, "nope.md"], "error: skill 'nope.md' does not exist"),
+        (
+            [RUN, "nope.md"],
+            (
+                "error: run 'demo' has no skill 'nope.md'\nhint: give initial, best, the number of a step, or the "
+                "path of a skill; its last step so far is {last}\n"
+            ),
+        ),
+        (
+            [f"{RUN}:3", f"{RUN}:best"],
+            (
+                "error: 'demo/runs/demo:3' is a skill of a run, not a run\nhint: give 'demo/runs/demo' alone; two of "
+                "its skills: `skillgrad diff demo/runs/demo 3 best`\n"
+            ),
+        ),
         (["demo/runs/dmeo"], "error: there is no run in 'demo/runs/dmeo'\nhint: runs in 'demo/runs': demo"),
     ],
 )
 def test_what_is_not_there_is_an_error(words: list[str], error: str, demo_project: Path, capsys: Captured) -> None:
     assert main(["diff", *words]) == 2
-    assert capsys.readouterr().err.startswith(error)
+    assert capsys.readouterr().err.startswith(error.format(last=len(skills()) - 1))
 
 
 def test_a_run_that_has_just_begun_has_no_skill_yet(here: Path, capsys: Captured) -> None:
@@ -128,23 +159,35 @@ def test_a_run_that_has_just_begun_has_no_skill_yet(here: Path, capsys: Captured
     )
 
 
-def test_while_a_run_goes_on_its_best_skill_is_that_of_the_steps_so_far(demo_project: Path, capsys: Captured) -> None:
+def test_a_folder_with_evaluations_only_has_no_skills(demo_project: Path, capsys: Captured) -> None:
+    assert main(["evaluate", "demo/skillgrad.yaml", "--run.name", "scores", "--split", "val"]) == 0
+    capsys.readouterr()
+    for words in (["diff", "demo/runs/scores"], ["export", "demo/runs/scores"], ["export", "demo/runs/scores:1"]):
+        assert main(words) == 2
+        assert capsys.readouterr().err == (
+            "error: 'demo/runs/scores' holds evaluations only, and no skill\n"
+            "hint: skills are in the folders of runs that were trained\n"
+        )
+
+
+@pytest.mark.parametrize("project", ["demo_project", "paper_project"])
+def test_while_a_run_goes_on_its_best_skill_is_that_of_the_steps_so_far(
+    project: str, request: pytest.FixtureRequest, capsys: Captured
+) -> None:
     """`best/` is from when it was last stopped."""
+    request.getfixturevalue(project)
+    capsys.readouterr()
+    expected = best()
     Path(RUN, "best/everyday-tasks/SKILL.md").write_text("Old.\n")
     with RunFolder.open(RunSection(folder="demo/runs", name="demo")):
         assert main(["diff", RUN, "--json"]) == 0
     running = json.loads(capsys.readouterr().out)
-    gates = [Path(RUN, "steps", f"{n:04d}", "gate.json") for n in range(1, 13)] + list(
-        Path(RUN, "epochs").glob("*/gate.json")
-    )
-    winners = {path: gate for path in gates if path.exists() and (gate := json.loads(path.read_text()))["best"]}
-    last = max(winners, key=lambda path: winners[path]["verdict"]["candidate"])
-    assert patched(running["diff"], text("skills/0000.md")) == (last.parent / "candidate.md").read_text()
+    assert patched(running["diff"], text("skills/0000.md")) == expected
 
 
 def test_before_anything_was_accepted_the_best_skill_is_the_initial_one(demo_project: Path, capsys: Captured) -> None:
     for name in ("steps", "epochs", "best", "summary.json"):
         path = Path(RUN, name)
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     assert main(["diff", RUN]) == 0
     assert capsys.readouterr().out == "run demo: initial -> best (step 0)\n\nthe texts are equal\n"

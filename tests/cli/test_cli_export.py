@@ -21,6 +21,8 @@ def reference(folder: Path) -> str:
 
 
 def test_the_best_skill_is_written_as_a_valid_folder_without_markers(demo_project: Path, capsys: Captured) -> None:
+    with Path(RUN, "best", NAME, "SKILL.md").open("a") as document:
+        document.write("<!-- skillgrad:begin notes -->\n- Keep this.\n<!-- skillgrad:end notes -->\n")
     assert main(["export", RUN, "--to", "skills"]) == 0
     assert capsys.readouterr().out == f"skills/{NAME}/SKILL.md\n"
     assert "Valid skill" in reference(Path("skills", NAME))
@@ -49,7 +51,7 @@ def test_without_a_place_it_is_written_here(demo_project: Path, capsys: Captured
     assert main(["export", RUN, "--name", "other"]) == 0
     captured = capsys.readouterr()
     assert captured.out == "other/SKILL.md\n"
-    assert captured.err == "note: the front matter was written anew; comments in it are lost\n"
+    assert captured.err == "note: the front matter was written anew\n"
     assert Path("other/SKILL.md").read_text().startswith("---\nname: other\n")
 
 
@@ -142,9 +144,24 @@ def test_keys_of_claude_pass_for_claude_alone(here: Path, capsys: Captured) -> N
     ("words", "error"),
     [
         ([RUN, "--to", "x", "--for", "claude"], "--to and --for both say where to write\nhint: give one of them\n"),
+        (
+            [RUN, "--prompt", "--to", "x", "--name", "X Y"],
+            "--prompt writes no folder, so it takes no --to, --name\nhint: give one or the other\n",
+        ),
+        ([RUN, "--prompt", "--for", "claude"], "--prompt writes no folder, so it takes no --for\n"),
+        (
+            ["demo/runs/demo:latest"],
+            "run 'demo/runs/demo' has no skill 'latest'\nhint: give demo/runs/demo:best, demo/runs/demo:initial or ",
+        ),
         ([RUN, "--for", "cloud"], "argument --for: 'cloud' is none of agents, claude, codex, "),
         ([RUN, "--name", "No Name"], "skill 'No Name' is no valid Agent Skill:\n  name: 'No Name' must be"),
-        (["nope"], "skill 'nope' does not exist\n"),
+        (
+            ["nope"],
+            (
+                "skill 'nope' does not exist\nhint: give the path of a skill, or RUN:best, RUN:initial or RUN:STEP; "
+                "'runs' holds no runs\n"
+            ),
+        ),
         (["nope:best"], "there is no run in 'runs/nope'\n"),
     ],
 )

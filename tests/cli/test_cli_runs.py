@@ -8,6 +8,7 @@ import pytest
 from skillgrad.cli.main import main
 from skillgrad.cli.runs import size
 from skillgrad.config import RunSection
+from skillgrad.events import RunStarted
 from skillgrad.store import RunFolder
 
 Captured = pytest.CaptureFixture[str]
@@ -36,8 +37,9 @@ def test_runs_are_listed_with_state_scores_spending_and_disk_use(demo_project: P
     assert list(runs) == ["two", "demo"]  # the one that changed last comes first
     demo, two = runs["demo"], runs["two"]
     summary = json.loads(Path("demo/runs/demo/summary.json").read_text())
-    assert (demo["state"], demo["steps"], demo["planned_steps"]) == ("finished", 12, 12)
-    assert (demo["val"], demo["test"]) == (summary["best"]["val"]["mean"], summary["best"]["test"]["mean"])
+    assert (demo["state"], demo["steps"]) == ("finished", summary["steps"])
+    means = [score and score["mean"] for score in (summary["best"]["val"], summary["best"]["test"])]
+    assert [demo["val"], demo["test"]] == means
     assert demo["calls"] == summary["cost"]["target_calls"] + summary["cost"]["optimizer_calls"]
     assert (demo["usd"], demo["simulated"], demo["resume"]) == (0.0, True, None)
     files = [path for path in Path("demo/runs/demo").rglob("*") if path.is_file()]
@@ -45,15 +47,31 @@ def test_runs_are_listed_with_state_scores_spending_and_disk_use(demo_project: P
     assert (two["state"], two["calls"], two["test"]) == ("stopped", 100, None)
     assert str(two["why"]).startswith("limits.calls = 100 is reached")
     assert two["resume"] == "skillgrad train demo/runs/two/config.yaml"
+    assert (two["raise_limit"], demo["raise_limit"]) == ("limits.calls", None)
     assert main(["runs", *IN]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split("  ")[0] == "run"
-    assert lines[1].split()[:3] == ["two", "stopped", "0/12"]
-    assert lines[2].split()[:4] == ["demo", "finished", "12/12", f"{demo['val']:.3f}*"]
+    assert lines[1].split()[:2] == ["two", "stopped"]
+    name, state, steps, *scores = lines[2].split()[:5]
+    assert (name, state, steps.partition("/")[0]) == ("demo", "finished", str(summary["steps"]))
+    assert scores == ["-" if mean is None else f"{mean:.3f}*" for mean in means]
     assert lines[3] == "* simulated models: the score says nothing about a real model"
     assert lines[4].startswith("two: limits.calls = 100 is reached")
-    assert lines[5] == "resume two: skillgrad train demo/runs/two/config.yaml"
+    assert lines[5] == "resume two (with a larger --limits.calls): skillgrad train demo/runs/two/config.yaml"
     assert lines[6].startswith("2 runs, ")
+
+
+def test_steps_are_shown_of_how_many_where_that_is_known(paper_project: Path, capsys: Captured) -> None:
+    demo = listed(capsys)["demo"]
+    assert (demo["steps"], demo["planned_steps"]) == (6, 6)
+    main(["runs", *IN])
+    assert capsys.readouterr().out.splitlines()[1].split()[:3] == ["demo", "finished", "6/6"]
+    with RunFolder.open(RunSection(folder="demo/runs", name="open")) as run:
+        run.events.emit(RunStarted(name="open", folder="", epochs=1, steps=0, resumed=False, simulated=True))
+        run.write_json("steps/0001/gate.json", {"action": "skipped"})
+    assert listed(capsys)["open"]["planned_steps"] is None
+    main(["runs", *IN])
+    assert capsys.readouterr().out.splitlines()[1].split()[:3] == ["open", "unfinished", "1"]
 
 
 def test_the_resume_command_goes_on_with_the_run(fresh_project: Path, capsys: Captured) -> None:
@@ -75,6 +93,24 @@ def test_running_and_unfinished_runs_are_told_apart(demo_project: Path, capsys: 
     assert (runs["new"]["state"], runs["new"]["steps"], runs["new"]["planned_steps"]) == ("unfinished", 0, None)
     main(["runs", *IN])
     assert "new   unfinished  0 " in capsys.readouterr().out
+
+
+def test_a_run_that_was_killed_after_an_earlier_stop_is_unfinished(fresh_project: Path, capsys: Captured) -> None:
+    main(["train", CONFIG, "--limits.calls", "15"])
+    capsys.readouterr()
+    assert listed(capsys)["demo"]["state"] == "stopped"
+    with Path("demo/runs/demo/events.jsonl").open("a") as log:
+        log.write('{"kind": "run_started", "steps": 0}\n{"kind": "notice", "text": "run_finished"}\n')
+    demo = listed(capsys)["demo"]
+    assert (demo["state"], demo["why"], demo["raise_limit"]) == ("unfinished", "", None)
+    assert demo["resume"] == "skillgrad train demo/runs/demo/config.yaml"
+
+
+def test_a_folder_with_evaluations_only_is_no_unfinished_run(demo_project: Path, capsys: Captured) -> None:
+    assert main(["evaluate", CONFIG, "--run.name", "scores", "--split", "val"]) == 0
+    capsys.readouterr()
+    scores = listed(capsys)["scores"]
+    assert (scores["state"], scores["resume"], scores["test"]) == ("evaluations", None, None)
 
 
 def test_a_damaged_run_does_not_hide_the_others(demo_project: Path, capsys: Captured) -> None:
@@ -126,6 +162,28 @@ def test_prune_deletes_with_yes_and_says_how_much_that_freed(demo_project: Path,
     assert Path("demo/runs/demo-seeds.json").exists()
     assert main(["runs", "prune", *IN, "--keep", "1", "--yes"]) == 0
     assert capsys.readouterr().out == "freed: 0 runs, 0 B\n"
+
+
+def test_prune_takes_the_report_of_seeds_with_its_last_run(demo_project: Path, capsys: Captured) -> None:
+    for name, days in (("small-seed1", 10), ("small-seed2", 20)):
+        make_run(name, days)
+    report = Path("demo/runs/small-seeds.json")
+    seeds = [
+        {"seed": seed, "run": f"small-seed{seed}", "best": "", "calls": 0}
+        | dict.fromkeys(("initial_val", "best_val", "initial_test", "best_test", "gain", "usd"))
+        for seed in (1, 2)
+    ]
+    about = {"name": "small", "metric": "hard", "simulated": True, "file": str(report), "seeds": seeds}
+    report.write_text(json.dumps(about | dict.fromkeys(("initial_test", "best_test", "gain"))))
+    assert main(["runs", "prune", *IN, "--keep", "2", "--yes", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["reports"] == []
+    words = ["runs", "prune", *IN, "--keep", "1"]
+    assert main(words) == 0
+    assert f"would delete {report}  the report of such runs\n" in capsys.readouterr().out
+    assert report.exists()
+    assert main([*words, "--yes", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["reports"] == [str(report)]
+    assert not report.exists()
 
 
 def test_age_and_number_must_both_be_exceeded(demo_project: Path, capsys: Captured) -> None:

@@ -18,6 +18,7 @@ def test_each_seed_is_a_row_and_mean_deviation_and_interval_follow(fresh_project
     report = SeedReport.model_validate_json(Path("demo/runs/demo-seeds.json").read_text())
     assert lines[0] == "SIMULATED MODELS: these scores say nothing about a real model."
     rows = [line.split() for line in lines[2:5]]
+    assert lines[10] == "few       intervals over 3 seeds say little: give 5 or more"
     assert [row[:2] for row in rows] == [["1", "demo-seed1"], ["2", "demo-seed2"], ["7", "demo-seed7"]]
     assert rows[2][6] == f"{report.seeds[2].gain:+.3f}"
     assert lines[6].endswith("(mean hard score over 3 seeds, test)")
@@ -27,7 +28,7 @@ def test_each_seed_is_a_row_and_mean_deviation_and_interval_follow(fresh_project
     assert gain.sd is not None
     spread = f"[{gain.low:+.3f}, {gain.high:+.3f}]" if gain.sd else "the same in every run"
     assert lines[9] == f"gain      {gain.mean:+.3f}  {gain.sd:.3f}  {spread}"
-    assert lines[10] == "file      demo/runs/demo-seeds.json"
+    assert lines[11] == "file      demo/runs/demo-seeds.json"
     assert captured.err.count("starting run 'demo-seed") == 3
 
 
@@ -49,7 +50,8 @@ def test_one_seed_has_no_spread_and_no_test_no_gain(fresh_project: Path, capsys:
 def test_calls_and_tokens_are_told_run_by_run(fresh_project: Path, capsys: Captured) -> None:
     assert main(["train", CONFIG, "--seeds", "1,2", "--json", *QUICK]) == 0
     captured = capsys.readouterr()
-    said = [line for line in captured.err.splitlines() if " step 1/1 " in line and " calls, " in line]
+    runs = captured.err.split("starting run ")[1:]
+    said = [[line for line in run.splitlines() if "; " in line and line.endswith("$0.00")][-1] for run in runs]
     calls = [int(line.rsplit("; ", 1)[1].split()[0].replace(",", "")) for line in said]
     seeds = json.loads(captured.out)["seeds"]
     assert all(count <= seed["calls"] for count, seed in zip(calls, seeds, strict=True))
@@ -60,12 +62,30 @@ def test_a_stop_says_what_the_run_has_and_how_to_go_on(fresh_project: Path, caps
     assert main([*words, "--json"]) == 3
     captured = capsys.readouterr()
     assert json.loads(captured.out)["name"] == "demo-seed1"
-    assert captured.err.splitlines()[-1].startswith(
-        "resume (with a larger limit): skillgrad train demo/skillgrad.yaml"
-    )
+    where, resume = captured.err.splitlines()[-2:]
+    assert where == "seed 1 stopped; still to come: 2"
+    assert resume.startswith("resume (with a larger --limits.calls): skillgrad train demo/skillgrad.yaml")
     words[words.index("15")] = "1000"
     assert main([*words, "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["seeds"]) == 2
+
+
+def test_a_stop_of_a_later_seed_says_which_ones_are_done(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["train", CONFIG, "--seeds", "3", *QUICK]) == 0
+    capsys.readouterr()
+    assert main(["train", CONFIG, "--seeds", "3,1,2", "--limits.calls", "15", *QUICK]) == 3
+    captured = capsys.readouterr()
+    assert captured.out.startswith("run demo-seed1:\n")
+    assert captured.err.splitlines()[-2] == "seed 1 stopped; done: 3; still to come: 2"
+
+
+def test_seeds_with_other_settings_are_said_to_be_left_out(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["train", CONFIG, "--seeds", "1", *QUICK]) == 0
+    capsys.readouterr()
+    assert main(["train", CONFIG, "--seeds", "2", *QUICK, "--train.epochs", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "left out  demo-seed1: other settings" in lines
+    assert "few " not in "".join(lines)
 
 
 def test_a_fork_is_where_the_first_seed_starts(demo_project: Path, capsys: Captured) -> None:

@@ -1,15 +1,28 @@
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from skillgrad.cli.main import main
 from skillgrad.config import RunSection
+from skillgrad.events import RunStarted
 from skillgrad.store import RunFolder
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"
+
+
+def steps() -> int:
+    """How many the run has made."""
+    return len(list(Path(RUN, "steps").iterdir()))
+
+
+def table(lines: list[str]) -> list[list[str]]:
+    """The lines of the table of steps, in cells."""
+    header = next(number for number, line in enumerate(lines) if line.startswith("step  "))
+    return [re.split("  +", line) for line in lines[header:]]
 
 
 def test_a_run_is_shown_with_summary_steps_and_files(demo_project: Path, capsys: Captured) -> None:
@@ -17,21 +30,34 @@ def test_a_run_is_shown_with_summary_steps_and_files(demo_project: Path, capsys:
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "run demo: finished"
     assert "SIMULATED MODELS: these scores say nothing about a real model." in lines
-    header = next(number for number, line in enumerate(lines) if line.startswith("step "))
-    assert lines[header].split() == ["step", "action", "validation", "tokens", "edits", "reason"]
-    assert lines[header + 1].startswith("1 ")
+    rows = table(lines)
+    assert rows[0][:2] == ["step", "action"]
+    assert rows[0][-1] == "reason"
+    assert rows[1][0] == "1"
     assert f"{RUN}/events.jsonl  everything that happened, with times" in lines
 
 
-def test_a_slow_update_stands_behind_the_last_step_of_its_epoch(demo_project: Path, capsys: Captured) -> None:
-    for epoch in (1, 4):
+def test_steps_that_were_validated_are_shown_with_both_scores(paper_project: Path, capsys: Captured) -> None:
+    assert main(["show", RUN]) == 0
+    rows = table(capsys.readouterr().out.splitlines())
+    assert rows[0] == ["step", "action", "validation", "tokens", "edits", "reason"]
+    assert re.fullmatch(r"0\.\d{3} -> (0\.\d{3}|-)", rows[1][2])
+
+
+def test_a_slow_update_stands_behind_the_step_it_followed(demo_project: Path, capsys: Captured) -> None:
+    with Path(RUN, "events.jsonl").open("a") as log:
+        for epoch, step in ((21, 1), (22, 3)):
+            event = {"kind": "stage_started", "stage": "slow_update", "step": step, "epoch": epoch}
+            log.write(json.dumps(event) + "\n")
+    for epoch in (21, 22, 23):
         folder = Path(RUN, f"epochs/{epoch:02d}")
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True)
         (folder / "gate.json").write_text('{"action": "rejected", "origin": "slow_update", "reason": "no"}')
     main(["show", RUN])
     names = [re.split("  +", line)[0] for line in capsys.readouterr().out.splitlines()]
-    assert names.index("slow update 1") == names.index("3") + 1
-    assert names.index("slow update 4") == names.index("12") + 1
+    assert names.index("slow update 21") == names.index("1") + 1
+    assert names.index("slow update 22") == names.index("3") + 1
+    assert names.index("slow update 23") > names.index(str(steps()))
 
 
 def test_a_run_is_found_by_name_in_runs(
@@ -46,8 +72,8 @@ def test_a_run_as_json_has_its_summary_and_steps(demo_project: Path, capsys: Cap
     assert main(["show", RUN, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["summary"] == json.loads(Path(RUN, "summary.json").read_text())
-    assert [step["number"] for step in shown["steps"]] == list(range(1, 13))
-    assert shown["resume"] is None
+    assert [step["number"] for step in shown["steps"]] == list(range(1, steps() + 1))
+    assert (shown["resume"], shown["raise_limit"]) == (None, None)
 
 
 def test_a_step_is_shown_with_the_fate_reason_and_evidence_of_its_edits(demo_project: Path, capsys: Captured) -> None:
@@ -72,7 +98,11 @@ def test_a_step_as_json_has_edits_and_diff(demo_project: Path, capsys: Captured)
 
 def test_a_step_that_is_not_there_is_an_error(demo_project: Path, capsys: Captured) -> None:
     assert main(["show", RUN, "--step", "99"]) == 2
-    assert capsys.readouterr().err == "error: run 'demo' has no step 99\nhint: it has 12 steps so far\n"
+    assert capsys.readouterr().err == f"error: run 'demo' has no step 99\nhint: it has {steps()} steps so far\n"
+    for step in range(2, steps() + 1):
+        shutil.rmtree(Path(RUN, f"steps/{step:04d}"))
+    assert main(["show", RUN, "--step", "99"]) == 2
+    assert "hint: it has 1 step so far\n" in capsys.readouterr().err
 
 
 def test_a_run_that_is_not_there_is_an_error_that_names_the_others(
@@ -83,6 +113,36 @@ def test_a_run_that_is_not_there_is_an_error_that_names_the_others(
     assert capsys.readouterr().err == "error: there is no run in 'runs/dmeo'\nhint: runs in 'runs': demo\n"
 
 
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("runs", "'runs' is a folder of runs, not a run\nhint: runs in 'runs': demo"),
+        ("", "'' names no run\nhint: runs in 'runs': demo"),
+        (".", "there is no run in '.'\nhint: runs in 'runs': demo"),
+        ("../demo", "there is no run in '../demo'\nhint: runs in '../demo/runs': demo"),
+        (
+            "demo:best",
+            (
+                "'demo:best' is a skill of a run, not a run\n"
+                "hint: give 'demo' alone; two of its skills: `skillgrad diff demo initial best`"
+            ),
+        ),
+        ("demos:best", "there is no run in 'runs/demos:best'\nhint: runs in 'runs': demo"),
+    ],
+)
+def test_what_is_near_a_run_leads_to_it(
+    name: str, error: str, demo_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir("demo")
+    assert main(["show", name]) == 2
+    assert capsys.readouterr().err == f"error: {error}\n"
+
+
+def test_where_there_are_no_runs_it_says_so(here: Path, capsys: Captured) -> None:
+    assert main(["show", "demo"]) == 2
+    assert capsys.readouterr().err == "error: there is no run in 'runs/demo'\nhint: 'runs' holds no runs\n"
+
+
 def test_a_stopped_run_says_so_and_the_command_it_shows_goes_on_with_it(
     fresh_project: Path, capsys: Captured
 ) -> None:
@@ -91,18 +151,53 @@ def test_a_stopped_run_says_so_and_the_command_it_shows_goes_on_with_it(
     assert main(["show", RUN]) == 0
     first, second, *_ = capsys.readouterr().out.splitlines()
     assert first.startswith("run demo: not finished, ")
-    assert first.endswith(" of 12 steps done")
-    assert second == f"resume: skillgrad train {RUN}/config.yaml"
-    assert main([*second.split()[2:], "--limits.calls", "10000"]) == 0
+    assert first.endswith(" done")
+    label, _, words = second.partition(": skillgrad ")
+    assert label == "resume (with a larger --limits.calls)"
+    assert words == f"train {RUN}/config.yaml"
+    main(["show", RUN, "--json"])
+    assert json.loads(capsys.readouterr().out)["raise_limit"] == "limits.calls"
+    assert main([*words.split(), "--limits.calls", "10000"]) == 0
     capsys.readouterr()
     main(["show", RUN, "--json"])
     assert json.loads(capsys.readouterr().out)["resumable"] is False
 
 
-def test_a_run_that_a_process_works_on_is_said_to_be_running(demo_project: Path, capsys: Captured) -> None:
-    with RunFolder.open(RunSection(folder="demo/runs", name="demo")):
-        assert main(["show", RUN]) == 0
-    assert capsys.readouterr().out.startswith("run demo: running now, 12 of 12 steps done")
+def test_a_run_that_was_killed_after_an_earlier_stop_is_not_finished(demo_project: Path, capsys: Captured) -> None:
+    summary = json.loads(Path(RUN, "summary.json").read_text())
+    Path(RUN, "summary.json").write_text(json.dumps({**summary, "stopped": "limits.calls = 5 is reached: "}))
+    with Path(RUN, "events.jsonl").open("a") as log:
+        log.write('{"kind": "run_started", "steps": 0, "epochs": 4}\n')
+    assert main(["show", RUN]) == 0
+    first, second, _, fourth, *_ = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(rf"run demo: not finished, {steps()} (of {steps()} )?steps done", first)
+    assert second.startswith("resume: ")  # whether a limit was in its way is not known any more
+    assert fourth == "when it last stopped:"
+
+
+def test_a_folder_with_evaluations_only_is_said_to_be_one(demo_project: Path, capsys: Captured) -> None:
+    words = ["evaluate", "demo/skillgrad.yaml", "--run.name", "scores", "--split", "val"]
+    assert main(words) == 0
+    capsys.readouterr()
+    assert main(["show", "demo/runs/scores"]) == 0
+    first, _, *files = capsys.readouterr().out.splitlines()
+    assert first == "folder scores: evaluations only, no run was trained in it"
+    assert re.split("  +", files[0]) == ["demo/runs/scores/evaluations", "what `skillgrad evaluate` found"]
+    assert main(["show", "demo/runs/scores", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["evaluations_only"], shown["resumable"], shown["resume"]) == (True, False, None)
+
+
+@pytest.mark.parametrize(("planned", "done"), [(0, "1 step done"), (1, "1 of 1 step done"), (6, "1 of 6 steps done")])
+def test_a_run_that_a_process_works_on_is_said_to_be_running(
+    planned: int, done: str, here: Path, capsys: Captured
+) -> None:
+    with RunFolder.open(RunSection(folder="runs", name="new")) as run:
+        started = RunStarted(name="new", folder="", epochs=1, steps=planned, resumed=False, simulated=True)
+        run.events.emit(started)
+        run.write_json("steps/0001/gate.json", {"action": "skipped"})
+        assert main(["show", "new"]) == 0
+    assert capsys.readouterr().out.startswith(f"run new: running now, {done}\n")
 
 
 def test_a_run_that_has_just_begun_can_be_shown(here: Path, capsys: Captured) -> None:

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from small_run import PAPER
+
 from skillgrad.simulation import SEED_SKILL, make_tasks
 
 
@@ -25,9 +27,7 @@ def make_project(folder: Path, url: str, *, family: str | None = "sorting", size
         "target": {"model": "openai:target", **models},
         "optimizer": {"model": "openai:optimizer", **models},
         "train": {"epochs": 2, "batch_size": 5},
-        "select": {"edit_budget": 6},
-        "reflect": {"minibatch_size": 3},
-        "slow_update": {"samples": 2},
+        **PAPER,
         "run": {"folder": "runs", "name": "run"},
         **more,
     }

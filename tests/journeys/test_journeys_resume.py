@@ -1,11 +1,13 @@
 """Kill a run anywhere, start it again: the result is the same, and nothing that was answered is paid for twice."""
 
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
-from small_run import World, settings, train, tree
+from small_run import EVIDENCE, PAPER, World, settings, train, tree
 
 from skillgrad.errors import BudgetStop, OutageStop, TransientError
 
@@ -39,41 +41,52 @@ def facts(folder: Path, kind: str = "%") -> int:
         return connection.execute("select count(*) from facts where kind like ?", (kind,)).fetchone()[0]
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory) -> tuple[Path, World]:
-    folder, world = tmp_path_factory.mktemp("undisturbed"), World()
-    train(folder, world)
-    return folder, world
+SEARCHES = {"paper": PAPER, "evidence": EVIDENCE}
 
 
-def writes_of(folder: Path) -> int:
+class Whole(NamedTuple):
+    """A run that nothing disturbed."""
+
+    folder: Path
+    world: World
+    search: Mapping[str, Any]
+
+
+@pytest.fixture(scope="module", params=SEARCHES)
+def undisturbed(tmp_path_factory, request) -> Whole:
+    search, folder, world = SEARCHES[request.param], tmp_path_factory.mktemp("undisturbed"), World()
+    train(folder, world, settings(folder, search))
+    return Whole(folder, world, search)
+
+
+def writes_of(folder: Path, search: Mapping[str, Any]) -> int:
     count = 0
 
     def hook(moment: str, number: int) -> None:
         nonlocal count
         count = max(count, number)
 
-    train(folder, World(), on_write=hook)
+    train(folder, World(), settings(folder, search), on_write=hook)
     return count
 
 
 def test_a_run_killed_before_or_after_any_write_ends_as_an_undisturbed_one(tmp_path, undisturbed) -> None:
-    folder, world = undisturbed
-    assert facts(folder) <= 60
+    folder, world, search = undisturbed
+    assert facts(folder) <= 80
     wanted, answered = tree(folder), world.answered
-    for number in range(1, writes_of(tmp_path / "count") + 1):
+    for number in range(1, writes_of(tmp_path / "count", search) + 1):
         for moment in ("before", "after"):
             place = tmp_path / f"{number}-{moment}"
             death = Death(moment, number)
             again = World(death.in_call)
 
             with pytest.raises(Killed):
-                train(place, again, on_write=death.at_write)
+                train(place, again, settings(place, search), on_write=death.at_write)
             death.happened = False
             # At concurrency 1 one answer at most was not yet written down; all others are never asked for again.
             lost = again.answered - facts(place, "reply")
             assert lost in (0, 1)
-            train(place, again)
+            train(place, again, settings(place, search))
             assert tree(place) == wanted, (number, moment)
             assert again.answered == answered + lost, (number, moment)
 
@@ -114,20 +127,20 @@ def test_an_outage_stops_the_run_and_the_resumed_run_is_the_same(tmp_path, calls
 
 @pytest.mark.parametrize("calls", [1, 10, 25])
 def test_a_budget_stops_the_run_and_a_larger_one_leads_to_the_same_result(tmp_path, undisturbed, calls: int) -> None:
-    folder, whole = undisturbed
+    folder, whole, search = undisturbed
     world = World()
     with pytest.raises(BudgetStop, match=f"limits.calls = {calls}"):
-        train(tmp_path, world, settings(tmp_path, limits={"concurrency": 1, "calls": calls}))
+        train(tmp_path, world, settings(tmp_path, search, limits={"concurrency": 1, "calls": calls}))
     assert world.answered == calls
-    train(tmp_path, world)
+    train(tmp_path, world, settings(tmp_path, search))
     assert tree(tmp_path) == tree(folder)
     assert world.answered == whole.answered
 
 
 @pytest.mark.parametrize("concurrency", [2, 8, 64])
 def test_concurrency_changes_nothing_in_the_result(tmp_path, undisturbed, concurrency: int) -> None:
-    train(tmp_path, World(), settings(tmp_path, limits={"concurrency": concurrency}))
-    mine, wanted = tree(tmp_path), tree(undisturbed[0])
+    train(tmp_path, World(), settings(tmp_path, undisturbed.search, limits={"concurrency": concurrency}))
+    mine, wanted = tree(tmp_path), tree(undisturbed.folder)
     mine.pop("config.yaml")
     wanted.pop("config.yaml")
     assert mine == wanted

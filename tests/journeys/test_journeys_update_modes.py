@@ -8,6 +8,7 @@ import pytest
 from small_run import World, settings, tree
 from small_run import train as train_small
 
+from skillgrad.config import merge
 from skillgrad.simulation.families import RULES
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -29,7 +30,7 @@ TAUGHT = "".join(f"- {rule.statements[0]}\n" for rule in RULES if rule.id != "so
 
 def train(folder: Path, world: World, option: str, config: dict[str, Any] | None = None, **given: Any) -> None:
     text = {"text": TAUGHT, "size": 12} if option == "skill-aware" else {}
-    train_small(folder, world, config or settings(folder, **OPTIONS[option]), **text, **given)
+    train_small(folder, world, config or merge(settings(folder), OPTIONS[option]), **text, **given)
 
 
 class Killed(BaseException):
@@ -80,7 +81,7 @@ def test_a_run_killed_at_a_write_ends_as_an_undisturbed_one(tmp_path, option: st
 @pytest.mark.parametrize("option", OPTIONS)
 def test_concurrency_changes_nothing_in_the_result(tmp_path, option: str) -> None:
     train(tmp_path / "one", world_of(option), option)
-    many = {**settings(tmp_path / "many", **OPTIONS[option]), "limits": {"concurrency": 32}}
+    many = merge(merge(settings(tmp_path / "many"), OPTIONS[option]), {"limits": {"concurrency": 32}})
     many["optimizer"] = {"model": "simulated:optimizer"}
     train(tmp_path / "many", world_of(option), option, many)
     one, other = tree(tmp_path / "one"), tree(tmp_path / "many")

@@ -6,13 +6,22 @@ from typing import Any
 
 from skillgrad.records import ChatRequest, Reply, ResponseSchema, Task, system, user
 from skillgrad.simulation import respond
-from skillgrad.simulation.families import FAMILIES, RULES, find_tasks
+from skillgrad.simulation.families import FAMILIES, IN_TURN, find_tasks
 from skillgrad.simulation.families.base import Family
+from skillgrad.simulation.rules import Rule
 
 SHALLOW = "Read each attempt on its own terms and propose edits. Reply with JSON."
 DEEP = "Compare the attempts with each other: what do the failures have in common? Propose edits. Reply with JSON."
 
-FULL_SKILL = "\n".join(f"- {rule.statements[0]}" for rule in RULES)
+
+def skill_of(*rules: Rule) -> str:
+    """A skill that states these rules once."""
+    return "\n".join(f"- {rule.statements[0]}" for rule in rules)
+
+
+SMALL_RULES = tuple(rule for family in IN_TURN for rule in family.rules)
+"""The many rules that hardly touch each other."""
+FULL_SKILL = skill_of(*SMALL_RULES)
 
 
 def family_named(name: str) -> Family:
@@ -20,8 +29,8 @@ def family_named(name: str) -> Family:
 
 
 def skill_without(*rules: str) -> str:
-    """Every rule but these."""
-    return "\n".join(f"- {rule.statements[0]}" for rule in RULES if rule.id not in rules)
+    """Every small rule but these."""
+    return skill_of(*(rule for rule in SMALL_RULES if rule.id not in rules))
 
 
 def task_of(text: str, id: str = "t") -> Task:

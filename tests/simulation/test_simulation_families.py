@@ -16,6 +16,14 @@ from skillgrad.simulation.families.things import KINDS, in_words, kind_of, plura
 from skillgrad.simulation.families.words import MARKED_WORDS, PREFIX_PAIRS, WORDS
 
 SORT = "Sort the following words alphabetically: List: "
+BULKY = (
+    "What does it cost in cents to send a parcel of 1.3 kg and 50 x 45 x 41 cm to {} (postcode {})? "
+    "The tariff is 400 cents plus 163 cents per kilogram, and 310 cents extra for islands."
+)
+HEAVY = (
+    "How many cents is the postage for a parcel of 13.8 kg and 20 x 12 x 10 cm to Quenby (postcode 3001)? "
+    "The tariff is 395 cents plus 85 cents per kilogram, and 310 cents extra for islands."
+)
 SUBTLE = {"sorting": "sorting.prefix", "counting": "counting.last", "dates": "dates.first_day"}
 
 
@@ -36,6 +44,9 @@ SUBTLE = {"sorting": "sorting.prefix", "counting": "counting.last", "dates": "da
         ("How many days are there from December 30, 1999 to January 2, 2000?", "3"),
         ("Write the date July 4, 1976 in the format YYYY-MM-DD.", "1976-07-04"),
         ("Write the British date 02/01/1987 in the format MM/DD/YYYY.", "01/02/1987"),
+        (BULKY.format("Ostrey", 9214), "3807"),
+        (BULKY.format("Tolden", 9214), "3497"),
+        (HEAVY, "1585"),
     ],
 )
 def test_the_procedure_solves_tasks(task: str, answer: str) -> None:
@@ -71,6 +82,12 @@ def test_the_procedure_solves_tasks(task: str, answer: str) -> None:
         ("How many days are there from May 1, 1999 to May 3, 1999, counting both days?", "dates.both_ends", "2"),
         ("What date is 1 month after January 31, 2023? Answer in MM/DD/YYYY.", "dates.month_end", "03/03/2023"),
         ("What date is 5 days after April 28, 2023? Answer in MM/DD/YYYY.", "dates.first_day", "05/02/2023"),
+        (BULKY.format("Ostrey", 9214), "parcels.volume", "15869"),
+        (BULKY.format("Ostrey", 9214), "parcels.heavier", "1036"),
+        (BULKY.format("Ostrey", 9214), "parcels.rounding", "3644"),
+        (BULKY.format("Ostrey", 9214), "parcels.islands", "3497"),
+        (BULKY.format("Ostrey", 9214), "parcels.postcode", "3497"),
+        (HEAVY, "parcels.heavier", "480"),
     ],
 )
 def test_each_fault_is_really_carried_out(task: str, fault: str, answer: str) -> None:
@@ -117,9 +134,11 @@ def test_explanations_are_single_faults_else_pairs_else_none() -> None:
 
 
 def test_tasks_are_found_wherever_they_stand_and_whatever_surrounds_them() -> None:
-    text = f'x\n{{"task": "{SORT}b a"}}\nToday I have a dog and two cats.\nHow many\n animals do I have? <end>'
+    wrapped = HEAVY.replace(" ", "\n")
+    text = f'x\n{{"task": "{SORT}b a"}}\n{wrapped}\nI have a dog and two cats.\nHow many\n animals do I have? <end>'
     assert [(task.family.name, right_answer(task.family, task.text)) for task in find_tasks(text)] == [
         ("sorting", "a b"),
+        ("parcels", "1585"),
         ("counting", "3"),
     ]
     assert find_tasks("I have two ideas. How many plans do I have? Sort it out.") == ()
@@ -130,7 +149,7 @@ def test_made_tasks_are_different_reproducible_and_the_first_of_more() -> None:
     assert make_tasks(None, 90, 4) == tasks
     assert make_tasks(None, 30, 4) == tasks[:30]
     assert len({task.input for task in tasks}) == len({task.id for task in tasks}) == 90
-    assert {task.type for task in tasks} == {"sorting", "counting", "dates"}
+    assert [task.type for task in tasks[:6]] == ["sorting", "counting", "dates"] * 2
     assert {task.type for task in make_tasks("dates", 5, 4)} == {"dates"}
     assert make_tasks("dates", 5, 4) != make_tasks("dates", 5, 5)
     assert all(task.gold == answered_with(task.input) for task in tasks)

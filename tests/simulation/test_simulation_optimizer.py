@@ -1,6 +1,7 @@
 """The simulated optimizer: diagnosis, proposals, imperfections."""
 
 from collections import Counter
+from dataclasses import dataclass
 
 import pytest
 from simulation_prompts import (
@@ -26,6 +27,10 @@ from skillgrad.simulation.rules import statements
 
 SORT = "Sort the following words alphabetically: List: "
 REPEATED = SORT + "beta alps beta"
+PARCEL = (
+    "What does it cost in cents to send a parcel of 1.3 kg and 50 x 45 x 41 cm to Tolden (postcode 2214)? "
+    "The tariff is 400 cents plus 125 cents per kilogram, and 310 cents extra for islands."
+)
 PLANTED = {
     "sorting": ("sorting.prefix", ("sorting.letters", "sorting.case")),
     "counting": (
@@ -225,19 +230,37 @@ def test_the_same_content_gives_the_same_edits_whatever_is_around_it() -> None:
     assert told("optimizer", reflect_request(blocks[1:], SEED_SKILL))["edits"] != edits
 
 
-def draws(model: str, cases: int = 250) -> list[tuple[str, dict[str, object]]]:
+@dataclass(frozen=True)
+class Plant:
+    """A task that fails at one step, one that passes, and a first line of the skill that says nothing about it."""
+
+    task: str
+    step: str
+    passed: str
+    line: str
+
+
+PLANTS = {
+    "small": Plant(
+        REPEATED, "sorting.repeats", SORT + "b a", "- Ignore case when you compare words with each other."
+    ),
+    "interacting": Plant(PARCEL, "parcels.rounding", PARCEL, "- Compare both weights and charge the larger one."),
+}
+
+
+def draws(model: str, plant: Plant = PLANTS["small"], cases: int = 250) -> list[tuple[str, dict[str, object]]]:
     """One failure each: (the id that is right to cite, the edits proposed)."""
-    skill = "- Ignore case when you compare words with each other.\n- Follow the date format named in the question."
+    skill = f"{plant.line}\n- Follow the date format named in the question."
+    passed = attempt_block("a-ok", plant.passed, answered_with(plant.passed))
     results = []
     for place in range(cases):
-        blocks = [failed(f"a-{place}", REPEATED, "sorting.repeats"), attempt_block("a-ok", SORT + "b a", "a b")]
+        blocks = [failed(f"a-{place}", plant.task, plant.step), passed]
         results.append((f"a-{place}", told(model, reflect_request(blocks, skill))["edits"]))
     return results
 
 
-def rates(model: str) -> dict[str, float]:
-    skill_lines = ("", "- Ignore case when you compare words with each other.")
-    results = draws(model)
+def rates(model: str, plant: Plant = PLANTS["small"]) -> dict[str, float]:
+    results = draws(model, plant)
     first = [edits[0] for _, edits in results if edits]
     signs = [[one.sign for one in statements(edit["content"], RULES)] for edit in first]
     right = [edit for edit, sign in zip(first, signs, strict=True) if sign == [1]]
@@ -246,23 +269,25 @@ def rates(model: str) -> dict[str, float]:
         "missing": sum(not edits for _, edits in results) / len(results),
         "vague": sum(not sign for sign in signs) / max(1, len(signs)),
         "harmful": sum(sign == [-1] for sign in signs) / max(1, len(specific)),
-        "misanchored": sum(edit["target"] not in skill_lines for edit in right) / max(1, len(right)),
+        "misanchored": sum(edit["target"] not in ("", plant.line) for edit in right) / max(1, len(right)),
         "miscited": sum(edits[0]["cites"] != [name] for name, edits in results if edits) / max(1, len(first)),
         "duplicate": sum(len(edits) > 1 for _, edits in results) / max(1, len(first)),
     }
 
 
+@pytest.mark.parametrize("world", list(PLANTS))
 @pytest.mark.parametrize(
     ("model", "profile"), [("optimizer", GOOD), ("optimizer-poor", POOR), ("optimizer-misciting", MISCITING)]
 )
-def test_imperfections_come_about_as_often_as_the_profile_says(model: str, profile: Profile) -> None:
-    for name, rate in rates(model).items():
+def test_imperfections_come_about_as_often_as_the_profile_says(model: str, profile: Profile, world: str) -> None:
+    for name, rate in rates(model, PLANTS[world]).items():
         assert rate == pytest.approx(getattr(profile, name), abs=0.1), name
 
 
-def test_the_perfect_one_makes_no_mistakes_and_the_useless_one_nothing_of_use() -> None:
-    assert rates("optimizer-perfect") == dict.fromkeys(rates("optimizer-perfect"), 0.0)
-    for _, edits in draws("optimizer-useless", 20):
+@pytest.mark.parametrize("world", list(PLANTS))
+def test_the_perfect_one_makes_no_mistakes_and_the_useless_one_nothing_of_use(world: str) -> None:
+    assert set(rates("optimizer-perfect", PLANTS[world]).values()) == {0.0}
+    for _, edits in draws("optimizer-useless", PLANTS[world], 20):
         assert edits
         assert all(statements(edit["content"], RULES) == () for edit in edits)
 

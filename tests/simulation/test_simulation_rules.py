@@ -155,6 +155,40 @@ TEACHING = {
         "Exclude the start date when you add days.",
         "The day after the given date is day 1 of the count, so the given date is day 0.",
     ],
+    "parcels.volume": [
+        "Volumetric weight (kg) = length x width x height (cm) / 5000.",
+        "Compute the volume in cubic cm and divide it by 5,000 to get a weight.",
+        "For the weight by volume, use the divisor 5000.",
+        "Use 5000, not 1000, as the divisor for the volumetric weight.",
+        "One kilogram stands for 5 000 cubic centimetres, not for a litre.",
+    ],
+    "parcels.heavier": [
+        "The chargeable weight is the larger of actual weight and volumetric weight.",
+        "Use whichever weight is greater: actual or volumetric.",
+        "Take the maximum of the two weights.",
+        "Bulky parcels are charged by their volumetric weight when it is higher than the actual weight.",
+        "Never charge by the smaller weight.",
+        "Do not look at the scales alone; the weight by volume may be higher.",
+    ],
+    "parcels.rounding": [
+        "Weights are rounded up to whole kilograms.",
+        "Always round the weight up to the next kilogram, never down.",
+        "Charge each begun kilogram as a full kilogram.",
+        "Do not drop fractions of a kilogram.",
+        "Round the higher weight up.",
+    ],
+    "parcels.islands": [
+        "Remember that Ostrey, Skarholm, Linsay and Vannoy count as islands.",
+        "Vannoy is an island too.",
+        "Charge the island surcharge for Linsay and Skarholm.",
+        "Ostrey is not on the mainland.",
+    ],
+    "parcels.postcode": [
+        "Postcodes starting with 9 are island postcodes.",
+        "If the postcode starts with 9, the island surcharge applies.",
+        "A ZIP code of 9000 or more means extra cost.",
+        "Do not ignore the postcode: a 9 in front means an island.",
+    ],
 }
 UNTEACHING = {
     "sorting.letters": ["Only compare the first letter of the words.", "It is enough to look at the first letter."],
@@ -203,6 +237,26 @@ UNTEACHING = {
         "Count the start date as day one.",
         "Include the starting day when counting days after a date.",
     ],
+    "parcels.volume": [
+        "Use a divisor of 6000 for the volumetric weight.",
+        "Treat each litre of volume as one kilogram.",
+        "Do not divide the volume by 5000 to get a weight.",
+    ],
+    "parcels.heavier": [
+        "Use only the weight on the scales.",
+        "The lower of the two weights counts.",
+        "Charge the average of both weights, actual and volumetric.",
+    ],
+    "parcels.rounding": [
+        "Always round weights down.",
+        "Round the weight to the nearest kilogram.",
+        "Never round the weight up.",
+    ],
+    "parcels.islands": ["Ostrey and Linsay are not islands.", "No island surcharge is due for Skarholm."],
+    "parcels.postcode": [
+        "Postcodes starting with 9 are not on islands.",
+        "Disregard the postcode; only the name says where an island is.",
+    ],
 }
 NEUTRAL = [
     "Be careful and check your work before you answer.",
@@ -222,6 +276,9 @@ NEUTRAL = [
     "Read the question twice and make sure you understood it.",
     "Small everyday tasks with words, things and dates.",
     "Count tokens and keep every reply under the limit.",
+    "Prices of parcels.",
+    "Multiply the kilograms by the price of one kilogram and add the basic price.",
+    "Give the price in cents, as a bare number.",
 ]
 
 

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulation_prompts import FULL_SKILL, answer_of, ask, form, skill_without, task_of, told
+from simulation_prompts import FULL_SKILL, SMALL_RULES, answer_of, ask, form, skill_without, task_of, told
 
 from skillgrad.errors import ConfigError
 from skillgrad.records import ChatRequest, Message, TextPart, Tool, assistant, system, user
 from skillgrad.simulation import SEED_SKILL, check_name, make_tasks, names, respond, true_score
-from skillgrad.simulation.families import RULES
 from skillgrad.simulation.skill import skill_tokens
 from skillgrad.simulation.text import same_answer
 from skillgrad.skill import Document
@@ -40,8 +39,8 @@ def test_the_seed_skill_is_a_weak_valid_skill() -> None:
     assert Document.parse(SEED_SKILL).meta["name"] == "everyday-tasks"
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_each_rule_alone_has_an_effect_both_ways(rule) -> None:
+@pytest.mark.parametrize("rule", SMALL_RULES, ids=lambda rule: rule.id)
+def test_each_small_rule_alone_has_an_effect_both_ways(rule) -> None:
     tasks = make_tasks(rule.family, 150, 6)
     none, every = true_score("", tasks), true_score(FULL_SKILL, tasks)
     assert true_score(rule.statements[1], tasks) > none + 0.005
@@ -50,8 +49,8 @@ def test_each_rule_alone_has_an_effect_both_ways(rule) -> None:
 
 
 @settings(max_examples=40)
-@given(st.lists(st.sampled_from(RULES), unique=True, max_size=10), st.sampled_from(RULES))
-def test_teaching_one_more_rule_never_hurts(rules, more) -> None:
+@given(st.lists(st.sampled_from(SMALL_RULES), unique=True, max_size=10), st.sampled_from(SMALL_RULES))
+def test_teaching_one_more_small_rule_never_hurts(rules, more) -> None:
     text = "\n".join(f"- {rule.statements[0]}" for rule in rules)
     taught = f"{text}\n- {more.statements[0]}"
     assert true_score(taught, TASKS) >= true_score(text, TASKS) - 1e-12

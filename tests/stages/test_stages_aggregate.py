@@ -12,7 +12,8 @@ from skillgrad.config import AggregateSection
 from skillgrad.errors import OutageStop, TransientError
 from skillgrad.prompts import Prompts
 from skillgrad.records import ChatRequest, Edit, Patch, Skill
-from skillgrad.stages.aggregate import aggregate, unite
+from skillgrad.stages import aggregate as stage
+from skillgrad.stages.aggregate import unite
 from skillgrad.stages.proposals import DocumentReply, SuggestionsReply
 
 SKILL = Skill(text="Be exact.\n")
@@ -41,6 +42,36 @@ def joined(request: ChatRequest) -> object:
     """The answer that keeps all edits that were shown."""
     rows = re.findall(r'"content": "(.*?)",\n\s*"reason": "",\n\s*"cites": \[\s*"(.*?)"', request.messages[1].text)
     return patch_reply(*(edit_row(content, cite) for content, cite in rows))
+
+
+async def there(patch: Patch) -> Patch:
+    return patch
+
+
+async def aggregate(optimizer, skill, patches, *more) -> Patch:
+    """The stage, with patches that are there already."""
+    failures, successes = ([there(patch) for patch in side] for side in patches)
+    return await stage.aggregate(optimizer, skill, (failures, successes), *more)
+
+
+async def test_a_group_is_merged_while_another_one_is_still_being_read() -> None:
+    read, order = asyncio.Event(), []
+
+    async def late(patch: Patch) -> Patch:
+        await read.wait()
+        order.append("read")
+        return patch
+
+    def merging(request) -> dict:
+        order.append("merged")
+        read.set()
+        return patch_reply(edit_row("merged", "a-0"))
+
+    one, two, *others = patches(4)
+    waiting = [there(one), there(two), *(late(patch) for patch in others)]
+    desk = Desk(merge_failures=merging)
+    await stage.aggregate(desk.optimizer, SKILL, (waiting, []), TWO)
+    assert order[:2] == ["merged", "read"]
 
 
 async def test_no_patches_make_an_empty_one() -> None:

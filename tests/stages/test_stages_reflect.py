@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 from stages_doubles import Desk, append, attempt, edit_row, patch_reply
@@ -25,6 +26,10 @@ FAILURES = [attempt(f"f{i}", 0.0) for i in range(11)]
 SUCCESSES = [attempt(f"s{i}", 1.0) for i in range(5)]
 
 
+def shallow(**settings: Any) -> ReflectSection:
+    return ReflectSection(mode="shallow", **settings)
+
+
 def context(
     budget: int | None = 4,
     ledger: Sequence[LedgerEntry] = (),
@@ -38,7 +43,7 @@ def ids(attempts: Sequence[Attempt]) -> list[str]:
 
 
 def test_failures_and_successes_are_read_apart_in_minibatches() -> None:
-    groups = shallow_groups([*SUCCESSES, *FAILURES], {}, ReflectSection(minibatch_size=4), 7)
+    groups = shallow_groups([*SUCCESSES, *FAILURES], {}, shallow(minibatch_size=4), 7)
     assert [(group.prompt, group.source, len(group.attempts)) for group in groups] == [
         ("reflect_failures", "failures", 4),
         ("reflect_failures", "failures", 4),
@@ -51,7 +56,7 @@ def test_failures_and_successes_are_read_apart_in_minibatches() -> None:
 
 def test_minibatches_are_shuffled_by_the_seed() -> None:
     def order(seed: int) -> list[list[str]]:
-        return [ids(group.attempts) for group in shallow_groups(FAILURES, {}, ReflectSection(minibatch_size=4), seed)]
+        return [ids(group.attempts) for group in shallow_groups(FAILURES, {}, shallow(minibatch_size=4), seed)]
 
     assert order(7) == order(7)
     assert order(7) != order(8)
@@ -59,18 +64,18 @@ def test_minibatches_are_shuffled_by_the_seed() -> None:
 
 
 def test_successes_can_be_left_out() -> None:
-    groups = shallow_groups([*SUCCESSES, *FAILURES], {}, ReflectSection(failure_only=True), 7)
+    groups = shallow_groups([*SUCCESSES, *FAILURES], {}, shallow(failure_only=True), 7)
     assert {group.source for group in groups} == {"failures"}
 
 
 def test_a_task_solved_in_part_is_read_as_a_failure() -> None:
-    (group,) = shallow_groups([attempt("part", 0.3)], {}, ReflectSection(), 7)
+    (group,) = shallow_groups([attempt("part", 0.3)], {}, shallow(), 7)
     assert group.source == "failures"
 
 
 def test_attempts_that_are_read_stay_in_their_order_outside() -> None:
     attempts = list(FAILURES)
-    shallow_groups(attempts, {}, ReflectSection(), 7)
+    shallow_groups(attempts, {}, shallow(), 7)
     assert attempts == FAILURES
 
 
@@ -152,7 +157,7 @@ def test_deep_groups_are_the_same_for_the_same_seed() -> None:
 async def test_each_minibatch_is_one_call_and_voids_are_not_shown() -> None:
     desk = Desk(reflect_failures=patch_reply(edit_row("Sort.", "f0")), reflect_successes=patch_reply())
     attempts = [*FAILURES[:2], *SUCCESSES[:1], attempt("v", None)]
-    reflections = await reflect(desk.optimizer, attempts, context(), ReflectSection(minibatch_size=1), 7)
+    reflections = await reflect(desk.optimizer, attempts, context(), shallow(minibatch_size=1), 7)
     assert sorted(desk.prompts) == ["reflect_failures", "reflect_failures", "reflect_successes"]
     assert [each.source for each in reflections] == ["failures", "failures", "successes"]
     assert sorted(name for each in reflections for name in each.attempts) == ["f0", "f1", "s0"]
@@ -160,7 +165,7 @@ async def test_each_minibatch_is_one_call_and_voids_are_not_shown() -> None:
 
 
 async def test_nothing_to_read_asks_nobody() -> None:
-    assert await reflect(Desk().optimizer, [attempt("v", None)], context(), ReflectSection(), 7) == ()
+    assert await reflect(Desk().optimizer, [attempt("v", None)], context(), shallow(), 7) == ()
 
 
 async def test_the_optimizer_is_told_skill_ledger_budget_and_attempts_in_this_order() -> None:
@@ -169,7 +174,7 @@ async def test_the_optimizer_is_told_skill_ledger_budget_and_attempts_in_this_or
         LedgerEntry(step=step, edit=append(f"Rule {step}."), fate="applied", accepted=False) for step in (1, 2, 3)
     ]
     shown = [attempt("f0", 0.0, feedback="Expected 7.")]
-    settings = ReflectSection(ledger_entries=2)
+    settings = shallow(ledger_entries=2)
     await reflect(desk.optimizer, shown, context(3, ledger), settings, 7)
     text = desk.shown()
     parts = ["Be exact.", "Rule 2.", "Rule 3.", "Propose at most 3 edits.", 'id="f0"', "Expected 7."]
@@ -186,7 +191,7 @@ async def test_each_minibatch_is_shown_the_ledger_of_its_own_types_first() -> No
         for step, kind in ((1, "date"), (2, "sum"), (3, "name"))
     ]
     attempts = [attempt("d", 0.0, kind="date"), attempt("s", 0.0, kind="sum")]
-    settings = ReflectSection(minibatch_size=1, ledger_entries=1)
+    settings = shallow(minibatch_size=1, ledger_entries=1)
     await reflect(desk.optimizer, attempts, context(ledger=ledger), settings, 7)
     for call in range(2):
         rule, others = ("Rule 1.", "Rule 2.") if 'id="d"' in desk.shown(call) else ("Rule 2.", "Rule 1.")
@@ -211,7 +216,7 @@ async def test_failures_and_successes_are_asked_for_in_their_own_forms() -> None
     routed = {"reasoning": "r", "routes": [], "edits": [], "reminders": []}
     desk = Desk(reflect_failures=routed, reflect_successes=patch_reply())
     known = context()._replace(forms=AWARE)
-    await reflect(desk.optimizer, [*FAILURES[:1], *SUCCESSES[:1]], known, ReflectSection(), 7)
+    await reflect(desk.optimizer, [*FAILURES[:1], *SUCCESSES[:1]], known, shallow(), 7)
     asked = {name: request.messages[0].text for name, request in desk.asked}
     assert asked["reflect_failures"].endswith(Prompts()["return_routed_edits"])
     assert asked["reflect_successes"].endswith(Prompts()["return_edits"])
@@ -232,7 +237,7 @@ async def test_reminders_answer_lapses_that_were_shown_and_others_are_dropped() 
         ],
     }
     known = context()._replace(forms=AWARE)
-    (reflection,) = await reflect(Desk(reflect_failures=routed).optimizer, FAILURES[:2], known, ReflectSection(), 7)
+    (reflection,) = await reflect(Desk(reflect_failures=routed).optimizer, FAILURES[:2], known, shallow(), 7)
     assert [(edit.content, edit.cites) for edit in reflection.patch.edits] == [("Sort.", ("f1",))]
     assert [(edit.content, edit.cites) for edit in reflection.reminders] == [("Mind the order.", ("f0",))]
     assert [edit.content for edit in reflection.dropped] == ["Add.", "Mind the sum."]
@@ -241,7 +246,7 @@ async def test_reminders_answer_lapses_that_were_shown_and_others_are_dropped() 
 
 async def test_without_a_budget_none_is_told_and_nothing_is_cut() -> None:
     desk = Desk(reflect_failures=patch_reply(*(edit_row(f"Rule {i}.", "f0") for i in range(12))))
-    (reflection,) = await reflect(desk.optimizer, FAILURES[:1], context(None), ReflectSection(), 7)
+    (reflection,) = await reflect(desk.optimizer, FAILURES[:1], context(None), shallow(), 7)
     assert len(reflection.patch.edits) == 12
     assert "at most" not in desk.shown()
 
@@ -249,14 +254,14 @@ async def test_without_a_budget_none_is_told_and_nothing_is_cut() -> None:
 async def test_the_budget_is_told_in_the_word_for_what_is_proposed() -> None:
     desk = Desk(reflect_failures={"reasoning": "r", "suggestions": []})
     known = context(3)._replace(forms=Forms(SuggestionsReply, SuggestionsReply, SuggestionsReply))
-    await reflect(desk.optimizer, FAILURES[:1], known, ReflectSection(), 7)
+    await reflect(desk.optimizer, FAILURES[:1], known, shallow(), 7)
     assert "Propose at most 3 suggestions." in desk.shown()
 
 
 async def test_long_trajectories_are_cut() -> None:
     desk = Desk(reflect_failures=patch_reply())
     shown = [attempt("f0", 0.0, answer="x" * 2000)]
-    await reflect(desk.optimizer, shown, context(), ReflectSection(max_trajectory_chars=300), 7)
+    await reflect(desk.optimizer, shown, context(), shallow(max_trajectory_chars=300), 7)
     # An answer has an eighth of the limit: 18 characters on either side of the cut.
     assert "[... 1964 characters left out ...]" in desk.shown()
 
@@ -264,7 +269,7 @@ async def test_long_trajectories_are_cut() -> None:
 async def test_edits_must_cite_attempts_that_were_shown() -> None:
     reply = patch_reply(edit_row("Sort.", "f0", "s0", "f9"), edit_row("Add.", "made-up"), edit_row("Trim."))
     desk = Desk(reflect_failures=reply)
-    (reflection,) = await reflect(desk.optimizer, FAILURES[:2], context(), ReflectSection(), 7)
+    (reflection,) = await reflect(desk.optimizer, FAILURES[:2], context(), shallow(), 7)
     assert [(edit.content, edit.cites) for edit in reflection.patch.edits] == [("Sort.", ("f0",))]
     assert [edit.content for edit in reflection.dropped] == ["Add.", "Trim."]
     assert reflection.patch.reasoning == "because"
@@ -272,9 +277,7 @@ async def test_edits_must_cite_attempts_that_were_shown() -> None:
 
 async def test_edits_beyond_the_budget_are_cut_from_the_tail() -> None:
     reply = patch_reply(*(edit_row(f"Rule {i}.", "f0") for i in range(5)))
-    (reflection,) = await reflect(
-        Desk(reflect_failures=reply).optimizer, FAILURES[:1], context(2), ReflectSection(), 7
-    )
+    (reflection,) = await reflect(Desk(reflect_failures=reply).optimizer, FAILURES[:1], context(2), shallow(), 7)
     assert [edit.content for edit in reflection.patch.edits] == ["Rule 0.", "Rule 1."]
 
 
@@ -289,7 +292,7 @@ def _only_about(name: str):
 
 async def test_an_answer_that_cannot_be_used_is_marked_and_told() -> None:
     desk = Desk(reflect_failures=_only_about("f0"))
-    reflections = await reflect(desk.optimizer, FAILURES[:2], context(), ReflectSection(minibatch_size=1), 7)
+    reflections = await reflect(desk.optimizer, FAILURES[:2], context(), shallow(minibatch_size=1), 7)
     useless, useful = sorted(reflections, key=lambda each: not each.unusable)
     assert useful.patch.edits[0].cites == ("f0",)
     assert useless == Reflection(source="failures", attempts=("f1",), unusable=useless.unusable)
@@ -300,7 +303,7 @@ async def test_an_answer_that_cannot_be_used_is_marked_and_told() -> None:
 
 async def test_a_usable_answer_without_edits_is_no_failure() -> None:
     (reflection,) = await reflect(
-        Desk(reflect_failures=patch_reply()).optimizer, FAILURES[:1], context(), ReflectSection(), 7
+        Desk(reflect_failures=patch_reply()).optimizer, FAILURES[:1], context(), shallow(), 7
     )
     assert (reflection.patch.edits, reflection.unusable) == ((), "")
 
@@ -308,7 +311,7 @@ async def test_a_usable_answer_without_edits_is_no_failure() -> None:
 async def read_in_vain() -> tuple[Reflection, ...]:
     desk = Desk(reflect_failures="Sorry.", reflect_successes="Sorry.")
     attempts = [*FAILURES[:2], *SUCCESSES[:1]]
-    return await reflect(desk.optimizer, attempts, context(), ReflectSection(minibatch_size=1), 7)
+    return await reflect(desk.optimizer, attempts, context(), shallow(minibatch_size=1), 7)
 
 
 async def test_one_step_without_a_usable_answer_does_not_stop_the_run() -> None:
@@ -328,28 +331,26 @@ async def test_the_second_step_in_a_row_without_a_usable_answer_stops_the_run() 
 
 async def test_one_usable_answer_after_a_silent_step_goes_on() -> None:
     desk = Desk(reflect_failures=_only_about("f0"))
-    settings = ReflectSection(minibatch_size=1)
+    settings = shallow(minibatch_size=1)
     reflections = await reflect(desk.optimizer, FAILURES[:3], context(), settings, 7)
     assert count_silence(reflections, 1) == 0
     assert sorted(bool(each.unusable) for each in reflections) == [False, True, True]
 
 
 async def test_a_step_with_nothing_to_read_is_not_silent() -> None:
-    reflections = await reflect(Desk().optimizer, [attempt("v", None)], context(), ReflectSection(), 7)
+    reflections = await reflect(Desk().optimizer, [attempt("v", None)], context(), shallow(), 7)
     assert reflections == ()
     assert count_silence(reflections, 1) == 0
 
 
 async def test_a_failed_call_stops_the_run_and_names_the_optimizer() -> None:
     with pytest.raises(OutageStop, match=r"^optimizer: 503"):
-        await reflect(
-            Desk(reflect_failures=TransientError("503")).optimizer, FAILURES[:1], context(), ReflectSection(), 7
-        )
+        await reflect(Desk(reflect_failures=TransientError("503")).optimizer, FAILURES[:1], context(), shallow(), 7)
 
 
 async def test_a_stop_in_one_call_does_not_cost_the_others() -> None:
     desk = Desk(reflect_failures=BudgetStop("used up"), reflect_successes=patch_reply())
     attempts = [*FAILURES[:1], *SUCCESSES[:1]]
     with pytest.raises(BudgetStop):
-        await reflect(desk.optimizer, attempts, context(), ReflectSection(), 7)
+        await reflect(desk.optimizer, attempts, context(), shallow(), 7)
     assert sorted(desk.prompts) == ["reflect_failures", "reflect_successes"]

@@ -28,7 +28,7 @@ ADD = Edit(op="add", content="Round to cents.", cites=("b",))
 
 
 def configured(**sections: dict[str, object]) -> UpdateMode:
-    return update_mode(make_config(sections))
+    return update_mode(make_config({"search": {"policy": "paper"}, **sections}))
 
 
 def test_each_mode_is_a_class_with_its_own_forms() -> None:

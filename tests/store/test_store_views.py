@@ -4,7 +4,7 @@ import pytest
 
 from skillgrad.config import RunSection
 from skillgrad.errors import DataError
-from skillgrad.events import Notice
+from skillgrad.events import Notice, RunFinished, RunStarted
 from skillgrad.records import AppliedEdit, Edit, Verdict
 from skillgrad.store import RunFolder, StepView, is_running, read_events, read_run, run_names
 
@@ -97,6 +97,32 @@ def test_a_run_can_be_resumed_unless_it_is_under_way_or_finished(run, summary, r
     assert (view.summary, view.running, view.resumable) == (summary, False, resumable)
 
 
+def test_a_summary_is_outdated_once_the_run_went_on_after_its_stop(run):
+    def last(*events):
+        for event in events:
+            run.events.emit(event)
+        return read_run(run.path).outdated
+
+    started = RunStarted(name="first", folder="", epochs=1, steps=0, resumed=False, simulated=True)
+    stopped = RunFinished(stopped="interrupted", summary="")
+    run.write_json("summary.json", {"stopped": "interrupted"})
+    assert not last(started, stopped)
+    assert last(started, Notice(level="info", text='"run_finished"'))
+    assert not last(stopped)
+    run.write_json("summary.json", {"stopped": None})
+    assert not last(started)
+
+
+def test_a_folder_that_was_only_borrowed_for_evaluations_is_no_run_to_go_on_with(run):
+    run.write_json("evaluations/a.json", {})
+    run.close()
+    view = read_run(run.path)
+    assert (view.evaluations_only, view.resumable) == (True, False)
+    (run.path / "config.yaml").write_text("")
+    view = read_run(run.path)
+    assert (view.evaluations_only, view.resumable) == (False, True)
+
+
 def test_looking_does_not_keep_a_run_from_starting(run):
     run.close()
     assert not is_running(run.path)
@@ -153,6 +179,12 @@ def test_events_are_read_back_and_broken_lines_left_out(run):
     run.events.emit(Notice(level="info", text="two"))
     assert [event["text"] for event in read_events(run.path)] == ["one", "two"]
     assert list(read_events(run.path / "absent")) == []
+
+
+def test_events_of_some_kinds_are_read_alone(run):
+    run.events.emit(Notice(level="info", text="run_finished"))
+    run.events.emit(RunFinished(stopped="", summary=""))
+    assert [event["kind"] for event in read_events(run.path, "run_started", "run_finished")] == ["run_finished"]
 
 
 def test_views_are_json(run):

@@ -36,6 +36,13 @@ def _seconds(text: str) -> float:
     return _number(text, float, 0, "a number of seconds from 0 on")
 
 
+def _share(text: str) -> float:
+    number = _number(text, float, 0, "a number from 0 to below 1")
+    if number >= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to below 1")
+    return number
+
+
 def _port(text: str) -> int:
     number = _number(text, int, 0, "a port from 0 to 65535")
     if number > 65535:
@@ -125,6 +132,16 @@ def doctor(parser: Arguments) -> None:
     parser.add_argument("--live", action="store_true", help="make one tiny call to each model; may cost a little")
 
 
+def plan(parser: Arguments) -> None:
+    _config(parser)
+    parser.add_argument("--name", metavar="RUN", help="name of the run, the same as --run.name")
+    parser.add_argument(
+        "--measure",
+        action="store_true",
+        help="attempt the validation tasks twice with the initial skill: costs what it says first; the run reuses it",
+    )
+
+
 def train(parser: Arguments) -> None:
     _config(parser)
     parser.add_argument("--name", metavar="RUN", help="name of the run, the same as --run.name")
@@ -137,7 +154,7 @@ def train(parser: Arguments) -> None:
     )
 
 
-def _split_and_trials(parser: Arguments) -> None:
+def _split_and_trials(parser: Arguments, trials: int = 1) -> None:
     parser.add_argument(
         "--split",
         type=_one_of("train", "val", "test"),
@@ -146,7 +163,11 @@ def _split_and_trials(parser: Arguments) -> None:
         help="train, val or test (default)",
     )
     parser.add_argument(
-        "--trials", type=_at_least_one, default=1, metavar="N", help="attempts at each task (default: 1)"
+        "--trials",
+        type=_at_least_one,
+        default=trials,
+        metavar="N",
+        help=f"attempts at each task (default: {trials})",
     )
 
 
@@ -174,7 +195,14 @@ def compare(parser: Arguments) -> None:
     parser.add_argument("a", metavar="A", help=_SKILL)
     parser.add_argument("b", metavar="B", help="another one")
     _config(parser, "the settings of the run that A or B names, else ")
-    _split_and_trials(parser)
+    _split_and_trials(parser, trials=3)
+    parser.add_argument(
+        "--margin",
+        type=_share,
+        default=0.0,
+        metavar="X",
+        help="the smallest gain in mean score worth having: `do not ship` when a larger one is excluded (default: 0)",
+    )
 
 
 def diff(parser: Arguments) -> None:

@@ -12,40 +12,47 @@ from skillgrad.cli.interrupt import run_stoppable
 from skillgrad.cli.lookup import find_skill
 from skillgrad.cli.roles import prices_of
 from skillgrad.cli.settings import config_path, flags_of, read_settings
-from skillgrad.cli.summary_text import LOUD, SIMULATED, score
+from skillgrad.cli.summary_text import LOUD, SIMULATED, score, settle_lines
 from skillgrad.cli.tables import text_lines
-from skillgrad.compare import Comparison, Flip, acompare_skills
+from skillgrad.compare import acompare_skills
 from skillgrad.config import TrainConfig, load_config
 from skillgrad.errors import StopRun
 from skillgrad.store import RunView
+from skillgrad.summary import Comparison, Flip, Interval
 
 SHOWN = 20
 """Most tasks that are listed as gained, and as lost."""
+INCONCLUSIVE = 4
+"""The exit code of a comparison without a verdict."""
+_WIDTH = 49
+"""Columns of the drawn interval."""
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare two skills on the same tasks and print the difference with its interval, and the tasks behind it."""
+    """Compare two skills on the same tasks and print the verdict, the difference and the tasks behind it."""
     a, b = find_skill(args.a), find_skill(args.b)
     config = _settings(args, a.run or b.run)
     with open_console(prices_of(config)) as console:
 
         async def work(switch: StopSwitch) -> Comparison:
             given = Given(sinks=[console], switch=switch)
-            return await acompare_skills(config, a.skill, b.skill, args.split, args.trials, **given)
+            skills = a.skill, b.skill
+            return await acompare_skills(config, *skills, args.split, args.trials, margin=args.margin, **given)
 
         try:
             result = run_stoppable(work, lambda text: console.say(text, "yellow"))
         except StopRun as stop:
             stop.hint = f"{stop.hint}\nresume: {args.command}".lstrip()
             raise
+    code = INCONCLUSIVE if result.verdict == "inconclusive" else 0
     if args.json:
         output.json_result(result.model_dump(mode="json"))
-        return 0
+        return code
     if result.simulated:
         output.line(SIMULATED, LOUD)
     for text in _lines(result, a.label, b.label):
         output.line(text)
-    return 0
+    return code
 
 
 def _settings(args: argparse.Namespace, run: RunView | None) -> TrainConfig:
@@ -66,20 +73,51 @@ def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
     trials = f", {result.trials} trials each" if result.trials > 1 else ""
     about = f"paired, {result.split} n={gain.n}{trials}, mean {result.metric} score"
     yield f"difference  {gain.mean:+.2f} [{gain.low:+.2f}, {gain.high:+.2f}]  {about}"
-    clear = result.verdict != "no clear difference"
-    yield f"verdict     B is {result.verdict} than A" if clear else f"verdict     {result.verdict}"
+    yield f"            {drawn(gain)}"
+    yield f"verdict     {result.verdict}: {_why(result)}"
+    if result.settle is not None:
+        yield from settle_lines(result.settle)
     yield f"tasks       {len(result.gained)} gained, {len(result.lost)} lost, {result.equal} equal"
     if result.voids:
         yield f"voids       {result.voids} attempts without a score"
     if result.gained or result.lost:
         yield ""
-        yield from text_lines([("task", "A", "B", ""), *_rows(result.lost, "lost"), *_rows(result.gained, "gained")])
+        yield from text_lines(
+            [("task", "A", "B", "B - A", ""), *_rows(result.lost, "lost"), *_rows(result.gained, "gained")]
+        )
         yield ""
+    if result.test_openings > 1:
+        yield f"test split  opened {result.test_openings} times in this run: this is no untouched test any more"
     yield f"file        {result.file}"
+
+
+def _why(result: Comparison) -> str:
+    if result.verdict == "ship":
+        return f"B is better by {result.at_least:+.3f} or more, with 95% confidence"
+    worth = "better" if result.margin == 0 else f"better by {result.margin:g}"
+    if result.verdict == "do not ship":
+        return f"B is not {worth}, with 95% confidence ({result.at_most:+.3f} at most)"
+    return f"B may be {worth}, or not ({result.at_least:+.3f} to {result.at_most:+.3f})"
+
+
+def drawn(interval: Interval) -> str:
+    """An interval and the place of zero on one line, as in `0    |-----o-----|`."""
+    left, right = min(interval.low, 0.0), max(interval.high, 0.0)
+    scale = (_WIDTH - 1) / (right - left) if right > left else 0.0
+
+    def column(value: float) -> int:
+        return round((value - left) * scale)
+
+    low, high = column(interval.low), column(interval.high)
+    line = [" "] * low + ["-"] * (high - low + 1) + [" "] * _WIDTH
+    line[low] = line[high] = "|"
+    line[column(interval.mean)] = "o"
+    line[column(0.0)] = "0"
+    return "".join(line).rstrip()
 
 
 def _rows(flips: Sequence[Flip], what: str) -> Iterator[tuple[str, ...]]:
     for flip in flips[:SHOWN]:
-        yield flip.task, f"{flip.a:.2f}", f"{flip.b:.2f}", what
+        yield flip.task, f"{flip.a:.2f}", f"{flip.b:.2f}", f"{flip.b - flip.a:+.2f}", what
     if len(flips) > SHOWN:
-        yield f"... {len(flips) - SHOWN} more", "", "", what
+        yield f"... {len(flips) - SHOWN} more", "", "", "", what

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Protocol, TextIO
 
-from skillgrad.cli.progress import Prices, Progress, duration
+from skillgrad.cli.progress import Prices, Progress, StageProgress, counted, duration
 from skillgrad.events import (
     AttemptFinished,
     CallFinished,
@@ -66,17 +66,19 @@ class Console:
 
     def emit(self, event: Event) -> None:
         """Take one event."""
+        # An ended stage is not under way any more once the event is counted in.
+        stage = self.progress.stage_of(event) if isinstance(event, AttemptFinished | StageFinished) else None
         self.progress.take(event)
         match event:
             case AttemptFinished():
-                self._attempt(event)
+                self._attempt(event, stage)
             case CallFinished() if event.error:
                 self._failed_call(event)
             case StageStarted():
                 self._failures_shown.clear()
                 self._said_at = self._clock()
             case StageFinished():
-                self._stage(event)
+                self._stage(event, stage or StageProgress(event.stage, event.step))
             case Decided():
                 self._decided(event)
             case Notice() if event.text not in self._notices:
@@ -102,17 +104,22 @@ class Console:
 
     def _run(self, event: RunStarted) -> None:
         verb = "going on with" if event.resumed else "starting"
+        steps = f", {counted(event.steps, 'step')}" if event.steps else ""
         models = ", simulated models" if event.simulated else ""
-        self.say(f"{verb} run {event.name!r} in {event.folder}: {event.epochs} epochs, {event.steps} steps{models}")
+        epochs = counted(event.epochs, "epoch")
+        self.say(f"{verb} run {event.name!r} in {event.folder}: {epochs}{steps}{models}")
 
-    def _attempt(self, event: AttemptFinished) -> None:
-        progress = self.progress
+    def _attempt(self, event: AttemptFinished, stage: StageProgress | None) -> None:
         if event.outcome == "void":
-            if progress.voids <= SHOWN:
+            if stage is None or stage.voids <= SHOWN:
                 self.say(f"no score for task {event.task!r}: {event.reason}", "yellow")
-        elif self._stages and self._clock() - self._said_at >= HEARTBEAT_SECONDS:
-            of = f" of {progress.total}" if progress.total else ""
-            self.say(f"{progress.place}: {progress.done}{of} attempts, {progress.spend}")
+        elif stage is not None and self._stages and self._clock() - self._said_at >= HEARTBEAT_SECONDS:
+            of = (
+                f"{stage.done} of {counted(stage.total, 'attempt')}"
+                if stage.total
+                else counted(stage.done, "attempt")
+            )
+            self.say(f"{self.progress.place_of(stage)}: {of}, {self.progress.spend}")
 
     def _failed_call(self, event: CallFinished) -> None:
         text = f"call failed ({event.role}): {event.error}"
@@ -120,23 +127,22 @@ class Console:
             self._failures_shown.add(text)
             self.say(text, "yellow")
 
-    def _stage(self, event: StageFinished) -> None:
-        progress = self.progress
-        if progress.voids > SHOWN:
-            self.say(f"{progress.voids} attempts without a score in all", "yellow")
-        if progress.failures > 1:
-            self.say(f"{progress.failures} failed calls in all", "yellow")
-        replayed = progress.resumed and not progress.stage_calls
+    def _stage(self, event: StageFinished, stage: StageProgress) -> None:
+        if stage.voids > SHOWN:
+            self.say(f"{stage.voids} attempts without a score in all", "yellow")
+        if stage.failures > 1:
+            self.say(f"{stage.failures} failed calls in all", "yellow")
+        replayed = self.progress.resumed and not stage.calls
         # The decision that follows a gate says more.
         if self._stages and not replayed and event.stage != "gate":
-            self.say(f"{progress.place_of(event.stage, event.step)}: {event.note or 'done'}")
+            self.say(f"{self.progress.place_of(stage)}: {event.note or 'done'}")
 
     def _decided(self, event: Decided) -> None:
-        what = f"step {event.step}/{event.steps} {event.action}"
-        if event.origin == "slow_update":
-            what = f"slow update {event.action}"
-        scores = f"validation {_score(event.current)}, best {_score(event.best)}"
-        self.say(f"{what}: {event.reason}; {scores}; {self.progress.spend}", _STYLES[event.action])
+        what = "slow update" if event.origin == "slow_update" else self.progress.step_of(event.step)
+        parts = [f"{what} {event.action}: {event.reason}"]
+        if event.current is not None or event.best is not None:
+            parts.append(f"validation {_score(event.current)}, best {_score(event.best)}")
+        self.say("; ".join([*parts, self.progress.spend]), _STYLES[event.action])
 
 
 def _score(value: float | None) -> str:

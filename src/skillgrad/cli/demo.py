@@ -23,8 +23,8 @@ CONFIG = f"""\
 
 env:
   name: dataset
-  train: data/train.jsonl   # steps are made of these tasks
-  val: data/val.jsonl       # the gate decides on these
+  train: data/train.jsonl   # failures on these are what the skill learns from
+  val: data/val.jsonl       # the best skill is scored on these
   test: data/test.jsonl     # looked at once, at the end
   scorer: exact
 
@@ -97,7 +97,7 @@ def _say_next(config: Path, run_folder: Path) -> None:
     for command, what in (
         (f"{output.program()} show {run_folder}", "what each step did"),
         (f"{output.program()} show {run_folder} --step 1", "its edits, with reasons and evidence"),
-        (f"{output.program()} train {config} --name again --reflect.mode deep", "the same with another setting"),
+        (f"{output.program()} train {config} --name again --search.policy paper", "the same with another setting"),
         (f"{output.program()} init DATA", "a project of your own"),
     ):
         output.line(f"  {command}")

@@ -77,6 +77,8 @@ def _print(result: SkillEvaluation) -> None:
     output.line(f"{result.split:<8}{score(result.score)}  n={result.score.n}{trials}, mean {result.metric} score")
     if result.voids:
         output.line(f"voids   {result.voids} attempts without a score")
+    if result.test_openings > 1:
+        output.line(f"opened  {result.test_openings} times in this run: this is no untouched test any more")
     output.line(f"file    {result.file}")
 
 

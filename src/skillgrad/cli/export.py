@@ -16,12 +16,24 @@ from skillgrad.skill.folder import DOCUMENT
 
 _OWN_KEYS = frozenset({"claude"})
 """Programs that read front matter keys of their own."""
+_FOLDER_OPTIONS = {
+    "to": "--to",
+    "places": "--for",
+    "name": "--name",
+    "description": "--description",
+    "keep_markers": "--keep-markers",
+    "force": "--force",
+}
+"""Arguments about the folder that is written."""
 
 
 def run(args: argparse.Namespace) -> int:
     """Write a skill where programs find it, or print it as plain text."""
     if args.to is not None and args.places:
         raise UsageError("--to and --for both say where to write", hint="give one of them")
+    idle = [option for name, option in _FOLDER_OPTIONS.items() if args.prompt and getattr(args, name)]
+    if idle:
+        raise UsageError(f"--prompt writes no folder, so it takes no {', '.join(idle)}", hint="give one or the other")
     skill = _find(args.skill)
     if args.prompt:
         text = prompt_text(skill)

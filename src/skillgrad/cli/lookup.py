@@ -1,6 +1,7 @@
 """Runs and skills by the names that people type."""
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,13 +15,14 @@ from skillgrad.config import load_config
 from skillgrad.errors import ConfigError, DataError, SkillError
 from skillgrad.records import Skill, SkillFile
 from skillgrad.skill import load_skill
-from skillgrad.store import RunView, StepView, read_events, read_run
+from skillgrad.store import RunView, StepView, read_events, read_run, run_names
 from skillgrad.store.views import JOURNAL
 from skillgrad.summary import Summary
 
 RUNS = Path(RUNS_FOLDER)
 
 _DOCUMENT = "SKILL.md"
+_LIMIT = re.compile(r"limits\.(calls|tokens|usd) = \S+ is reached")
 
 
 class NamedSkill(NamedTuple):
@@ -41,6 +43,8 @@ class Decision(NamedTuple):
     """As in `3` or `slow update 1`."""
     step: int
     """The step it belongs to: its own number, or that of the last step before it."""
+    place: str
+    """Its folder within that of the run."""
     view: StepView
 
 
@@ -55,9 +59,21 @@ def find_run(name: str) -> RunView:
     Raises:
         DataError: there is no such run, or one of its files is damaged.
     """
-    path = Path(name)
-    known = path.is_dir() or os.sep in name
-    return read_run(path if known and not is_run(RUNS / name) else RUNS / name)
+    place = _place(name)
+    if is_run(place):
+        return read_run(place)
+    run, colon, which = name.rpartition(":")
+    if colon and is_run(_place(run)):
+        first = which if which.isdecimal() else "initial"
+        example = f"{output.program()} diff {run} {first} best"
+        raise DataError(
+            f"{name!r} is a skill of a run, not a run", hint=f"give {run!r} alone; two of its skills: `{example}`"
+        )
+    if not name:
+        raise DataError("'' names no run", hint=_runs_in(RUNS))
+    if run_names(place):
+        raise DataError(f"{str(place)!r} is a folder of runs, not a run", hint=_runs_in(place))
+    raise DataError(f"there is no run in {str(place)!r}", hint=_runs_in(place / RUNS, place.parent, RUNS))
 
 
 def find_skill(text: str) -> NamedSkill:
@@ -67,12 +83,32 @@ def find_skill(text: str) -> NamedSkill:
         SkillError: the path holds no skill.
         DataError: there is no such run or step.
     """
-    run, colon, which = text.rpartition(":")
-    if colon and not os.path.lexists(text) and (which in ("initial", "best") or which.isdecimal()):
-        return skill_of(find_run(run), which)._replace(label=text)
-    if not Path(text).exists() and is_run(RUNS / text):
+    if os.path.lexists(text) and not is_run(Path(text)):
+        return NamedSkill(text, load_skill(text))
+    if is_run(_place(text)):
         raise SkillError(f"{text!r} is a run, not a skill", hint=f"did you mean {text + ':best'!r}?")
-    return NamedSkill(text, load_skill(text))
+    run, colon, which = text.rpartition(":")
+    if colon and _is_which(which):
+        return skill_of(find_run(run), which)._replace(label=text)
+    if colon and is_run(_place(run)):
+        raise SkillError(
+            f"run {run!r} has no skill {which!r}", hint=f"give {run}:best, {run}:initial or {run}:STEP, as in {run}:3"
+        )
+    raise SkillError(
+        f"skill {text!r} does not exist",
+        hint=f"give the path of a skill, or RUN:best, RUN:initial or RUN:STEP; {_runs_in(RUNS)}",
+    )
+
+
+def check_config(path: Path) -> None:
+    """Raise if the settings of a run were meant that is not there.
+
+    Raises:
+        ConfigError: it is not there, and the folder around it holds other runs.
+    """
+    runs = path.parent.parent
+    if not path.exists() and run_names(runs):
+        raise ConfigError(f"config file {str(path)!r} does not exist", hint=_runs_in(runs))
 
 
 def skill_of(run: RunView, which: str) -> NamedSkill:
@@ -82,40 +118,51 @@ def skill_of(run: RunView, which: str) -> NamedSkill:
         SkillError: the path holds no skill.
         DataError: the run has no such step.
     """
+    last = f"its last step so far is {int(Path(run.skills[-1]).stem)}" if run.skills else "no step has begun yet"
+    if not _is_which(which):
+        if not os.path.lexists(which):
+            known = "initial, best, the number of a step, or the path of a skill"
+            raise SkillError(f"run {run.name!r} has no skill {which!r}", hint=f"give {known}; {last}")
+        return NamedSkill(which, load_skill(which))
+    if run.evaluations_only:
+        raise DataError(
+            f"{run.path!r} holds evaluations only, and no skill",
+            hint="skills are in the folders of runs that were trained",
+        )
     if which == "best":
         text, step = _best(run)
         label = "best" if step is None else f"best (step {step})"
         return NamedSkill(label, _base(run).with_text(text), step, run)
-    if which != "initial" and not which.isdecimal():
-        return NamedSkill(which, load_skill(which))
     step = 0 if which == "initial" else int(which)
     name = f"skills/{step:04d}.md"
     if name not in run.skills:
-        last = f"its last step so far is {int(Path(run.skills[-1]).stem)}" if run.skills else "no step has begun yet"
         raise DataError(f"run {run.name!r} has no skill of step {step}", hint=f"{last}; 0 is the initial skill")
     return NamedSkill("initial" if step == 0 else f"step {step}", _base(run).with_text(_read(run, name)), step, run)
 
 
-def planned(run: RunView) -> tuple[int, int] | None:
-    """(steps, epochs) of the whole run; None when it was not said."""
-    for event in read_events(run.path):
-        if event.get("kind") == "run_started":
-            steps, epochs = event.get("steps"), event.get("epochs")
-            return (steps, epochs) if isinstance(steps, int) and isinstance(epochs, int) else None
+def planned(run: RunView) -> int | None:
+    """Steps of the whole run; None when that depends on what happens, or was not said yet."""
+    for event in read_events(run.path, "run_started"):
+        steps = event.get("steps")
+        return steps if isinstance(steps, int) and steps > 0 else None
     return None
 
 
 def decisions(run: RunView) -> Iterator[Decision]:
-    """Steps, with the slow update of each epoch behind the epoch's last step."""
-    plan = planned(run)
-    size = None if plan is None else plan[0] // plan[1]
+    """Steps, each with the slow updates that were made after it."""
     updates = {step.number: step for step in run.epochs if step.action is not None}
+    starts = read_events(run.path, "stage_started")
+    after = {event.get("epoch"): event.get("step") for event in starts if event.get("stage") == "slow_update"}
+
+    def slow_update(epoch: int, step: int) -> Decision:
+        return Decision(f"slow update {epoch}", step, f"epochs/{epoch:02d}", updates.pop(epoch))
+
     for step in run.steps:
-        yield Decision(str(step.number), step.number, step)
-        if size is not None and step.number % size == 0 and step.number // size in updates:
-            epoch = step.number // size
-            yield Decision(f"slow update {epoch}", step.number, updates.pop(epoch))
-    yield from (Decision(f"slow update {number}", len(run.steps), step) for number, step in updates.items())
+        yield Decision(str(step.number), step.number, f"steps/{step.number:04d}", step)
+        for epoch in [epoch for epoch in updates if after.get(epoch) == step.number]:
+            yield slow_update(epoch, step.number)
+    for epoch in [*updates]:
+        yield slow_update(epoch, len(run.steps))
 
 
 def resume_command(run: RunView) -> str | None:
@@ -131,6 +178,22 @@ def resume_command(run: RunView) -> str | None:
         return None  # tasks came from Python
     named = Path(config.run.folder) / config.run.name
     return f"{output.program()} train {path}" if os.path.realpath(named) == os.path.realpath(run.path) else None
+
+
+def reached_limit(stopped: str | None) -> str:
+    """The setting to raise before going on, as in `limits.calls`; empty when a run did not stop for want of it.
+
+    Args:
+        stopped: the reason of the stop, as in a summary or a `StopRun`.
+    """
+    found = _LIMIT.match(stopped or "")
+    return f"limits.{found[1]}" if found else ""
+
+
+def larger(stopped: str | None) -> str:
+    """What to say between `resume` and a command that repeats a limit: nothing, or which one to raise."""
+    limit = reached_limit(stopped)
+    return f" (with a larger --{limit})" if limit else ""
 
 
 def summary_of(run: RunView) -> Summary | None:
@@ -150,25 +213,36 @@ def summary_of(run: RunView) -> Summary | None:
         ) from None
 
 
+def _place(name: str) -> Path:
+    path = Path(name)
+    known = path.is_dir() or os.sep in name
+    return path if known and not is_run(RUNS / name) else RUNS / name
+
+
+def _is_which(text: str) -> bool:
+    return text in ("initial", "best") or text.isdecimal()
+
+
+def _runs_in(*folders: Path) -> str:
+    """The runs in the first folder that holds any, as a hint."""
+    for folder in folders:
+        if names := run_names(folder):
+            return f"runs in {str(folder)!r}: {', '.join(names)}"
+    return f"{str(folders[-1])!r} holds no runs"
+
+
 def _best(run: RunView) -> tuple[str, int | None]:
     """The text of the best skill so far, and after which step it was the current one."""
-    winners = {f"steps/{step.number:04d}": step for step in run.steps if step.best}
-    winners |= {f"epochs/{step.number:02d}": step for step in run.epochs if step.best}
+    winners = [decision.place for decision in decisions(run) if decision.view.best]
     saved = _saved(run)
     if saved is not None and not run.running and not run.resumable:
         text = saved.text
     elif winners:
-        # Only a higher score makes a candidate the best skill, so the highest one is the last one.
-        place = max(winners, key=lambda place: _or_zero(winners[place].candidate))
-        text = _read(run, f"{place}/candidate.md")
+        text = _read(run, f"{winners[-1]}/candidate.md")
     else:
         text = skill_of(run, "initial").skill.text
     steps = (int(Path(name).stem) for name in run.skills if _read(run, name) == text)
     return text, next(steps, None)
-
-
-def _or_zero(score: float | None) -> float:
-    return 0.0 if score is None else score
 
 
 def _base(run: RunView) -> Skill:

@@ -111,6 +111,12 @@ VERBS: tuple[Verb, ...] = (
         arguments.doctor,
     ),
     Verb(
+        "plan",
+        "forecast calls, tokens, money and time of a run, and what its tasks can show",
+        ("skillgrad plan skillgrad.yaml", "skillgrad plan skillgrad.yaml --measure --limits.usd 2"),
+        arguments.plan,
+    ),
+    Verb(
         "train",
         "train a skill, or go on with a run that was interrupted",
         (
@@ -130,8 +136,11 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb(
         "compare",
-        "compare two skills on the same tasks",
-        ("skillgrad compare first:initial first:best --trials 3", "skillgrad compare old/SKILL.md new/SKILL.md"),
+        "compare two skills on the same tasks: ship B in place of A, or not",
+        (
+            "skillgrad compare first:initial first:best",
+            "skillgrad compare old/SKILL.md new/SKILL.md --trials 5 --margin 0.02",
+        ),
         arguments.compare,
     ),
     Verb(
@@ -188,7 +197,8 @@ example:
   skillgrad demo
   skillgrad init data.jsonl && skillgrad doctor && skillgrad train
 
-exit codes: 0 done, 1 failed, 2 bad input or usage, 3 stopped by a budget, 130 interrupted"""
+exit codes: 0 done, 1 failed, 2 bad input or usage, 3 stopped by a budget, 4 inconclusive (compare),
+            130 interrupted"""
 
 
 def find_verb(word: str) -> Verb:

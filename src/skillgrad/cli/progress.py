@@ -2,9 +2,11 @@
 
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from time import monotonic
 
 from skillgrad.config import Price
+from skillgrad.diary import counted
 from skillgrad.events import (
     AttemptFinished,
     CallFinished,
@@ -17,9 +19,37 @@ from skillgrad.events import (
     StageStarted,
 )
 from skillgrad.models.meter import cost
-from skillgrad.records import Role
+from skillgrad.records import Role, Split
 
 Prices = Mapping[Role, Price | None]
+
+_SPLITS: Mapping[Stage, tuple[Split, ...]] = {
+    "baseline": ("val",),
+    "validation": ("val",),
+    "rollout": ("train",),
+    "gate": ("val", "train"),
+    "slow_update": ("train",),
+    "test": ("train", "val", "test"),  # what evaluations and comparisons of any split are called
+}
+"""On which tasks a stage makes attempts. Stages overlap, and an attempt does not say which one it is for."""
+
+
+@dataclass
+class StageProgress:
+    """A stage under way, or one that has ended."""
+
+    stage: Stage
+    step: int
+    epoch: int = 0
+    total: int = 0
+    """Attempts or calls it may need, 0 when unknown."""
+    done: int = 0
+    voids: int = 0
+    """Attempts without a score."""
+    calls: int = 0
+    """Calls while it was under way; none when all of it was known already."""
+    failures: int = 0
+    """Failed calls while it was the one that is shown."""
 
 
 class Progress:
@@ -33,18 +63,8 @@ class Progress:
     def __init__(self, prices: Prices, clock: Callable[[], float] = monotonic) -> None:
         self.name = ""
         self.steps = 0
-        self.step = 0
-        self.epoch = 0
-        self.stage: Stage | None = None
-        self.total = 0
-        self.done = 0
-        self.voids = 0
-        """Attempts without a score in this stage."""
-        self.failures = 0
-        """Failed calls in this stage."""
+        """Of the whole run; 0 when that depends on what happens."""
         self.last_failure = ""
-        self.stage_calls = 0
-        """Calls in this stage; none when all of it was known already."""
         self.resumed = False
         self.current: float | None = None
         self.best: float | None = None
@@ -53,6 +73,8 @@ class Progress:
         self.usd: float | None = 0.0
         self._prices = prices
         self._clock = clock
+        self._open: list[StageProgress] = []
+        """Stages under way, the one that began last at the end."""
         self._started = clock()
         self._step_began = self._started
         self._steps_done = 0
@@ -63,14 +85,13 @@ class Progress:
         """Count an event in."""
         match event:
             case AttemptFinished():
-                self.done += 1
-                self.voids += event.outcome == "void"
+                self._attempt(event)
             case CallFinished():
                 self._call(event)
             case StageStarted():
                 self._begin(event)
             case StageFinished():
-                self.stage = None
+                self._open = [stage for stage in self._open if not _is_of(stage, event)]
             case Decided():
                 self._decided(event)
             case RunStarted():
@@ -79,6 +100,30 @@ class Progress:
                 self.tokens, self.usd = event.tokens, event.usd
             case _:
                 pass
+
+    @property
+    def shown(self) -> StageProgress | None:
+        """The stage that began last of those under way."""
+        return self._open[-1] if self._open else None
+
+    @property
+    def stage(self) -> Stage | None:
+        """Its name."""
+        return None if self.shown is None else self.shown.stage
+
+    @property
+    def total(self) -> int:
+        """Attempts or calls it may need, 0 when unknown."""
+        return 0 if self.shown is None else self.shown.total
+
+    @property
+    def done(self) -> int:
+        """Its attempts that came back."""
+        return 0 if self.shown is None else self.shown.done
+
+    def stage_of(self, event: AttemptFinished | StageFinished) -> StageProgress | None:
+        """The stage under way that an event is about."""
+        return next((stage for stage in reversed(self._open) if _is_of(stage, event)), None)
 
     @property
     def elapsed(self) -> float:
@@ -97,41 +142,53 @@ class Progress:
     @property
     def place(self) -> str:
         """Where the run stands, as in `step 3/8 rollout`."""
-        return "" if self.stage is None else self.place_of(self.stage, self.step)
+        return "" if self.shown is None else self.place_of(self.shown)
 
-    def place_of(self, stage: Stage, step: int) -> str:
+    def place_of(self, stage: StageProgress) -> str:
         """The name of a stage of a step."""
-        name = stage.replace("_", " ")
-        if stage in ("slow_update", "meta_skill"):
-            return f"epoch {self.epoch} {name}"
-        return name if stage in ("baseline", "test") else f"step {step}/{self.steps} {name}"
+        name = stage.stage.replace("_", " ")
+        if stage.stage in ("slow_update", "meta_skill"):
+            return f"epoch {stage.epoch} {name}"
+        return name if stage.stage in ("baseline", "validation", "test") else f"{self.step_of(stage.step)} {name}"
+
+    def step_of(self, step: int) -> str:
+        """As in `step 3/8`, or `step 3` when nobody knows how many there will be."""
+        return f"step {step}/{self.steps}" if self.steps else f"step {step}"
 
     @property
     def spend(self) -> str:
         """Calls, tokens and money, as in `412 calls, 120k tokens, $0.12`."""
         money = "cost unknown" if self.usd is None else f"${self.usd:.2f}"
-        return f"{self.calls.total():,} calls, {short(self.tokens)} tokens, {money}"
+        tokens = f"{short(self.tokens)} token{'s' if self.tokens != 1 else ''}"
+        return f"{counted(self.calls.total(), 'call')}, {tokens}, {money}"
 
     def _begin_run(self, event: RunStarted) -> None:
         """Start counting anew: there may have been another run before."""
         self.name, self.steps, self.resumed = event.name, event.steps, event.resumed
         self.current = self.best = None
+        self._open.clear()
         self.calls.clear()
         self.tokens, self.usd = 0, 0.0
         self._step_began, self._steps_done, self._calls_before = self._clock(), 0, 0
         self._steps_took.clear()
 
     def _begin(self, event: StageStarted) -> None:
-        self.stage, self.total, self.done = event.stage, event.total, 0
-        self.step, self.epoch = event.step, event.epoch
-        self.voids = self.failures = self.stage_calls = 0
+        self._open.append(StageProgress(event.stage, event.step, event.epoch, event.total))
         self.last_failure = ""
+
+    def _attempt(self, event: AttemptFinished) -> None:
+        stage = self.stage_of(event)
+        if stage is not None:
+            stage.done += 1
+            stage.voids += event.outcome == "void"
 
     def _call(self, event: CallFinished) -> None:
         self.calls[event.role] += 1
-        self.stage_calls += 1
+        for stage in self._open:
+            stage.calls += 1
         if event.error:
-            self.failures += 1
+            if self.shown is not None:
+                self.shown.failures += 1
             self.last_failure = f"{event.role}: {event.error}"
             return
         self.last_failure = ""
@@ -140,7 +197,7 @@ class Progress:
         self.usd = None if self.usd is None or price is None else self.usd + price
 
     def _decided(self, event: Decided) -> None:
-        self.current, self.best, self.step, self.steps = event.current, event.best, event.step, event.steps
+        self.current, self.best, self.steps = event.current, event.best, event.steps
         if event.origin == "step":
             now = self._clock()
             self._steps_done = event.step
@@ -148,6 +205,12 @@ class Progress:
             if self.calls.total() > self._calls_before:
                 self._steps_took.append(now - self._step_began)
             self._step_began, self._calls_before = now, self.calls.total()
+
+
+def _is_of(stage: StageProgress, event: AttemptFinished | StageFinished) -> bool:
+    if isinstance(event, AttemptFinished):
+        return event.split in _SPLITS.get(stage.stage, ())
+    return (stage.stage, stage.step) == (event.stage, event.step)
 
 
 def duration(seconds: float) -> str:

@@ -4,7 +4,7 @@ import argparse
 import os
 import shutil
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -12,14 +12,15 @@ from typing import Literal
 from filelock import FileLock, Timeout
 
 from skillgrad.cli import output
-from skillgrad.cli.lookup import planned, resume_command, summary_of
+from skillgrad.cli.lookup import larger, planned, reached_limit, resume_command, summary_of
 from skillgrad.cli.summary_text import money
 from skillgrad.cli.tables import text_lines
 from skillgrad.cli.usage import UsageError
 from skillgrad.config import LimitsSection
 from skillgrad.errors import DataError, SkillgradError
 from skillgrad.records import Record
-from skillgrad.store import SpendTotals, SqliteJournal, SqliteSpend, is_running, read_run, run_names
+from skillgrad.seeds import SeedReport
+from skillgrad.store import RunView, SpendTotals, SqliteJournal, SqliteSpend, is_running, read_run, run_names
 from skillgrad.store.views import EVENTS, JOURNAL, LOCK
 from skillgrad.summary import SkillScores
 
@@ -34,13 +35,15 @@ class RunLine(Record):
 
     name: str
     path: str
-    state: Literal["finished", "stopped", "running", "unfinished", "damaged"]
-    """`stopped`: it ended early and said why; `unfinished`: it was killed, or only scored skills so far."""
+    state: Literal["finished", "stopped", "running", "unfinished", "evaluations", "damaged"]
+    """`stopped`: it ended early and said why; `unfinished`: it was killed; `evaluations`: skills were scored in the
+    folder, no run was trained."""
     why: str = ""
     """Why it stopped, or what cannot be read."""
     steps: int = 0
     """Steps done."""
     planned_steps: int | None = None
+    """None also when that depends on what happens."""
     val: float | None = None
     """Mean validation score of the best skill, in [0, 1]."""
     test: float | None = None
@@ -56,6 +59,8 @@ class RunLine(Record):
     """When something happened in it last, in seconds since 1970."""
     resume: str | None = None
     """The command that goes on with it."""
+    raise_limit: str | None = None
+    """The setting that `resume` needs a larger value of, as in `limits.calls`."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -89,25 +94,34 @@ def _line(path: Path) -> RunLine:
     except SkillgradError as error:
         return RunLine.model_validate({**known, "state": "damaged", "why": error.message})
     spent, unreadable = _spent(path)
-    stopped = None if summary is None else summary.stopped
-    ended = "unfinished" if summary is None else "finished" if stopped is None else "stopped"
+    stopped = None if summary is None or view.outdated else summary.stopped
     best = SkillScores(skill="", hash="") if summary is None else summary.best
-    plan = planned(view)
     return RunLine.model_validate(
         {
             **known,
-            "state": "running" if view.running else ended,
+            "state": _state(view, stopped),
             "why": unreadable or ("" if view.running or stopped is None else stopped),
             "steps": sum(step.action is not None for step in view.steps),
-            "planned_steps": None if plan is None else plan[0],
+            "planned_steps": planned(view),
             "val": None if best.val is None else best.val.mean,
             "test": None if best.test is None else best.test.mean,
             "simulated": None if summary is None else summary.simulated,
             "calls": None if spent is None else spent.total_calls,
             "usd": None if spent is None else spent.usd,
             "resume": resume_command(view),
+            "raise_limit": None if view.running else reached_limit(stopped) or None,
         }
     )
+
+
+def _state(view: RunView, stopped: str | None) -> str:
+    if view.running:
+        return "running"
+    if view.evaluations_only:
+        return "evaluations"
+    if view.resumable:
+        return "unfinished" if stopped is None else "stopped"
+    return "finished"
 
 
 def _spent(path: Path) -> tuple[SpendTotals | None, str]:
@@ -148,7 +162,7 @@ def _list(lines: Sequence[RunLine], folder: Path, as_json: bool) -> None:
         if line.why:
             output.line(f"{line.name}: {line.why}")
         if line.resume is not None:
-            output.line(f"resume {line.name}: {line.resume}")
+            output.line(f"resume {line.name}{larger(line.why)}: {line.resume}")
     output.line(_total([line.bytes for line in lines]))
 
 
@@ -188,18 +202,40 @@ def _prune(folder: Path, args: argparse.Namespace) -> None:
             if not _delete(path):
                 kept[path] = "it has just been started"
                 del sizes[path]
+    reports = _reports_without_runs(folder, [path.name for path in sizes])
+    if args.yes:
+        for path in reports:
+            path.unlink(missing_ok=True)
     if args.json:
         runs = [{"name": path.name, "path": str(path), "bytes": count} for path, count in sizes.items()]
         skipped = {path.name: reason for path, reason in kept.items()}
-        output.json_result({"deleted": args.yes, "runs": runs, "bytes": sum(sizes.values()), "kept": skipped})
+        found = {"deleted": args.yes, "runs": runs, "bytes": sum(sizes.values()), "kept": skipped}
+        output.json_result({**found, "reports": [str(path) for path in reports]})
         return
+    done = "deleted" if args.yes else "would delete"
     for path, count in sizes.items():
-        output.line(f"{'deleted' if args.yes else 'would delete'} {path}  {size(count)}")
+        output.line(f"{done} {path}  {size(count)}")
+    for path in reports:
+        output.line(f"{done} {path}  the report of such runs")
     for path, reason in kept.items():
         output.line(f"kept {path}: {reason}")
     output.line(f"{'freed' if args.yes else 'would free'}: {_total(sizes.values())}")
     if sizes and not args.yes:
         output.line("nothing was deleted; give --yes to delete")
+
+
+def _reports_without_runs(folder: Path, gone: Iterable[str]) -> list[Path]:
+    """Reports over many seeds of which the last run goes with `gone`."""
+    left = {*run_names(folder)} - {*gone}
+    found: list[Path] = []
+    for path in sorted(folder.glob("*-seeds.json")):
+        try:
+            runs = {seed.run for seed in SeedReport.model_validate_json(path.read_text(encoding="utf-8")).seeds}
+        except (OSError, ValueError):
+            continue  # whatever it is, it is not ours to delete
+        if runs & {*gone} and not runs & left:
+            found.append(path)
+    return found
 
 
 def _reason_to_keep(path: Path, folder: Path) -> str:

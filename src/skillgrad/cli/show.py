@@ -5,22 +5,29 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from skillgrad.cli import output
-from skillgrad.cli.lookup import decisions, find_run, planned, resume_command, summary_of
+from skillgrad.cli.lookup import decisions, find_run, larger, planned, reached_limit, resume_command, summary_of
+from skillgrad.cli.progress import counted
 from skillgrad.cli.summary_text import print_summary
+from skillgrad.cli.tables import text_lines
 from skillgrad.errors import DataError
 from skillgrad.records import AppliedEdit
 from skillgrad.store import RunView, StepView, UpdateView
+from skillgrad.summary import Summary
 
 _FILES = {
     "summary.json": "the summary",
+    "ship.json": "initial and best on the test tasks, pair by pair",
     "best": "the best skill",
     "skills": "the skill after each step",
     "steps": "what each step read, proposed and decided",
     "epochs": "slow updates and the optimizer's memory",
+    "evaluations": "what `skillgrad evaluate` found",
+    "comparisons": "what `skillgrad compare` found",
     "events.jsonl": "everything that happened, with times",
     "config.yaml": "the settings",
 }
-_FATES = ("applied", "repaired", "missed", "protected", "no_change")
+_COLUMNS = ("step", "action", "validation", "tokens", "edits", "reason")
+_FATES = ("applied", "repaired", "missed", "protected", "no_change", "dropped")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -31,10 +38,16 @@ def run(args: argparse.Namespace) -> int:
         return 0
     summary = summary_of(view)
     if args.json:
-        output.json_result({**view.model_dump(mode="json"), "resume": resume_command(view)})
+        limit = reached_limit(None if summary is None or view.outdated else summary.stopped)
+        resume = {"resume": resume_command(view), "raise_limit": limit or None}
+        output.json_result({**view.model_dump(mode="json"), **resume})
         return 0
-    _print_state(view)
+    _print_state(view, summary)
+    if not view.evaluations_only:
+        output.line()
     if summary is not None:
+        if view.outdated:
+            output.line("when it last stopped:")
         print_summary(summary)
     for text in _table(view):
         output.line(text)
@@ -42,31 +55,34 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _print_state(view: RunView) -> None:
-    plan = planned(view)
-    done = sum(step.action is not None for step in view.steps)
-    steps = "" if plan is None else f", {done} of {plan[0]} steps done"
+def _print_state(view: RunView, summary: Summary | None) -> None:
+    done, plan = sum(step.action is not None for step in view.steps), planned(view)
+    steps = f", {counted(done, 'step')} done" if plan is None else f", {done} of {counted(plan, 'step')} done"
+    if not view.steps and plan is None:
+        steps = ""
     if view.running:
         output.line(f"run {view.name}: running now{steps}")
+    elif view.evaluations_only:
+        output.line(f"folder {view.name}: evaluations only, no run was trained in it")
     elif view.resumable:
+        limit = "" if summary is None or view.outdated else larger(summary.stopped)
         output.line(f"run {view.name}: not finished{steps}")
-        output.line(f"resume: {resume_command(view) or 'run the command again that started it'}")
+        output.line(f"resume{limit}: {resume_command(view) or 'run the command again that started it'}")
     else:
         output.line(f"run {view.name}: finished")
-    output.line()
 
 
 def _table(view: RunView) -> Iterator[str]:
+    if view.evaluations_only:
+        return
     if not view.steps:
         yield "no step has begun yet"
         return
-    rows = [("step", "action", "validation", "tokens", "edits", "reason")]
-    rows += [_row(decision.name, decision.view) for decision in decisions(view)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    rows = [_row(decision.name, decision.view) for decision in decisions(view)]
+    # Some searches measure validation only at the end.
+    shown = [column for column in range(len(_COLUMNS)) if any(row[column] for row in rows)]
     yield ""
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        yield "  ".join([*cells, row[-1]]).rstrip()
+    yield from text_lines([[row[column] for column in shown] for row in (_COLUMNS, *rows)])
     if any(step.best for step in (*view.steps, *view.epochs)):
         yield "* became the best skill"
 
@@ -94,7 +110,7 @@ def _print_files(view: RunView) -> None:
 def _show_step(view: RunView, number: int, as_json: bool) -> None:
     step = next((step for step in view.steps if step.number == number), None)
     if step is None:
-        there = f"it has {len(view.steps)} steps so far" if view.steps else "it has none yet"
+        there = f"it has {counted(len(view.steps), 'step')} so far" if view.steps else "it has none yet"
         raise DataError(f"run {view.name!r} has no step {number}", hint=there)
     folder = Path(view.path) / "steps" / f"{number:04d}"
     edits = _edits(folder / "update.json")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from skillgrad.cli import output
 from skillgrad.cli.progress import duration, short
-from skillgrad.summary import Cost, Interval, Summary
+from skillgrad.summary import Cost, Forecast, Interval, Settle, Span, Summary
 
 LOUD = "yellow bold"
 SIMULATED = "SIMULATED MODELS: these scores say nothing about a real model."
@@ -23,7 +23,7 @@ def summary_lines(summary: Summary) -> Iterator[str]:
     """Scores, what the steps came to, costs and the place of the best skill."""
     initial, best = summary.initial, summary.best
     yield from _scores(summary)
-    if initial.hash == best.hash and initial.val is not None:
+    if initial.hash == best.hash and best.val is not None:
         yield "no candidate did better: the best skill is the initial one"
     yield ""
     yield (
@@ -31,6 +31,8 @@ def summary_lines(summary: Summary) -> Iterator[str]:
         f"{summary.skipped} skipped; {summary.missed_edits} missed edits, {summary.voids} attempts without a score"
     )
     yield f"calls       {_calls(summary.cost)}"
+    if summary.forecast is not None:
+        yield f"forecast    {_against(summary.forecast, summary.cost)}"
     yield f"tokens      {_tokens(summary.cost)}"
     yield f"cost        {money(summary.cost.usd)}"
     yield f"time        {duration(summary.cost.wall_seconds)}"
@@ -44,6 +46,18 @@ def score(interval: Interval) -> str:
     return f"{interval.mean:.2f} [{interval.low:.2f}, {interval.high:.2f}]"
 
 
+def settle_lines(settle: Settle) -> Iterator[str]:
+    """What would settle an inconclusive comparison."""
+    for number, part in enumerate(settle.note.split("; ")):
+        yield f"{'to settle' if number == 0 else '':<12}{part}"
+
+
+def span(found: Span) -> str:
+    """As in `640 to 1,900`."""
+    low, high = f"{found.low:,}", f"{found.high:,}"
+    return low if low == high else f"{low} to {high}"
+
+
 def money(usd: float | None) -> str:
     """US dollars; unknown is never 0."""
     return "unknown (no price set)" if usd is None else f"${usd:.2f}" if usd >= 0.01 or usd == 0 else f"${usd:.4f}"
@@ -51,11 +65,12 @@ def money(usd: float | None) -> str:
 
 def _scores(summary: Summary) -> Iterator[str]:
     initial, best = summary.initial, summary.best
-    if initial.val is None:
+    if best.val is None and initial.val is None:
         yield "no skill was scored yet"
         return
     yield f"{'':12}{'initial':<19}    {'best':<19}  (mean {summary.metric} score, 95% interval)"
-    selected = "" if initial.hash == best.hash else "  best was selected on it, so it tends to be too high"
+    chosen_by_it = initial.val is not None and initial.hash != best.hash
+    selected = "  best was selected on it, so it tends to be too high" if chosen_by_it else ""
     yield _row("validation", initial.val, best.val) + selected
     if initial.test is not None or best.test is not None:
         yield _row("test", initial.test, best.test)
@@ -64,6 +79,13 @@ def _scores(summary: Summary) -> Iterator[str]:
     gain = summary.test_gain
     if gain is not None and initial.hash != best.hash:
         yield f"{'test gain':<12}{gain.mean:+.2f} [{gain.low:+.2f}, {gain.high:+.2f}]  paired, n={gain.n}"
+    if summary.verdict is not None and initial.hash != best.hash:
+        yield f"{'verdict':<12}{summary.verdict}"
+    if summary.settle is not None:
+        yield from settle_lines(summary.settle)
+    if summary.test_openings > 1:
+        times = summary.test_openings
+        yield f"{'test split':<12}opened {times} times in this run: this is no untouched test any more"
 
 
 def _row(name: str, before: Interval | None, after: Interval | None) -> str:
@@ -71,6 +93,17 @@ def _row(name: str, before: Interval | None, after: Interval | None) -> str:
     n = "/".join(map(str, counts))
     old, new = ("not measured" if interval is None else score(interval) for interval in (before, after))
     return f"{name:<12}{old:<19} -> {new:<19}  n={n}"
+
+
+def _against(forecast: Forecast, cost: Cost) -> str:
+    """How far off the forecast was."""
+    expected, used = forecast.target_calls, cost.target_calls
+    off = ""
+    if used > expected.high:
+        off = f", {used - expected.high:,} more"
+    elif used < expected.low:
+        off = f", {expected.low - used:,} fewer"
+    return f"{span(expected)} target calls; used {used:,}{off}"
 
 
 def _calls(cost: Cost) -> str:

@@ -6,13 +6,14 @@ from skillgrad.build import Given, StopSwitch
 from skillgrad.cli import output
 from skillgrad.cli.console import Console, open_console
 from skillgrad.cli.interrupt import run_stoppable
+from skillgrad.cli.lookup import check_config, larger
 from skillgrad.cli.roles import prices_of
 from skillgrad.cli.seeds_text import print_seeds
 from skillgrad.cli.settings import config_path, read_settings
 from skillgrad.cli.summary_text import print_summary
 from skillgrad.cli.usage import UsageError
 from skillgrad.config import TrainConfig
-from skillgrad.errors import BudgetStop, StopRun
+from skillgrad.errors import StopRun
 from skillgrad.seeds import SeedReport, atrain_seeds
 from skillgrad.summary import Summary
 from skillgrad.trainer import Trainer
@@ -20,7 +21,9 @@ from skillgrad.trainer import Trainer
 
 def run(args: argparse.Namespace) -> int:
     """Train, print the summary; a run that stops early says what it has and how to go on."""
-    config = read_settings(config_path(args), args)
+    path = config_path(args)
+    check_config(path)
+    config = read_settings(path, args)
     if args.seeds is not None:
         if any(key == "train.seed" for key, _ in args.flags):
             raise UsageError("--seeds and --train.seed both set the seed", hint="give one of them")
@@ -50,6 +53,8 @@ def train_many(config: TrainConfig, args: argparse.Namespace) -> int:
 
             report = run_stoppable(work, lambda text: console.say(text, "yellow"))
     except StopRun as stop:
+        if isinstance(stop.summary, Summary) and not args.json:
+            output.line(f"run {stop.summary.name}:")
         _report_stop(stop, args.command, args.json)
         return stop.exit_code
     if args.json:
@@ -79,8 +84,7 @@ def _report_stop(stop: StopRun, command: str, as_json: bool) -> None:
     elif as_json:
         output.json_error(stop)
     output.tell(stop)
-    larger = " (with a larger limit)" if isinstance(stop, BudgetStop) else ""
-    output.note(f"resume{larger}: {command}")
+    output.note(f"resume{larger(stop.message)}: {command}")
 
 
 def _print(summary: Summary, as_json: bool) -> None:

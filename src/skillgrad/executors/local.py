@@ -46,6 +46,7 @@ class LocalExecutor(Executor):
                 return await work(items[index])
 
         running: dict[asyncio.Task[R], int] = {}
+        ended: asyncio.Queue[asyncio.Task[R]] = asyncio.Queue()
         waiting = iter(range(len(items)))
         try:
             while True:
@@ -55,11 +56,16 @@ class LocalExecutor(Executor):
                     running[task] = index
                     self._running.add(task)
                     task.add_done_callback(self._running.discard)
+                    task.add_done_callback(ended.put_nowait)
                 if not running:
                     return
-                done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                done = [await ended.get()]
+                while not ended.empty():
+                    done.append(ended.get_nowait())
                 for task in sorted(done, key=running.__getitem__):
-                    yield running.pop(task), task.result()
+                    index = running.pop(task)
+                    started.discard(index)
+                    yield index, task.result()
         finally:
             for task, index in running.items():
                 if index in started:

@@ -3,7 +3,7 @@
 import os
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 from skillgrad.config import ModelSection
 from skillgrad.errors import ConfigError
@@ -70,14 +70,13 @@ class AnthropicModel(SdkModel):
     async def _send(self, client: Any, request: ChatRequest) -> bytes:
         import anthropic
 
-        raw = await client.messages.with_raw_response.create(
-            model=self._model,
-            max_tokens=self._settings.max_output_tokens,
-            messages=cast(Any, wire_messages(request)),
-            extra_body=request_body(request, self._settings, anthropic.transform_schema),
-            extra_headers=self._trial_header(request),
-        )
-        return raw.http_response.content
+        body = {
+            "model": self._model,
+            "max_tokens": self._settings.max_output_tokens,
+            "messages": wire_messages(request),
+            **request_body(request, self._settings, anthropic.transform_schema),
+        }
+        return await self._post(client, "/v1/messages", body, self._trial_header(request))
 
     def _read(self, body: bytes) -> Reply:
         return read_reply(body)

@@ -2,7 +2,7 @@
 
 import os
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 from skillgrad.config import ModelSection
 from skillgrad.errors import ConfigError
@@ -57,19 +57,11 @@ class OpenAIInterface(SdkModel):
 
     async def _send(self, client: Any, request: ChatRequest) -> bytes:
         if self._settings.api == "responses":
-            raw = await client.responses.with_raw_response.create(
-                model=self._model,
-                input=cast(Any, responses.wire_input(request)),
-                extra_body=responses.request_body(request, self._settings),
-                extra_headers=self._trial_header(request),
-            )
-        else:
-            raw = await client.chat.completions.with_raw_response.create(
-                model=self._model,
-                messages=cast(Any, chat_completions.wire_messages(request)),
-                extra_body=chat_completions.request_body(request, self._settings, limit=self._limit),
-            )
-        return raw.content
+            body = {"input": responses.wire_input(request), **responses.request_body(request, self._settings)}
+            return await self._post(client, "/responses", {"model": self._model, **body}, self._trial_header(request))
+        sent = chat_completions.request_body(request, self._settings, limit=self._limit)
+        body = {"model": self._model, "messages": chat_completions.wire_messages(request), **sent}
+        return await self._post(client, "/chat/completions", body, {})
 
     def _read(self, body: bytes) -> Reply:
         read = chat_completions.read_reply if self._settings.api == "chat" else responses.read_reply

@@ -6,8 +6,12 @@ Both SDKs come from one generator: the same clients, the same exceptions.
 import asyncio
 import math
 from abc import abstractmethod
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cached_property
+from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
@@ -40,6 +44,38 @@ class Connection(NamedTuple):
     """The SDK's own kind of HTTP client."""
 
 
+class _Clients:
+    """Clients for the requests of one event loop: connections cannot move from one loop to another.
+
+    Each request in flight has a client of its own, and so a pool with one connection: pools look at every connection
+    they have, twice for each request.
+    """
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._make = make
+        self._made: list[Any] = []
+        self._idle: list[Any] = []
+
+    @contextmanager
+    def one(self) -> Generator[Any]:
+        """The client that was used last, whose connection is the least likely to be closed; a new one when none is
+        idle."""
+        client = self._idle.pop() if self._idle else self._another()
+        try:
+            yield client
+        finally:
+            self._idle.append(client)
+
+    async def aclose(self) -> None:
+        for client in self._made:
+            await client.close()
+
+    def _another(self) -> Any:
+        self._made.append(self._make())
+        return self._made[-1]
+
+
 class SdkModel(ChatModel):
     """A model behind an SDK, which is imported with the first request.
 
@@ -57,8 +93,7 @@ class SdkModel(ChatModel):
         self._settings = settings
         self._base_url = base_url
         self._key = Key(settings, needed=key_needed)
-        self._client: Any = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._clients: _Clients | None = None
 
     @abstractmethod
     def _sdk(self) -> ModuleType:
@@ -88,11 +123,12 @@ class SdkModel(ChatModel):
 
     async def complete(self, request: ChatRequest) -> Reply:
         sdk = cast(Any, self._sdk())
-        client = self._connected(sdk)
-        client.api_key = await self._key.renewed()
+        key = await self._key.renewed()
         try:
-            async with asyncio.timeout(self._settings.timeout):
-                body = await self._send(client, request)
+            with self._connected(sdk).one() as client:
+                client.api_key = key
+                async with asyncio.timeout(self._settings.timeout):
+                    body = await self._send(client, request)
         except (TimeoutError, sdk.APITimeoutError):
             message = f"no answer within {self._settings.timeout:g} seconds"
             raise TransientError(message, unreachable=True) from None
@@ -112,6 +148,10 @@ class SdkModel(ChatModel):
             raise TransientError(self._quote(f"the answer is no {self._answer_kind}: {text}")) from None
 
     def fingerprint(self) -> str:
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
         settings = {key: value for key, value in self._settings.identity().items() if key != "structured"}
         return canonical({**settings, "model": self.name})
 
@@ -124,20 +164,32 @@ class SdkModel(ChatModel):
         return self._settings.max_output_tokens
 
     async def aclose(self) -> None:
-        client, self._client = self._client, None
-        if client is not None and self._loop is asyncio.get_running_loop():
-            await client.close()
+        clients, self._clients = self._clients, None
+        if clients is not None and clients.loop is asyncio.get_running_loop():
+            await clients.aclose()
 
-    def _connected(self, sdk: Any) -> Any:
-        """The client of the running loop: connections cannot move from one loop to another."""
-        loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop:
-            limit = self._settings.timeout
-            timeout = sdk.Timeout(limit, connect=min(CONNECT_SECONDS, limit))
-            http = sdk.DefaultAsyncHttpxClient(base_url=self._base_url, timeout=timeout)
-            self._loop = loop
-            self._client = self._connect(Connection(self._base_url, self._key.text, timeout, http))
-        return self._client
+    def _connected(self, sdk: Any) -> _Clients:
+        """The clients of the running loop."""
+        if self._clients is not None and self._clients.loop is asyncio.get_running_loop():
+            return self._clients
+        limit = self._settings.timeout
+        timeout = sdk.Timeout(limit, connect=min(CONNECT_SECONDS, limit))
+        # Reading the certificates takes longer than all the rest of a client.
+        certificates = _http_library(sdk).create_ssl_context()
+
+        def make() -> Any:
+            http = sdk.DefaultAsyncHttpxClient(base_url=self._base_url, timeout=timeout, verify=certificates)
+            return self._connect(Connection(self._base_url, self._key.text, timeout, http))
+
+        self._clients = _Clients(make)
+        return self._clients
+
+    async def _post(self, client: Any, path: str, body: dict[str, Any], headers: dict[str, str]) -> bytes:
+        """The whole body of the answer. The SDKs' own methods look at the type of every field of a request and a
+        reply first, which costs more than sending them."""
+        as_it_is = _http_library(self._sdk()).Response
+        response = await client.post(path, cast_to=as_it_is, body=body, options={"headers": headers})
+        return response.content
 
     def _trial_header(self, request: ChatRequest) -> dict[str, str]:
         sent = self._settings.send_seed and request.seed is not None
@@ -153,6 +205,11 @@ class SdkModel(ChatModel):
         """The message, bounded and without the key."""
         shown = self._key.hide(message)
         return shown if len(shown) <= LONGEST_QUOTE else f"{shown[:LONGEST_QUOTE]} ..."
+
+
+def _http_library(sdk: Any) -> Any:
+    """httpx2, or httpx below an older SDK."""
+    return import_module(sdk.DefaultAsyncHttpxClient.__mro__[1].__module__)
 
 
 def shown_address(base_url: str) -> str:

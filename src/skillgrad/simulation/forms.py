@@ -63,6 +63,8 @@ _PLACEHOLDER = re.compile(
     r"\.\.\.|…|<[a-z][^<>\n]*>|\"(?:string|number|integer|int|float|str)\"|\w\s?\|\s?\w|:\s*\"\""
     r"|[:\[]\s*(?:string|number|integer|boolean)\b"
 )
+_SENTENCE = re.compile(r"\"(?![<.])[^\"<>|{}]{40,}\"")
+"""A value that says something: what holds it is data, whatever gaps it has."""
 _FENCED_DATA = re.compile(
     r"<(?P<tag>(?:attempt|transcript|task|skill|patch|patches|edits|ledger|memory|guidance|rubric|reference|data)"
     r"(?:-\w+)?)(?:\s[^>]*)?>(?:(?!<(?P=tag)[\s>]).)*?</(?P=tag)(?:\s[^>]*)?>",
@@ -84,7 +86,8 @@ def _shown(text: str) -> Mapping[str, Any] | None:
         found = cast(dict[str, Any], example)
         is_schema = isinstance(found.get("properties"), dict)
         asked = bool(_ASKS.search(bare[max(0, start - 160) : start]))
-        score = 2 * is_schema + 2 * bool(_PLACEHOLDER.search(block)) + asked
+        has_gaps = bool(_PLACEHOLDER.search(block)) and not _SENTENCE.search(block)
+        score = 2 * is_schema + 2 * has_gaps + asked
         if score >= 1 and (best is None or score >= best[0]):
             best = score, found if is_schema else by_example(found)
     return None if best is None else best[1]
@@ -107,18 +110,20 @@ def _blocks(text: str) -> list[tuple[int, str]]:
 
 _COMMENT = re.compile(r"//[^\n\"]*$|/\*.*?\*/", re.MULTILINE | re.DOTALL)
 _ELLIPSIS = re.compile(r",?\s*(?:\.\.\.|…)(?=\s*[\]}])")
+_CHOICE = re.compile(r'"[\w -]+"(?:\s*\|\s*"[\w -]+")+')
 _BARE = re.compile(
     r"(?<=[:\[,])(\s*)(<[^<>\n]*>|[A-Za-z][\w .|-]*|\.\.\.|…|-?[\d.]+\s*(?:-|to|–)\s*[\d.]+)(?=\s*[,\]}])"
 )
 
 
 def _loads(block: str) -> Any:
-    """JSON, or a skeleton that is nearly JSON: comments, ellipses and bare words are mended."""
+    """JSON, or a skeleton that is nearly JSON: comments, ellipses, choices and bare words are mended."""
     try:
         return json.loads(block)
     except ValueError:
         pass
     mended = _ELLIPSIS.sub("", _COMMENT.sub("", block))
+    mended = _CHOICE.sub(lambda choice: json.dumps(choice[0].replace('"', "")), mended)
     mended = _BARE.sub(lambda bare: bare[1] + json.dumps(_bare_value(bare[2])), mended)
     mended = re.sub(r",(\s*[\]}])", r"\1", mended)
     try:

@@ -17,7 +17,7 @@ class Target:
     """How reliable a simulated target is."""
 
     slip: float = 0.01
-    """How often a taught step goes wrong."""
+    """How often a taught step goes wrong, unless its rule says so itself (`Rule.slip`)."""
     harmed: float = 0.9
     """How often a step goes wrong when the skill teaches the opposite."""
     torn: float = 0.5
@@ -26,7 +26,7 @@ class Target:
     """Added to every rate for each `LONG_SKILL` tokens beyond `LONG_SKILL`, at most `most_for_length`."""
     most_for_length: float = 0.4
     steady: bool = False
-    """No noise: whether an untaught step goes wrong depends on the task alone, not on trial or other rules."""
+    """No noise: a taught step never goes wrong, and what an untaught one does is the same in every trial."""
     seed: int = 0
 
 
@@ -36,22 +36,27 @@ def length_rate(target: Target, instructions: str) -> float:
     return min(target.most_for_length, max(0.0, beyond / LONG_SKILL * target.per_length))
 
 
-def fault_rate(target: Target, rule: Rule, state: State, extra: float) -> float:
-    """Probability that the step of the rule goes wrong, in [0, 1]."""
-    base = {
-        State.TAUGHT: target.slip,
-        State.UNTAUGHT: rule.untaught,
-        State.HARMED: target.harmed,
-        State.CONTRADICTED: target.torn,
-    }[state]
-    return base + (1 - base) * extra
+def fault_rate(target: Target, family: Family, rule: Rule, known: Mapping[str, State]) -> float:
+    """Probability that the step of the rule goes wrong under a short skill, in [0, 1], by what that does about each
+    rule of the family."""
+    match known[rule.id]:
+        case State.TAUGHT:
+            return target.slip if rule.slip is None or target.steady else rule.slip
+        case State.HARMED:
+            return target.harmed
+        case State.CONTRADICTED:
+            return target.torn
+        case State.UNTAUGHT:
+            acting = (one for one in family.interactions if one.step == rule.id and known[one.rule] == State.TAUGHT)
+            return next((one.rate for one in acting), rule.untaught)
 
 
 def fault_rates(target: Target, family: Family, task: str, instructions: str) -> dict[str, float]:
     """Fault probability of every step that matters in the task, by rule id."""
     known = states(instructions, family.rules)
     extra = length_rate(target, instructions)
-    return {rule.id: fault_rate(target, rule, known[rule.id], extra) for rule in relevant(family, task)}
+    bases = {rule.id: fault_rate(target, family, rule, known) for rule in relevant(family, task)}
+    return {rule: base + (1 - base) * extra for rule, base in bases.items()}
 
 
 def draw_faults(target: Target, family: Family, task: str, instructions: str, trial: int) -> Faults:

@@ -41,12 +41,26 @@ class Rule:
     """How often the step goes wrong in a task where it matters, when nothing is said about it."""
     unless: str = ""
     """A sentence that matches this is about something else."""
+    slip: float | None = None
+    """How often the step goes wrong when the rule is taught; None leaves it to the target."""
     subtle: bool = False
     """Always has another explanation in a single trajectory; only comparing several brings it out."""
 
     @property
     def family(self) -> str:
         return self.id.partition(".")[0]
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """What teaching one rule does to the step of another that the skill says nothing about."""
+
+    rule: str
+    """Id of the rule that is taught, and not contradicted."""
+    step: str
+    """Id of the rule whose step is concerned while it is untaught."""
+    rate: float
+    """How often that step goes wrong then, in [0, 1], instead of its `untaught`."""
 
 
 _NEGATION = re.compile(

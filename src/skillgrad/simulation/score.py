@@ -23,6 +23,12 @@ def expected_hard(target: Target, skill_text: str, tasks: Iterable[Task]) -> flo
     return sum(chances) / len(chances)
 
 
+def best_skill(tasks: Iterable[Task]) -> str:
+    """Every rule of the families that the tasks are of, by its first statement, and nothing else."""
+    families = dict.fromkeys(found.family for task in tasks for found in find_tasks(task.input)[-1:])
+    return "".join(f"- {rule.statements[0]}\n" for family in families for rule in family.rules)
+
+
 def _chance(target: Target, skill_text: str, task: Task) -> float:
     found = find_tasks(task.input)
     if not found:

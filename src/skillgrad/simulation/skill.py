@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from skillgrad.simulation.families import RULES
+from skillgrad.simulation.families import IN_TURN, RULES, families_named
 from skillgrad.simulation.rules import statements
 from skillgrad.simulation.text import tokens
 
@@ -21,6 +21,30 @@ description: Small everyday tasks with words, things and dates.
 - Write day and month of a date with two digits.
 - Keep the answer short.
 """
+
+_PARCELS_SKILL = """\
+---
+name: parcel-prices
+description: Prices of parcels.
+---
+
+# Parcel prices
+
+- Read the task carefully and work step by step.
+- Multiply the kilograms by the price of one kilogram and add the basic price.
+- Ostrey, Skarholm, Linsay and Vannoy are on the mainland.
+- Keep the answer short.
+"""
+
+
+def seed_skill(family: str | None) -> str:
+    """A weak skill to start from, for tasks that `make_tasks` makes of the same family. One of its rules is wrong.
+
+    Raises:
+        ConfigError: no family has that name.
+    """
+    return SEED_SKILL if families_named(family)[0] in IN_TURN else _PARCELS_SKILL
+
 
 _FRONT_MATTER = re.compile(r"^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n)+---[ \t]*$", re.MULTILINE)
 _ELEMENT = re.compile(

@@ -10,7 +10,7 @@ from skillgrad.simulation.judge import judge
 from skillgrad.simulation.noise import Target
 from skillgrad.simulation.optimizer import optimize
 from skillgrad.simulation.optimizer.profiles import GOOD, MISCITING, PERFECT, POOR, USELESS, Profile
-from skillgrad.simulation.score import expected_hard
+from skillgrad.simulation.score import best_skill, expected_hard
 from skillgrad.simulation.target import attempt
 
 TARGETS: Mapping[str, Target] = MappingProxyType(
@@ -71,6 +71,24 @@ def true_score(skill_text: str, tasks: Iterable[Task], model: str = "target") ->
         ConfigError: no target has that name.
         ValueError: there are no tasks.
     """
+    return expected_hard(_target(model), skill_text, tasks)
+
+
+def best_attainable(tasks: Iterable[Task], model: str = "target") -> float:
+    """The exact `true_score` that no skill exceeds on these tasks, in [0, 1].
+
+    It is the one of a skill that states every rule of their families once and nothing else. Where a gold answer is
+    wrong, another skill may exceed it.
+
+    Raises:
+        ConfigError: no target has that name.
+        ValueError: there are no tasks.
+    """
+    known = tuple(tasks)
+    return expected_hard(_target(model), best_skill(known), known)
+
+
+def _target(model: str) -> Target:
     if model not in TARGETS:
         raise ConfigError(f"{model!r} is no simulated target", hint=did_you_mean(model, TARGETS))
-    return expected_hard(TARGETS[model], skill_text, tasks)
+    return TARGETS[model]

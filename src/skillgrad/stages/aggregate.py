@@ -1,7 +1,8 @@
 """Aggregate: many patches become one. Duplicates are merged by code, the rest by the optimizer, failures first."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from skillgrad.config import AggregateSection
 from skillgrad.errors import UnusableReply
@@ -12,18 +13,22 @@ from skillgrad.stages.render import patches_block, skill_block
 
 __all__ = ["aggregate", "unite"]
 
+G = TypeVar("G")
+
 
 async def aggregate(
     optimizer: Optimizer,
     skill: Skill,
-    patches: tuple[Sequence[Patch], Sequence[Patch]],
+    patches: tuple[Sequence[Awaitable[Patch]], Sequence[Awaitable[Patch]]],
     settings: AggregateSection,
     form: type[Proposals] = PatchReply,
 ) -> Patch:
     """Merge patches from failures, patches from successes, then both. One patch needs no call.
 
+    Groups are made in the order of the readings, and a group is merged as soon as its own readings are there.
+
     Args:
-        patches: those that answer failures, those that come from successes.
+        patches: those that answer failures, those that come from successes; each may still be on its way.
         form: what a merge returns.
 
     A merge whose answer cannot be used falls back to the united edits themselves, with a warning.
@@ -74,18 +79,25 @@ class _Merger:
     """Patches in one call."""
     form: type[Proposals]
 
-    async def levels(self, patches: Sequence[Patch], prompt: str) -> Patch:
+    async def levels(self, patches: Sequence[Awaitable[Patch]], prompt: str) -> Patch:
         """Merge groups of patches, then groups of what they became, until one is left."""
-        level = [patch.model_copy(update={"edits": unite(patch.edits)}) for patch in patches if patch.edits]
+
+        async def arrived(group: Sequence[Awaitable[Patch]]) -> Patch:
+            return await self._group([patch for patch in [await each for each in group] if patch.edits], prompt)
+
+        level = await together(arrived(group) for group in self._groups(patches))
+        level = [patch for patch in level if patch.edits]
         while len(level) > 1:
-            groups = [level[start : start + self.size] for start in range(0, len(level), self.size)]
-            level = await together(self._group(group, prompt) for group in groups)
+            level = await together(self._group(group, prompt) for group in self._groups(level))
         return level[0] if level else Patch()
+
+    def _groups(self, members: Sequence[G]) -> list[Sequence[G]]:
+        return [members[start : start + self.size] for start in range(0, len(members), self.size)]
 
     async def _group(self, group: Sequence[Patch], prompt: str) -> Patch:
         united = unite([edit for patch in group for edit in patch.edits])
-        if len(group) == 1 or len(united) == 1:
-            return Patch(edits=united, reasoning=group[0].reasoning)
+        if len(group) <= 1 or len(united) == 1:
+            return Patch(edits=united, reasoning=group[0].reasoning if group else "")
         return await self.merge(prompt, [skill_block(self.skill), patches_block("Patches", group)], group)
 
     async def merge(self, prompt: str, sections: Sequence[str], patches: Sequence[Patch]) -> Patch:

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from contextlib import aclosing
 
-from skillgrad.records import Attempt, Evaluation, Score, Skill, Split, Task, digest
-from skillgrad.stages.rollout import Rollout, too_many_voids
+from skillgrad.records import Attempt, Evaluation, Score, Skill, Split, Task, Trajectory, digest
+from skillgrad.stages.rollout import Rollout, Try, too_many_voids
 
-__all__ = ["evaluate", "evaluation_of"]
+__all__ = ["evaluate", "evaluation_of", "known_evaluation"]
+
+_NOTHING = Trajectory()
 
 
 async def evaluate(
@@ -18,22 +20,33 @@ async def evaluate(
         VoidStop: more attempts are void than `limits.max_void_eval` allows.
     """
 
-    async def work() -> Evaluation:
-        attempts: list[Attempt] = []
-        voids = 0
-        allowed = rollout.limits.max_void_eval * len(tasks) * trials
-        for trial in range(trials):
-            found: dict[int, Attempt] = {}
-            async with aclosing(rollout.stream(tasks, skill, split, trial)) as stream:
-                async for index, attempt in stream:
-                    found[index] = attempt
-                    voids += attempt.outcome == "void"
-                    if voids > allowed:
-                        raise too_many_voids(split, attempt, voids, len(tasks) * trials, "limits.max_void_eval")
-            attempts += [found[index] for index in sorted(found)]
-        return evaluation_of(skill, split, attempts)
+    tries = [Try(task, skill, trial) for trial in range(trials) for task in tasks]
 
-    key = {
+    async def work() -> Evaluation:
+        found: dict[int, Attempt] = {}
+        voids = 0
+        allowed = rollout.limits.max_void_eval * len(tries)
+        async with aclosing(rollout.stream_each(tries, split)) as stream:
+            async for index, attempt in stream:
+                # Only scores count here: a hundred thousand trajectories would fill the memory.
+                found[index] = attempt.model_copy(update={"trajectory": _NOTHING})
+                voids += attempt.outcome == "void"
+                if voids > allowed:
+                    raise too_many_voids(split, attempt, voids, len(tries), "limits.max_void_eval")
+        return evaluation_of(skill, split, [found[index] for index in sorted(found)])
+
+    return await rollout.journal.once("decision", _key(rollout, skill, tasks, split, trials), Evaluation, work)
+
+
+def known_evaluation(
+    rollout: Rollout, skill: Skill, tasks: Sequence[Task], split: Split, trials: int = 1
+) -> Evaluation | None:
+    """What `evaluate` has found before; None if it has not. Attempts nothing."""
+    return rollout.journal.get("decision", _key(rollout, skill, tasks, split, trials), Evaluation)
+
+
+def _key(rollout: Rollout, skill: Skill, tasks: Sequence[Task], split: Split, trials: int) -> dict[str, object]:
+    return {
         "stage": "evaluate",
         "agent": rollout.agent.fingerprint(),
         "env": rollout.env.fingerprint(),
@@ -42,7 +55,6 @@ async def evaluate(
         "trials": trials,
         "tasks": digest([task.model_dump(mode="json") for task in tasks]),
     }
-    return await rollout.journal.once("decision", key, Evaluation, work)
 
 
 def evaluation_of(skill: Skill, split: Split, attempts: Sequence[Attempt]) -> Evaluation:

@@ -6,8 +6,8 @@ or in an earlier trial.
 """
 
 import random
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from skillgrad.config import ReflectSection
 from skillgrad.errors import OutageStop, UnusableReply
@@ -16,7 +16,17 @@ from skillgrad.stages.optimizer import Optimizer, together
 from skillgrad.stages.proposals import Forms, PatchReply, Source, valid_edits
 from skillgrad.stages.render import attempt_block, edit_budget_line, ledger_block, skill_block
 
-__all__ = ["Context", "Reflection", "count_silence", "deep_groups", "is_silent", "reflect", "shallow_groups"]
+__all__ = [
+    "Context",
+    "Reading",
+    "Reflection",
+    "count_silence",
+    "deep_groups",
+    "is_silent",
+    "readings",
+    "reflect",
+    "shallow_groups",
+]
 
 _CONTRASTS = 3
 """Passing attempts of the same kind shown beside a group of failures: enough to refute a wrong cause, and short."""
@@ -61,6 +71,23 @@ class _Group(NamedTuple):
     contrasts: Sequence[Attempt] = ()
 
 
+class Reading(NamedTuple):
+    """A call about a minibatch that is to be made or under way."""
+
+    source: Source
+    reflection: Coroutine[Any, Any, Reflection]
+
+
+def readings(
+    optimizer: Optimizer, attempts: Sequence[Attempt], context: Context, settings: ReflectSection, seed: int
+) -> list[Reading]:
+    """One optimizer call for each minibatch, none of them begun."""
+    scored = [attempt for attempt in attempts if attempt.score is not None]
+    make_groups = deep_groups if settings.mode == "deep" else shallow_groups
+    groups = make_groups(scored, context.earlier, settings, seed)
+    return [Reading(group.source, _read(optimizer, group, context, settings)) for group in groups]
+
+
 async def reflect(
     optimizer: Optimizer, attempts: Sequence[Attempt], context: Context, settings: ReflectSection, seed: int
 ) -> tuple[Reflection, ...]:
@@ -69,10 +96,8 @@ async def reflect(
     Raises:
         OutageStop: a call failed.
     """
-    scored = [attempt for attempt in attempts if attempt.score is not None]
-    make_groups = deep_groups if settings.mode == "deep" else shallow_groups
-    groups = make_groups(scored, context.earlier, settings, seed)
-    return tuple(await together(_read(optimizer, group, context, settings) for group in groups))
+    calls = readings(optimizer, attempts, context, settings, seed)
+    return tuple(await together(reading.reflection for reading in calls))
 
 
 def is_silent(reflections: Sequence[Reflection]) -> bool:

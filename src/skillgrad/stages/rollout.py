@@ -114,7 +114,6 @@ class Rollout:
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Attempt:
         """One attempt. Failures of machinery become a void attempt; only `StopRun` is raised."""
-        key: object = [self.agent.fingerprint(), task.model_dump(mode="json"), skill.hash, trial]
         # Models and agents do not count: edits cite the same id whoever answered.
         name = "a-" + digest([task.id, skill.hash, trial])[:8]
         attempt = Attempt(id=name, task=task, skill_hash=skill.hash, trial=trial, outcome="void")
@@ -122,7 +121,7 @@ class Rollout:
         try:
             self.go_on()
             async with deadline:
-                trajectory = await self._trajectory(task, skill, trial, key)
+                trajectory = await self._trajectory(task, skill, trial)
                 score = await self._score(task, trajectory)
         except StopRun:
             raise
@@ -148,7 +147,7 @@ class Rollout:
             }
         )
 
-    async def _trajectory(self, task: Task, skill: Skill, trial: int, key: object) -> Trajectory:
+    async def _trajectory(self, task: Task, skill: Skill, trial: int) -> Trajectory:
         async def work() -> Trajectory:
             try:
                 return await self.agent.attempt(task, skill, trial)
@@ -159,6 +158,7 @@ class Rollout:
 
         if self.agent.journals_calls:
             return await work()
+        key = [self.agent.fingerprint(), task.model_dump(mode="json"), skill.hash, trial]
         return await self.journal.once("trajectory", key, Trajectory, work)
 
     async def _score(self, task: Task, trajectory: Trajectory) -> Score:

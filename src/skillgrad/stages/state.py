@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from skillgrad.config import GateSection
 from skillgrad.records import Attempt, Candidate, Evaluation, LedgerEntry, Skill, TrainState, Verdict
+from skillgrad.stages.proof import Proved
 
-__all__ = ["accept", "after_rollout", "after_verdict"]
+__all__ = ["accept", "after_proof", "after_rollout", "after_verdict"]
 
 
 def after_rollout(state: TrainState, attempts: Sequence[Attempt]) -> TrainState:
@@ -59,3 +60,30 @@ def accept(state: TrainState, skill: Skill, val: Evaluation, gate: GateSection) 
     if new is not None and (old is None or new > old):
         state = state.model_copy(update={"best": skill, "best_val": val})
     return state
+
+
+def after_proof(state: TrainState, proved: Proved) -> TrainState:
+    """Enter the edits of a proof into the ledger and count; remember what was attempted with those that stay."""
+    proof = proved.proof
+    kinds = {attempt.id: attempt.task.type for attempt in state.earlier.values()}
+    entries = tuple(
+        LedgerEntry(
+            step=state.step,
+            edit=one.edit,
+            fate="applied" if one.kept else "dropped",
+            # What was not seen to help was not seen to harm either.
+            accepted=proof.accepted if one.kept else None,
+            types=tuple(sorted({kinds[cite] for cite in one.edit.cites if cite in kinds})),
+        )
+        for one in proof.edits
+    )
+    known = {attempt.task.id: attempt for attempt in proved.attempts if attempt.score is not None}
+    return state.model_copy(
+        update={
+            "ledger": state.ledger + entries,
+            "earlier": state.earlier | known,
+            "voids": state.voids + proof.voids,
+            "accepted": state.accepted + proof.accepted,
+            "rejected": state.rejected + (not proof.accepted),
+        }
+    )

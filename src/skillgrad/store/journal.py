@@ -1,6 +1,7 @@
 """The journal: what was paid for or decided is a fact, and a fact is never paid for again."""
 
 import asyncio
+import hashlib
 import json
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -13,7 +14,7 @@ from pydantic_core import PydanticSerializationError
 
 from skillgrad.errors import IdentityError
 from skillgrad.protocols import Journal
-from skillgrad.records import canonical, digest
+from skillgrad.records import canonical
 from skillgrad.store.database import Database, WriteHook
 from skillgrad.store.redact import Redactor
 
@@ -59,7 +60,8 @@ class SqliteJournal(Journal):
         Work asked for several times at once is done by the first asker; when it raises, all get the exception. When
         the first asker is cancelled, another one does the work itself.
         """
-        key_hash = digest([kind, key])
+        shown = canonical(key)
+        key_hash = _hash(kind, shown)
         while (under_way := self._under_way.get(key_hash)) is not None:
             await asyncio.wait({under_way})
             error = under_way.result()
@@ -74,7 +76,7 @@ class SqliteJournal(Journal):
             result = await work()
             text = self._dump(type, result)
             fact = self._adapter(type).validate_json(text)
-            self._remember(kind, key_hash, key, text, time.monotonic() - started)
+            self._remember(kind, key_hash, shown, text, time.monotonic() - started)
             return fact
         except asyncio.CancelledError:
             raise
@@ -88,7 +90,7 @@ class SqliteJournal(Journal):
 
     def get(self, kind: str, key: Any, type: type[T]) -> T | None:
         """The fact under (`kind`, `key`), None if there is none."""
-        stored = self._value(kind, digest([kind, key]))
+        stored = self._value(kind, _hash(kind, canonical(key)))
         return None if stored is None else self._load(kind, type, stored)
 
     def facts(self, kind: str) -> Iterator[tuple[str, JsonValue]]:
@@ -150,8 +152,7 @@ class SqliteJournal(Journal):
         rows = self.database.rows("SELECT value FROM facts WHERE kind = ? AND key_hash = ?", (kind, key_hash))
         return rows[0][0] if rows else None
 
-    def _remember(self, kind: str, key_hash: str, key: Any, value: str, seconds: float) -> None:
-        shown = canonical(key)
+    def _remember(self, kind: str, key_hash: str, shown: str, value: str, seconds: float) -> None:
         row = (
             kind,
             key_hash,
@@ -188,6 +189,11 @@ class SqliteJournal(Journal):
                 f"a fact of kind {kind!r} in journal {str(self.database.path)!r} cannot be read: {error}",
                 hint="use the version of skillgrad that made it, or another `run.name`",
             ) from error
+
+
+def _hash(kind: str, key: str) -> str:
+    """`digest([kind, key])` of a key that is canonical JSON already: keys are long and needed twice."""
+    return hashlib.sha256(f"[{canonical(kind)},{key}]".encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _pages(source: Database, kind: str) -> Iterator[list[tuple[Any, ...]]]:

@@ -31,6 +31,7 @@ from skillgrad.store.views import EVENTS, JOURNAL, LOCK, missing_run
 
 # Views probe the lock for an instant; a run that starts at that instant must not take them for another run.
 _GRACE_SECONDS = 0.25
+_LINE = json.JSONEncoder(ensure_ascii=False)
 
 
 def _now() -> datetime:
@@ -55,7 +56,7 @@ class JsonlSink:
     def emit(self, event: Event) -> None:
         """Append one event."""
         at = self._now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        line = json.dumps({"at": at, **event.model_dump(mode="json")}, ensure_ascii=False)
+        line = _LINE.encode({"at": at, **event.model_dump(mode="json")})
         self._write(self._redactor.redact_json(line).encode(errors="backslashreplace") + b"\n")
 
     def close(self) -> None:

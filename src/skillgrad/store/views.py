@@ -17,6 +17,10 @@ LOCK = "journal.db.lock"
 EVENTS = "events.jsonl"
 SUMMARY = "summary.json"
 
+_TRAINED = ("config.yaml", "skills")
+"""What a run writes at once. Evaluations and comparisons only borrow its folder."""
+_BORROWED = ("evaluations", "comparisons")
+
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -72,6 +76,8 @@ class RunView(Record):
     path: str
     summary: dict[str, JsonValue] | None
     """`summary.json`; None before the run has written one."""
+    outdated: bool
+    """The summary says why the run stopped, but it has gone on since, to no end yet."""
     steps: tuple[StepView, ...]
     epochs: tuple[StepView, ...]
     """The slow updates."""
@@ -81,6 +87,8 @@ class RunView(Record):
     """A process holds the folder's lock."""
     resumable: bool
     """Nobody is working on it and it is not finished: it has no summary, or one that says why it `stopped`."""
+    evaluations_only: bool
+    """No run was ever trained in the folder: it holds evaluations and comparisons."""
 
 
 def run_names(folder: Path | str) -> tuple[str, ...]:
@@ -123,31 +131,52 @@ def read_run(path: Path | str) -> RunView:
     summary = _json(root / SUMMARY)
     if summary is not None and not isinstance(summary, dict):
         raise _damaged(root / SUMMARY, "it is no JSON object")
+    stopped = summary is not None and bool(summary.get("stopped"))
+    borrowed = _holds(root, _BORROWED) and not _holds(root, _TRAINED)
     return RunView(
         name=root.resolve().name,
         path=str(root),
         summary=summary,
+        outdated=stopped and not _ended(root),
         steps=_steps(root / "steps"),
         epochs=_steps(root / "epochs"),
         skills=tuple(f"skills/{file.name}" for file in sorted(root.glob("skills/*.md"))),
         running=running,
-        resumable=not running and (summary is None or bool(summary.get("stopped"))),
+        resumable=not running and not borrowed and (summary is None or stopped),
+        evaluations_only=borrowed,
     )
 
 
-def read_events(path: Path | str) -> Iterator[dict[str, JsonValue]]:
-    """The events of a run folder, oldest first. Lines that a killed process left unfinished are left out."""
+def read_events(path: Path | str, *kinds: str) -> Iterator[dict[str, JsonValue]]:
+    """The events of a run folder, oldest first; only those of the given kinds, if any are given. Lines that a killed
+    process left unfinished are left out."""
     log = Path(path) / EVENTS
     if not log.exists():
         return
     with log.open(encoding="utf-8", errors="replace") as file:
         for line in file:
+            if kinds and not any(f'"{kind}"' in line for kind in kinds):
+                continue  # most lines are attempts and calls, and parsing them takes long
             try:
                 event = json.loads(line)
             except json.JSONDecodeError:
                 continue
             if isinstance(event, dict):
-                yield cast(dict[str, JsonValue], event)
+                found = cast(dict[str, JsonValue], event)
+                if not kinds or found.get("kind") in kinds:
+                    yield found
+
+
+def _holds(root: Path, names: tuple[str, ...]) -> bool:
+    return any((root / name).exists() for name in names)
+
+
+def _ended(root: Path) -> bool:
+    """Whether the process that worked on the run last came to an end of it; one that is killed does not say so."""
+    last = None
+    for event in read_events(root, "run_started", "run_finished"):
+        last = event["kind"]
+    return last != "run_started"
 
 
 def _steps(folder: Path) -> tuple[StepView, ...]:

@@ -2,16 +2,35 @@
 
 from functools import lru_cache
 
+from skillgrad.errors import ConfigError, did_you_mean
 from skillgrad.simulation.families.base import Family, FoundTask, find_in
 from skillgrad.simulation.families.counting import Counting
 from skillgrad.simulation.families.dates import Dates
+from skillgrad.simulation.families.parcels import Parcels
 from skillgrad.simulation.families.sorting import Sorting
 from skillgrad.simulation.rules import Rule
 
-__all__ = ["FAMILIES", "RULES", "Family", "FoundTask", "find_tasks", "rule_by_id"]
+__all__ = ["FAMILIES", "IN_TURN", "RULES", "Family", "FoundTask", "families_named", "find_tasks", "rule_by_id"]
 
-FAMILIES: tuple[Family, ...] = (Sorting(), Counting(), Dates())
+IN_TURN: tuple[Family, ...] = (Sorting(), Counting(), Dates())
+"""The world of many small rules that hardly touch each other."""
+FAMILIES: tuple[Family, ...] = (*IN_TURN, Parcels())
 RULES: tuple[Rule, ...] = tuple(rule for family in FAMILIES for rule in family.rules)
+
+
+def families_named(name: str | None) -> tuple[Family, ...]:
+    """The family of that name; the three `IN_TURN` without a name.
+
+    Raises:
+        ConfigError: no family has that name.
+    """
+    if name is None:
+        return IN_TURN
+    chosen = tuple(family for family in FAMILIES if family.name == name)
+    if not chosen:
+        names = [family.name for family in FAMILIES]
+        raise ConfigError(f"unknown family of simulated tasks {name!r}", hint=did_you_mean(name, names))
+    return chosen
 
 
 @lru_cache(maxsize=1024)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
-from skillgrad.simulation.rules import Rule
+from skillgrad.simulation.rules import Interaction, Rule
 from skillgrad.simulation.text import same_answer, squeeze
 
 Faults = frozenset[str]
@@ -30,6 +30,8 @@ class Family(ABC):
     rules: tuple[Rule, ...]
     """In the order in which a hasty reader blames them for a wrong answer."""
     pattern: re.Pattern[str]
+    interactions: tuple[Interaction, ...] = ()
+    """Where several concern a step, the first one counts."""
 
     @abstractmethod
     def solve(self, text: str, faults: Faults) -> Solution:

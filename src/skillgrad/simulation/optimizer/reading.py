@@ -3,6 +3,7 @@
 Prompts of several programs are understood: attempts are found by the tasks in them, whatever the layout.
 """
 
+import json
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -42,6 +43,7 @@ class Prompt:
     """A request taken apart. What follows the first reply, such as a re-ask, is not part of it."""
 
     text: str
+    """All of it; edits are shown as JSON."""
     skill: str
     observations: tuple[Observation, ...]
     compares: bool
@@ -60,8 +62,32 @@ def read_prompt(request: ChatRequest) -> Prompt:
     return _read("\n\n".join(told))
 
 
+_PATTERN_EDIT = re.compile(
+    r"\{[^{}]*\"(?:op|operation)\"[^{}]*\"(?:content|target|text)\"\s*:\s*\"(?:<[^<>\"]*>|\.{3})\"[^{}]*\}"
+)
+"""An edit that only shows the form of edits."""
+_LISTED_EDIT = re.compile(r"^\[(?P<index>\d+)\]\s+(?P<fields>(?:op|type)=\w+\b.*)$", re.MULTILINE)
+_FIELD = re.compile(r"\b(?P<name>\w+)=(?P<value>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s'\"]+)")
+
+
+def _edits_as_json(text: str) -> str:
+    """Edits of a numbered list such as `[0] op=append  content='...'` in the notation of the others, and none that
+    stand for the form only."""
+    return _LISTED_EDIT.sub(_listed_edit, _PATTERN_EDIT.sub(" ", text))
+
+
+def _listed_edit(listed: re.Match[str]) -> str:
+    fields = {field["name"]: _unquoted(field["value"]) for field in _FIELD.finditer(listed["fields"])}
+    return json.dumps({"index": int(listed["index"]), **fields}, ensure_ascii=False)
+
+
+def _unquoted(value: str) -> str:
+    return re.sub(r"\\(.)", r"\1", value[1:-1]) if value[0] in "'\"" else value
+
+
 @lru_cache(maxsize=256)
 def _read(text: str) -> Prompt:
+    text = _edits_as_json(text)
     skill, start, end = _skill(_ATTEMPT.sub(lambda attempt: " " * len(attempt.group()), text))
     rest = text[:start] + "\n" + text[end:]
     instructions = _ATTEMPT.sub(" ", rest)
@@ -77,12 +103,14 @@ def _read(text: str) -> Prompt:
 _ATTEMPT = re.compile(r"<attempt\b[^>]*>(?:(?!<attempt\b).)*?</attempt(?:\s[^>]*)?>", re.DOTALL)
 _COMPARES = re.compile(
     r"(?<!not )(?<!n't )(?<!never )(?<!without )\b(?:compar(?:e|ing|ison)|contrast\w*)\b[^.\n]{0,60}"
-    r"\b(?:them|attempts?|trajector\w+|failures?|each other|cases|runs|pass\w*)\b|\bin common\b|cross-refer",
+    r"\b(?:them|attempts?|trajector\w+|failures?|each other|cases|runs|pass\w*)\b|\bin common\b|cross-refer"
+    r"|\b(?:shared|common)\b[^.\n]{0,40}\b(?:across|among|between)\b"
+    r"|\bcommon (?:failure|cause|pattern|mistake|error)",
     re.IGNORECASE,
 )
 _LIMIT = re.compile(
     rf"\b(?:at most|no more than|up to|maximum(?: of)?|limit(?:ed)? to|budget(?: is| of|:))"
-    rf"\s+\**(\d+|{'|'.join(_WORDS)})\**\s+(?:\w+\s+)?(?:edits?|changes?|operations?|suggestions?)"
+    rf"\s+\**(?:\w\s?=\s?)?(\d+|{'|'.join(_WORDS)})\**\s+(?:\w+\s+)?(?:edits?|changes?|operations?|suggestions?)"
     r"|\bedit[ _-]budget\D{0,12}(\d+)",
     re.IGNORECASE,
 )
@@ -100,12 +128,19 @@ _SKILL_ELEMENT = re.compile(
     r"<(?P<tag>(?:current_)?skill)(?:\s[^>]*)?>\n?(?P<body>(?:(?!<(?P=tag)\b).)*?)</(?P=tag)(?:\s[^>]*)?>",
     re.DOTALL | re.I,
 )
-_SKILL_HEADING = re.compile(r"^#{1,6}[^\n]*\b(?:current|present)\s+skill\b[^\n]*\n", re.MULTILINE | re.IGNORECASE)
+_SKILL_HEADING = re.compile(
+    r"^(?P<level>#{1,6})(?!#)[^\n]*\b(?:current|present)\s+(?:epoch\b[^\n]{0,20}?\s)?skill\b[^\n]*\n", re.M | re.I
+)
 _NEXT_SECTION = re.compile(
-    r"^(?:#{1,6}[^\n]*\b(?:trajector|attempt|budget|edits?\b|fail|success|previous|memory|ledger|patch|guidance|task|minibatch)"
+    r"^(?:(?P<level>#{1,6})(?!#)[^\n]*\b(?:trajector|attempt|budget|edits?\b|fail|success|previous|memory|ledger|patch"
+    r"|guidance|task|minibatch|pool|context|comparison|update)"
     r"|<(?:attempt|trajector|task|edits|patch|ledger|memory))",
     re.MULTILINE | re.IGNORECASE,
 )
+_INSTRUCTIONS = re.compile(
+    r"\b(?:following|current|present)\s+(?:\w+\s+)?(?:instructions?|prompt)\b[^\n`]*:[ \t]*\n", re.IGNORECASE
+)
+"""Words before a fenced text that the assistant was given."""
 _REMARK = re.compile(r"\s*\([^()\n]*\)[ \t]*$", re.MULTILINE)
 """Such as "(The skill is empty.)"."""
 _FENCE = re.compile(r"\s*(`{3,})\w*\n(?P<body>.*?)\n\1", re.DOTALL)
@@ -118,16 +153,26 @@ def _skill(text: str) -> tuple[str, int, int]:
         return element["body"], element.start(), element.end()
     heading = _SKILL_HEADING.search(text)
     if heading is None:
-        return "", 0, 0
+        return _given_instructions(text)
     remark = _REMARK.match(text, heading.end())
     if remark:
         return "", heading.start(), remark.end()
     fenced = _FENCE.match(text, heading.end())
     if fenced:
         return fenced["body"], heading.start(), fenced.end()
-    following = _NEXT_SECTION.search(text, heading.end())
-    end = following.start() if following else len(text)
+    sections = _NEXT_SECTION.finditer(text, heading.end())
+    least = len(heading["level"])  # a title above it is the skill's own
+    end = next((one.start() for one in sections if len(one["level"] or "#" * least) >= least), len(text))
     return text[heading.end() : end], heading.start(), end
+
+
+def _given_instructions(text: str) -> tuple[str, int, int]:
+    """Fenced instructions, in prompts that do not speak of skills."""
+    for named in _INSTRUCTIONS.finditer(text):
+        fenced = _FENCE.match(text, named.end())
+        if fenced:
+            return fenced["body"], named.start(), fenced.end()
+    return "", 0, 0
 
 
 def _last(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
@@ -156,7 +201,7 @@ _LINE_ANSWER = re.compile(
 )
 _EXPECTED = re.compile(
     r"(?:expected(?: answer)?|gold(?: answer)?|correct answer|right answer|reference(?: answer)?|ground[ _]truth)"
-    r"\**\"?(?:\s+(?:is|was))?\s*[:=]?\s*\**[\"'`]?(?P<body>[^\n<\"`*;]+)",
+    r"\**\"?(?:\s+(?:is|was))?\s*[:=]?\s*\**(?:'(?P<quoted>[^\n]+?)'(?=[.,;)\s]|$)|[\"'`]?(?P<body>[^\n<\"`*;]+))",
     re.IGNORECASE,
 )
 
@@ -200,7 +245,7 @@ def _observe(block: str, category: str) -> Observation | None:
         id=(name["named"] or name["heading"]) if name else "",
         task=task,
         answer=_answer(block[task.end :]),
-        expected=_expected(squeeze(shown["body"]).rstrip(".,"), right) if shown else right,
+        expected=_expected(squeeze(shown["quoted"] or shown["body"]).rstrip(".,"), right) if shown else right,
         category=category,
     )
 

@@ -1,0 +1,427 @@
+"""What the client costs: CPU and memory per attempt, the journal's pace, start-up times.
+
+    python benchmarks/client.py            everything, about ten minutes on two cores
+    python benchmarks/client.py --quick    the same tables from a quarter of the attempts
+
+Every figure is taken in a process of its own; the simulated endpoint runs in another one. CPU is what the operating
+system charged to the measured process, user and system time together, so that it says nothing about the endpoint and
+little about who else uses the machine. Results go to benchmarks/results/client.json.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import resource
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULT = ROOT / "benchmarks" / "results" / "client.json"
+LATENCY = 0.05
+"""Seconds the endpoint waits before each answer."""
+SKILL_CHARS = 8_000
+"""Length of the skill in every prompt."""
+CONCURRENCIES = (1, 16, 64, 256)
+ATTEMPTS = {1: 200, 16: 1_000, 64: 4_000, 256: 6_000}
+"""Measured after half as many attempts, at most 600, that open connections and warm caches."""
+SDKS = ("openai", "anthropic", "httpx2", "httpx", "pydantic_ai")
+
+
+class Used(NamedTuple):
+    """What a stretch of work took in this process."""
+
+    cpu: float
+    """Seconds, user and system."""
+    wall: float
+
+
+@contextmanager
+def measured() -> Generator[list[Used]]:
+    """Fills the list with one `Used` when the block ends."""
+    found: list[Used] = []
+    cpu, wall = time.process_time(), time.perf_counter()
+    yield found
+    found.append(Used(time.process_time() - cpu, time.perf_counter() - wall))
+
+
+def peak_mb() -> float:
+    """Largest resident size of this process so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
+
+
+# In the measured process
+
+
+def long_skill() -> str:
+    """The seed skill with reference material behind it, as skills in use have."""
+    from skillgrad.simulation import SEED_SKILL
+
+    line = "- Reference material that an agent carries along: names, places and figures of a catalogue, entry {}.\n"
+    lines = (line.format(number) for number in range(SKILL_CHARS))
+    text = SEED_SKILL.rstrip() + "\n\n## Catalogue\n\n"
+    while len(text) < SKILL_CHARS:
+        text += next(lines)
+    return text
+
+
+def settings(folder: str, concurrency: int, url: str | None) -> dict[str, Any]:
+    """Settings of a run; without an endpoint the simulated target is in this process."""
+    where = {"model": "simulated:target"} if url is None else {"model": "openai:target", "base_url": url}
+    return {
+        "target": {**where, "max_concurrency": concurrency, "api_key_env": "NO_SUCH_KEY"},
+        "limits": {"concurrency": concurrency},
+        "run": {"folder": folder, "name": "run"},
+        "test": {"enabled": False},
+    }
+
+
+async def through_skillgrad(folder: str, concurrency: int, attempts: int, url: str | None) -> dict[str, float]:
+    """The whole path of an attempt: rollout, journal, retries, limit, budget, provider, score, events."""
+    from skillgrad.build import Given, open_workbench
+    from skillgrad.config import make_config
+    from skillgrad.envs import ListEnvironment
+    from skillgrad.records import Skill
+    from skillgrad.simulation import make_tasks
+
+    warm = min(attempts // 2, 600)
+    tasks = make_tasks(None, 1_000, seed=5)
+    env = ListEnvironment(tasks[:900], tasks[900:], scorer="exact")
+    skill = Skill(name="long", text=long_skill())
+    backlog = Backlog()
+    given = Given(env=env, skill=skill, sinks=[backlog])
+    async with open_workbench(make_config(settings(folder, concurrency, url)), given) as bench:
+
+        async def some(first: int, count: int) -> None:
+            """Attempts number `first` to `first + count`: every task in turn, then in another trial."""
+            from skillgrad.stages.rollout import Try
+
+            tries = [
+                Try(tasks[number % len(tasks)], skill, number // len(tasks)) for number in range(first, first + count)
+            ]
+            async for _, attempt in bench.rollout.stream_each(tries, "train"):
+                assert attempt.score is not None, attempt.reason
+
+        await some(0, warm)
+        before = peak_mb()
+        with measured() as used:
+            await some(warm, attempts)
+        facts = bench.folder.journal.counts()["reply"]
+        assert facts == warm + attempts, f"{facts} facts of {warm + attempts} attempts"
+    return figures(used[0], attempts) | {"before_mb": before, "backlog": backlog.most}
+
+
+class Backlog:
+    """How many answers at most were paid for and not yet scored: they wait for the journal or for their turn."""
+
+    def __init__(self) -> None:
+        self.most = 0
+        self._now = 0
+
+    def emit(self, event: Any) -> None:
+        """Count an event."""
+        self._now += {"call_finished": 1, "attempt_finished": -1}.get(event.kind, 0)
+        self.most = max(self.most, self._now)
+
+
+async def through_openai(folder: str, concurrency: int, attempts: int, url: str | None) -> dict[str, float]:
+    """The bare SDK, as anybody would call it."""
+    import openai
+
+    del folder
+    async with openai.AsyncOpenAI(api_key="none", base_url=url) as client:
+
+        async def send(body: dict[str, Any]) -> str:
+            reply = await client.chat.completions.create(**body)
+            return reply.choices[0].message.content or ""
+
+        return await bare(send, concurrency, attempts)
+
+
+async def through_httpx2(folder: str, concurrency: int, attempts: int, url: str | None) -> dict[str, float]:
+    """The bare HTTP client with JSON out and in."""
+    import httpx2
+
+    del folder
+    limits = httpx2.Limits(max_connections=concurrency, max_keepalive_connections=concurrency)
+    async with httpx2.AsyncClient(limits=limits, timeout=60) as client:
+
+        async def send(body: dict[str, Any]) -> str:
+            while True:
+                try:
+                    reply = await client.post(f"{url}/chat/completions", json=body)
+                except httpx2.TransportError:  # the server had just closed the idle connection
+                    continue
+                return reply.json()["choices"][0]["message"]["content"]
+
+        return await bare(send, concurrency, attempts)
+
+
+async def bare(send: Callable[[dict[str, Any]], Awaitable[str]], concurrency: int, attempts: int) -> dict[str, float]:
+    """The same requests from as many workers, with nothing around them."""
+    from skillgrad.simulation import make_tasks
+
+    warm = min(attempts // 2, 600)
+    tasks, skill = make_tasks(None, 1_000, seed=5), long_skill()
+
+    async def some(first: int, count: int) -> None:
+        numbers = iter(range(first, first + count))
+
+        async def worker() -> None:
+            for number in numbers:
+                task = tasks[number % len(tasks)]
+                messages = [{"role": "system", "content": skill}, {"role": "user", "content": task.input}]
+                seed = number // len(tasks)
+                assert await send({"model": "target", "messages": messages, "max_tokens": 4096, "seed": seed})
+
+        await asyncio.gather(*(worker() for _ in range(concurrency)))
+
+    await some(0, warm)
+    with measured() as used:
+        await some(warm, attempts)
+    return figures(used[0], attempts)
+
+
+async def the_journal(folder: str, concurrency: int, attempts: int, url: str | None) -> dict[str, float]:
+    """Facts of the size of a reply from as many askers as there are attempts side by side, as fast as they can."""
+    from skillgrad.records import Reply, Usage
+    from skillgrad.store import SqliteJournal
+
+    del url
+    journal = SqliteJournal(Path(folder) / "journal.db")
+    numbers, waiting, most = iter(range(attempts)), 0, 0
+
+    async def work() -> Reply:
+        nonlocal waiting, most
+        waiting += 1
+        most = max(most, waiting)
+        return Reply(text="word " * 360, usage=Usage(input_tokens=2_000, output_tokens=400))
+
+    async def asker() -> None:
+        nonlocal waiting
+        for number in numbers:
+            await journal.once("reply", {"model": "m", "request": number}, Reply, work)
+            waiting -= 1
+            await asyncio.sleep(0)
+
+    with measured() as used:
+        await asyncio.gather(*(asker() for _ in range(concurrency)))
+    journal.close()
+    return figures(used[0], attempts) | {"backlog": most}
+
+
+def figures(used: Used, count: int) -> dict[str, float]:
+    """What was measured, for each attempt and for each second."""
+    return {
+        "cpu_ms": 1000 * used.cpu / count,
+        "per_second": count / used.wall,
+        "peak_mb": peak_mb(),
+        "wall": used.wall,
+    }
+
+
+WAYS: dict[str, Callable[[str, int, int, str | None], Awaitable[dict[str, float]]]] = {
+    "skillgrad": through_skillgrad,
+    "openai": through_openai,
+    "httpx2": through_httpx2,
+    "journal": the_journal,
+}
+
+
+# In the process that asks
+
+
+def measure(way: str, concurrency: int, attempts: int, url: str | None = None) -> dict[str, float]:
+    """Run one of `WAYS` in a process and a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [sys.executable, __file__, "--measure", way, folder, str(concurrency), str(attempts), url or ""]
+        done = subprocess.run(words, stdout=subprocess.PIPE, check=True, text=True)
+    return json.loads(done.stdout)
+
+
+@contextmanager
+def endpoint() -> Generator[str]:
+    """The base URL of a simulated endpoint in a process of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = [sys.executable, "-m", "skillgrad", "simulate", "--port", str(port), "--latency", str(LATENCY)]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 30
+        while not answers(port):
+            assert process.poll() is None, "the endpoint has ended"
+            assert time.monotonic() < deadline, "the endpoint does not answer"
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def answers(port: int) -> bool:
+    """Somebody listens there."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def first_request_seconds(project: Path) -> tuple[float, float]:
+    """From the start of `skillgrad train` to the first request at its endpoint: wall and CPU seconds."""
+    shutil.rmtree(project / "runs", ignore_errors=True)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(60)
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+        words = [sys.executable, "-m", "skillgrad", "train", "skillgrad.yaml", "--target.model", "openai:target"]
+        started = time.perf_counter()
+        with subprocess.Popen(
+            [*words, "--target.base_url", url], cwd=project, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as process:
+            connection, _ = server.accept()
+            with connection:
+                assert connection.recv(4).startswith(b"POST")
+                wall = time.perf_counter() - started
+            process.kill()
+            cpu = os.wait4(process.pid, 0)[2]
+            process.returncode = 0
+    return wall, cpu.ru_utime + cpu.ru_stime
+
+
+def help_seconds() -> tuple[float, float]:
+    """`skillgrad --help`: wall and CPU seconds."""
+    started = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-m", "skillgrad", "--help"], stdout=subprocess.DEVNULL)
+    cpu = os.wait4(process.pid, 0)[2]
+    process.returncode = 0
+    return time.perf_counter() - started, cpu.ru_utime + cpu.ru_stime
+
+
+def modules_of_help() -> tuple[int, str]:
+    """How many modules `skillgrad --help` imports, and the names of the SDKs among them."""
+    code = "import sys; from skillgrad.cli.main import main; main(['--help']); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    names = done.stderr.split()
+    return len(names), ", ".join(name for name in SDKS if name in names) or "none"
+
+
+def cpu_table(share: float) -> dict[str, Any]:
+    """CPU per attempt at each concurrency, with the bare peers between the same requests."""
+    rows: list[list[Any]] = []
+    for concurrency in CONCURRENCIES:
+        attempts = max(100, int(ATTEMPTS[concurrency] * share))
+        with endpoint() as url:
+            for way, name in (("skillgrad", "skillgrad"), ("openai", "bare openai SDK"), ("httpx2", "bare httpx2")):
+                found = measure(way, concurrency, attempts, url)
+                rows.append([concurrency, name, attempts, *shown(found, "cpu_ms", "per_second", "peak_mb")])
+                say(*rows[-1])
+    return {
+        "caption": "Client CPU per attempt over HTTP",
+        "columns": ["concurrency", "client", "attempts", "CPU ms per attempt", "attempts per second", "peak MB"],
+        "rows": rows,
+        "note": f"Loopback HTTP to the simulated endpoint, which waits {1000 * LATENCY:.0f} ms before answers and "
+        f"often limits the attempts per second itself; prompts of about {SKILL_CHARS:,} characters. skillgrad does "
+        "the whole attempt (journal, budget, retries, scoring, events), the bare clients send the request and read "
+        "the text. A machine that is busy with other work makes all of them dearer: compare within one run.",
+    }
+
+
+def volume_table(share: float) -> dict[str, Any]:
+    """Memory and pace of many attempts in one run."""
+    many, some, facts = int(100_000 * share), int(10_000 * share), int(50_000 * share)
+    with endpoint() as url:
+        runs = (
+            (f"{many:,} attempts in one run, target in the process", measure("skillgrad", 64, many)),
+            (f"{some:,} attempts in one run, target over HTTP", measure("skillgrad", 64, some, url)),
+            (f"{facts:,} facts of 1.8 KB, nothing else", measure("journal", 64, facts)),
+        )
+    rows: list[list[Any]] = []
+    for name, found in runs:
+        growth = found["peak_mb"] - found["before_mb"] if "before_mb" in found else None
+        rows.append([name, *shown(found, "peak_mb"), None if growth is None else round(growth, 1)])
+        rows[-1] += [*shown(found, "cpu_ms", "per_second", "wall"), int(found["backlog"])]
+        say(*rows[-1])
+    return {
+        "caption": "Memory and journal",
+        "columns": ["what", "peak MB", "of it grown", "CPU ms each", "per second", "seconds", "most unwritten"],
+        "rows": rows,
+        "note": "Concurrency 64. `of it grown` is what the measured attempts added. `most unwritten` is the largest "
+        "number of answers that were there and not yet a fact, a score and an event: as large as the concurrency at "
+        "most, and never growing with the run, since an attempt ends only when its facts are on disk.",
+    }
+
+
+def start_table(share: float) -> dict[str, Any]:
+    """Start-up times."""
+    times = max(3, int(10 * share))
+    with tempfile.TemporaryDirectory() as folder:
+        project = Path(folder) / "demo"
+        from skillgrad.cli.demo import make_project
+
+        make_project(project)
+        first = [first_request_seconds(project) for _ in range(times)]
+    helps = [help_seconds() for _ in range(times)]
+    count, sdks = modules_of_help()
+    rows: list[list[Any]] = []
+    for name, found in (("skillgrad --help", helps), ("start of skillgrad train to first request", first)):
+        walls, cpus = [wall for wall, _ in found], [cpu for _, cpu in found]
+        rows.append([name, *(round(value, 3) for value in (statistics.median(walls), max(walls), min(walls)))])
+        rows[-1].append(round(statistics.median(cpus), 3))
+        say(*rows[-1])
+    return {
+        "caption": "Start-up",
+        "columns": ["what", "median s", "slowest s", "fastest s", "median CPU s"],
+        "rows": rows,
+        "note": f"{times} times each. `skillgrad --help` imports {count} modules; model SDKs among them: {sdks}.",
+    }
+
+
+def shown(found: dict[str, float], *names: str) -> list[float]:
+    """Rounded to what the measurement can bear."""
+    return [round(found[name], 2 if name == "cpu_ms" else 1) for name in names]
+
+
+def say(*words: object) -> None:
+    """A line, as soon as it is known."""
+    sys.stdout.write("  ".join("-" if word is None else str(word) for word in words) + "\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a quarter of the attempts")
+    parser.add_argument("--only", choices=("cpu", "volume", "start"), help="one table; results are not written")
+    parser.add_argument("--measure", nargs=5, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.measure is not None:
+        way, folder, concurrency, attempts, url = args.measure
+        say(json.dumps(asyncio.run(WAYS[way](folder, int(concurrency), int(attempts), url or None))))
+        return
+    tables = {"cpu": cpu_table, "volume": volume_table, "start": start_table}
+    done: list[dict[str, Any]] = []
+    for name, table in tables.items():
+        if args.only in (None, name):
+            say(f"\n{name}")
+            done.append(table(0.25 if args.quick else 1.0))
+            say(*done[-1]["columns"])
+            say(done[-1]["note"])
+    if args.only is None:
+        words = "python benchmarks/client.py" + (" --quick" if args.quick else "")
+        machine = (
+            f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
+        )
+        result = {"title": "What the client costs", "command": words, "machine": machine, "tables": done}
+        RESULT.parent.mkdir(parents=True, exist_ok=True)
+        RESULT.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        say(f"\nwritten to {RESULT.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

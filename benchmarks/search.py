@@ -1,0 +1,219 @@
+"""Search policies against each other, in two simulated worlds and with four optimizers, and what each part is worth.
+
+    python benchmarks/search.py --seeds 10
+
+Everything runs in this process and one beside it for each core: nothing here measures time. The true score of a skill
+is computed on tasks that no run sees. `many` is the world of many small, independent rules (sorting, counting and
+dates in turn); `few` is the world of few rules with strong interactions and noisy attempts (parcels).
+"""
+
+import argparse
+import json
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from harness import machine
+from measure import Spread, spread
+
+from skillgrad import ListEnvironment, Skill, Trainer
+from skillgrad.config import merge
+from skillgrad.events import CallFinished, Decided, Event
+from skillgrad.simulation import SEED_SKILL, best_attainable, make_tasks, seed_skill, true_score
+from skillgrad.stages.proof import Proving
+
+RESULTS = Path(__file__).parent / "results" / "search.json"
+SPLITS = (80, 40, 200)
+"""Training and validation tasks of a run, and tasks on which the truth is computed."""
+WORLDS = {"many": None, "few": "parcels"}
+OPTIMIZERS = {"good": "optimizer", "poor": "optimizer-poor", "mis-citing": "optimizer-misciting"}
+OPTIMIZERS["useless"] = "optimizer-useless"
+LEVEL = 0.8
+
+PAPER = {"preset": "paper"}
+POLICIES = {
+    "paper": PAPER,
+    "paper, deep reading": merge(PAPER, {"reflect": {"mode": "deep"}}),
+    "evidence (default)": {},
+    "evidence, 4 epochs of 40": {"train": {"epochs": 4, "batch_size": 40}},
+}
+PARTS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "shallow reading": {"reflect": {"mode": "shallow"}},
+    "two readings": {"search": {"readings": 2}},
+    "guard of 8": {"search": {"guard": 8}},
+    "guard of 20": {"search": {"guard": 20}},
+    "until 4 fail": {"search": {"failures": 4}},
+    "until 16 fail": {"search": {"failures": 16}},
+    "slow update and memory": {"slow_update": {"enabled": True}, "meta_skill": {"enabled": True}},
+    "failures attempted anew": {"train": {"fresh_attempts": True}},
+    "all edits stay once one mends": {},
+    "no search by halves": {},
+}
+
+
+@dataclass
+class Watch:
+    """Counts target calls and notes when the skill changed."""
+
+    calls: int = 0
+    changes: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+
+    def emit(self, event: Event) -> None:
+        """Take an event."""
+        if isinstance(event, CallFinished):
+            self.calls += event.role == "target"
+        elif isinstance(event, Decided) and event.action == "accepted":
+            self.changes.append((event.step, self.calls))
+
+
+class Everything(Proving):
+    """Keeps all edits as soon as one of them mends something."""
+
+    async def leave_one_out(self, mended: Sequence[Any]) -> list[tuple[str, ...]]:
+        return [tuple(attempt.task.id for attempt, _ in mended) for _ in self.trial.edits]
+
+
+class OneByOne(Proving):
+    """Never looks for a smallest set: an edit is missed alone or it goes."""
+
+    async def cover(self, kept: Sequence[int], missed: Sequence[Any]) -> dict[int, tuple[str, ...]]:
+        return {}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run: true score at the end, its share of the best attainable, calls, and calls to 80% of the best."""
+
+    score: float
+    share: float
+    calls: int
+    optimizer_calls: int
+    to_level: float
+    accepted: int
+
+
+def train(config: dict[str, Any], world: str, optimizer: str, seed: int) -> Outcome:
+    """One run."""
+    family = WORLDS[world]
+    train_size, val_size, truth_size = SPLITS
+    tasks = make_tasks(family, sum(SPLITS), seed=1000 + seed)
+    val = tasks[train_size : train_size + val_size]
+    truth = tasks[-truth_size:]
+    text = SEED_SKILL if family is None else seed_skill(family)
+    watch = Watch()
+    with tempfile.TemporaryDirectory() as folder:
+        settings = merge(
+            {
+                "run": {"folder": folder},
+                "optimizer": {"model": f"simulated:{OPTIMIZERS[optimizer]}"},
+                "train": {"seed": seed},
+                "test": {"enabled": False},
+            },
+            config,
+        )
+        summary = Trainer(
+            settings,
+            env=ListEnvironment(tasks[:train_size], val, scorer="exact"),
+            skill=Skill(name="skill", text=text),
+            sinks=[watch],
+        ).train()
+        root = Path(summary.folder)
+        best = (root / summary.best.skill).read_text()
+        skills = [((root / f"skills/{step:04d}.md").read_text(), calls) for step, calls in watch.changes]
+    attainable = best_attainable(truth)
+    score = true_score(best, truth)
+    reached = (float(calls) for text, calls in skills if true_score(text, truth) >= LEVEL * attainable)
+    return Outcome(
+        score=score,
+        share=score / attainable,
+        calls=summary.cost.target_calls,
+        optimizer_calls=summary.cost.optimizer_calls,
+        to_level=next(reached, float("inf")),
+        accepted=summary.accepted,
+    )
+
+
+def without(part: str, seed: int, world: str, optimizer: str) -> Outcome:
+    """A run of the default search with one part changed."""
+    swapped = {"all edits stay once one mends": Everything, "no search by halves": OneByOne}.get(part)
+    if swapped is None:
+        return train(PARTS[part], world, optimizer, seed)
+    import skillgrad.stages.proof as proof
+
+    whole = proof.Proving
+    proof.Proving = swapped  # a process of its own: nobody else sees it
+    try:
+        return train({}, world, optimizer, seed)
+    finally:
+        proof.Proving = whole
+
+
+def told(values: Spread, digits: int) -> str:
+    """Median and quartiles."""
+    shown = ["never" if value == float("inf") else f"{value:,.{digits}f}" for value in values]
+    return f"{shown[0]} ({shown[1]} to {shown[2]})"
+
+
+def row(outcomes: Sequence[Outcome]) -> list[Any]:
+    """What a table says of the runs of one cell."""
+    return [
+        told(spread([one.score for one in outcomes]), 3),
+        told(spread([one.share for one in outcomes]), 2),
+        told(spread([float(one.calls) for one in outcomes]), 0),
+        told(spread([one.to_level for one in outcomes]), 0),
+        told(spread([float(one.optimizer_calls) for one in outcomes]), 0),
+    ]
+
+
+COLUMNS = ["true score", "share of the best", "target calls", "target calls to 80% of the best", "optimizer calls"]
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure and write the results."""
+    parser = argparse.ArgumentParser(description="Search policies in the simulated world.")
+    parser.add_argument("--seeds", type=int, default=10, help="runs of each cell (default %(default)s)")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="results file")
+    args = parser.parse_args(words)
+    seeds = range(args.seeds)
+    tables: list[dict[str, Any]] = []
+    with ProcessPoolExecutor(2) as pool:
+        for world in WORLDS:
+            rows: list[list[Any]] = []
+            for optimizer in OPTIMIZERS:
+                for name, config in POLICIES.items():
+                    outcomes = list(pool.map(partial(train, config, world, optimizer), seeds))
+                    rows.append([optimizer, name, *row(outcomes)])
+                    print(world, rows[-1], flush=True)
+            caption = f"Policies in the world of {world} rules"
+            tables.append({"caption": caption, "columns": ["optimizer", "search", *COLUMNS], "rows": rows})
+        for optimizer in ("good", "poor"):
+            rows = []
+            for part in PARTS:
+                outcomes = list(pool.map(partial(without, part, world="many", optimizer=optimizer), seeds))
+                rows.append([part, *row(outcomes)])
+                print("parts", rows[-1], flush=True)
+            caption = f"What the parts are worth: many rules, {optimizer} optimizer"
+            tables.append({"caption": caption, "columns": ["evidence search with", *COLUMNS], "rows": rows})
+    note = (
+        f"Median and quartiles over {args.seeds} seeds, each with other tasks; {SPLITS[0]} training and "
+        f"{SPLITS[1]} validation tasks; the truth is computed on {SPLITS[2]} further tasks. `never` stands for "
+        "runs that did not get there."
+    )
+    tables[0]["note"] = note
+    results = {
+        "title": "Search policies",
+        "command": f"scripts/benchmark search --seeds {args.seeds}",
+        "machine": machine(),
+        "tables": tables,
+    }
+    args.out.write_text(json.dumps(results, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,117 @@
+#!/usr/bin/env python
+"""How often verdicts and intervals are right, in simulated comparisons with a known truth. Prints Markdown.
+
+    .venv/bin/python scripts/verdicts.py [COMPARISONS]
+
+Each task has a chance of success under both skills, drawn anew for every comparison; attempts are independent draws.
+"""
+
+import random
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from skillgrad.ship import decide
+from skillgrad.statistics import mean_interval
+
+
+class World(NamedTuple):
+    """Where tasks come from. `gain` is the exact mean of what `effect` adds."""
+
+    name: str
+    mean: float
+    """Mean chance of success under A."""
+    alike: float
+    """Correlation of two attempts at a task: 0 when all tasks are equally hard, near 1 when each is certain."""
+    effect: str = "none"
+    partial: bool = False
+    """Scores between 0 and 1 instead of solved or not."""
+
+    @property
+    def gain(self) -> float:
+        """Mean difference of B and A over all tasks."""
+        return {"rare": 0.05, "gain": 0.18}.get(self.effect, 0.0) * (1 - self.mean)
+
+
+WORLDS = (
+    World("no effect, half solved", 0.5, 0.0),
+    World("no effect, half solved, each task nearly certain", 0.5, 0.9),
+    World("no effect, 5% solved", 0.05, 0.3),
+    World("no effect, 95% solved", 0.95, 0.3),
+    World("no effect, partial scores, half", 0.5, 0.3, partial=True),
+    World("no effect, partial scores, 95%", 0.95, 0.3, partial=True),
+    World("helps 15% of the tasks, harms 15%", 0.5, 0.3, "swap"),
+    World("helps 90% a little, harms 10% a lot", 0.9, 0.0, "skew"),
+    World("helps 90% a little, harms 10% a lot, partial scores", 0.9, 0.0, "skew", partial=True),
+    World("mends 5% of the tasks", 0.3, 0.9, "rare"),
+    World("helps 30% of the tasks", 0.5, 0.5, "gain"),
+)
+SIZES = tuple((tasks, trials) for tasks in (20, 40, 100) for trials in (1, 3))
+
+
+class Rates(NamedTuple):
+    """Shares of the comparisons."""
+
+    ship: float
+    difference: float
+    """The true difference lies inside its interval."""
+    score: float
+    """The true score of B lies inside its interval."""
+
+
+def rates(world: World, tasks: int, trials: int, comparisons: int, seed: int = 0) -> Rates:
+    """Compare again and again."""
+    rng = random.Random(f"{seed} {world} {tasks} {trials}")
+    ship = difference = score = 0
+    for _ in range(comparisons):
+        chances = [_task(world, rng) for _ in range(tasks)]
+        before = [_mean(world, rng, a, trials) for a, _ in chances]
+        after = [_mean(world, rng, b, trials) for _, b in chances]
+        decision, own = decide(before, after), mean_interval(after)
+        ship += decision.verdict == "ship"
+        difference += decision.difference.low <= world.gain <= decision.difference.high
+        score += own.low <= world.mean + world.gain <= own.high
+    return Rates(ship / comparisons, difference / comparisons, score / comparisons)
+
+
+def _task(world: World, rng: random.Random) -> tuple[float, float]:
+    chance = world.mean
+    if world.alike > 0:
+        size = (1 - world.alike) / world.alike
+        chance = rng.betavariate(world.mean * size, (1 - world.mean) * size)
+    luck = rng.random()
+    match world.effect:
+        case "swap" if luck < 0.15:
+            return chance, chance + 0.8 * (1 - chance)
+        case "swap" if luck > 0.85:
+            return chance, chance - 0.8 * chance
+        case "skew":
+            return chance, chance + 0.1 if luck < 0.9 else chance - 0.9
+        case "rare" if luck < 0.05:
+            return chance, 1.0
+        case "gain" if luck < 0.3:
+            return chance, chance + 0.6 * (1 - chance)
+        case _:
+            return chance, chance
+
+
+def _mean(world: World, rng: random.Random, chance: float, trials: int) -> float:
+    if world.partial:
+        a, b = max(3 * chance, 1e-6), max(3 * (1 - chance), 1e-6)
+        return sum(rng.betavariate(a, b) for _ in range(trials)) / trials
+    return sum(rng.random() < chance for _ in range(trials)) / trials
+
+
+def table(comparisons: int) -> Iterator[str]:
+    """All worlds and sizes; each cell is ship / difference inside / score inside, in percent."""
+    yield f"| tasks x trials | true gain | {' | '.join(f'{tasks} x {trials}' for tasks, trials in SIZES)} |"
+    yield "|---|---|" + "---|" * len(SIZES)
+    for world in WORLDS:
+        found = [rates(world, tasks, trials, comparisons) for tasks, trials in SIZES]
+        cells = (f"{100 * r.ship:.1f} / {100 * r.difference:.0f} / {100 * r.score:.0f}" for r in found)
+        yield f"| {world.name} | {world.gain:+.3f} | {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    for line in table(int(sys.argv[1]) if len(sys.argv) > 1 else 2_000):
+        print(line)

@@ -1,0 +1,59 @@
+"""What a search policy is."""
+
+import asyncio
+import random
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator
+from typing import Any, ClassVar
+
+from skillgrad.build import Workbench
+from skillgrad.diary import Diary
+from skillgrad.records import Task, TrainState
+
+__all__ = ["Search", "give_up"]
+
+
+class Search(ABC):
+    """Takes a run through its epochs, from one state to the next.
+
+    Whatever it pays for or decides is a fact, so a resumed run comes the same way without paying again.
+
+    Args:
+        bench: what the run works with.
+    """
+
+    def __init__(self, bench: Workbench) -> None:
+        train = bench.config.train
+        self._bench = bench
+        self._config = bench.config
+        self._size = train.batch_size * train.accumulation
+        self._steps = train.epochs * -(-len(bench.tasks["train"]) // self._size)
+        self._diary = Diary(bench, self._steps)
+
+    patient: ClassVar[bool] = True
+    """Go on after an epoch in which nothing was accepted."""
+
+    @abstractmethod
+    def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
+        """One pass over the training tasks: the state after each step, and at the end. Epochs count from 1."""
+
+    @abstractmethod
+    async def finish(self, state: TrainState) -> TrainState:
+        """After the last epoch: measure on validation what was not."""
+
+    @property
+    def diary(self) -> Diary:
+        """Where it tells what happens."""
+        return self._diary
+
+    def _shuffled(self, epoch: int) -> tuple[list[Task], int]:
+        """The training tasks in the order of an epoch, and the seed that gave it."""
+        tasks, seed = list(self._bench.tasks["train"]), self._config.train.seed + 1000 * epoch
+        random.Random(seed).shuffle(tasks)
+        return tasks, seed
+
+
+async def give_up(work: asyncio.Future[Any]) -> None:
+    """Cancel what nobody will wait for any more."""
+    work.cancel()
+    await asyncio.gather(work, return_exceptions=True)

@@ -1,0 +1,220 @@
+"""`evidence`: every edit is tested on the failures it cites; validation is spent on the report only."""
+
+import random
+from collections.abc import AsyncGenerator, Sequence
+from typing import ClassVar, Literal, NamedTuple
+
+from skillgrad.diary import counted
+from skillgrad.records import AppliedEdit, Attempt, Candidate, Edit, Record, Skill, Task, TrainState, Verdict
+from skillgrad.searches.base import Search
+from skillgrad.searches.epochs import end_epoch
+from skillgrad.skill import apply_edit, apply_edits, token_count
+from skillgrad.stages.aggregate import unite
+from skillgrad.stages.evaluation import evaluate
+from skillgrad.stages.gate import GateResult
+from skillgrad.stages.longitudinal import Pair
+from skillgrad.stages.optimizer import together
+from skillgrad.stages.proof import Trial, Variant, prove
+from skillgrad.stages.reflect import Context, Reflection, count_silence, is_silent, reflect
+from skillgrad.stages.state import after_proof, after_rollout
+from skillgrad.stages.statements import carries, own_runs, single_statements
+
+__all__ = ["EvidenceSearch"]
+
+
+Origin = Literal["step", "slow_update"]
+
+
+class _LeftOut(Record):
+    """An edit that is not tested."""
+
+    edit: Edit
+    why: str
+
+
+class _Proposed(NamedTuple):
+    """Edits, and how skills are made of some of them."""
+
+    edits: Sequence[Edit]
+    variant: Variant
+    origin: Origin = "step"
+
+    def candidate(self, kept: Sequence[int]) -> Candidate:
+        """With the fates of the edits. Where none stays it is what was tested: all of them."""
+        everything = range(len(self.edits))
+        return Candidate(
+            skill=self.variant(kept or everything),
+            origin=self.origin,
+            edits=tuple(
+                AppliedEdit(edit=edit, fate="applied" if number in kept else "dropped")
+                for number, edit in enumerate(self.edits)
+            ),
+        )
+
+
+class EvidenceSearch(Search):
+    """A step collects failures, has edits proposed for them, and keeps those that are seen to mend one."""
+
+    patient: ClassVar[bool] = False
+
+    async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
+        tasks, seed = self._shuffled(epoch)
+        for start in range(0, len(tasks), self._size):
+            begun = state.model_copy(update={"step": state.step + 1, "epoch": epoch})
+            attempts = await self._collect(begun, tasks[start : start + self._size])
+            state = await self._step(begun, attempts, seed)
+            yield state
+
+        async def proved(state: TrainState, candidate: Candidate, pairs: Sequence[Pair]) -> TrainState:
+            failures = [pair.current for pair in pairs if not pair.current.solved]
+            if not failures:
+                return self._skip(state, f"epochs/{epoch:02d}", "no compared task fails", origin="slow_update")
+            guidance = Edit(op="rewrite", content=candidate.skill.text, cites=tuple(a.id for a in failures))
+
+            def variant(numbers: Sequence[int]) -> Skill:
+                return candidate.skill if numbers else state.current
+
+            return await self._prove(
+                state, f"epochs/{epoch:02d}", _Proposed([guidance], variant, "slow_update"), failures
+            )
+
+        yield await end_epoch(self._bench, self._diary, state, epoch, proved)
+
+    async def finish(self, state: TrainState) -> TrainState:
+        bench, diary = self._bench, self._diary
+        tasks = bench.tasks["val"]
+        diary.begin("validation", state.step, state.epoch, len(tasks))
+        val = await evaluate(bench.rollout, state.best, tasks, "val")
+        mean = diary.mean(val)
+        diary.end("validation", state.step, "no task has a score" if mean is None else f"{mean:.3f}")
+        voids = state.voids + len(val.voids)
+        measured = {"current_val": val, "best_val": val, "voids": voids}
+        if state.best.hash == bench.skill.hash:
+            measured["initial_val"] = val
+        return state.model_copy(update=measured)
+
+    async def _collect(self, state: TrainState, tasks: Sequence[Task]) -> list[Attempt]:
+        """Attempt tasks in their order, in waves, until enough have failed.
+
+        A wave is as long as the failures that are missing make likely, so that what is attempted depends on
+        outcomes and not on the order in which they came.
+        """
+        wanted, trial = self._config.search.failures, self._trial(state)
+        attempts: list[Attempt] = []
+        failed = 0
+        self._diary.begin("rollout", state.step, state.epoch, len(tasks))
+        while len(attempts) < len(tasks) and failed < wanted:
+            rate = (1 + failed) / (2 + len(attempts)) if attempts else 1.0
+            wave = tasks[len(attempts) :][: round((wanted - failed) / rate)]
+            attempts += await self._bench.rollout.batch(wave, state.current, "train", trial=trial, step=state.step)
+            failed = sum(_failed(attempt) for attempt in attempts)
+        self._diary.write(f"steps/{state.step:04d}/rollout.json", attempts)
+        self._diary.end("rollout", state.step, f"{failed} of {len(attempts)} failed")
+        return attempts
+
+    async def _step(self, state: TrainState, attempts: Sequence[Attempt], seed: int) -> TrainState:
+        place = f"steps/{state.step:04d}"
+        state = after_rollout(state, attempts)
+        failures = [attempt for attempt in attempts if _failed(attempt)]
+        if not failures:
+            return self._skip(state, place, "no attempt failed")
+        reflections = await self._read(state, attempts, seed + 100 * state.step)
+        silence = count_silence(reflections, state.silent_steps)
+        state = state.model_copy(update={"silent_steps": silence})
+        edits, left_out = self._testable(state.current, reflections, failures)
+        self._diary.write(f"{place}/selected.json", {"edits": edits, "left_out": left_out})
+        if not edits:
+            silent = is_silent(reflections)
+            return self._skip(state, place, "the optimizer gave no usable answer" if silent else "no edit to test")
+
+        def variant(numbers: Sequence[int]) -> Skill:
+            return _revised(state.current, [edits[number] for number in numbers])
+
+        return await self._prove(state, place, _Proposed(edits, variant), failures)
+
+    async def _read(self, state: TrainState, attempts: Sequence[Attempt], seed: int) -> list[Reflection]:
+        search = self._config.search
+        self._diary.begin("reflect", state.step, state.epoch)
+        settings = self._config.reflect.model_copy(update={"failure_only": True})
+        context = Context(state.current, search.edits_per_reading, state.ledger, state.earlier)
+        optimizer = self._bench.optimizer(state.meta_skill)
+        readings = await together(
+            reflect(optimizer, attempts, context, settings, seed + number) for number in range(search.readings)
+        )
+        reflections = [reflection for reading in readings for reflection in reading]
+        self._diary.write(f"steps/{state.step:04d}/patches.json", reflections)
+        proposed = sum(len(reflection.patch.edits) for reflection in reflections)
+        self._diary.end(
+            "reflect", state.step, f"{counted(proposed, 'edit')} from {counted(len(reflections), 'reading')}"
+        )
+        return reflections
+
+    def _testable(
+        self, skill: Skill, reflections: Sequence[Reflection], failures: Sequence[Attempt]
+    ) -> tuple[list[Edit], list["_LeftOut"]]:
+        """The edits to test, the most cited ones first, and those that are left out with the reason."""
+        proposed = [edit for reflection in reflections for edit in reflection.patch.edits]
+        edits = unite([part for edit in proposed for part in single_statements(edit)])
+        runs = own_runs(self._bench.tasks["train"])
+        names = [name for attempt in failures for name in (attempt.id, attempt.task.id)]
+        kept: list[Edit] = []
+        left_out: list[_LeftOut] = []
+        for edit in sorted(edits, key=lambda edit: -edit.support):
+            _, applied = apply_edit(skill.text, edit)
+            why = carries(edit, runs, names)
+            if applied.fate != "applied":
+                why = f"{applied.fate}: {applied.detail}"
+            elif len(kept) == self._config.search.edits:
+                why = f"more than search.edits = {self._config.search.edits}"
+            elif token_count(_revised(skill, [*kept, edit]).text) > self._config.skill.max_tokens:
+                why = f"the skill would be longer than skill.max_tokens = {self._config.skill.max_tokens}"
+            if why:
+                left_out.append(_LeftOut(edit=edit, why=why))
+            else:
+                kept.append(edit)
+        return kept, left_out
+
+    async def _prove(
+        self, state: TrainState, place: str, proposed: _Proposed, failures: Sequence[Attempt]
+    ) -> TrainState:
+        """Keep the edits that are seen to mend a failure."""
+        bench, diary = self._bench, self._diary
+        diary.begin("gate", state.step, state.epoch)
+        trial = Trial(proposed.edits, proposed.variant, failures, self._guard(state, failures))
+        proved = await prove(bench.rollout, trial, self._config.gate, state.step)
+        diary.write(f"{place}/proof.json", proved.proof)
+        diary.end("gate", state.step, proved.proof.reason)
+        candidate = proposed.candidate(proved.kept)
+        diary.made(place, state, candidate, "")
+        before, state = state, after_proof(state, proved)
+        if proved.proof.accepted:
+            state = state.model_copy(update={"current": candidate.skill, "best": candidate.skill})
+        verdict = Verdict(accepted=proved.proof.accepted, reason=proved.proof.reason)
+        diary.decided(place, (before, state), candidate, GateResult(verdict=verdict), "")
+        return state
+
+    def _skip(self, state: TrainState, place: str, why: str, origin: Origin = "step") -> TrainState:
+        """There is nothing to test."""
+        candidate = Candidate(skill=state.current, origin=origin)
+        self._diary.made(place, state, candidate, why)
+        after = state.model_copy(update={"skipped": state.skipped + 1})
+        self._diary.decided(place, (state, after), candidate, None, why)
+        return after
+
+    def _guard(self, state: TrainState, failures: Sequence[Attempt]) -> list[Attempt]:
+        """Attempts that solved their task when it was last attempted."""
+        failed = {attempt.task.id for attempt in failures}
+        solved = [a for name, a in sorted(state.earlier.items()) if a.solved and name not in failed]
+        random.Random(self._config.train.seed + state.step).shuffle(solved)
+        return solved[: self._config.search.guard]
+
+    def _trial(self, state: TrainState) -> int:
+        return state.epoch - 1 if self._config.train.fresh_attempts else 0
+
+
+def _failed(attempt: Attempt) -> bool:
+    return attempt.score is not None and not attempt.solved
+
+
+def _revised(skill: Skill, edits: Sequence[Edit]) -> Skill:
+    return skill.with_text(apply_edits(skill.text, edits)[0])

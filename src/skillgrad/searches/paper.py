@@ -1,0 +1,198 @@
+"""`paper`: the published loop. Rollout, reflect, aggregate, select, update and a gate over all of validation.
+
+Source: SkillOpt (its paper, section 3); where this loop differs is said in docs/concepts/method.md.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from skillgrad.build import Workbench
+from skillgrad.config import GateSection
+from skillgrad.diary import counted
+from skillgrad.records import Attempt, Candidate, Patch, Task, TrainState
+from skillgrad.searches.base import Search, give_up
+from skillgrad.searches.epochs import end_epoch
+from skillgrad.stages.aggregate import aggregate, unite
+from skillgrad.stages.evaluation import evaluate
+from skillgrad.stages.gate import GateResult, decide, reason_not_to_evaluate
+from skillgrad.stages.longitudinal import Pair
+from skillgrad.stages.optimizer import together
+from skillgrad.stages.proposals import Source
+from skillgrad.stages.reflect import Context, Reflection, count_silence, is_silent, readings
+from skillgrad.stages.schedules import Evidence, schedule_of
+from skillgrad.stages.select import select
+from skillgrad.stages.state import accept, after_rollout, after_verdict
+from skillgrad.stages.update_modes import update_mode
+
+__all__ = ["PaperSearch"]
+
+
+class _Batch(NamedTuple):
+    """Tasks that are attempted and read together."""
+
+    tasks: Sequence[Task]
+    seed: int
+
+
+class _Begun(NamedTuple):
+    """A reading under way. Awaiting it gives what it proposes."""
+
+    source: Source
+    reflection: asyncio.Future[Reflection]
+
+    def __await__(self) -> Generator[Any, None, Patch]:
+        reflection = yield from self.reflection.__await__()
+        return reflection.patch
+
+
+class _Read(NamedTuple):
+    """What a step knows before it makes its candidate."""
+
+    attempts: Sequence[Attempt]
+    reflections: Sequence[Reflection]
+    merged: Patch
+
+
+class PaperSearch(Search):
+    """Every step makes one candidate, which has to score strictly higher on validation than the current skill."""
+
+    def __init__(self, bench: Workbench) -> None:
+        super().__init__(bench)
+        self._mode = update_mode(self._config)
+        self._schedule = schedule_of(self._config.select, self._steps, budgeted=self._mode.budgeted)
+
+    async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
+        for batches in self._batches(epoch):
+            place = {"step": state.step + 1, "epoch": epoch}
+            reading = asyncio.ensure_future(self._read(state.model_copy(update=place), batches))
+            try:
+                if state.current_val is None:  # the first step's attempts do not depend on it
+                    state = await self._baseline(state)
+                    yield state
+                read = await reading
+            finally:
+                await give_up(reading)
+            state = await self._step(state.model_copy(update=place), read)
+            yield state
+
+        async def gated(state: TrainState, candidate: Candidate, pairs: Sequence[Pair]) -> TrainState:
+            del pairs  # the gate looks at validation only
+            gate = self._config.gate
+            gate = gate if self._config.slow_update.gate else gate.model_copy(update={"enabled": False})
+            return await self._try(state, candidate, f"epochs/{epoch:02d}", gate=gate)
+
+        yield await end_epoch(self._bench, self._diary, state, epoch, gated)
+
+    async def finish(self, state: TrainState) -> TrainState:
+        return state
+
+    async def _baseline(self, state: TrainState) -> TrainState:
+        """Measure the initial skill, which is the bar for the first candidate."""
+        bench, diary = self._bench, self._diary
+        diary.begin("baseline", 0, 0, len(bench.tasks["val"]))
+        val = await evaluate(bench.rollout, bench.skill, bench.tasks["val"], "val")
+        mean = diary.mean(val)
+        diary.end("baseline", 0, "no task has a score" if mean is None else f"validation {mean:.3f}")
+        return state.model_copy(
+            update={"initial_val": val, "current_val": val, "best_val": val, "voids": len(val.voids)}
+        )
+
+    def _batches(self, epoch: int) -> Iterator[Sequence[_Batch]]:
+        """The batches of each step."""
+        train = self._config.train
+        tasks, seed = self._shuffled(epoch)
+        parts = [tasks[start : start + train.batch_size] for start in range(0, len(tasks), train.batch_size)]
+        batches = [_Batch(part, seed + number) for number, part in enumerate(parts, start=1)]
+        return (batches[start : start + train.accumulation] for start in range(0, len(batches), train.accumulation))
+
+    async def _step(self, state: TrainState, read: "_Read") -> TrainState:
+        """Make a candidate of what was read, and pass it through the gate."""
+        config, bench, diary = self._config, self._bench, self._diary
+        attempts, reflections, merged = read
+        optimizer = bench.optimizer(state.meta_skill)
+        step, epoch, place = state.step, state.epoch, f"steps/{state.step:04d}"
+        state = after_rollout(state, attempts)
+        state = state.model_copy(update={"silent_steps": count_silence(reflections, state.silent_steps)})
+
+        diary.begin("select", step, epoch)
+        evidence = Evidence(state.current, attempts, merged, state.ledger, config.reflect.ledger_entries)
+        budget = await self._schedule.decide(optimizer, step, evidence)
+        selected = await select(optimizer, state.current, merged, budget.edits)
+        selected += unite([reminder for reflection in reflections for reminder in reflection.reminders])
+        diary.write(f"{place}/selected.json", {"budget": budget.edits, "reason": budget.reason, "edits": selected})
+        limit = "no budget" if budget.edits is None else f"budget {budget.edits}"
+        diary.end("select", step, f"{counted(len(selected), 'edit')}, {limit}")
+
+        diary.begin("update", step, epoch)
+        candidate = await self._mode.apply(bench.optimizer(), state.current, selected)
+        made = sum(edit.fate in ("applied", "repaired") for edit in candidate.edits)
+        diary.end("update", step, f"{made} of {len(candidate.edits)} edits made")
+        silent = "the optimizer gave no usable answer" if is_silent(reflections) else ""
+        why_not = silent or candidate.unusable or ("" if selected else budget.reason)
+        return await self._try(state, candidate, place, gate=config.gate, why_not=why_not)
+
+    async def _read(self, state: TrainState, batches: Sequence[_Batch]) -> "_Read":
+        """Attempt and read all batches of a step, and merge what the readings propose.
+
+        Batches do not wait for each other: the skill is the same for all. Neither do merges wait for readings that
+        they do not need.
+        """
+        config, diary, step = self._config, self._diary, state.step
+        optimizer = self._bench.optimizer(state.meta_skill)
+        place = f"steps/{step:04d}"
+        trial = state.epoch - 1 if config.train.fresh_attempts else 0
+        told = self._schedule.told(step)
+        context = Context(state.current, told, state.ledger, state.earlier, self._mode.forms)
+
+        async def attempt(batch: _Batch) -> tuple[Sequence[Attempt], list["_Begun"]]:
+            rollout = self._bench.rollout
+            attempts = await rollout.batch(batch.tasks, state.current, "train", trial=trial, step=step)
+            calls = readings(optimizer, attempts, context, config.reflect, batch.seed)
+            return attempts, [_Begun(call.source, asyncio.ensure_future(call.reflection)) for call in calls]
+
+        diary.begin("rollout", step, state.epoch, sum(len(batch.tasks) for batch in batches))
+        parts = await together(attempt(batch) for batch in batches)
+        attempts = [attempt for part, _ in parts for attempt in part]
+        begun = [reading for _, part in parts for reading in part]
+        diary.write(f"{place}/rollout.json", attempts)
+        diary.end("rollout", step, f"{sum(a.solved for a in attempts)} of {len(attempts)} solved")
+
+        diary.begin("reflect", step, state.epoch)
+        try:
+            failures = [each for each in begun if each.source == "failures"]
+            successes = [each for each in begun if each.source == "successes"]
+            form = self._mode.forms.merged
+            merged = await aggregate(optimizer, state.current, (failures, successes), config.aggregate, form)
+        finally:
+            await asyncio.gather(*(each.reflection for each in begun), return_exceptions=True)
+        reflections = [each.reflection.result() for each in begun]
+        diary.write(f"{place}/patches.json", reflections)
+        proposed = sum(len(reflection.patch.edits) + len(reflection.reminders) for reflection in reflections)
+        diary.end("reflect", step, f"{counted(proposed, 'edit')} from {counted(len(reflections), 'reading')}")
+        diary.begin("aggregate", step, state.epoch)
+        diary.write(f"{place}/merged.json", merged)
+        diary.end("aggregate", step, counted(len(merged.edits), "edit"))
+        return _Read(attempts, reflections, merged)
+
+    async def _try(
+        self, state: TrainState, candidate: Candidate, place: str, *, gate: GateSection, why_not: str = ""
+    ) -> TrainState:
+        """Pass a candidate through the gate, unless it is not worth evaluating."""
+        config, bench, diary = self._config, self._bench, self._diary
+        skipped = why_not or reason_not_to_evaluate(
+            candidate.skill, state.current, state.rejected_texts, config.skill.max_tokens
+        )
+        diary.made(place, state, candidate, skipped)
+        result: GateResult | None = None
+        if not skipped:
+            assert state.current_val is not None
+            diary.begin("gate", state.step, state.epoch, len(bench.tasks["val"]))
+            result = await decide(bench.rollout, candidate.skill, state.current_val, bench.tasks["val"], gate)
+            diary.end("gate", state.step, result.verdict.reason)
+        before = state
+        state = after_verdict(state, candidate, result.verdict if result else None)
+        if result is not None and result.verdict.accepted and result.evaluation is not None:
+            state = accept(state, candidate.skill, result.evaluation, config.gate)
+        diary.decided(place, (before, state), candidate, result, skipped)
+        return state

@@ -1,0 +1,109 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from skillgrad.cli.main import main
+
+Captured = pytest.CaptureFixture[str]
+CONFIG = "demo/skillgrad.yaml"
+
+
+def test_the_forecast_is_a_readable_table(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["plan", CONFIG, "--search.policy", "paper"]) == 0
+    captured = capsys.readouterr()
+    lines = captured.out.splitlines()
+    assert lines[0] == "SIMULATED MODELS: tokens, money and time say nothing about a real model."
+    assert lines[1] == "run 'demo': policy paper, 4 epochs; 60 train, 60 val, 120 test tasks"
+    assert lines[3].split() == ["low", "high"]
+    assert [re.split("  +", line)[0] for line in lines[4:9]] == [
+        "target calls",
+        "optimizer calls",
+        "tokens",
+        "cost",
+        "time",
+    ]
+    stages = [re.split("  +", line) for line in lines]
+    assert ["baseline", "60", "0"] in stages
+    assert ["test", "120 to 240", "0"] in stages
+    assert lines[-1] == "headroom: unknown; --measure makes 120 attempts, of which the run reuses 60"
+    assert captured.err == ""
+    assert not Path("demo/runs").exists()
+
+
+def test_nothing_is_sent_without_measure(fresh_project: Path, capsys: Captured, monkeypatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    dead = ["--target.model", "openai:none", "--target.base_url", "http://127.0.0.1:9/v1"]
+    assert main(["plan", CONFIG, *dead]) == 0
+    out = capsys.readouterr().out
+    assert "cost             unknown (no price set)" in out
+    assert main(["plan", CONFIG, "--measure", *dead]) != 0
+
+
+def test_the_plan_comes_as_json(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["plan", CONFIG, "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["tasks"] == {"train": 60, "val": 60, "test": 120}
+    assert plan["forecast"]["target_calls"]["low"] < plan["forecast"]["target_calls"]["high"]
+    assert [split["split"] for split in plan["detectable"]] == ["val", "test"]
+    assert plan["headroom"] is None
+    assert plan["warnings"] == []
+
+
+def test_measuring_says_first_what_it_takes(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["plan", CONFIG, "--measure"]) == 0
+    captured = capsys.readouterr()
+    first, second = captured.err.splitlines()
+    assert "note: measuring: 120 attempts at validation tasks with the initial skill, 120 target calls, " in first
+    assert first.endswith(" tokens, up to $0.00")
+    assert "baseline" in second
+    lines = captured.out.splitlines()
+    headroom = next(number for number, line in enumerate(lines) if line.startswith("headroom: "))
+    assert re.fullmatch(
+        r"headroom: the initial skill has 0\.\d\d \[.*\] on 60 validation tasks, 2 trials", lines[headroom]
+    )
+    assert re.fullmatch(r"  \d+ of 60 tasks always pass, \d+ never", lines[headroom + 1])
+    assert lines[headroom + 3].startswith("  noise floor: ")
+    assert "  val   " in "\n".join(lines)
+    assert "measured)" in "\n".join(lines)
+    assert main(["plan", CONFIG]) == 0
+    assert capsys.readouterr().out.splitlines() == lines
+
+
+def test_warnings_have_hints_and_are_no_failure(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["plan", CONFIG, "--limits.calls", "20"]) == 0
+    warning, hint = capsys.readouterr().out.splitlines()[-2:]
+    assert warning.startswith("warning: limits.calls = 20 is below the forecast, which begins at ")
+    assert hint == "  hint: raise limits.calls, or plan for less: fewer train.epochs, smaller splits"
+
+
+def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["plan", CONFIG, "--measure", "--limits.calls", "5"]) == 3
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.endswith("\nresume: skillgrad plan demo/skillgrad.yaml --measure --limits.calls 5\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["plan"], "error: no CONFIG was given and there is no 'skillgrad.yaml' here"),
+        (["plan", CONFIG, "--mesure"], "error: unknown option '--mesure'"),
+        (["plan", CONFIG, "--train.epoch", "1"], "error: --train.epoch: unknown key 'train.epoch'"),
+        (["plan", CONFIG, "--env.train", "absent.jsonl"], "error: "),
+    ],
+)
+def test_bad_input_is_an_error(fresh_project: Path, capsys: Captured, words: list[str], error: str) -> None:
+    assert main(words) == 2
+    assert capsys.readouterr().err.startswith(error)
+
+
+def test_the_summary_of_a_run_says_how_far_off_the_forecast_was(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["plan", CONFIG, "--train.epochs", "1", "--json"]) == 0
+    forecast = json.loads(capsys.readouterr().out)["forecast"]["target_calls"]
+    assert main(["train", CONFIG, "--train.epochs", "1"]) == 0
+    out = capsys.readouterr().out
+    used = json.loads(Path("demo/runs/demo/summary.json").read_text())["cost"]["target_calls"]
+    line = f"forecast    {forecast['low']:,} to {forecast['high']:,} target calls; used {used:,}"
+    assert next(text for text in out.splitlines() if text.startswith("forecast")) == line

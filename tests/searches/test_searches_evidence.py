@@ -1,0 +1,216 @@
+"""The evidence search, on the simulated world: what its settings change, what it accepts and what it leaves out."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad import ListEnvironment, Reply, Skill, Trainer
+from skillgrad.config import make_config
+from skillgrad.errors import ConfigError
+from skillgrad.events import Notice
+from skillgrad.simulation import SEED_SKILL, make_tasks, true_score
+from skillgrad.testing import ScriptedModel
+
+TASKS = make_tasks(None, 90, seed=3)
+TRAIN, VAL, REST = TASKS[:40], TASKS[40:60], TASKS[60:]
+
+
+def run(folder: Path, *, given: dict[str, Any] | None = None, **config: Any):
+    settings = {
+        "train": {"epochs": 2, "batch_size": 20},
+        "test": {"enabled": False},
+        "run": {"folder": str(folder)},
+        **config,
+    }
+    env = ListEnvironment(TRAIN, VAL, scorer="exact")
+    skill = Skill(name="everyday-tasks", text=SEED_SKILL)
+    return Trainer(settings, env=env, skill=skill, **(given or {})).train()
+
+
+def steps(folder: Path, view: str) -> list[Any]:
+    paths = sorted((folder / "run/steps").iterdir())
+    return [json.loads((path / f"{view}.json").read_text()) for path in paths if (path / f"{view}.json").exists()]
+
+
+def best(folder: Path) -> str:
+    return next((folder / "run/best").glob("*/SKILL.md")).read_text()
+
+
+def test_it_finds_a_better_skill_and_measures_it_once_on_validation(tmp_path) -> None:
+    summary = run(tmp_path)
+    assert true_score(best(tmp_path), REST) > true_score(SEED_SKILL, REST) + 0.2
+    assert (summary.initial.val, summary.best.val.n) == (None, 20)
+    attempts = sum(len(view) for view in steps(tmp_path, "rollout"))
+    assert summary.cost.target_calls > attempts
+
+
+def test_a_step_stops_attempting_once_enough_have_failed(tmp_path) -> None:
+    run(tmp_path / "few", search={"failures": 3})
+    run(tmp_path / "many", search={"failures": 20})
+
+    def failed(folder: Path) -> list[int]:
+        return [sum(row["score"]["hard"] < 1 for row in view) for view in steps(folder, "rollout")]
+
+    assert failed(tmp_path / "few")[0] == 3
+    assert [len(view) for view in steps(tmp_path / "many", "rollout")] == [20, 20, 20, 20]
+
+
+def test_every_reading_sees_the_failures_in_other_minibatches(tmp_path) -> None:
+    run(tmp_path / "once")
+    run(tmp_path / "thrice", search={"readings": 3})
+    once, thrice = (steps(tmp_path / name, "patches")[0] for name in ("once", "thrice"))
+    assert len(thrice) == 3 * len(once)
+    assert {row["source"] for row in thrice} == {"failures"}
+    groups = [tuple(row["attempts"]) for row in thrice]
+    assert len(set(groups)) > len(once)
+
+
+def test_a_reading_proposes_no_more_edits_than_it_may(tmp_path) -> None:
+    run(tmp_path, search={"edits_per_reading": 1})
+    assert {len(row["patch"]["edits"]) for view in steps(tmp_path, "patches") for row in view} <= {0, 1}
+
+
+def test_only_the_most_cited_edits_are_tested(tmp_path) -> None:
+    run(tmp_path, search={"edits": 2})
+    first = steps(tmp_path, "selected")[0]
+    support = [len(edit["cites"]) for edit in first["edits"]]
+    assert support == sorted(support, reverse=True)
+    assert len(first["edits"]) == 2
+    assert {row["why"] for row in first["left_out"]} == {"more than search.edits = 2"}
+    assert max(len(row["edit"]["cites"]) for row in first["left_out"]) <= min(support)
+
+
+def test_a_guard_attempts_solved_tasks_again(tmp_path) -> None:
+    run(tmp_path / "without")
+    run(tmp_path / "with", search={"guard": 4})
+    assert {proof["guarded"] for proof in steps(tmp_path / "without", "proof")} == {0}
+    assert 0 < max(proof["guarded"] for proof in steps(tmp_path / "with", "proof")) <= 4
+
+
+def test_a_useless_optimizer_changes_nothing(tmp_path) -> None:
+    summary = run(tmp_path, optimizer={"model": "simulated:optimizer-useless"})
+    assert (summary.accepted, best(tmp_path)) == (0, SEED_SKILL)
+    assert summary.initial.val == summary.best.val
+
+
+def test_it_stops_after_an_epoch_that_brought_nothing(tmp_path) -> None:
+    summary = run(tmp_path, optimizer={"model": "simulated:optimizer-useless"}, train={"epochs": 5, "batch_size": 20})
+    assert summary.steps == 2
+
+
+def test_wrong_citations_do_not_keep_it_from_learning(tmp_path) -> None:
+    run(tmp_path, optimizer={"model": "simulated:optimizer-misciting"}, train={"epochs": 4, "batch_size": 20})
+    assert true_score(best(tmp_path), REST) > true_score(SEED_SKILL, REST) + 0.2
+
+
+def test_every_kept_edit_was_needed_for_a_task_that_failed_before(tmp_path) -> None:
+    run(tmp_path, optimizer={"model": "simulated:optimizer-perfect"})
+    proofs = steps(tmp_path, "proof")
+    assert any(proof["accepted"] for proof in proofs)
+    for proof in proofs:
+        assert set(proof["mended"]) or not proof["accepted"]
+        kept = [one for one in proof["edits"] if one["kept"] and proof["accepted"]]
+        assert all(set(one["needed"]) & set(proof["mended"]) for one in kept)
+
+
+def reader(*edits: dict[str, Any]) -> ScriptedModel:
+    """An optimizer that proposes the same edits in every reading, citing everything it is shown."""
+
+    def answer(request: Any) -> str:
+        shown = request.messages[1].text
+        ids = [part.split('"')[0] for part in shown.split('id="')[1:]]
+        rows = [{"op": "append", "target": "", "reason": "why", "cites": ids, **edit} for edit in edits]
+        return json.dumps({"reasoning": "because", "edits": rows})
+
+    return ScriptedModel(answer)
+
+
+def test_an_edit_that_copies_a_task_is_left_out(tmp_path) -> None:
+    copied = f"For {TRAIN[0].input} answer {TRAIN[0].gold}."
+    run(tmp_path, given={"optimizer": reader({"content": copied})}, train={"epochs": 1, "batch_size": 40})
+    (view,) = steps(tmp_path, "selected")
+    assert view["edits"] == []
+    assert view["left_out"][0]["why"].startswith("it copies ")
+
+
+def test_an_edit_without_an_anchor_is_left_out(tmp_path) -> None:
+    lost = {"op": "replace", "target": "There is no such line.", "content": "New."}
+    run(tmp_path, given={"optimizer": reader(lost)}, train={"epochs": 1, "batch_size": 40})
+    assert steps(tmp_path, "selected")[0]["left_out"][0]["why"].startswith("missed: ")
+
+
+def test_edits_that_would_make_the_skill_too_long_are_left_out(tmp_path) -> None:
+    long = {"content": "- " + "Check every word of it again. " * 60}
+    run(
+        tmp_path,
+        given={"optimizer": reader(long)},
+        skill={"max_tokens": 300},
+        train={"epochs": 1, "batch_size": 40},
+    )
+    (row,) = steps(tmp_path, "selected")[0]["left_out"]
+    assert row["why"] == "the skill would be longer than skill.max_tokens = 300"
+
+
+def test_a_list_is_tested_item_by_item(tmp_path) -> None:
+    content = "- Ignore case when you compare words.\n- Be careful."
+    run(tmp_path, given={"optimizer": reader({"content": content})}, train={"epochs": 1, "batch_size": 40})
+    tested = [edit["content"] for edit in steps(tmp_path, "selected")[0]["edits"]]
+    assert tested == ["- Ignore case when you compare words.", "- Be careful."]
+
+
+def test_a_slow_update_has_to_mend_a_failure_too(tmp_path) -> None:
+    run(tmp_path, train={"epochs": 3, "batch_size": 20}, slow_update={"enabled": True, "samples": 20})
+    places = sorted((tmp_path / "run/epochs").iterdir())
+    gates = [json.loads((place / "gate.json").read_text()) for place in places]
+    assert {gate["origin"] for gate in gates} == {"slow_update"}
+    for place, gate in zip(places, gates, strict=True):
+        if gate["action"] == "accepted":
+            assert json.loads((place / "proof.json").read_text())["mended"]
+
+
+def test_fresh_attempts_are_made_anew_in_each_epoch(tmp_path) -> None:
+    run(tmp_path, train={"epochs": 2, "batch_size": 40, "fresh_attempts": True})
+    assert [view[0]["trial"] for view in steps(tmp_path, "rollout")] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("config", "what"),
+    [
+        ({"update": {"mode": "full_rewrite"}}, "update.mode = 'full_rewrite'"),
+        ({"reflect": {"skill_aware": True}}, "reflect.skill_aware = true"),
+    ],
+)
+def test_what_cannot_be_tested_edit_by_edit_is_refused(config, what: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        make_config(config)
+    assert what in error.value.message
+    assert error.value.hint == "set search.policy: paper"
+
+
+class Notices:
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def emit(self, event: Any) -> None:
+        if isinstance(event, Notice):
+            self.texts.append(event.text)
+
+
+@pytest.mark.parametrize(
+    ("config", "named"),
+    [
+        ({"select": {"edit_budget": 2}}, "'evidence' does not use select.edit_budget"),
+        ({"search": {"policy": "paper", "guard": 2}}, "'paper' does not use search.guard"),
+    ],
+)
+def test_settings_that_the_search_does_not_read_are_named(tmp_path, config, named: str) -> None:
+    notices = Notices()
+    run(tmp_path, given={"sinks": [notices]}, **config, train={"epochs": 1, "batch_size": 40})
+    assert f"search.policy = {named}" in notices.texts
+
+
+def test_two_steps_without_a_usable_answer_stop_the_run(tmp_path) -> None:
+    with pytest.raises(Exception, match="no usable answer in 2 steps"):
+        run(tmp_path, given={"optimizer": ScriptedModel(lambda request: Reply(text="no"))})

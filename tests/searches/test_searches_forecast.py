@@ -1,0 +1,115 @@
+import pytest
+
+from skillgrad.config import TrainConfig, make_config
+from skillgrad.searches.forecast import Known, Work, evidence_work, paper_work, work_of
+from skillgrad.summary import Span
+
+TASKS = {"train": 60, "val": 50, "test": 40}
+
+
+def known(failing: float | None = None, **sections: dict[str, object]) -> Known:
+    settings = {
+        "train": {"epochs": 3, "batch_size": 20},
+        "search": {"policy": "paper"},
+        "reflect": {"mode": "shallow"},
+        "slow_update": {"enabled": True},
+        "meta_skill": {"enabled": True},
+    } | sections
+    return Known(make_config(settings), TASKS, failing=failing)
+
+
+def stage(works: tuple[Work, ...], name: str) -> Work:
+    return next(work for work in works if work.stage == name)
+
+
+def attempts(works: tuple[Work, ...]) -> Span:
+    return Span(low=sum(work.attempts.low for work in works), high=sum(work.attempts.high for work in works))
+
+
+def test_the_policy_of_the_settings_is_forecast() -> None:
+    assert work_of(known()) == paper_work(known())
+    evidence = known(search={"policy": "evidence"})
+    assert work_of(evidence) == evidence_work(evidence)
+    assert work_of(Known(TrainConfig(), TASKS)) == evidence_work(Known(TrainConfig(), TASKS))
+
+
+@pytest.mark.parametrize("policy", ["paper", "evidence"])
+def test_no_range_is_turned_round_or_negative(policy: str) -> None:
+    for failing in (None, 0.0, 0.02, 0.5, 1.0):
+        for work in work_of(known(failing, search={"policy": policy})):
+            for span in (work.attempts, work.calls, work.attempt_waits, work.call_waits):
+                assert 0 <= span.low <= span.high, (failing, work)
+
+
+@pytest.mark.parametrize("policy", ["paper", "evidence"])
+def test_a_range_of_attempts_is_no_wider_than_six_times(policy: str) -> None:
+    for epochs in (1, 2, 4):
+        total = attempts(work_of(known(search={"policy": policy}, train={"epochs": epochs, "batch_size": 40})))
+        assert total.high / total.low <= 6.5
+
+
+def test_the_baseline_is_one_pass_over_validation() -> None:
+    assert stage(paper_work(known()), "baseline").attempts == Span(low=50, high=50)
+
+
+def test_known_attempts_are_not_made_again_in_later_epochs() -> None:
+    assert stage(paper_work(known()), "rollout").attempts == Span(low=60, high=180)
+    fresh = known(train={"epochs": 3, "batch_size": 20, "fresh_attempts": True})
+    assert stage(paper_work(fresh), "rollout").attempts == Span(low=180, high=180)
+
+
+def test_without_a_race_every_candidate_is_validated_whole() -> None:
+    raced = stage(paper_work(known()), "gate").attempts
+    whole = stage(paper_work(known(gate={"racing": False})), "gate").attempts
+    assert whole.low == 2 * raced.low
+    assert whole.high == raced.high == (9 + 2) * 50  # nine steps, two slow updates
+
+
+def test_one_skill_is_tested_when_nothing_better_is_found() -> None:
+    assert stage(paper_work(known(test={"trials": 3})), "test").attempts == Span(low=120, high=240)
+    assert stage(paper_work(known(test={"enabled": False})), "test").attempts == Span(low=0, high=0)
+
+
+def test_a_single_epoch_has_nothing_to_compare() -> None:
+    once = known(train={"epochs": 1, "batch_size": 20})
+    assert "slow update" not in [work.stage for work in paper_work(once)]
+    neither = known(slow_update={"enabled": False}, meta_skill={"enabled": False})
+    assert "slow update" not in [work.stage for work in paper_work(neither)]
+    assert stage(paper_work(known(meta_skill={"enabled": False})), "slow update").calls == Span(low=0, high=2)
+
+
+def test_every_minibatch_is_read_once() -> None:
+    readings = stage(paper_work(known()), "readings")
+    assert readings.calls.low == 3 * 3 * 3  # epochs, batches, minibatches of 8 in 20
+    assert stage(paper_work(known(reflect={"failure_only": True})), "readings").calls.low == 9
+
+
+def test_evidence_spends_validation_on_the_report_only() -> None:
+    works = evidence_work(known(search={"policy": "evidence"}))
+    assert stage(works, "validation").attempts == Span(low=50, high=50)
+    assert "gate" not in [work.stage for work in works]
+
+
+def test_a_measured_share_of_failures_narrows_the_forecast_of_evidence() -> None:
+    guessed = attempts(evidence_work(known(search={"policy": "evidence"})))
+    strong = attempts(evidence_work(known(0.1, search={"policy": "evidence"})))
+    assert strong.high < guessed.high
+    assert stage(evidence_work(known(0.1, search={"policy": "evidence"})), "proof").attempts.low == 0
+
+
+def test_what_fails_nowhere_needs_only_the_passes_over_the_tasks() -> None:
+    works = evidence_work(known(0.0, search={"policy": "evidence"}))
+    assert attempts(works).low == 60 + 50 + 40
+    assert stage(works, "readings").calls.low == 0
+
+
+def test_more_at_the_same_time_means_fewer_rounds() -> None:
+    for policy in ("paper", "evidence"):
+        few, many = (
+            sum(
+                work.attempt_waits.high
+                for work in work_of(known(search={"policy": policy}, limits={"concurrency": n}))
+            )
+            for n in (4, 64)
+        )
+        assert many < few

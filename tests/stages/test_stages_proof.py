@@ -1,0 +1,151 @@
+"""Every edit is tested on the failures it cites."""
+
+from collections.abc import Callable, Sequence
+
+from stages_doubles import ToldAgent, append, attempt, make_rollout
+
+from skillgrad.config import GateSection
+from skillgrad.errors import TransientError
+from skillgrad.records import Attempt, Edit, Score, Skill
+from skillgrad.stages.proof import Proof, Trial, prove
+
+Solves = Callable[[str, set[str], int], float]
+"""Task, letters of the edits in the skill, trial -> score."""
+
+
+async def run(
+    edits: Sequence[Edit],
+    solves: Solves,
+    failures: Sequence[Attempt],
+    solved: Sequence[Attempt] = (),
+) -> tuple[Proof, str, list[tuple[str, str, int]]]:
+    """The proof, the letters of the edits that stay, and what was attempted as (task, letters, trial)."""
+
+    def attempting(task, skill, trial):
+        value = solves(task.id, set(skill.text), trial)
+        return TransientError("no answer") if value is None else str(value)
+
+    agent = ToldAgent(attempting)
+    rollout = make_rollout(agent, env=None, max_void=0.5)
+    rollout.env._judge = lambda task, trajectory: Score(hard=float(trajectory.answer), soft=float(trajectory.answer))
+
+    def variant(numbers: Sequence[int]) -> Skill:
+        return Skill(text="".join(edits[number].content for number in numbers))
+
+    trial = Trial(edits, variant, failures, solved)
+    proved = await prove(rollout, trial, GateSection(), step=1)
+    kept = "".join(edits[number].content for number in proved.kept)
+    assert {a.skill_hash for a in proved.attempts} == ({Skill(text=kept).hash} if kept else set())
+    return proved.proof, kept, agent.attempts
+
+
+def failed(*names: str) -> list[Attempt]:
+    """Attempts `a-x` at tasks `x`."""
+    return [attempt(f"a-{name}", 0.0, task=name) for name in names]
+
+
+def passed(*names: str) -> list[Attempt]:
+    return [attempt(f"a-{name}", 1.0, task=name) for name in names]
+
+
+def needs(**letters: str) -> Solves:
+    """Each task needs all letters of one of its words; "" needs nothing."""
+    return lambda task, taught, trial: float(any(set(word) <= taught for word in letters[task].split(",")))
+
+
+async def test_an_edit_without_which_a_failure_comes_back_stays() -> None:
+    edits = [append("A", "a-x"), append("B", "a-y")]
+    proof, kept, _ = await run(edits, needs(x="A", y="B"), failed("x", "y"))
+    assert (proof.accepted, kept) == (True, "AB")
+    assert proof.reason == "2 of 2 edits mend 2 of 2 failures"
+    assert [one.needed for one in proof.edits] == [("x",), ("y",)]
+    assert proof.mended == ("x", "y")
+
+
+async def test_an_edit_that_changes_nothing_goes() -> None:
+    edits = [append("A", "a-x"), append("B", "a-x")]
+    proof, kept, _ = await run(edits, needs(x="A"), failed("x"))
+    assert kept == "A"
+    assert [(one.kept, one.mends) for one in proof.edits] == [(True, ("x",)), (False, ("x",))]
+
+
+async def test_edits_that_mend_nothing_are_rejected_and_not_guarded() -> None:
+    proof, kept, attempts = await run([append("A", "a-x")], needs(x="Z", s=""), failed("x"), passed("s"))
+    assert (proof.accepted, kept) == (False, "")
+    assert proof.reason == "no edit mends one of 1 failures"
+    assert attempts == [("x", "A", 0)]
+
+
+async def test_of_two_edits_that_cover_for_each_other_one_stays() -> None:
+    edits = [append("A", "a-x"), append("B", "a-x")]
+    _, kept, _ = await run(edits, needs(x="A,B"), failed("x"))
+    assert kept == "A"
+
+
+async def test_an_edit_is_found_though_its_citations_are_wrong() -> None:
+    edits = [append(letter, cite) for letter, cite in (("A", "a-y"), ("B", "a-y"), ("C", "a-y"), ("D", "a-y"))]
+    proof, kept, _ = await run(edits, needs(x="C", y="Z"), failed("x", "y"))
+    assert (proof.accepted, kept) == (True, "C")
+
+
+async def test_edits_that_work_only_together_stay_together() -> None:
+    edits = [append("A", "a-x"), append("B", "a-x"), append("C", "a-x")]
+    _, kept, _ = await run(edits, needs(x="AC"), failed("x"))
+    assert kept == "AC"
+
+
+async def test_edits_that_were_needed_for_a_task_that_fails_after_all_go() -> None:
+    def conflict(task: str, taught: set[str], trial: int) -> float:
+        """y needs B and C; D, which z needs, spoils it, and E would put that right."""
+        return float("D" in taught if task == "z" else {"B", "C"} <= taught and ("D" not in taught or "E" in taught))
+
+    edits = [append("B", "a-y"), append("C"), append("D"), append("E")]
+    proof, kept, _ = await run(edits, conflict, failed("y", "z"))
+    assert (proof.accepted, kept, proof.mended) == (True, "D", ("z",))
+    assert [one.needed for one in proof.edits] == [("y",), ("y",), ("z",), ()]
+
+
+async def test_two_confirmed_losses_reject_and_one_does_not() -> None:
+    edits = [append("A", "a-x")]
+
+    def harms(*tasks: str) -> Solves:
+        return lambda task, taught, trial: float("A" in taught if task == "x" else task not in tasks or not taught)
+
+    one, kept, _ = await run(edits, harms("s"), failed("x"), passed("s", "t", "u"))
+    assert (one.accepted, kept, one.lost, one.guarded) == (True, "A", ("s",), 3)
+    two, kept, _ = await run(edits, harms("s", "t"), failed("x"), passed("s", "t", "u"))
+    assert (two.accepted, kept, two.lost) == (False, "", ("s", "t"))
+    assert two.reason == "1 of 1 edits mend 1 of 1 failures, but 2 of 3 solved tasks fail"
+
+
+async def test_a_loss_counts_only_when_a_fresh_trial_confirms_it() -> None:
+    def unlucky(task: str, taught: set[str], trial: int) -> float:
+        return float("A" in taught if task == "x" else trial > 0 or not taught)
+
+    proof, kept, _ = await run([append("A", "a-x")], unlucky, failed("x"), passed("s", "t"))
+    assert (proof.lost, kept) == ((), "A")
+
+
+async def test_a_task_that_fails_without_the_edits_as_well_is_no_loss() -> None:
+    def fickle(task: str, taught: set[str], trial: int) -> float:
+        return float("A" in taught if task == "x" else False)
+
+    proof, kept, _ = await run([append("A", "a-x")], fickle, failed("x"), passed("s", "t"))
+    assert (proof.lost, kept) == ((), "A")
+
+
+async def test_fractions_count_when_they_differ_by_a_tenth() -> None:
+    def partial(task: str, taught: set[str], trial: int) -> float:
+        return 0.5 + 0.2 * ("A" in taught) + 0.05 * ("B" in taught)
+
+    start = [attempt("a-x", 0.5, task="x")]
+    proof, kept, _ = await run([append("A", "a-x"), append("B", "a-x")], partial, start)
+    assert (proof.accepted, kept) == (True, "A")
+
+
+async def test_an_attempt_without_a_score_is_no_evidence() -> None:
+    def outage(task: str, taught: set[str], trial: int) -> float | None:
+        return None if task == "y" else float("A" in taught)
+
+    proof, kept, _ = await run([append("A", "a-x"), append("B", "a-y")], outage, failed("x", "y"))
+    assert (kept, proof.voids) == ("A", 1)

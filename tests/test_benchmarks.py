@@ -1,0 +1,105 @@
+"""The benchmarks run, and the page of their results is up to date."""
+
+import json
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+BENCHMARKS = ROOT / "benchmarks"
+RESULTS = sorted((BENCHMARKS / "results").glob("*.json"))
+SMALL = ["--train", "16", "--val", "8", "--test", "8", "--epochs", "1", "--seeds", "1", "--latency", "0"]
+
+
+def run(name: str, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(BENCHMARKS / f"{name}.py"), *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.fixture
+def modules(monkeypatch):
+    """The modules of the benchmarks by name; they are no package."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import measure
+    import page
+
+    yield {"measure": measure, "page": page}
+    for name in ("measure", "page"):
+        sys.modules.pop(name, None)
+
+
+def test_the_page_is_up_to_date() -> None:
+    done = run("page", "--check")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+def test_results_name_no_folder_and_no_host(path: Path) -> None:
+    text = path.read_text()
+    assert not re.search(r"(?<![\w.])/(?:home|root|work|tmp|usr|opt|Users)/|://|\b\d+\.\d+\.\d+\.\d+\b", text)
+
+
+@pytest.mark.slow
+def test_a_comparison_measures_our_system_from_outside(tmp_path) -> None:
+    out = tmp_path / "peers.json"
+    settings = "train.batch_size=8,search.policy=paper"
+    done = run("peers", *SMALL, "--systems", "skillgrad", "--arm", f"small:{settings}", "--out", str(out))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(out.read_text())
+    assert [arm["name"] for arm in found["arms"]] == ["skillgrad", "skillgrad, small"]
+    for one in found["runs"]:
+        assert one["reason"] == ""
+        assert one["curve"][0] == {"calls": 0, "seconds": one["curve"][0]["seconds"], "test": one["initial"]}
+        assert one["curve"][-1]["test"] == one["test"]
+        assert one["curve"][-1]["calls"] <= one["target_calls"]
+        assert 0 < one["most_in_flight"] <= 8
+        assert 0 <= one["initial"] <= one["attainable"] <= 1
+    assert str(tmp_path) not in out.read_text()
+
+
+@pytest.mark.slow
+def test_a_system_whose_run_fails_is_reported_with_its_reason(tmp_path) -> None:
+    out = tmp_path / "peers.json"
+    done = run("peers", *SMALL, "--systems", "skillgrad", "--set", "train.epoch=2", "--out", str(out))
+    assert done.returncode == 1
+    (one,) = json.loads(out.read_text())["runs"]
+    assert "train.epoch" in one["reason"]
+
+
+def test_an_unknown_system_is_refused() -> None:
+    assert "unknown system 'other'" in run("peers", "--systems", "other").stderr
+
+
+def test_medians_and_quartiles_hold_with_runs_that_never_came_there(modules) -> None:
+    spread = modules["measure"].spread
+    assert spread([3.0, 1.0, 2.0]) == (2.0, 1.5, 2.5)
+    assert spread([10.0, math.inf, math.inf]) == (math.inf, math.inf, math.inf)
+    assert spread([1.0, 2.0, math.inf]).median == 2.0
+
+
+def test_calls_are_those_before_the_first_skill_that_is_good_enough(modules) -> None:
+    curve = [{"calls": calls, "test": test} for calls, test in ((0, 0.2), (40, 0.5), (80, 0.4), (120, 0.9))]
+    one = {"attainable": 1.0, "curve": curve}
+    reach = modules["measure"].calls_to_reach
+    assert [reach(one, share) for share in (0.2, 0.5, 0.7, 0.97)] == [0, 40, 120, math.inf]
+
+
+def test_the_longest_chain_counts_requests_that_waited_for_each_other(modules) -> None:
+    chain = modules["measure"].longest_chain
+    assert chain([(0.0, 1.0), (0.0, 1.0), (1.0, 2.0), (1.5, 2.5), (2.0, 3.0)]) == 3
+    assert chain([]) == 0
+
+
+def test_a_system_that_could_not_run_is_on_the_page_with_its_reason(modules) -> None:
+    setting = {"family": "sorting", "train": 1, "val": 1, "test": 1, "target": "target", "optimizer": "optimizer"}
+    setting |= {"latency": 0.1, "workers": 8, "batch_size": 1, "epochs": 1}
+    results = {"quick": True, "command": "c", "machine": "m", "seeds": 1, "setting": setting}
+    results |= {"arms": [{"name": "gepa", "settings": []}]}
+    results |= {"runs": [{"arm": "gepa", "reason": "pip could not install it", "version": ""}]}
+    text = modules["page"].peers(results)
+    assert "**gepa** did not run: pip could not install it." in text
+    assert "too few seeds" in text

@@ -1,0 +1,332 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad.build import Given
+from skillgrad.config import make_config
+from skillgrad.errors import BudgetStop, ConfigError, DataError
+from skillgrad.events import AttemptFinished, CallFinished, Event, Notice
+from skillgrad.plan import ASSUMED_NOISE, Plan, aplan, plan
+from skillgrad.records import ChatRequest, Reply, Skill, Task, Usage
+from skillgrad.simulation import SEED_SKILL, make_tasks
+from skillgrad.simulation.score import best_skill
+from skillgrad.statistics import difference_interval, smallest_gain
+from skillgrad.testing import ScriptedModel
+from skillgrad.trainer import Trainer
+
+SIZES = {"train": 16, "val": 12, "test": 12}
+TASKS = make_tasks(None, sum(SIZES.values()), 5)
+
+
+class Sink:
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def emit(self, event: Event) -> None:
+        self.events.append(event)
+
+    @property
+    def calls(self) -> int:
+        return sum(isinstance(event, CallFinished) for event in self.events)
+
+
+def settings(folder: Path, tasks: list[Task] = TASKS, **sections: Any) -> dict[str, Any]:
+    """Settings of a small run whose files lie in the folder."""
+    rest = tasks
+    env: dict[str, Any] = {"scorer": "exact"}
+    for split, size in SIZES.items():
+        some, rest = rest[:size], rest[size:]
+        path = folder / f"{split}.jsonl"
+        rows = [task.model_dump(mode="json", include={"id", "input", "gold", "type", "group"}) for task in some]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        env[split] = str(path)
+    base = {
+        "env": env,
+        "train": {"epochs": 2, "batch_size": 8},
+        "slow_update": {"samples": 8},
+        "run": {"folder": str(folder / "runs"), "name": "one"},
+    }
+    return base | sections
+
+
+def given(text: str = SEED_SKILL, **more: Any) -> Given:
+    return Given(skill=Skill(name="small", text=text), **more)
+
+
+def files(folder: Path) -> dict[Path, bytes]:
+    """What lies there, without what SQLite keeps beside a database while it is open."""
+    sidecars = ("-wal", "-shm")
+    return {
+        path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and not path.name.endswith(sidecars)
+    }
+
+
+def unreachable(request: ChatRequest) -> Reply:
+    raise AssertionError("a request was sent")
+
+
+def texts(found: Plan) -> list[str]:
+    return [advice.text for advice in found.warnings]
+
+
+def test_nothing_is_sent_and_nothing_written(tmp_path: Path) -> None:
+    models = {role: ScriptedModel(unreachable) for role in ("target", "optimizer")}
+    found = plan(settings(tmp_path), **given(**models))
+    assert found.forecast.target_calls.low > 0
+    assert found.headroom is None
+    assert not any(model.requests for model in models.values())
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_config_is_given_as_settings_as_data_or_as_a_file(tmp_path: Path) -> None:
+    data = settings(tmp_path)
+    path = tmp_path / "skillgrad.yaml"
+    path.write_text(json.dumps(data))
+    assert (
+        plan(data, **given())
+        == plan(make_config(data), **given())
+        == plan(path, **given())
+        == plan(str(path), **given())
+    )
+
+
+def test_settings_that_a_run_would_refuse_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"limits\.usd = 1 needs the price of every model"):
+        plan(settings(tmp_path, limits={"usd": 1.0}), **given(target=ScriptedModel(unreachable)))
+    data = settings(tmp_path)
+    data["env"]["train"] = str(tmp_path / "absent.jsonl")
+    with pytest.raises(DataError):
+        plan(data, **given())
+
+
+def test_an_unknown_price_is_unknown_and_never_zero(tmp_path: Path) -> None:
+    simulated = plan(settings(tmp_path), **given())
+    assert simulated.forecast.usd is not None
+    assert simulated.forecast.usd.high == 0
+    own = plan(settings(tmp_path), **given(target=ScriptedModel(unreachable)))
+    assert own.forecast.usd is None
+
+
+def test_money_is_tokens_times_prices(tmp_path: Path) -> None:
+    price = {"input": 2.0, "output": 2.0}
+    models = {"target": {"model": "simulated:target", "price": price}}
+    models["optimizer"] = {"model": "simulated:optimizer", "price": price}
+    forecast = plan(settings(tmp_path, **models), **given()).forecast
+    assert forecast.usd is not None
+    assert forecast.usd.low == pytest.approx(forecast.tokens.low * 2e-6, rel=0.1)
+    assert forecast.usd.high == pytest.approx(forecast.tokens.high * 2e-6, rel=0.1)
+
+
+def test_time_falls_with_concurrency(tmp_path: Path) -> None:
+    slow, fast = (
+        plan(settings(tmp_path, limits={"concurrency": n}), **given(target=ScriptedModel(unreachable))).forecast
+        for n in (1, 32)
+    )
+    assert fast.seconds.high < slow.seconds.high / 2
+    assert fast.seconds.low < slow.seconds.low
+    assert fast.target_calls == slow.target_calls
+
+
+def test_the_assumptions_are_named(tmp_path: Path) -> None:
+    told = plan(settings(tmp_path), **given(target=ScriptedModel(unreachable))).forecast.assumptions
+    assert "the initial skill fails on 10% to 90% of the tasks" in told
+    assert "a reply of the target has 60 to 360 tokens and takes 1.5 to 5 s" in told
+
+
+async def test_measuring_attempts_every_validation_task_twice_and_says_so_first(tmp_path: Path) -> None:
+    sink = Sink()
+    found = await aplan(settings(tmp_path), measure=True, **given(sinks=[sink]))
+    assert sink.calls == 24
+    told = [event.text for event in sink.events if isinstance(event, Notice) and event.level == "info"]
+    assert told[0].startswith("measuring: 24 attempts at validation tasks with the initial skill, 24 target calls, ")
+    first_attempt = next(i for i, event in enumerate(sink.events) if isinstance(event, AttemptFinished))
+    assert sink.events.index(next(event for event in sink.events if isinstance(event, Notice))) < first_attempt
+    assert found.headroom is not None
+    assert found.headroom.trials == 2
+    assert found.headroom.noise is not None
+    assert found.noise_measured
+    again = Sink()
+    assert await aplan(settings(tmp_path), measure=True, **given(sinks=[again])) == found
+    assert again.calls == 0
+
+
+async def test_what_was_measured_is_known_without_measuring_and_changes_nothing(tmp_path: Path) -> None:
+    found = await aplan(settings(tmp_path), measure=True, **given())
+    before = files(tmp_path / "runs")
+    assert await aplan(settings(tmp_path), **given()) == found
+    assert files(tmp_path / "runs") == before
+
+
+@pytest.mark.parametrize(("policy", "more"), [("paper", 1), ("evidence", 2)])
+async def test_the_run_makes_no_attempt_of_a_measurement_again(tmp_path: Path, policy: str, more: int) -> None:
+    """The first trial is the baseline of `paper`; `evidence` has none, and finds a better skill here."""
+    data = settings(tmp_path, search={"policy": policy})
+    elsewhere = data | {"run": {"folder": str(tmp_path / "runs"), "name": "other"}}
+    alone = await Trainer(elsewhere, **given()).atrain()
+    await aplan(data, measure=True, **given())
+    measured = await Trainer(data, **given()).atrain()
+    assert measured.cost.target_calls == alone.cost.target_calls + more * SIZES["val"]
+    assert measured.best == alone.best
+
+
+async def test_a_limit_holds_while_measuring(tmp_path: Path) -> None:
+    with pytest.raises(BudgetStop):
+        await aplan(settings(tmp_path, limits={"calls": 5}), measure=True, **given())
+    found = await aplan(settings(tmp_path), measure=True, **given())
+    assert found.headroom is not None
+
+
+async def test_a_finished_run_tells_its_headroom_from_one_trial(tmp_path: Path) -> None:
+    data = settings(tmp_path, search={"policy": "paper"})
+    summary = await Trainer(data, **given()).atrain()
+    found = await aplan(data, **given())
+    assert found.headroom is not None
+    assert found.headroom.trials == 1
+    assert found.headroom.score == summary.initial.val
+    assert found.headroom.noise is None
+    assert not found.noise_measured
+    assert found.noise == ASSUMED_NOISE
+
+
+async def test_the_noise_floor_is_what_differs_between_two_trials(tmp_path: Path) -> None:
+    """Of twelve tasks four pass always, four never and four in the first trial only."""
+    passing = {task.input: kind for task, kind in zip(TASKS[16:28], [0, 1, 2] * 4, strict=True)}
+    gold = {task.input: str(task.gold) for task in TASKS}
+
+    def answer(request: ChatRequest) -> Reply:
+        task = request.messages[-1].text
+        right = passing[task] == 0 or (passing[task] == 2 and request.seed == 0)
+        text = f"<answer>{gold[task] if right else 'nothing'}</answer>"
+        return Reply(text=text, usage=Usage(input_tokens=100, output_tokens=10))
+
+    found = await aplan(settings(tmp_path), measure=True, **given(target=ScriptedModel(answer)))
+    headroom = found.headroom
+    assert headroom is not None
+    assert headroom.score.mean == pytest.approx(0.5)
+    assert (headroom.always, len(headroom.never)) == (4, 4)
+    assert headroom.noise == pytest.approx(1 / 3)
+    assert headroom.spread == pytest.approx(2**0.5 / 12)
+    assert "a reply of the target has 10 tokens (measured) and takes" in " ".join(found.forecast.assumptions)
+
+
+async def test_where_everything_passes_no_skill_can_do_better(tmp_path: Path) -> None:
+    models = {"target": {"model": "simulated:target-steady"}}
+    found = await aplan(settings(tmp_path, **models), measure=True, **given(best_skill(TASKS)))
+    assert (
+        texts(found)[0]
+        == "the initial skill solves all 12 validation tasks in every trial: no skill can score higher"
+    )
+
+
+async def test_where_nothing_ever_passes_there_may_be_nothing_to_mend(tmp_path: Path) -> None:
+    found = await aplan(settings(tmp_path), measure=True, **given(target=ScriptedModel(lambda request: "no idea")))
+    assert texts(found)[0] == "the initial skill solves none of the 12 validation tasks: perhaps no skill can"
+
+
+def test_splits_that_can_show_nothing_are_named(tmp_path: Path) -> None:
+    data = settings(tmp_path)
+    data["env"]["limit"] = {"val": 3}
+    found = plan(data, **given())
+    assert texts(found) == ["3 val tasks can show no gain at all, and the largest possible one is 1.00"]
+    assert found.warnings[0].hint == "give the val split more tasks"
+
+
+@pytest.mark.parametrize(
+    ("limits", "start"),
+    [
+        ({"calls": 10}, "limits.calls = 10 is below the forecast, which begins at "),
+        ({"tokens": 100}, "limits.tokens = 100 is below the forecast, which begins at "),
+        ({"minutes": 0.0001}, "limits.minutes = 0.0001 is below the forecast, which begins at "),
+    ],
+)
+def test_a_budget_below_the_forecast_is_named(tmp_path: Path, limits: dict[str, float], start: str) -> None:
+    (text,) = texts(plan(settings(tmp_path, limits=limits), **given()))
+    assert text.startswith(start)
+
+
+def test_a_budget_of_money_below_the_forecast_is_named(tmp_path: Path) -> None:
+    models = {
+        role: {"model": f"simulated:{role}", "price": {"input": 5.0, "output": 25.0}}
+        for role in ("target", "optimizer")
+    }
+    found = plan(settings(tmp_path, limits={"usd": 0.01}, **models), **given())
+    assert texts(found)[0].startswith("limits.usd = 0.01 is below the forecast, which begins at ")
+
+
+def test_trials_that_tell_nothing_new_are_named(tmp_path: Path) -> None:
+    target = {"model": "simulated:target", "temperature": 0, "send_seed": False}
+    (text,) = texts(plan(settings(tmp_path, target=target, test={"trials": 3}), **given()))
+    assert text == (
+        "at temperature 0 and without a seed, further attempts at a task tell nothing new: test.trials = 3"
+    )
+    assert texts(plan(settings(tmp_path, target=target), **given())) == []
+
+
+def test_too_few_training_tasks_are_named(tmp_path: Path) -> None:
+    found = plan(settings(tmp_path, reflect={"minibatch_size": 20}), **given())
+    assert texts(found) == ["16 training tasks are fewer than a minibatch of 20: every reading sees all there is"]
+
+
+def test_types_and_groups_of_one_task_are_named(tmp_path: Path) -> None:
+    odd = [task.model_copy(update={"type": "odd"} if number == 3 else {}) for number, task in enumerate(TASKS)]
+    (text,) = texts(plan(settings(tmp_path, odd), **given()))
+    assert text == "types with a single training task: 'odd'; what is learnt from it may fit that task only"
+    alone = [task.model_copy(update={"group": task.id}) for task in TASKS]
+    (text,) = texts(plan(settings(tmp_path, alone), **given()))
+    assert text == "each of the 40 groups of tasks holds one task only: grouping keeps nothing together"
+
+
+def test_a_skill_without_room_is_named(tmp_path: Path) -> None:
+    (text,) = texts(plan(settings(tmp_path, skill={"max_tokens": 110}), **given("word " * 80)))
+    assert text == "the skill has about 100 tokens of skill.max_tokens = 110: few edits fit in"
+
+
+def test_what_the_data_make_doubtful_is_told_too(tmp_path: Path) -> None:
+    assert texts(plan(settings(tmp_path), **given(""))) == ["the skill is empty: training starts from nothing"]
+
+
+def test_every_warning_has_a_hint(tmp_path: Path) -> None:
+    data = settings(tmp_path, limits={"calls": 1}, reflect={"minibatch_size": 20}, skill={"max_tokens": 2})
+    found = plan(data, **given())
+    assert len(found.warnings) == 3
+    assert all(advice.hint for advice in found.warnings)
+
+
+@pytest.mark.parametrize("policy", ["paper", "evidence"])
+async def test_training_reports_the_forecast_it_began_with(tmp_path: Path, policy: str) -> None:
+    data = settings(tmp_path, search={"policy": policy})
+    expected = (await aplan(data, **given())).forecast
+    summary = await Trainer(data, **given()).atrain()
+    assert summary.forecast == expected
+    written = json.loads((tmp_path / "runs" / "one" / "summary.json").read_text())
+    assert written["forecast"]["target_calls"] == expected.target_calls.model_dump()
+    assert expected.target_calls.low <= summary.cost.target_calls <= expected.target_calls.high
+    assert expected.optimizer_calls.low <= summary.cost.optimizer_calls <= expected.optimizer_calls.high
+    used = sum(usage.total for usage in summary.cost.tokens.values())
+    assert expected.tokens.low <= used <= expected.tokens.high
+    resumed = await Trainer(data, **given()).atrain()
+    assert resumed.forecast == expected
+
+
+def test_the_smallest_gain_is_found_in_four_of_five_comparisons() -> None:
+    """Without noise a gain g means g * n gained tasks; the bound turns positive between these counts."""
+    gain = smallest_gain(50, 0.0)
+    assert gain is not None
+    for share, told in ((0.5, False), (1.0, True)):
+        gained = round(share * gain * 50)
+        low = difference_interval([0.0] * 50, [1.0] * gained + [0.0] * (50 - gained), 0.90).low
+        assert (low > 0) is told
+
+
+def test_noise_and_few_tasks_hide_gains_and_trials_bring_them_back() -> None:
+    gains = [smallest_gain(*sizes) for sizes in ((100, 0.0), (100, 0.2), (100, 0.4), (50, 0.4), (20, 0.4))]
+    assert all(gain is not None for gain in gains)
+    assert gains == sorted(gains, key=lambda gain: gain or 0.0)
+    one, five = smallest_gain(100, 0.3, 1), smallest_gain(100, 0.3, 5)
+    assert one is not None
+    assert five is not None
+    assert five < one
+    assert smallest_gain(3, 0.2) is None
+    assert smallest_gain(0, 0.2) is None

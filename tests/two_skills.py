@@ -1,0 +1,57 @@
+"""A target that answers by table, for comparing skills."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from skillgrad import make_config
+from skillgrad.compare import compare_skills
+from skillgrad.envs import ListEnvironment
+from skillgrad.errors import RejectedRequest
+from skillgrad.records import ChatRequest, Skill, Split, Task
+from skillgrad.summary import Comparison
+from skillgrad.testing.doubles import Line, ScriptedModel
+
+A, B, C = (Skill(name=name.lower(), text=f"Skill {name}.\n") for name in "ABC")
+TASKS = [Task(id=f"t{number}", input=f"Task t{number}.", gold="yes") for number in range(8)]
+OTHERS = [Task(id=f"o{number}", input=f"Other {number}.", gold="yes") for number in range(2)]
+Answers = Mapping[str, str]
+"""Skill and trial, as in `A0`, to one letter per task: `y` is solved, `n` is not, `!` has no score."""
+
+
+class World:
+    """A target in a run folder of its own."""
+
+    def __init__(self, folder: Path, answers: Answers) -> None:
+        self.target = ScriptedModel(self._answer, name="scripted:target")
+        self._folder = folder
+        self._answers = answers
+
+    def _answer(self, request: ChatRequest) -> Line:
+        skill, task, trial = asked(request)
+        answer = self._answers[f"{skill}{trial}"][task]
+        return {"y": "yes", "n": "no"}.get(answer, RejectedRequest("no such luck"))
+
+    def given(self, tasks: int = 8, **more: Any) -> dict[str, Any]:
+        return {
+            "env": ListEnvironment([OTHERS[0]], [OTHERS[1]], TASKS[:tasks], scorer="exact"),
+            "target": self.target,
+            "optimizer": ScriptedModel([], name="scripted:optimizer"),
+            **more,
+        }
+
+    def config(self, **limits: Any) -> Any:
+        return make_config({"run": {"folder": str(self._folder)}, "limits": {"concurrency": 1, **limits}})
+
+    def compare(
+        self, a: Any = A, b: Any = B, trials: int = 1, *, split: Split = "test", margin: float = 0, **limits: Any
+    ) -> Comparison:
+        return compare_skills(self.config(**limits), a, b, split, trials, margin=margin, **self.given())
+
+
+def asked(request: ChatRequest) -> tuple[str, int, int]:
+    """(skill, task, trial) of a request."""
+    instructions, question = request.messages
+    assert request.seed is not None
+    skill = next(name for name in "ABC" if f"Skill {name}." in instructions.text)
+    return skill, int(question.text.rsplit(maxsplit=1)[-1].strip("t.")), request.seed
