@@ -144,7 +144,7 @@ class TrainConfig(Section):
             ("aggregate", self.aggregate, {"merge_batch_size"}),
             ("select", self.select, set(SelectSection.model_fields)),
             ("update", self.update, {"repair"}),
-            ("gate", self.gate, {"enabled", "racing"}),
+            ("gate", self.gate, {"enabled", "racing", "floor", "remeasure"}),
             ("slow_update", self.slow_update, {"gate"}),
         )
         for name, section, unread in (of_evidence,) if self.search.policy == "paper" else of_paper:

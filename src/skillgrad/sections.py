@@ -230,6 +230,12 @@ class GateSection(Section):
     """The weight w of soft in `mixed`."""
     racing: bool = True
     """Stop the validation of a candidate that can no longer win. The verdict is the same."""
+    floor: float | None = Field(default=None, ge=0, le=1)
+    """Most that the mean of one task type may fall: a candidate that loses more on a type is rejected although its
+    mean over all tasks is higher. No limit when not given."""
+    remeasure: bool = False
+    """Attempt validation anew with a skill that was accepted, and take that for the bar: the score it won with
+    was selected on and tends to be too high."""
 
 
 class SlowUpdateSection(Section):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from skillgrad.build import Workbench
 from skillgrad.config import GateSection
 from skillgrad.diary import counted
-from skillgrad.records import Attempt, Candidate, Patch, Task, TrainState
+from skillgrad.records import Attempt, Candidate, Evaluation, Patch, Task, TrainState
 from skillgrad.searches.base import Search, give_up
 from skillgrad.searches.epochs import end_epoch
 from skillgrad.stages.aggregate import aggregate, unite
@@ -26,6 +26,10 @@ from skillgrad.stages.state import accept, after_rollout, after_verdict
 from skillgrad.stages.update_modes import update_mode
 
 __all__ = ["PaperSearch"]
+
+
+_REMEASURED = 10_000
+"""Trial numbers from here on are those of accepted skills that are measured again."""
 
 
 class _Batch(NamedTuple):
@@ -193,6 +197,19 @@ class PaperSearch(Search):
         before = state
         state = after_verdict(state, candidate, result.verdict if result else None)
         if result is not None and result.verdict.accepted and result.evaluation is not None:
-            state = accept(state, candidate.skill, result.evaluation, config.gate)
+            state = accept(state, candidate.skill, await self._bar(state, candidate, result.evaluation), config.gate)
         diary.decided(place, (before, state), candidate, result, skipped)
         return state
+
+    async def _bar(self, state: TrainState, candidate: Candidate, won: Evaluation) -> Evaluation:
+        """What the next candidates have to beat: the scores it won with, or fresh ones.
+
+        A fresh bar can be lower than the one before it; the search goes on from there all the same.
+        """
+        if not self._config.gate.remeasure:
+            return won
+        bench = self._bench
+        # A trial of its own for each step: no other attempt at these tasks was chosen by.
+        return await evaluate(
+            bench.rollout, candidate.skill, bench.tasks["val"], "val", first=_REMEASURED + state.step
+        )

@@ -12,15 +12,15 @@ _NOTHING = Trajectory()
 
 
 async def evaluate(
-    rollout: Rollout, skill: Skill, tasks: Sequence[Task], split: Split, *, trials: int = 1
+    rollout: Rollout, skill: Skill, tasks: Sequence[Task], split: Split, *, trials: int = 1, first: int = 0
 ) -> Evaluation:
-    """Attempt every task `trials` times. The evaluation is a decision: its voids stay void when resumed.
+    """Attempt every task `trials` times, from trial number `first` on. It is a decision: its voids stay void.
 
     Raises:
         VoidStop: more attempts are void than `limits.max_void_eval` allows.
     """
 
-    tries = [Try(task, skill, trial) for trial in range(trials) for task in tasks]
+    tries = [Try(task, skill, trial) for trial in range(first, first + trials) for task in tasks]
 
     async def work() -> Evaluation:
         found: dict[int, Attempt] = {}
@@ -35,24 +35,29 @@ async def evaluate(
                     raise too_many_voids(split, attempt, voids, len(tries), "limits.max_void_eval")
         return evaluation_of(skill, split, [found[index] for index in sorted(found)])
 
-    return await rollout.journal.once("decision", _key(rollout, skill, tasks, split, trials), Evaluation, work)
+    return await rollout.journal.once(
+        "decision", _key(rollout, skill, tasks, split, (first, trials)), Evaluation, work
+    )
 
 
 def known_evaluation(
     rollout: Rollout, skill: Skill, tasks: Sequence[Task], split: Split, trials: int = 1
 ) -> Evaluation | None:
     """What `evaluate` has found before; None if it has not. Attempts nothing."""
-    return rollout.journal.get("decision", _key(rollout, skill, tasks, split, trials), Evaluation)
+    return rollout.journal.get("decision", _key(rollout, skill, tasks, split, (0, trials)), Evaluation)
 
 
-def _key(rollout: Rollout, skill: Skill, tasks: Sequence[Task], split: Split, trials: int) -> dict[str, object]:
+def _key(
+    rollout: Rollout, skill: Skill, tasks: Sequence[Task], split: Split, trials: tuple[int, int]
+) -> dict[str, object]:
+    first, count = trials
     return {
         "stage": "evaluate",
         "agent": rollout.agent.fingerprint(),
         "env": rollout.env.fingerprint(),
         "skill": skill.hash,
         "split": split,
-        "trials": trials,
+        "trials": count if first == 0 else [first, count],
         "tasks": digest([task.model_dump(mode="json") for task in tasks]),
     }
 

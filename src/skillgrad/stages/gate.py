@@ -6,6 +6,7 @@ Tasks that the current skill does not solve go first: a lost candidate shows its
 one of the shortest deciding prefix in this fixed order, so it does not depend on the order of arrival.
 """
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import aclosing
 from fractions import Fraction
@@ -164,6 +165,10 @@ async def decide(
                 if racing and race.lost_after is not None:
                     break
         verdict = race.early_verdict() if racing else race.full_verdict()
+        if verdict.accepted and gate.floor is not None:
+            fallen = _fallen(order, bar, {order[index].id: attempt for index, attempt in found.items()}, gate)
+            if fallen:
+                verdict = verdict.model_copy(update={"accepted": False, "reason": f"{verdict.reason}, but {fallen}"})
         if not gate.enabled:
             verdict = verdict.model_copy(update={"accepted": True, "reason": f"gate off: {verdict.reason}"})
         # A candidate that lost a race was not seen in full, whatever happened to arrive.
@@ -178,6 +183,25 @@ async def decide(
         "candidate": candidate.hash,
         "current": current.model_dump(mode="json"),
         "tasks": digest([task.model_dump(mode="json") for task in tasks]),
-        "rule": [gate.enabled, gate.metric, gate.mixed_weight, gate.racing],
+        "rule": [gate.enabled, gate.metric, gate.mixed_weight, gate.racing, *_given(gate.floor)],
     }
     return await rollout.journal.once("decision", key, GateResult, work)
+
+
+def _fallen(tasks: Sequence[Task], bar: Mapping[str, float], found: Mapping[str, Attempt], gate: GateSection) -> str:
+    """The task type that loses most, when that is more than `gate.floor`; empty when none does."""
+    changes: dict[str, list[float]] = {}
+    for task in tasks:
+        score = found[task.id].score
+        if task.id in bar and score is not None:
+            change = score.value(gate.metric, gate.mixed_weight) - bar[task.id]
+            changes.setdefault(task.type, []).append(change)
+    losses = {kind: -math.fsum(values) / len(values) for kind, values in changes.items()}
+    worst = max(losses, key=lambda kind: losses[kind], default="")
+    if not losses or gate.floor is None or losses[worst] <= gate.floor:
+        return ""
+    return f"tasks of type {worst!r} lose {losses[worst]:.4f}, more than gate.floor = {gate.floor:g}"
+
+
+def _given(value: float | None) -> list[float]:
+    return [] if value is None else [value]
