@@ -9,16 +9,17 @@ from typing import Any
 
 import pytest
 
-from skillgrad import aevaluate_skill
+from skillgrad import ListEnvironment, Score, Task, Trajectory, aevaluate_skill
 from skillgrad.build import open_workbench
 from skillgrad.compare import acompare_skills
+from skillgrad.config import GateSection
 from skillgrad.errors import BudgetStop
 from skillgrad.events import Event, Notice
 from skillgrad.records import TrainState
 from skillgrad.report import Measured, report
 from skillgrad.ship import compare_on, decide
 from skillgrad.summary import Comparison, Interval
-from two_skills import A, B, C, World, asked
+from two_skills import OTHERS, TASKS, A, B, C, World, asked
 
 SOLVED = {f"{skill}{trial}": "yyyyyyyy" for skill in "ABC" for trial in range(3)}
 
@@ -188,6 +189,34 @@ async def test_a_skill_compared_with_itself_is_attempted_once_and_not_shipped(tm
     assert result.a == result.b
     assert result.a.score.mean == 15 / 16
     assert (result.gained, result.lost, result.equal) == ((), (), 8)
+
+
+class Nearly(ListEnvironment):
+    """A wrong answer is nearly right."""
+
+    def score(self, task: Task, trajectory: Trajectory) -> Score:
+        right = trajectory.answer == task.gold
+        return Score(hard=float(right), soft=1.0 if right else 0.8)
+
+
+@pytest.mark.parametrize(
+    ("gate", "a", "b"),
+    [
+        ({"metric": "hard"}, 0.0, 0.875),
+        ({"metric": "soft"}, 0.8, 0.975),
+        ({"metric": "mixed", "mixed_weight": 0.25}, 0.2, 0.9),
+    ],
+)
+async def test_skills_are_compared_by_the_metric_of_the_gate(
+    tmp_path: Path, gate: dict[str, Any], a: float, b: float
+) -> None:
+    world = World(tmp_path, {"A0": "nnnnnnnn", "B0": "yyyyyyyn"})
+    config = world.config().model_copy(update={"gate": GateSection(**gate)})
+    env = Nearly([OTHERS[0]], [OTHERS[1]], TASKS, scorer="exact")
+    result = await acompare_skills(config, A, B, "test", 1, **world.given(env=env))
+    assert result.metric == gate["metric"]
+    assert (result.a.score.mean, result.b.score.mean) == pytest.approx((a, b))
+    assert result.difference.mean == pytest.approx(b - a)
 
 
 async def test_a_run_reports_the_comparison_at_its_end(tmp_path: Path) -> None:

@@ -310,6 +310,12 @@ def test_settings_that_are_off_or_empty_leave_nothing_behind() -> None:
         ({"optimizer.skill_update_mode": "rewrite_from_suggestions"}, "update", {"mode": "rewrite_from_suggestions"}),
         ({"optimizer.use_skill_aware_reflection": True}, "reflect", {"skill_aware": True, "appendix_limit": 0}),
         ({"optimizer.slow_update_gate_with_selection": True}, "slow_update", {"gate": True}),
+        (
+            {"optimizer.longitudinal_pair_policy": "changed"},
+            "slow_update",
+            {"pairs": "changed", "gate": False},
+        ),
+        ({"train.accumulation": 3}, "train", {"accumulation": 3}),
         ({"evaluation.eval_test": False}, "test", {"enabled": False}),
         ({"env.limit": 9, "evaluation.test_env_num": 5}, "env", {"limit": {"train": 9, "val": 9, "test": 5}}),
     ],

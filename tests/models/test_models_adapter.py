@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
+from models_doubles import Server, http
 
 from skillgrad.config import ModelSection
 from skillgrad.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
@@ -341,6 +342,22 @@ async def test_a_real_provider_is_sent_every_request_once(monkeypatch: pytest.Mo
         await model.aclose()
         assert endpoint.stats()["received"] == 1
     assert "529" in caught.value.message
+
+
+async def test_instructions_are_cached_and_what_is_said_only_once_is_not(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("MY_KEY", "right")
+    said = {"type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn", "id": "1"}
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    server.script = [http(200, {**said, "content": [{"type": "text", "text": "Hi"}], "usage": usage})]
+    model = anthropic_at(server.url)
+    assert (await model.complete(HELLO)).text == "Hi"
+    await model.aclose()
+    body = server.heard[0].body
+    assert "cache_control" in body["system"][-1]
+    assert "cache_control" not in {**body, "system": ""}
+    assert "cache_control" not in str(body["messages"])
 
 
 class TestContract(ChatModelContract):

@@ -1,4 +1,6 @@
+import asyncio
 import sys
+import time
 from typing import Any
 
 import pytest
@@ -140,9 +142,18 @@ def test_a_command_that_cannot_be_run_is_refused_at_once(given: str):
         AzureModel("d", section(base_url="https://name.openai.azure.com", api_key_command=given))
 
 
-def test_requests_of_two_loops_take_turns_at_the_command():
-    import asyncio
+def test_a_printed_key_is_asked_for_anew_after_four_minutes(tmp_path, monkeypatch: pytest.MonkeyPatch):
+    code = f'open("{tmp_path}/calls", "a").write("x"); print("k")'
+    key = Key(section(api_key_command=command(code)), needed=True)
+    clock = time.monotonic
+    for minutes, calls in ((0, "x"), (2, "x"), (4, "xx"), (6, "xx")):
+        with monkeypatch.context() as later:
+            later.setattr(time, "monotonic", lambda ahead=60 * minutes: clock() + ahead)
+            assert asyncio.run(key.renewed()) == "k"
+        assert (tmp_path / "calls").read_text() == calls
 
+
+def test_requests_of_two_loops_take_turns_at_the_command():
     key = Key(section(api_key_command=command('print("k")')), needed=True)
 
     async def together() -> list[str]:

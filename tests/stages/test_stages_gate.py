@@ -211,6 +211,21 @@ async def test_the_metric_decides_what_is_compared(gate: GateSection, accepted: 
     assert result.verdict.accepted == accepted
 
 
+@pytest.mark.parametrize(
+    ("gate", "current"),
+    [
+        (GateSection(metric="hard"), 0.0),
+        (GateSection(metric="soft"), 0.8),
+        (GateSection(metric="mixed", mixed_weight=0.25), 0.2),
+    ],
+)
+async def test_the_metric_holds_for_the_skill_to_beat_as_well(gate: GateSection, current: float) -> None:
+    bar = Evaluation(skill_hash=OLD.hash, split="val", scores={"t0": (Score(hard=0, soft=0.8),)})
+    rollout = make_rollout(ToldAgent(knows()), soft_env({"t0": (0.0, 0.5)}))
+    verdict = (await decide(rollout, NEW, bar, tasks(1), gate)).verdict
+    assert (verdict.accepted, verdict.current) == (False, pytest.approx(current))
+
+
 async def test_a_void_stops_the_run_and_is_the_one_that_is_named() -> None:
     async def slowly(task: Task, skill: Skill, trial: int) -> str:
         await asyncio.sleep(0.02 if task.id == "t0" else 0)

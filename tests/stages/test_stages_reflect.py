@@ -266,6 +266,14 @@ async def test_long_trajectories_are_cut() -> None:
     assert "[... 1964 characters left out ...]" in desk.shown()
 
 
+async def test_attempts_that_passed_are_cut_in_the_same_way() -> None:
+    desk = Desk(reflect_deep=patch_reply())
+    attempts = [attempt("f", 0.0, kind="date"), attempt("s", 1.0, kind="date", answer="x" * 2000)]
+    settings = ReflectSection(mode="deep", failure_only=True, max_trajectory_chars=800)
+    await reflect(desk.optimizer, attempts, context(), settings, 7)
+    assert "[... 1900 characters left out ...]" in desk.shown()
+
+
 async def test_edits_must_cite_attempts_that_were_shown() -> None:
     reply = patch_reply(edit_row("Sort.", "f0", "s0", "f9"), edit_row("Add.", "made-up"), edit_row("Trim."))
     desk = Desk(reflect_failures=reply)

@@ -60,6 +60,19 @@ def test_skill_aware_reflection_with_a_rewriting_mode_is_refused_and_both_settin
     assert "update.mode: patch" in error.value.hint
 
 
+@pytest.mark.parametrize("repair", [True, False])
+@pytest.mark.parametrize("skill_aware", [True, False])
+async def test_edits_that_missed_are_asked_about_only_where_the_settings_say_so(
+    repair: bool, skill_aware: bool
+) -> None:
+    desk = Desk(repair_anchors={"anchors": [{"index": 0, "target": "- Add all rows."}]})
+    mode = configured(update={"repair": repair}, reflect={"skill_aware": skill_aware})
+    missed = Edit(op="insert_after", target="- No such line.", content="- Round.", cites=("a",))
+    candidate = await mode.apply(desk.optimizer, SKILL, [missed])
+    assert desk.prompts == ["repair_anchors"] * repair
+    assert fates(candidate) == ["repaired" if repair else "missed"]
+
+
 def test_an_unknown_mode_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"update\.mode = 'rewrite'"):
         configured(update={"mode": "rewrite"})

@@ -1,0 +1,152 @@
+"""Settings reach the part they are about: each is set to something else than its default, and the part is watched."""
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+from skillgrad import ListEnvironment, Skill, Task, Trainer
+from skillgrad.config import merge
+from skillgrad.errors import ConfigError, OutageStop, TransientError
+from skillgrad.executors.local import LocalExecutor
+from skillgrad.prompts import Prompts
+from skillgrad.records import ChatRequest
+from skillgrad.testing import ScriptedModel
+
+TASKS = [Task(id=f"t{number}", input=f"Task {number}.", gold="yes") for number in range(10)]
+WRONG = "x" * 1000
+BASE: dict[str, Any] = {
+    "search": {"policy": "paper"},
+    "reflect": {"mode": "shallow"},
+    "train": {"epochs": 2, "batch_size": 8},
+    "gate": {"enabled": False},
+    "test": {"enabled": False},
+}
+
+
+class Optimizer(ScriptedModel):
+    """Proposes two rules in every reading, different ones each time. `asked` are prompt and text of its calls."""
+
+    def __init__(self) -> None:
+        super().__init__(self._answer, name="scripted:optimizer")
+        self.asked: list[tuple[str, str]] = []
+
+    def _answer(self, request: ChatRequest) -> str:
+        instructions, data = (message.text for message in request.messages)
+        edits = [
+            {
+                "op": "append",
+                "target": "",
+                "content": f"Rule {len(self.asked)}{letter}.",
+                "reason": "",
+                "cites": cites,
+            }
+            for letter in "ab"
+            if (cites := re.findall(r'<attempt id="([^"]+)"', data)[:1])
+        ]
+        answers = {
+            "reflect_failures": {"edits": edits},
+            "edit_budget": {"edit_budget": 2},
+            "slow_update": {"guidance": "Go on."},
+            "meta_skill": {"memory": "Short rules win."},
+        }
+        prompt = next(name for name in answers if instructions.startswith(Prompts()[name]))
+        self.asked.append((prompt, instructions + data))
+        return json.dumps({"reasoning": "why", **answers[prompt]})
+
+    def texts(self, prompt: str) -> list[str]:
+        return [text for name, text in self.asked if name == prompt]
+
+
+def run(folder: Path, model: ScriptedModel | None = None, **config: Any) -> Optimizer:
+    optimizer = Optimizer()
+    Trainer(
+        merge(merge(BASE, {"run": {"folder": str(folder)}}), config),
+        env=ListEnvironment(TASKS[:8], TASKS[8:], scorer="exact"),
+        skill=Skill(name="s", text="Answer.\n"),
+        target=model or ScriptedModel(lambda request: WRONG, name="scripted:target"),
+        optimizer=optimizer,
+    ).train()
+    return optimizer
+
+
+BOTH: dict[str, Any] = {"slow_update": {"enabled": True, "samples": 3}, "meta_skill": {"enabled": True}}
+
+
+@pytest.mark.parametrize(("limit", "cut"), [(300, True), (12_000, False)])
+def test_the_longest_trajectory_shown_holds_at_the_end_of_an_epoch_too(tmp_path, limit: int, cut: bool) -> None:
+    optimizer = run(tmp_path, reflect={"max_trajectory_chars": limit}, **BOTH)
+    for prompt in ("slow_update", "meta_skill"):
+        (text,) = optimizer.texts(prompt)
+        assert ("characters left out ...]" in text) is cut
+
+
+@pytest.mark.parametrize("slow", [True, False])
+@pytest.mark.parametrize("meta", [True, False])
+def test_slow_update_and_meta_skill_are_switched_each_on_its_own(tmp_path, slow: bool, meta: bool) -> None:
+    optimizer = run(tmp_path, slow_update={"enabled": slow}, meta_skill={"enabled": meta})
+    assert (bool(optimizer.texts("slow_update")), bool(optimizer.texts("meta_skill"))) == (slow, meta)
+
+
+def test_the_seed_orders_the_batches_and_draws_the_tasks_that_epochs_are_compared_on(tmp_path) -> None:
+    def orders(seed: int, name: str) -> tuple[list[str], list[str]]:
+        run(tmp_path / name, train={"seed": seed}, **BOTH)
+        folder = tmp_path / name / "run"
+        batch = json.loads((folder / "steps/0001/rollout.json").read_text())
+        pairs = json.loads((folder / "epochs/02/slow_update.json").read_text())
+        return [row["task"]["id"] for row in batch], [pair["current"]["task"]["id"] for pair in pairs]
+
+    one, again, other = orders(1, "one"), orders(1, "again"), orders(2, "other")
+    assert one == again
+    assert one[0] != other[0]
+    assert one[1] != other[1]
+
+
+def test_the_memory_of_the_optimizer_is_shown_where_it_decides_the_edit_budget(tmp_path) -> None:
+    optimizer = run(tmp_path, train={"epochs": 3}, select={"schedule": "autonomous"}, meta_skill={"enabled": True})
+    # One step to an epoch; the memory is written at the end of the second.
+    assert ["Short rules win." in text for text in optimizer.texts("edit_budget")] == [False, False, True]
+
+
+@pytest.mark.parametrize("most", [2, 5])
+def test_a_model_has_no_more_requests_in_flight_than_its_section_allows(tmp_path, most: int) -> None:
+    in_flight = [0]
+    seen: set[int] = set()
+
+    async def answer(request: ChatRequest) -> str:
+        in_flight[0] += 1
+        seen.add(in_flight[0])
+        await asyncio.sleep(0.01)
+        in_flight[0] -= 1
+        return WRONG
+
+    section = {"model": "simulated:target", "max_concurrency": most}
+    run(tmp_path, ScriptedModel(answer), target=section, limits={"concurrency": 8})
+    assert max(seen) == most
+
+
+def test_a_dead_endpoint_is_probed_no_longer_than_the_settings_say(tmp_path) -> None:
+    target = ScriptedModel(lambda request: TransientError("gone"))
+    with pytest.raises(OutageStop, match="has not answered"):
+        run(tmp_path, target, limits={"outage_seconds": 0.001, "concurrency": 1})
+    # Three seconds, which an endpoint that never answered has otherwise, are enough for at least six.
+    assert len(target.requests) <= 3
+
+
+class Telling(LocalExecutor):
+    """Says what it was made with instead of being made."""
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], *, concurrency: int, where: str) -> Self:
+        raise ConfigError(f"{where}: {sorted(options.items())}, concurrency {concurrency}")
+
+
+def test_the_executor_is_the_one_that_is_named_with_its_options_and_the_limit_of_the_run(tmp_path) -> None:
+    executor = {"name": f"{__name__}:Telling", "queue": "night", "workers": 3}
+    with pytest.raises(ConfigError) as caught:
+        run(tmp_path, executor=executor, limits={"concurrency": 5})
+    assert caught.value.message == "executor: [('queue', 'night'), ('workers', 3)], concurrency 5"
