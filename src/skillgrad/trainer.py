@@ -82,7 +82,7 @@ class _Run:
                 before = self._state.current
                 async for state in self._search.epoch(self._state, epoch):
                     self._state = state
-                if self._search.patient is False and self._state.current.hash == before.hash:
+                if not self._search.patient and self._state.current.hash == before.hash:
                     break
             self._state = await self._search.finish(self._state)
             await self._final_test(self._state)

@@ -149,3 +149,11 @@ async def test_an_attempt_without_a_score_is_no_evidence() -> None:
 
     proof, kept, _ = await run([append("A", "a-x"), append("B", "a-y")], outage, failed("x", "y"))
     assert (kept, proof.voids) == ("A", 1)
+
+
+async def test_a_task_without_a_score_under_the_edits_that_stay_is_not_mended() -> None:
+    def outage(task: str, taught: set[str], trial: int) -> float | None:
+        return None if taught == {"A"} else float("A" in taught)
+
+    proof, kept, _ = await run([append("A", "a-x"), append("B", "a-x")], outage, failed("x"))
+    assert (proof.accepted, kept, proof.mended) == (False, "", ())

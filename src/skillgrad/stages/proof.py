@@ -146,7 +146,12 @@ class Proving:
             for index, edit in enumerate(edits)
         )
         proof = Proof(edits=evidence, failed=len(failures), voids=self.voids)
-        still = tuple(attempt.task.id for attempt, best in mended if (attempt, best) not in missed)
+        # A task whose attempt has no score was not seen to be mended.
+        skill = self.trial.variant(kept).hash
+        seen = {
+            attempt.task.id for attempt in self.attempts if attempt.skill_hash == skill and attempt.score is not None
+        }
+        still = tuple(a.task.id for a, best in mended if (a, best) not in missed and a.task.id in seen)
         if not kept or not still:
             return self._ended(proof, f"no edit mends one of {len(failures)} failures"), ()
         guarded = len(self.trial.solved)
