@@ -47,8 +47,11 @@ PARTS: dict[str, dict[str, Any]] = {
     "two readings": {"search": {"readings": 2}},
     "guard of 8": {"search": {"guard": 8}},
     "guard of 20": {"search": {"guard": 20}},
-    "until 4 fail": {"search": {"failures": 4}},
-    "until 16 fail": {"search": {"failures": 16}},
+    "until 2 fail": {"search": {"failures": 2}},
+    "until 8 fail": {"search": {"failures": 8}},
+    "no revisits": {"search": {"revisits": 0}},
+    "all solved tasks revisited": {"search": {"revisits": SPLITS[0]}},
+    "an end after one idle epoch": {},
     "slow update and memory": {"slow_update": {"enabled": True}, "meta_skill": {"enabled": True}},
     "failures attempted anew": {"train": {"fresh_attempts": True}},
     "all edits stay once one mends": {},
@@ -140,17 +143,23 @@ def train(config: dict[str, Any], world: str, optimizer: str, seed: int) -> Outc
 
 def without(part: str, seed: int, world: str, optimizer: str) -> Outcome:
     """A run of the default search with one part changed."""
-    swapped = {"all edits stay once one mends": Everything, "no search by halves": OneByOne}.get(part)
-    if swapped is None:
-        return train(PARTS[part], world, optimizer, seed)
     import skillgrad.stages.proof as proof
+    from skillgrad.searches import EvidenceSearch
 
-    whole = proof.Proving
-    proof.Proving = swapped  # a process of its own: nobody else sees it
+    swapped: dict[str, tuple[Any, str, Any]] = {
+        "all edits stay once one mends": (proof, "Proving", Everything),
+        "no search by halves": (proof, "Proving", OneByOne),
+        "an end after one idle epoch": (EvidenceSearch, "patience", 1),
+    }
+    if part not in swapped:
+        return train(PARTS[part], world, optimizer, seed)
+    place, name, value = swapped[part]
+    whole = getattr(place, name)
+    setattr(place, name, value)  # a process of its own: nobody else sees it
     try:
         return train({}, world, optimizer, seed)
     finally:
-        proof.Proving = whole
+        setattr(place, name, whole)
 
 
 def told(values: Spread, digits: int) -> str:

@@ -131,7 +131,7 @@ def test_time_falls_with_concurrency(tmp_path: Path) -> None:
 
 def test_the_assumptions_are_named(tmp_path: Path) -> None:
     told = plan(settings(tmp_path), **given(target=ScriptedModel(unreachable))).forecast.assumptions
-    assert "the initial skill fails on 10% to 90% of the tasks" in told
+    assert "the initial skill fails on 25% to 90% of the tasks" in told
     assert "a reply of the target has 60 to 360 tokens and takes 1.5 to 5 s" in told
 
 

@@ -78,11 +78,13 @@ class _Run:
         """The loop. What an epoch does is the search policy's."""
         try:
             self._diary.started()
+            idle = 0
             for epoch in range(1, self._bench.config.train.epochs + 1):
                 before = self._state.current
                 async for state in self._search.epoch(self._state, epoch):
                     self._state = state
-                if not self._search.patient and self._state.current.hash == before.hash:
+                idle = idle + 1 if self._state.current.hash == before.hash else 0
+                if idle == self._search.patience:
                     break
             self._state = await self._search.finish(self._state)
             await self._final_test(self._state)

@@ -47,14 +47,12 @@ def test_it_finds_a_better_skill_and_measures_it_once_on_validation(tmp_path) ->
 
 
 def test_a_step_stops_attempting_once_enough_have_failed(tmp_path) -> None:
-    run(tmp_path / "few", search={"failures": 3})
-    run(tmp_path / "many", search={"failures": 20})
-
-    def failed(folder: Path) -> list[int]:
-        return [sum(row["score"]["hard"] < 1 for row in view) for view in steps(folder, "rollout")]
-
-    assert failed(tmp_path / "few")[0] == 3
-    assert [len(view) for view in steps(tmp_path / "many", "rollout")] == [20, 20, 20, 20]
+    run(tmp_path / "few", search={"failures": 3}, train={"epochs": 1, "batch_size": 20})
+    run(tmp_path / "many", search={"failures": 20}, train={"epochs": 1, "batch_size": 20})
+    *ended, _ = [sum(row["score"]["hard"] < 1 for row in view) for view in steps(tmp_path / "few", "rollout")]
+    assert min(ended) == 3
+    assert len(ended) > 4
+    assert [len(view) for view in steps(tmp_path / "many", "rollout")] == [20, 20]
 
 
 def test_every_reading_sees_the_failures_in_other_minibatches(tmp_path) -> None:
@@ -95,11 +93,6 @@ def test_a_useless_optimizer_changes_nothing(tmp_path) -> None:
     assert summary.initial.val == summary.best.val
 
 
-def test_it_stops_after_an_epoch_that_brought_nothing(tmp_path) -> None:
-    summary = run(tmp_path, optimizer={"model": "simulated:optimizer-useless"}, train={"epochs": 5, "batch_size": 20})
-    assert summary.steps == 2
-
-
 def test_wrong_citations_do_not_keep_it_from_learning(tmp_path) -> None:
     run(tmp_path, optimizer={"model": "simulated:optimizer-misciting"}, train={"epochs": 4, "batch_size": 20})
     assert true_score(best(tmp_path), REST) > true_score(SEED_SKILL, REST) + 0.2
@@ -130,9 +123,9 @@ def reader(*edits: dict[str, Any]) -> ScriptedModel:
 def test_an_edit_that_copies_a_task_is_left_out(tmp_path) -> None:
     copied = f"For {TRAIN[0].input} answer {TRAIN[0].gold}."
     run(tmp_path, given={"optimizer": reader({"content": copied})}, train={"epochs": 1, "batch_size": 40})
-    (view,) = steps(tmp_path, "selected")
-    assert view["edits"] == []
-    assert view["left_out"][0]["why"].startswith("it copies ")
+    views = steps(tmp_path, "selected")
+    assert [view["edits"] for view in views] == [[]] * len(views)
+    assert views[0]["left_out"][0]["why"].startswith("it copies ")
 
 
 def test_an_edit_without_an_anchor_is_left_out(tmp_path) -> None:
@@ -171,8 +164,8 @@ def test_a_slow_update_has_to_mend_a_failure_too(tmp_path) -> None:
 
 
 def test_fresh_attempts_are_made_anew_in_each_epoch(tmp_path) -> None:
-    run(tmp_path, train={"epochs": 2, "batch_size": 40, "fresh_attempts": True})
-    assert [view[0]["trial"] for view in steps(tmp_path, "rollout")] == [0, 1]
+    run(tmp_path, train={"epochs": 2, "batch_size": 40, "fresh_attempts": True}, search={"failures": 40})
+    assert [{row["trial"] for row in view} for view in steps(tmp_path, "rollout")] == [{0}, {1}]
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,17 @@
+from typing import Any
+
 import pytest
 
 from skillgrad.config import TrainConfig, make_config
-from skillgrad.searches.forecast import Known, Work, evidence_work, paper_work, work_of
+from skillgrad.records import Split
+from skillgrad.searches import EvidenceSearch, PaperSearch, policy_of
+from skillgrad.searches.forecast import Known, Work
 from skillgrad.summary import Span
 
-TASKS = {"train": 60, "val": 50, "test": 40}
+TASKS: dict[Split, int] = {"train": 60, "val": 50, "test": 40}
 
 
-def known(failing: float | None = None, **sections: dict[str, object]) -> Known:
+def known(failing: float | None = None, *, kinds: int = 1, **sections: dict[str, Any]) -> Known:
     settings = {
         "train": {"epochs": 3, "batch_size": 20},
         "search": {"policy": "paper"},
@@ -15,7 +19,7 @@ def known(failing: float | None = None, **sections: dict[str, object]) -> Known:
         "slow_update": {"enabled": True},
         "meta_skill": {"enabled": True},
     } | sections
-    return Known(make_config(settings), TASKS, failing=failing)
+    return Known(make_config(settings), TASKS, kinds, failing)
 
 
 def stage(works: tuple[Work, ...], name: str) -> Work:
@@ -26,11 +30,23 @@ def attempts(works: tuple[Work, ...]) -> Span:
     return Span(low=sum(work.attempts.low for work in works), high=sum(work.attempts.high for work in works))
 
 
+def work_of(found: Known) -> tuple[Work, ...]:
+    return policy_of(found.config).forecast(found)
+
+
+def paper_work(found: Known) -> tuple[Work, ...]:
+    return PaperSearch.forecast(found)
+
+
+def evidence_work(failing: float | None = None, *, kinds: int = 1, **sections: dict[str, Any]) -> tuple[Work, ...]:
+    search = {"policy": "evidence"} | sections.pop("search", {})
+    return EvidenceSearch.forecast(known(failing, kinds=kinds, search=search, **sections))
+
+
 def test_the_policy_of_the_settings_is_forecast() -> None:
     assert work_of(known()) == paper_work(known())
-    evidence = known(search={"policy": "evidence"})
-    assert work_of(evidence) == evidence_work(evidence)
-    assert work_of(Known(TrainConfig(), TASKS)) == evidence_work(Known(TrainConfig(), TASKS))
+    assert work_of(known(search={"policy": "evidence"})) == evidence_work()
+    assert policy_of(TrainConfig()) is EvidenceSearch
 
 
 @pytest.mark.parametrize("policy", ["paper", "evidence"])
@@ -85,22 +101,66 @@ def test_every_minibatch_is_read_once() -> None:
 
 
 def test_evidence_spends_validation_on_the_report_only() -> None:
-    works = evidence_work(known(search={"policy": "evidence"}))
+    works = evidence_work()
     assert stage(works, "validation").attempts == Span(low=50, high=50)
     assert "gate" not in [work.stage for work in works]
 
 
 def test_a_measured_share_of_failures_narrows_the_forecast_of_evidence() -> None:
-    guessed = attempts(evidence_work(known(search={"policy": "evidence"})))
-    strong = attempts(evidence_work(known(0.1, search={"policy": "evidence"})))
-    assert strong.high < guessed.high
-    assert stage(evidence_work(known(0.1, search={"policy": "evidence"})), "proof").attempts.low == 0
+    guessed = attempts(evidence_work())
+    for share in (0.1, 0.5, 0.7):
+        measured = attempts(evidence_work(share))
+        assert measured.high / measured.low < guessed.high / guessed.low
+    assert attempts(evidence_work(0.1)).high < guessed.high
+    assert stage(evidence_work(0.1), "proof").attempts.low == 0
 
 
 def test_what_fails_nowhere_needs_only_the_passes_over_the_tasks() -> None:
-    works = evidence_work(known(0.0, search={"policy": "evidence"}))
+    works = evidence_work(0.0)
     assert attempts(works).low == 60 + 50 + 40
     assert stage(works, "readings").calls.low == 0
+
+
+def test_the_first_epoch_visits_every_task_and_later_ones_what_may_fail() -> None:
+    """An epoch of a search that learns nothing fails everything again; its attempts are known."""
+    once = stage(evidence_work(train={"epochs": 1}), "rollout").attempts
+    assert once == Span(low=60, high=60)
+    twice = stage(evidence_work(0.5, train={"epochs": 2}), "rollout").attempts
+    assert twice.low == 60
+    assert 60 + 16 < twice.high < 2 * 60
+    fresh = stage(evidence_work(0.5, train={"epochs": 2, "fresh_attempts": True}), "rollout").attempts
+    assert fresh.low == 60 + 16
+
+
+def test_revisits_are_forecast() -> None:
+    none, few, all_of_them = (
+        stage(evidence_work(0.3, search={"revisits": count}), "rollout").attempts.high for count in (0, 16, 60)
+    )
+    assert none < few < all_of_them == 3 * 60
+
+
+def test_a_step_that_looks_for_fewer_failures_is_shorter() -> None:
+    short, long = (stage(evidence_work(0.7, search={"failures": count}), "readings") for count in (2, 10))
+    assert short.call_waits.high > 2 * long.call_waits.high
+    assert short.calls.high > long.calls.high
+
+
+def test_every_reading_again_is_as_many_calls_more() -> None:
+    once, thrice = (stage(evidence_work(search={"readings": count}), "readings").calls for count in (1, 3))
+    assert 2.5 * once.high < thrice.high <= 3 * once.high
+
+
+def test_failures_of_different_types_are_read_apart_where_reading_is_deep() -> None:
+    deep = {"reflect": {"mode": "deep"}}
+    same, mixed = (stage(evidence_work(kinds=count, **deep), "readings").calls for count in (1, 4))
+    assert mixed.high > 2 * same.high
+    assert stage(evidence_work(kinds=4), "readings").calls == stage(evidence_work(), "readings").calls
+
+
+def test_a_guard_is_tested_with_every_step() -> None:
+    without, with_one = (stage(evidence_work(search={"guard": count}), "proof").attempts for count in (0, 10))
+    assert with_one.low == without.low
+    assert with_one.high > 1.5 * without.high
 
 
 def test_more_at_the_same_time_means_fewer_rounds() -> None:

@@ -1,13 +1,23 @@
 """Search policies: how a run looks for a better skill. Exchangeable, all over the same stages."""
 
+from collections.abc import Mapping
+
 from skillgrad.build import Workbench
+from skillgrad.config import TrainConfig
 from skillgrad.searches.base import Search
 from skillgrad.searches.evidence import EvidenceSearch
 from skillgrad.searches.paper import PaperSearch
 
-__all__ = ["EvidenceSearch", "PaperSearch", "Search", "search_of"]
+__all__ = ["EvidenceSearch", "PaperSearch", "Search", "policy_of", "search_of"]
+
+_POLICIES: Mapping[str, type[Search]] = {"evidence": EvidenceSearch, "paper": PaperSearch}
+
+
+def policy_of(config: TrainConfig) -> type[Search]:
+    """The policy of the settings."""
+    return _POLICIES[config.search.policy]
 
 
 def search_of(bench: Workbench) -> Search:
-    """The policy of the settings."""
-    return (EvidenceSearch if bench.config.search.policy == "evidence" else PaperSearch)(bench)
+    """A search by the policy of the settings."""
+    return policy_of(bench.config)(bench)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from skillgrad.build import Workbench
 from skillgrad.diary import Diary
 from skillgrad.records import Task, TrainState
+from skillgrad.searches.forecast import Known, Work
 
 __all__ = ["Search", "give_up"]
 
@@ -27,11 +28,23 @@ class Search(ABC):
         self._bench = bench
         self._config = bench.config
         self._size = train.batch_size * train.accumulation
-        self._steps = train.epochs * -(-len(bench.tasks["train"]) // self._size)
-        self._diary = Diary(bench, self._steps)
+        self._diary = Diary(bench, self.steps)
 
-    patient: ClassVar[bool] = True
-    """Go on after an epoch in which nothing was accepted."""
+    patience: ClassVar[int | None] = None
+    """So many epochs one after the other in which nothing is accepted end the search; None for never."""
+
+    baseline: ClassVar[bool] = False
+    """Begins with one attempt at each validation task with the initial skill."""
+
+    @classmethod
+    @abstractmethod
+    def forecast(cls, known: Known) -> tuple[Work, ...]:
+        """What a run comes to, stage by stage. Asks nobody."""
+
+    @property
+    def steps(self) -> int:
+        """Of the whole run; 0 when that depends on what happens."""
+        return 0
 
     @abstractmethod
     def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:

@@ -12,7 +12,8 @@ from typing import NamedTuple
 from skillgrad.build import Workbench
 from skillgrad.config import Price
 from skillgrad.records import Role, Split, Task
-from skillgrad.searches.forecast import NOTHING, Known, Work, exactly, plus, work_of
+from skillgrad.searches import policy_of
+from skillgrad.searches.forecast import NOTHING, Known, Work, exactly, plus
 from skillgrad.searches.headroom import TRIALS, Measurement, headroom_of, known_measurement
 from skillgrad.skill import token_count
 from skillgrad.summary import Forecast, ForecastStage, Span
@@ -71,8 +72,8 @@ def forecast_run(bench: Workbench, measured: Measurement | None = None) -> Forec
     works = estimate.works
     if known is not None:
         one = len(bench.tasks["val"])
-        # The first trial is the baseline of `paper`; `evidence` makes it only where nothing better is found.
-        more = exactly(one) if bench.config.search.policy == "paper" else Span(low=one, high=TRIALS * one)
+        # The first trial is the baseline; a search without one makes it only where nothing better is found.
+        more = exactly(one) if policy_of(bench.config).baseline else Span(low=one, high=TRIALS * one)
         works = (Work("headroom", more, attempt_waits=exactly(estimate.rounds(TRIALS * one))), *works)
     return estimate.of(works)
 
@@ -97,7 +98,7 @@ class _Estimate:
     @property
     def works(self) -> tuple[Work, ...]:
         """The parts of a run."""
-        return work_of(self._known)
+        return policy_of(self._bench.config).forecast(self._known)
 
     def rounds(self, attempts: float) -> int:
         """How often attempts have to wait for others."""

@@ -8,6 +8,8 @@ from skillgrad.diary import counted
 from skillgrad.records import AppliedEdit, Attempt, Candidate, Edit, Record, Skill, Task, TrainState, Verdict
 from skillgrad.searches.base import Search
 from skillgrad.searches.epochs import end_epoch
+from skillgrad.searches.evidence_forecast import evidence_work
+from skillgrad.searches.forecast import Known, Work
 from skillgrad.skill import apply_edit, apply_edits, token_count
 from skillgrad.stages.aggregate import unite
 from skillgrad.stages.evaluation import evaluate
@@ -21,6 +23,7 @@ from skillgrad.stages.statements import carries, own_runs, single_statements
 
 __all__ = ["EvidenceSearch"]
 
+_PATIENCE = 2
 
 Origin = Literal["step", "slow_update"]
 
@@ -55,13 +58,19 @@ class _Proposed(NamedTuple):
 class EvidenceSearch(Search):
     """A step collects failures, has edits proposed for them, and keeps those that are seen to mend one."""
 
-    patient: ClassVar[bool] = False
+    patience: ClassVar[int | None] = _PATIENCE
+
+    @classmethod
+    def forecast(cls, known: Known) -> tuple[Work, ...]:
+        return evidence_work(known, _PATIENCE)
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
-        tasks, seed = self._shuffled(epoch)
-        for start in range(0, len(tasks), self._size):
+        shuffled, seed = self._shuffled(epoch)
+        tasks = self._worth_a_visit(state, shuffled)
+        while tasks:
             begun = state.model_copy(update={"step": state.step + 1, "epoch": epoch})
-            attempts = await self._collect(begun, tasks[start : start + self._size])
+            attempts = await self._collect(begun, tasks[: self._size])
+            tasks = tasks[len(attempts) :]
             state = await self._step(begun, attempts, seed)
             yield state
 
@@ -93,18 +102,25 @@ class EvidenceSearch(Search):
             measured["initial_val"] = val
         return state.model_copy(update=measured)
 
-    async def _collect(self, state: TrainState, tasks: Sequence[Task]) -> list[Attempt]:
-        """Attempt tasks in their order, in waves, until enough have failed.
+    def _worth_a_visit(self, state: TrainState, tasks: Sequence[Task]) -> list[Task]:
+        """What may fail: tasks that nobody has tried or that failed last time, and a sample of those that were
+        solved, which tells when an edit has broken them."""
+        solved = [task.id for task in tasks if task.id in state.earlier and state.earlier[task.id].solved]
+        left_out = set(solved[self._config.search.revisits :])
+        return [task for task in tasks if task.id not in left_out]
 
-        A wave is as long as the failures that are missing make likely, so that what is attempted depends on
-        outcomes and not on the order in which they came.
+    async def _collect(self, state: TrainState, tasks: Sequence[Task]) -> list[Attempt]:
+        """Attempt tasks in their order, in waves, until enough have failed; the next step goes on with the others.
+
+        A wave is as long as the failures that are missing make likely (one of two, before anything is seen), so that
+        what is attempted depends on outcomes and not on the order in which they came.
         """
         wanted, trial = self._config.search.failures, self._trial(state)
         attempts: list[Attempt] = []
         failed = 0
         self._diary.begin("rollout", state.step, state.epoch, len(tasks))
         while len(attempts) < len(tasks) and failed < wanted:
-            rate = (1 + failed) / (2 + len(attempts)) if attempts else 1.0
+            rate = (1 + failed) / (2 + len(attempts))
             wave = tasks[len(attempts) :][: round((wanted - failed) / rate)]
             attempts += await self._bench.rollout.batch(wave, state.current, "train", trial=trial, step=state.step)
             failed = sum(_failed(attempt) for attempt in attempts)

@@ -5,7 +5,7 @@ Source: SkillOpt (its paper, section 3); where this loop differs is said in docs
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from skillgrad.build import Workbench
 from skillgrad.config import GateSection
@@ -13,6 +13,8 @@ from skillgrad.diary import counted
 from skillgrad.records import Attempt, Candidate, Evaluation, Patch, Task, TrainState
 from skillgrad.searches.base import Search, give_up
 from skillgrad.searches.epochs import end_epoch
+from skillgrad.searches.forecast import Known, Work
+from skillgrad.searches.paper_forecast import paper_work
 from skillgrad.stages.aggregate import aggregate, unite
 from skillgrad.stages.evaluation import evaluate
 from skillgrad.stages.gate import GateResult, decide, reason_not_to_evaluate
@@ -61,10 +63,20 @@ class _Read(NamedTuple):
 class PaperSearch(Search):
     """Every step makes one candidate, which has to score strictly higher on validation than the current skill."""
 
+    baseline: ClassVar[bool] = True
+
     def __init__(self, bench: Workbench) -> None:
         super().__init__(bench)
         self._mode = update_mode(self._config)
-        self._schedule = schedule_of(self._config.select, self._steps, budgeted=self._mode.budgeted)
+        self._schedule = schedule_of(self._config.select, self.steps, budgeted=self._mode.budgeted)
+
+    @classmethod
+    def forecast(cls, known: Known) -> tuple[Work, ...]:
+        return paper_work(known)
+
+    @property
+    def steps(self) -> int:
+        return self._config.train.epochs * -(-len(self._bench.tasks["train"]) // self._size)
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         for batches in self._batches(epoch):

@@ -1,0 +1,144 @@
+"""Which training tasks the evidence search visits, and when it ends: in a world where skills do what a test says."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad import ListEnvironment, Skill, Task, Trainer
+from skillgrad.records import ChatRequest
+from skillgrad.summary import Summary
+from skillgrad.testing import ScriptedModel
+
+TASKS = [Task(id=f"t{number:02}", input=f"Task {number:02}.", gold="yes") for number in range(30)]
+RULES = [f"Rule {number}." for number in range(6)]
+"""Each mends one task."""
+Solves = Callable[[int, str], bool]
+"""Whether the target solves the task of a number with a skill of this text."""
+
+
+def target(solves: Solves) -> ScriptedModel:
+    def answer(request: ChatRequest) -> str:
+        skill, task = (message.text for message in request.messages)
+        return f"<answer>{'yes' if solves(int(task[5:7]), skill) else 'no'}</answer>"
+
+    return ScriptedModel(answer, name="scripted:target")
+
+
+class Optimizer(ScriptedModel):
+    """Proposes these rules, one in each reading, about everything that it is shown; the last one again and again.
+    `shown` are the task numbers that each reading was about."""
+
+    def __init__(self, *rules: str) -> None:
+        super().__init__(self._answer, name="scripted:optimizer")
+        self.shown: list[set[int]] = []
+        self._rules = rules
+
+    def _answer(self, request: ChatRequest) -> str:
+        data = request.messages[1].text.partition("# Attempts that passed")[0]
+        self.shown.append({int(number) for number in re.findall(r"Task (\d\d)\.", data)})
+        rule = self._rules[min(len(self.shown), len(self._rules)) - 1]
+        cites = re.findall(r'<attempt id="([^"]+)"', data)
+        edit = {"op": "append", "target": "", "content": rule, "reason": "why", "cites": cites}
+        return json.dumps({"reasoning": "because", "edits": [edit]})
+
+
+def run(folder: Path, solves: Solves, *rules: str, **search: Any) -> tuple[Summary, Optimizer]:
+    """A run whose steps are epochs, unless the search is set to stop at fewer failures."""
+    optimizer = Optimizer(*rules)
+    summary = Trainer(
+        {
+            "train": {"epochs": 6, "batch_size": 30},
+            "search": {"failures": 30, **search},
+            "reflect": {"minibatch_size": 30},
+            "test": {"enabled": False},
+            "run": {"folder": str(folder)},
+        },
+        env=ListEnvironment(TASKS, [Task(id="v", input="Task 99.", gold="yes")], scorer="exact"),
+        skill=Skill(name="s", text="Answer.\n"),
+        target=target(solves),
+        optimizer=optimizer,
+    ).train()
+    return summary, optimizer
+
+
+def visits(folder: Path) -> list[list[int]]:
+    """Task numbers of each step, in the order in which they were attempted."""
+    views = sorted((folder / "run/steps").glob("*/rollout.json"))
+    return [[int(row["task"]["id"][1:]) for row in json.loads(view.read_text())] for view in views]
+
+
+def test_a_step_goes_on_where_the_last_one_ended(tmp_path) -> None:
+    run(tmp_path / "few", lambda number, _: number % 3 > 0, "Useless.", failures=3)
+    run(tmp_path / "all", lambda number, _: number % 3 > 0, "Useless.")
+    few, (everything, *_) = visits(tmp_path / "few"), visits(tmp_path / "all")
+    first = next(count for count in range(1, len(few)) if sum(map(len, few[:count])) >= len(TASKS))
+    assert first > 2
+    assert [number for step in few[:first] for number in step] == everything
+    assert sorted(everything) == list(range(len(TASKS)))
+
+
+@pytest.mark.parametrize(
+    ("solves", "sizes"),
+    [
+        (lambda number, skill: False, [8, 8, 8, 6]),  # eight tasks at one of two
+        (lambda number, skill: True, [30]),  # none of eight: as many more as there are
+    ],
+)
+def test_a_wave_is_as_long_as_the_missing_failures_make_likely(tmp_path, solves: Solves, sizes: list[int]) -> None:
+    run(tmp_path, solves, "Useless.", failures=4, revisits=0)
+    assert [len(step) for step in visits(tmp_path)][: len(sizes)] == sizes
+
+
+@pytest.mark.parametrize("revisits", [0, 4, 40])
+def test_of_the_solved_tasks_only_a_sample_is_visited_again(tmp_path, revisits: int) -> None:
+    run(tmp_path, lambda number, _: number >= 10, "Useless.", revisits=revisits)
+    first, second = visits(tmp_path)
+    assert len(first) == len(set(first)) == 30
+    assert len(second) == len(set(second)) == 10 + min(revisits, 20)
+    assert set(range(10)) <= set(second)
+
+
+def test_the_sample_of_solved_tasks_is_another_one_in_each_epoch(tmp_path) -> None:
+    run(tmp_path, lambda number, skill: number >= 10 or f"Rule {number}." in skill, *RULES, revisits=4)
+    samples = [set(step) - set(range(mended, 10)) for mended, step in enumerate(visits(tmp_path)[1:5], 1)]
+    assert [len(sample) for sample in samples] == [4] * 4
+    assert len(set.union(*samples)) > 8
+
+
+def test_a_mended_task_counts_as_solved(tmp_path) -> None:
+    run(tmp_path, lambda number, skill: number >= 10 or f"Rule {number}." in skill, *RULES, revisits=0)
+    assert [set(step) for step in visits(tmp_path)[1:4]] == [set(range(mended, 10)) for mended in (1, 2, 3)]
+
+
+def test_a_revisited_task_that_fails_again_is_read(tmp_path) -> None:
+    """The rule mends the tasks below ten and breaks task 20."""
+
+    def solves(number: int, skill: str) -> bool:
+        return ("Rule." in skill) is (number < 10) if number < 10 or number == 20 else True
+
+    summary, optimizer = run(tmp_path / "with", solves, "Rule.", "Useless.", revisits=30)
+    assert summary.accepted == 1
+    assert optimizer.shown[:2] == [set(range(10)), {20}]
+    _, optimizer = run(tmp_path / "without", solves, "Rule.", "Useless.", revisits=0)
+    assert optimizer.shown == [set(range(10))]
+
+
+def test_the_search_ends_after_two_epochs_that_bring_nothing(tmp_path) -> None:
+    summary, _ = run(tmp_path, lambda number, _: False, "Useless.")
+    assert (summary.steps, summary.accepted) == (2, 0)
+
+
+def test_an_epoch_that_brings_something_starts_the_count_anew(tmp_path) -> None:
+    rules = ("Useless.", "Rule.", "Useless.", "Useless.", "Never read.")
+    summary, _ = run(tmp_path, lambda number, skill: number < 5 and "Rule." in skill, *rules)
+    assert (summary.steps, summary.accepted) == (4, 1)
+
+
+def test_an_epoch_without_tasks_to_visit_ends_without_a_step(tmp_path) -> None:
+    summary, optimizer = run(tmp_path, lambda number, skill: "Rule." in skill, "Rule.", revisits=0)
+    assert (summary.steps, summary.accepted, len(optimizer.shown)) == (1, 1, 1)
+    assert (summary.stopped, summary.best.val.mean) == (None, 1.0)
