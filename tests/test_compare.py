@@ -89,12 +89,12 @@ def test_what_the_run_knows_is_not_asked_again(tmp_path: Path) -> None:
 async def test_it_shares_its_attempts_with_an_evaluation(tmp_path: Path) -> None:
     world = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny"})
     evaluated = await aevaluate_skill(world.config(), "test", 1, **world.given(), skill=B)
-    assert (evaluated.calls, evaluated.target) == (8, "scripted:target")
+    assert (evaluated.calls_sent, evaluated.target) == (8, "scripted:target")
     result = await acompare_skills(world.config(), A, B, trials=1, **world.given())
     assert len(world.target.requests) == 16
     assert result.b.score == evaluated.score
     again = await aevaluate_skill(world.config(), "test", 1, **world.given(), skill=B)
-    assert again == evaluated.model_copy(update={"calls": 0})
+    assert again == evaluated.model_copy(update={"calls_sent": 0})
 
 
 def test_a_comparison_stopped_by_a_budget_goes_on_to_the_same_result(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Names become classes."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,10 +28,11 @@ def test_an_unknown_name_is_refused() -> None:
     )
 
 
-@pytest.mark.parametrize("path", ["no.such.module:Class", "skillgrad.records:NoSuchClass"])
+@pytest.mark.parametrize("path", ["no.such.module:Class", "skillgrad.records:NoSuchClass", ":Class"])
 def test_a_path_that_cannot_be_imported_is_refused(path: str) -> None:
-    with pytest.raises(ConfigError, match="cannot be loaded from"):
+    with pytest.raises(ConfigError, match="cannot be loaded from") as caught:
         find("agents", path)
+    assert caught.value.hint == "it must be installed or in the current folder, and import without errors"
 
 
 class Made:
@@ -108,3 +110,95 @@ def test_a_module_that_fails_when_it_is_imported_is_named_with_its_error(tmp_pat
         "model 'crash_for_registry:Model' cannot be loaded from 'crash_for_registry:Model': "
         "ZeroDivisionError: division by zero"
     )
+
+
+def test_a_module_that_ends_the_program_when_it_is_imported_is_an_error(tmp_path, monkeypatch) -> None:
+    (tmp_path / "exit_for_registry.py").write_text("raise SystemExit(3)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ConfigError, match=r"from 'exit_for_registry:Model': SystemExit: 3\n"):
+        find("models", "exit_for_registry:Model")
+
+
+def test_what_a_module_prints_when_it_is_imported_does_not_reach_the_results(tmp_path, monkeypatch, capsys) -> None:
+    (tmp_path / "loud_for_registry.py").write_text("from skillgrad.envs.scorers.text import Exact\nprint('loaded')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert find("scorers", "loud_for_registry:Exact").name == "exact"
+    assert tuple(capsys.readouterr()) == ("", "loaded\n")
+
+
+EXACT, F1 = "skillgrad.envs.scorers.text:Exact", "skillgrad.envs.scorers.text:F1"
+
+
+def install(folder: Path, package: str, **scorers: str) -> None:
+    """What an installed package leaves in a folder of the search path."""
+    info = folder / f"{package}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    lines = [f"{name} = {path}\n" for name, path in scorers.items()]
+    (info / "entry_points.txt").write_text("[skillgrad.scorers]\n" + "".join(lines))
+
+
+def test_an_entry_point_that_names_no_class_is_told_as_such(tmp_path, monkeypatch) -> None:
+    install(tmp_path, "vague", vague="skillgrad.envs.scorers.text")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ConfigError) as caught:
+        find("scorers", "vague")
+    assert str(caught.value) == (
+        "vague 1.0: scorer 'vague' has the entry point 'skillgrad.envs.scorers.text', which names no class\n"
+        "hint: its package must write it as 'package.module:Class'"
+    )
+
+
+def test_extras_behind_an_entry_point_and_classes_within_classes_are_understood(tmp_path, monkeypatch) -> None:
+    (tmp_path / "nested_for_registry.py").write_text(
+        "from skillgrad.envs.scorers.text import Exact\nclass Outer:\n    Inner = Exact\n"
+    )
+    install(tmp_path, "nested", nested="nested_for_registry:Outer.Inner [fast]")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert find("scorers", "nested").name == "exact"
+
+
+def test_a_broken_plugin_does_not_hide_a_healthy_one_of_its_name(tmp_path, monkeypatch) -> None:
+    install(tmp_path, "aged", mine="gone_for_registry:Scorer")
+    install(tmp_path, "sound", mine=EXACT)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert find("scorers", "mine").name == "exact"
+
+
+def test_plugins_of_one_name_that_are_all_broken_are_all_named(tmp_path, monkeypatch) -> None:
+    install(tmp_path, "aged", mine="gone_for_registry:Scorer")
+    install(tmp_path, "older", mine="lost_for_registry:Scorer")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ConfigError) as caught:
+        find("scorers", "mine")
+    assert caught.value.message == (
+        "aged 1.0: scorer 'mine' cannot be loaded from 'gone_for_registry:Scorer': "
+        "No module named 'gone_for_registry'; "
+        "older 1.0: scorer 'mine' cannot be loaded from 'lost_for_registry:Scorer': "
+        "No module named 'lost_for_registry'"
+    )
+
+
+def test_two_plugins_that_give_one_name_to_different_classes_are_refused_by_name(tmp_path, monkeypatch) -> None:
+    install(tmp_path, "one", mine=EXACT)
+    install(tmp_path, "two", mine=F1)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ConfigError) as caught:
+        find("scorers", "mine")
+    assert str(caught.value) == (
+        f"scorer 'mine' is the name of several plugins: one 1.0 ({EXACT}) and two 1.0 ({F1})\n"
+        "hint: give the import path of the one that is meant as the name, or uninstall the others"
+    )
+
+
+def test_two_plugins_that_give_one_name_to_the_same_class_are_one(tmp_path, monkeypatch) -> None:
+    install(tmp_path, "one", mine=EXACT)
+    install(tmp_path, "two", mine=EXACT)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert find("scorers", "mine").name == "exact"
+
+
+def test_a_built_in_wins_over_a_plugin_of_its_name(tmp_path, monkeypatch) -> None:
+    install(tmp_path, "bold", numeric=EXACT)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert find("scorers", "numeric").name == "numeric"

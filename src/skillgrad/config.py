@@ -270,7 +270,9 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise ConfigError(f"config file {str(path)!r} does not exist", hint="`skillgrad init` writes one") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"config file {str(path)!r} cannot be read: {error}") from None
+        raise ConfigError(
+            f"config file {str(path)!r} cannot be read: {error}", hint="give a text file in UTF-8 that you may read"
+        ) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark is not None else ""
@@ -279,7 +281,10 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     if loaded is None:
         return {}
     if not isinstance(loaded, dict):
-        raise ConfigError(f"{path}: expected sections with keys, found {type(loaded).__name__}")
+        raise ConfigError(
+            f"{path}: expected sections with keys, found {type(loaded).__name__}",
+            hint="write it as in 'target: {model: openai:gpt-5.5}'; `skillgrad init` makes an example",
+        )
     return _with_paths(cast(dict[str, Any], loaded), lambda value: _joined(path.parent, value))
 
 

@@ -140,11 +140,13 @@ class BoundaryError(SkillgradError):
 
 
 def did_you_mean(value: str, allowed: Iterable[str]) -> str:
-    """A hint that names the nearest allowed value, else all of them.
+    """A hint that names the nearest allowed value, else all of them; what to do where there is none.
 
     >>> did_you_mean("epoch", ["epochs", "seed"])
     "did you mean 'epochs'?"
     """
     options = sorted(allowed)
+    if not options:
+        return "leave it out: nothing else can be set here"
     near = difflib.get_close_matches(value, options, n=1, cutoff=0.6)
     return f"did you mean {near[0]!r}?" if near else f"allowed: {', '.join(options)}"

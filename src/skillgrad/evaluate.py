@@ -31,8 +31,9 @@ class SkillEvaluation(Record):
     tasks: dict[str, float]
     """Mean over trials, by task id."""
     voids: int
-    calls: int
-    """Model requests sent for it, retries included; none for what the journal knew already."""
+    calls_sent: int
+    """Model requests sent this time, retries included: 0 when the journal knew all answers. Not in the file, which is
+    the same however often it was asked for."""
     test_openings: int
     """Which opening of the run's test split this is: 1 for the first; 0 on another split."""
     simulated: bool
@@ -92,12 +93,12 @@ async def aevaluate_skill(
             score=score,
             tasks=values,
             voids=len(result.voids),
-            calls=calls.count,
+            calls_sent=calls.count,
             test_openings=openings,
             simulated=bench.simulated,
             file=str(Path(bench.folder.path) / name),
         )
-        bench.folder.write_json(name, evaluation)
+        bench.folder.write_json(name, evaluation.model_dump(mode="json", exclude={"calls_sent"}))
         return evaluation
 
 

@@ -5,7 +5,10 @@ A name is a built-in short name, the name of an entry point in the group `skillg
 """
 
 import inspect
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from functools import reduce
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal, NamedTuple, cast
@@ -15,10 +18,23 @@ from skillgrad.errors import ConfigError, did_you_mean
 Family = Literal["environments", "agents", "models", "scorers", "executors"]
 
 BUILT_IN: dict[Family, dict[str, str]] = {
-    "environments": {"dataset": "skillgrad.envs.dataset:DatasetEnvironment"},
-    "agents": {"chat": "skillgrad.agents.chat:ChatAgent"},
+    "environments": {
+        "command": "skillgrad.envs.command:CommandEnvironment",
+        "dataset": "skillgrad.envs.dataset:DatasetEnvironment",
+        "spreadsheet": "skillgrad.envs.spreadsheet.environment:SpreadsheetEnvironment",
+    },
+    "agents": {
+        "chat": "skillgrad.agents.chat:ChatAgent",
+        "claude-code": "skillgrad.agents.program:ClaudeCodeAgent",
+        "codex": "skillgrad.agents.program:CodexAgent",
+        "command": "skillgrad.agents.program:CommandAgent",
+        "opencode": "skillgrad.agents.program:OpenCodeAgent",
+        "pi": "skillgrad.agents.program:PiAgent",
+        "tools": "skillgrad.agents.tools:ToolsAgent",
+    },
     "models": {
         "adapter": "skillgrad.models.adapter:AdapterModel",
+        "agent": "skillgrad.models.program:ProgramModel",
         "anthropic": "skillgrad.models.anthropic:AnthropicModel",
         "azure": "skillgrad.models.azure:AzureModel",
         "openai": "skillgrad.models.openai:OpenAIModel",
@@ -81,27 +97,87 @@ def plugins(family: Family) -> list[EntryPoint]:
     return sorted(entry_points(group=f"skillgrad.{family}"), key=lambda point: (point.name, point.value))
 
 
+def origin(point: EntryPoint) -> str:
+    """Name and version of the package that an entry point came with."""
+    return f"{point.dist.name} {point.dist.version}" if point.dist is not None else "an unknown package"
+
+
 def find(family: Family, name: str) -> Any:
     """The class behind a name. Imports it when asked, not before.
 
+    A built-in wins over plugins of its name. Of several plugins with one name, those that cannot be used are passed
+    over.
+
     Raises:
-        ConfigError: nothing has that name, importing it failed, or it lacks what its family needs.
+        ConfigError: nothing has that name, several plugins have it, importing it failed, or it lacks what its family
+            needs.
     """
-    path = BUILT_IN[family].get(name) or _entry_point(family, name) or name
-    module, colon, attribute = path.partition(":")
-    if not colon:
+    if name in BUILT_IN[family]:
+        return _loaded(family, name, BUILT_IN[family][name], hint="install skillgrad again")
+    points = [point for point in plugins(family) if point.name == name]
+    if points:
+        return _only(family, name, points)
+    if ":" not in name:
         raise ConfigError(
             f"unknown {_one(family)} {name!r}",
             hint=f"{did_you_mean(name, names(family))}; or give an import path 'package.module:Class'",
         )
+    return _loaded(
+        family, name, name, hint="it must be installed or in the current folder, and import without errors"
+    )
+
+
+def load(family: Family, point: EntryPoint) -> Any:
+    """The class behind one entry point.
+
+    Raises:
+        ConfigError: importing it failed, or it lacks what its family needs.
+    """
+    path = point.value.partition("[")[0].strip()  # what follows are extras, which decide nothing here
+    if ":" not in path:
+        raise ConfigError(
+            f"{_one(family)} {point.name!r} has the entry point {point.value!r}, which names no class",
+            hint="its package must write it as 'package.module:Class'",
+        )
+    return _loaded(family, point.name, path, hint="mend or uninstall it")
+
+
+def _only(family: Family, name: str, points: Sequence[EntryPoint]) -> Any:
+    """The one class that the entry points of a name lead to, but for those that lead nowhere."""
+    healthy: list[tuple[EntryPoint, Any]] = []
+    broken: list[tuple[EntryPoint, ConfigError]] = []
+    for point in points:
+        try:
+            healthy.append((point, load(family, point)))
+        except ConfigError as error:
+            broken.append((point, error))
+    if not healthy:
+        told = [f"{origin(point)}: {error.message}" for point, error in broken]
+        raise ConfigError("; ".join(told), hint=broken[0][1].hint)
+    found = healthy[0][1]
+    if any(other is not found for _, other in healthy):
+        given = " and ".join(f"{origin(point)} ({point.value})" for point, _ in healthy)
+        raise ConfigError(
+            f"{_one(family)} {name!r} is the name of several plugins: {given}",
+            hint="give the import path of the one that is meant as the name, or uninstall the others",
+        )
+    return found
+
+
+def _loaded(family: Family, name: str, path: str, *, hint: str) -> Any:
+    """What stands at an import path, if it has what its family needs; `hint` is for a module that cannot be used."""
     where = f"{_one(family)} {name!r}"
+    module, _, attribute = path.partition(":")
+    failed = f"{where} cannot be loaded from {path!r}"
     try:
-        found = getattr(import_module(module), attribute)
+        # Standard output is for results: one line of a module that prints would spoil what programs read there.
+        with redirect_stdout(sys.stderr):
+            found = reduce(getattr, attribute.split("."), import_module(module))
     except (ImportError, AttributeError) as error:
-        raise ConfigError(f"{where} cannot be loaded from {path!r}: {error}") from None
-    except Exception as error:  # the boundary: the module is not ours, and running it can fail in any way
-        text = f"{where} cannot be loaded from {path!r}: {type(error).__name__}: {error}"
-        raise ConfigError(text, hint="mend or uninstall it") from error
+        raise ConfigError(f"{failed}: {error}", hint=hint) from None
+    # The boundary: the module is not ours, and running it can fail in any way, or try to end the program.
+    except (Exception, SystemExit) as error:
+        raise ConfigError(f"{failed}: {type(error).__name__}: {error}", hint=hint) from error
     problem = _breach(family, found)
     if problem:
         raise ConfigError(f"{where} from {path!r} {problem}", hint="what it needs: docs/guides/plugins.md")
@@ -123,7 +199,3 @@ def _breach(family: Family, found: Any) -> str:
     lacking = [name for name in contract.methods if not callable(getattr(found, name, None))]
     lacking += sorted(cast(frozenset[str], getattr(found, "__abstractmethods__", frozenset[str]())) - set(lacking))
     return f"has no `{lacking[0]}`" if lacking else ""
-
-
-def _entry_point(family: Family, name: str) -> str | None:
-    return next((point.value for point in plugins(family) if point.name == name), None)

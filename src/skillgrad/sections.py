@@ -1,5 +1,6 @@
 """The sections of the settings: one class each, a docstring per field."""
 
+import re
 from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
@@ -38,6 +39,10 @@ class Price(Section):
     """Price of input tokens read from the provider's cache; the input price when not given."""
 
 
+_CREDENTIAL = re.compile(r"auth|authorization|cookie|key|apikey|password|secret|token")
+"""Words in the names of headers that say who asks."""
+
+
 class ModelSection(Section):
     """A model in one of the roles."""
 
@@ -50,7 +55,6 @@ class ModelSection(Section):
             "timeout",
             "max_concurrency",
             "price",
-            "headers",
         }
     )
 
@@ -82,7 +86,8 @@ class ModelSection(Section):
     extra_body: dict[str, JsonValue] = {}
     """Further fields of the request body."""
     headers: dict[str, str] = {}
-    """Further request headers. Put no secrets here: use `api_key_env`."""
+    """Further request headers, in ASCII. Those whose name has a word such as `key` or `token` in it may change when a
+    run is resumed. Put no secrets here: use `api_key_env`."""
     stream: bool = False
     """Have answers streamed, for servers and proxies that drop long silent connections. The result is the same."""
     timeout: float = Field(default=120.0, gt=0)
@@ -91,6 +96,17 @@ class ModelSection(Section):
     """Most requests in flight; fewer are used when the server answers 429."""
     price: Price | None = None
     """What the model costs; without one the table `prices` counts, and without that money is shown as unknown."""
+
+    def identity(self) -> dict[str, JsonValue]:
+        """Without headers that carry credentials: keys may be renewed."""
+        identity = super().identity()
+        headers: dict[str, JsonValue] = {
+            name.lower(): value
+            for name, value in self.headers.items()
+            if not any(_CREDENTIAL.fullmatch(word) for word in re.split("[-_]", name.lower()))
+        }
+        del identity["headers"]
+        return {**identity, "headers": headers} if headers else identity
 
     @field_validator("thinking", mode="before")
     @classmethod
@@ -137,10 +153,11 @@ class TrainSection(Section):
     """The schedule."""
 
     epochs: int = Field(default=8, ge=1)
-    """Passes over the training tasks. With `search.policy: evidence` there are fewer when one brings nothing."""
+    """Passes over the training tasks. With `search.policy: evidence` there are fewer when two in a row bring
+    nothing."""
     batch_size: int = Field(default=20, ge=1)
     """Tasks in one batch; a step has one batch unless `accumulation` says otherwise. With `search.policy: evidence`
-    a step attempts no more of them than it needs to find its failures."""
+    a step attempts at most so many, and no more than it needs to find its failures."""
     accumulation: int = Field(default=1, ge=1)
     """Batches in one step. They are attempted and read under the same skill, each on its own, and their patches are
     merged into one candidate."""
@@ -156,14 +173,18 @@ class SearchSection(Section):
     policy: Literal["paper", "evidence"] = "evidence"
     """`paper` makes one candidate in a step and validates it as a whole. `evidence` tests every edit on the failures
     it cites, and spends validation on the report only."""
-    failures: int = Field(default=8, ge=1)
-    """With `evidence`: failed attempts that a step looks for in its batch."""
+    failures: int = Field(default=4, ge=1)
+    """With `evidence`: failed attempts that a step looks for. It goes on where the step before it ended, for at most
+    a batch; what is left of an epoch's tasks is for the next step."""
     readings: int = Field(default=1, ge=1)
     """With `evidence`: how often the failures are read, in different minibatches."""
     edits_per_reading: int = Field(default=6, ge=1)
     """With `evidence`: most edits one reading may propose."""
     edits: int = Field(default=12, ge=1)
     """With `evidence`: most edits tested in a step, the most cited ones."""
+    revisits: int = Field(default=16, ge=0)
+    """With `evidence`: of the training tasks that were solved when last attempted, so many are attempted again in
+    each later epoch, beside all others."""
     guard: int = Field(default=0, ge=0)
     """With `evidence`: solved training tasks that a new skill has to go on solving. None by default: in the measured
     worlds it cost calls and gained nothing; it is for edits that mend some tasks by breaking others."""

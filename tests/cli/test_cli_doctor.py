@@ -115,7 +115,7 @@ def test_keys_are_said_to_be_set_and_never_shown(
 def test_a_missing_price_is_a_note_and_with_a_money_cap_an_error(
     fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-a-long-key")
     words = [CONFIG, "--target.model", "openai:x"]
     assert [check["status"] for check in checks(capsys, *words)["target"]] == ["ok", "note"]
     found = wrong(checks(capsys, *words, "--limits.usd", "3", code=1))
@@ -258,6 +258,31 @@ def test_live_tells_a_model_that_answers_but_not_in_the_form_that_was_asked_for(
     assert "no usable Sum in 3 replies" in found["live optimizer structure"][0]["text"]
 
 
+@pytest.mark.parametrize(("key", "told"), [("x", True), ("sk-1234", True), ("sk-12345", False), ("", False)])
+def test_a_key_that_is_too_short_to_be_one_is_told(
+    fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, key: str, told: bool
+) -> None:
+    monkeypatch.setenv("LOCAL_SERVER", key)
+    flags = ["--target.model", "openai:x", "--target.api_key_env", "LOCAL_SERVER"]
+    found = checks(capsys, CONFIG, *flags, "--target.base_url", "http://127.0.0.1:9/v1")
+    text = (
+        "the key in LOCAL_SERVER is shorter than 8 characters: it is taken for a placeholder, sent, and not kept out "
+        "of what is stored"
+    )
+    assert [check["status"] for check in found["target"] if check["text"] == text] == ["note"] * told
+
+
+def test_a_placeholder_for_a_key_changes_nothing_in_the_settings_of_a_run(
+    fresh_project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "e")
+    small = ["--train.epochs", "1", "--env.limit={train: 20, val: 20, test: 20}"]
+    assert main(["train", CONFIG, *small]) == 0
+    written = Path("demo/runs/demo/config.yaml")
+    assert "redacted" not in written.read_text()
+    assert main(["train", str(written)]) == 0
+
+
 def install(plugin: str, entry_points: str, **modules: str) -> None:
     """What an installed package leaves in a folder of the search path."""
     info = Path(f"{plugin}-1.0.dist-info")
@@ -289,7 +314,9 @@ def test_plugins_are_listed_and_those_that_do_not_work_are_wrong_and_harm_no_oth
     assert found["plugin plain"][0]["status"] == "ok"
     assert found["executor"][0]["text"] == "plain: skillgrad.executors.local:LocalExecutor"
     assert found["plugin numeric"][0]["status"] == "note"
-    assert "is never used: 'numeric' is taken" in found["plugin numeric"][0]["text"]
+    assert found["plugin numeric"][0]["text"].endswith(
+        ":Exact is never used: 'numeric' is the name of a built-in scorer"
+    )
     assert found["data"][0]["status"] == found["target"][0]["status"] == "ok"
     module, guide = "contract_for_doctor", "what it needs: docs/guides/plugins.md"
     made = "from_options(options, *, where, judge)"
@@ -297,7 +324,7 @@ def test_plugins_are_listed_and_those_that_do_not_work_are_wrong_and_harm_no_oth
     assert wrong(found) == {
         "plugin broken": (
             f"{origin}: scorer 'broken' cannot be loaded from '{gone}': No module named 'nowhere_at_all'",
-            "",
+            "mend or uninstall it",
         ),
         "plugin bare": (f"{origin}: environment 'bare' from '{module}:Bare' has no `{made}`", guide),
         "plugin half": (f"{origin}: environment 'half' from '{module}:Half' has no `score`", guide),
@@ -307,6 +334,64 @@ def test_plugins_are_listed_and_those_that_do_not_work_are_wrong_and_harm_no_oth
         ),
     }
     assert main(["train", CONFIG, "--train.epochs", "1", "--executor.name", "plain"]) == 0
+
+
+def test_a_plugin_that_ends_the_program_is_wrong_and_one_that_prints_leaves_the_result_alone(
+    fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(
+        "rude_for_doctor",
+        "[skillgrad.scorers]\nleaving = leaving_for_doctor:Scorer\nloud = loud_for_doctor:Exact\n",
+        leaving_for_doctor="import sys\nsys.exit('no licence')\n",
+        loud_for_doctor="from skillgrad.envs.scorers.text import Exact\nprint('loud is loaded')\n",
+    )
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    found = checks(capsys, code=1)
+    assert found["plugin loud"][0]["status"] == "ok"
+    text, mend = wrong(found)["plugin leaving"]
+    assert text == (
+        "rude_for_doctor 1.0: scorer 'leaving' cannot be loaded from 'leaving_for_doctor:Scorer': "
+        "SystemExit: no licence"
+    )
+    assert mend == "mend or uninstall it"
+
+
+def test_plugins_that_share_a_name_are_all_named(
+    fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = "skillgrad.envs.scorers.text"
+    install("aged", "[skillgrad.scorers]\nmine = gone_for_doctor:Scorer\nyours = skillgrad.envs.scorers.text:F1\n")
+    install("sound", f"[skillgrad.scorers]\nmine = {texts}:Exact\nyours = {texts}:Exact\nours = {texts}:ANLS\n")
+    install("twin", f"[skillgrad.scorers]\nours = {texts}:ANLS\n")
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    found = checks(capsys, CONFIG, "--env.scorer", "mine", code=1)
+    gone = "aged 1.0: scorer 'mine' cannot be loaded from 'gone_for_doctor:Scorer': No module named 'gone_for_doctor'"
+    meant = "give the import path of the one that is meant as the name, or uninstall the others"
+    told = [
+        (check["status"], check["text"], check["mend"])
+        for name in ("mine", "yours")
+        for check in found[f"plugin {name}"]
+    ]
+    assert told == [
+        (
+            "wrong",
+            f"{gone}; sound 1.0 ({texts}:Exact) is used",
+            "mend or uninstall it",
+        ),
+        ("ok", f"sound 1.0: scorer {texts}:Exact", ""),
+        (
+            "wrong",
+            f"sound 1.0: scorer {texts}:Exact: 'yours' is also the name of aged 1.0 ({texts}:F1)",
+            meant,
+        ),
+        (
+            "wrong",
+            f"aged 1.0: scorer {texts}:F1: 'yours' is also the name of sound 1.0 ({texts}:Exact)",
+            meant,
+        ),
+    ]
+    assert [check["status"] for check in found["plugin ours"]] == ["ok", "ok"]
+    assert found["scorer"][0]["text"] == "exact accepts all gold answers"
 
 
 def test_the_chosen_agent_and_executor_are_looked_at(fresh_project: Path, capsys: Captured) -> None:

@@ -34,7 +34,7 @@ def test_what_the_run_knows_is_not_asked_again(demo_project: Path, capsys: Captu
 def test_several_trials_and_the_skill_of_the_settings(demo_project: Path, capsys: Captured) -> None:
     words = ["evaluate", "demo/skillgrad.yaml", "--trials", "2", "--env.limit={test: 10}"]
     assert main([*words, "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
+    (result,) = json.loads(capsys.readouterr().out)["evaluations"]
     assert result["trials"] == 2
     assert result["score"]["n"] == 10
     assert result["simulated"] is True
@@ -54,20 +54,62 @@ def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Capt
     assert captured.err.endswith("\nresume: skillgrad evaluate demo/skillgrad.yaml --limits.calls 5 --json\n")
 
 
+ROWS = ["evaluate", "demo/skillgrad.yaml", "--env.limit={test: 10}", "--skill", f"{RUN}:initial", "--skill", BEST]
+ROWS += ["--run.name", "scores", "--limits.calls", "13"]
+"""Two skills on ten tasks: the limit ends the second row."""
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "markdown"])
+def test_a_stop_in_a_later_row_prints_the_finished_ones_first(
+    demo_project: Path, capsys: Captured, form: str
+) -> None:
+    assert main([*ROWS, "--format", form]) == 3
+    captured = capsys.readouterr()
+    assert f"{RUN}:initial" in captured.out
+    assert BEST not in captured.out
+    assert "\nfinished: 1 of 2 rows\nerror: limits.calls = 13 " in captured.err
+    assert "\nresume: skillgrad evaluate " in captured.err
+
+
+def test_in_json_the_finished_rows_and_the_stop_are_one_object(demo_project: Path, capsys: Captured) -> None:
+    for words in (["--json"], ["--format", "json"]):
+        assert main([*ROWS, *words]) == 3
+        result = json.loads(capsys.readouterr().out)
+        assert [row["label"] for row in result["evaluations"]] == [f"{RUN}:initial"]
+        assert result["error"].startswith("limits.calls = 13 ")
+        assert result["exit_code"] == 3
+
+
+def test_the_file_of_an_evaluation_is_the_same_however_often_it_is_asked_for(
+    demo_project: Path, capsys: Captured
+) -> None:
+    words = ["evaluate", "demo/skillgrad.yaml", "--split", "train", "--json"]
+    sent: list[int] = []
+    texts: list[str] = []
+    for _ in range(2):
+        assert main(words) == 0
+        (result,) = json.loads(capsys.readouterr().out)["evaluations"]
+        sent.append(result["calls_sent"])
+        texts.append(Path(result["file"]).read_text())
+    assert sent[0] > sent[1] == 0
+    assert texts[0] == texts[1]
+
+
 def test_several_skills_and_models_make_one_table(demo_project: Path, capsys: Captured) -> None:
     words = ["evaluate", "demo/skillgrad.yaml", "--env.limit={test: 20}"]
     words += ["--skill", f"{RUN}:initial", "--skill", BEST]
     words += ["--target", "simulated:target", "--target", "simulated:target-steady"]
     assert main([*words, "--json"]) == 0
-    results = json.loads(capsys.readouterr().out)
+    results = json.loads(capsys.readouterr().out)["evaluations"]
+    assert [result["label"] for result in results] == [f"{RUN}:initial"] * 2 + [BEST] * 2
     assert [result["target"] for result in results] == ["simulated:target", "simulated:target-steady"] * 2
-    assert [result["calls"] for result in results] == [0, 20, 0, 20]
+    assert [result["calls_sent"] for result in results] == [0, 20, 0, 20]
     assert len({result["file"] for result in results}) == 4
     assert results[0]["hash"] == results[1]["hash"] != results[2]["hash"]
     assert main(words) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "SIMULATED MODELS: these scores say nothing about a real model."
-    assert re.split("  +", lines[1]) == ["skill", "model", "mean", "95% interval", "n", "voids", "calls"]
+    assert re.split("  +", lines[1]) == ["skill", "model", "mean", "95% interval", "n", "voids", "calls sent"]
     score = results[2]["score"]
     interval = f"[{score['low']:.3f}, {score['high']:.3f}]"
     assert re.split("  +", lines[4]) == [BEST, "simulated:target", f"{score['mean']:.3f}", interval, "20", "0", "0"]
@@ -88,15 +130,16 @@ def test_the_table_comes_as_csv_json_and_markdown(demo_project: Path, capsys: Ca
     assert main([*words, "csv"]) == 0
     (row,) = csv.DictReader(capsys.readouterr().out.splitlines())
     assert main([*words, "json"]) == 0
-    result = json.loads(capsys.readouterr().out)
+    (result,) = json.loads(capsys.readouterr().out)["evaluations"]
     assert (row["skill"], row["hash"], row["model"], row["trials"]) == (BEST, result["hash"], "simulated:target", "2")
+    assert (result["label"], result["skill"]) == (BEST, "everyday-tasks")
     assert (float(row["mean"]), float(row["low"])) == (result["score"]["mean"], result["score"]["low"])
-    assert (row["n"], row["voids"], row["simulated"]) == ("10", "0", "true")
+    assert (row["n"], row["voids"], row["calls_sent"], row["simulated"]) == ("10", "0", "10", "true")
     assert main([*words, "markdown"]) == 0
     about, empty, header, rule, cells = capsys.readouterr().out.splitlines()
     assert about.startswith("test split, 2 trials each, mean hard score. **SIMULATED MODELS: ")
     assert (empty, rule) == ("", "|---|---|---|---|---|---|---|")
-    assert header == "| skill | model | mean | 95% interval | n | voids | calls |"
+    assert header == "| skill | model | mean | 95% interval | n | voids | calls sent |"
     assert cells.startswith(f"| {BEST} | simulated:target | {result['score']['mean']:.3f} | [")
 
 

@@ -68,7 +68,7 @@ def test_nothing_is_overwritten_without_force(demo_project: Path, capsys: Captur
     capsys.readouterr()
     assert main(words) == 2
     assert capsys.readouterr().err == (
-        f"error: '{path}' exists and is another file\nhint: give --force to overwrite it, or another --name\n"
+        f"error: '{path}' exists and is another file\nhint: give --force to replace it, or another --name\n"
     )
     assert path.read_text() == "mine"
     assert not Path(".agents").exists()
@@ -81,6 +81,50 @@ def test_what_is_there_already_is_no_conflict(demo_project: Path, capsys: Captur
     Path(NAME, "notes.txt").write_text("mine")
     assert main(["export", RUN]) == 0
     assert Path(NAME, "notes.txt").read_text() == "mine"
+
+
+def test_force_replaces_a_skill_but_never_hides_or_deletes_files_that_the_new_one_does_not_have(
+    here: Path, capsys: Captured
+) -> None:
+    for name, files in (("old", ("scripts/run.sh", "scripts/gone.sh")), ("new", ("scripts/run.sh",))):
+        for file in ("SKILL.md", *files):
+            Path(name, file).parent.mkdir(parents=True, exist_ok=True)
+            Path(name, file).write_text(f"{name} {file}\n")
+    words = ["--name", "s", "--description", "d"]
+    assert main(["export", "old", *words, "--to", "skills"]) == 0
+    Path("skills/s/mine.txt").write_text("mine")
+    before = {path: path.read_bytes() for path in Path("skills").rglob("*") if path.is_file()}
+    capsys.readouterr()
+    assert main(["export", "new", *words, "--to", "skills", "--force"]) == 2
+    assert capsys.readouterr().err == (
+        "error: 'skills/s' has files that the skill to be written does not have: 'mine.txt', 'scripts/gone.sh'\n"
+        "hint: remove those of the old skill and move your own away, or give another --name\n"
+    )
+    assert {path: path.read_bytes() for path in Path("skills").rglob("*") if path.is_file()} == before
+    shutil.copytree("skills", ".claude/skills")
+    assert main(["export", "new", *words, "--for", "agents", "--for", "claude", "--force"]) == 2
+    assert not Path(".agents").exists()
+    Path("skills/s/mine.txt").unlink()
+    Path("skills/s/scripts/gone.sh").unlink()
+    Path("skills/s/scripts/__pycache__").mkdir()
+    Path("skills/s/scripts/__pycache__/x.pyc").write_text("")
+    assert main(["export", "new", *words, "--to", "skills", "--force"]) == 0
+    assert Path("skills/s/scripts/run.sh").read_text() == "new scripts/run.sh\n"
+
+
+def test_force_replaces_nothing_that_is_no_skill(here: Path, capsys: Captured) -> None:
+    Path("rules.md").write_text("# Rules\n")
+    Path("rules").mkdir()
+    assert main(["export", "rules.md", "--force"]) == 0
+    Path("rules/SKILL.md").unlink()
+    Path("rules/table.csv").write_text("a,b\n")
+    capsys.readouterr()
+    assert main(["export", "rules.md", "--force"]) == 2
+    assert capsys.readouterr().err == (
+        f"error: 'rules' holds no skill that could be replaced: skill folder '{here}/rules' has no SKILL.md\n"
+        "hint: move it away, or give another --name\n"
+    )
+    assert not Path("rules/SKILL.md").exists()
 
 
 def test_the_skill_of_a_step_and_any_skill_can_be_exported(demo_project: Path, capsys: Captured) -> None:
@@ -173,4 +217,7 @@ def test_wrong_wishes_are_errors(words: list[str], error: str, demo_project: Pat
 def test_a_place_that_cannot_be_written_is_an_error(demo_project: Path, capsys: Captured) -> None:
     Path("file").write_text("")
     assert main(["export", RUN, "--to", "file"]) == 2
-    assert capsys.readouterr().err == f"error: 'file/{NAME}' cannot be written: Not a directory\n"
+    assert capsys.readouterr().err == (
+        f"error: 'file/{NAME}' cannot be written: Not a directory\n"
+        "hint: mend the permissions, or give another folder with --to\n"
+    )

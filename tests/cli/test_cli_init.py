@@ -301,12 +301,52 @@ def test_a_column_is_one_of_pictures_when_its_values_look_like_them(values: list
     assert guess_columns(rows).fields.get("images") == found_as
 
 
+@pytest.mark.parametrize(
+    ("columns", "found_as", "notes"),
+    [
+        ({"page": "gone.png"}, "page", ()),
+        ({"left_half": "there.png"}, "left_half", ()),
+        ({"where": "https://example.org/a.png"}, "where", ()),
+        ({"where": ["data:image/png;base64,aaaa"]}, "where", ()),
+        ({"scans": {"front": "there.png"}}, "scans.front", ()),
+        ({"left_half": "there.png", "screenshot": "there.png", "size": 3}, "screenshot", ("'left_half' may be ",)),
+        (
+            {"file_name": "gone.png"},
+            None,
+            (
+                (
+                    "the values of 'file_name' look like pictures, but 'gone.png' is not there: if tasks need them, "
+                    "put them there and set env.fields.images: file_name"
+                ),
+            ),
+        ),
+        ({"file_name": "there.txt"}, None, ()),
+    ],
+)
+def test_a_column_of_any_name_is_one_of_pictures_if_they_are_there(
+    tmp_path: Path, columns: dict[str, Any], found_as: str | None, notes: Sequence[str]
+) -> None:
+    Path(tmp_path, "there.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    guessed = guess_columns([Row("here", {"question": "q", "answer": "a", **columns})], tmp_path)
+    assert guessed.fields.get("images") == found_as
+    assert len(guessed.notes) == len(notes)
+    assert all(note.startswith(start) for note, start in zip(guessed.notes, notes, strict=True))
+
+
+def test_the_path_of_a_picture_is_no_context_of_the_question(tmp_path: Path) -> None:
+    rows = [Row("here", {"question": "q", "answer": "a", "document": "a.png"})]
+    assert (guess_columns(rows, tmp_path).fields.get("images"), guess_columns(rows, tmp_path).template) == (None, "")
+    Path(tmp_path, "a.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    guessed = guess_columns(rows, tmp_path)
+    assert (guessed.fields["images"], guessed.fields["input"], guessed.template) == ("document", "question", "")
+
+
 def test_questions_about_pictures_become_a_project(here: Path, capsys: Captured) -> None:
     Path("pages").mkdir()
     rows: list[dict[str, Any]] = []
     for number in range(12):
         Path(f"pages/{number}.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes([number]))
-        rows.append({"question": "What is the total?", "answer": number, "image": f"pages/{number}.png"})
+        rows.append({"question": "What is the total?", "answer": number, "bill": f"pages/{number}.png"})
     write_jsonl("bills.jsonl", rows)
-    assert found(capsys, "bills.jsonl", "--folder", "project")["fields"]["images"] == "image"
+    assert found(capsys, "bills.jsonl", "--folder", "project")["fields"]["images"] == "bill"
     assert main(["doctor", "project/skillgrad.yaml", *SIMULATED]) == 0

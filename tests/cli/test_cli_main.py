@@ -57,6 +57,28 @@ def test_the_help_of_train_tells_of_dotted_flags_and_where_the_settings_are(caps
         (["--vers"], "unknown option '--vers'", "did you mean '--version'?"),
         (["train", "--nmae", "x"], "unknown option '--nmae'", "did you mean '--name'?"),
         (["train", "--nmae=x"], "unknown option '--nmae'", "did you mean '--name'?"),
+        (["train", "--epochs", "2"], "unknown option '--epochs'", "did you mean '--train.epochs'?"),
+        (["train", "--batch-size=2"], "unknown option '--batch-size'", "did you mean '--train.batch_size'?"),
+        (
+            ["train", "--model", "x"],
+            "unknown option '--model'",
+            "did you mean '--target.model' or '--optimizer.model' or '--judge.model'?",
+        ),
+        (
+            ["plan", "--executor", "x"],
+            "unknown option '--executor'",
+            "a setting has a section and a key, as in --executor.name VALUE",
+        ),
+        (
+            ["plan", "--prices", "x"],
+            "unknown option '--prices'",
+            "a setting has a section and a key, as in --prices.NAME VALUE",
+        ),
+        (
+            ["runs", "--temperature"],
+            "unknown option '--temperature'",
+            "allowed: --folder, --help, --json, --keep, --older-than, --yes, -h; see `skillgrad runs --help`",
+        ),
         (["train", "a.yaml", "b"], "unexpected argument 'b'", "see `skillgrad train --help`"),
         (["train", "a.yaml", "--", "b"], "unexpected argument 'b'", "see `skillgrad train --help`"),
         (["train", "--train.epochs"], "--train.epochs needs a value", "as in --train.epochs=VALUE"),
@@ -101,6 +123,16 @@ def test_an_unknown_setting_is_named_with_the_near_one(fresh_project: Path, caps
     assert capsys.readouterr().err == "error: demo/skillgrad.yaml: unknown key 'trian'\nhint: did you mean 'train'?\n"
 
 
+@pytest.mark.parametrize("verb", ["train", "plan"])
+def test_an_option_of_an_executor_that_has_none_is_told_to_be_left_out(
+    fresh_project: Path, capsys: Captured, verb: str
+) -> None:
+    assert main([verb, "demo/skillgrad.yaml", "--executor.workers", "3"]) == 2
+    assert capsys.readouterr().err == (
+        "error: executor: unknown key 'workers'\nhint: leave it out: nothing else can be set here\n"
+    )
+
+
 def test_a_bug_keeps_its_traceback(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("buggy_for_main.py").write_text(
         "class Env:\n    tasks = score = print\n    @classmethod\n    def from_options(cls, *a, **k):\n"
@@ -123,8 +155,9 @@ def test_ctrl_c_where_nothing_else_takes_it_is_exit_code_130(
     Path("c.yaml").write_text("env: {name: 'pressed_for_main:Env'}\n")
     assert main(["train", "c.yaml", "--json"]) == 130
     captured = capsys.readouterr()
-    assert json.loads(captured.out) == {"error": "interrupted", "hint": "", "exit_code": 130}
-    assert captured.err == "error: interrupted\n"
+    again = "run the same command again"
+    assert json.loads(captured.out) == {"error": "interrupted", "hint": again, "exit_code": 130}
+    assert captured.err == f"error: interrupted\nhint: {again}\n"
 
 
 class Terminal(io.StringIO):

@@ -151,10 +151,10 @@ def test_what_is_not_carried_over_is_named_with_its_reason_and_no_key_is_copied(
         ),
         "model.qwen_chat_base_url = http://localhost:8000/v1": "belongs to a backend that no role uses",
         "env.out_root = outputs/searchqa": "results are written to run.folder/run.name",
-        "env.max_turns = 3": "the chat agent answers in one turn",
+        "env.max_turns = 3": "chat answers in one turn; the agent tools has agent.max_steps",
     }
     text = Path("new/skillgrad.yaml").read_text()
-    assert "#   env.max_turns = 3: the chat agent answers in one turn\n" in text
+    assert "#   env.max_turns = 3: chat answers in one turn; the agent tools has agent.max_steps\n" in text
     assert not any(b"secret-of-azure" in path.read_bytes() for path in Path("new").rglob("*") if path.is_file())
 
 
@@ -162,7 +162,7 @@ def test_what_was_found_is_printed(project: str, capsys: Captured) -> None:
     assert main(["init", "--from-skillopt", project]) == 0
     out = capsys.readouterr().out
     assert out.startswith("tasks   55: 20 train, 15 val, 20 test (a sample of more)\nfields  input = ")
-    assert "left    env.max_turns = 3: the chat agent answers in one turn\n" in out
+    assert "left    env.max_turns = 3: chat answers in one turn; the agent tools has agent.max_steps\n" in out
     assert "note    the target is shown the whole context; there it is cut to 6,000 characters\n" in out
     assert "wrote   skillgrad.yaml, skill/SKILL.md, data/train.jsonl, data/val.jsonl, data/test.jsonl\n" in out
 
@@ -170,7 +170,7 @@ def test_what_was_found_is_printed(project: str, capsys: Captured) -> None:
 def test_the_skill_keeps_its_text_behind_front_matter_that_makes_it_a_skill(project: str, capsys: Captured) -> None:
     found(capsys, project)
     head, _, body = Path("new/skill/SKILL.md").read_text().partition("---\n\n")
-    assert yaml.safe_load(head.strip("-\n")) == {"name": "skill", "description": "initial, from SkillOpt."}
+    assert yaml.safe_load(head.strip("-\n")) == {"name": "skill", "description": "How to do SearchQA tasks."}
     assert body == SKILL
 
 
@@ -392,7 +392,7 @@ def test_a_scorer_that_does_not_accept_the_gold_answers_gives_way(here: Path, ca
         ("env: {split_dir: torn}\n", "'torn/train' has no items.json; data files: 'a.csv', 'b.csv'"),
         ("env: {split_dir: good, skill_init: gone.md}\n", "c.yaml: env.skill_init = 'gone.md' does not exist"),
         ("env: {data_path: one.json, split_ratio: most}\n", "env.split_ratio = 'most' is no ratio"),
-        ("env: {split_dir: good}\ntrain: {num_epochs: many}\n", "c.yaml: train.epochs = 'many'"),
+        ("env: {split_dir: good}\ntrain: {num_epochs: many}\n", "c.yaml: train.num_epochs (train.epochs) = 'many'"),
         ("_base_: c.yaml\n", "c.yaml inherits from itself by '_base_'"),
         ("_base_: gone.yaml\n", "c.yaml: _base_ = 'gone.yaml': 'gone.yaml' does not exist"),
         ("- a\n", "c.yaml: expected settings, found list"),

@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -270,14 +271,14 @@ async def test_a_silent_model_is_given_up_after_the_timeout():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model": "adapter:nonsense"}, "adapter:nonsense: Unknown model"),
-        ({"model": "adapter:no-such:m"}, "adapter:no-such:m: Unknown provider"),
+        ({"model": "adapter:nonsense"}, "model 'adapter:nonsense' names no provider and model of its own"),
+        ({"model": "adapter:google:"}, "model 'adapter:google:' names no provider and model of its own"),
         ({"model": "adapter:test", "api": "responses"}, "api = 'responses' is no setting of adapter: models"),
         ({"model": "adapter:test", "api_key_command": "x"}, "api_key_command is no setting of adapter: models"),
         ({"model": "adapter:anthropic:m", "api_key_env": "NO_SUCH"}, "environment variable 'NO_SUCH' is not set"),
         ({"model": "adapter:anthropic:m"}, "adapter:anthropic:m: "),
         ({"model": "adapter:deepseek:m", "base_url": "http://a"}, "adapter:deepseek:m takes no base_url"),
-        ({"model": "adapter:mistral:m"}, "adapter:mistral:m: "),
+        ({"model": "adapter:test", "headers": {"X Team": "red"}}, "headers: the name 'X Team' has ' ' in it"),
     ],
 )
 def test_what_cannot_be_is_a_config_error(monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], message: str):
@@ -286,6 +287,117 @@ def test_what_cannot_be_is_a_config_error(monkeypatch: pytest.MonkeyPatch, setti
     with pytest.raises(ConfigError) as caught:
         build_model(ModelSection(**settings))
     assert caught.value.message.startswith(message)
+
+
+def test_an_unknown_provider_is_told_with_those_there_are():
+    with pytest.raises(ConfigError) as caught:
+        build_model(ModelSection(model="adapter:nosuch:m"))
+    assert caught.value.message == "model 'adapter:nosuch:m' names no known provider"
+    told, _, allowed = caught.value.hint.partition("; allowed: ")
+    assert told == "write it as adapter:provider:name"
+    assert {"anthropic", "azure", "bedrock", "google", "groq", "mistral", "ollama", "openai", "openai-chat"} <= set(
+        allowed.split(", ")
+    )
+    with pytest.raises(ConfigError) as caught:
+        build_model(ModelSection(model="adapter:mistrall:m"))
+    assert str(caught.value) == (
+        "model 'adapter:mistrall:m' names no known provider\n"
+        "hint: write it as adapter:provider:name; did you mean 'mistral'?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("provider", "module", "extra"),
+    [
+        ("google", "google.genai", "google"),
+        ("google-cloud", "google.genai", "google"),
+        ("bedrock", "boto3", "bedrock"),
+        ("mistral", "mistralai", "mistral"),
+    ],
+)
+def test_without_the_package_of_a_provider_the_error_says_what_to_install(provider: str, module: str, extra: str):
+    if find_spec(module.partition(".")[0]) is not None:
+        pytest.skip(f"{module} may be installed here")
+    with pytest.raises(ConfigError) as caught:
+        build_model(ModelSection(model=f"adapter:{provider}:m"))
+    assert str(caught.value) == (
+        f"adapter:{provider}:m needs the package of its provider {provider!r}, which is not installed\n"
+        f"hint: pip install 'pydantic-ai-slim[{extra}]'"
+    )
+
+
+THINKS = {"supports_thinking": True}
+ALWAYS_THINKS = {"thinking_always_enabled": True}
+LEVELS = "minimal, low, medium, high, xhigh, max"
+
+
+@pytest.mark.parametrize(
+    ("profile", "settings", "told"),
+    [
+        (
+            THINKS,
+            {"reasoning_effort": "hihg"},
+            (
+                f"adapter:own:m: reasoning_effort = 'hihg' is no level of thinking; allowed: {LEVELS}\n"
+                "hint: did you mean 'high'?"
+            ),
+        ),
+        (
+            THINKS,
+            {"reasoning_effort": "none"},
+            (
+                f"adapter:own:m: reasoning_effort = 'none' is no level of thinking; allowed: {LEVELS}\n"
+                "hint: set one of these, or thinking: off for none"
+            ),
+        ),
+        (
+            {},
+            {"reasoning_effort": "low"},
+            (
+                "adapter:own:m: reasoning_effort = 'low' would not be sent: pydantic-ai knows of no thinking of this "
+                "model\nhint: leave it out, or put the provider's own field into extra_body"
+            ),
+        ),
+        (
+            {},
+            {"thinking": "off"},
+            (
+                "adapter:own:m: thinking = 'off' would not be sent: pydantic-ai knows of no thinking of this model\n"
+                "hint: leave it out, or put the provider's own field into extra_body"
+            ),
+        ),
+        (
+            ALWAYS_THINKS,
+            {"thinking": "off"},
+            (
+                "adapter:own:m: thinking = 'off' would not be sent: this model always thinks\n"
+                "hint: set reasoning_effort instead, as in 'minimal'"
+            ),
+        ),
+    ],
+)
+def test_thinking_that_would_not_reach_the_model_is_refused_before_anything_is_sent(
+    profile: dict[str, Any], settings: dict[str, Any], told: str
+):
+    heard = Heard()
+    with pytest.raises(ConfigError) as caught:
+        a_model(heard, profile, **settings)
+    assert str(caught.value) == told
+    assert heard.messages == []
+
+
+async def test_a_model_that_always_thinks_takes_every_level():
+    heard = Heard()
+    for level in LEVELS.split(", "):
+        await a_model(heard, ALWAYS_THINKS, reasoning_effort=level).complete(HELLO)
+        assert heard.info.model_request_parameters.thinking == level
+
+
+def test_a_real_model_that_cannot_think_is_known_by_its_name(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert build_model(ModelSection(model="adapter:openai-chat:gpt-5.5", reasoning_effort="low"))
+    with pytest.raises(ConfigError, match="would not be sent"):
+        build_model(ModelSection(model="adapter:openai-chat:gpt-4o", reasoning_effort="low"))
 
 
 def test_without_the_package_the_error_says_what_to_install():
@@ -373,3 +485,39 @@ class TestContract(ChatModelContract):
 def test_the_trial_is_told_to_be_sent_or_not():
     assert a_model(Heard()).takes_seed
     assert not a_model(Heard(), send_seed=False).takes_seed
+
+
+async def test_no_seed_is_sent_to_a_model_whose_interface_has_none(server: Server, monkeypatch: pytest.MonkeyPatch):
+    for name in ("MY_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, "right")
+    assert not anthropic_at(server.url).takes_seed
+    assert not build_model(ModelSection(model="adapter:openai:gpt-5.5")).takes_seed
+    assert build_model(ModelSection(model="adapter:openai-chat:gpt-5.5")).takes_seed
+    unsent = a_model(Heard(), {"openai_unsupported_model_settings": ("seed",)})
+    assert not unsent.takes_seed
+    heard = Heard()
+    await a_model(heard, {"openai_unsupported_model_settings": ("seed",)}).complete(
+        HELLO.model_copy(update={"seed": 7})
+    )
+    assert "seed" not in heard.info.model_settings
+
+
+@pytest.mark.parametrize("model", ["adapter:openai:target-steady", "adapter:openai-chat:target-steady"])
+@pytest.mark.parametrize("stream", [False, True])
+async def test_both_interfaces_of_openai_answer_plainly_and_in_a_given_form(
+    monkeypatch: pytest.MonkeyPatch, model: str, stream: bool
+):
+    monkeypatch.setenv("MY_KEY", "right")
+    with running_endpoint(key="right") as endpoint:
+        settings = ModelSection(model=model, base_url=endpoint.url, api_key_env="MY_KEY", stream=stream, timeout=30)
+        asked = build_model(settings)
+        try:
+            question = user("Sort the following words alphabetically: List: pear apple fig")
+            assert (await asked.complete(ChatRequest(messages=(question,)))).simulated
+            assert await Structured(asked).ask([question], Words)
+        finally:
+            await asked.aclose()
+
+
+class Words(BaseModel):
+    answer: str

@@ -9,12 +9,17 @@ from models_doubles import DROP, HANG, Heard, Server, events, http
 
 from skillgrad.config import ModelSection
 from skillgrad.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
+from skillgrad.models import Structured
 from skillgrad.models.anthropic import AnthropicModel
+from skillgrad.prompts import Prompts
 from skillgrad.records import (
     ChatRequest,
+    Edit,
     ImagePart,
+    LedgerEntry,
     Message,
     ResponseSchema,
+    Skill,
     TextPart,
     Tool,
     ToolCall,
@@ -24,6 +29,9 @@ from skillgrad.records import (
     user,
 )
 from skillgrad.simulation.endpoint import running_endpoint
+from skillgrad.stages.optimizer import Optimizer
+from skillgrad.stages.proposals import PatchReply
+from skillgrad.stages.render import ledger_block, skill_block
 from skillgrad.testing.chat_model import ChatModelContract
 
 HELLO = ChatRequest(messages=(system("Be brief."), user("Hello")))
@@ -147,6 +155,48 @@ async def test_a_large_text_that_opens_a_longer_conversation_is_cached(server: S
     first = [heard.body["messages"][0]["content"][0] for heard in server.heard]
     assert ["cache_control" in block for block in first] == [True, True, False, False]
     assert all("system" not in heard.body for heard in server.heard)
+
+
+def marks(body: dict[str, Any]) -> list[bool]:
+    blocks = [block for turn in body["messages"] for block in turn["content"]]
+    return ["cache_control" in block for block in [*body.get("system", []), *blocks]]
+
+
+async def test_what_calls_of_the_optimizer_have_in_common_is_cached_as_far_as_it_is_large(server: Server):
+    skill, ledger, attempts = TextPart(text="s" * 3000), TextPart(text="l" * 100), TextPart(text="a" * 9000)
+    picture = ImagePart(url="data:image/png;base64,AA")
+    cases: list[tuple[str, tuple[TextPart | ImagePart, ...], list[bool]]] = [
+        ("p" * 1000, (skill, ledger, attempts), [True, True, True, False]),
+        ("p" * 999, (skill, ledger, attempts), [True, False, True, False]),
+        ("p" * 899, (skill, ledger, attempts), [True, False, False, False]),
+        ("p" * 1000, (skill, attempts), [True, True, False]),
+        ("p" * 1000, (skill, ledger, attempts, attempts), [True, True, True, False, False]),
+        ("p" * 9000, (picture, attempts), [True, False, False]),
+    ]
+    for prompt, content, expected in cases:
+        request = ChatRequest(messages=(system(prompt), Message(role="user", content=content)))
+        await answer(server, message(text("Hi")), request=request)
+        assert marks(server.heard[-1].body) == expected
+    longest = ChatRequest(messages=(*request.messages, assistant("No."), user("Again."), assistant("No."), user("?")))
+    await answer(server, message(text("Hi")), request=longest)
+    assert sum(marks(server.heard[-1].body)) <= 4
+
+
+async def test_minibatches_of_a_step_begin_with_the_same_marked_text(server: Server):
+    server.script = [message(text('{"reasoning": "r", "edits": []}'))]
+    model = a_model(server)
+    optimizer = Optimizer(Structured(model), Prompts(), lambda event: None)
+    entry = LedgerEntry(step=1, edit=Edit(op="append", content="Be brief."), fate="applied", accepted=False)
+    shared = [skill_block(Skill(text="Sort the words. " * 300)), ledger_block([entry], 5)]
+    for attempts in ("first", "second"):
+        await optimizer.ask("reflect_failures", [*shared, attempts], PatchReply)
+    await model.aclose()
+    first, second = (heard.body for heard in server.heard)
+    assert marks(first) == marks(second) == [True, True, True, False]
+    assert first["system"] == second["system"]
+    blocks = [body["messages"][0]["content"] for body in (first, second)]
+    assert blocks[0][:2] == blocks[1][:2]
+    assert [block[2]["text"] for block in blocks] == ["first", "second"]
 
 
 async def test_pictures_tool_calls_and_tool_results_are_sent_by_turns(server: Server):
@@ -437,8 +487,9 @@ def test_the_fingerprint_has_what_changes_answers_and_nothing_else():
     def fingerprint(**settings: Any) -> str:
         return a_model(Server([], "http://a"), **settings).fingerprint()
 
-    same: list[dict[str, Any]] = [{"stream": True}, {"base_url": "http://b"}, {"headers": {"a": "b"}}]
+    same: list[dict[str, Any]] = [{"stream": True}, {"base_url": "http://b"}, {"headers": {"X-Api-Key": "b"}}]
     other: list[dict[str, Any]] = [{"thinking": "on"}, {"thinking": "off"}, {"reasoning_effort": "low"}]
+    other += [{"headers": {"anthropic-beta": value}} for value in ("one", "two")]
     assert {fingerprint(**settings) for settings in same} == {fingerprint()}
     assert len({fingerprint(), *(fingerprint(**settings) for settings in other)}) == 1 + len(other)
 

@@ -1,6 +1,7 @@
 import asyncio
 import sys
 import time
+from pathlib import PurePath
 from typing import Any
 
 import pytest
@@ -12,6 +13,9 @@ from skillgrad.models.azure import AzureModel
 from skillgrad.models.keys import Key, key_variable
 from skillgrad.records import ChatRequest, user
 
+VERSION = "api-version=2024-10-21"
+OLDER = "https://name.openai.azure.com/openai/deployments/d"
+OTHER = "https://name.openai.azure.com/openai/deployments/other"
 HELLO = ChatRequest(messages=(user("Hello"),))
 OK = http(200, {"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]})
 
@@ -58,6 +62,11 @@ async def test_responses_are_asked_for_where_the_settings_say_so(server: Server,
         ("https://name.openai.azure.com", "https://name.openai.azure.com/openai/v1"),
         ("https://name.openai.azure.com/", "https://name.openai.azure.com/openai/v1"),
         ("https://name.openai.azure.com/openai/v1/", "https://name.openai.azure.com/openai/v1/"),
+        ("https://name.openai.azure.com/openai/v1?api-version=preview", "https://name.openai.azure.com/openai/v1"),
+        (f"https://name.openai.azure.com?{VERSION}", OLDER),
+        (f"https://name.openai.azure.com/openai/?{VERSION}", OLDER),
+        (f"{OLDER}?{VERSION}", OLDER),
+        (f"{OLDER}/chat/completions?{VERSION}", OLDER),
     ],
 )
 def test_the_address_of_the_resource_is_enough(monkeypatch: pytest.MonkeyPatch, given: str, used: str):
@@ -65,6 +74,57 @@ def test_the_address_of_the_resource_is_enough(monkeypatch: pytest.MonkeyPatch, 
     assert AzureModel("d", section(base_url=given)).endpoint == used
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", given)
     assert AzureModel("d", section()).endpoint == used
+
+
+async def test_a_deployment_behind_an_api_version_is_asked_with_its_key_in_its_own_header(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "secret-12345")
+    server.script = [OK]
+    root = server.url.removesuffix("/v1")
+    assert await ask(AzureModel("my deployment", section(base_url=f"{root}?{VERSION}"))) == "Hi"
+    heard = server.heard[0]
+    assert heard.path == f"/openai/deployments/my%20deployment/chat/completions?{VERSION}"
+    assert heard.headers["api-key"] == "secret-12345"
+    assert "authorization" not in heard.headers
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+async def test_a_token_goes_where_openai_has_its_keys_whatever_the_address(server: Server, api: str):
+    server.script = [OK if api == "chat" else http(200, {"output": []})]
+    root = server.url.removesuffix("/v1")
+    for address in (f"{root}?{VERSION}", root):
+        await ask(AzureModel("d", section(base_url=address, api=api), lambda: "token-123456"))
+    older = "deployments/d/chat/completions" if api == "chat" else "responses"
+    newer = "chat/completions" if api == "chat" else "responses"
+    assert [heard.path for heard in server.heard] == [f"/openai/{older}?{VERSION}", f"/openai/v1/{newer}"]
+    assert {heard.headers["authorization"] for heard in server.heard} == {"Bearer token-123456"}
+    assert not any("api-key" in heard.headers for heard in server.heard)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (OLDER, f"base_url = {OLDER!r} has no api-version"),
+        (
+            f"{OTHER}?{VERSION}",
+            f"base_url = {OTHER!r} is that of the deployment 'other', the model is 'azure:d'",
+        ),
+    ],
+)
+def test_an_address_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch, given: str, message: str):
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k")
+    with pytest.raises(ConfigError) as caught:
+        AzureModel("d", section(base_url=given))
+    assert str(caught.value) == (
+        f"{message}\nhint: write it as in https://NAME.openai.azure.com, or with ?api-version=2024-10-21 at its end"
+    )
+
+
+def test_responses_have_no_seed_at_azure(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k")
+    assert AzureModel("d", section(base_url="https://name.openai.azure.com")).takes_seed
+    assert not AzureModel("d", section(base_url="https://name.openai.azure.com", api="responses")).takes_seed
 
 
 def test_without_address_or_key_nothing_is_sent(monkeypatch: pytest.MonkeyPatch):
@@ -114,18 +174,29 @@ async def test_the_printed_key_is_not_shown_and_its_source_is_named(server: Serv
     assert str(caught.value) == "HTTP 401: bad [key]\nhint: check the key in api_key_command and its account"
 
 
+PROGRAM = f"api_key_command {PurePath(sys.executable).name!r}"
+ONE_LINE = "allowed is one line of ASCII letters, digits and signs, without spaces"
+RUN_IT = "run it in a shell: it must print the key and nothing else"
+
+
 @pytest.mark.parametrize(
-    ("code", "message"),
+    ("code", "message", "hint"),
     [
-        ('import sys; sys.exit("log in first")', "api_key_command failed with exit code 1: log in first"),
-        ("pass", "api_key_command printed no key"),
-        ('print("a"); print("b")', "api_key_command printed no key"),
+        ('import sys; sys.exit("log in first")', f"{PROGRAM} failed with exit code 1: log in first", ""),
+        ("pass", f"{PROGRAM} printed no key but nothing; {ONE_LINE}", RUN_IT),
+        ('print("a"); print("b")', f"{PROGRAM} printed no key but 2 lines; {ONE_LINE}", RUN_IT),
+        ('print("Log in first")', f"{PROGRAM} printed no key but words with spaces; {ONE_LINE}", RUN_IT),
+        (
+            'import sys; sys.stdout.buffer.write(b"k\\xc3\\xa9y")',
+            f"{PROGRAM} printed no key but a text with 'é' in it; {ONE_LINE}",
+            RUN_IT,
+        ),
     ],
 )
-async def test_a_command_that_fails_may_work_later(server: Server, code: str, message: str):
+async def test_a_command_that_fails_may_work_later(server: Server, code: str, message: str, hint: str):
     with pytest.raises(TransientError) as caught:
         await ask(AzureModel("d", section(base_url=server.url, api_key_command=command(code))))
-    assert caught.value.message == message
+    assert (caught.value.message, caught.value.hint) == (message, hint)
     assert server.heard == []
 
 
@@ -133,7 +204,66 @@ async def test_a_command_that_hangs_is_ended(server: Server):
     waits = command("import time; time.sleep(600)")
     with pytest.raises(TransientError) as caught:
         await ask(AzureModel("d", section(base_url=server.url, timeout=0.3, api_key_command=waits)))
-    assert caught.value.message == "api_key_command has printed nothing in 0.3 seconds"
+    assert caught.value.message == f"{PROGRAM} has printed nothing in 0.3 seconds"
+
+
+async def waiting_token() -> str:
+    await asyncio.sleep(0)
+    return " token-123456 "
+
+
+@pytest.mark.parametrize("provider", [lambda: "token-123456", waiting_token])
+async def test_a_function_gives_the_token_once_for_many_requests(server: Server, provider: Any):
+    calls: list[None] = []
+
+    def counted() -> Any:
+        calls.append(None)
+        return provider()
+
+    server.script = [OK]
+    model = AzureModel("d", section(base_url=server.url), counted)
+    for _ in range(2):
+        await model.complete(HELLO)
+    await model.aclose()
+    assert [heard.headers["authorization"] for heard in server.heard] == ["Bearer token-123456"] * 2
+    assert len(calls) == 1
+
+
+def no_credential() -> str:
+    raise LookupError("no credential found")
+
+
+@pytest.mark.parametrize(
+    ("provider", "message"),
+    [
+        (no_credential, "the token provider failed: LookupError: no credential found"),
+        (lambda: "", "the token provider returned no token but nothing; "),
+        (lambda: None, "the token provider returned no token but a value of type 'NoneType'; "),
+        (lambda: "two words", "the token provider returned no token but words with spaces; "),
+        (lambda: asyncio.sleep(600), "the token provider has returned nothing in 0.3 seconds"),
+    ],
+)
+async def test_a_function_that_fails_may_work_later(server: Server, provider: Any, message: str):
+    with pytest.raises(TransientError) as caught:
+        await ask(AzureModel("d", section(base_url=server.url, timeout=0.3), provider))
+    assert caught.value.message.startswith(message)
+    assert server.heard == []
+
+
+async def test_the_token_of_a_function_is_not_shown_and_its_source_is_named(server: Server):
+    server.script = [http(401, {"error": {"message": "bad token-123456"}})]
+    with pytest.raises(RejectedRole) as caught:
+        await ask(AzureModel("d", section(base_url=server.url), lambda: "token-123456"))
+    assert str(caught.value) == "HTTP 401: bad [key]\nhint: check the key in the token provider and its account"
+
+
+def test_a_function_and_a_command_together_are_refused():
+    with pytest.raises(ConfigError) as caught:
+        AzureModel("d", section(base_url="https://a", api_key_command="az"), lambda: "token")
+    assert str(caught.value) == (
+        "api_key_command = 'az' beside a token provider: there can be one key only\n"
+        "hint: leave api_key_command out, or give no token provider"
+    )
 
 
 @pytest.mark.parametrize("given", ["", "no-such-program --token", "az 'account"])

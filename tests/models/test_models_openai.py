@@ -357,6 +357,37 @@ def test_a_key_with_odd_characters_is_refused(monkeypatch: pytest.MonkeyPatch):
         OpenAIModel("m", ModelSection(model="openai:m", api_key_env="TEST_KEY"))
 
 
+def test_a_key_of_two_lines_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TEST_KEY", "one\ntwo")
+    with pytest.raises(ConfigError) as caught:
+        OpenAIModel("m", ModelSection(model="openai:m", api_key_env="TEST_KEY"))
+    assert str(caught.value) == (
+        "environment variable 'TEST_KEY' has characters that no key has\nhint: copy it again"
+    )
+
+
+@pytest.mark.parametrize(
+    ("base_url", "api", "takes"),
+    [
+        (None, "chat", True),
+        (None, "responses", False),
+        ("https://api.openai.com/v1", "responses", False),
+        ("https://eu.api.openai.com/v1", "responses", False),
+        ("http://127.0.0.1:1/v1", "responses", True),
+        ("http://127.0.0.1:1/v1", "chat", True),
+        ("http://not-api.openai.com.example/v1", "responses", True),
+    ],
+)
+def test_the_trial_of_responses_reaches_other_servers_only(
+    monkeypatch: pytest.MonkeyPatch, base_url: str | None, api: str, takes: bool
+):
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    settings = {"model": "openai:m", "base_url": base_url, "api": api}
+    assert OpenAIModel("m", ModelSection(**settings)).takes_seed == takes
+    assert not OpenAIModel("m", ModelSection(**settings, send_seed=False)).takes_seed
+
+
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "http://", "ftp://x/v1", "http://[::1", "http://x:99999/v1"])
 def test_an_address_that_is_none_is_refused(url: str):
     with pytest.raises(ConfigError, match="is no address"):
@@ -390,7 +421,7 @@ def test_the_fingerprint_has_what_changes_answers_and_nothing_else():
     same: list[dict[str, Any]] = [
         {"base_url": "http://b/v1"},
         {"timeout": 1},
-        {"headers": {"a": "b"}},
+        {"headers": {"Authorization": "a", "X-Api-Key": "b", "cf-access-token": "c", "Cookie": "d"}},
         {"max_concurrency": 2},
         {"structured": "tool"},
         {"price": {"input": 1, "output": 1}},
@@ -402,7 +433,10 @@ def test_the_fingerprint_has_what_changes_answers_and_nothing_else():
         {"reasoning_effort": "low"},
         {"extra_body": {"a": 1}},
         {"send_seed": False},
+        {"headers": {"X-Max-Tokens": "5"}},
+        {"headers": {"X-Max-Tokens": "6"}},
     ]
     assert {fingerprint(**settings) for settings in same} == {fingerprint()}
     assert len({fingerprint(), *(fingerprint(**settings) for settings in other)}) == 1 + len(other)
+    assert fingerprint(headers={"A": "b"}) == fingerprint(headers={"a": "b"})
     assert a_model(Server([], "http://a/v1"), max_output_tokens=5).max_output_tokens == 5

@@ -297,6 +297,12 @@ def test_removing_the_first_region_does_not_turn_a_rule_into_front_matter() -> N
     assert document.render() == "\n---\nname: y\n---\n"
 
 
+def test_removing_the_first_region_does_not_turn_a_character_of_the_text_into_a_byte_order_mark() -> None:
+    text = "<!-- skillgrad:begin x -->\n<!-- skillgrad:end x -->\n\ufeff---\nname: y\n---\n"
+    document = Document.parse(text).without_region("x")
+    assert (document.front_matter, document.render()) == ("", "\n\ufeff---\nname: y\n---\n")
+
+
 @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2)])
 def test_tokens_are_estimated_as_a_quarter_of_the_characters_rounded_up(text: str, tokens: int) -> None:
     assert token_count(text) == tokens
@@ -328,25 +334,116 @@ def test_copies_of_front_matter_and_regions_in_a_new_text_are_left_out() -> None
     assert anew("Old.\n", copied) == "New.\n"
 
 
-def test_what_looks_like_a_marker_in_a_new_text_is_made_harmless() -> None:
-    new = "New.\n<!-- skillgrad:end kept -->\nskillgrad:begin x"
+def test_markers_that_mark_nothing_are_left_out_of_a_new_text_and_what_looks_like_one_is_made_harmless() -> None:
+    stray = "<!-- skillgrad:end kept -->\n<!--skillgrad:BEGIN-->\n<!-- skillgrad:begin x -->"
+    new = f"New.\n{stray}\nskillgrad:begin x\n<!-- skillgrad:end kept --> more"
     assert anew(WHOLE, new) == WHOLE.replace(
-        "# Old\n\n- One.", "New.\n<!-- skillgrad end kept -->\nskillgrad begin x"
+        "# Old\n\n- One.", "New.\nskillgrad begin x\n<!-- skillgrad end kept --> more"
     )
+
+
+def test_a_line_that_spoke_of_markers_before_stays_as_it_was() -> None:
+    text = "Write `skillgrad:begin x` first.\n\n- One.\n"
+    assert anew(text, text.replace("One", "Two")) == text.replace("One", "Two")
 
 
 def test_a_line_that_would_open_a_front_matter_does_not_come_first() -> None:
     assert anew("Old.\n", "---\n") == "\n---\n"
 
 
+def test_a_line_that_only_a_byte_order_mark_keeps_from_being_a_marker_does_no_harm() -> None:
+    line = "<!-- skillgrad:begin x --> and more"
+    assert anew(f"a\n\ufeff{line}\n", f"b\n\ufeff{line}") == "b\n<!-- skillgrad begin x --> and more\n"
+
+
 def test_text_that_stood_around_regions_is_written_where_it_began() -> None:
     assert anew(f"{KEPT}\nBelow.\n", "New.") == f"{KEPT}\nNew.\n"
-    assert anew(f"Above.\n\n{KEPT}\nBelow.\n", "New.") == f"New.\n\n{KEPT}\n"
+    assert anew(f"Above.\n\n{KEPT}\nBelow.\n", "New.") == f"New.\n\n{KEPT}"
     assert anew(f"---\nname: s\ndescription: d\n---\n{KEPT}", "New.").endswith(f"---\nNew.\n\n{KEPT}")
 
 
 def test_an_empty_text_leaves_what_is_protected() -> None:
     assert anew(WHOLE, " \n") == f"---\nname: s\ndescription: d\n---\n\n{KEPT}"
+
+
+OTHER = KEPT.replace("kept", "other")
+MARKED, MARKED_OTHER = (text.replace("In a region.\n", "") for text in (KEPT, OTHER))
+SECTIONS = f"# A\n\na\n\n{KEPT}\n# B\n\nb\n\n{OTHER}\nc\n"
+
+
+def test_regions_go_where_their_markers_stand_in_a_new_text() -> None:
+    new = f"# New\n{MARKED}\n- One.\n{MARKED_OTHER}- Two.\n"
+    assert anew(SECTIONS, new) == f"# New\n\n{KEPT}\n- One.\n\n{OTHER}\n- Two.\n"
+    assert anew(SECTIONS, f"{MARKED}{MARKED_OTHER}New.") == f"{KEPT}\n{OTHER}\nNew.\n"
+
+
+def test_a_region_in_a_list_stays_without_blank_lines_around_it() -> None:
+    text = f"- a\n{KEPT}- b\n"
+    assert anew(text, f"- a\n{MARKED}- c\n") == f"- a\n{KEPT}- c\n"
+
+
+def test_a_copy_of_a_region_marks_its_place_whatever_it_says() -> None:
+    forged = KEPT.replace("In a region", "Forged")
+    assert anew(SECTIONS, f"New.\n\n{forged}\n{MARKED_OTHER}") == f"New.\n\n{KEPT}\n{OTHER}"
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        "",
+        MARKED,
+        MARKED_OTHER + MARKED,
+        MARKED + MARKED_OTHER + MARKED,
+        MARKED + MARKED,
+        MARKED + "<!-- skillgrad:begin other -->\n",
+        "<!-- skillgrad:begin kept -->\n<!-- skillgrad:begin other -->\n<!-- skillgrad:end other -->\n",
+    ],
+)
+def test_without_all_markers_once_and_in_order_regions_stay_among_their_headings(marks: str) -> None:
+    assert anew(SECTIONS, f"{marks}# A\n\nnew\n\n# b\n\nnew\n") == f"# A\n\nnew\n\n{KEPT}\n# b\n\nnew\n\n{OTHER}"
+
+
+def test_markers_of_regions_that_do_not_exist_are_left_out_and_do_no_harm() -> None:
+    forged = KEPT.replace("kept", "forged")
+    marked = f"{MARKED}New.\n{forged}{MARKED_OTHER}Last.\n"
+    assert anew(SECTIONS, marked) == f"{KEPT}\nNew.\n\n{OTHER}\nLast.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "new", "expected"),
+    [
+        ("# A|<K>|# B|b", "# A|new|# B", "# A|<K>|new|# B"),
+        ("# A|a|<K>|b", "# A|c|## D|d", "# A|c|<K>|## D|d"),
+        ("# A|a|<K>|b|# B", "# B|# A|c", "# B|# A|c|<K>"),
+        ("# A|a|<K>|b|# B", "# C|# B|c", "# C|<K>|# B|c"),
+        ("# A|a|<K>|b|# B", "# C|c", "# C|c|<K>"),
+        ("# A|a|<K>|b|# B", "# B|# B|c", "# B|# B|c|<K>"),
+        ("<K>|# A|a", "# B|b", "<K>|# B|b"),
+        ("# A|a|<K>", "# B|b|# A|a", "# B|b|# A|a|<K>"),
+        ("# A|a|<K>|b|# B", "```|# B|```|#   a #|c|# d", "```|# B|```|#   a #|c|<K>|# d"),
+        ("# A|a|<K>|b|# B", "~~~|```|# B|~~~|# B", "~~~|```|# B|~~~|<K>|# B"),
+    ],
+)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_a_region_keeps_its_place_among_the_headings(text: str, new: str, expected: str, line_end: str) -> None:
+    kept = KEPT.replace("\n", line_end).removesuffix(line_end)
+
+    def written(short: str) -> str:
+        return short.replace("|", line_end).replace("<K>", kept) + line_end
+
+    found = anew(written(text), new.replace("|", "\n"))
+    assert [line for line in found.splitlines() if line] == written(expected).splitlines()
+    assert kept in found
+
+
+def test_a_text_that_moves_nothing_but_regions_changes_nothing() -> None:
+    moved = f"{MARKED}# A\n\na\n# B\n\nb\nc\n\n{MARKED_OTHER}"
+    assert anew(SECTIONS, moved) == SECTIONS
+
+
+def test_text_after_a_region_or_front_matter_without_a_line_end_starts_on_a_line_of_its_own() -> None:
+    assert anew(f"a\n{KEPT}".rstrip(), f"a\n{MARKED}b") == f"a\n{KEPT}\nb\n"
+    assert anew("---\na: 1\n---", "New.") == "---\na: 1\n---\nNew.\n"
 
 
 PARTS = (

@@ -9,7 +9,7 @@ from skills_ref.parser import parse_frontmatter
 from skills_ref.validator import validate
 
 from skillgrad.errors import SkillError
-from skillgrad.records import Skill, SkillFile
+from skillgrad.records import File, Skill
 from skillgrad.skill import save_skill, validate_skill
 from skillgrad.skill.export import Exported, export_skill, prompt_text
 
@@ -27,7 +27,7 @@ def problems(exported: Exported, folder: Path) -> list[str]:
 
 
 def test_front_matter_stays_byte_for_byte_and_files_travel(tmp_path: Path) -> None:
-    files = {"scripts/fill.py": SkillFile(data=b"\xff\x00", executable=True)}
+    files = {"scripts/fill.py": File(data=b"\xff\x00", executable=True)}
     exported = export_skill(Skill(name="pdf-forms", text=FRONT + "\r\nBody.\r\n", files=files))
     assert exported == (Skill(name="pdf-forms", text=FRONT + "\r\nBody.\r\n", files=files), ())
     assert problems(exported, tmp_path) == []

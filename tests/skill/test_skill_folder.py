@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from skillgrad.errors import SkillError
-from skillgrad.records import Skill, SkillFile
+from skillgrad.records import File, Skill
 from skillgrad.skill.folder import MAX_BYTES, load_skill, save_skill, validate_skill
 
 FRONT = "---\nname: pdf-forms\ndescription: Fills forms.\n---\n"
@@ -30,8 +30,8 @@ def test_a_folder_brings_its_document_and_all_files(folder: Path) -> None:
     skill = load_skill(folder)
     assert (skill.name, skill.text) == ("pdf-forms", FRONT + "\r\nBody.\r\n")
     assert skill.files == {
-        "references/fields.md": SkillFile(data=b"fields\n"),
-        "scripts/fill.py": SkillFile(data=b"#!/bin/sh\n\xff\x00", executable=True),
+        "references/fields.md": File(data=b"fields\n"),
+        "scripts/fill.py": File(data=b"#!/bin/sh\n\xff\x00", executable=True),
     }
 
 
@@ -282,7 +282,7 @@ def test_a_failed_write_leaves_no_temporary_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../x", "/etc/x", "a/../../x", "", ".", "a//b", "./a", "a/", "a\0b"])
 def test_a_file_name_that_leads_out_is_refused_before_anything_is_written(tmp_path: Path, name: str) -> None:
-    skill = Skill(text="a", files={"good.md": SkillFile(data=b"g"), name: SkillFile(data=b"x")})
+    skill = Skill(text="a", files={"good.md": File(data=b"g"), name: File(data=b"x")})
     with pytest.raises(SkillError, match="outside of"):
         save_skill(skill, tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -297,7 +297,7 @@ def test_a_skill_name_that_is_no_folder_name_is_refused(tmp_path: Path, name: st
 
 def test_a_file_called_like_the_document_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SkillError, match="that is the skill's text"):
-        save_skill(Skill(text="a", files={"SKILL.md": SkillFile(data=b"x")}), tmp_path)
+        save_skill(Skill(text="a", files={"SKILL.md": File(data=b"x")}), tmp_path)
 
 
 @pytest.mark.parametrize("link", ["skill", "skill/references"])
@@ -306,5 +306,5 @@ def test_a_link_in_the_target_folder_does_not_carry_files_elsewhere(tmp_path: Pa
     (tmp_path / "out" / link).parent.mkdir(parents=True)
     (tmp_path / "out" / link).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(SkillError, match="outside of"):
-        save_skill(Skill(text="a", files={"references/a.md": SkillFile(data=b"x")}), tmp_path / "out")
+        save_skill(Skill(text="a", files={"references/a.md": File(data=b"x")}), tmp_path / "out")
     assert list((tmp_path / "elsewhere").iterdir()) == []

@@ -85,3 +85,49 @@ async def test_without_a_usable_answer_the_appendix_stays_and_it_is_told() -> No
     assert await consolidate(desk.optimizer, before) == (before, ())
     (warning,) = desk.warnings
     assert warning.startswith("the appendix was not consolidated, there was no usable answer: ")
+
+
+def owned(content: str) -> Document:
+    """A skill whose region `appendix` holds text of the user."""
+    return Document.parse(f"{TEXT}\n<!-- skillgrad:begin appendix -->\n{content}<!-- skillgrad:end appendix -->\n")
+
+
+OWN = "Ask Kim about *ledgers*.\n\n| day | who |\n|---|---|\n\n- Never round.\n  Not even cents.\n\x0c- Formfeed.\n"
+
+
+async def test_what_the_user_wrote_in_the_appendix_stays_when_it_is_consolidated() -> None:
+    document, _ = add_reminders(owned(OWN), [remind("One."), remind("One, I said.")])
+    assert document.region("appendix") == f"{OWN}\n## Reminders\n\n- One.\n- One, I said."
+    desk = Desk(consolidate_appendix=answer("One."))
+    document, _ = await consolidate(desk.optimizer, document)
+    assert document.region("appendix") == f"{OWN}\n## Reminders\n\n- One."
+    assert "Kim" not in desk.shown()
+    assert "Never round" not in desk.shown()
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "\nSee the handbook.",
+        "\n- An item of a list below.",
+        "- Goes on\n  in a second line.",
+        "- Goes on\nlazily.",
+    ],
+)
+def test_what_the_user_wrote_below_the_reminders_stays_there(below: str) -> None:
+    document, _ = add_reminders(owned(f"Above.\n## Reminders\n- One.\n{below}\n"), [remind("Two.")])
+    document, _ = add_reminders(document, [remind("Three.")])
+    assert reminders_in(document) == ("One.", "Two.", "Three.")
+    gap = "\n" if below.startswith("-") else ""
+    assert document.region("appendix") == f"Above.\n\n## Reminders\n\n- One.\n- Two.\n- Three.\n{gap}{below}"
+
+
+def test_a_heading_without_a_list_gets_one_above_the_text_that_follows() -> None:
+    document, _ = add_reminders(owned("## Reminders\n\nSee the handbook.\n"), [remind("One.")])
+    assert document.region("appendix") == "## Reminders\n\n- One.\n\nSee the handbook."
+
+
+def test_a_reminder_that_the_user_wrote_already_is_not_repeated() -> None:
+    before = owned("- Mind the last row.\n")
+    document, (fate,) = add_reminders(before, [remind("Mind the last row!")])
+    assert (document, fate.detail) == (before, "the appendix already says so")

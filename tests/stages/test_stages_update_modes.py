@@ -10,6 +10,7 @@ from stages_doubles import Desk, append
 
 from skillgrad.config import make_config
 from skillgrad.errors import ConfigError, OutageStop, TransientError
+from skillgrad.prompts import Prompts
 from skillgrad.records import Candidate, Edit, Skill
 from skillgrad.skill import Document
 from skillgrad.stages.appendix import reminders_in
@@ -139,6 +140,33 @@ async def test_a_rewrite_without_a_usable_answer_is_told() -> None:
 async def test_a_document_that_reads_as_before_carried_nothing_out() -> None:
     candidate = await rewritten(Desk(rewrite=document(TEXT)), CLARIFY)
     assert (candidate.skill, fates(candidate), candidate.unusable) == (SKILL, ["no_change"], "")
+
+
+MIDDLE = Skill(text=f"# Sums\n\n- Add all rows.\n\n{REGION}\n# Form\n\n- Answer with a number.\n")
+MARKS = REGION.replace("Keep this.\n", "")
+
+
+async def test_a_region_in_the_middle_stays_there_with_its_marker_lines_and_without() -> None:
+    for place in (MARKS, REGION, ""):
+        text = f"# Sums\n\n- Round.\n\n{place}\n# Form\n\n- Answer with a number.\n"
+        candidate = await rewritten(Desk(rewrite=document(text)), CLARIFY, skill=MIDDLE)
+        assert candidate.skill.text == MIDDLE.text.replace("Add all rows", "Round")
+
+
+async def test_a_document_that_only_moves_a_region_carried_nothing_out() -> None:
+    moved = f"{MARKS}\n# Sums\n- Add all rows.\n\n# Form\n\n- Answer with a number."
+    candidate = await rewritten(Desk(rewrite=document(moved)), CLARIFY, skill=MIDDLE)
+    assert (candidate.skill, fates(candidate)) == (MIDDLE, ["no_change"])
+    candidate = await full(whole(moved, "a"), skill=MIDDLE)
+    assert (candidate.skill, fates(candidate)) == (MIDDLE, ["no_change"])
+
+
+async def test_the_optimizer_is_shown_the_marker_lines_and_told_to_keep_them() -> None:
+    desk = Desk(rewrite=document("# New"))
+    await rewritten(desk, CLARIFY, skill=MIDDLE)
+    assert REGION in desk.shown()
+    for prompt in ("rewrite", "return_document"):
+        assert "each pair once, in the order of the current skill" in Prompts()[prompt]
 
 
 async def test_a_failed_rewrite_call_stops_the_run() -> None:

@@ -132,6 +132,22 @@ def test_values_that_do_not_look_like_a_key_are_left_alone(name, value):
         assert known.redact_json(json.dumps([value])) == json.dumps([value])
 
 
+SETTINGS = "target:\n  model: openai:gpt-5\n  temperature: 0.0\nrun:\n  name: first\n"
+
+
+@pytest.mark.parametrize("key", ["e", "x", "EMPTY", "openai:", " target ", "model:"])
+def test_a_key_that_is_too_short_to_be_one_is_left_alone_and_settings_stay_what_they_are(key):
+    redactor = Redactor({"OPENAI_API_KEY": key}, keys=["OPENAI_API_KEY"])
+    assert redactor.redact(SETTINGS) == SETTINGS
+    assert redactor.redact_json(json.dumps([key])) == json.dumps([key])
+
+
+def test_a_named_key_is_taken_out_whatever_it_looks_like_from_eight_characters_on():
+    redactor = Redactor({"LOCAL": "opensesa", "OTHER": "opensesame"}, keys=["LOCAL"])
+    assert redactor.redact("opensesa") == "[redacted:LOCAL]"
+    assert redactor.exact.redact("say opensesa") == "say [redacted:LOCAL]"
+
+
 def test_of_two_variables_with_one_value_the_first_name_is_told():
     redactor = Redactor({"B_KEY": "open-sesame-1", "A_KEY": "open-sesame-1"})
     assert redactor.redact("open-sesame-1") == "[redacted:A_KEY]"

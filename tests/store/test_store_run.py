@@ -11,7 +11,7 @@ import pytest
 from skillgrad.config import RunSection
 from skillgrad.errors import ConfigError, DataError, IdentityError, LockedError, SkillError, StopRun
 from skillgrad.events import Notice
-from skillgrad.records import Edit, Patch, Score, Skill, SkillFile
+from skillgrad.records import Edit, File, Patch, Score, Skill
 from skillgrad.store import JsonlSink, Redactor, RunFolder, read_events
 
 NOTICE = Notice(level="info", text="hello")
@@ -219,7 +219,7 @@ def test_diffs_tell_of_a_missing_line_end_and_break_lines_at_line_ends_only(run)
 
 
 def test_the_best_skill_is_a_folder_with_its_files(run):
-    files = {"scripts/go.sh": SkillFile(data=b"\xff\0", executable=True), "a.md": SkillFile(data=b"a")}
+    files = {"scripts/go.sh": File(data=b"\xff\0", executable=True), "a.md": File(data=b"a")}
     path = run.write_best(Skill(name="my-skill", text="text", files=files))
     assert path == run.path / "best" / "my-skill"
     assert (path / "SKILL.md").read_text() == "text"

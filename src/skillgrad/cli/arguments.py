@@ -229,7 +229,11 @@ def export(parser: Arguments) -> None:
         "--keep-markers", action="store_true", help="leave the marker comments of regions in the text"
     )
     parser.add_argument("--prompt", action="store_true", help="print the plain text for a prompt and write nothing")
-    parser.add_argument("--force", action="store_true", help="overwrite files that are there")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="replace a skill that is there, unless it has files that the new one does not have",
+    )
 
 
 def runs(parser: Arguments) -> None:

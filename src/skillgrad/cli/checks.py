@@ -2,13 +2,15 @@
 
 import os
 import sys
+from collections.abc import Sequence
+from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from skillgrad import __version__
 from skillgrad.cli.roles import model_sections
-from skillgrad.config import AgentSection, ExecutorSection, ModelSection, TrainConfig
+from skillgrad.config import ExecutorSection, ModelSection, TrainConfig
 from skillgrad.envs.gold import check_gold
 from skillgrad.envs.scorers.base import AnswerScorer, Judge
 from skillgrad.envs.splits import SPLITS, check_splits
@@ -17,12 +19,15 @@ from skillgrad.models import build_model, key_variable, price_of
 from skillgrad.prompts import Prompts
 from skillgrad.protocols import Environment, Scorer
 from skillgrad.records import Record, Task
-from skillgrad.registry import BUILT_IN, find, plugins
+from skillgrad.registry import BUILT_IN, Family, find, load, origin, plugins
 from skillgrad.skill import load_skill, token_count, validate_skill
 from skillgrad.store import is_running, read_run
+from skillgrad.store.redact import SHORTEST_KEY
 
 EXTRAS = {
     "serve": ("starlette", "uvicorn"),
+    "agents": ("starlette", "uvicorn"),
+    "spreadsheet": ("openpyxl",),
     "parquet": ("pyarrow",),
     "hf": ("datasets",),
     "anthropic": ("anthropic",),
@@ -30,6 +35,8 @@ EXTRAS = {
 }
 WHAT_FOR = {
     "serve": "`skillgrad simulate`",
+    "agents": "the gateway of agent programs",
+    "spreadsheet": "the environment `spreadsheet`",
     "parquet": "Parquet files",
     "hf": "datasets of the Hugging Face hub",
     "anthropic": "`anthropic:` models",
@@ -80,23 +87,49 @@ def check_install() -> list[Check]:
 def _plugins() -> list[Check]:
     checks: list[Check] = []
     for family in BUILT_IN:
-        taken: set[str] = set(BUILT_IN[family])
-        for point in plugins(family):
-            name = f"plugin {point.name}"
-            origin = f"{point.dist.name} {point.dist.version}" if point.dist is not None else "an unknown package"
-            kind = family.removesuffix("s")
-            if point.name in taken:
-                text = f"{origin}: {kind} {point.value} is never used: {point.name!r} is taken"
-                checks.append(Check.note(name, text, "give its import path as the name, or uninstall one of them"))
-                continue
-            taken.add(point.name)
-            try:
-                find(family, point.name)
-            except ConfigError as error:
-                checks.append(Check.wrong(name, ConfigError(f"{origin}: {error.message}", hint=error.hint)))
-            else:
-                checks.append(Check.ok(name, f"{origin}: {kind} {point.value}"))
+        ours = BUILT_IN[family]
+        looked = [(point, _look(family, point)) for point in plugins(family) if point.name not in ours]
+        checks += [_hidden(family, point) for point in plugins(family) if point.name in ours]
+        checks += [_plugin(family, looked, index) for index in range(len(looked))]
     return checks
+
+
+def _look(family: Family, point: EntryPoint) -> Any:
+    """The class behind an entry point, or what is wrong with it."""
+    try:
+        return load(family, point)
+    except ConfigError as error:
+        return error
+
+
+def _hidden(family: Family, point: EntryPoint) -> Check:
+    kind = family.removesuffix("s")
+    text = f"{origin(point)}: {kind} {point.value} is never used: {point.name!r} is the name of a built-in {kind}"
+    return Check.note(f"plugin {point.name}", text, "give its import path as the name, or uninstall it")
+
+
+def _plugin(family: Family, looked: Sequence[tuple[EntryPoint, Any]], index: int) -> Check:
+    """One of a family's plugins beside the others."""
+    point, found = looked[index]
+    kind = family.removesuffix("s")
+    rivals = [
+        (f"{origin(other)} ({other.value})", thing)
+        for other, thing in looked
+        if other.name == point.name and thing is not found and not isinstance(thing, ConfigError)
+    ]
+    if isinstance(found, ConfigError):
+        used = f"; {rivals[0][0]} is used" if len(rivals) == 1 else ""
+        return Check.wrong(
+            f"plugin {point.name}", ConfigError(f"{origin(point)}: {found.message}{used}", hint=found.hint)
+        )
+    text = f"{origin(point)}: {kind} {point.value}"
+    if rivals:
+        error = ConfigError(
+            f"{text}: {point.name!r} is also the name of {' and '.join(text for text, _ in rivals)}",
+            hint="give the import path of the one that is meant as the name, or uninstall the others",
+        )
+        return Check.wrong(f"plugin {point.name}", error)
+    return Check.ok(f"plugin {point.name}", text)
 
 
 async def check_config(config: TrainConfig) -> list[Check]:
@@ -106,7 +139,7 @@ async def check_config(config: TrainConfig) -> list[Check]:
         *_skill(config),
         *_prompts(config),
         *_models(config),
-        *_chosen(config),
+        *_executor(config),
         _limits(config),
         _run_folder(config),
     ]
@@ -142,7 +175,9 @@ async def _scorer(config: TrainConfig, env: Environment, tasks: list[Task]) -> C
 
 
 def _no_judge() -> Judge:
-    raise ConfigError("the judge is not asked here")
+    raise ConfigError(
+        "the environment asks for the judge as it is made", hint="call `judge()` when a score is needed, not before"
+    )
 
 
 def _skill(config: TrainConfig) -> list[Check]:
@@ -185,6 +220,7 @@ def _models(config: TrainConfig) -> list[Check]:
             continue
         where = f" at {model.endpoint}" if model.endpoint else ""
         checks.append(Check.ok(role, f"{model.name}{where}{_key(section)}"))
+        checks += _short_key(role, section)
         if price is None and config.limits.usd is None:
             text = "no price: money will be shown as unknown"
             checks.append(Check.note(role, text, f"set {role}.price.input and {role}.price.output"))
@@ -197,28 +233,17 @@ def _models(config: TrainConfig) -> list[Check]:
     return checks
 
 
-def _chosen(config: TrainConfig) -> list[Check]:
-    """Agent and executor, where they are not the usual ones."""
-    checks: list[Check] = []
+def _executor(config: TrainConfig) -> list[Check]:
+    """The executor, where it is not the usual one."""
+    if config.executor == ExecutorSection():
+        return []
     options = dict(config.executor.model_extra or {})
-    if config.agent != AgentSection():
-        try:
-            agent = find("agents", config.agent.name)
-        except SkillgradError as error:
-            checks.append(Check.wrong("agent", error))
-        else:
-            checks.append(Check.ok("agent", f"{config.agent.name}: {agent.__module__}:{agent.__qualname__}"))
-    if config.executor != ExecutorSection():
-        try:
-            executor = find("executors", config.executor.name)
-            executor.from_options(options, concurrency=config.limits.concurrency, where="executor")
-        except SkillgradError as error:
-            checks.append(Check.wrong("executor", error))
-        else:
-            checks.append(
-                Check.ok("executor", f"{config.executor.name}: {executor.__module__}:{executor.__qualname__}")
-            )
-    return checks
+    try:
+        executor = find("executors", config.executor.name)
+        executor.from_options(options, concurrency=config.limits.concurrency, where="executor")
+    except SkillgradError as error:
+        return [Check.wrong("executor", error)]
+    return [Check.ok("executor", f"{config.executor.name}: {executor.__module__}:{executor.__qualname__}")]
 
 
 def _key(section: ModelSection) -> str:
@@ -230,6 +255,19 @@ def _key(section: ModelSection) -> str:
         return ", key from api_key_command"
     variable = key_variable(section)
     return f", key {variable} is {'set' if os.environ.get(variable) else 'not set'}"
+
+
+def _short_key(role: str, section: ModelSection) -> list[Check]:
+    variable = key_variable(section)
+    size = len(os.environ.get(variable, "").strip())
+    keyless = section.model.startswith(("simulated:", "adapter:")) or section.api_key_command is not None
+    if keyless or not 0 < size < SHORTEST_KEY:
+        return []
+    text = (
+        f"the key in {variable} is shorter than {SHORTEST_KEY} characters: it is taken for a placeholder, sent, and "
+        "not kept out of what is stored"
+    )
+    return [Check.note(role, text, "copy the key again, if it is meant to be one")]
 
 
 def _limits(config: TrainConfig) -> Check:

@@ -1,14 +1,17 @@
 """What the columns of a dataset mean, and which scorer fits its gold answers: guesses that a person can correct."""
 
+import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
 
 from pydantic import JsonValue
 
 from skillgrad.cli.parser import DEFAULT_CONFIG
 from skillgrad.envs.files import Row
+from skillgrad.envs.images import is_web
 from skillgrad.envs.rows import GUESSES
 from skillgrad.envs.scorers.numeric import read_number
 from skillgrad.envs.splits import fold
@@ -48,7 +51,11 @@ _PICTURES = (
     "pictures",
     "picture",
     "pages",
+    "page",
+    "screenshots",
+    "screenshot",
 )
+"""Columns that hold pictures if their values look like them, in this order; then any other column whose do."""
 _PICTURE = re.compile(r"data:image/.*|.+\.(?:png|jpe?g|gif|webp)(?:\?.*)?", re.IGNORECASE | re.DOTALL)
 _LETTER = re.compile(r"\(?[A-J]\)?\.?")
 _NUMBER = re.compile(r"[-+]?\s?[$€£]?\s?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?\s?%?")
@@ -70,8 +77,8 @@ class Columns:
     notes: Sequence[str] = field(default=())
 
 
-def guess_columns(rows: Sequence[Row]) -> Columns:
-    """Look at the first rows.
+def guess_columns(rows: Sequence[Row], folder: Path = Path()) -> Columns:
+    """Look at the first rows; paths of pictures count from `folder`.
 
     Raises:
         DataError: no column can be the input, or none the gold answer.
@@ -94,12 +101,11 @@ def guess_columns(rows: Sequence[Row]) -> Columns:
                 f"columns: {', '.join(map(repr, names))}",
                 hint=f"rename the column to {name!r}, or write {DEFAULT_CONFIG} by hand and name it in env.fields",
             )
-    pictures = next(
-        (folded[name] for name in _PICTURES if name in folded and _are_pictures(folded[name], sample)), None
-    )
-    if pictures is not None and pictures not in fields.values():
-        fields["images"] = pictures
-    template = _template(fields["input"], folded)
+    pictures = _picture_columns(folded, set(fields.values()), sample)
+    images, picture_notes = _chosen(pictures, folder)
+    if images is not None:
+        fields["images"] = images
+    template = _template(fields["input"], {name: column for name, column in folded.items() if column not in pictures})
     golds = [_value(row, fields["gold"]) for row in sample]
     scorer, why = guess_scorer([gold for gold in golds if gold is not None])
     if template:
@@ -110,7 +116,7 @@ def guess_columns(rows: Sequence[Row]) -> Columns:
         scorer=scorer,
         metric="soft" if scorer == "f1" else "hard",
         why=why,
-        notes=_notes(scorer, folded, golds),
+        notes=(*_notes(scorer, folded, golds), *picture_notes),
     )
 
 
@@ -162,13 +168,46 @@ def _usable(name: str, column: str, sample: Sequence[Row]) -> bool:
     return name != "input" or not isinstance(values[0], dict | list)
 
 
-def _are_pictures(column: str, sample: Sequence[Row]) -> bool:
-    """Every value is a path or an address of a picture, or a list of them, or nothing; and not all are nothing."""
+def _picture_columns(folded: Mapping[str, str], taken: Set[str], sample: Sequence[Row]) -> dict[str, str]:
+    """The columns whose values look like pictures, with the first value of each; usual names come first."""
+    names = [*(name for name in _PICTURES if name in folded), *(name for name in folded if name not in _PICTURES)]
+    columns = [folded[name] for name in names if folded[name] not in taken]
+    return {column: value for column in columns if (value := _first_picture(column, sample))}
+
+
+def _chosen(pictures: Mapping[str, str], folder: Path) -> tuple[str | None, list[str]]:
+    """The column of pictures, if there is one, and what is doubtful about the choice.
+
+    Under a name that says nothing, paths have to lead to a file: they may be about something else.
+    """
+    found = [
+        column
+        for column, value in pictures.items()
+        if fold(column.rpartition(".")[2]) in _PICTURES or _is_there(value, folder)
+    ]
+    if found:
+        rest = ", ".join(map(repr, found[1:]))
+        more = [f"{rest} may be pictures too; env.fields.images names one column, {found[0]!r}"] if rest else []
+        return found[0], more
+    return None, [
+        f"the values of {column!r} look like pictures, but {value[:80]!r} is not there: if tasks need them, "
+        f"put them there and set env.fields.images: {column}"
+        for column, value in pictures.items()
+    ]
+
+
+def _first_picture(column: str, sample: Sequence[Row]) -> str:
+    """The first value, if every one is a path or an address of a picture, or a list of them, or nothing."""
     found: list[JsonValue] = []
     for value in (_value(row, column) for row in sample):
         found += value if isinstance(value, list) else [value]
     named = [value for value in found if value not in (None, "")]
-    return bool(named) and all(isinstance(value, str) and _PICTURE.fullmatch(value) for value in named)
+    texts = [value for value in named if isinstance(value, str) and _PICTURE.fullmatch(value)]
+    return texts[0] if texts and len(texts) == len(named) else ""
+
+
+def _is_there(picture: str, folder: Path) -> bool:
+    return is_web(picture) or picture.lower().startswith("data:") or os.path.isfile(folder / picture)
 
 
 def _template(column: str, folded: Mapping[str, str]) -> str:

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 
 from skillgrad.cli import output
+from skillgrad.cli.agent_checks import check_agent, check_programs, check_sandbox
 from skillgrad.cli.checks import Check, check_config, check_install
 from skillgrad.cli.live_checks import check_live
 from skillgrad.cli.parser import DEFAULT_CONFIG
@@ -17,7 +18,7 @@ _STYLES = {"ok": "green", "note": None, "wrong": "red bold"}
 
 def run(args: argparse.Namespace) -> int:
     """Check one thing after the other, print what is wrong and how to mend it; 1 if anything is."""
-    checks = check_install()
+    checks = [*check_install(), check_sandbox(), *check_programs()]
     config = _config(args, checks)
     if config is not None:
         checks += asyncio.run(_all(config, args.live))
@@ -30,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _all(config: TrainConfig, live: bool) -> list[Check]:
-    checks = await check_config(config)
+    checks = [*await check_config(config), *await check_agent(config)]
     if live:
         checks += await check_live(config)
     return checks

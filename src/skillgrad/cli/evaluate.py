@@ -1,6 +1,8 @@
 """`skillgrad evaluate`."""
 
 import argparse
+from collections.abc import Mapping
+from typing import Any
 
 from skillgrad.build import Given, StopSwitch
 from skillgrad.cli import output
@@ -21,8 +23,11 @@ from skillgrad.skill import load_skill
 Rows = list[tuple[str, SkillEvaluation]]
 """A label of the skill, and how it did."""
 
-_COLUMNS = ("skill", "model", "mean", "95% interval", "n", "voids", "calls")
-_DATA_COLUMNS = ("skill", "hash", "model", "split", "trials", "metric", "mean", "low", "high", "n", "voids", "calls")
+_COLUMNS = ("skill", "model", "mean", "95% interval", "n", "voids", "calls sent")
+_DATA_COLUMNS = (
+    *("skill", "hash", "model", "split", "trials", "metric", "mean", "low", "high", "n", "voids"),
+    *("calls_sent", "simulated"),
+)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,15 +39,41 @@ def run(args: argparse.Namespace) -> int:
     skills = [find_skill(name) for name in args.skill] if args.skill else [_own(config)]
     for one in configs:
         build_model(one.target)  # a bad name is told before the first call
-    rows = [(skill.label, _evaluate(one, skill, args)) for skill in skills for one in configs]
-    if args.json or args.format == "json":
-        found = [result.model_dump(mode="json") for _, result in rows]
-        output.json_result(found[0] if len(found) == 1 else found)
-    elif args.format == "text" and len(rows) == 1:
+    asked = [(skill, one) for skill in skills for one in configs]
+    rows: Rows = []
+    try:
+        for skill, one in asked:
+            rows.append((skill.label, _evaluate(one, skill, args)))
+    except StopRun as stop:
+        return _stopped(stop, rows, len(asked), args)
+    if len(asked) == 1 and args.format == "text" and not args.json:
         _print(rows[0][1])
     else:
-        _print_table(rows, args.format)
+        _print_rows(rows, args)
     return 0
+
+
+def _stopped(stop: StopRun, rows: Rows, asked: int, args: argparse.Namespace) -> int:
+    """The rows that are finished, then why there are no more. Returns the exit code."""
+    if rows or _is_json(args):
+        _print_rows(rows, args, {"error": stop.message, "hint": stop.hint, "exit_code": stop.exit_code})
+    if asked > 1:
+        output.note(f"finished: {len(rows)} of {asked} rows")
+    output.tell(stop)
+    return stop.exit_code
+
+
+def _is_json(args: argparse.Namespace) -> bool:
+    return bool(args.json) or args.format == "json"
+
+
+def _print_rows(rows: Rows, args: argparse.Namespace, error: Mapping[str, Any] = {}) -> None:
+    """Any number of rows in the form that was asked for; in JSON what ended them early stands beside them."""
+    if _is_json(args):
+        found = [{"label": label, **result.model_dump(mode="json")} for label, result in rows]
+        output.json_result({"evaluations": found, **error})
+    else:
+        _print_table(rows, args.format)
 
 
 def _own(config: TrainConfig) -> NamedSkill:
@@ -88,7 +119,7 @@ def _print_table(rows: Rows, form: str) -> None:
     about = f"{first.split} split, {trials}, mean {first.metric} score"
     simulated = any(result.simulated for _, result in rows)
     if form == "csv":
-        lines = csv_lines([(*_DATA_COLUMNS, "simulated"), *(_data_row(label, result) for label, result in rows)])
+        lines = csv_lines([_DATA_COLUMNS, *(_data_row(label, result) for label, result in rows)])
     elif form == "markdown":
         title = f"{about}. **{SIMULATED}**" if simulated else f"{about}."
         lines = [title, "", *markdown_lines([_COLUMNS, *(_row(label, result) for label, result in rows)])]
@@ -102,12 +133,12 @@ def _print_table(rows: Rows, form: str) -> None:
 
 def _row(label: str, result: SkillEvaluation) -> tuple[str, ...]:
     mean, low, high = (f"{value:.3f}" for value in (result.score.mean, result.score.low, result.score.high))
-    counts = (str(count) for count in (result.score.n, result.voids, result.calls))
+    counts = (str(count) for count in (result.score.n, result.voids, result.calls_sent))
     return label, result.target, mean, f"[{low}, {high}]", *counts
 
 
 def _data_row(label: str, result: SkillEvaluation) -> tuple[str, ...]:
     score = result.score
-    numbers = (score.mean, score.low, score.high, score.n, result.voids, result.calls)
+    numbers = (score.mean, score.low, score.high, score.n, result.voids, result.calls_sent)
     asked = (label, result.hash, result.target, result.split, result.trials, result.metric)
     return *map(str, asked), *map(str, numbers), str(result.simulated).lower()

@@ -11,7 +11,7 @@ from skillgrad.cli.usage import UsageError
 from skillgrad.errors import SkillError
 from skillgrad.records import Skill
 from skillgrad.skill import save_skill
-from skillgrad.skill.export import export_skill, prompt_text
+from skillgrad.skill.export import check_replaceable, export_skill, prompt_text
 from skillgrad.skill.folder import DOCUMENT
 
 _OWN_KEYS = frozenset({"claude"})
@@ -50,8 +50,10 @@ def run(args: argparse.Namespace) -> int:
         own_keys=bool(args.places) and _OWN_KEYS.issuperset(args.places),
     )
     folders = [Path(SKILL_PLACES[place]) for place in dict.fromkeys(args.places)] or [Path(args.to or ".")]
-    if not args.force:
-        for folder in folders:
+    for folder in folders:
+        if args.force:
+            check_replaceable(exported.skill, folder / exported.skill.name)
+        else:
             _refuse_to_overwrite(exported.skill, folder)
     written = [str(_save(exported.skill, folder)) for folder in folders]
     if args.json:
@@ -79,7 +81,7 @@ def _refuse_to_overwrite(skill: Skill, folder: Path) -> None:
         path = folder / skill.name / name
         if os.path.lexists(path) and not (path.is_file() and path.read_bytes() == data):
             raise SkillError(
-                f"{str(path)!r} exists and is another file", hint="give --force to overwrite it, or another --name"
+                f"{str(path)!r} exists and is another file", hint="give --force to replace it, or another --name"
             )
 
 
@@ -87,4 +89,7 @@ def _save(skill: Skill, folder: Path) -> Path:
     try:
         return save_skill(skill, folder)
     except OSError as error:
-        raise SkillError(f"{str(folder / skill.name)!r} cannot be written: {error.strerror}") from None
+        raise SkillError(
+            f"{str(folder / skill.name)!r} cannot be written: {error.strerror}",
+            hint="mend the permissions, or give another folder with --to",
+        ) from None

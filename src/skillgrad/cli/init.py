@@ -106,13 +106,14 @@ def _split_of(path: Path) -> Split | None:
 
 def _plan(files: Mapping[str, Path], args: argparse.Namespace) -> tuple[Plan, DatasetEnvironment]:
     """A plan whose data loads and whose scorer accepts the gold answers."""
-    rows = read_rows(next(iter(files.values())))
+    first = next(iter(files.values()))
+    rows = read_rows(first)
     one_file = "path" in files
     plan = Plan(
         files={},
         ratio=([2, 1, 7] if len(rows) >= LARGE else [4, 3, 3]) if one_file else None,
         limit=None,
-        columns=guess_columns(rows),
+        columns=guess_columns(rows, first.parent),
         target=args.target,
         optimizer=args.optimizer,
         batch_size=1,

@@ -13,7 +13,7 @@ from skillgrad.cli import output
 from skillgrad.cli.arguments import RUNS_FOLDER
 from skillgrad.config import load_config
 from skillgrad.errors import ConfigError, DataError, SkillError
-from skillgrad.records import Skill, SkillFile
+from skillgrad.records import File, Skill
 from skillgrad.skill import load_skill
 from skillgrad.store import RunView, StepView, read_events, read_run, run_names
 from skillgrad.store.views import JOURNAL
@@ -271,8 +271,8 @@ def _saved(run: RunView) -> Skill | None:
     return Skill(name=folder.name, text=document.read_bytes().decode(), files=files)
 
 
-def _file(path: Path) -> SkillFile:
-    return SkillFile(data=path.read_bytes(), executable=bool(path.stat().st_mode & stat.S_IXUSR))
+def _file(path: Path) -> File:
+    return File(data=path.read_bytes(), executable=bool(path.stat().st_mode & stat.S_IXUSR))
 
 
 def _read(run: RunView, name: str) -> str:

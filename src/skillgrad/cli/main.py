@@ -5,11 +5,11 @@ import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from io import TextIOWrapper
 
 from skillgrad import __version__
 from skillgrad.cli.output import json_error, line, program, tell
 from skillgrad.cli.parser import find_verb, overview
+from skillgrad.cli.streams import prepare_streams
 from skillgrad.errors import Interrupted, SkillgradError
 
 
@@ -20,18 +20,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     stdout. Anything else is a bug and keeps its traceback.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    _never_fail_on_characters()
+    prepare_streams()
     try:
         code = _run(words)
         sys.stdout.flush()
     except SkillgradError as error:
         return _fail(error, words)
     except KeyboardInterrupt:
-        return _fail(Interrupted("interrupted"), words)
-    except BrokenPipeError:
-        # The reader has gone, as with `| head`. Python would complain once more when it flushes stdout at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return _fail(Interrupted("interrupted", hint="run the same command again"), words)
     return code
 
 
@@ -58,9 +54,3 @@ def _fail(error: SkillgradError, words: Sequence[str]) -> int:
         json_error(error)
     tell(error)
     return error.exit_code
-
-
-def _never_fail_on_characters() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")

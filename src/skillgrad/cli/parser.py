@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn, cast, get_args, get_origin
 
 from skillgrad.cli import arguments
 from skillgrad.cli.arguments import DEFAULT_CONFIG
@@ -69,7 +69,7 @@ class Verb:
         args, unknown = parser.parse_known_args(rest)
         option = next((word for word in unknown if word.startswith("-") and word != "--"), None)
         if option is not None:
-            raise _unknown_option(option.partition("=")[0], parser, self._see)
+            raise self._unknown_option(option.partition("=")[0], parser)
         extra = next((word for word in unknown if word != "--"), None)
         if extra is not None:
             raise UsageError(f"unexpected argument {extra!r}", hint=self._see)
@@ -80,11 +80,29 @@ class Verb:
     def _see(self) -> str:
         return f"see `skillgrad {self.name} --help`"
 
+    def _unknown_option(self, option: str, parser: Parser) -> UsageError:
+        known = [name for action in _actions(parser) for name in action.option_strings]
+        hint = _as_setting(option.lstrip("-").replace("-", "_")) if self.dotted else ""
+        hint = hint or did_you_mean(option, known)
+        return UsageError(
+            f"unknown option {option!r}", hint=f"{hint}; {self._see}" if hint.startswith("allowed") else hint
+        )
 
-def _unknown_option(option: str, parser: Parser, see: str) -> UsageError:
-    known = [name for action in _actions(parser) for name in action.option_strings]
-    hint = did_you_mean(option, known)
-    return UsageError(f"unknown option {option!r}", hint=hint if hint.startswith("did") else f"{hint}; {see}")
+
+def _as_setting(word: str) -> str:
+    """How a setting is given that was typed without its section, or without its key; empty for any other word."""
+    from skillgrad.config import TrainConfig  # only here: help has to be instant
+
+    keys: dict[str, list[str]] = {}
+    for section, field in TrainConfig.model_fields.items():
+        kinds = cast("tuple[Any, ...]", get_args(field.annotation) or (field.annotation,))
+        if get_origin(field.annotation) is dict:
+            kinds = ()  # its keys are names of the user's
+        keys[section] = [key for kind in kinds for key in getattr(kind, "model_fields", ())]
+    if word in keys:
+        return f"a setting has a section and a key, as in --{word}.{next(iter(keys[word]), 'NAME')} VALUE"
+    found = [repr(f"--{section}.{word}") for section, known in keys.items() if word in known]
+    return f"did you mean {' or '.join(found)}?" if found else ""
 
 
 def _actions(parser: Parser) -> Sequence[argparse.Action]:

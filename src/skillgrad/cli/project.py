@@ -80,8 +80,9 @@ def report(project: Project, *, as_json: bool) -> None:
         output.json_result(found | ({"not_carried": dict(project.not_carried)} if project.not_carried else {}))
         return
     _print_found(project)
-    for setting, why in project.not_carried.items():
-        output.line(f"left    {setting}: {why}")
+    for why in dict.fromkeys(project.not_carried.values()):
+        settings = "; ".join(setting for setting, reason in project.not_carried.items() if reason == why)
+        output.line(f"left    {settings}: {why}")
     for note in notes:
         output.line(f"note    {note}")
     output.line(f"wrote   {', '.join(map(str, project.wrote))}")

@@ -71,7 +71,10 @@ def run(args: argparse.Namespace) -> int:
     pruning = args.keep is not None or args.older_than is not None or args.yes
     if args.action == "list":
         if pruning:
-            raise UsageError("--keep, --older-than and --yes belong to `skillgrad runs prune`")
+            raise UsageError(
+                "--keep, --older-than and --yes belong to `skillgrad runs prune`",
+                hint="put `prune` behind `runs`, or leave them out to list the runs",
+            )
         lines = sorted(_runs(folder), key=lambda line: line.changed, reverse=True)
         _list(lines, folder, args.json)
         return 0
@@ -254,7 +257,10 @@ def _delete(path: Path) -> bool:
     try:
         shutil.rmtree(path)
     except OSError as error:
-        raise DataError(f"{error.filename!r} cannot be deleted: {error.strerror}") from None
+        raise DataError(
+            f"{error.filename!r} cannot be deleted: {error.strerror}",
+            hint="mend the permissions and run the same command again",
+        ) from None
     finally:
         lock.release()
     return True

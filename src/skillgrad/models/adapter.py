@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from skillgrad.config import ModelSection
 from skillgrad.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
+from skillgrad.models.adapter_checks import check_provider, check_thinking, missing_package, takes
 from skillgrad.models.adapter_messages import model_messages, parameters, read_reply
+from skillgrad.models.headers import check_headers, identity_of
 from skillgrad.models.server_errors import ServerError, as_model_error
 from skillgrad.protocols import ChatModel
 from skillgrad.records import ChatRequest, Reply, canonical
@@ -27,7 +29,7 @@ class AdapterModel(ChatModel):
     Keys are read where pydantic-ai reads them (GOOGLE_API_KEY, MISTRAL_API_KEY, the AWS configuration, ...) unless
     `api_key_env` names a variable. `base_url`, `temperature`, `top_p`, `max_output_tokens`, `reasoning_effort`,
     `thinking`, `headers`, `extra_body` and `stream` reach the provider where pydantic-ai can carry them, the trial
-    as `seed` where there is one.
+    as `seed` where there is one. Thinking that it would leave out for this model is refused.
 
     Args:
         name: provider and name, as pydantic-ai takes them.
@@ -35,7 +37,8 @@ class AdapterModel(ChatModel):
 
     Raises:
         ConfigError: pydantic-ai or the provider's package is not installed, the name is unknown, a key is missing,
-            or a setting of another provider is given.
+            a header cannot be sent, the effort is unknown, the model has no such thinking, or a setting of another
+            provider is given.
     """
 
     def __init__(self, name: str, settings: ModelSection, model: "Model | None" = None) -> None:
@@ -47,11 +50,14 @@ class AdapterModel(ChatModel):
         if settings.api != "chat" or settings.api_key_command is not None:
             given = "api_key_command" if settings.api_key_command is not None else f"api = {settings.api!r}"
             raise ConfigError(f"{given} is no setting of adapter: models", hint="leave it out")
+        check_headers(settings.headers)
         self.name = f"adapter:{name}"
         self._model = name
         self._settings = settings
         self._given = model
         self._spare: Model | None = self._make()
+        check_thinking(self.name, self._spare, settings)
+        self._sends_seed = settings.send_seed and takes(self._spare, "seed")
         self._entered: Model | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.endpoint = self._spare.base_url or ""
@@ -101,7 +107,7 @@ class AdapterModel(ChatModel):
             "max_tokens": given.max_output_tokens,
             "temperature": given.temperature,
             "top_p": given.top_p,
-            "seed": request.seed if given.send_seed else None,
+            "seed": request.seed if self._sends_seed else None,
             "thinking": thinking,
             "extra_headers": given.headers or None,
             "extra_body": given.extra_body or None,
@@ -132,12 +138,11 @@ class AdapterModel(ChatModel):
         return TransientError(message, retry_after=error.retry_after, rate_limited=limited, unreachable=lost)
 
     def fingerprint(self) -> str:
-        settings = {key: value for key, value in self._settings.identity().items() if key != "structured"}
-        return canonical({**settings, "model": self.name})
+        return canonical({**identity_of(self._settings), "model": self.name})
 
     @property
     def takes_seed(self) -> bool:
-        return self._settings.send_seed
+        return self._sends_seed
 
     @property
     def max_output_tokens(self) -> int:
@@ -166,9 +171,12 @@ class AdapterModel(ChatModel):
         if self._given is not None:
             return self._given
         try:
+            check_provider(self._model)
             return infer_model(self._model, self._provider)
-        except (ImportError, UserError, ValueError) as error:
-            hint = "write it as in adapter:google:gemini-3-pro, and give the provider its key"
+        except ImportError as error:
+            raise missing_package(self._model, error) from None
+        except (UserError, ValueError) as error:
+            hint = "give the provider what it asks for, its key above all"
             raise ConfigError(f"{self.name}: {error}", hint=hint) from None
 
     def _provider(self, provider: str) -> Any:

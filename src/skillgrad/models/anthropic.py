@@ -7,6 +7,7 @@ from typing import Any
 
 from skillgrad.config import ModelSection
 from skillgrad.errors import ConfigError
+from skillgrad.models.keys import Key
 from skillgrad.models.messages_api import read_reply, request_body, wire_messages
 from skillgrad.models.sdk import Connection, SdkModel
 from skillgrad.records import ChatRequest, Reply
@@ -27,7 +28,7 @@ class AnthropicModel(SdkModel):
 
     Raises:
         ConfigError: the SDK is not installed, the address is no URL, Anthropic's own server is meant and no key is
-            set, or a setting of another provider is given.
+            set, a header cannot be sent, or a setting of another provider is given.
     """
 
     def __init__(self, name: str, settings: ModelSection) -> None:
@@ -36,7 +37,7 @@ class AnthropicModel(SdkModel):
             raise ConfigError(f"anthropic:{name} needs the package 'anthropic', which is not installed", hint=hint)
         own_server = settings.base_url or os.environ.get("ANTHROPIC_BASE_URL")
         address = (own_server or ANTHROPIC).rstrip("/").removesuffix("/v1")
-        super().__init__("anthropic", name, settings, address, key_needed=not own_server)
+        super().__init__("anthropic", name, settings, address, Key(settings, needed=not own_server))
         if settings.api != "chat":
             raise ConfigError(
                 f"api = {settings.api!r} is an interface of OpenAI", hint="leave api out for anthropic: models"

@@ -1,16 +1,24 @@
-"""Where keys come from: an environment variable, or a command that prints them."""
+"""Where keys come from: an environment variable, a command that prints them, or a function that returns them."""
 
 import asyncio
+import inspect
 import os
 import shlex
 import shutil
 import time
 from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import Awaitable, Callable
+from pathlib import PurePath
+from typing import cast
 
 from skillgrad.config import ModelSection
 from skillgrad.errors import ConfigError, TransientError
+from skillgrad.threads import Threads
 
-__all__ = ["Key", "key_variable"]
+__all__ = ["Key", "TokenProvider", "key_variable"]
+
+TokenProvider = Callable[[], str | Awaitable[str]]
+"""Returns an access token, as what `azure.identity.get_bearer_token_provider` makes does, or awaits to one."""
 
 _VARIABLES = (("anthropic:", "ANTHROPIC_API_KEY"), ("azure:", "AZURE_OPENAI_API_KEY"))
 KEPT_SECONDS = 240.0
@@ -29,21 +37,30 @@ class Key:
 
     Args:
         needed: the server is known to refuse requests without one.
+        provider: returns the key, in place of a variable or a command.
 
     Raises:
-        ConfigError: no key where one is needed, one that cannot be sent, or a command that does not exist.
+        ConfigError: no key where one is needed, one that cannot be sent, a command that does not exist, or a command
+            beside a provider.
     """
 
-    def __init__(self, settings: ModelSection, *, needed: bool) -> None:
+    def __init__(self, settings: ModelSection, *, needed: bool, provider: TokenProvider | None = None) -> None:
         self.variable = key_variable(settings)
         self.command = settings.api_key_command
+        self._provider = provider
         self._timeout = settings.timeout
         self.text = "none"
         """The key as it is known at the moment."""
         self._until = float("-inf")
         self._loop: asyncio.AbstractEventLoop | None = None
         self._turn = asyncio.Lock()
-        if self.command is None:
+        if provider is not None:
+            if self.command is not None:
+                raise ConfigError(
+                    f"api_key_command = {self.command!r} beside a token provider: there can be one key only",
+                    hint="leave api_key_command out, or give no token provider",
+                )
+        elif self.command is None:
             other = "print it with api_key_command" if settings.base_url else "set base_url for a server without keys"
             self.text = _from_environment(self.variable, f", or {other}", needed=needed)
         elif not (words := _words(self.command)) or shutil.which(words[0]) is None:
@@ -55,24 +72,37 @@ class Key:
     @property
     def source(self) -> str:
         """What to look at when the key is refused."""
+        if self._provider is not None:
+            return "the token provider"
         return self.variable if self.command is None else "api_key_command"
+
+    @property
+    def renews(self) -> bool:
+        """The key is printed or returned, as access tokens are, and asked for anew from time to time."""
+        return self._provider is not None or self.command is not None
 
     async def renewed(self) -> str:
         """The key, asked for anew when its time is over.
 
         Raises:
-            TransientError: the command failed.
+            TransientError: the command or the token provider failed.
         """
-        if self.command is None:
+        if not self.renews:
             return self.text
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             self._loop, self._turn = loop, asyncio.Lock()
         async with self._turn:
             if time.monotonic() >= self._until:
-                self.text = await _printed(self.command, self._timeout)
+                self.text = await self._asked()
                 self._until = time.monotonic() + KEPT_SECONDS
         return self.text
+
+    async def _asked(self) -> str:
+        if self._provider is not None:
+            return await _returned(self._provider, self._timeout)
+        assert self.command is not None
+        return await _printed(self.command, self._timeout)
 
     def hide(self, message: str) -> str:
         """The message without the key, should somebody have repeated it."""
@@ -86,7 +116,7 @@ def _from_environment(variable: str, other: str, *, needed: bool) -> str:
             f"environment variable {variable!r} is not set",
             hint=f"put the key there, name another variable in api_key_env{other}",
         )
-    if not key.isascii():
+    if not (key.isascii() and key.isprintable()):
         raise ConfigError(f"environment variable {variable!r} has characters that no key has", hint="copy it again")
     return key or "none"
 
@@ -99,12 +129,15 @@ def _words(command: str) -> list[str]:
 
 
 async def _printed(command: str, seconds: float) -> str:
-    process = await asyncio.create_subprocess_exec(*_words(command), stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+    words = _words(command)
+    # Only the program is named in messages: arguments may be secrets.
+    named = f"api_key_command {PurePath(words[0]).name!r}"
+    process = await asyncio.create_subprocess_exec(*words, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
     try:
         async with asyncio.timeout(seconds):
             out, errors = await process.communicate()
     except TimeoutError:
-        raise TransientError(f"api_key_command has printed nothing in {seconds:g} seconds") from None
+        raise TransientError(f"{named} has printed nothing in {seconds:g} seconds") from None
     finally:
         if process.returncode is None:
             process.kill()
@@ -112,7 +145,42 @@ async def _printed(command: str, seconds: float) -> str:
     key = out.decode("utf-8", "replace").strip()
     if process.returncode != 0:
         last = errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise TransientError(f"api_key_command failed with exit code {process.returncode}: {last[:200]}")
-    if not key or not key.isascii() or "\n" in key:
-        raise TransientError("api_key_command printed no key", hint="it must print the key and nothing else")
+        raise TransientError(f"{named} failed with exit code {process.returncode}: {last[:200]}")
+    if problem := _problem(key):
+        raise TransientError(
+            f"{named} printed no key but {problem}; allowed is one line of ASCII letters, digits and signs, without "
+            "spaces",
+            hint="run it in a shell: it must print the key and nothing else",
+        )
     return key
+
+
+async def _returned(provider: TokenProvider, seconds: float) -> str:
+    """A function that waits for a server does so in a thread."""
+    try:
+        async with asyncio.timeout(seconds):
+            returned = await Threads(1).run(provider)
+            token = cast(object, await returned if inspect.isawaitable(returned) else returned)
+    except TimeoutError:
+        raise TransientError(f"the token provider has returned nothing in {seconds:g} seconds") from None
+    except Exception as error:  # the boundary: the function is the user's own and can fail in any way
+        raise TransientError(f"the token provider failed: {type(error).__name__}: {str(error)[:200]}") from error
+    text = token.strip() if isinstance(token, str) else ""
+    problem = _problem(text) if isinstance(token, str) else f"a value of type {type(token).__name__!r}"
+    if problem:
+        raise TransientError(
+            f"the token provider returned no token but {problem}; allowed is a text of ASCII letters, digits and "
+            "signs, without spaces",
+            hint="give a function without arguments that returns the token, or awaits to it",
+        )
+    return text
+
+
+def _problem(key: str) -> str:
+    """Why the text is no key; empty when it may be one. The text is not repeated: it may be half of a key."""
+    if not key:
+        return "nothing"
+    if (lines := len(key.splitlines())) > 1:
+        return f"{lines} lines"
+    odd = next((sign for sign in key if not "!" <= sign <= "~"), None)
+    return "" if odd is None else "words with spaces" if odd == " " else f"a text with {odd!r} in it"

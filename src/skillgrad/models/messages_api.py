@@ -12,7 +12,9 @@ from skillgrad.models.server_events import encodable, is_streamed, read_events
 from skillgrad.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool, ToolCall, Usage
 
 LARGE = 4000
-"""Characters, or about 1,000 tokens, below which nothing is kept in the cache."""
+"""Characters, or about 1,000 tokens, below which nothing is kept in the cache: they count from the beginning."""
+MOST_TEXTS = 2
+"""Texts that are marked beside the system's; four marks are allowed in all."""
 _CACHED = {"cache_control": {"type": "ephemeral"}}
 
 
@@ -68,7 +70,8 @@ def wire_messages(request: ChatRequest) -> list[dict[str, Any]]:
         if not turns or turns[-1]["role"] != role:
             turns.append({"role": role, "content": []})
         turns[-1]["content"] += _blocks(message)
-    _mark_first(turns)
+    told = sum(len(message.text) for message in request.messages if message.role == "system")
+    _mark_first(turns, told)
     return turns
 
 
@@ -104,12 +107,20 @@ def _use(call: ToolCall) -> dict[str, Any]:
     return {"type": "tool_use", "id": call.id, "name": call.name, "input": given}
 
 
-def _mark_first(turns: list[dict[str, Any]]) -> None:
-    """A large text that opens the conversation is kept in the cache where more follows it."""
+def _mark_first(turns: list[dict[str, Any]], told: int) -> None:
+    """The large texts that open the conversation are kept in the cache, as far as more follows them. Pictures are
+    not: writing to the cache costs more than reading saves where each task has pictures of its own.
+
+    Args:
+        told: characters that the system says.
+    """
     blocks = cast(list[dict[str, Any]], turns[0]["content"]) if turns else []
-    followed = len(turns) > 1 or len(blocks) > 1
-    if followed and blocks and blocks[0]["type"] == "text" and len(blocks[0]["text"]) >= LARGE:
-        blocks[0] |= _CACHED
+    for at, block in enumerate(blocks[:MOST_TEXTS]):
+        if block["type"] != "text" or (at == len(blocks) - 1 and len(turns) == 1):
+            return
+        told += len(block["text"])
+        if told >= LARGE:
+            block |= _CACHED
 
 
 def _tool(tool: Tool) -> dict[str, Any]:

@@ -1,13 +1,16 @@
 """OpenAI, and every server that speaks its Chat Completions or its Responses."""
 
 import os
-from types import ModuleType
+from collections.abc import Mapping
+from types import MappingProxyType, ModuleType
 from typing import Any
+from urllib.parse import urlsplit
 
 from skillgrad.config import ModelSection
 from skillgrad.errors import ConfigError
 from skillgrad.models import chat_completions, responses
-from skillgrad.models.sdk import Connection, SdkModel
+from skillgrad.models.keys import Key
+from skillgrad.models.sdk import Connection, SdkModel, shown_address
 from skillgrad.records import ChatRequest, Reply
 
 OPENAI = "https://api.openai.com/v1"
@@ -17,14 +20,20 @@ class OpenAIInterface(SdkModel):
     """A model behind Chat Completions or, with `api: responses`, behind Responses.
 
     Args:
-        at_openai: the models there are OpenAI's own, and a key is needed.
+        at_openai: the models there are OpenAI's own.
 
     Raises:
         ConfigError: as `SdkModel`, and where thinking is switched that has no switch.
     """
 
-    def __init__(self, provider: str, name: str, settings: ModelSection, base_url: str, *, at_openai: bool) -> None:
-        super().__init__(provider, name, settings, base_url, key_needed=at_openai)
+    _query: Mapping[str, str] = MappingProxyType({})
+    """What follows the address of every request behind a `?`."""
+
+    def __init__(
+        self, provider: str, name: str, settings: ModelSection, base_url: str, key: Key, *, at_openai: bool
+    ) -> None:
+        super().__init__(provider, name, settings, base_url, key)
+        self._at_openai = at_openai
         # OpenAI's reasoning models refuse `max_tokens`, most compatible servers know nothing else.
         self._limit = "max_completion_tokens" if at_openai else "max_tokens"
         if settings.thinking is not None and (at_openai or settings.api == "responses"):
@@ -33,6 +42,11 @@ class OpenAIInterface(SdkModel):
                 f"thinking = {settings.thinking!r}: {where} no such switch",
                 hint="set reasoning_effort instead, as in 'low'",
             )
+
+    @property
+    def takes_seed(self) -> bool:
+        """Responses has no seed: the trial goes into a header, which OpenAI's own servers ignore."""
+        return self._settings.send_seed and (self._settings.api == "chat" or not self._at_openai)
 
     @property
     def _answer_kind(self) -> str:
@@ -50,6 +64,7 @@ class OpenAIInterface(SdkModel):
             api_key=connection.key,
             base_url=connection.base_url,
             default_headers=self._settings.headers,
+            default_query=dict(self._query),
             max_retries=0,
             timeout=connection.timeout,
             http_client=connection.http,
@@ -81,5 +96,14 @@ class OpenAIModel(OpenAIInterface):
     """
 
     def __init__(self, name: str, settings: ModelSection) -> None:
-        own_server = settings.base_url or os.environ.get("OPENAI_BASE_URL")
-        super().__init__("openai", name, settings, own_server or OPENAI, at_openai=not own_server)
+        address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
+        at_openai = _is_openai(address)
+        key = Key(settings, needed=at_openai)
+        super().__init__("openai", name, settings, address, key, at_openai=at_openai)
+
+
+def _is_openai(address: str) -> bool:
+    """OpenAI's own server, or one of its regions, as eu.api.openai.com."""
+    shown_address(address)
+    host = urlsplit(address).hostname or ""
+    return host == "api.openai.com" or host.endswith(".api.openai.com")

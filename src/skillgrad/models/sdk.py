@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from skillgrad.config import ModelSection
 from skillgrad.errors import ConfigError, ModelError, TransientError
+from skillgrad.models.headers import check_headers, identity_of
 from skillgrad.models.keys import Key
 from skillgrad.models.server_errors import ServerError, as_model_error
 from skillgrad.protocols import ChatModel
@@ -83,16 +84,17 @@ class SdkModel(ChatModel):
         name: the model's name at the server.
 
     Raises:
-        ConfigError: the address is no URL, or a key is needed and not there.
+        ConfigError: the address is no URL, or a header cannot be sent.
     """
 
-    def __init__(self, provider: str, name: str, settings: ModelSection, base_url: str, *, key_needed: bool) -> None:
+    def __init__(self, provider: str, name: str, settings: ModelSection, base_url: str, key: Key) -> None:
+        check_headers(settings.headers)
         self.name = f"{provider}:{name}"
         self.endpoint = shown_address(base_url)
         self._model = name
         self._settings = settings
         self._base_url = base_url
-        self._key = Key(settings, needed=key_needed)
+        self._key = key
         self._clients: _Clients | None = None
 
     @abstractmethod
@@ -152,8 +154,7 @@ class SdkModel(ChatModel):
 
     @cached_property
     def _fingerprint(self) -> str:
-        settings = {key: value for key, value in self._settings.identity().items() if key != "structured"}
-        return canonical({**settings, "model": self.name})
+        return canonical({**identity_of(self._settings), "model": self.name})
 
     @property
     def takes_seed(self) -> bool:

@@ -13,25 +13,24 @@ protect something. Within a line of text a marker means nothing.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, NoReturn, cast
 
 import yaml
 
 from skillgrad.errors import SkillError
-from skillgrad.skill.lines import Line, line_end_of, lines_of, with_line_ends, without_blank_edges
+from skillgrad.skill.lines import Line, line_end_of, lines_of, with_line_ends
+from skillgrad.skill.markers import FORM, NAME, made_harmless, pretends, read_marker
+from skillgrad.skill.placing import divided, statements
 
 BOM = "\ufeff"
 CHARACTERS_PER_TOKEN = 4
 """A common rule of thumb for English text; tokenizers differ by model."""
 
 _FENCE = re.compile(r"---[ \t]*")
-_NAME = re.compile(r"[a-z][a-z0-9_-]*")
-_MARKER = re.compile(rf"[ \t]*<!-- skillgrad:(begin|end) ({_NAME.pattern}) -->[ \t]*")
-_LIKE_MARKER = re.compile(r"skillgrad\s*:\s*(begin|end)\b", re.IGNORECASE)
-_LIKE_MARKER_LINE = re.compile(r"\s*<!--\s*" + _LIKE_MARKER.pattern, re.IGNORECASE)
-_FORM = "write '<!-- skillgrad:begin NAME -->' and '<!-- skillgrad:end NAME -->', each alone on a line"
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Document:
     text: str
     front_matter: str
     """Everything up to and with the closing fence and its line end, a byte order mark too; '' when there is none."""
-    meta: dict[str, Any] = field(compare=False)
+    meta: Mapping[str, Any] = field(compare=False)
     """The front matter as YAML reads it; empty when there is none."""
     regions: tuple[Region, ...]
     """In the order they stand in."""
@@ -89,13 +88,7 @@ class Document:
     @property
     def editable_spans(self) -> tuple[tuple[int, int], ...]:
         """Starts and stops in `render()` that edits may touch: the body without its regions. None is empty."""
-        start = self._body_start
-        spans: list[tuple[int, int]] = []
-        for region in self.regions:
-            spans.append((start, region.span[0]))
-            start = region.span[1]
-        spans.append((start, len(self.text)))
-        return tuple(span for span in spans if span[0] < span[1])
+        return tuple(span for span in self._between if span[0] < span[1])
 
     def region(self, name: str) -> str | None:
         """The content of a region; None when there is no region of that name."""
@@ -112,13 +105,13 @@ class Document:
         Raises:
             SkillError: the name is not a lowercase letter followed by lowercase letters, digits, `-` and `_`.
         """
-        if not _NAME.fullmatch(name):
-            raise SkillError(f"region name {name!r} must match {_NAME.pattern}", hint="for example 'slow-update'")
+        if not NAME.fullmatch(name):
+            raise SkillError(f"region name {name!r} must match {NAME.pattern}", hint="for example 'slow-update'")
         if content == self.region(name):
             return self
         found = self._find(name)
         line_end = line_end_of(self.text[found.span[0] :] if found else self.text)
-        content = with_line_ends(_LIKE_MARKER.sub(r"skillgrad \1", content), line_end)
+        content = with_line_ends(made_harmless(content), line_end)
         inner = content + line_end if content else ""
         if found:
             start, stop = found.inner
@@ -140,38 +133,46 @@ class Document:
         if before and not before[-1].text.strip() and (not after or not after[0].text.strip()):
             start = len(self.front_matter) + before[-1].start
         head, tail = self.text[:start], self.text[stop:]
-        if head in ("", BOM) and after and _FENCE.fullmatch(after[0].text):
-            head += line_end_of(self.text)  # a thematic break that came first would be read as front matter
+        if (head in ("", BOM) and after and _FENCE.fullmatch(after[0].text)) or (not head and tail.startswith(BOM)):
+            # What came first would be read as front matter, or as the byte order mark before it.
+            head += line_end_of(self.text)
         return Document.parse(head + tail)
 
     def with_editable(self, text: str) -> "Document":
         """The document with `text` in place of everything that edits may touch.
 
-        Front matter and regions stay byte for byte and in their order. The text goes where the first editable words
-        stood, between the blank lines they stood between. A front matter and regions in `text` itself are copies of
-        what is kept, and are left out; what still looks like a marker is made harmless as in `with_region`.
+        Front matter and regions stay byte for byte, in their order, each where a pair of its marker lines stands in
+        `text`; what is between these, and a front matter, are copies of what is kept and are left out. Without all
+        pairs once and in their order each region keeps its place among the headings. What still looks like a marker
+        is made harmless as in `with_region`. A text that says line by line what is there changes nothing.
         """
+        old = [self.text[start:stop] for start, stop in self._between]
+        plain = [piece.replace(BOM, "") for piece in old]
+        new = divided(plain, [region.name for region in self.regions], _without_front_matter(text.replace(BOM, "")))
+        if _said(plain) == _said(new):
+            return self
         line_end = line_end_of(self.text)
-        text = with_line_ends(_own_text(text), line_end)
-        spans = self.editable_spans or ((self._body_start, self._body_start),)
-        home = next((span for span in spans if self.text[slice(*span)].strip()), spans[0])
-        written, place = "", 0
-        for start, stop in spans:
-            here = self.text[start:stop]
-            blank_above = here[: len(here) - len(here.lstrip("\r\n"))]
-            blank_below = here[len(here.rstrip()) :] if here.strip() else ""
-            if (start, stop) != home:
-                new = blank_above or line_end
-            elif text:
-                new = blank_above + text + (blank_below or line_end * (2 if stop < len(self.text) else 1))
-            else:
-                new = blank_above
-            written += self.text[place:start] + new
-            place = stop
-        head, body = written[: self._body_start], written[self._body_start :]
-        if not self.front_matter and any(_FENCE.fullmatch(line.text) for line in lines_of(body)[:1]):
-            written = head + line_end + body  # a thematic break that came first would be read as front matter
-        return Document.parse(written + self.text[place:])
+        written, last = "", len(new) - 1
+        for index, piece in enumerate(new):
+            piece = with_line_ends(piece, line_end)
+            written += _in_place_of(old[index], piece, line_end, first=index == 0, last=index == last)
+            if index < last:
+                written += self.text[slice(*self.regions[index].span)]
+                if index + 1 == last and new[last] and not written.endswith(("\n", "\r")):
+                    written += line_end
+        head = self.text[: self._body_start]
+        if self.front_matter:
+            head += "" if head.endswith(("\n", "\r")) else line_end
+        elif any(_FENCE.fullmatch(line.text) for line in lines_of(written)[:1]):
+            head += line_end  # a thematic break that came first would be read as front matter
+        return Document.parse(head + written)
+
+    @property
+    def _between(self) -> list[tuple[int, int]]:
+        """Starts and stops of what is before each region, and after the last; each may be empty."""
+        starts = [self._body_start, *(region.span[1] for region in self.regions)]
+        stops = [*(region.span[0] for region in self.regions), len(self.text)]
+        return list(zip(starts, stops, strict=True))
 
     @property
     def _body_start(self) -> int:
@@ -195,19 +196,31 @@ def token_count(text: str) -> int:
     return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
-def looks_like_marker(text: str) -> bool:
-    """Whether `text` holds something that is a region marker or could pass for one."""
-    return _LIKE_MARKER.search(text) is not None
+def _said(pieces: Iterable[str]) -> list[str]:
+    return [line for piece in pieces for line in statements(piece)]
 
 
-def _own_text(text: str) -> str:
-    """What a whole document says beside its front matter and regions, without blank edges and harmless."""
+def _in_place_of(old: str, text: str, line_end: str, *, first: bool, last: bool) -> str:
+    """A piece of the text between two regions in place of another one, with the blank lines around it."""
+    above = old[: len(old) - len(old.lstrip("\r\n"))]
+    gap = line_end * (1 if last else 2)
+    if old.strip():
+        if text:
+            return above + text + (old[len(old.rstrip()) :] or gap)
+        return above if first else "" if last else above or line_end
+    return (above if first else above or line_end) + text + gap if text else old
+
+
+def _without_front_matter(text: str) -> str:
+    lines = lines_of(text)
     try:
-        document = Document.parse(text)
-        text = "".join(document.text[start:stop] for start, stop in document.editable_spans)
+        closing = _closing_fence(lines)
+        if closing is None:
+            return text
+        _mapping(text[lines[0].stop : lines[closing].start])
     except SkillError:
-        pass  # no document of its own: all of it is text
-    return without_blank_edges(_LIKE_MARKER.sub(r"skillgrad \1", text.replace(BOM, "")))
+        return text  # no front matter: all of it is text
+    return text[lines[closing].stop :]
 
 
 def _closing_fence(lines: list[Line]) -> int | None:
@@ -223,7 +236,9 @@ def _closing_fence(lines: list[Line]) -> int | None:
     )
 
 
-def _mapping(source: str) -> dict[str, Any]:
+@lru_cache(maxsize=32)
+def _mapping(source: str) -> Mapping[str, Any]:
+    """Parsed once: the variants of a skill share their front matter, and YAML is slow to read."""
     try:
         loaded: object = yaml.safe_load(source)
     except yaml.MarkedYAMLError as error:
@@ -233,22 +248,22 @@ def _mapping(source: str) -> dict[str, Any]:
     except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError) as error:
         _refuse(2, f"the front matter is not YAML: {error}", "quote the value that is meant as text")
     if loaded is None:
-        return {}
+        return MappingProxyType({})
     if not isinstance(loaded, dict):
         _refuse(2, f"the front matter is a {type(loaded).__name__}, not a mapping", "write 'key: value' lines")
-    return {str(key): value for key, value in cast("dict[object, Any]", loaded).items()}
+    return MappingProxyType({str(key): value for key, value in cast("dict[object, Any]", loaded).items()})
 
 
 def _regions(text: str, lines: list[Line], first: int) -> Iterator[Region]:
     names: set[str] = set()
     begin: tuple[int, str, Line] | None = None
     for number, line in enumerate(lines, start=first):
-        marker = _MARKER.fullmatch(line.text)
+        marker = read_marker(line.text)
         if marker is None:
-            if _LIKE_MARKER_LINE.match(line.text):
-                _refuse(number, f"{line.text.strip()!r} is not a region marker", _FORM)
+            if pretends(line.text):
+                _refuse(number, f"{line.text.strip()!r} is not a region marker", FORM)
             continue
-        kind, name = marker[1], marker[2]
+        kind, name = marker
         if kind == "begin":
             if begin:
                 _refuse(number, f"region {name!r} begins inside region {begin[1]!r}", "regions cannot be nested")
@@ -259,12 +274,12 @@ def _regions(text: str, lines: list[Line], first: int) -> Iterator[Region]:
             continue
         if begin is None or begin[1] != name:
             inside = f"inside region {begin[1]!r}" if begin else "but does not begin"
-            _refuse(number, f"region {name!r} ends here {inside}", _FORM)
+            _refuse(number, f"region {name!r} ends here {inside}", FORM)
         inner = (begin[2].stop, line.start)
         yield Region(name, _without_last_line_end(text[slice(*inner)]), (begin[2].start, line.stop), inner)
         begin = None
     if begin:
-        _refuse(begin[0], f"region {begin[1]!r} is not closed", _FORM)
+        _refuse(begin[0], f"region {begin[1]!r} is not closed", FORM)
 
 
 def _without_last_line_end(text: str) -> str:

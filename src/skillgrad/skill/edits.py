@@ -20,7 +20,7 @@ from skillgrad.skill.anchors import (
     loose_pattern,
     occurrences,
 )
-from skillgrad.skill.document import BOM, Document, looks_like_marker
+from skillgrad.skill.document import BOM, Document
 from skillgrad.skill.lines import (
     line_end_of,
     lines_of,
@@ -29,6 +29,7 @@ from skillgrad.skill.lines import (
     without_blank_edges,
     without_blank_end,
 )
+from skillgrad.skill.markers import looks_like_marker
 
 _SENTENCE_END = re.compile(r"[.!?]['\")*_`]*\s+\Z")
 _LEFTOVER = re.compile(r"[ \t]*(?:[-*+>]|\d{1,9}[.)]|#{1,6})?[ \t]*")

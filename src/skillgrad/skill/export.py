@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
@@ -9,11 +10,11 @@ import yaml
 from skillgrad.errors import SkillError
 from skillgrad.records import Skill
 from skillgrad.skill.document import BOM, Document
-from skillgrad.skill.folder import validate_skill
+from skillgrad.skill.folder import load_skill, validate_skill
 from skillgrad.skill.front_matter import MAX_DESCRIPTION
 from skillgrad.skill.lines import line_end_of, lines_of, with_line_ends, without_blank_edges
 
-__all__ = ["Exported", "export_skill", "prompt_text"]
+__all__ = ["Exported", "check_replaceable", "export_skill", "prompt_text"]
 
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*")
 _BEYOND_BLOCK_STYLE = (
@@ -24,6 +25,8 @@ _BEYOND_BLOCK_STYLE = (
     yaml.TagToken,
 )
 """YAML that readers of a restricted dialect refuse, the reference validator among them."""
+_SHOWN = 5
+"""Files that an error names."""
 
 
 class Exported(NamedTuple):
@@ -75,6 +78,34 @@ def export_skill(
             hint="correct its front matter, or give --name and --description; own keys belong under `metadata`",
         )
     return Exported(exported, (*notes, *tolerated))
+
+
+def check_replaceable(skill: Skill, place: Path) -> None:
+    """Make sure that writing `skill` over the folder `place` leaves that skill there and nothing else.
+
+    Nobody can tell files of an earlier export from files that somebody has put beside them, so none is deleted: those
+    that `skill` does not have are named instead. What `load_skill` passes over, as `__pycache__`, does not count.
+
+    Raises:
+        SkillError: the folder has such files, or holds something that cannot be read as a skill.
+    """
+    try:
+        if not place.is_dir() or not any(place.iterdir()):
+            return
+        others = sorted(load_skill(place).files.keys() - skill.files.keys())
+    except (SkillError, OSError) as error:
+        problem = error.message if isinstance(error, SkillError) else error.strerror
+        raise SkillError(
+            f"{str(place)!r} holds no skill that could be replaced: {problem}",
+            hint="move it away, or give another --name",
+        ) from None
+    if others:
+        more = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+        raise SkillError(
+            f"{str(place)!r} has files that the skill to be written does not have: "
+            f"{', '.join(map(repr, others[:_SHOWN]))}{more}",
+            hint="remove those of the old skill and move your own away, or give another --name",
+        )
 
 
 def prompt_text(skill: Skill) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from skillgrad.errors import SkillError
-from skillgrad.records import Skill, SkillFile
+from skillgrad.records import File, Skill
 from skillgrad.skill.document import Document
 from skillgrad.skill.front_matter import disagreements, faults
 
@@ -50,7 +50,9 @@ def load_skill(path: Path | str | None) -> Skill:
             return _load_folder(place.parent)
         return _load_plain(place)
     except OSError as error:
-        raise SkillError(f"skill {str(path)!r} cannot be read: {error}") from error
+        raise SkillError(
+            f"skill {str(path)!r} cannot be read: {error}", hint="give a file or folder that you may read"
+        ) from error
 
 
 def save_skill(skill: Skill, folder: Path) -> Path:
@@ -106,7 +108,10 @@ def _load_plain(path: Path) -> Skill:
         )
     size = path.stat().st_size
     if size > MAX_BYTES:
-        raise SkillError(f"skill {str(path)!r} has {size:,} bytes; at most {MAX_BYTES:,} are allowed")
+        raise SkillError(
+            f"skill {str(path)!r} has {size:,} bytes; at most {MAX_BYTES:,} are allowed",
+            hint="is it the right file? Move what is not read at every task into files beside a SKILL.md",
+        )
     text = _decoded(path.read_bytes(), path)
     _parsed(text, path)
     return Skill(name=_slug(path.stem), text=text)
@@ -130,8 +135,8 @@ def _load_folder(folder: Path) -> Skill:
     return Skill(name=name, text=text, files=files)
 
 
-def _files(folder: Path) -> dict[str, SkillFile]:
-    files: dict[str, SkillFile] = {}
+def _files(folder: Path) -> dict[str, File]:
+    files: dict[str, File] = {}
     size = 0
     for path in _walk(folder, (folder.resolve(),)):
         name = path.relative_to(folder).as_posix()
@@ -148,7 +153,7 @@ def _files(folder: Path) -> dict[str, SkillFile]:
                 f"skill folder {str(folder)!r} is larger than {MAX_BYTES:,} bytes",
                 hint="keep data sets and environments outside of the skill",
             )
-        files[name] = SkillFile(data=path.read_bytes(), executable=bool(status.st_mode & stat.S_IXUSR))
+        files[name] = File(data=path.read_bytes(), executable=bool(status.st_mode & stat.S_IXUSR))
     return files
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict
@@ -10,8 +11,8 @@ from pydantic import BaseModel, ConfigDict
 from skillgrad.errors import ModelError, OutageStop, RejectedRequest, SkillgradError
 from skillgrad.events import Event, Notice
 from skillgrad.prompts import Prompts
-from skillgrad.records import Message, system, user
-from skillgrad.stages.render import fence
+from skillgrad.records import Message, TextPart, system
+from skillgrad.stages.render import Shared, fence
 
 __all__ = ["Optimizer", "ReplyForm", "together"]
 
@@ -48,7 +49,8 @@ class Optimizer:
     """The meta skill: shown with the calls that propose and choose edits, never shipped."""
 
     async def ask(self, prompt: str, sections: Sequence[str], form: type[F]) -> F:
-        """One call: the prompt, what it is to return, the memory, then the sections that are not empty.
+        """One call: the prompt, what it is to return, the memory, then the sections that are not empty. Shared ones
+        that come first are parts of their own, so that a provider's cache can end behind them.
 
         Raises:
             UnusableReply: no answer had the form.
@@ -61,9 +63,8 @@ class Optimizer:
             instructions += (
                 f"\n\n# What you have learnt about optimizing this skill\n\n{fence('memory', self.memory)}"
             )
-        body = "\n\n".join(section for section in sections if section)
         try:
-            return await self.model.ask((system(instructions), user(body)), form)
+            return await self.model.ask((system(instructions), _question(sections)), form)
         except ModelError as error:
             hint = error.hint or "mend the cause and run the same command again"
             if isinstance(error, RejectedRequest):
@@ -78,6 +79,14 @@ class Optimizer:
     def warn(self, text: str) -> None:
         """Tell the person."""
         self.emit(Notice(level="warning", text=text))
+
+
+def _question(sections: Sequence[str]) -> Message:
+    """The sections with an empty line between any two. The parts of a message stand on lines of their own."""
+    given = [section for section in sections if section]
+    shared = list(takewhile(lambda section: isinstance(section, Shared), given[:-1]))
+    rest = "\n\n".join(given[len(shared) :])
+    return Message(role="user", content=tuple(TextPart(text=text) for text in (*(f"{s}\n" for s in shared), rest)))
 
 
 async def together(calls: Iterable[Coroutine[Any, Any, R]]) -> list[R]:

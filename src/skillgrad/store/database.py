@@ -52,7 +52,9 @@ class Database:
         self._on_write = on_write
         self._writes = 0
         if read_only and not path.exists():
-            raise DataError(f"there is no journal {str(path)!r}")
+            raise DataError(
+                f"there is no journal {str(path)!r}", hint="`skillgrad runs` lists the runs that are there"
+            )
         options = f"mode={'ro' if read_only else 'rwc'}" + (f"&vfs={vfs}" if vfs else "")
         try:
             # Transactions are explicit; a synchronous caller may hand the connection to the thread of its event loop.

@@ -89,6 +89,9 @@ _SHAPES = (
 
 _SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 _SHORTEST_SECRET = 12
+SHORTEST_KEY = 8
+"""Characters that a value has at least to be taken for a key where a key is certain. What is shorter is a placeholder
+for a server that asks for none: `x` and `EMPTY` stand in too many texts and settings to be taken out of them."""
 _CREDENTIAL_FIELDS = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key", "api_key", "apikey"})
 
 
@@ -105,12 +108,14 @@ class Redactor:
     """
 
     def __init__(self, environ: Mapping[str, str] | None = None, keys: Collection[str] = ()) -> None:
-        """`keys` names variables that hold keys for certain, whatever their values look like."""
+        """`keys` names variables that hold keys for certain, whatever their values of `SHORTEST_KEY` characters and
+        more look like."""
         self._shapes: Sequence[_Shape] = _SHAPES
         self._names: dict[str, str] = {}
         for name, value in sorted((environ or {}).items(), reverse=True):
             secret = value.strip()
-            if (name in keys and secret) or (name.upper().endswith(_SECRET_NAMES) and _is_key(secret)):
+            is_named = name in keys and len(secret) >= SHORTEST_KEY
+            if is_named or (name.upper().endswith(_SECRET_NAMES) and _is_key(secret)):
                 for text in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
                     self._names[text] = name
         longest_first = sorted(self._names, key=len, reverse=True)

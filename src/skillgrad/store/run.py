@@ -153,7 +153,7 @@ class RunFolder:
             DataError: `relative` leads out of the run folder.
             StopRun: the file cannot be written, as when the disk is full.
         """
-        data = self.redactor.redact_value(to_jsonable_python(value))
+        data = self.redactor.redact_value(to_jsonable_python(value, context={"view": True}))
         text = json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2, sort_keys=True)
         return self._write(relative, text + "\n")
 
@@ -205,7 +205,10 @@ class RunFolder:
     def _replace(self, relative: str, data: bytes) -> Path:
         path = self.path / relative
         if self.path.resolve() not in path.resolve().parents:
-            raise DataError(f"{relative!r} leads out of the run folder {str(self.path)!r}")
+            raise DataError(
+                f"{relative!r} leads out of the run folder {str(self.path)!r}",
+                hint="give the skill a name that is no path",
+            )
         temporary = path.with_name(f".{path.name}.tmp")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -2,13 +2,15 @@
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 from pydantic import JsonValue
 
+from skillgrad.cli.skillopt.converted import named, written
 from skillgrad.cli.skillopt.file import find_near
 from skillgrad.envs.files import Row, read_rows
 from skillgrad.envs.images import is_web
@@ -22,7 +24,10 @@ SPLIT_FOLDERS: Mapping[Split, Sequence[str]] = {
 }
 """What the folder of a split can be called, the likeliest name first."""
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv", ".parquet")
-_DEFAULT_RATIO = "2:1:7"
+_MODE, _FOLDER, _PATH = "env.split_mode", "env.split_dir", "env.data_path"
+_RATIO, _SEED = "env.split_ratio", "env.split_seed"
+_KEYS = (_MODE, _FOLDER, _PATH, _RATIO, _SEED)
+_USUAL: Mapping[str, Any] = {_RATIO: "2:1:7", _SEED: 42}
 
 
 @dataclass(frozen=True)
@@ -33,27 +38,49 @@ class Source:
     """`path`, or splits, to files."""
     ratio: Sequence[int] | None = None
     split_seed: int = 42
+    left: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Settings about the data that have no effect, and why."""
 
 
 def take_source(rest: dict[str, Any], config: Path) -> Source:
     """The files that a settings file names; takes its settings out of `rest`.
 
     Raises:
-        ConfigError: it names none, or a ratio that is none.
+        ConfigError: it names none, or a ratio or a seed that is none.
         DataError: a file or a folder does not exist, or a split has no file of its own.
     """
-    mode = rest.pop("env.split_mode", None)
-    folder, path = rest.pop("env.split_dir", None), rest.pop("env.data_path", None)
-    ratio, seed = rest.pop("env.split_ratio", _DEFAULT_RATIO), rest.pop("env.split_seed", 42)
+    given = {key: rest.pop(key) for key in _KEYS if key in rest}
+    mode, folder, path = (given.get(key) for key in (_MODE, _FOLDER, _PATH))
     if folder and (mode != "ratio" or not path):
-        return Source(_split_files(_existing("env.split_dir", folder, config)))
+        unused: dict[str, str] = dict.fromkeys((_PATH, _RATIO, _SEED), "the split folders are taken as they are")
+        if mode not in (None, "", "split_dir"):
+            unused[_MODE] = f"the folders of {_FOLDER} are used"
+        files = _split_files(_existing(_FOLDER, folder, config))
+        return Source(files, left=_named(given, unused))
     if not path:
         raise ConfigError(
-            f"{config}: neither env.split_dir nor env.data_path is set: no tasks to convert",
+            f"{config}: neither {_FOLDER} nor {_PATH} is set: no tasks to convert",
             hint="set one of them in the file",
         )
-    place = _existing("env.data_path", path, config)
-    return Source({"path": _data_file(place) if place.is_dir() else place}, _parts(ratio), int(seed))
+    unused = {_FOLDER: f"{_MODE} is 'ratio'"}
+    if mode not in (None, "", "ratio"):
+        unused[_MODE] = f"{_PATH} is divided by a ratio"
+    place = _existing(_PATH, path, config)
+    return Source(
+        {"path": _data_file(place) if place.is_dir() else place},
+        _parts(given.get(_RATIO, _USUAL[_RATIO]), config),
+        _seed(given.get(_SEED, _USUAL[_SEED]), config),
+        _named(given, unused),
+    )
+
+
+def _named(given: Mapping[str, Any], unused: Mapping[str, str]) -> dict[str, str]:
+    """Those of the unused settings that say anything."""
+    return {
+        named(key, given[key]): why
+        for key, why in unused.items()
+        if given.get(key) not in (None, "") and given[key] != _USUAL.get(key)
+    }
 
 
 def write_rows(source: Path, target: Path, image_column: str | None) -> None:
@@ -71,9 +98,15 @@ def _moved(row: Row, source: Path, target: Path, image_column: str | None) -> di
             return value
         return os.path.relpath(source.parent / value, target.parent)
 
-    if image_column not in row.columns:
+    if image_column is None:
         return row.columns
-    return {**row.columns, image_column: moved(row.columns[image_column])}
+    if image_column in row.columns:
+        return {**row.columns, image_column: moved(row.columns[image_column])}
+    outer, _, key = image_column.partition(".")
+    inner = row.columns.get(outer)
+    if not isinstance(inner, dict) or key not in inner:
+        return row.columns
+    return {**row.columns, outer: {**inner, key: moved(inner[key])}}
 
 
 def _existing(key: str, path: str, config: Path) -> Path:
@@ -111,11 +144,32 @@ def _data_file(folder: Path) -> Path:
     return found[0]
 
 
-def _parts(ratio: Any) -> list[int]:
-    if isinstance(ratio, int):  # YAML 1.1 reads 2:1:7 as a number to base 60
-        return [ratio // 3600, ratio // 60 % 60, ratio % 60]
-    words = cast(list[Any], ratio) if isinstance(ratio, list) else str(ratio).split(":")
-    try:
-        return [int(word) for word in words]
-    except (ValueError, TypeError):
-        raise ConfigError(f"env.split_ratio = {ratio!r} is no ratio", hint="as in 2:1:7") from None
+def _parts(ratio: Any, config: Path) -> list[int]:
+    if isinstance(ratio, int) and not isinstance(ratio, bool):  # YAML 1.1 reads 2:1:7 as a number to base 60
+        found: list[Any] = [ratio // 3600, ratio // 60 % 60, ratio % 60]
+    else:
+        found = cast(list[Any], ratio) if isinstance(ratio, list) else str(ratio).split(":")
+    parts = [number for part in found if (number := _whole(part)) is not None]
+    if len(found) != 3 or len(parts) != 3 or min(parts) < 0 or 0 in parts[:2]:
+        raise ConfigError(
+            f"{config}: {_RATIO} = {written(ratio)} is no ratio of train, val and test: three whole numbers, the "
+            "first two more than 0",
+            hint="as in '2:1:7', in quotes",
+        )
+    return parts
+
+
+def _seed(seed: Any, config: Path) -> int:
+    number = _whole(seed)
+    if number is None:
+        raise ConfigError(
+            f"{config}: {_SEED} = {written(seed)} is no whole number",
+            hint=f"as in 42, which holds when {_SEED} is left out",
+        )
+    return number
+
+
+def _whole(value: Any) -> int | None:
+    if isinstance(value, str):
+        return int(value) if re.fullmatch(r"\s*-?[0-9]+\s*", value) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

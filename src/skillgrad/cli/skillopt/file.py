@@ -41,6 +41,8 @@ _FLAT: Mapping[str, str] = {
     "edit_budget": "optimizer.learning_rate",
     "min_edit_budget": "optimizer.min_learning_rate",
 }
+KNOWN = frozenset(_FLAT.values())
+"""All of them as `section.key`."""
 _MODEL_PREFIXES = ("azure_openai_", "optimizer_", "target_", "qwen_chat_", "minimax_", "codex_", "claude_code_")
 
 
@@ -81,17 +83,22 @@ def _load(path: Path, below: Sequence[Path]) -> dict[str, Any]:
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"SkillOpt settings {str(path)!r} cannot be read: {error}") from None
+        raise ConfigError(
+            f"SkillOpt settings {str(path)!r} cannot be read: {error}", hint="give the YAML file of a run"
+        ) from None
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: not YAML: {error}", hint="mend the YAML") from None
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: expected settings, found {type(data).__name__}", hint="give the YAML of a run")
-    own = cast(dict[str, Any], data)
+    own = {str(key): value for key, value in cast(dict[Any, Any], data).items()}
     bases = own.pop(BASE, [])
     merged: dict[str, Any] = {}
     for base in cast(list[str], bases if isinstance(bases, list) else [bases]):
         place = path.parent / str(base)
         if not place.is_file():
-            raise ConfigError(f"{path}: {BASE} = {str(base)!r}: {str(place)!r} does not exist")
+            raise ConfigError(
+                f"{path}: {BASE} = {str(base)!r}: {str(place)!r} does not exist",
+                hint=f"copy that file beside this one, or remove the {BASE!r} entry",
+            )
         merged = merge(merged, _load(place, (*below, real)))
     return merge(merged, own)

@@ -1,12 +1,17 @@
 """The models of a SkillOpt file, each role with what its backend needs."""
 
 from collections.abc import MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from skillgrad.cli.skillopt.converted import Converted, named
 
 USUAL_MODEL = "gpt-5.5"
 USUAL_EFFORT = "medium"
-_USUAL_BACKENDS = (None, "", "openai_chat", "azure_openai")
+ROLES = ("target", "optimizer")
+_USUAL_BACKENDS = ("openai_chat", "azure_openai")
+_CHAT_BACKENDS = ("openai_compatible", "claude_chat", "qwen_chat", "minimax_chat")
+_USUAL_MINIMAX = "MiniMax-M3"
 _PROGRAMS = {
     "copilot_chat": "GitHub Copilot",
     "codex_exec": "Codex",
@@ -19,101 +24,150 @@ _TOKEN_COMMAND = (
 )
 
 
-def take_models(rest: MutableMapping[str, Any], left: MutableMapping[str, str], notes: list[str]) -> dict[str, Any]:
-    """The sections `target` and `optimizer`. Takes the settings it carries over out of `rest`, tells of the others in
-    `left` and `notes`."""
-    effort = rest.pop("model.reasoning_effort", None) or USUAL_EFFORT
-    usual = rest.pop("model.backend", None)
-    sections: dict[str, Any] = {}
+def take_models(rest: MutableMapping[str, Any], result: Converted) -> dict[str, str]:
+    """Fill the sections `target` and `optimizer`. Takes the settings it carries over out of `rest`, and those that it
+    names in `result.left` itself. Returns the backend of each role."""
+    backends: dict[str, str] = {}
+    effort = rest.pop("model.reasoning_effort", None)
+    label = rest.pop("model.backend", None)
+    label_counts = False
+    looked_at: set[str] = set()
     used: set[str] = set()
-    for role in ("target", "optimizer"):
-        name = str(rest.pop(f"model.{role}", None) or USUAL_MODEL)
-        key = f"model.{role}_backend"
-        backend = rest.pop(key, None)
-        key = "model.backend" if backend in (None, "", "openai_chat") and usual else key
-        backend = usual if backend in (None, "", "openai_chat") and usual else backend
-        sections[role] = _section(name, backend, _Settings(rest, role, used), notes)
+    for name in ROLES:
+        key = f"model.{name}_backend"
+        backend = str(rest.pop(key, "openai_chat"))
+        if backend == "openai_chat" and label is not None:
+            key, backend, label_counts = "model.backend", str(label), True
+        backends[name] = "azure_openai" if backend in _USUAL_BACKENDS else backend
+        role = _Role(name, rest, result, looked_at, used)
+        _fill(role, backend)
         if backend in _PROGRAMS:
-            left[f"{key} ({role})"] = (
-                f"{backend!r} runs {_PROGRAMS[backend]}; here the {role} is the model {sections[role]['model']!r}"
+            result.left[f"{key} ({name})"] = (
+                f"{backend!r} runs {_PROGRAMS[backend]}; here the {name} is the model {role.section['model']!r}"
             )
-        elif backend not in (*_USUAL_BACKENDS, "openai_compatible", "claude_chat", "qwen_chat", "minimax_chat"):
-            left[f"{key} ({role})"] = f"unknown backend {backend!r}; {sections[role]['model']!r} is written instead"
-        elif backend in _USUAL_BACKENDS:
-            sections[role]["reasoning_effort"] = effort
-    for key in used & set(rest):
+        elif backend not in (*_USUAL_BACKENDS, *_CHAT_BACKENDS):
+            result.left[f"{key} ({name})"] = (
+                f"unknown backend {backend!r}; {role.section['model']!r} is written instead"
+            )
+        if backend in _USUAL_BACKENDS:
+            role.put("reasoning_effort", USUAL_EFFORT if effort is None else effort, "model.reasoning_effort")
+        elif effort is not None:
+            result.left[f"{named('model.reasoning_effort', effort)} ({name})"] = (
+                f"not every model behind {backend!r} takes it: set {name}.reasoning_effort if yours does"
+            )
+    if label is not None and not label_counts:
+        result.left[named("model.backend", label)] = "both roles have a backend of their own"
+    for key in sorted(looked_at & set(rest)):
+        if key not in used:
+            result.left[named(key, rest[key])] = "a setting that comes before it is there"
         del rest[key]
-    return sections
+    return backends
 
 
-@dataclass(frozen=True)
-class _Settings:
-    """The settings of a backend, a role's own before those of both; notes which were looked at."""
+@dataclass
+class _Role:
+    """The section of a role, and the settings of the file that it may be made of."""
 
+    name: str
     rest: MutableMapping[str, Any]
-    role: str
+    result: Converted
+    looked_at: set[str]
     used: set[str]
+    """Those of them that count, for this role or the other."""
+    section: dict[str, Any] = field(init=False)
 
-    def __call__(self, key: str) -> Any:
-        names = (f"model.{self.role}_{key}", f"model.{key}")
-        self.used.update(names)
-        return next((self.rest[name] for name in names if name in self.rest), None)
+    def __post_init__(self) -> None:
+        self.section = self.result.settings.setdefault(self.name, {})
+
+    def put(self, key: str, value: Any, theirs: str | None = None) -> None:
+        self.result.put(f"{self.name}.{key}", value, theirs)
+
+    def find(self, key: str) -> tuple[str | None, Any]:
+        """Name and value of a setting, the role's own before that of both."""
+        names = (f"model.{self.name}_{key}", f"model.{key}")
+        self.looked_at.update(names)
+        found = next((name for name in names if name in self.rest), None)
+        if found is None:
+            return None, None
+        self.used.add(found)
+        return found, self.rest[found]
+
+    def take(self, ours: str, key: str, usual: Any = None) -> bool:
+        """Write a setting under our name, else `usual` if there is one; whether it is in the file."""
+        found, value = self.find(key)
+        if found is not None:
+            self.put(ours, value, found)
+        elif usual is not None:
+            self.put(ours, usual)
+        return found is not None
+
+    def take_name(self, provider: str, usual: str = USUAL_MODEL) -> None:
+        """`model` from the name of the role's model, else `usual`."""
+        name = self.rest.pop(f"model.{self.name}", None)
+        self.put("model", f"{provider}:{usual if name is None else name}", f"model.{self.name}")
 
 
-def _section(name: str, backend: Any, setting: _Settings, notes: list[str]) -> dict[str, Any]:
+def _fill(role: _Role, backend: str) -> None:
+    say = role.result.say
     if backend == "claude_chat":
-        _say(notes, "claude_chat ran the program `claude`; `anthropic:` models are asked directly, with a key")
-        return {"model": f"anthropic:{name}"}
-    if backend == "qwen_chat":
-        return {
-            "model": f"openai:{name}",
-            "base_url": setting("qwen_chat_base_url") or "http://localhost:8000/v1",
-            **_chat(setting, "qwen_chat"),
-        }
-    if backend == "minimax_chat":
-        if not setting("minimax_base_url"):
-            _say(notes, "minimax_chat: set base_url of the role to the address of your region")
-        name = setting("minimax_model") or name
-        return {
-            "model": f"openai:{name}",
-            "api_key_env": "MINIMAX_API_KEY",
-            **({"base_url": setting("minimax_base_url")} if setting("minimax_base_url") else {}),
-            **_chat(setting, "minimax"),
-        }
-    if backend == "openai_compatible":
-        _say(notes, "openai_compatible: its address came from the environment; set base_url and api_key_env")
-        return {"model": f"openai:{name}"}
-    if backend not in _USUAL_BACKENDS:
-        return {"model": f"openai:{name}"}
-    endpoint, mode = setting("azure_openai_endpoint"), setting("azure_openai_auth_mode")
-    if not endpoint:
-        _say(notes, "no azure_openai_endpoint: `openai:` is written; for Azure write azure:DEPLOYMENT and base_url")
-        return {"model": f"openai:{name}"}
-    if mode == "openai_compatible":
-        return {"model": f"openai:{name}", "base_url": endpoint}
-    if mode in ("azure_cli", None, ""):
-        return {"model": f"azure:{name}", "base_url": endpoint, "api_key_command": _TOKEN_COMMAND}
-    if mode == "managed_identity":
-        _say(notes, "azure_openai_auth_mode managed_identity: set api_key_command to a command that prints a token")
-    return {"model": f"azure:{name}", "base_url": endpoint}
+        say("claude_chat ran the program `claude`; `anthropic:` models are asked directly, with a key")
+        role.take_name("anthropic")
+    elif backend == "qwen_chat":
+        role.take_name("openai")
+        role.take("base_url", "qwen_chat_base_url", "http://localhost:8000/v1")
+        _fill_chat(role, "qwen_chat")
+        role.take("timeout", "qwen_chat_timeout_seconds", 300)
+    elif backend == "minimax_chat":
+        _fill_minimax(role)
+    elif backend in _USUAL_BACKENDS:
+        _fill_azure(role)
+    else:
+        if backend == "openai_compatible":
+            say("openai_compatible: its address came from the environment; set base_url and api_key_env")
+        role.take_name("openai")
 
 
-def _chat(setting: _Settings, prefix: str) -> dict[str, Any]:
+def _fill_minimax(role: _Role) -> None:
+    key, model = role.find("minimax_model")
+    if key is None:
+        role.take_name("openai", _USUAL_MINIMAX)
+    else:
+        own = f"model.{role.name}"
+        if own in role.rest:
+            role.result.left[named(own, role.rest.pop(own))] = f"{key} comes before it"
+        role.put("model", f"openai:{model}", key)
+    role.put("api_key_env", "MINIMAX_API_KEY")
+    if not role.take("base_url", "minimax_base_url"):
+        role.result.say("minimax_chat: set base_url of the role to the address of your region")
+    _fill_chat(role, "minimax")
+
+
+def _fill_azure(role: _Role) -> None:
+    say = role.result.say
+    key, endpoint = role.find("azure_openai_endpoint")
+    if key is None:
+        say("no azure_openai_endpoint: `openai:` is written; for Azure write azure:DEPLOYMENT and base_url")
+        role.take_name("openai")
+        return
+    mode = role.find("azure_openai_auth_mode")[1]
+    role.take_name("openai" if mode == "openai_compatible" else "azure")
+    role.put("base_url", endpoint, key)
+    if mode in ("azure_cli", None):
+        role.put("api_key_command", _TOKEN_COMMAND)
+    elif mode == "managed_identity":
+        say("azure_openai_auth_mode managed_identity: set api_key_command to a command that prints a token")
+    elif mode not in ("openai_compatible", "api_key"):
+        role.result.left[named("model.azure_openai_auth_mode", mode)] = (
+            "unknown; the key is read from the environment variable that `doctor` names"
+        )
+
+
+def _fill_chat(role: _Role, prefix: str) -> None:
     """What Qwen and MiniMax have in common; SkillOpt's defaults where nothing is set."""
-    temperature, tokens = setting(f"{prefix}_temperature"), setting(f"{prefix}_max_tokens")
-    section: dict[str, Any] = {
-        "temperature": 0.7 if temperature is None else temperature,
-        "max_output_tokens": 8000 if tokens is None else tokens,
-    }
-    seconds = setting(f"{prefix}_timeout_seconds")
-    if prefix == "qwen_chat":
-        section["timeout"] = 300 if seconds is None else seconds
-    thinking = setting(f"{prefix}_enable_thinking")
+    role.take("temperature", f"{prefix}_temperature", 0.7)
+    role.take("max_output_tokens", f"{prefix}_max_tokens", 8000)
+    key, thinking = role.find(f"{prefix}_enable_thinking")
     if isinstance(thinking, bool):
-        section["thinking"] = "on" if thinking else "off"
-    return section
-
-
-def _say(notes: list[str], text: str) -> None:
-    if text not in notes:
-        notes.append(text)
+        role.put("thinking", "on" if thinking else "off", key)
+    elif key is not None:
+        role.result.left[named(key, thinking)] = "neither true nor false: the server's own way holds"

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,10 @@ import yaml
 from skillgrad.cli.arguments import DEFAULT_CONFIG
 from skillgrad.cli.columns import Columns, guess_columns
 from skillgrad.cli.project import Project, check_free, report, writing
+from skillgrad.cli.skillopt.converted import Converted
 from skillgrad.cli.skillopt.data import Source, take_source, write_rows
 from skillgrad.cli.skillopt.file import find_near, read
-from skillgrad.cli.skillopt.settings import Converted, convert
+from skillgrad.cli.skillopt.settings import convert
 from skillgrad.config import make_config
 from skillgrad.envs.dataset import DatasetEnvironment
 from skillgrad.envs.files import read_rows
@@ -39,6 +40,9 @@ IMPOSSIBLE: Mapping[str, str] = {
     "spreadsheetbench": "runs generated code on workbooks",
 }
 SKILL = Path("skill", "SKILL.md")
+_OTHER_SPLITS = (
+    "a ratio divides every kind of task here: the splits differ from those that SkillOpt makes of the seed"
+)
 
 
 def import_project(config: Path, folder: Path, *, force: bool, as_json: bool) -> int:
@@ -50,22 +54,26 @@ def import_project(config: Path, folder: Path, *, force: bool, as_json: bool) ->
     config_path = folder / DEFAULT_CONFIG
     check_free(config_path, force)
     given = read(config)
-    kind = _kind(str(given.pop("env.name", "") or ""), config)
+    name = str(given.pop("env.name", "") or "")
+    kind = _kind(name, config)
     source = take_source(given, config)
-    skill = _skill(given.pop("env.skill_init", None), config)
-    converted = convert(given)
+    skill = _skill(given.pop("env.skill_init", None), name, config)
+    converted = convert(given, str(config))
+    left = {**source.left, **converted.left}
     columns = _columns(source, kind)
     columns, env = _fitting(columns, source, converted)
     settings = _settings(converted, source, columns, skill)
-    make_config(settings, where=str(config))
+    try:
+        make_config(settings, where=str(config))
+    except ConfigError as error:
+        raise converted.in_their_words(error) from None
     with writing(folder):
         for key, path in source.files.items():
             write_rows(path, folder / _file(key), columns.fields.get("images"))
         if skill:
             (folder / SKILL).parent.mkdir(exist_ok=True)
             (folder / SKILL).write_text(skill, encoding="utf-8")
-        config_path.write_text(_text(settings, config, converted.left), encoding="utf-8")
-    ratio = "a ratio divides every kind of task here: the splits differ from those that SkillOpt makes of the seed"
+        config_path.write_text(_text(settings, config, left), encoding="utf-8")
     skills = [folder / SKILL] if skill else []
     project = Project(
         config=config_path,
@@ -75,13 +83,13 @@ def import_project(config: Path, folder: Path, *, force: bool, as_json: bool) ->
         notes=[
             *converted.notes,
             *columns.notes,
-            *([NOTES[kind]] if kind in NOTES else []),
-            *([ratio] if source.ratio is not None else []),
+            *_notes(name, kind, columns),
+            *([_OTHER_SPLITS] if source.ratio is not None else []),
             *env.warnings,
         ],
         wrote=[config_path, *skills, *(folder / _file(key) for key in source.files)],
         sampled="limit" in settings["env"],
-        not_carried=converted.left,
+        not_carried=left,
     )
     report(project, as_json=as_json)
     return 0
@@ -90,7 +98,7 @@ def import_project(config: Path, folder: Path, *, force: bool, as_json: bool) ->
 def _kind(name: str, config: Path) -> str:
     """The environment by a name without spelling: `searchqa`, `livemath`."""
     kind = re.sub(r"[^a-z]", "", name.lower())
-    kind = "livemath" if kind.startswith("livemath") else kind
+    kind = next((known for known in ("livemath", "docvqa") if kind.startswith(known)), kind)
     if kind in IMPOSSIBLE:
         raise ConfigError(
             f"{config}: env.name = {name!r} {IMPOSSIBLE[kind]}: nothing here does that yet",
@@ -99,9 +107,22 @@ def _kind(name: str, config: Path) -> str:
     return kind
 
 
+def _notes(name: str, kind: str, columns: Columns) -> Iterator[str]:
+    """What is different about the tasks of an environment."""
+    if kind in NOTES:
+        yield NOTES[kind]
+    if kind == "docvqa" and "images" not in columns.fields:
+        yield (
+            "no column of pictures was found, so the questions are asked without the documents they are about: name "
+            "the column in env.fields.images"
+        )
+    if name and kind not in SCORERS:
+        yield f"how {name!r} scores answers is not known here: the scorer follows from the look of the gold answers"
+
+
 def _columns(source: Source, kind: str) -> Columns:
     first = next(iter(source.files.values()))
-    columns = guess_columns(read_rows(first))
+    columns = guess_columns(read_rows(first), first.parent)
     if kind not in SCORERS:
         return columns
     scorer, why = SCORERS[kind]
@@ -150,8 +171,8 @@ def _file(key: str) -> Path:
     return Path("data", f"{'tasks' if key == 'path' else key}.jsonl")
 
 
-def _skill(path: Any, config: Path) -> str:
-    """The text of SKILL.md, empty when the run starts without a skill.
+def _skill(path: Any, name: str, config: Path) -> str:
+    """The text of SKILL.md, empty when the run starts without a skill. `name` is that of the environment.
 
     Raises:
         SkillError: the skill that is named does not exist or cannot be read.
@@ -167,12 +188,12 @@ def _skill(path: Any, config: Path) -> str:
     text = load_skill(found).text
     if not text.strip() or Document.parse(text).front_matter:
         return text
-    return f"---\nname: skill\ndescription: {_plain(found.stem)}, from SkillOpt.\n---\n\n{text}"
+    return f"---\nname: skill\ndescription: How to do {_plain(name or found.stem)} tasks.\n---\n\n{text}"
 
 
 def _plain(name: str) -> str:
     """A file name as it may stand in front matter without quotes."""
-    return re.sub(r"[^\w. -]+", "-", name).strip(" -.") or "A skill"
+    return re.sub(r"[^\w. -]+", "-", name).strip(" -.") or "the"
 
 
 def _text(settings: Mapping[str, Any], config: Path, left: Mapping[str, str]) -> str:

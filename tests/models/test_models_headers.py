@@ -1,0 +1,64 @@
+"""Further request headers: what cannot be sent, and which of them a run depends on."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad import Trainer
+from skillgrad.config import ModelSection
+from skillgrad.envs import ListEnvironment
+from skillgrad.errors import ConfigError, IdentityError
+from skillgrad.models import build_model
+from skillgrad.simulation import make_tasks
+from skillgrad.simulation.endpoint import Endpoint, running_endpoint
+
+ALLOWED_NAME = "allowed are ASCII letters, digits and -\nhint: write it as in 'X-Team'"
+ALLOWED_VALUE = (
+    "allowed are ASCII letters, digits, signs and spaces between\n"
+    "hint: encode other characters as the server expects them, as in %C3%A9 for é"
+)
+
+
+@pytest.mark.parametrize("model", ["openai:m", "anthropic:m", "azure:m"])
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("X-Tëam", "red", f"headers: the name 'X-Tëam' has 'ë' in it; {ALLOWED_NAME}"),
+        ("X Team", "red", f"headers: the name 'X Team' has ' ' in it; {ALLOWED_NAME}"),
+        ("X-Team:", "red", f"headers: the name 'X-Team:' has ':' in it; {ALLOWED_NAME}"),
+        ("", "red", f"headers: the name '' is empty; {ALLOWED_NAME}"),
+        ("X-Team", "café", f"headers: the value of 'X-Team' has 'é' in it; {ALLOWED_VALUE}"),
+        ("X-Team", "red\nX-More: 1", f"headers: the value of 'X-Team' has '\\n' in it; {ALLOWED_VALUE}"),
+        ("X-Team", "red ", f"headers: the value of 'X-Team' begins or ends with a space; {ALLOWED_VALUE}"),
+    ],
+)
+def test_a_header_that_cannot_be_sent_is_refused_at_once(model: str, name: str, value: str, told: str) -> None:
+    settings = ModelSection(model=model, base_url="http://127.0.0.1:1", headers={name: value}, api_key_command="true")
+    with pytest.raises(ConfigError) as caught:
+        build_model(settings)
+    assert str(caught.value) == told
+
+
+def train(folder: Path, endpoint: Endpoint, headers: dict[str, str]) -> None:
+    tasks = make_tasks("sorting", 12, seed=1)
+    target: dict[str, Any] = {"model": "openai:target", "base_url": endpoint.url, "api_key_env": "NO_KEY"}
+    settings = {
+        "target": {**target, "headers": headers},
+        "train": {"epochs": 1, "batch_size": 4},
+        "run": {"folder": str(folder), "name": "one"},
+    }
+    Trainer(settings, env=ListEnvironment(tasks[:4], tasks[4:8], tasks[8:], scorer="exact")).train()
+
+
+def test_a_run_goes_on_with_other_credentials_and_not_with_other_headers(tmp_path: Path) -> None:
+    with running_endpoint() as endpoint:
+        train(tmp_path, endpoint, {"X-Beta": "one", "X-Gateway-Key": "first"})
+        asked = endpoint.stats()["received"]
+        train(tmp_path, endpoint, {"X-Beta": "one", "X-Gateway-Key": "second"})
+        assert endpoint.stats()["received"] == asked
+        for changed in ({"X-Beta": "two"}, {}):
+            with pytest.raises(IdentityError) as caught:
+                train(tmp_path, endpoint, changed)
+            assert "models.target: was " in caught.value.message
+        assert endpoint.stats()["received"] == asked

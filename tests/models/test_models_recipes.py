@@ -1,0 +1,187 @@
+"""The recipes of the documentation, and every way to ask, against the simulated endpoint over real HTTP."""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+from pydantic import BaseModel
+
+from skillgrad.config import ModelSection
+from skillgrad.models import Structured, build_model, key_variable
+from skillgrad.models.azure import AzureModel
+from skillgrad.models.keys import Key, TokenProvider
+from skillgrad.models.openai import OpenAIInterface
+from skillgrad.protocols import ChatModel
+from skillgrad.records import ChatRequest, user
+from skillgrad.simulation import respond
+from skillgrad.simulation.endpoint import Endpoint, running_endpoint
+
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "models.md"
+QUESTION = user("Sort the following words alphabetically: List: pear apple fig")
+PLAIN = ChatRequest(messages=(QUESTION,), seed=1)
+NAME = "target-steady"
+KEY = "the-right-key"
+PRINTS_KEY = f"{sys.executable} -c 'print(\"{KEY}\")'"
+OWN_INTERFACE = ("adapter:google:", "adapter:bedrock:")
+"""Models whose packages speak what the endpoint does not."""
+
+
+def recipes() -> list[dict[str, Any]]:
+    """Every role of every block of settings on the page."""
+    blocks = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    roles = [data.get(role) for data in map(yaml.safe_load, blocks) for role in ("target", "optimizer", "judge")]
+    return [role for role in roles if role is not None]
+
+
+def place(recipe: dict[str, Any]) -> str:
+    """Who is asked, and where."""
+    provider = recipe["model"].partition(":")[0]
+    address = recipe.get("base_url")
+    return provider if address is None else f"{provider} {urlsplit(address).netloc}"
+
+
+def test_every_server_that_the_page_names_has_a_recipe() -> None:
+    assert {place(recipe) for recipe in recipes()} == {
+        "adapter",
+        "anthropic",
+        "anthropic 127.0.0.1:8000",  # the simulated world
+        "azure NAME.openai.azure.com",
+        "openai",
+        "openai 127.0.0.1:8000",  # vLLM
+        "openai 127.0.0.1:30000",  # SGLang
+        "openai 127.0.0.1:11434",  # Ollama
+        "openai 127.0.0.1:1234",  # LM Studio
+        "openai openrouter.ai",
+        "openai api.deepseek.com",
+        "openai dashscope-intl.aliyuncs.com",
+        "openai api.minimax.io",
+    }
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[Endpoint]:
+    with running_endpoint(key=KEY) as endpoint:
+        yield endpoint
+
+
+def root(endpoint: Endpoint) -> str:
+    return endpoint.url.removesuffix("/v1")
+
+
+class Words(BaseModel):
+    answer: str
+
+
+async def check(model: ChatModel, rung: Any = "json_schema") -> None:
+    """A plain and a structured question, answered as the simulated world answers them."""
+    try:
+        reply = await model.complete(PLAIN)
+        assert (reply.text, reply.simulated) == (respond(NAME, PLAIN).text, True)
+        structured = Structured(model, rung)
+        assert (await structured.ask([QUESTION], Words)).answer
+        assert structured.rung == rung
+    finally:
+        await model.aclose()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    "recipe",
+    [recipe for recipe in recipes() if not recipe["model"].startswith(OWN_INTERFACE)],
+    ids=lambda recipe: f"{recipe['model']} {place(recipe)}",
+)
+async def test_a_recipe_reaches_a_model(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, recipe: dict[str, Any], stream: bool
+) -> None:
+    provider, _, named = recipe["model"].partition(":")
+    monkeypatch.setenv(key_variable(ModelSection(**recipe)), KEY)
+    there = {"model": f"{provider}:{NAME}", "base_url": endpoint.url, "stream": stream, "timeout": 30}
+    if provider == "azure":
+        address = recipe["base_url"].replace("https://NAME.openai.azure.com", root(endpoint))
+        there["base_url"] = address.replace(named, NAME)
+    if "api_key_command" in recipe:
+        monkeypatch.delenv(key_variable(ModelSection(**recipe)))
+        there["api_key_command"] = PRINTS_KEY
+    await check(build_model(ModelSection(**{**recipe, **there})))
+
+
+AZURE = {
+    "resource": "",
+    "interface": "/openai/v1",
+    "resource with version": "?api-version=2024-10-21",
+    "deployment with version": f"/openai/deployments/{NAME}?api-version=2024-10-21",
+    "copied address": f"/openai/deployments/{NAME}/chat/completions?api-version=2024-10-21",
+}
+"""What stands behind the host in the forms an address at Azure has."""
+
+
+def returned() -> str:
+    return KEY
+
+
+async def awaited() -> str:
+    return KEY
+
+
+CREDENTIALS: dict[str, tuple[dict[str, Any], TokenProvider | None]] = {
+    "key": ({}, None),
+    "command": ({"api_key_command": PRINTS_KEY}, None),
+    "function": ({}, returned),
+    "function to await": ({}, awaited),
+}
+"""What the settings say, and what Python gives."""
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("api", ["chat", "responses"])
+@pytest.mark.parametrize("credential", list(CREDENTIALS))
+@pytest.mark.parametrize("form", list(AZURE))
+async def test_azure_is_reached_in_every_form(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, form: str, credential: str, api: Any, stream: bool
+) -> None:
+    given, provider = CREDENTIALS[credential]
+    monkeypatch.delenv("AZURE_OPENAI_API_KEY", raising=False)
+    if credential == "key":
+        monkeypatch.setenv("AZURE_OPENAI_API_KEY", KEY)
+    settings = ModelSection(
+        model=f"azure:{NAME}", base_url=root(endpoint) + AZURE[form], api=api, stream=stream, timeout=30, **given
+    )
+    await check(AzureModel(NAME, settings, provider))
+
+
+WIRES: dict[str, dict[str, Any]] = {
+    "chat": {"model": f"openai:{NAME}"},
+    "responses": {"model": f"openai:{NAME}", "api": "responses"},
+    "messages": {"model": f"anthropic:{NAME}"},
+    "azure": {"model": f"azure:{NAME}"},
+    "azure with version": {"model": f"azure:{NAME}", "version": "?api-version=2024-10-21"},
+}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("rung", ["json_schema", "tool", "prompt"])
+@pytest.mark.parametrize("wire", list(WIRES))
+async def test_every_rung_of_the_ladder_is_there_on_every_wire(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, wire: str, rung: str, stream: bool
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    settings = {**WIRES[wire]}
+    address = endpoint.url if not wire.startswith("azure") else root(endpoint) + settings.pop("version", "")
+    more: dict[str, Any] = {"base_url": address, "api_key_env": "MY_KEY", "stream": stream, "timeout": 30}
+    await check(build_model(ModelSection(**settings, **more)), rung)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("api", ["chat", "responses"])
+async def test_what_is_sent_to_openai_itself_is_understood(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, api: Any, stream: bool
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    settings = ModelSection(model=f"openai:{NAME}", api=api, reasoning_effort="low", stream=stream, timeout=30)
+    key = Key(settings, needed=True)
+    await check(OpenAIInterface("openai", NAME, settings, endpoint.url, key, at_openai=True))

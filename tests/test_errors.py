@@ -1,0 +1,47 @@
+"""What every error has in common."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import skillgrad
+from skillgrad import errors
+from skillgrad.cli.usage import UsageError
+from skillgrad.errors import InputError, SkillgradError, StopRun, did_you_mean
+
+SOURCE = Path(skillgrad.__file__).parent
+
+
+def classes_below(*kinds: type[SkillgradError]) -> set[str]:
+    return {kind.__name__ for kind in kinds} | {
+        name for kind in kinds for below in kind.__subclasses__() for name in classes_below(below)
+    }
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_an_error_that_a_person_sees_says_what_to_do(path: Path) -> None:
+    names = {name for name in classes_below(InputError, StopRun) if hasattr(errors, name)} | {UsageError.__name__}
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    made = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id in names]
+    without = [call.lineno for call in made if not any(word.arg == "hint" for word in call.keywords)]
+    assert without == []
+
+
+@pytest.mark.parametrize(
+    ("allowed", "hint"),
+    [
+        (["epochs", "seed"], "did you mean 'epochs'?"),
+        (["seed", "name"], "allowed: name, seed"),
+        ([], "leave it out: nothing else can be set here"),
+    ],
+)
+def test_the_nearest_value_is_hinted_at_else_all_of_them_else_that_there_is_none(
+    allowed: list[str], hint: str
+) -> None:
+    assert did_you_mean("epoch", allowed) == hint
+
+
+def test_every_class_of_errors_stands_in_the_tree_of_the_module() -> None:
+    tree = errors.__doc__ or ""
+    assert all(name in tree for name in classes_below(SkillgradError) if hasattr(errors, name))
