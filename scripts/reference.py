@@ -18,10 +18,13 @@ from pydantic_core import PydanticUndefined
 
 from skillgrad import errors
 from skillgrad.agents.chat import ChatOptions
+from skillgrad.agents.tools import ToolsOptions
 from skillgrad.cli.parser import VERBS, overview
 from skillgrad.config import ModelSection, Section, TrainConfig
+from skillgrad.envs.command import CommandConfig
 from skillgrad.envs.dataset import DatasetConfig
 from skillgrad.envs.scorers.rubric import RubricOptions
+from skillgrad.envs.spreadsheet.environment import SpreadsheetConfig
 from skillgrad.prompts import Prompts, prompt_names
 from skillgrad.registry import BUILT_IN, find
 
@@ -42,7 +45,9 @@ def type_name(annotation: Any) -> str:
     if origin is dict:
         return f"mapping of {type_name(options[0])} to {type_name(options[1])}"
     if origin is tuple:
-        return f"list of {', '.join(type_name(option) for option in options)}"
+        return f"list of {', '.join(type_name(option) for option in options if option is not Ellipsis)}"
+    if origin is list:
+        return f"list of {type_name(options[0])}"
     if section_in(annotation) is not None:
         return "section"
     names = {str: "text", int: "integer", float: "number", bool: "true or false", JsonValue: "any value"}
@@ -75,7 +80,7 @@ def rows(section: type[Section], prefix: str, given: Section | None = None) -> l
         found.append(f"| `{prefix}{name}` | {type_name(field.annotation)} | {default} | {meaning}{free} |")
         inner = section_in(field.annotation)
         if inner is not None:
-            found += rows(inner, f"{prefix}{name}.")
+            found += rows(inner, f"{prefix}{name}.", field.default if isinstance(field.default, Section) else None)
     return found
 
 
@@ -98,10 +103,19 @@ def section_text(name: str, section: type[Section]) -> str:
     text += table(lines) + "\n"
     if name == "env":
         text += "\nFurther keys are options of the environment. Those of `dataset`:\n\n"
-        text += table(rows(DatasetConfig, "env.")) + "\n"
+        of_dataset = rows(DatasetConfig, "env.")
+        text += table(of_dataset) + "\n"
+        text += (
+            "\nThose of [`command`](../guides/command-environment.md), beside the ones of `dataset` but `scorer`:\n\n"
+        )
+        text += table([line for line in rows(CommandConfig, "env.") if line not in of_dataset]) + "\n"
+        text += "\nThose of [`spreadsheet`](../guides/spreadsheet.md):\n\n"
+        text += table(rows(SpreadsheetConfig, "env.")) + "\n"
     if name == "agent":
         text += "\nFurther keys are options of the agent. Those of `chat`:\n\n"
         text += table(rows(ChatOptions, "agent.")) + "\n"
+        text += "\nThose of `tools`:\n\n"
+        text += table(rows(ToolsOptions, "agent.")) + "\n"
     return text
 
 

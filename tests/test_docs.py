@@ -19,7 +19,7 @@ from skillgrad.envs.dataset import DatasetConfig
 from skillgrad.envs.scorers.base import make_scorer
 from skillgrad.errors import ConfigError
 from skillgrad.prompts import prompt_names
-from skillgrad.registry import BUILT_IN
+from skillgrad.registry import BUILT_IN, find
 from skillgrad.simulation import names
 from skillgrad.simulation.faults import Faults
 from skillgrad.summary import Cost, Summary
@@ -94,8 +94,9 @@ def test_every_yaml_block_is_settings_that_hold(block: Block) -> None:
     config = make_config(yaml.safe_load(block.text))
     options = dict(config.env.model_extra or {})
     if options:
-        dataset = parse(DatasetConfig, options, where="env")
-        make_scorer(dataset.scorer, "env.scorer", judge=lambda: pytest.fail("the judge was asked"))
+        settings = parse(find("environments", config.env.name).options_type, options, where="env")
+        if isinstance(settings, DatasetConfig):
+            make_scorer(settings.scorer, "env.scorer", judge=lambda: pytest.fail("the judge was asked"))
     if "test" in options and options["test"] is None:
         assert not config.test.enabled
 

@@ -17,6 +17,7 @@ from skillgrad.envs.splits import check_splits
 from skillgrad.errors import ConfigError, DataError, Interrupted
 from skillgrad.events import Event, Notice, SpendChanged
 from skillgrad.models import Journaled, Limited, Metered, Retrying, Structured, build_model, price_of
+from skillgrad.models.keys import key_variable
 from skillgrad.models.pictured import Pictured
 from skillgrad.models.wrapper import Wrapper
 from skillgrad.prompts import Prompts
@@ -199,7 +200,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     await check_gold(env, [task for split in SPLITS for task in tasks[split]])
     executor = given.get("executor") or _executor(config)
 
-    keys = [section.api_key_env for section in _roles(config).values() if section is not None]
+    keys = [key_variable(section) for section in _roles(config).values() if section is not None]
     redactor = Redactor(os.environ, keys)
     with RunFolder.open(
         config.run, fork=given.get("fork"), redactor=redactor, on_write=given.get("on_write")
@@ -212,12 +213,9 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
 
         spend = SqliteSpend(folder.journal, config.limits)
         models: dict[Role, Watched] = {}
-        for role, provider in parts.providers.items():
-            section = _roles(config)[role] or config.target
-            price = parts.price(role)
-            model: ChatModel = Metered(provider, role, spend, price, emit)
-            model = Retrying(Limited(model, section.max_concurrency), role, config.limits.outage_seconds)
-            models[role] = Watched(Journaled(Pictured(model, env.image), folder.journal), switch.check, price)
+        for role in parts.providers:
+            model = Pictured(_paid(parts, role, spend, emit), env.image)
+            models[role] = Watched(Journaled(model, folder.journal), switch.check, parts.price(role))
 
         def structured(role: Role) -> Structured:
             rung = (_roles(config)[role] or config.target).structured
@@ -231,7 +229,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
 
         if "judge" in models:
             judge.model = structured("judge")
-        agent = given.get("agent") or env.agent(models["target"]) or _agent(config, models["target"], parts.prompts)
+        agent = _agent(parts, env, models["target"])
         resumed = folder.journal.identity is not None
         if claim:
             folder.journal.claim_identity(_identity(config, parts, env, agent, tasks))
@@ -256,6 +254,8 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
             )
         finally:
             await executor.cancel()
+            if "agent" not in given:
+                await agent.aclose()
             for role, provider in parts.providers.items():
                 if role not in given:
                     await provider.aclose()
@@ -301,11 +301,25 @@ def _check_tasks(env: Environment, tasks: Mapping[Split, Sequence[Task]], *, nee
     return check_splits(tasks["train"], tasks["val"], tasks["test"]) if env.warnings is None else env.warnings
 
 
-def _agent(config: TrainConfig, target: ChatModel, prompts: Prompts) -> Agent:
-    options = dict(config.agent.model_extra or {})
-    if config.agent.name == ChatAgent.name:
-        return ChatAgent.from_options(options, target, prompts, where="agent")
-    return find("agents", config.agent.name).from_options(options, target, prompts, where="agent")
+def _paid(parts: _Parts, role: Role, spend: SqliteSpend, emit: Callable[[Event], None]) -> ChatModel:
+    """The model of a role within its budget and its server's limits; what can pass is tried again."""
+    section = _roles(parts.config)[role] or parts.config.target
+    metered = Metered(parts.providers[role], role, spend, parts.price(role), emit)
+    return Retrying(Limited(metered, section.max_concurrency), role, parts.config.limits.outage_seconds)
+
+
+def _agent(parts: _Parts, env: Environment, target: ChatModel) -> Agent:
+    """The agent that was given, that of the environment, or that of the settings."""
+    agent = parts.given.get("agent") or env.agent(target, parts.prompts) or _named_agent(parts, target)
+    # Environments without tools of their own leave attempts independent of how they are scored.
+    return agent if type(env).tools is Environment.tools else agent.with_tools(env.tools, env.fingerprint())
+
+
+def _named_agent(parts: _Parts, target: ChatModel) -> Agent:
+    section = parts.config.agent
+    options = dict(section.model_extra or {})
+    make = ChatAgent if section.name == ChatAgent.name else find("agents", section.name)
+    return make.from_options(options, target, parts.prompts, where="agent")
 
 
 def _identity(

@@ -1,15 +1,25 @@
 """The seams. Families implement these classes, `build` and the user inject them, stages see nothing else."""
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar
 
+from pydantic import JsonValue
+
+from skillgrad.errors import ConfigError
 from skillgrad.events import Event
 from skillgrad.records import ChatRequest, Reply, Role, Score, Skill, Split, Task, Trajectory, Usage
 from skillgrad.source import class_digest
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+class Texts(Protocol):
+    """The prompts of a run, by name."""
+
+    def __getitem__(self, name: str, /) -> str: ...
 
 
 class ChatModel(ABC):
@@ -51,6 +61,25 @@ class ChatModel(ABC):
         """Close connections."""
 
 
+@dataclass(frozen=True)
+class EnvironmentTool:
+    """A tool that an environment brings to an attempt."""
+
+    name: str
+    """Letters, digits, `_` and `-`, at most 64."""
+    description: str
+    """What the model is told about it."""
+    parameters: Mapping[str, JsonValue]
+    """JSON schema of the arguments, of type object."""
+    call: Callable[[Mapping[str, JsonValue]], Awaitable[str]]
+    """What is done, and the text that the model gets. Wrong arguments are told in that text; whatever is raised makes
+    the attempt void."""
+
+
+ToolSource = Callable[[Task], Sequence[EnvironmentTool]]
+"""The tools of one attempt at a task."""
+
+
 class Agent(ABC):
     """Attempts tasks with a skill. An agent does not know which environment asks."""
 
@@ -66,6 +95,24 @@ class Agent(ABC):
     def fingerprint(self) -> str:
         """Text that changes whenever the same task could be attempted otherwise; by default name and source."""
         return f"{self.name} {class_digest(type(self))}"
+
+    def with_tools(self, tools: ToolSource, fingerprint: str) -> "Agent":
+        """The same agent with the tools of an environment; agents that call tools override it.
+
+        Args:
+            tools: called once in each attempt.
+            fingerprint: changes whenever the tools could do otherwise.
+
+        Raises:
+            ConfigError: the agent calls no tools.
+        """
+        del tools, fingerprint
+        raise ConfigError(
+            f"agent {self.name!r} cannot call the tools that the environment brings", hint="set agent.name to 'tools'"
+        )
+
+    async def aclose(self) -> None:  # noqa: B027 - most agents have nothing to close
+        """Stop what was started for attempts."""
 
 
 class Scorer(ABC):
@@ -125,9 +172,16 @@ class Environment(ABC):
         """
         return reference
 
-    def agent(self, target: ChatModel) -> Agent | None:
+    def tools(self, task: Task) -> Sequence[EnvironmentTool]:
+        """Tools for one attempt at a task, beside those the agent has. An environment that overrides this needs an
+        agent that calls tools. What a tool has to remember during an attempt belongs into what is returned here: it
+        is called once in each. What was called and came back stands in the trajectory, for `score` to read."""
+        del task
+        return ()
+
+    def agent(self, target: ChatModel, prompts: Texts) -> Agent | None:
         """The agent that belongs to this environment; None to use the configured one."""
-        del target
+        del target, prompts
         return None
 
 

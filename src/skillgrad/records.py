@@ -1,13 +1,71 @@
 """Frozen records that travel between the parts. They compare by content and turn into JSON and back without loss."""
 
+import base64
 import hashlib
-import json
 import math
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import Field, JsonValue, SerializationInfo, field_serializer
+
+from skillgrad.messages import (
+    ChatRequest,
+    ImagePart,
+    Message,
+    Record,
+    Reply,
+    ResponseSchema,
+    TextPart,
+    Tool,
+    ToolCall,
+    Usage,
+    assistant,
+    canonical,
+    digest,
+    system,
+    user,
+)
+
+__all__ = [
+    "AppliedEdit",
+    "Attempt",
+    "Candidate",
+    "ChatRequest",
+    "Edit",
+    "EditFate",
+    "EditOp",
+    "Evaluation",
+    "File",
+    "ImagePart",
+    "LedgerEntry",
+    "Message",
+    "Metric",
+    "Outcome",
+    "Patch",
+    "PatchOp",
+    "Record",
+    "Reply",
+    "ResponseSchema",
+    "Role",
+    "Score",
+    "Skill",
+    "Split",
+    "SuggestionOp",
+    "Task",
+    "TextPart",
+    "Tool",
+    "ToolCall",
+    "TrainState",
+    "Trajectory",
+    "Usage",
+    "Verdict",
+    "assistant",
+    "canonical",
+    "digest",
+    "system",
+    "user",
+]
 
 Split = Literal["train", "val", "test"]
 Outcome = Literal["completed", "failed", "void"]
@@ -18,143 +76,19 @@ EditOp = Literal[PatchOp, SuggestionOp, "rewrite", "remind"]
 Role = Literal["target", "optimizer", "judge"]
 
 
-def canonical(value: Any) -> str:
-    """JSON with sorted keys and no spaces: equal values give equal text."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-
-
-def digest(value: Any) -> str:
-    """SHA-256 (64 hex digits) of the canonical JSON of `value`."""
-    return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-class Record(BaseModel):
-    """Base of all records: frozen, and unknown fields are errors."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
-
-
-class TextPart(Record):
-    """A piece of text in a message."""
-
-    type: Literal["text"] = "text"
-    text: str
-
-
-class ImagePart(Record):
-    """A picture in a message. `url` is an http(s) or a data URL, or a reference as in `Task.images`."""
-
-    type: Literal["image"] = "image"
-    url: str
-
-    @property
-    def shown(self) -> str:
-        """What stands for the picture in a text."""
-        name = "image" if self.url.startswith("data:") else self.url.partition("#sha256=")[0]
-        return f"[image: {name}]"
-
-
-class ToolCall(Record):
-    """A model's wish to call a tool. `arguments` is JSON text as the model wrote it."""
-
-    id: str
-    name: str
-    arguments: str
-
-
-class Message(Record):
-    """One turn of a conversation."""
-
-    role: Literal["system", "user", "assistant", "tool"]
-    content: tuple[TextPart | ImagePart, ...] = ()
-    tool_calls: tuple[ToolCall, ...] = ()
-    tool_call_id: str | None = None
-
-    @property
-    def text(self) -> str:
-        """All text parts, joined by new lines."""
-        return "\n".join(part.text for part in self.content if isinstance(part, TextPart))
-
-
-def system(text: str) -> Message:
-    """A system message of one text."""
-    return Message(role="system", content=(TextPart(text=text),))
-
-
-def user(text: str) -> Message:
-    """A user message of one text."""
-    return Message(role="user", content=(TextPart(text=text),))
-
-
-def assistant(text: str) -> Message:
-    """An assistant message of one text."""
-    return Message(role="assistant", content=(TextPart(text=text),))
-
-
-class Tool(Record):
-    """A tool a model may call. `parameters` is a JSON schema of type object."""
-
-    name: str
-    description: str = ""
-    parameters: dict[str, JsonValue]
-
-
-class ResponseSchema(Record):
-    """The JSON schema a reply must follow."""
-
-    name: str
-    body: dict[str, JsonValue]
-
-
-class ChatRequest(Record):
-    """Everything one model request depends on, but for the model and its settings."""
-
-    messages: tuple[Message, ...]
-    response_schema: ResponseSchema | None = None
-    tools: tuple[Tool, ...] = ()
-    forced_tool: str | None = None
-    """The name of the tool the model must call."""
-    seed: int | None = None
-    """Trial number. Providers that take a seed are sent it; others draw as they like."""
-
-
-class Usage(Record):
-    """Tokens of one or more requests, as the provider billed them."""
-
-    input_tokens: int = Field(default=0, ge=0)
-    output_tokens: int = Field(default=0, ge=0)
-    cached_tokens: int = Field(default=0, ge=0)
-    """The part of `input_tokens` that was read from the provider's cache."""
-
-    def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
-            input_tokens=self.input_tokens + other.input_tokens,
-            output_tokens=self.output_tokens + other.output_tokens,
-            cached_tokens=self.cached_tokens + other.cached_tokens,
-        )
-
-    @property
-    def total(self) -> int:
-        """Input plus output tokens."""
-        return self.input_tokens + self.output_tokens
-
-
-class Reply(Record):
-    """One answer of a model."""
-
-    text: str = ""
-    tool_calls: tuple[ToolCall, ...] = ()
-    finish: Literal["stop", "length", "tool_calls", "refusal"] = "stop"
-    usage: Usage = Usage()
-    simulated: bool = False
-    """The answer comes from the simulated world, not from a model."""
-
-
-class SkillFile(Record):
-    """A file beside SKILL.md. It travels untouched."""
+class File(Record):
+    """A file beside SKILL.md, or in a workspace."""
 
     data: bytes
     executable: bool = False
+
+    @field_serializer("data", when_used="json")
+    def _data(self, data: bytes, info: SerializationInfo) -> str:
+        """As base64; in views, which are for people, only how much it is."""
+        context = cast(Mapping[str, Any] | None, info.context)
+        if context is not None and context.get("view"):
+            return f"{len(data)} bytes, sha256 {hashlib.sha256(data).hexdigest()[:16]}"
+        return base64.b64encode(data).decode()
 
 
 class Skill(Record):
@@ -163,7 +97,7 @@ class Skill(Record):
     name: str = "skill"
     text: str
     """The whole document, front matter and protected regions included."""
-    files: Mapping[str, SkillFile] = {}
+    files: Mapping[str, File] = {}
     """Relative POSIX path to file: `references/`, `scripts/`, assets."""
 
     @cached_property
@@ -191,7 +125,9 @@ class Task(Record):
     """Tasks of one group stay in one split."""
     images: tuple[str, ...] = ()
     """Pictures that belong to the input: http(s) or data URLs, or references that `Environment.image` resolves."""
-    data: dict[str, JsonValue] = {}
+    files: dict[str, File] = Field(default_factory=dict[str, File])
+    """What an agent with a workspace finds in it, by relative POSIX path."""
+    data: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
     """Further fields for environments and scorers."""
 
     @property
@@ -226,6 +162,13 @@ class Trajectory(Record):
     """Why the attempt failed by the agent's own fault (refusal, step limit, empty answer); empty if it did not."""
     usage: Usage = Usage()
     simulated: bool = False
+    exit_codes: dict[str, int] = Field(default_factory=dict[str, int])
+    """How the commands of tool calls ended, by the id of the call."""
+    files: dict[str, File | None] = Field(default_factory=dict[str, File | None])
+    """Files of the workspace that are new or different afterwards, by relative POSIX path; None for one that is
+    gone."""
+    read_skill: bool | None = None
+    """Whether the program opened the skill, where it had to decide that itself."""
 
 
 class Attempt(Record):
@@ -386,7 +329,7 @@ class TrainState(Record):
     """The optimizer's memory."""
     ledger: tuple[LedgerEntry, ...] = ()
     """Every edit that was tried."""
-    earlier: dict[str, Attempt] = {}
+    earlier: dict[str, Attempt] = Field(default_factory=dict[str, Attempt])
     """The last scored training attempt at each task, by task id."""
     rejected_texts: frozenset[str] = frozenset()
     """Hashes of candidates that were rejected against a bar no higher than the present one."""

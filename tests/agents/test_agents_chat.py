@@ -3,7 +3,7 @@
 import pytest
 
 from skillgrad.agents.chat import ChatAgent, ChatOptions
-from skillgrad.errors import ConfigError
+from skillgrad.errors import BoundaryError, ConfigError
 from skillgrad.prompts import Prompts
 from skillgrad.protocols import ChatModel
 from skillgrad.records import ImagePart, Message, Reply, Skill, Task, TextPart, Trajectory, assistant, user
@@ -74,6 +74,18 @@ async def test_the_last_marked_answer_counts_else_the_whole_reply(
 ) -> None:
     trajectory, _ = await attempt(text, pattern=pattern)
     assert (trajectory.answer, trajectory.failure) == (answer, "")
+
+
+async def test_a_search_for_the_answer_that_takes_too_long_leaves_the_attempt_without_one() -> None:
+    model = ScriptedModel(["a" * 60 + "!", "aaa"])
+    agent = ChatAgent(model, Prompts(), ChatOptions(answer_pattern="^(?:a+)+(a)$"), seconds=1.0)
+    with pytest.raises(BoundaryError) as caught:
+        await agent.attempt(TASK, Skill(text=""), 0)
+    assert str(caught.value) == (
+        "agent 'chat', answer_pattern '^(?:a+)+(a)$': TimeoutError: no result after 1 s; "
+        "simplify nested or repeated wildcards"
+    )
+    assert (await agent.attempt(TASK, Skill(text=""), 0)).answer == "a"
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from skillgrad.simulation import names, respond
 from skillgrad.simulation.endpoint import Endpoint, running_endpoint
 from skillgrad.simulation.faults import Faults
 from skillgrad.simulation.wire import TRIAL_HEADER
-from skillgrad.simulation.wire_messages import MESSAGES as MESSAGES_WIRE
-from skillgrad.simulation.wire_responses import RESPONSES as RESPONSES_WIRE
+from skillgrad.wires import MESSAGES as MESSAGES_WIRE
+from skillgrad.wires import RESPONSES as RESPONSES_WIRE
 
 TASK = "Sort the following words alphabetically: List: pear apple fig"
 SUBMIT = {"type": "object", "properties": {"answer": {"type": "string"}}}
@@ -316,11 +316,11 @@ def post(url: str, body: bytes) -> tuple[int, Any]:
         ),
         (
             "messages",
-            b'{"model": "target", "max_tokens": 1, "messages": [{"role": "system", "content": "x"}]}',
+            b'{"model": "target", "max_tokens": 1, "messages": [{"role": "tool", "content": "x"}]}',
             "messages.0.role: Input should be",
         ),
         ("responses", b'{"model": "target"}', "input: Field required"),
-        ("responses", b'{"model": "target", "input": "x", "tools": [{"type": "web_search"}]}', "tools.0.type: Input"),
+        ("responses", b'{"model": "target", "input": "x", "stream": "often"}', "stream: Input should be a valid"),
     ],
 )
 def test_bad_bodies_are_a_400_that_says_what_is_wrong(endpoint: Endpoint, path: str, body: bytes, told: str) -> None:

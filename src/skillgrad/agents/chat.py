@@ -1,66 +1,50 @@
 """The chat agent: the skill in the system prompt, one question, one answer."""
 
-import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, ClassVar
 
-from pydantic import Field, field_validator
-
-from skillgrad.config import Section, parse
+from skillgrad.agents.answers import (
+    ANSWER_SECONDS,
+    AnswerOptions,
+    AnswerReader,
+    question,
+    reply_failure,
+    with_skill,
+)
+from skillgrad.config import parse
 from skillgrad.prompts import Prompts
 from skillgrad.protocols import Agent, ChatModel
-from skillgrad.records import (
-    ChatRequest,
-    ImagePart,
-    Message,
-    Reply,
-    Skill,
-    Task,
-    TextPart,
-    Trajectory,
-    assistant,
-    digest,
-    system,
-)
-from skillgrad.skill import Document
+from skillgrad.records import ChatRequest, Skill, Task, Trajectory, assistant, digest, system
 
 __all__ = ["ChatAgent", "ChatOptions"]
 
-_TAGGED = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
 
-
-class ChatOptions(Section):
+class ChatOptions(AnswerOptions):
     """Options of the chat agent."""
-
-    answer_pattern: str | None = Field(default=None)
-    """Regular expression with one group that holds the answer; its last match counts. Without it the text between
-    the last <answer> and </answer> is the answer, else the whole reply."""
-
-    @field_validator("answer_pattern")
-    @classmethod
-    def _has_one_group(cls, value: str | None) -> str | None:
-        if value is None:
-            return None
-        try:
-            groups = re.compile(value).groups
-        except re.error as error:
-            raise ValueError(f"is no regular expression: {error}") from None
-        if groups != 1:
-            raise ValueError(f"must have exactly one group, has {groups}")
-        return value
 
 
 class ChatAgent(Agent):
-    """Asks a chat model once. Its model calls are facts, so its attempts need not be."""
+    """Asks a chat model once. Its model calls are facts, so its attempts need not be.
+
+    Args:
+        seconds: longest search for `answer_pattern` in one reply.
+    """
 
     name = "chat"
     journals_calls: ClassVar[bool] = True
 
-    def __init__(self, target: ChatModel, prompts: Prompts, options: ChatOptions | None = None) -> None:
+    def __init__(
+        self,
+        target: ChatModel,
+        prompts: Prompts,
+        options: ChatOptions | None = None,
+        *,
+        seconds: float = ANSWER_SECONDS,
+    ) -> None:
         self._target = target
         self._prompt = prompts["chat"]
         self._options = options or ChatOptions()
+        self._answers = AnswerReader(self.name, self._options.answer_pattern, seconds)
 
     @classmethod
     def from_options(
@@ -78,36 +62,18 @@ class ChatAgent(Agent):
         return digest([self.name, self._target.fingerprint(), self._prompt, self._options.model_dump()])
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
-        """One request: the prompt and the body of the skill as system message, the task as user message."""
-        body = _body(skill.text)
-        instructions = f"{self._prompt}\n\n# Skill\n\n{body}" if body else self._prompt
-        # Pictures first: questions about the same one then begin with the same tokens, which providers cache.
-        content = (*(ImagePart(url=image) for image in task.images), TextPart(text=task.input))
-        question = Message(role="user", content=content)
-        reply = await self._target.complete(ChatRequest(messages=(system(instructions), question), seed=trial))
+        """One request: the prompt and the body of the skill as system message, the task as user message.
+
+        Raises:
+            BoundaryError: the search for the answer took too long.
+        """
+        asked = question(task)
+        messages = (system(with_skill(self._prompt, skill.text)), asked)
+        reply = await self._target.complete(ChatRequest(messages=messages, seed=trial))
         return Trajectory(
-            answer=self._answer(reply.text),
-            messages=(question, assistant(reply.text)),
-            failure=_failure(reply),
+            answer=await self._answers.read(reply.text),
+            messages=(asked, assistant(reply.text)),
+            failure=reply_failure(reply),
             usage=reply.usage,
             simulated=reply.simulated,
         )
-
-    def _answer(self, text: str) -> str:
-        pattern = self._options.answer_pattern
-        found = re.findall(pattern, text) if pattern is not None else _TAGGED.findall(text)
-        return (found[-1] if found else text).strip()
-
-
-@lru_cache(maxsize=64)
-def _body(text: str) -> str:
-    """What an agent reads of a skill. Parsed once: many attempts share a skill."""
-    return Document.parse(text).body.strip()
-
-
-def _failure(reply: Reply) -> str:
-    if reply.finish == "refusal":
-        return "the model refused"
-    if not reply.text.strip():
-        return "the reply was cut off before any text" if reply.finish == "length" else "the reply was empty"
-    return ""

@@ -2,46 +2,27 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Any, ClassVar, Self
 
-from pydantic import BeforeValidator, Field, JsonValue
+from pydantic import Field, JsonValue
 
-from skillgrad.config import Section, parse
+from skillgrad.config import parse
 from skillgrad.envs.files import FileFormat, Row, read_rows
 from skillgrad.envs.hub import HubDataset, HubLibrary
 from skillgrad.envs.images import Images
 from skillgrad.envs.rows import Fields, Template, tasks_from_rows, with_ids
 from skillgrad.envs.scorers.base import Judge, make_scorer
-from skillgrad.envs.splits import SPLITS, check_splits, split_by_ratio
+from skillgrad.envs.sources import Sources
+from skillgrad.envs.splits import check_splits
+from skillgrad.envs.workspaces import TaskFiles
 from skillgrad.errors import ConfigError
 from skillgrad.protocols import Environment, Scorer
 from skillgrad.records import Score, Split, Task, Trajectory, canonical
 
 
-def _ratio(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.split(":")
-    if isinstance(value, int):
-        # YAML 1.1 reads 2:1:7 as a number to base 60.
-        raise ValueError("write the ratio as a list, [2, 1, 7], or in quotes, '2:1:7'")
-    return value
-
-
-class DatasetConfig(Section):
+class DatasetConfig(Sources):
     """Settings of the `dataset` environment: one file and a ratio, a file for each split, or a dataset of the hub."""
 
-    path: str | None = None
-    """One file that is split by `ratio`."""
-    ratio: Annotated[tuple[float, float, float], BeforeValidator(_ratio)] = (2, 1, 7)
-    """Shares of train, val and test, as in `[2, 1, 7]`."""
-    split_seed: int = 42
-    """Seed of the split by ratio."""
-    train: str | None = None
-    """File of the training tasks."""
-    val: str | None = None
-    """File of the validation tasks."""
-    test: str | None = None
-    """File of the test tasks."""
     hub: str | None = None
     """A dataset of the Hugging Face hub in place of files, `owner/name`; needs the extra `hf`."""
     config: str | None = None
@@ -53,11 +34,9 @@ class DatasetConfig(Section):
     format: FileFormat | None = None
     """Format of the files; told by the suffix when not given."""
     fields: Fields = Fields()
-    """Which column is which part of a task; guessed from usual names where not given, but for images."""
+    """Which column is which part of a task; guessed from usual names where not given, but for images and files."""
     template: str = ""
     """Builds the input from several columns, as in `{question}\\n{choices}`."""
-    limit: Annotated[int, Field(ge=1)] | dict[Split, Annotated[int, Field(ge=1)]] | None = None
-    """Most tasks in each split, or in the splits named: the first ones of a file, a random part after a ratio."""
     scorer: str | dict[str, JsonValue] = "exact"
     """Name of the scorer, or a mapping of `name` and the scorer's own settings."""
 
@@ -74,6 +53,7 @@ class DatasetEnvironment(Environment):
     """
 
     name = "dataset"
+    options_type: ClassVar[type[DatasetConfig]] = DatasetConfig
 
     def __init__(
         self,
@@ -84,7 +64,7 @@ class DatasetEnvironment(Environment):
         judge: Callable[[], Judge] | None = None,
         library: HubLibrary | None = None,
     ) -> None:
-        self.config = parse(DatasetConfig, dict(options), where=where)
+        self.config = parse(self.options_type, dict(options), where=where)
         self.scorer = scorer if scorer is not None else make_scorer(self.config.scorer, f"{where}.scorer", judge)
         if self.config.template and self.config.fields.input is not None:
             raise ConfigError(f"{where}: 'template' and 'fields.input' exclude each other", hint="remove one")
@@ -93,9 +73,9 @@ class DatasetEnvironment(Environment):
         self._library = library
         self._fingerprints: dict[str, str] = {}
         files = _sources(self.config, where)
-        splits: dict[Split, tuple[Task, ...]] = {
-            split: self._limited(split, tasks) for split, tasks in self._read(files).items()
-        }
+        data = {} if self.config.hub is not None else {Path(file): "a file of tasks" for file in files.values()}
+        self._files = TaskFiles({**data, **self.hidden()})
+        splits = self.config.read(files, self._read_file if self.config.hub is None else self._read_hub)
         self._tasks = splits
         self._warnings = tuple(check_splits(splits["train"], splits["val"], splits["test"], names=files))
 
@@ -135,11 +115,9 @@ class DatasetEnvironment(Environment):
         """
         return self._images.url(reference)
 
-    def _read(self, files: Mapping[Split, str]) -> dict[Split, tuple[Task, ...]]:
-        if self.config.path is not None:
-            return split_by_ratio(self._read_file(self.config.path), self.config.ratio, self.config.split_seed)
-        read = self._read_file if self.config.hub is None else self._read_hub
-        return {split: read(files[split]) if split in files else () for split in SPLITS}
+    def hidden(self) -> Mapping[Path, str]:
+        """Files that no agent may find in its workspace, and what they are; those of the tasks are never there."""
+        return {}
 
     def _read_file(self, path: str) -> tuple[Task, ...]:
         return self._tasks_of(read_rows(Path(path), self.config.format), Path(path).parent)
@@ -158,38 +136,19 @@ class DatasetEnvironment(Environment):
                 template=self._template,
                 needs_gold=bool(getattr(self.scorer, "needs_gold", False)),
                 image=lambda value, place: self._images.add(value, folder, place),
+                files=lambda value, place: self._files.read(value, folder, place),
             )
         )
-
-    def _limited(self, split: Split, tasks: tuple[Task, ...]) -> tuple[Task, ...]:
-        limit = self.config.limit
-        return tasks[: limit.get(split) if isinstance(limit, dict) else limit]
 
 
 def _sources(config: DatasetConfig, where: str) -> dict[Split, str]:
     """The file, or the split of the hub's dataset, behind each split."""
-    given: dict[Split, str | None] = {"train": config.train, "val": config.val, "test": config.test}
-    files: dict[Split, str] = {split: file for split, file in given.items() if file is not None}
     if config.hub is not None:
         return _hub_splits(config, where)
     alone = [name for name in ("config", "revision", "splits") if name in config.model_fields_set]
     if alone:
         raise ConfigError(f"{where}: {alone[0]!r} belongs to a dataset of the hub", hint="add 'hub', or remove it")
-    if config.path is not None:
-        if files:
-            raise ConfigError(f"{where}: 'path' and {next(iter(files))!r} exclude each other", hint="remove one")
-        return dict.fromkeys(SPLITS, config.path)
-    if not files:
-        hint = "give 'path', or 'train', 'val' and 'test', or 'hub' and 'splits'"
-        raise ConfigError(f"{where}: 'path' is missing", hint=hint)
-    missing = [split for split in ("train", "val") if split not in files]
-    if missing:
-        raise ConfigError(
-            f"{where}: {missing[0]!r} is missing", hint=f"add {missing[0]!r}, or use 'path' and 'ratio'"
-        )
-    if config.model_fields_set & {"ratio", "split_seed"}:
-        raise ConfigError(f"{where}: a ratio divides 'path', not the files of splits", hint="remove 'ratio'")
-    return files
+    return config.files(where, "give 'path', or 'train', 'val' and 'test', or 'hub' and 'splits'")
 
 
 def _hub_splits(config: DatasetConfig, where: str) -> dict[Split, str]:
@@ -197,6 +156,11 @@ def _hub_splits(config: DatasetConfig, where: str) -> dict[Split, str]:
     given = [name for name in files if name in config.model_fields_set]
     if given:
         raise ConfigError(f"{where}: 'hub' and {given[0]!r} exclude each other", hint="remove one")
+    if config.fields.files is not None:
+        raise ConfigError(
+            f"{where}: 'hub' and 'fields.files' exclude each other: a dataset of the hub has no folder to look in",
+            hint="write the tasks to a file beside their files",
+        )
     missing = [split for split in ("train", "val") if split not in config.splits]
     if missing:
         raise ConfigError(

@@ -71,7 +71,9 @@ def _read_text(path: Path) -> str:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise DataError(f"data file {str(path)!r} cannot be read: {error.strerror}") from None
+        raise DataError(
+            f"data file {str(path)!r} cannot be read: {error.strerror}", hint="give a file that you may read"
+        ) from None
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -123,7 +125,9 @@ def _json_rows(path: Path, text: str) -> Iterator[Row]:
             f"{path}:{error.lineno}: not JSON: {error.msg}", hint="one object in each line is `.jsonl`, not `.json`"
         ) from None
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: not JSON: {error}") from None
+        raise DataError(
+            f"{path}: not JSON: {error}", hint="write a JSON list of objects, nested no deeper than a task needs"
+        ) from None
     if isinstance(value, dict):
         lists = [key for key, item in value.items() if isinstance(item, list)]
         if len(lists) != 1:
@@ -134,7 +138,10 @@ def _json_rows(path: Path, text: str) -> Iterator[Row]:
             )
         value = value[lists[0]]
     if not isinstance(value, list):
-        raise DataError(f"{path}: expected a list of tasks, found {value!r}"[:200])
+        raise DataError(
+            f"{path}: expected a list of tasks, found {value!r}"[:200],
+            hint="write the tasks as a JSON list of objects",
+        )
     for number, item in enumerate(value, 1):
         yield _object_row(f"{path}: item {number}", item)
 
@@ -150,7 +157,10 @@ def _csv_rows(path: Path, text: str) -> Iterator[Row]:
             if header is None:
                 header = cells
                 if len(set(header)) < len(header):
-                    raise DataError(f"{place}: two columns have the same name: {', '.join(header)}")
+                    raise DataError(
+                        f"{place}: two columns have the same name: {', '.join(header)}",
+                        hint="give each column a name of its own",
+                    )
                 continue
             if len(cells) != len(header):
                 raise DataError(
@@ -173,7 +183,9 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
     try:
         found = cast(list[dict[str, Any]], parquet.read_table(path).to_pylist())
     except (ValueError, OSError) as error:
-        raise DataError(f"{path}: not a Parquet file: {error}"[:300]) from None
+        raise DataError(
+            f"{path}: not a Parquet file: {error}"[:300], hint="write it again, or name it by what it is, as `.jsonl`"
+        ) from None
     for number, columns in enumerate(found, 1):
         place = f"{path}: row {number}"
         yield Row(place, {name: plain(value, f"{place}: column {name!r}") for name, value in columns.items()})

@@ -10,7 +10,7 @@ from skillgrad.envs.lists import TaskLists, TaskSource
 from skillgrad.envs.scorers.function import ScorerLike, as_score, as_scorer
 from skillgrad.envs.target import BlockingTarget, Target
 from skillgrad.errors import BoundaryError, SkillgradError
-from skillgrad.protocols import Agent, ChatModel, Environment
+from skillgrad.protocols import Agent, ChatModel, Environment, Texts
 from skillgrad.records import Message, Score, Skill, Split, Task, TextPart, Trajectory, canonical
 from skillgrad.source import source_digest
 from skillgrad.threads import Threads
@@ -102,8 +102,9 @@ class FunctionEnvironment(Environment):
         """A data URL for a picture of one of the tasks."""
         return self._lists.images.url(reference)
 
-    def agent(self, target: ChatModel) -> Agent:
-        """The agent that calls the function."""
+    def agent(self, target: ChatModel, prompts: Texts | None = None) -> Agent:
+        """The agent that calls the function. It has no use for prompts."""
+        del prompts
         return FunctionAgent(self.name, self.function, target)
 
 

@@ -120,7 +120,7 @@ def _loaded(load: Callable[[], bytes], what: str) -> bytes:
     try:
         return load()
     except OSError as error:
-        raise DataError(f"{what} cannot be read: {error.strerror}") from None
+        raise DataError(f"{what} cannot be read: {error.strerror}", hint="give a file that you may read") from None
 
 
 def _decoded(url: str, place: str) -> bytes:

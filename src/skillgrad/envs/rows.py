@@ -8,9 +8,9 @@ from pydantic import JsonValue
 
 from skillgrad.config import Section
 from skillgrad.envs.files import Row
-from skillgrad.envs.splits import fold
+from skillgrad.envs.splits import file_marks, fold
 from skillgrad.errors import ConfigError, DataError
-from skillgrad.records import Task, canonical, digest
+from skillgrad.records import File, Task, canonical, digest
 
 GUESSES: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "task_id"),
@@ -37,6 +37,9 @@ class Fields(Section):
     """Tasks of one group stay in one split."""
     images: str | None = None
     """Pictures that go with the input: a path from the data file's folder, an http(s) or data URL, or a list."""
+    files: str | None = None
+    """Files that an agent with a workspace finds there: a path from the data file's folder, a list of paths, or a
+    mapping of path in the workspace to path. The content of a folder goes to the top of the workspace."""
 
 
 class Template:
@@ -69,11 +72,13 @@ def tasks_from_rows(
     template: Template | None = None,
     needs_gold: bool = True,
     image: Callable[[str, str], str] = lambda value, place: value,
+    files: Callable[[JsonValue, str], dict[str, File]] = lambda value, place: {},
 ) -> tuple[Task, ...]:
     """Tasks in the order of the rows; the id of a row without one is empty, `with_ids` fills it in.
 
     Columns without a meaning of their own go to `Task.data`. Columns that `fields` does not name are guessed from
-    the first row, but for images. `image` makes of each picture's value, and its place, what the task holds.
+    the first row, but for images and files. `image` makes of each picture's value, and its place, what the task
+    holds; `files` makes the task's files in the same way.
 
     Raises:
         DataError: a column is missing, or its value cannot be used; names place and columns.
@@ -82,13 +87,14 @@ def tasks_from_rows(
     columns = {**_guess(rows[0].columns), **named}
     if template is not None:
         columns.pop("input", None)
-    required = set(named) - {"images"}
+    required = set(named) - {"images", "files"}
     if template is None:
         required.add("input")
     if needs_gold:
         required.add("gold")
-    if fields.images is not None and all(_lookup(row.columns, fields.images) is None for row in rows):
-        _required(rows[0], fields.images, "images")
+    for field, column in (("images", fields.images), ("files", fields.files)):
+        if column is not None and all(_lookup(row.columns, column) is None for row in rows):
+            _required(rows[0], column, field)
     tasks: list[Task] = []
     for row in rows:
         for field in sorted(required):
@@ -105,6 +111,7 @@ def tasks_from_rows(
                 type=_as_text(values.get("type")).replace("\n", ", "),
                 group=_as_text(values.get("group")),
                 images=tuple(image(value, row.place) for value in _images(row, values.get("images"))),
+                files=files(values.get("files"), row.place),
                 data={name: value for name, value in row.columns.items() if name not in columns.values()},
             )
         )
@@ -118,7 +125,8 @@ def with_ids(tasks: Sequence[Task]) -> tuple[Task, ...]:
     result: list[Task] = []
     for task in tasks:
         if not task.id:
-            base = name = digest([task.input, *task.images] if task.images else task.input)[:10]
+            besides = [*task.images, *file_marks(task)]
+            base = name = digest([task.input, *besides] if besides else task.input)[:10]
             count = 1
             while name in used:
                 count += 1

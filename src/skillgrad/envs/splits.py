@@ -1,5 +1,6 @@
 """Splits one can trust: no task in two of them, and a seeded way to make them."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -25,8 +26,15 @@ def fold(text: str) -> str:
 
 
 def content(task: Task) -> str:
-    """What makes a task the same as another: its input without differences in case and white space, its pictures."""
-    return "\n".join((fold(task.input), *sorted(image.rpartition("#sha256=")[2] for image in task.images)))
+    """What makes a task the same as another: its input without differences in case and white space, its pictures
+    and files."""
+    pictures = sorted(image.rpartition("#sha256=")[2] for image in task.images)
+    return "\n".join((fold(task.input), *pictures, *file_marks(task)))
+
+
+def file_marks(task: Task) -> list[str]:
+    """A line for each file of a task, which changes with its content."""
+    return [f"{path} {hashlib.sha256(file.data).hexdigest()}" for path, file in sorted(task.files.items())]
 
 
 def check_splits(
@@ -88,8 +96,10 @@ def _check_ids(splits: Mapping[Split, Sequence[Task]], labels: Mapping[Split, st
 
 def _near_duplicates(splits: Mapping[Split, Sequence[Task]]) -> list[str]:
     # Words in sorted order turn the plain ratio into a comparison that does not care for their order.
-    # Questions about pictures can be worded alike and have nothing in common.
-    splits = {split: [task for task in tasks if not task.images] for split, tasks in splits.items()}
+    # Questions about pictures and files can be worded alike and have nothing in common.
+    splits = {
+        split: [task for task in tasks if not task.images and not task.files] for split, tasks in splits.items()
+    }
     texts = {split: [" ".join(sorted(fold(task.input).split())) for task in tasks] for split, tasks in splits.items()}
     sizes = {split: sum(map(len, found)) for split, found in texts.items()}
     couples = list(combinations(SPLITS, 2))

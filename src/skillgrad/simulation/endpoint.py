@@ -7,9 +7,17 @@
     GET  /stats                  POST /stats/reset
     POST /faults                 changes the faults of the running endpoint (JSON fields of `Faults`)
 
+Chat Completions and Responses are there under Azure's addresses as well:
+
+    POST /openai/v1/chat/completions    POST /openai/deployments/{model}/chat/completions?api-version=...
+    POST /openai/v1/responses           POST /openai/responses?api-version=...
+
 All three formats answer plain and streamed, with tools and JSON schemas, and say the same. The key is taken from
-`Authorization: Bearer` or `x-api-key`. The trial is `seed` in Chat Completions; the others have no such field, so it
-travels in the header `x-skillgrad-trial`, as a whole number. Without one there is trial 0.
+`Authorization: Bearer`, `x-api-key` or `api-key`. The trial is `seed` in Chat Completions; the others have no such
+field, so it travels in the header `x-skillgrad-trial`, as a whole number. Without one there is trial 0.
+
+Counts of tokens depend on the request alone, as all of an answer does. So none is reported as cached: what is in a
+cache depends on what was asked before.
 
 Starlette and uvicorn are needed (`pip install skillgrad[serve]`) and imported when first used.
 """
@@ -48,6 +56,10 @@ def _app(service: Service) -> "Starlette":
             Route("/v1/chat/completions", service.chat, methods=["POST"]),
             Route("/v1/responses", service.responses, methods=["POST"]),
             Route("/v1/messages", service.messages, methods=["POST"]),
+            Route("/openai/v1/chat/completions", service.chat, methods=["POST"]),
+            Route("/openai/v1/responses", service.responses, methods=["POST"]),
+            Route("/openai/deployments/{name}/chat/completions", service.deployment, methods=["POST"]),
+            Route("/openai/responses", service.versioned_responses, methods=["POST"]),
             Route("/v1/models", service.models),
             Route("/stats", service.show_stats),
             Route("/stats/reset", service.reset_stats, methods=["POST"]),
@@ -138,6 +150,8 @@ def running_endpoint(
     service = Service(faults, latency, jitter, key)
     server = _server(service, "127.0.0.1", 0)
     with socket.create_server(("127.0.0.1", 0)) as listener:
+        # Connections inherit it. Without it each answer waits 40 milliseconds for its second packet.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         try:

@@ -11,11 +11,9 @@ from pydantic import ValidationError
 
 from skillgrad.simulation.faults import FaultDice, FaultName, Faults
 from skillgrad.simulation.text import uniform
-from skillgrad.simulation.wire import TRIAL_HEADER, BadBody, Call, Wire, clip, cut, empty
-from skillgrad.simulation.wire_chat import CHAT
-from skillgrad.simulation.wire_messages import MESSAGES
-from skillgrad.simulation.wire_responses import RESPONSES
+from skillgrad.simulation.wire import TRIAL_HEADER, clip, cut, empty, model_of, wants_json, with_usual_json
 from skillgrad.simulation.world import names, respond
+from skillgrad.wires import CHAT, MESSAGES, RESPONSES, BadBody, Call, Wire, with_field
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -83,21 +81,34 @@ class Service:
         """Answer an OpenAI Responses request, or let a fault strike."""
         return await self._respond(RESPONSES, request)
 
-    async def _respond(self, wire: Wire, request: "Request") -> "Response":
+    async def deployment(self, request: "Request") -> "Response":
+        """Answer a Chat Completions request to one of Azure's deployments: the address names the model."""
+        return await self._respond(CHAT, request, request.path_params["name"], versioned=True)
+
+    async def versioned_responses(self, request: "Request") -> "Response":
+        """Answer a Responses request to Azure's interface with an api-version."""
+        return await self._respond(RESPONSES, request, versioned=True)
+
+    async def _respond(
+        self, wire: Wire, request: "Request", model: str | None = None, *, versioned: bool = False
+    ) -> "Response":
         body = await request.body()
         self.stats.received += 1
         if not self._may(request):
             return _error(wire, 401, "Incorrect API key provided.")
+        if versioned and not request.query_params.get("api-version"):
+            return _error(wire, 404, "Resource not found: the address needs an api-version.")
         given = request.headers.get(TRIAL_HEADER)
         try:
-            call = wire.read(body, _trial(given))
+            body = body if model is None else with_field(body, "model", model)
+            call = with_usual_json(wire.read(body, _trial(given)))
         except BadBody as error:
             return _error(wire, 400, error.message)
-        if call.model not in names():
+        if model_of(call) not in names():
             text = f"The model {call.named!r} does not exist. Allowed: {', '.join(names())}."
             return _error(wire, 404, text)
         key = hashlib.sha256(body if given is None else body + f"\ntrial {given}".encode()).hexdigest()
-        fault = self.dice.draw(_question(call), wants_json=call.wants_json)
+        fault = self.dice.draw(_question(call), wants_json=wants_json(call))
         if fault is not None:
             self.stats.by_fault[fault] += 1
         await asyncio.sleep(self.latency + self.jitter * uniform("jitter", key))
@@ -105,11 +116,12 @@ class Service:
         return refused if refused is not None else self._answer(wire, call, key, fault)
 
     def _may(self, request: "Request") -> bool:
-        """The key is the right one, in the header of OpenAI or in that of Anthropic."""
+        """The key is the right one, in the header of OpenAI, that of Anthropic or that of Azure."""
         if self.key is None:
             return True
         headers = request.headers
-        given = headers.get("x-api-key", headers.get("authorization", "").removeprefix("Bearer "))
+        own = headers.get("x-api-key", headers.get("api-key"))
+        given = headers.get("authorization", "").removeprefix("Bearer ") if own is None else own
         return hmac.compare_digest(given.encode(), self.key.encode())
 
     def _refuse(self, wire: Wire, fault: FaultName | None) -> "Response | None":
@@ -130,7 +142,7 @@ class Service:
     def _answer(self, wire: Wire, call: Call, key: str, fault: FaultName | None) -> "Response":
         from starlette.responses import Response, StreamingResponse
 
-        reply = clip(respond(call.model, call.request), call.most_tokens)
+        reply = clip(respond(model_of(call), call.request), call.most_tokens)
         reply = empty(reply) if fault == "empty" else cut(reply) if fault == "cut_structured" else reply
         kind = "text/event-stream" if call.stream else "application/json"
         events = list(wire.events(call, reply)) if call.stream else [wire.plain(call, reply)]
@@ -141,7 +153,7 @@ class Service:
             broken = data[: len(data) // 2] + (b"\n\n" if call.stream else b"")
             return Response(broken, media_type=kind)
         self.dice.answered()
-        self.stats.answer(call.model, key)
+        self.stats.answer(model_of(call), key)
         if call.stream:
             return StreamingResponse(iter(events), media_type=kind)
         return Response(data, media_type=kind)
@@ -179,7 +191,7 @@ class Service:
 def _question(call: Call) -> str:
     """Hash of the model and the first user message."""
     first = next((message.text for message in call.request.messages if message.role == "user"), "")
-    return hashlib.sha256(f"{call.model}\n{first}".encode()).hexdigest()
+    return hashlib.sha256(f"{model_of(call)}\n{first}".encode()).hexdigest()
 
 
 def _json(data: Any) -> "Response":

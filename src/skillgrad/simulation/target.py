@@ -1,6 +1,8 @@
 """The simulated target: it does the task it finds, as well as the instructions around it taught it."""
 
 from skillgrad.records import ChatRequest, Reply
+from skillgrad.simulation.acting import Scene, answer_text, look, next_call, question, reply_calling
+from skillgrad.simulation.coding import answer_in_code
 from skillgrad.simulation.conversation import answer_frame, read
 from skillgrad.simulation.families.base import Solution
 from skillgrad.simulation.forms import Form, reply_in_form, reply_with, wanted_form
@@ -11,7 +13,11 @@ UNKNOWN_TASK = "I do not know how to do this task."
 
 
 def attempt(target: Target, request: ChatRequest) -> Reply:
-    """Do the task of a request. `request.seed` is the trial, 0 when there is none."""
+    """Do the task of a request, with its tools where they help. `request.seed` is the trial, 0 when there is none."""
+    if request.tools and request.forced_tool is None and request.response_schema is None:
+        scene = look(request)
+        if scene is not None:
+            return _act(target, request, scene)
     conversation = read(request)
     form = wanted_form(request)
     if conversation.task is None:
@@ -24,8 +30,25 @@ def attempt(target: Target, request: ChatRequest) -> Reply:
     solution = family.solve(text, faults)
     if form is not None:
         return reply_in_form(request, form, _values(form, solution))
+    code = answer_in_code(conversation.instructions, solution.answer)
+    if code is not None:
+        return reply_with(request, f"{solution.work}\n\n{code}")
     before, after = answer_frame(conversation.instructions)
     return reply_with(request, f"{solution.work}\n{before}{solution.answer}{after}")
+
+
+def _act(target: Target, request: ChatRequest, scene: Scene) -> Reply:
+    """The next step of a request with tools."""
+    family, text = scene.task.family, scene.task.text
+    trial = request.seed if request.seed is not None else 0
+    solution = family.solve(text, draw_faults(target, family, text, scene.lessons, trial))
+    call = next_call(request, scene, solution.answer)
+    if call is not None:
+        return reply_calling(request, call)
+    form = wanted_form(question(scene))
+    if form is not None:
+        return reply_in_form(request, form, _values(form, solution))
+    return reply_with(request, answer_text(scene, solution.work, solution.answer))
 
 
 def _values(form: Form, solution: Solution) -> dict[str, str]:

@@ -4,10 +4,13 @@ import hashlib
 import json
 from collections.abc import Collection, Sequence
 
-from skillgrad.records import Attempt, Edit, LedgerEntry, Message, Patch, Skill, TextPart
+from skillgrad.prompts.cuts import cut_middle
+from skillgrad.records import Attempt, Edit, LedgerEntry, Patch, Skill
 from skillgrad.skill import Document
+from skillgrad.stages.transcript import files_text, transcript_text
 
 __all__ = [
+    "Shared",
     "attempt_block",
     "cut_middle",
     "edit_budget_line",
@@ -23,6 +26,11 @@ _LEDGER_CHARS = 600
 """Most characters of an earlier edit that are shown: enough to know it again, where it is a whole document."""
 
 
+class Shared(str):
+    """A section that the calls of a step have in common. Where such sections come first, providers can keep what
+    they begin with in their caches."""
+
+
 def fence(name: str, text: str) -> str:
     """Put data between two lines that the data cannot contain: the tag carries a hash of the data."""
     mark = _mark(text)
@@ -33,33 +41,28 @@ def _mark(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
 
 
-def cut_middle(text: str, limit: int) -> str:
-    """At most about `limit` characters: the middle is left out and the cut is marked."""
-    if len(text) <= limit:
-        return text
-    half = limit // 2
-    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[len(text) - half :]}"
-
-
-def skill_block(skill: Skill) -> str:
+def skill_block(skill: Skill) -> Shared:
     """The body of the skill: what the agent reads and edits refer to."""
     body = Document.parse(skill.text).body.strip()
-    return "# Current skill\n\n" + (fence("skill", body) if body else "(The skill is empty.)")
+    return Shared("# Current skill\n\n" + (fence("skill", body) if body else "(The skill is empty.)"))
 
 
 def attempt_block(attempt: Attempt, limit: int) -> str:
-    """One attempt with its id, task, transcript, answer and feedback, about `limit` characters in all.
+    """One attempt with its id, task, transcript, changed files, answer and feedback, about `limit` characters in all.
 
     Every tag carries a hash of what stands inside, so that no answer can close it and forge another attempt.
     """
     score = attempt.score
+    files = files_text(attempt, limit // 8)
+    said = limit * 3 // 8 if files else limit // 2
     parts = {
         "task": (attempt.task.text, limit // 4),
-        "transcript": (_transcript(attempt), limit // 2),
+        "transcript": (transcript_text(attempt, said), said),
+        "files": (files, limit // 8),
         "answer": (attempt.trajectory.answer, limit // 8),
         "feedback": ((score.feedback if score else "") or attempt.reason or "(none)", limit // 8),
     }
-    shown = {name: cut_middle(text, share) for name, (text, share) in parts.items()}
+    shown = {name: cut_middle(text, share) for name, (text, share) in parts.items() if files or name != "files"}
     mark = _mark("".join(shown.values()))
     numbers = f' hard="{score.hard:g}" soft="{score.soft:g}"' if score else ""
     inner = "".join(f"<{name} data={mark}>\n{text}\n</{name} data={mark}>\n" for name, text in shown.items())
@@ -67,29 +70,12 @@ def attempt_block(attempt: Attempt, limit: int) -> str:
     return f"{head}\n{inner}</attempt data={mark}>"
 
 
-def _transcript(attempt: Attempt) -> str:
-    """What was said and which tools were called. The question is the task, a system message repeats the skill."""
-    lines: list[str] = []
-    for message in attempt.trajectory.messages:
-        if message.role == "system" or (message.role == "user" and message.text == attempt.task.input):
-            continue
-        shown = _shown(message)
-        if shown or not message.tool_calls:
-            lines.append(f"[{message.role}] {shown}")
-        lines += [f"[{message.role} calls {call.name}] {call.arguments}" for call in message.tool_calls]
-    return "\n".join(lines)
-
-
-def _shown(message: Message) -> str:
-    return "\n".join(part.text if isinstance(part, TextPart) else part.shown for part in message.content)
-
-
 def edit_budget_line(budget: int, noun: str = "edits") -> str:
     """How many edits may be proposed, and what they are called."""
     return f"Propose at most {budget} {noun}."
 
 
-def ledger_block(ledger: Sequence[LedgerEntry], limit: int, types: Collection[str] = ()) -> str:
+def ledger_block(ledger: Sequence[LedgerEntry], limit: int, types: Collection[str] = ()) -> Shared:
     """At most `limit` edits that were tried, with what came of them; empty when there are none.
 
     Edits that answered tasks of the given types go first, then the latest; shown in the order they were tried.
@@ -97,7 +83,7 @@ def ledger_block(ledger: Sequence[LedgerEntry], limit: int, types: Collection[st
     order = sorted(range(len(ledger)), key=lambda i: (not set(ledger[i].types) & set(types), -i))
     shown = [ledger[index] for index in sorted(order[:limit])]
     if not shown:
-        return ""
+        return Shared()
     rows = [
         {
             "step": entry.step,
@@ -110,7 +96,7 @@ def ledger_block(ledger: Sequence[LedgerEntry], limit: int, types: Collection[st
         for entry in shown
     ]
     lines = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
-    return "# Earlier edits and their outcomes\n\n" + fence("ledger", lines)
+    return Shared("# Earlier edits and their outcomes\n\n" + fence("ledger", lines))
 
 
 def _outcome(entry: LedgerEntry) -> str:

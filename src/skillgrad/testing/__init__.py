@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from skillgrad.testing.environment import EnvironmentContract
     from skillgrad.testing.executor import ExecutorContract
     from skillgrad.testing.journal import JournalContract
+    from skillgrad.testing.program import ProgramContract
     from skillgrad.testing.scorer import ScorerContract
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "FreeSpend",
     "JournalContract",
     "MemoryJournal",
+    "ProgramContract",
     "Reservation",
     "ScorerContract",
     "ScriptedModel",
@@ -36,6 +38,7 @@ _HOME = {
     "EnvironmentContract": "environment",
     "ExecutorContract": "executor",
     "JournalContract": "journal",
+    "ProgramContract": "program",
     "ScorerContract": "scorer",
 }
 

@@ -48,7 +48,8 @@ class EnvironmentContract:
     def test_no_task_is_in_two_splits(self) -> None:
         env = self.make_environment()
         seen = [
-            {(" ".join(task.input.casefold().split()), task.images) for task in env.tasks(split)} for split in SPLITS
+            {(" ".join(task.input.casefold().split()), task.images, str(task.files)) for task in env.tasks(split)}
+            for split in SPLITS
         ]
         assert not seen[0] & seen[1]
         assert not seen[0] & seen[2]

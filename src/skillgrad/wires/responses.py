@@ -4,36 +4,53 @@ import json
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from skillgrad.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, TextPart, Tool, ToolCall
-from skillgrad.simulation.wire import FINGERPRINT, Call, Wire, named_event, parse_body, pieces, with_usual_json
-from skillgrad.simulation.wire_chat import error_body
+from skillgrad.wires.base import (
+    COMMENT,
+    Call,
+    Wire,
+    as_text,
+    forced_tool,
+    image_part,
+    joined,
+    maker,
+    named_event,
+    parse_body,
+    pieces,
+)
+from skillgrad.wires.chat import error_body
 
 
 class _Part(BaseModel):
-    type: Literal["input_text", "output_text", "input_image", "refusal", "summary_text"]
-    text: str = ""
-    image_url: str = ""
+    type: str
+    text: str | None = None
+    refusal: str | None = None
+    image_url: str | None = None
 
 
 class _Item(BaseModel):
-    """A message, a call, a result or a thought: each uses some of the fields."""
+    """A message, a call, a result or something else: each uses some of the fields."""
 
-    type: Literal["message", "function_call", "function_call_output", "reasoning"] = "message"
+    type: str = "message"
     role: Literal["system", "developer", "user", "assistant"] = "user"
-    content: str | list[_Part] = []
+    content: str | list[_Part] | None = None
     call_id: str = ""
     name: str = ""
     arguments: str = ""
-    output: str | list[_Part] = ""
+    input: str = ""
+    output: Any = None
+
+
+_PARTS = TypeAdapter(list[_Part])
 
 
 class _Tool(BaseModel):
-    type: Literal["function"]
-    name: str
+    type: str = ""
+    name: str = ""
     description: str | None = None
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Any] | None = None
 
 
 class _Format(BaseModel):
@@ -45,21 +62,21 @@ class _Format(BaseModel):
 
 
 class _Text(BaseModel):
-    format: _Format = _Format()
+    format: _Format | None = None
 
 
-class _Named(BaseModel):
-    type: Literal["function"]
-    name: str
+class _Choice(BaseModel):
+    type: str = ""
+    name: str | None = None
 
 
 class _Body(BaseModel):
     model: str
     input: str | list[_Item] = Field(min_length=1)
     instructions: str | None = None
-    tools: list[_Tool] = []
-    tool_choice: Literal["auto", "none", "required"] | _Named = "auto"
-    text: _Text = _Text()
+    tools: list[_Tool] | None = None
+    tool_choice: str | _Choice | None = None
+    text: _Text | None = None
     max_output_tokens: int | None = Field(default=None, ge=1)
     stream: bool | None = None
 
@@ -69,52 +86,78 @@ def _read(body: bytes, trial: int | None) -> Call:
     items = [_Item(role="user", content=data.input)] if isinstance(data.input, str) else data.input
     if data.instructions is not None:
         items = [_Item(role="system", content=data.instructions), *items]
-    form = data.text.format
+    form = (data.text.format if data.text is not None else None) or _Format()
+    tools = () if data.tool_choice == "none" else _tools(data)
+    name = data.tool_choice.name if isinstance(data.tool_choice, _Choice) else None
     request = ChatRequest(
-        messages=tuple(_message(item) for item in items if item.type != "reasoning"),
+        messages=joined([message for item in items for message in _messages(item)]),
         response_schema=ResponseSchema(name=form.name, body=form.body) if form.type == "json_schema" else None,
-        tools=tuple(
-            Tool(name=tool.name, description=tool.description or "", parameters=tool.parameters)
-            for tool in data.tools
-        ),
-        forced_tool=_forced(data),
+        tools=tools,
+        forced_tool=forced_tool(tools, name, any_tool=data.tool_choice == "required"),
         seed=trial,
     )
-    if form.type == "json_object":
-        request = with_usual_json(data.model, request)
-    return Call(named=data.model, request=request, most_tokens=data.max_output_tokens, stream=bool(data.stream))
+    return Call(
+        named=data.model,
+        request=request,
+        most_tokens=data.max_output_tokens,
+        stream=bool(data.stream),
+        any_json=form.type == "json_object",
+    )
 
 
-def _forced(data: _Body) -> str | None:
-    if isinstance(data.tool_choice, _Named):
-        return data.tool_choice.name
-    return data.tools[0].name if data.tool_choice == "required" and data.tools else None
-
-
-def _message(item: _Item) -> Message:
-    if item.type == "function_call":
-        call = ToolCall(id=item.call_id, name=item.name, arguments=item.arguments)
-        return Message(role="assistant", tool_calls=(call,))
-    if item.type == "function_call_output":
-        return Message(role="tool", content=_parts(item.output), tool_call_id=item.call_id)
-    role = "system" if item.role == "developer" else item.role
-    return Message(role=role, content=_parts(item.content))
-
-
-def _parts(content: str | list[_Part]) -> tuple[TextPart | ImagePart, ...]:
-    if isinstance(content, str):
-        return (TextPart(text=content),)
+def _tools(data: _Body) -> tuple[Tool, ...]:
+    """Functions only: what the server would do itself, and what has a grammar instead of a schema, is not offered."""
     return tuple(
-        ImagePart(url=part.image_url) if part.type == "input_image" else TextPart(text=part.text) for part in content
+        Tool(name=tool.name, description=tool.description or "", parameters=tool.parameters or {})
+        for tool in data.tools or ()
+        if tool.type == "function" and tool.name
+    )
+
+
+_CALLS = ("function_call", "custom_tool_call")
+_RESULTS = ("function_call_output", "custom_tool_call_output")
+
+
+def _messages(item: _Item) -> list[Message]:
+    """The message of an item. Thoughts, and calls of the server's own tools, are none."""
+    if item.type in _CALLS:
+        arguments = item.arguments if item.type == "function_call" else json.dumps({"input": item.input})
+        call = ToolCall(id=item.call_id, name=item.name, arguments=arguments)
+        return [Message(role="assistant", tool_calls=(call,))]
+    if item.type in _RESULTS:
+        return [Message(role="tool", content=_result(item.output), tool_call_id=item.call_id)]
+    if item.type != "message":
+        return []
+    content = _parts(item.content)
+    if item.role == "assistant" and not content:
+        return []
+    return [Message(role="system" if item.role == "developer" else item.role, content=content)]
+
+
+def _result(output: Any) -> tuple[TextPart | ImagePart, ...]:
+    try:
+        return _parts(output if isinstance(output, str) else _PARTS.validate_python(output or []))
+    except ValidationError:
+        return as_text(json.dumps(output, ensure_ascii=False))
+
+
+def _parts(content: str | list[_Part] | None) -> tuple[TextPart | ImagePart, ...]:
+    if isinstance(content, str) or content is None:
+        return as_text(content or "")
+    return tuple(
+        shown
+        for part in content
+        for shown in (image_part(part.image_url) if part.image_url else as_text(part.text or part.refusal or ""))
     )
 
 
 def _items(call: Call, reply: Reply) -> list[dict[str, Any]]:
-    if not reply.tool_calls:
+    items: list[dict[str, Any]] = []
+    if reply.text or not reply.tool_calls:
         part: dict[str, Any] = {"type": "output_text", "text": reply.text, "annotations": [], "logprobs": []}
         message = {"type": "message", "id": f"msg_{call.id}", "role": "assistant", "status": "completed"}
-        return [{**message, "content": [part]}]
-    return [
+        items.append({**message, "content": [part]})
+    items += [
         {
             "type": "function_call",
             "id": f"fc_{call.id}_{place}",
@@ -125,11 +168,12 @@ def _items(call: Call, reply: Reply) -> list[dict[str, Any]]:
         }
         for place, tool in enumerate(reply.tool_calls)
     ]
+    return items
 
 
-def _head(call: Call) -> dict[str, Any]:
+def _head(call: Call, made_by: str) -> dict[str, Any]:
     return {
-        "id": f"resp_{FINGERPRINT}_{call.id}",
+        "id": f"resp_{made_by}_{call.id}",
         "object": "response",
         "created_at": 0,
         "status": "in_progress",
@@ -147,8 +191,11 @@ def _head(call: Call) -> dict[str, Any]:
     }
 
 
+_CUT = {"length": "max_output_tokens", "refusal": "content_filter"}
+
+
 def _response(call: Call, reply: Reply) -> dict[str, Any]:
-    cut = reply.finish == "length"
+    cut = _CUT.get(reply.finish)
     usage = {
         "input_tokens": reply.usage.input_tokens,
         "input_tokens_details": {"cached_tokens": reply.usage.cached_tokens},
@@ -157,23 +204,24 @@ def _response(call: Call, reply: Reply) -> dict[str, Any]:
         "total_tokens": reply.usage.total,
     }
     return {
-        **_head(call),
+        **_head(call, maker(reply)),
         "status": "incomplete" if cut else "completed",
-        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "incomplete_details": {"reason": cut} if cut else None,
         "output": _items(call, reply),
         "usage": usage,
     }
 
 
 def _plain(call: Call, reply: Reply) -> bytes:
-    return json.dumps(_response(call, reply), ensure_ascii=False).encode()
+    return json.dumps(_response(call, reply), ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _events(call: Call, reply: Reply) -> Iterator[bytes]:
     whole = _response(call, reply)
+    head = _head(call, maker(reply))
     events: list[dict[str, Any]] = [
-        {"type": "response.created", "response": _head(call)},
-        {"type": "response.in_progress", "response": _head(call)},
+        {"type": "response.created", "response": head},
+        {"type": "response.in_progress", "response": head},
     ]
     for index, item in enumerate(whole["output"]):
         hollow: dict[str, Any] = {"content": []} if item["type"] == "message" else {"arguments": ""}
@@ -211,4 +259,18 @@ def _call_events(place: dict[str, Any], item: dict[str, Any]) -> list[dict[str, 
     return [*deltas, done]
 
 
-RESPONSES = Wire(read=_read, plain=_plain, events=_events, error=error_body, overloaded=503)
+def _broken(call: Call, status: int, message: str) -> bytes:
+    error = {"code": "server_error" if status >= 500 else "invalid_prompt", "message": message}
+    response = {**_head(call, "skillgrad"), "status": "failed", "error": error}
+    return named_event({"type": "response.failed", "response": response, "sequence_number": 0})
+
+
+RESPONSES = Wire(
+    read=_read,
+    plain=_plain,
+    events=_events,
+    error=error_body,
+    broken=_broken,
+    waiting=COMMENT,
+    overloaded=503,
+)

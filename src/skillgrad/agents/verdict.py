@@ -1,0 +1,78 @@
+"""What an attempt by an agent program counts as: from what the program and the gateway say, never from its exit code
+alone."""
+
+from dataclasses import dataclass
+
+from skillgrad.errors import OutageStop, SkillgradError
+from skillgrad.programs.base import Report, last_words
+from skillgrad.programs.words import trouble
+from skillgrad.sandbox import Finished, Limits
+
+__all__ = ["Evidence", "ProgramFailed", "verdict"]
+
+
+class ProgramFailed(SkillgradError):
+    """An agent program could not do its work, for a reason that says nothing about the skill."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How an attempt went."""
+
+    agent: str
+    finished: Finished
+    report: Report
+    asked: int | None
+    """Requests that reached the gateway, None without one."""
+    pending: bool
+    """The program was waiting for the model when its time was over."""
+    last_finish: str
+    """How the last reply of the model ended."""
+    silent: bool
+    """The program may do its work without a model."""
+    limits: Limits
+
+
+def verdict(seen: Evidence) -> str:
+    """Why the attempt failed by the agent's own fault; empty when it was completed.
+
+    Raises:
+        ProgramFailed: it is void: the program crashed, or a request to the model was under way at the limit.
+        OutageStop: the program's own login, model or version is refused, and will be in every attempt.
+    """
+    finished, report = seen.finished, seen.report
+    if finished.timed_out:
+        late = f"not done within agent.limits.seconds = {seen.limits.seconds:g}"
+        if seen.pending:
+            raise ProgramFailed(f"{late}: a request to the model was under way")
+        return late
+    if finished.over:
+        return f"went over its {finished.over} ({_limits(seen.limits)})"
+    if report.out_of_steps:
+        return "the step limit was reached"
+    # Programs make errors of these, but the model answered.
+    if seen.last_finish == "refusal":
+        return "the model refused"
+    if seen.last_finish == "length" and (report.error or not report.answer.strip()):
+        return "the reply was cut off at the most tokens a reply may have"
+    if report.error:
+        gave_up = f"agent {seen.agent!r} gave up: {report.error}"
+        if seen.asked is None and trouble(report.error) == "refused":
+            raise OutageStop(gave_up, hint="look at the program's own login, model and version, then run this again")
+        raise ProgramFailed(gave_up)
+    if not report.ended:
+        raise ProgramFailed(f"agent {seen.agent!r} broke off, {_end(finished)}")
+    if seen.asked == 0 and not seen.silent:
+        raise ProgramFailed(f"agent {seen.agent!r} asked no model, {_end(finished)}")
+    return "" if report.answer.strip() else "the answer was empty"
+
+
+def _limits(limits: Limits) -> str:
+    names = ("memory_mb", "processes", "disk_mb")
+    return ", ".join(f"agent.limits.{name} = {getattr(limits, name)}" for name in names)
+
+
+def _end(finished: Finished) -> str:
+    end = f"signal {finished.signal}" if finished.signal is not None else f"exit code {finished.code}"
+    words = last_words(finished)
+    return f"{end}: {words}" if words else end

@@ -1,0 +1,78 @@
+"""What `doctor` checks of agents: the sandbox, agent programs, and the agent that a config names."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from skillgrad.cli.checks import Check
+from skillgrad.config import AgentSection, TrainConfig
+from skillgrad.errors import ConfigError, SkillgradError
+from skillgrad.models import build_model
+from skillgrad.programs.base import Program
+from skillgrad.programs.claude_code import ClaudeCode
+from skillgrad.programs.codex import Codex
+from skillgrad.programs.opencode import OpenCode
+from skillgrad.programs.pi import Pi
+from skillgrad.prompts import Prompts
+from skillgrad.protocols import Agent
+from skillgrad.registry import find
+from skillgrad.sandbox import find_sandbox
+from skillgrad.sandbox.landlock import Landlock
+
+__all__ = ["check_agent", "check_programs", "check_sandbox"]
+
+PROGRAMS: tuple[Program, ...] = (ClaudeCode(), Codex(), OpenCode(), Pi())
+
+
+def check_sandbox() -> Check:
+    """Which sandbox works here. It is tried out."""
+    try:
+        sandbox = find_sandbox()
+    except ConfigError as error:
+        return Check.note("sandbox", error.message, error.hint)
+    if isinstance(sandbox, Landlock):
+        text = "Landlock works, bubblewrap does not: programs can see that files outside exist, and other processes"
+        return Check.note("sandbox", text, "install bubblewrap")
+    return Check.ok("sandbox", f"{sandbox.name} works")
+
+
+def check_programs(programs: Sequence[Program] = PROGRAMS) -> list[Check]:
+    """Which agent programs there are. Each is started, which takes a few seconds, to hear its version."""
+    return [_program(program) for program in programs]
+
+
+def _program(program: Program) -> Check:
+    name = f"program {program.name}"
+    try:
+        found = program.find()
+    except ConfigError:
+        text = f"{program.command!r} was not found; only agent.name = {program.name!r} needs it"
+        return Check.note(name, text, program.install)
+    try:
+        return Check.ok(name, f"{program.version(found)}, {found.path}")
+    except ConfigError as error:
+        return Check.note(name, error.message, error.hint)
+
+
+async def check_agent(config: TrainConfig) -> list[Check]:
+    """The agent of a config, made with its options; nothing where it is the usual one."""
+    section = config.agent
+    if section == AgentSection():
+        return []
+    try:
+        kind = find("agents", section.name)
+    except SkillgradError as error:
+        return [Check.wrong("agent", error)]
+    made = Check.ok("agent", f"{section.name}: {kind.__module__}:{kind.__qualname__}")
+    try:
+        prompts = Prompts({name: Path(path) for name, path in config.prompts.items()})
+        model = build_model(config.target)
+    except SkillgradError:  # told where prompts and models are checked
+        return [made]
+    try:
+        agent: Agent = kind.from_options(dict(section.model_extra or {}), model, prompts, where="agent")
+        await agent.aclose()
+    except SkillgradError as error:
+        return [Check.wrong("agent", error)]
+    finally:
+        await model.aclose()
+    return [made]

@@ -1,0 +1,1 @@
+"""The environment `spreadsheet`: tasks of SpreadsheetBench."""

@@ -1,0 +1,35 @@
+"""What the words mean with which programs give up: the model behind them does not speak to us."""
+
+import re
+from typing import Literal
+
+__all__ = ["Trouble", "trouble"]
+
+Trouble = Literal["refused", "busy", "rejected", "other"]
+
+_BUSY = re.compile(r"\b429\b|\b529\b|rate.?limit|usage limit|overloaded|too many requests", re.IGNORECASE)
+_REFUSED = re.compile(
+    r"\b401\b|\b403\b|unauthori[sz]ed|authentication|(?:invalid|incorrect) (?:x-)?api[ -]?key"
+    r"|not logged in|log ?in\b|/login"
+    r"|(?:token|login|session|credentials?)\b.{0,40}\b(?:expired|revoked|invalid|reused|already (?:been )?used)"
+    r"|model\b.{0,80}\b(?:not (?:found|supported|available|exist)|unsupported|does(?: not|n't) exist|no access)"
+    r"|(?:requires|needs) a newer version|out(?:dated| of date)|please (?:update|upgrade)",
+    re.IGNORECASE | re.DOTALL,
+)
+_REJECTED = re.compile(r"\b400\b|\b413\b|too long|context (?:length|window)|invalid_request", re.IGNORECASE)
+
+
+def trouble(words: str) -> Trouble:
+    """What kind of trouble a program is in.
+
+    refused   nothing of it will ever pass: a key or login that is refused or used up, a model that is not served, a
+              program that is outdated
+    busy      too many requests
+    rejected  this request will not pass, others may
+    other     may pass
+    """
+    if _BUSY.search(words):
+        return "busy"
+    if _REFUSED.search(words):
+        return "refused"
+    return "rejected" if _REJECTED.search(words) else "other"

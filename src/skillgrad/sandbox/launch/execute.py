@@ -1,0 +1,35 @@
+"""Becoming another program."""
+
+import contextlib
+import errno
+import os
+import signal
+from typing import NoReturn
+
+__all__ = ["become"]
+
+
+def become(argv: list[str]) -> NoReturn:
+    """Runs `argv` in the place of this process, with signals as a shell leaves them; exit code 127 if it cannot be
+    run. To be called in a process that has nothing else to do."""
+    try:
+        _forget_locale()
+        signal.set_wakeup_fd(-1)
+        for number in signal.valid_signals():
+            with contextlib.suppress(OSError, ValueError):
+                signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        os.execvp(argv[0], argv)
+    except OSError as error:
+        os.write(2, f"cannot start '{argv[0]}': {os.strerror(error.errno or errno.EIO)}\n".encode())
+    finally:
+        os._exit(127)
+
+
+def _forget_locale() -> None:
+    """Python sets LC_CTYPE for itself where no locale is given; the program is to have what was given and no more."""
+    with contextlib.suppress(OSError):
+        with open("/proc/self/environ", "rb") as file:
+            given = file.read().split(b"\0")
+        if not any(line.startswith(b"LC_CTYPE=") for line in given):
+            os.environ.pop("LC_CTYPE", None)

@@ -1,0 +1,134 @@
+"""A filter of system calls, for what Landlock does not know: sockets other than TCP, and what processes share with
+the whole machine."""
+
+import ctypes
+import errno
+import platform
+import struct
+
+__all__ = ["ARCHITECTURES", "install"]
+
+ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
+"""The machines whose call numbers are known: their audit number, and the column below."""
+
+_CALLS = {
+    "socket": (41, 198),
+    "connect": (42, 203),
+    "sendto": (44, 206),
+    "sendmsg": (46, 211),
+    "bind": (49, 200),
+    "listen": (50, 201),
+    "socketpair": (53, 199),
+    "clone": (56, 220),
+    "shmget": (29, 194),
+    "semget": (64, 190),
+    "msgget": (68, 186),
+    "mq_open": (240, 180),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    "keyctl": (250, 219),
+    "unshare": (272, 97),
+    "perf_event_open": (298, 241),
+    "prlimit64": (302, 261),
+    "sendmmsg": (307, 269),
+    "setns": (308, 268),
+    "bpf": (321, 280),
+    "userfaultfd": (323, 282),
+    "io_uring_setup": (425, 425),
+    "clone3": (435, 435),
+}
+
+_SHARED = (
+    "shmget",
+    "semget",
+    "msgget",
+    "mq_open",
+    "add_key",
+    "request_key",
+    "keyctl",
+    "setns",
+    "perf_event_open",
+    "bpf",
+    "userfaultfd",
+)
+
+_LOAD, _EQUAL, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x45, 0x54, 0x06
+_GREATER_EQUAL = 0x35
+_ALLOW, _ERRNO, _NOTIFY = 0x7FFF0000, 0x00050000, 0x7FC00000
+_X32 = 0x40000000
+_NEW_NAMESPACES = 0x7E020080
+_FAST_OPEN = 0x20000000
+_AF_UNIX, _AF_INET, _STREAM = 1, 2, 1
+_SET_MODE_FILTER, _NEW_LISTENER, _SECCOMP = 1, 1 << 3, {"x86_64": 317, "aarch64": 277}
+
+_Lines = list[tuple[int, int, int, int]]
+
+
+def install(network: str) -> int | None:
+    """Filters the calls of this process and all it starts. For `gateway`: the descriptor that hears of `connect`.
+
+    Raises OSError.
+    """
+    program = _program(network)
+    data = b"".join(struct.pack("=HBBI", *line) for line in program)
+    buffer = ctypes.create_string_buffer(data, len(data))
+    header = struct.pack("@HP", len(program), ctypes.addressof(buffer))
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    flags = _NEW_LISTENER if network == "gateway" else 0
+    result = libc.syscall(_SECCOMP[platform.machine()], _SET_MODE_FILTER, ctypes.c_uint(flags), header)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), "seccomp")
+    return result if network == "gateway" else None
+
+
+def _program(network: str) -> _Lines:
+    audit, column = ARCHITECTURES[platform.machine()]
+    lines: _Lines = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, audit), _refuse(errno.ENOSYS), (_LOAD, 0, 0, 0)]
+    lines += [(_GREATER_EQUAL, 0, 1, _X32), _refuse(errno.ENOSYS)]
+    rules = _shared() | ({} if network == "host" else _sockets(network))
+    for name, body in rules.items():
+        lines += [(_EQUAL, 0, len(body), _CALLS[name][column]), *body]
+    return [*lines, (_RETURN, 0, 0, _ALLOW)]
+
+
+def _shared() -> dict[str, _Lines]:
+    """Calls for things that are the machine's and not the process's."""
+    rules: dict[str, _Lines] = {name: [_refuse(errno.EPERM)] for name in _SHARED}
+    rules["io_uring_setup"] = [_refuse(errno.ENOSYS)]  # it would do what the filter forbids
+    rules["clone3"] = [_refuse(errno.ENOSYS)]  # its arguments cannot be seen; programs go on with clone
+    for name in ("clone", "unshare"):
+        rules[name] = [_argument(0), (_ANY_BIT, 0, 1, _NEW_NAMESPACES), _refuse(errno.EPERM), _allow()]
+    rules["prlimit64"] = [_argument(0), (_EQUAL, 1, 0, 0), _refuse(errno.EPERM), _allow()]
+    return rules
+
+
+def _sockets(network: str) -> dict[str, _Lines]:
+    """No sockets but pairs; for the gateway TCP sockets that only `connect`, which is asked for elsewhere."""
+    pair: _Lines = [_argument(1), (_AND, 0, 0, 0xF), (_EQUAL, 1, 0, _STREAM), _refuse(errno.EACCES), _allow()]
+    rules: dict[str, _Lines] = {name: [_refuse(errno.EACCES)] for name in ("bind", "listen")}
+    rules["socketpair"] = pair
+    if network != "gateway":
+        return rules | {name: [_refuse(errno.EACCES)] for name in ("socket", "connect")}
+    rules["connect"] = [(_RETURN, 0, 0, _NOTIFY)]
+    rules["socket"] = [
+        *[_argument(0), (_EQUAL, 1, 0, _AF_INET), _refuse(errno.EACCES)],
+        *[_argument(1), (_AND, 0, 0, 0xF), (_EQUAL, 1, 0, _STREAM), _refuse(errno.EACCES)],
+        *[_argument(2), (_EQUAL, 2, 0, 0), (_EQUAL, 1, 0, 6), _refuse(errno.EACCES), _allow()],
+    ]
+    for name, flags in (("sendto", 3), ("sendmsg", 2), ("sendmmsg", 3)):
+        rules[name] = [_argument(flags), (_ANY_BIT, 0, 1, _FAST_OPEN), _refuse(errno.EACCES), _allow()]
+    return rules
+
+
+def _argument(number: int) -> tuple[int, int, int, int]:
+    """Loads the lower half of an argument; the kernel reads no more of those that are looked at here."""
+    return (_LOAD, 0, 0, 16 + 8 * number)
+
+
+def _refuse(number: int) -> tuple[int, int, int, int]:
+    return (_RETURN, 0, 0, _ERRNO | number)
+
+
+def _allow() -> tuple[int, int, int, int]:
+    return (_RETURN, 0, 0, _ALLOW)

@@ -1,0 +1,249 @@
+"""The process beside the box that watches a program and ends it.
+
+It is the parent of everything that runs in the box: on Linux a process whose parent dies becomes a child of its
+nearest "subreaper", which is this one. So nothing gets away by forking twice or by a session of its own, and nothing
+is left exactly when there are no children left.
+
+SIGTERM asks for the end: the program gets SIGTERM and its grace, then everything is killed; a second one ends the
+grace. The death of whoever started this process counts as SIGTERM.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import time
+from typing import Any
+
+from .disk import TooDeep, held, size
+from .execute import become
+from .processes import Process, below, resident
+
+__all__ = ["main"]
+
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_TICK = 0.1 if sys.platform.startswith("linux") else 1.0
+_DISK_TICK = 0.5
+_SWEEP_SECONDS = 60
+_THREADS = 4
+"""Threads that count as one process."""
+_MB = 1024 * 1024
+
+
+def main(orders: dict[str, Any], argv: list[str]) -> int:
+    """Runs `argv` under the limits of `orders` and writes one line of JSON to the descriptor `report`."""
+    os.set_inheritable(orders["report"], False)
+    ear = _Ear()
+    adopted = _adopt()
+    if os.getppid() != orders["parent"]:
+        return 1
+    _first()
+    child = _start(argv, orders)
+    supervisor = _Supervisor(child, orders, ear)
+    over = supervisor.watch()
+    left = supervisor.sweep(adopted)
+    status = supervisor.status
+    report = {
+        "code": None if status is None or os.WIFSIGNALED(status) else os.WEXITSTATUS(status),
+        "signal": os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None,
+        "over": over,
+        "left": left,
+    }
+    os.write(orders["report"], json.dumps(report).encode())
+    return 0
+
+
+class _Ear:
+    """Signals as something one can wait for."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self._read, write = os.pipe()
+        os.set_blocking(self._read, False)
+        os.set_blocking(write, False)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, self._ask)
+        signal.signal(signal.SIGCHLD, self._wake)
+
+    def _ask(self, *_: object) -> None:
+        self.asked += 1
+
+    def _wake(self, *_: object) -> None:
+        """A signal without a handler would not wake anybody."""
+
+    def wait(self, seconds: float) -> None:
+        """Until a signal came, or `seconds` passed."""
+        select.select([self._read], [], [], max(0.0, seconds))
+        with contextlib.suppress(BlockingIOError):
+            while os.read(self._read, 4096):
+                pass
+
+
+class _Supervisor:
+    def __init__(self, child: int, orders: dict[str, Any], ear: _Ear) -> None:
+        self.status: int | None = None
+        """As `waitpid` gives it; None while the program runs."""
+        self._child = child
+        self._orders = orders
+        self._ear = ear
+        self._tick = _TICK
+        self._disk_at = 0.0
+
+    def watch(self) -> str:
+        """Until the program ends or has to: which limit it is over, "asked", or nothing."""
+        deadline = time.monotonic() + self._orders["seconds"]
+        while True:
+            self._ear.wait(min(self._tick, deadline - time.monotonic()))
+            self._reap()
+            if self.status is not None:
+                return ""
+            breach = self._breach()
+            if breach:
+                return breach
+            if self._ear.asked:
+                return self._end_gently() or "asked"
+            if time.monotonic() >= deadline:
+                return self._end_gently() or "time"
+
+    def _end_gently(self) -> str:
+        """SIGTERM to all, then the grace. The limits hold meanwhile: which one was broken, or nothing."""
+        asked = self._ear.asked
+        for process in below(os.getpid()):
+            if process.pid != self._child or not self._orders["spare"]:
+                _kill(process.pid, signal.SIGTERM)
+        deadline = time.monotonic() + self._orders["grace_seconds"]
+        while time.monotonic() < deadline and self._ear.asked == asked:
+            self._ear.wait(min(self._tick, deadline - time.monotonic()))
+            self._reap()
+            if self.status is not None:
+                return ""
+            breach = self._breach()
+            if breach:
+                return breach
+        return ""
+
+    def _breach(self) -> str:
+        """Which limit the processes are over. Looking takes at most a fifth of a processor."""
+        began = time.monotonic()
+        most, threads = self._orders["processes"], 0
+        processes: list[Process] = []
+        for process in below(os.getpid()):
+            processes.append(process)
+            threads += process.threads
+            if len(processes) > most or threads > _THREADS * most:
+                return "processes"
+        breach = self._too_large(processes) or self._too_full(processes, began)
+        self._tick = max(_TICK, 5 * (time.monotonic() - began))
+        return breach
+
+    def _too_large(self, processes: list[Process]) -> str:
+        most = self._orders["memory_mb"] * _MB
+        if sum(process.rss for process in processes) <= most:
+            return ""
+        return "memory" if resident(processes) > most else ""
+
+    def _too_full(self, processes: list[Process], began: float) -> str:
+        if began < self._disk_at:
+            return ""
+        most = self._orders["disk_mb"] * _MB
+        try:
+            used = size(self._orders["folders"], most) + held([process.pid for process in processes])
+        except TooDeep:
+            return "disk"
+        self._disk_at = began + max(_DISK_TICK, 10 * (time.monotonic() - began))
+        return "disk" if used > most else ""
+
+    def sweep(self, adopted: bool) -> int:
+        """Kills all that is left; how many could not be. A group is killed at once, so that forking is no way out."""
+        deadline = time.monotonic() + _SWEEP_SECONDS
+        own = os.getpgrp()
+        while True:
+            left = 0
+            for process in below(os.getpid()):
+                left += 1
+                if process.group not in (0, 1, own):
+                    _kill_group(process.group)
+                _kill(process.pid, signal.SIGKILL)
+            if not adopted:
+                _kill_group(self._child)  # orphans are found by their group only
+            if not self._reap() or (not adopted and not left):
+                return 0
+            if time.monotonic() > deadline:
+                return left
+            self._ear.wait(0.005)
+
+    def _reap(self) -> bool:
+        """Takes note of children that ended. False when there is none left at all."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            if pid == self._child:
+                self.status = status
+
+
+def _adopt() -> bool:
+    """Become the parent of whatever is orphaned below. False where the system has no such thing."""
+    if not sys.platform.startswith("linux"):
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    return libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+
+
+def _first() -> None:
+    """Go before the programs where that is allowed: the kernel does not limit the processes of root, so a fork bomb
+    competes with whoever is to stop it."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+
+
+def _kill(pid: int, number: int) -> None:
+    with contextlib.suppress(OSError):
+        os.kill(pid, number)
+
+
+def _kill_group(group: int) -> None:
+    with contextlib.suppress(OSError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def _start(argv: list[str], orders: dict[str, Any]) -> int:
+    """The program, in a session of its own and with everything as a shell would leave it."""
+    tasks = _tasks()
+    child = os.fork()
+    if not child:
+        os.setsid()
+        _limit(resource.RLIMIT_CORE, 0)
+        _limit(resource.RLIMIT_FSIZE, orders["file_mb"] * _MB)
+        _limit(resource.RLIMIT_NOFILE, 8192)
+        _limit(resource.RLIMIT_NPROC, tasks + _THREADS * orders["processes"])
+        os.chdir(orders["workspace"])
+        become(argv)
+    return child
+
+
+def _limit(kind: int, most: int) -> None:
+    _, hard = resource.getrlimit(kind)
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(kind, (most, most))
+
+
+def _tasks() -> int:
+    """Threads of this user: the kernel's limit counts those that run already."""
+    user, total = os.getuid(), 0
+    if user == 0 or not os.path.isdir("/proc"):
+        return 0
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            if os.stat(f"/proc/{name}").st_uid == user:
+                total += len(os.listdir(f"/proc/{name}/task"))
+    return total

@@ -1,0 +1,30 @@
+"""The seam: a sandbox turns a command line into one whose program sees only its box."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from skillgrad.errors import SkillgradError
+from skillgrad.sandbox.box import Box, Limits
+
+__all__ = ["Sandbox", "SandboxError"]
+
+
+class SandboxError(SkillgradError):
+    """A run in a sandbox was disturbed; nothing can be said about the program."""
+
+
+class Sandbox(ABC):
+    """A way to keep a program in its box. Limits and the end of all processes are the work of `run`."""
+
+    name: ClassVar[str]
+    spare: ClassVar[bool] = False
+    """The first process of a wrapped command is the sandbox's own: it stands outside of the box, is not asked to end
+    (SIGTERM) before the program, and tells of signals as 128 + their number."""
+
+    @abstractmethod
+    def wrap(self, argv: Sequence[str], box: Box, limits: Limits) -> list[str]:
+        """The command line that runs `argv` in the box.
+
+        Raises ConfigError when the box cannot be made.
+        """

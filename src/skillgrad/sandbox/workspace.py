@@ -1,0 +1,173 @@
+"""A fresh place for one attempt, and what became of the files in it."""
+
+import contextlib
+import os
+import stat
+import tempfile
+import uuid
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+
+from skillgrad.errors import DataError, SkillgradError
+from skillgrad.records import File
+
+__all__ = ["TooLarge", "Workspace"]
+
+_MB = 1024 * 1024
+_DEEPEST = 64
+_CACHES = frozenset({"__pycache__", "node_modules", ".venv"})
+
+
+class TooLarge(SkillgradError):
+    """A program left more in its workspace than may be kept."""
+
+
+class Workspace:
+    """A folder of its own with `work`, `home` and `tmp` in it, private to the user; gone at the end.
+
+        with Workspace() as workspace:
+            workspace.fill(task.files)
+            ...
+            changed = workspace.changes()
+
+    It is below `root`, or where the system keeps temporary files. Leaving it removes everything, whatever permissions
+    a program left behind. Nothing here ever follows a link: a link is no file.
+    """
+
+    def __init__(self, root: Path | None = None, *, max_mb: float = 32, max_files: int = 5000) -> None:
+        self._root = root
+        self._max_bytes = int(max_mb * _MB)
+        self._max_files = max_files
+        self._filled: dict[str, File] = {}
+
+    def __enter__(self) -> "Workspace":
+        self.folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="skillgrad-", dir=self._root)))
+        self.work, self.home, self.tmp = (self.folder / name for name in ("work", "home", "tmp"))
+        for folder in (self.work, self.home, self.tmp):
+            folder.mkdir()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            _remove(self.folder)
+        except OSError as problem:
+            warnings.warn(f"'{self.folder}' cannot be removed: {problem}", ResourceWarning, stacklevel=2)
+
+    def fill(self, files: Mapping[str, File]) -> None:
+        """Puts files into `work`; `changes` compares with them. Links that are in the way are removed.
+
+        Raises DataError when a path is not a plain relative one, or one file would be a folder of another.
+        """
+        for path, file in files.items():
+            target = self.work / _plain(path)
+            try:
+                _put(self.work, target, file)
+            except OSError as error:
+                raise DataError(
+                    f"the file '{path}' cannot be put into a workspace: {error.strerror}",
+                    hint="no file can be a folder of another one, and a name has at most 255 bytes",
+                ) from None
+            self._filled[path] = file
+
+    def changes(self) -> dict[str, File | None]:
+        """Files of `work` that are new or different, by relative POSIX path in order; None for one that is gone.
+
+        Links, pipes and sockets are no files; what `__pycache__`, `node_modules` and `.venv` hold is not looked at.
+        Raises TooLarge when there are more than `max_mb` or `max_files`, or folders deeper than 64.
+        """
+        found: dict[str, File | None] = {path: None for path in self._filled if not _CACHES & {*path.split("/")[:-1]}}
+        room = self._max_bytes
+        for path, place, info in self._walk():
+            found.pop(path, None)
+            before = self._filled.get(path)
+            executable = bool(info.st_mode & stat.S_IXUSR)
+            if before is not None and before == _file(place, executable, min(info.st_size, len(before.data) + 1)):
+                continue
+            room -= info.st_size
+            if room < 0:
+                raise TooLarge(f"the files in the workspace have more than {self._max_bytes / _MB:g} MB")
+            found[path] = _file(place, executable, info.st_size)
+            if len(found) > self._max_files:
+                raise TooLarge(f"there are more than {self._max_files} files in the workspace")
+        return dict(sorted(found.items()))
+
+    def _walk(self) -> Iterator[tuple[str, str, os.stat_result]]:
+        """Every regular file: its path below `work`, its place on disk, what it is."""
+        stack = [("", str(self.work), 0)]
+        folders = 0
+        while stack:
+            name, place, depth = stack.pop()
+            folders += 1
+            if depth > _DEEPEST:
+                raise TooLarge(f"there are folders in the workspace that are deeper than {_DEEPEST}")
+            if folders > 4 * self._max_files:
+                raise TooLarge(f"there are more than {4 * self._max_files} folders in the workspace")
+            os.chmod(place, 0o700)
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    path = os.fsencode(f"{name}{entry.name}").decode(errors="replace")
+                    info = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(info.st_mode):
+                        yield path, entry.path, info
+                    elif stat.S_ISDIR(info.st_mode) and entry.name not in _CACHES:
+                        stack.append((f"{name}{entry.name}/", entry.path, depth + 1))
+
+
+def _plain(path: str) -> PurePosixPath:
+    """Raises DataError for a path that could lead somewhere else."""
+    parts = path.split("/")
+    if not path or not {"", ".", ".."}.isdisjoint(parts) or "\0" in path or "\\" in path:
+        raise DataError(
+            f"the path '{path}' cannot be used in a workspace",
+            hint="relative paths with '/' between names are allowed, without '.' and '..'",
+        )
+    return PurePosixPath(path)
+
+
+def _put(top: Path, target: Path, file: File) -> None:
+    folder = top
+    for name in target.relative_to(top).parts[:-1]:
+        folder = folder / name
+        if folder.is_symlink():
+            folder.unlink()
+        folder.mkdir(exist_ok=True)
+    with contextlib.suppress(FileNotFoundError):
+        target.unlink()
+    number = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o700)
+    with open(number, "wb") as stream:
+        stream.write(file.data)
+        os.fchmod(number, 0o755 if file.executable else 0o644)
+
+
+def _file(place: str, executable: bool, size: int) -> File:
+    """A regular file, of its content at most `size` bytes, whatever its permissions."""
+    if not os.access(place, os.R_OK):
+        os.chmod(place, 0o600)
+    number = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with open(number, "rb") as stream:
+        return File(data=stream.read(size), executable=executable)
+
+
+def _remove(top: Path) -> None:
+    """Removes a folder level by level, moving what is inside of its folders up: no nesting is too deep for that."""
+    os.chmod(top, 0o700)
+    prefix, serial = uuid.uuid4().hex, 0
+    while entries := list(os.scandir(top)):
+        for entry in entries:
+            if not entry.is_dir(follow_symlinks=False):
+                os.unlink(entry.path)
+                continue
+            os.chmod(entry.path, 0o700)
+            for child in list(os.scandir(entry.path)):
+                if not child.is_dir(follow_symlinks=False):
+                    os.unlink(child.path)
+                    continue
+                os.chmod(child.path, 0o700)  # whoever moves a folder writes its ".."
+                serial += 1
+                os.rename(child.path, top / f"{prefix}{serial}")
+            os.rmdir(entry.path)
+    os.rmdir(top)

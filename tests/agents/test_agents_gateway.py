@@ -1,0 +1,338 @@
+"""The gateway between real clients and a model."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+from gateway_clients import QUESTION, WIRES, Heard, chat, every_wire, messages, one_session, plain_or_streamed
+
+from skillgrad.agents.gateway import Gateway
+from skillgrad.records import ChatRequest, Reply, ToolCall, Usage, system, user
+from skillgrad.testing import ScriptedModel
+
+BLUE = Reply(text="Blue, by day.", usage=Usage(input_tokens=10, output_tokens=4, cached_tokens=3))
+LISTING = Reply(
+    text="I look.",
+    tool_calls=(
+        ToolCall(id="c1", name="bash", arguments='{"command": "ls"}'),
+        ToolCall(id="c2", name="bash", arguments='{"command": "pwd"}'),
+    ),
+    finish="tool_calls",
+    usage=Usage(input_tokens=10, output_tokens=4),
+)
+ENDS = {"chat": "stop", "responses": "completed", "messages": "end_turn"}
+CALLS = {"chat": "tool_calls", "responses": "completed", "messages": "tool_use"}
+CUT = {"chat": "length", "responses": "max_output_tokens", "messages": "max_tokens"}
+REFUSED = {"chat": "content_filter", "responses": "content_filter", "messages": "refusal"}
+
+
+@every_wire
+@plain_or_streamed
+async def test_a_program_asks_and_is_answered_by_the_model(wire: str, stream: bool) -> None:
+    model = ScriptedModel([BLUE])
+    async with one_session(Gateway(model), trial=7) as session:
+        assert await WIRES[wire](session, stream=stream) == Heard("Blue, by day.", [], ENDS[wire], (10, 3, 4))
+        assert model.requests == [ChatRequest(messages=(system("Be brief."), user(QUESTION)), seed=7)]
+        (exchange,) = session.log
+        assert (exchange.wire, exchange.model, exchange.messages, exchange.stream) == (wire, "any", 2, stream)
+        assert (exchange.status, exchange.finish, exchange.usage, exchange.error) == (200, "stop", BLUE.usage, "")
+        assert session.usage == BLUE.usage
+        assert [message.text for message in session.conversation] == ["Be brief.", QUESTION, "Blue, by day."]
+        assert (session.pending, session.error, session.failed.is_set(), session.simulated) == (0, None, False, False)
+
+
+@every_wire
+@plain_or_streamed
+async def test_tools_are_offered_and_their_calls_come_back_beside_the_text(wire: str, stream: bool) -> None:
+    model = ScriptedModel([LISTING])
+    async with one_session(Gateway(model)) as session:
+        heard = await WIRES[wire](session, stream=stream, tools=True)
+        assert heard.calls == [("c1", "bash", {"command": "ls"}), ("c2", "bash", {"command": "pwd"})]
+        assert (heard.text, heard.finish) == ("I look.", CALLS[wire])
+        (tool,) = model.requests[0].tools
+        assert (tool.name, tool.parameters["required"]) == ("bash", ["command"])
+        assert session.conversation[-1].tool_calls == LISTING.tool_calls
+
+
+@every_wire
+@pytest.mark.parametrize(("finish", "told"), [("length", CUT), ("refusal", REFUSED)])
+async def test_a_reply_that_was_cut_or_refused_says_so(wire: str, finish: Any, told: dict[str, str]) -> None:
+    async with one_session(Gateway(ScriptedModel([Reply(text="No.", finish=finish)]))) as session:
+        heard = await WIRES[wire](session)
+        assert (heard.text, heard.finish) == ("No.", told[wire])
+        assert session.log[0].finish == finish
+
+
+async def test_the_conversation_is_the_longest_one_and_the_later_of_equals() -> None:
+    async with one_session(Gateway(ScriptedModel(["one", "two", "three"]))) as session:
+        await chat(session)
+        await messages(session)
+        async with openai.AsyncOpenAI(base_url=f"{session.url}/v1", api_key=session.key) as client:
+            await client.chat.completions.create(model="any", messages=[{"role": "user", "content": "A title?"}])
+        assert [message.text for message in session.conversation] == ["Be brief.", QUESTION, "two"]
+        assert len(session.log) == 3
+
+
+async def test_the_same_server_listens_on_a_unix_socket() -> None:
+    async with one_session(Gateway(ScriptedModel(["Blue."]))) as session:
+        body = {"model": "any", "messages": [{"role": "user", "content": QUESTION}]}
+        transport = httpx2.AsyncHTTPTransport(uds=str(session.socket))
+        async with httpx2.AsyncClient(transport=transport, base_url="http://gateway") as client:
+            headers = {"Authorization": f"Bearer {session.key}"}
+            reply = await client.post("/v1/chat/completions", json=body, headers=headers)
+        assert reply.json()["choices"][0]["message"]["content"] == "Blue."
+        assert session.usage == Usage()
+        assert os.stat(session.socket.parent).st_mode & 0o077 == 0
+    assert not session.socket.exists()
+
+
+async def test_sessions_at_the_same_time_are_told_apart_by_their_keys() -> None:
+    async def echo(request: ChatRequest) -> Reply:
+        await asyncio.sleep(0)
+        return Reply(text=f"trial {request.seed}", usage=Usage(input_tokens=request.seed or 0))
+
+    gateway = Gateway(ScriptedModel(echo))
+
+    async def attempt(trial: int) -> None:
+        async with gateway.session(trial=trial) as session:
+            for wire in WIRES.values():
+                assert (await wire(session)).text == f"trial {trial}"
+            assert [exchange.usage.input_tokens for exchange in session.log] == [trial] * 3
+
+    await asyncio.gather(*map(attempt, range(1, 6)))
+    await gateway.aclose()
+
+
+@every_wire
+async def test_a_key_of_no_session_is_refused(wire: str) -> None:
+    model = ScriptedModel([])
+    gateway = Gateway(model)
+    async with gateway.session(trial=0) as ended:
+        pass
+    async with one_session(gateway) as session:
+        with pytest.raises(Exception, match="This API key belongs to no attempt under way") as caught:
+            await WIRES[wire](ended)
+        assert caught.value.status_code == 401  # type: ignore[attr-defined]
+        assert session.log == []
+    assert model.requests == []
+
+
+async def get(session: Any, path: str, method: str = "GET", **more: Any) -> httpx2.Response:
+    async with httpx2.AsyncClient(base_url=session.url) as client:
+        return await client.request(method, path, **{"headers": {"x-api-key": session.key}, **more})
+
+
+async def test_what_else_programs_ask_for_is_answered_without_the_model() -> None:
+    async with one_session(Gateway(ScriptedModel([]), model_name="small")) as session:
+        assert (await get(session, "/api/hello", "HEAD", headers={})).status_code == 200
+        (listed,) = (await get(session, "/v1/models")).json()["data"]
+        assert (listed["id"], listed["object"], listed["type"]) == ("small", "model", "model")
+        assert (await get(session, "/v1/models/their-own/name")).json()["id"] == "their-own/name"
+        body = {"model": "m", "messages": [{"role": "user", "content": "x" * 395 + "yyyyy"}]}
+        counted = await get(session, "/v1/messages/count_tokens", "POST", json=body)
+        assert counted.json() == {"input_tokens": 100}
+        for path, method in (("/v1/models", "GET"), ("/v1/models/x", "GET"), ("/v1/messages/count_tokens", "POST")):
+            assert (await get(session, path, method, headers={})).status_code == 401
+        assert (await get(session, "/v1/messages/count_tokens", "POST", content=b"[]")).status_code == 400
+        for path, method in (("/", "GET"), ("/v1/embeddings", "POST"), ("/v1/responses/compact", "POST")):
+            answer = await get(session, path, method)
+            assert answer.status_code == 404
+            assert answer.json()["error"]["message"] == f"There is nothing at {path!r}."
+        assert session.log == []
+
+
+async def test_a_model_is_called_by_its_own_name_unless_told_otherwise() -> None:
+    async with one_session(Gateway(ScriptedModel([], name="openai:large"))) as session:
+        assert (await get(session, "/v1/models")).json()["data"][0]["id"] == "openai:large"
+
+
+async def test_a_body_that_cannot_be_read_is_noted_and_the_next_one_may_pass() -> None:
+    async with one_session(Gateway(ScriptedModel(["Blue."]))) as session:
+        answer = await get(session, "/v1/chat/completions", "POST", content=b'{"model": "m"}')
+        assert (answer.status_code, answer.headers["x-should-retry"]) == (400, "false")
+        assert answer.json()["error"]["message"] == "messages: Field required"
+        assert str(session.error) == "messages: Field required"
+        assert [(one.status, one.error) for one in session.log] == [(400, "messages: Field required")]
+        assert not session.failed.is_set()
+        await chat(session)
+        assert session.error is None
+
+
+async def test_a_body_without_end_is_refused() -> None:
+    async with one_session(Gateway(ScriptedModel([]))) as session:
+        answer = await get(session, "/v1/messages", "POST", content=b"x" * (64 * 2**20 + 1))
+        assert (answer.status_code, answer.json()["error"]["message"]) == (
+            400,
+            "the body is longer than 67108864 bytes",
+        )
+
+
+@every_wire
+async def test_a_streamed_answer_that_takes_long_is_begun_before_it_is_known(wire: str) -> None:
+    def slow(request: ChatRequest) -> Any:
+        async def answer() -> Reply:
+            await asyncio.sleep(0.1)
+            return BLUE
+
+        return answer()
+
+    async with one_session(Gateway(ScriptedModel(slow), keepalive=0.01)) as session:
+        assert await WIRES[wire](session, stream=True) == Heard("Blue, by day.", [], ENDS[wire], (10, 3, 4))
+        assert session.log[0].status == 200
+
+
+async def test_an_answer_whose_program_has_hung_up_is_still_accounted_for() -> None:
+    asked, go = asyncio.Event(), asyncio.Event()
+
+    async def slow(request: ChatRequest) -> Reply:
+        asked.set()
+        await go.wait()
+        return BLUE
+
+    async with one_session(Gateway(ScriptedModel(slow))) as session:
+        for stream in (False, True):
+            asked.clear()
+            go.clear()
+            asking = asyncio.create_task(chat(session, stream=stream))
+            await asked.wait()
+            assert session.pending == 1
+            asking.cancel()
+            while session.pending:
+                await asyncio.sleep(0.001)
+            go.set()
+            while len(session.log) <= stream:
+                await asyncio.sleep(0.001)
+        assert [exchange.status for exchange in session.log] == [499, 499]
+        assert session.usage == BLUE.usage + BLUE.usage
+        assert session.error is None
+
+
+async def test_an_answer_that_was_begun_is_accounted_for_when_its_program_hangs_up() -> None:
+    go = asyncio.Event()
+
+    async def slow(request: ChatRequest) -> Reply:
+        await go.wait()
+        return BLUE
+
+    async with one_session(Gateway(ScriptedModel(slow), keepalive=0.01)) as session:
+        body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": QUESTION}]}
+        async with (
+            httpx2.AsyncClient(base_url=session.url, headers={"api-key": session.key}) as client,
+            client.stream("POST", "/v1/chat/completions", json=body) as answer,
+        ):
+            assert answer.status_code == 200
+            assert await anext(answer.aiter_lines()) == ": waiting"
+            assert session.pending == 1
+        while session.pending:
+            await asyncio.sleep(0.001)
+        go.set()
+        while not session.log:
+            await asyncio.sleep(0.001)
+        assert session.log[0].status == 499
+
+
+async def test_what_is_under_way_is_cancelled_when_the_session_ends() -> None:
+    asked, ended = asyncio.Event(), asyncio.Event()
+
+    async def never(request: ChatRequest) -> Reply:
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        raise AssertionError
+
+    gateway = Gateway(ScriptedModel(never))
+    async with gateway.session(trial=0) as session:
+        asking = asyncio.create_task(chat(session))
+        await asked.wait()
+    assert ended.is_set()
+    with pytest.raises(openai.BadRequestError, match="the attempt has ended"):
+        await asking
+    assert (session.pending, session.error, session.failed.is_set()) == (0, None, False)
+    assert [exchange.status for exchange in session.log] == [400]
+    await gateway.aclose()
+
+
+async def test_nothing_is_left_after_many_sessions() -> None:
+    async def many(sessions: int) -> tuple[int, int]:
+        """Files and threads that are held afterwards."""
+        gateway = Gateway(ScriptedModel(lambda request: "Blue."))
+        async with httpx2.AsyncClient() as client:
+
+            async def attempt(trial: int) -> None:
+                async with gateway.session(trial=trial) as session:
+                    body = {"model": "m", "stream": trial % 2 == 0, "messages": [{"role": "user", "content": "?"}]}
+                    address = f"{session.url}/v1/chat/completions"
+                    answer = await client.post(address, json=body, headers={"api-key": session.key})
+                    assert answer.status_code == 200
+                    assert "chatcmpl" in answer.text
+
+            for start in range(0, sessions, 10):
+                await asyncio.gather(*map(attempt, range(start, start + 10)))
+        await gateway.aclose()
+        while len(asyncio.all_tasks()) > 1:
+            await asyncio.sleep(0.01)
+        return len(os.listdir("/dev/fd")), threading.active_count()
+
+    assert await many(10) == await many(100)
+
+
+def test_a_gateway_starts_afresh_in_another_event_loop() -> None:
+    gateway = Gateway(ScriptedModel(lambda request: "Blue."))
+
+    async def ask(close: bool) -> str:
+        async with gateway.session(trial=0) as session:
+            heard = await chat(session)
+        if close:
+            await gateway.aclose()
+        return heard.text
+
+    assert asyncio.run(ask(close=False)) == "Blue."
+    assert asyncio.run(ask(close=False)) == "Blue."
+    assert asyncio.run(ask(close=True)) == "Blue."
+    assert asyncio.run(ask(close=True)) == "Blue."
+
+
+async def test_signals_of_the_process_are_left_alone() -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    async with one_session(Gateway(ScriptedModel(["Blue."]))) as session:
+        await chat(session)
+        assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_without_the_server_packages_the_error_says_what_to_install() -> None:
+    code = (
+        "import asyncio, sys\n"
+        "from skillgrad.agents.gateway import Gateway\n"
+        "from skillgrad.errors import ConfigError\n"
+        "from skillgrad.testing import ScriptedModel\n"
+        "assert not {'starlette', 'uvicorn'} & set(sys.modules)\n"
+        "sys.modules['uvicorn'] = None\n"
+        "async def ask():\n"
+        "    async with Gateway(ScriptedModel([])).session(trial=0):\n"
+        "        raise AssertionError\n"
+        "try:\n"
+        "    asyncio.run(ask())\n"
+        "except ConfigError as error:\n"
+        '    assert str(error) == ("agent programs need starlette and uvicorn\\n"\n'
+        "                          \"hint: pip install 'skillgrad[agents]'\"), error\n"
+        "else:\n"
+        "    raise AssertionError\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=60)
+
+
+async def test_closing_twice_or_before_the_first_session_does_no_harm() -> None:
+    gateway = Gateway(ScriptedModel([]))
+    await gateway.aclose()
+    async with one_session(gateway):
+        pass
+    await gateway.aclose()

@@ -1,0 +1,164 @@
+"""What the gateway makes of a model that fails, and of limits."""
+
+import asyncio
+from pathlib import Path
+
+import anthropic
+import httpx2
+import openai
+import pytest
+from gateway_clients import QUESTION, WIRES, chat, every_wire, messages, one_session, plain_or_streamed
+
+from skillgrad.agents.gateway import Gateway
+from skillgrad.config import LimitsSection
+from skillgrad.errors import (
+    BoundaryError,
+    BudgetStop,
+    OutageStop,
+    RejectedRequest,
+    RejectedRole,
+    SkillgradError,
+    TransientError,
+)
+from skillgrad.models.meter import Metered
+from skillgrad.records import ChatRequest, Reply
+from skillgrad.store import SqliteJournal, SqliteSpend
+from skillgrad.testing import ScriptedModel
+
+FATAL = [
+    BudgetStop("limits.calls = 3 are used up", hint="allow more"),
+    OutageStop("target model 'm' has not answered for 300 seconds"),
+    TransientError("429: slow down", rate_limited=True),
+    RejectedRole("401: wrong key"),
+]
+
+
+@every_wire
+@plain_or_streamed
+@pytest.mark.parametrize("failure", FATAL, ids=lambda failure: type(failure).__name__)
+async def test_a_failure_ends_the_session_with_the_words_of_the_failure(
+    wire: str, stream: bool, failure: SkillgradError
+) -> None:
+    model = ScriptedModel([failure])
+    async with one_session(Gateway(model)) as session:
+        # Clients ask again what can pass: they are told that this cannot.
+        with pytest.raises((openai.BadRequestError, anthropic.BadRequestError)) as caught:
+            await WIRES[wire](session, stream=stream, retries=5)
+        assert failure.message in str(caught.value)
+        assert session.failed.is_set()
+        assert type(session.error) is type(failure)
+        assert session.error.message == failure.message
+        with pytest.raises((openai.BadRequestError, anthropic.BadRequestError), match=failure.message[:20]):
+            await WIRES[wire](session)
+        assert len(model.requests) == 1
+        assert [(one.status, one.error) for one in session.log] == [(400, failure.message)]
+
+
+@pytest.mark.parametrize("failure", [TimeoutError("too late"), KeyError("choices"), asyncio.CancelledError()])
+async def test_whatever_else_a_model_raises_names_the_model(failure: BaseException) -> None:
+    async def fail(request: ChatRequest) -> Reply:
+        raise failure
+
+    async with one_session(Gateway(ScriptedModel(fail))) as session:
+        with pytest.raises(openai.BadRequestError):
+            await chat(session)
+        assert isinstance(session.error, BoundaryError)
+        assert str(session.error) == f"model 'scripted:model': {type(failure).__name__}: {failure}"
+        assert session.failed.is_set()
+
+
+@every_wire
+async def test_a_request_the_provider_rejects_is_the_programs_to_deal_with(wire: str) -> None:
+    model = ScriptedModel([RejectedRequest("400: maximum context length exceeded"), "Shorter."])
+    async with one_session(Gateway(model)) as session:
+        with pytest.raises((openai.BadRequestError, anthropic.BadRequestError), match="maximum context length"):
+            await WIRES[wire](session)
+        assert isinstance(session.error, RejectedRequest)
+        assert not session.failed.is_set()
+        assert (await WIRES[wire](session)).text == "Shorter."
+        assert session.error is None
+        assert [exchange.status for exchange in session.log] == [400, 200]
+
+
+async def test_the_first_failure_counts() -> None:
+    both = asyncio.Barrier(2)
+
+    async def fail(request: ChatRequest) -> Reply:
+        place = await both.wait()
+        await asyncio.sleep(0.02 * place)
+        raise OutageStop(f"dead {place}")
+
+    async with one_session(Gateway(ScriptedModel(fail))) as session:
+        results = await asyncio.gather(chat(session), messages(session), return_exceptions=True)
+        assert all(isinstance(result, openai.BadRequestError | anthropic.BadRequestError) for result in results)
+        assert str(session.error) == "dead 0"
+
+
+BROKEN = {
+    "/v1/chat/completions": b'data: {"error": {"message": "429: slow down", "type": "invalid_request_error"',
+    "/v1/responses": b'"error": {"code": "invalid_prompt", "message": "429: slow down"}',
+    "/v1/messages": b'event: error\ndata: {"type": "error", "error": {"type": "invalid_request_error", "message"',
+}
+
+
+@pytest.mark.parametrize("path", list(BROKEN))
+async def test_a_streamed_answer_that_was_begun_ends_with_the_error(path: str) -> None:
+    async def fail(request: ChatRequest) -> Reply:
+        await asyncio.sleep(0.05)
+        raise TransientError("429: slow down")
+
+    said = [{"role": "user", "content": QUESTION}]
+    body = {"model": "m", "stream": True, "max_tokens": 9, "messages": said, "input": said}
+    async with one_session(Gateway(ScriptedModel(fail), keepalive=0.01)) as session:
+        async with httpx2.AsyncClient(base_url=session.url, headers={"api-key": session.key}) as client:
+            answer = await client.post(path, json=body)
+        assert answer.status_code == 200
+        assert BROKEN[path] in answer.content
+        assert session.failed.is_set()
+
+
+async def test_the_real_client_of_messages_raises_what_ends_a_stream() -> None:
+    async def fail(request: ChatRequest) -> Reply:
+        await asyncio.sleep(0.05)
+        raise TransientError("429: slow down")
+
+    async with one_session(Gateway(ScriptedModel(fail), keepalive=0.01)) as session:
+        with pytest.raises(anthropic.APIStatusError, match="slow down"):
+            await messages(session, stream=True)
+
+
+async def test_one_request_more_than_a_session_may_make_ends_it() -> None:
+    model = ScriptedModel(["one", "two"])
+    async with one_session(Gateway(model), calls=2) as session:
+        await chat(session)
+        await messages(session)
+        assert (session.exhausted, session.failed.is_set()) == (False, False)
+        with pytest.raises(openai.BadRequestError, match="the attempt has used up its 2 model requests"):
+            await chat(session, retries=5)
+        assert (session.exhausted, session.failed.is_set(), session.error) == (True, True, None)
+    assert len(model.requests) == 2
+
+
+async def test_a_budget_of_calls_is_never_exceeded_though_programs_ask_again(tmp_path: Path) -> None:
+    model = ScriptedModel(lambda request: "Blue.")
+    journal = SqliteJournal(tmp_path / "journal.db")
+    spend = SqliteSpend(journal, LimitsSection(calls=5))
+    gateway = Gateway(Metered(model, "target", spend, None, lambda event: None))
+
+    async def attempt(trial: int) -> SkillgradError | None:
+        async with gateway.session(trial=trial) as session:
+            for _ in range(4):
+                try:
+                    await chat(session, retries=3)
+                except openai.BadRequestError:
+                    continue
+            return session.error
+
+    try:
+        errors = await asyncio.gather(*map(attempt, range(4)))
+        assert all(isinstance(error, BudgetStop) for error in errors)
+        assert len(model.requests) == 5
+        assert spend.totals().total_calls == 5
+    finally:
+        await gateway.aclose()
+        journal.close()

@@ -1,0 +1,295 @@
+"""Agent programs: what every one of them does, shown with a small one that any command line may be."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad.agents.program import CodexAgent, CommandAgent, ProgramAgent
+from skillgrad.agents.told import Told, after_the_prompt, has_read, neutral
+from skillgrad.agents.verdict import Evidence, ProgramFailed, verdict
+from skillgrad.errors import ConfigError, DataError, OutageStop, StopRun
+from skillgrad.programs.base import Report
+from skillgrad.prompts import Prompts
+from skillgrad.protocols import Agent, ChatModel
+from skillgrad.records import (
+    ChatRequest,
+    Message,
+    Skill,
+    Task,
+    TextPart,
+    ToolCall,
+    Trajectory,
+    assistant,
+    system,
+    user,
+)
+from skillgrad.sandbox import Finished, Limits
+from skillgrad.simulation.endpoint import running_endpoint
+from skillgrad.testing import AgentContract, ProgramContract, ScriptedModel
+
+FAKE = Path(__file__).with_name("fake_program.py")
+
+
+def make(target: ChatModel, **options: Any) -> CommandAgent:
+    options = {"command": [sys.executable, str(FAKE)], **options}
+    return CommandAgent.from_options(options, target, Prompts(), where="agent")
+
+
+def bash(text: str, *words: str, target: ChatModel | None = None, **options: Any) -> Trajectory:
+    """One attempt by a shell script."""
+
+    async def attempt() -> Trajectory:
+        agent = make(target or ScriptedModel([]), command=["bash", "-c", text, "bash", *words], **options)
+        try:
+            return await agent.attempt(Task(id="t", input="Which colour?"), Skill(text="Rule.\n"), 0)
+        finally:
+            await agent.aclose()
+
+    return asyncio.run(attempt())
+
+
+class TestCommand(ProgramContract):
+    start_seconds = 3.0
+
+    def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
+        skills = ["--skills", "{skill_file}"] if options.get("delivery") == "install" else []
+        return make(target, command=[sys.executable, str(FAKE), *skills], **options)
+
+
+class _Closing(CommandAgent):
+    """Closes itself after each attempt, for tests that do not."""
+
+    async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
+        try:
+            return await super().attempt(task, skill, trial)
+        finally:
+            await self.aclose()
+
+
+class TestAsAnyAgent(AgentContract):
+    def make_agent(self, target: ChatModel) -> Agent:
+        return _Closing.from_options({"command": [sys.executable, str(FAKE)]}, target, Prompts(), where="agent")
+
+    def test_attempts_at_the_same_time_do_not_mix(self) -> None:
+        """In `TestCommand`: here one attempt would close the gateway of the others."""
+
+
+class TestCommands:
+    def test_a_command_may_do_without_a_model(self) -> None:
+        assert bash("cat > /dev/null; echo red").answer == "red"
+
+    def test_a_command_that_fails_is_void_with_its_own_words(self) -> None:
+        with pytest.raises(ProgramFailed) as caught:
+            bash("echo half an answer; echo 'no colours: 7717' >&2; exit 3")
+        assert str(caught.value) == "agent 'command' gave up: no colours: 7717"
+
+    def test_a_command_that_says_nothing_has_failed(self) -> None:
+        assert bash("true").failure == "the answer was empty"
+
+    def test_the_answer_may_be_in_a_file(self) -> None:
+        trajectory = bash('echo noise; echo red > "$1"', "{answer_file}", answer_file="answer.txt")
+        assert trajectory.answer == "red"
+
+    def test_the_answer_is_what_a_pattern_finds(self) -> None:
+        assert bash("echo 'colour: red, I think'", answer_pattern=r"colour: (\w+)").answer == "red"
+
+    def test_variables_of_the_settings_are_there(self) -> None:
+        assert bash("echo $MSWEA_CONFIGURED $HOME", env={"MSWEA_CONFIGURED": "true"}).answer == "true ~"
+
+    def test_programs_in_readable_folders_are_on_the_path(self, tmp_path) -> None:
+        tool = tmp_path / "bin" / "paint"
+        tool.parent.mkdir()
+        tool.write_text("#!/bin/sh\necho painted\n")
+        tool.chmod(0o755)
+        assert bash("paint", readable=[str(tmp_path)]).answer == "painted"
+
+    def test_files_that_are_not_named_cannot_be_read(self, tmp_path) -> None:
+        (tmp_path / "gold.txt").write_text("gold-7718")
+        assert bash(f"cat {tmp_path}/gold.txt || echo none").answer == "none"
+
+    def test_too_much_memory_is_the_fault_of_the_agent(self) -> None:
+        grow = "import time\nx = bytearray(400 * 2**20)\ntime.sleep(60)"
+        failure = bash('python3 -c "$1"', grow, limits={"memory_mb": 100, "seconds": 50}).failure
+        assert failure.startswith("went over its memory limit (agent.limits.memory_mb = 100, ")
+
+    def test_the_network_leads_to_the_gateway_only(self) -> None:
+        with running_endpoint() as endpoint:
+            port = endpoint.url.split(":")[2].partition("/")[0]
+            text = f"(echo > /dev/tcp/127.0.0.1/{port}) 2> /dev/null && echo reached || echo closed"
+            assert bash(text).answer == "closed"
+
+
+class TestSteps:
+    def test_what_was_done_until_the_step_limit_is_told(self) -> None:
+        def turn(request: ChatRequest) -> Any:
+            return TestCommand().shell(request, "echo 4711")
+
+        async def attempt() -> Trajectory:
+            agent = make(ScriptedModel(turn), max_steps=2)
+            try:
+                return await agent.attempt(Task(id="t", input="Which colour?"), Skill(text=""), 0)
+            finally:
+                await agent.aclose()
+
+        trajectory = asyncio.run(attempt())
+        assert trajectory.failure == "step limit: not done within agent.max_steps = 2"
+        assert "4711" in trajectory.messages[2].text
+
+
+class TestDirectLogin:
+    def test_a_program_with_its_own_login_is_not_sent_to_the_target(self, monkeypatch) -> None:
+        with running_endpoint() as endpoint:
+            monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
+            monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
+            target = ScriptedModel([])
+            agent = make(target, login="direct", env={"MODEL": "target"})
+            trajectory = asyncio.run(agent.attempt(Task(id="t", input="Which colour?"), Skill(text=""), 0))
+        assert trajectory.answer
+        assert target.requests == []
+
+    def test_a_login_that_is_missing_is_an_error_before_anything_is_started(self, monkeypatch) -> None:
+        for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"):
+            monkeypatch.delenv(name, raising=False)
+        with pytest.raises(ConfigError, match="agent program 'command' is not logged in"):
+            make(ScriptedModel([]), login="direct")
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        ("options", "error"),
+        [
+            ({"command": []}, "agent: command = []: List should have at least 1 item after validation, not 0"),
+            ({"path": "/no/such/program"}, "agent program '/no/such/program' was not found"),
+            ({"readable": ["/no/such/folder"]}, "agent.readable: '/no/such/folder' is no folder"),
+            ({"deliver": "inline"}, "agent: unknown key 'deliver'"),
+        ],
+    )
+    def test_what_cannot_be_is_an_error_at_the_start(self, options: dict[str, Any], error: str) -> None:
+        with pytest.raises(ConfigError) as caught:
+            make(ScriptedModel([]), **options)
+        assert caught.value.message == error
+        assert caught.value.hint
+
+    def test_a_program_that_is_not_installed_is_an_error_at_the_start(self) -> None:
+        with pytest.raises(ConfigError, match="'/no/such/codex' was not found"):
+            CodexAgent.from_options({"path": "/no/such/codex"}, ScriptedModel([]), Prompts(), where="agent")
+
+    def test_pictures_are_refused_with_what_to_do(self) -> None:
+        task = Task(id="t", input="What is this?", images=("data:image/png;base64,",))
+        with pytest.raises(DataError, match="task 't' has pictures, and agent 'command' is told text only"):
+            asyncio.run(make(ScriptedModel([])).attempt(task, Skill(text=""), 0))
+
+    def test_programs_wait_until_there_is_memory_for_them(self) -> None:
+        under_way, most = 0, 0
+
+        async def turn(request: ChatRequest) -> str:
+            nonlocal under_way, most
+            under_way += 1
+            most = max(most, under_way)
+            await asyncio.sleep(0.3)
+            under_way -= 1
+            return "red"
+
+        async def attempt_all() -> Sequence[Trajectory]:
+            agent = make(ScriptedModel(turn), concurrency_mb=10**9)
+            tasks = [Task(id=f"t{number}", input=f"Item {number}?") for number in range(3)]
+            try:
+                return await asyncio.gather(*(agent.attempt(task, Skill(text=""), 0) for task in tasks))
+            finally:
+                await agent.aclose()
+
+        assert [each.answer for each in asyncio.run(attempt_all())] == ["red"] * 3
+        assert most == 1
+
+
+def evidence(**more: Any) -> Evidence:
+    ended = {"code": 0, "signal": None, "stdout": b"", "stderr": b"", "cut": False, "timed_out": False}
+    ended |= {"over_memory": False, "seconds": 1.0}
+    ended |= {name: more.pop(name) for name in [*ended] if name in more}
+    facts: dict[str, Any] = {"agent": "x", "report": Report(answer="red"), "asked": 1, "pending": False}
+    facts |= {"last_finish": "stop", "silent": False, "limits": Limits(seconds=9)}
+    return Evidence(**{**facts, "finished": Finished(**ended), **more})
+
+
+class TestVerdicts:
+    @pytest.mark.parametrize(
+        ("seen", "failure"),
+        [
+            ({}, ""),
+            ({"code": 3}, ""),
+            ({"report": Report(answer=" \n")}, "the answer was empty"),
+            ({"report": Report(out_of_steps=True, error="x")}, "the step limit was reached"),
+            ({"last_finish": "refusal", "report": Report(error="content_filter")}, "the model refused"),
+            ({"last_finish": "length", "report": Report(error="x")}, "the reply was cut off at the most tokens "),
+            ({"last_finish": "length"}, ""),
+            ({"timed_out": True}, "not done within agent.limits.seconds = 9"),
+            ({"asked": 0, "silent": True}, ""),
+            ({"asked": None}, ""),
+        ],
+    )
+    def test_completed_and_failed(self, seen: dict[str, Any], failure: str) -> None:
+        found = verdict(evidence(**seen))
+        assert found.startswith(failure) if failure else found == ""
+
+    @pytest.mark.parametrize(
+        ("seen", "words"),
+        [
+            ({"timed_out": True, "pending": True}, "a request to the model was under way"),
+            ({"report": Report(answer="red", error="it broke")}, "agent 'x' gave up: it broke"),
+            (
+                {"report": Report(ended=False), "code": 9, "stderr": b"out of luck"},
+                "broke off, exit code 9: out of luck",
+            ),
+            ({"report": Report(ended=False), "code": None, "signal": 11}, "agent 'x' broke off, signal 11"),
+            ({"asked": 0}, "agent 'x' asked no model, exit code 0"),
+        ],
+    )
+    def test_void(self, seen: dict[str, Any], words: str) -> None:
+        with pytest.raises(ProgramFailed, match=words) as caught:
+            verdict(evidence(**seen))
+        assert not isinstance(caught.value, StopRun)
+
+    def test_a_login_that_is_refused_stops_the_run(self) -> None:
+        report = Report(error="401 Unauthorized: token expired")
+        with pytest.raises(OutageStop) as caught:
+            verdict(evidence(asked=None, report=report))
+        assert str(caught.value) == (
+            "agent 'x' gave up: 401 Unauthorized: token expired\n"
+            "hint: look at the program's own login, model and version, then run this again"
+        )
+        with pytest.raises(ProgramFailed):
+            verdict(evidence(asked=1, report=report))
+
+
+class TestTold:
+    CALLS = (
+        Message(role="assistant", tool_calls=(ToolCall(id="z9", name="bash", arguments='{"c": "cd /tmp/a/work"}'),)),
+        Message(
+            role="tool", tool_call_id="z9", content=(TextPart(text="/tmp/a/work/x.txt /tmp/a/workshop /tmp/a/home"),)
+        ),
+    )
+
+    def test_folders_and_ids_are_those_of_every_attempt(self) -> None:
+        folders = {Path("/tmp/a/work"): ".", Path("/tmp/a/home"): "~"}
+        told = neutral(Told("in /tmp/a/work.", self.CALLS, {"z9": 3, "of nothing": 1}), folders)
+        assert told.answer == "in .."
+        assert told.messages[0].tool_calls[0] == ToolCall(id="call-1", name="bash", arguments='{"c": "cd ."}')
+        assert told.messages[1].tool_call_id == "call-1"
+        assert told.messages[1].text == "./x.txt /tmp/a/workshop ~"
+        assert told.exit_codes == {"call-1": 3}
+
+    def test_what_the_gateway_saw_counts_from_the_first_word_of_the_model(self) -> None:
+        seen = (system("long"), user("context"), user("task"), *self.CALLS, system("note"), assistant("done"))
+        assert after_the_prompt(seen) == (*self.CALLS, assistant("done"))
+        assert after_the_prompt(seen[:3]) == ()
+
+    def test_a_skill_is_read_when_its_longest_line_was_shown(self) -> None:
+        front = "---\nname: a\ndescription: A text of some length.\n---\n"
+        skill = Skill(text=f"{front}\nShort.\n  Name colours in small letters.\n")
+        assert has_read(skill, [user("   7\u2192  Name colours in small letters.")]) is True
+        assert has_read(skill, [user("A text of some length.")]) is False
+        assert has_read(Skill(text="Short.\n"), [user("Short.")]) is None

@@ -1,0 +1,109 @@
+"""What doctor says of the sandbox, of agent programs and of the agent that a config names."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from skillgrad.cli.agent_checks import check_programs, check_sandbox
+from skillgrad.cli.main import main
+from skillgrad.programs.pi import Pi
+from skillgrad.sandbox import find_sandbox
+
+Captured = pytest.CaptureFixture[str]
+CONFIG = "demo/skillgrad.yaml"
+
+
+def checks(capsys: Captured, *words: str, code: int = 0) -> dict[str, dict[str, Any]]:
+    assert main(["doctor", *words, "--json"]) == code
+    return {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+
+
+def test_the_sandbox_that_works_here_is_named() -> None:
+    check = check_sandbox()
+    assert check.text.startswith(f"{find_sandbox().name} works")
+    assert check.status in ("ok", "note")
+
+
+def test_extras_for_agents_and_spreadsheets_are_looked_for(here: Path, capsys: Captured) -> None:
+    found = checks(capsys)
+    assert found["extra agents"]["text"] == "installed"
+    assert found["extra spreadsheet"]["mend"] in ("", "pip install 'skillgrad[spreadsheet]'")
+
+
+class Fake(Pi):
+    """A program that this checkout does not bring."""
+
+    name: ClassVar[str] = "fake"
+    command: ClassVar[str] = "fake-agent"
+    install: ClassVar[str] = "fetch it"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the program would be found."""
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    return tmp_path / "fake-agent"
+
+
+def executable(place: Path, script: str) -> None:
+    place.write_text(f"#!/bin/sh\n{script}\n")
+    place.chmod(0o755)
+
+
+def test_a_program_is_told_with_its_version_and_place(place: Path) -> None:
+    executable(place, "echo 1.2.3")
+    (check,) = check_programs([Fake()])
+    assert (check.name, check.status, check.text) == ("program fake", "ok", f"1.2.3, {place}")
+
+
+def test_a_program_that_is_not_there_is_told_with_how_to_get_it(place: Path) -> None:
+    (check,) = check_programs([Fake()])
+    assert (check.status, check.mend) == ("note", "fetch it")
+    assert check.text == "'fake-agent' was not found; only agent.name = 'fake' needs it"
+
+
+def test_a_program_that_does_not_start_is_noted(place: Path) -> None:
+    executable(place, "echo no licence >&2; exit 3")
+    (check,) = check_programs([Fake()])
+    assert check.status == "note"
+    assert check.text.startswith(f"agent program {str(place)!r} does not tell its version: ")
+    assert "no licence" in check.text
+
+
+def test_all_agent_programs_are_looked_for(here: Path, capsys: Captured) -> None:
+    found = checks(capsys)
+    assert {f"program {name}" for name in ("claude-code", "codex", "opencode", "pi")} < set(found)
+
+
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        (["--agent.name", "tools", "--agent.max_step", "3"], "agent: unknown key 'max_step'"),
+        (["--agent.name", "tools", "--agent.max_steps", "0"], "agent: max_steps = 0: "),
+        (["--agent.name", "tools", "--agent.readable=[/no/such]"], "agent.readable: '/no/such' is no absolute path"),
+        (["--agent.answer_pattern", "("], "agent: answer_pattern = '(': is no regular expression"),
+    ],
+)
+def test_wrong_options_of_the_agent_are_found(
+    fresh_project: Path, capsys: Captured, flags: list[str], text: str
+) -> None:
+    found = checks(capsys, CONFIG, *flags, code=1)
+    assert found["agent"]["status"] == "wrong"
+    assert found["agent"]["text"].startswith(text)
+
+
+def test_an_agent_that_can_be_made_is_fine(fresh_project: Path, capsys: Captured) -> None:
+    found = checks(capsys, CONFIG, "--agent.name", "tools")
+    assert found["agent"]["text"] == "tools: skillgrad.agents.tools:ToolsAgent"
+
+
+def test_what_is_wrong_with_model_and_prompts_is_not_said_of_the_agent_too(
+    fresh_project: Path, capsys: Captured
+) -> None:
+    flags = ["--agent.name", "tools", "--target.model", "simulated:x", "--prompts.chat", "nope.md"]
+    found = checks(capsys, CONFIG, *flags, code=1)
+    assert {name for name, check in found.items() if check["status"] == "wrong"} == {"target", "prompts"}
+    assert found["agent"]["status"] == "ok"

@@ -1,0 +1,143 @@
+"""Files that tasks bring into the workspace of an agent."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from skillgrad.envs import workspaces
+from skillgrad.envs.dataset import DatasetEnvironment
+from skillgrad.envs.workspaces import TaskFiles
+from skillgrad.errors import ConfigError, DataError
+from skillgrad.records import File
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "one" / "in").mkdir(parents=True)
+    (tmp_path / "one" / "in" / "a.csv").write_text("a,b\n")
+    (tmp_path / "one" / "run.sh").write_text("#!/bin/sh\n")
+    (tmp_path / "one" / "run.sh").chmod(0o755)
+    (tmp_path / "notes.txt").write_text("notes")
+    return tmp_path
+
+
+def test_a_file_keeps_its_name_and_the_content_of_a_folder_goes_to_the_top(folder: Path) -> None:
+    found = TaskFiles({}).read(["notes.txt", "one"], folder, "tasks.jsonl:1")
+    assert found == {
+        "in/a.csv": File(data=b"a,b\n"),
+        "notes.txt": File(data=b"notes"),
+        "run.sh": File(data=b"#!/bin/sh\n", executable=True),
+    }
+
+
+def test_an_object_says_where_things_go(folder: Path) -> None:
+    found = TaskFiles({}).read({"doc/n.txt": "notes.txt", "all": "one/in"}, folder, "tasks.jsonl:1")
+    assert list(found) == ["all/a.csv", "doc/n.txt"]
+
+
+@pytest.mark.parametrize("value", [None, "", [], {}])
+def test_a_task_may_have_no_files(folder: Path, value: object) -> None:
+    assert TaskFiles({}).read(value, folder, "tasks.jsonl:1") == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "message", "hint"),
+    [
+        ("gone.txt", "tasks.jsonl:1: files: 'gone.txt' does not exist", "it was looked for at '{}/gone.txt'"),
+        (7, "tasks.jsonl:1: files = 7: neither a path, nor a list of paths, nor an object of paths", "name another"),
+        ([""], 'tasks.jsonl:1: files = [""]: neither a path', "name another column in `fields.files`"),
+        ({"../up.txt": "notes.txt"}, "tasks.jsonl:1: files: '../up.txt' is no place in the workspace", "relative"),
+        ({"/etc/x": "notes.txt"}, "tasks.jsonl:1: files: '/etc/x' is no place in the workspace", "relative"),
+        (["notes.txt", "./notes.txt"], "two files for 'notes.txt' in the workspace", "give them other names"),
+        ({"a": "notes.txt", "a/b": "notes.txt"}, "'a/b' and 'a' exclude each other", "give one of them another"),
+        ({"a/b": "notes.txt", "a": "notes.txt"}, "'a' and 'a/b' exclude each other", "give one of them another"),
+        ({"a\\b": "notes.txt"}, "has a backslash in its name", "give it another name"),
+        ("x" * 5000, "cannot be looked for: [Errno 36] File name too long", "it was looked for at"),
+        ("a\0b", "cannot be looked for: embedded null byte", "it was looked for at"),
+        ("pipe", "tasks.jsonl:1: files: 'pipe' is no ordinary file", "it was looked for"),
+        ("linked", "tasks.jsonl:1: files: 'linked' has a link to a folder, '{}/linked/loop'", "put a copy there"),
+    ],
+)
+def test_files_that_cannot_be_used_are_named(folder: Path, value: object, message: str, hint: str) -> None:
+    os.mkfifo(folder / "pipe")
+    (folder / "linked").mkdir()
+    (folder / "linked" / "loop").symlink_to(folder)
+    with pytest.raises(DataError) as error:
+        TaskFiles({}).read(value, folder, "tasks.jsonl:1")
+    assert message.format(folder) in error.value.message
+    assert hint.format(folder) in error.value.hint
+
+
+def test_a_task_may_not_bring_too_much(folder: Path) -> None:
+    with (folder / "big.bin").open("wb") as file:
+        file.truncate(workspaces.MOST_BYTES + 1)
+    with pytest.raises(DataError, match=r"big\.bin' has 20\.0 MB; at most 20 MB for one task"):
+        TaskFiles({}).read("big.bin", folder, "tasks.jsonl:1")
+    for part in ("x", "y"):
+        with (folder / part).open("wb") as file:
+            file.truncate(workspaces.MOST_BYTES // 2 + 1)
+    with pytest.raises(DataError, match=r"tasks\.jsonl:1: files: more than 20 MB or 1,000 files for one task"):
+        TaskFiles({}).read(["x", "y"], folder, "tasks.jsonl:1")
+
+
+def test_what_no_agent_may_see_is_refused_by_any_name(folder: Path) -> None:
+    (folder / "alias.txt").symlink_to(folder / "notes.txt")
+    files = TaskFiles({folder / "notes.txt": "the grader"})
+    for value in ("notes.txt", "alias.txt", "../" + folder.name + "/notes.txt", "."):
+        with pytest.raises(DataError, match="is the grader, which no agent may see"):
+            files.read(value, folder, "tasks.jsonl:1")
+
+
+def tasks(folder: Path, *rows: dict) -> dict:
+    (folder / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return {"path": str(folder / "tasks.jsonl"), "ratio": [1, 1, 0], "fields": {"files": "files"}}
+
+
+def test_a_dataset_brings_the_files_of_its_tasks(folder: Path) -> None:
+    options = tasks(folder, {"input": "x", "gold": "1", "files": "one"}, {"input": "y", "gold": "2", "files": None})
+    env = DatasetEnvironment(options)
+    found = {task.input: list(task.files) for split in ("train", "val") for task in env.tasks(split)}
+    assert found == {"x": ["in/a.csv", "run.sh"], "y": []}
+
+
+def test_the_same_words_about_other_files_are_another_task(folder: Path) -> None:
+    rows = [{"input": "Mend it.", "gold": "1", "files": name} for name in ("one", "notes.txt")]
+    env = DatasetEnvironment(tasks(folder, *rows))
+    first, second = env.tasks("train")[0], env.tasks("val")[0]
+    assert first.id != second.id
+    assert env.warnings == ()
+
+
+def test_the_same_words_about_the_same_files_may_not_be_in_two_splits(folder: Path) -> None:
+    row = json.dumps({"input": "Mend it.", "gold": "1", "files": "notes.txt"})
+    for split in ("train", "val"):
+        (folder / f"{split}.jsonl").write_text(row)
+    options = {split: str(folder / f"{split}.jsonl") for split in ("train", "val")}
+    with pytest.raises(DataError, match="the same input, case and white space apart, is in two splits"):
+        DatasetEnvironment({**options, "fields": {"files": "files"}})
+
+
+def test_a_changed_file_makes_another_task(folder: Path) -> None:
+    options = tasks(folder, {"input": "x", "gold": "1", "files": "notes.txt"}, {"input": "y", "gold": "2"})
+    before = DatasetEnvironment(options)
+    (folder / "notes.txt").write_text("other notes")
+    after = DatasetEnvironment(options)
+    ids = [{task.id for split in ("train", "val") for task in env.tasks(split)} for env in (before, after)]
+    assert ids[0] != ids[1]
+
+
+def test_the_file_of_the_tasks_is_never_in_a_workspace(folder: Path) -> None:
+    with pytest.raises(DataError, match=r"tasks\.jsonl' is a file of tasks, which no agent may see"):
+        DatasetEnvironment(tasks(folder, {"input": "x", "gold": "1", "files": "."}, {"input": "y", "gold": "2"}))
+
+
+def test_a_column_of_files_that_is_nowhere_is_an_error(folder: Path) -> None:
+    with pytest.raises(DataError, match="no value in column 'files' for files"):
+        DatasetEnvironment(tasks(folder, {"input": "x", "gold": "1"}, {"input": "y", "gold": "2"}))
+
+
+def test_a_dataset_of_the_hub_has_no_files(folder: Path) -> None:
+    with pytest.raises(ConfigError, match=r"'hub' and 'fields\.files' exclude each other"):
+        DatasetEnvironment({"hub": "a/b", "splits": {"train": "x", "val": "y"}, "fields": {"files": "files"}})

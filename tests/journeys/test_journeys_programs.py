@@ -1,0 +1,118 @@
+"""Training with real agent programs, over HTTP: the skill reaches the model, files come from tools, the score rises."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_run import tree
+
+from skillgrad import BudgetStop, Trainer
+from skillgrad.agents.program import ProgramAgent
+from skillgrad.config import ModelSection
+from skillgrad.models import build_model
+from skillgrad.prompts import Prompts
+from skillgrad.protocols import Environment
+from skillgrad.records import Score, Skill, Split, Task, Trajectory
+from skillgrad.registry import find
+from skillgrad.simulation import SEED_SKILL, make_tasks
+from skillgrad.simulation.endpoint import running_endpoint
+from skillgrad.summary import Summary
+
+INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
+SKILL = Skill(name="everyday-tasks", text=SEED_SKILL)
+
+pytestmark = [
+    pytest.mark.programs,
+    pytest.mark.skipif(not INSTALLED.is_dir(), reason="no agent programs here: scripts/programs installs them"),
+]
+every_program = pytest.mark.parametrize("program", ["claude-code", "codex", "opencode", "pi"])
+
+
+@dataclass(frozen=True)
+class FileTasks(Environment):
+    """Tasks whose answer has to be in a file."""
+
+    train: int = 8
+    val: int = 1
+    test: int = 6
+    name: str = "files"
+
+    def tasks(self, split: Split) -> Sequence[Task]:
+        sizes = {"train": self.train, "val": self.val, "test": self.test}
+        start = sum(list(sizes.values())[: list(sizes).index(split)])
+        tasks = make_tasks("dates", sum(sizes.values()), seed=2)[start : start + sizes[split]]
+        wanted = "Write the answer, and nothing else, to `answer.txt`."
+        return [task.model_copy(update={"input": f"{task.input}\n\n{wanted}"}) for task in tasks]
+
+    def score(self, task: Task, trajectory: Trajectory) -> Score:
+        file = trajectory.files.get("answer.txt")
+        right = file is not None and file.data.decode().strip() == task.gold
+        return Score(hard=float(right), soft=float(right), feedback="" if right else "answer.txt is not right")
+
+    def fingerprint(self) -> str:
+        return self.name
+
+
+def settings(folder: Path, url: str, program: str, **more: Any) -> dict[str, Any]:
+    return {
+        "agent": {"name": program},
+        "target": {"model": "openai:target", "base_url": url, "api_key_env": "NO_SUCH_KEY"},
+        "optimizer": {"model": "simulated:optimizer"},
+        "train": {"epochs": 1, "batch_size": 8},
+        "run": {"folder": str(folder), "name": "run"},
+        "limits": {"concurrency": 4, **more},
+    }
+
+
+def train(config: dict[str, Any], env: Environment | None = None) -> Summary:
+    return Trainer(config, env=env or FileTasks(), skill=SKILL).train()
+
+
+@every_program
+def test_training_through_a_real_program_raises_the_score(tmp_path: Path, program: str) -> None:
+    with running_endpoint() as endpoint:
+        summary = train(settings(tmp_path, endpoint.url, program))
+        stats = endpoint.stats()
+    assert summary.initial.test is not None
+    assert summary.best.test is not None
+    assert summary.best.test.mean >= summary.initial.test.mean + 0.5
+    assert summary.simulated
+    assert summary.voids == 0
+    # Whatever a program asked is in the account: two requests for an attempt, one that writes and one that ends.
+    assert summary.cost.target_calls == stats["answered"] == stats["received"]
+    assert summary.cost.tokens["target"].input_tokens > 1000 * summary.cost.target_calls
+
+
+@every_program
+@pytest.mark.parametrize("delivery", ["inline", "install"])
+def test_what_the_skill_teaches_reaches_the_model(program: str, delivery: str) -> None:
+    async def attempt(url: str) -> Trajectory:
+        target = build_model(ModelSection(model="openai:target", base_url=url, api_key_env="NO_SUCH_KEY"))
+        options = {"delivery": delivery}
+        agent: ProgramAgent = find("agents", program).from_options(options, target, Prompts(), where="agent")
+        try:
+            return await agent.attempt(FileTasks().tasks("train")[0], SKILL, 0)
+        finally:
+            await agent.aclose()
+            await target.aclose()
+
+    with running_endpoint() as endpoint:
+        trajectory = asyncio.run(attempt(endpoint.url))
+    assert trajectory.failure == ""
+    assert trajectory.files.keys() == {"answer.txt"}
+    assert trajectory.read_skill is (True if delivery == "install" else None)
+
+
+def test_a_budget_of_calls_holds_and_a_resumed_run_ends_like_one_that_never_stopped(tmp_path: Path) -> None:
+    small = FileTasks(train=3, val=1, test=1)
+    with running_endpoint() as endpoint:
+        train(settings(tmp_path / "whole", endpoint.url, "codex"), small)
+        endpoint.reset_stats()
+        with pytest.raises(BudgetStop):
+            train(settings(tmp_path / "parts", endpoint.url, "codex", calls=5), small)
+        assert endpoint.stats()["received"] == 5
+        train(settings(tmp_path / "parts", endpoint.url, "codex"), small)
+    assert tree(tmp_path / "parts") == tree(tmp_path / "whole")

@@ -1,0 +1,380 @@
+"""Finding programs, giving them a skill and a login."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from skillgrad.errors import ConfigError, DataError
+from skillgrad.programs.base import Installed, Order, install_skill, installed, skill_instructions
+from skillgrad.programs.claude_code import ClaudeCode
+from skillgrad.programs.codex import Codex
+from skillgrad.programs.command import Command
+from skillgrad.programs.login import Login, find_login
+from skillgrad.programs.memory import available_mb, room_for
+from skillgrad.programs.telling import Call, Telling, shown
+from skillgrad.programs.words import trouble
+from skillgrad.records import File, Skill
+from skillgrad.sandbox import Finished
+from skillgrad.skill import load_skill, validate_skill
+
+BODY = "# Colours\n\nName them in lower case.\n"
+SKILL = Skill(name="colours", text=f"---\nname: colours\ndescription: How to name colours.\n---\n\n{BODY}")
+
+
+def script(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def order(folder: Path, program: Installed | None = None, **more) -> Order:
+    for name in ("home", "tmp", "work"):
+        (folder / name).mkdir(exist_ok=True)
+    defaults = {
+        "installed": program or Installed(Path("/bin/x"), ("/bin/x",), ()),
+        "prompt": "Which colour?",
+        "skill": SKILL,
+        "instructions": "Apply every rule.",
+        "delivery": "inline",
+        "home": folder / "home",
+        "temporary": folder / "tmp",
+        "workspace": folder / "work",
+        "url": "http://127.0.0.1:9",
+        "key": "sk-dummy",
+        "model": "a-model",
+        "seconds": 60.0,
+    }
+    return Order(**{**defaults, **more})
+
+
+def finished(stdout: str = "", stderr: str = "", code: int | None = 0) -> Finished:
+    return Finished(
+        code=code,
+        signal=None,
+        stdout=stdout.encode(),
+        stderr=stderr.encode(),
+        cut=False,
+        timed_out=False,
+        over_memory=False,
+        seconds=1.0,
+    )
+
+
+class TestFinding:
+    def test_a_path_is_taken_as_it_is(self, tmp_path) -> None:
+        path = script(tmp_path / "bin" / "codex", "#!/bin/sh\n")
+        assert Codex().find(str(path)).path == path
+
+    def test_without_a_path_it_is_looked_for_on_PATH(self, tmp_path, monkeypatch) -> None:
+        path = script(tmp_path / "bin" / "colours", "#!/bin/sh\n")
+        monkeypatch.setenv("PATH", str(path.parent))
+        assert Command(["colours"]).find().path == path
+
+    def test_a_program_that_is_not_there_is_an_error_with_a_command_that_installs_it(self) -> None:
+        with pytest.raises(ConfigError) as caught:
+            Codex().find("/no/such/codex")
+        assert str(caught.value) == (
+            "agent program '/no/such/codex' was not found\n"
+            "hint: install it (npm install -g @openai/codex), or set agent.path to where it is"
+        )
+
+    def test_a_script_for_an_interpreter_that_is_missing_is_an_error(self, tmp_path) -> None:
+        with pytest.raises(ConfigError, match="needs 'no-such-interpreter', which is not on PATH"):
+            installed(script(tmp_path / "pi", "#!/usr/bin/env no-such-interpreter\n"))
+
+    def test_a_script_is_called_with_its_interpreter_and_sees_it(self, tmp_path, monkeypatch) -> None:
+        runtime = script(tmp_path / "runtime" / "bin" / "nodelike", "#!/bin/sh\n")
+        (tmp_path / "runtime" / "lib").mkdir()
+        monkeypatch.setenv("PATH", str(runtime.parent))
+        path = script(tmp_path / "node_modules" / "pi" / "cli.js", "#!/usr/bin/env nodelike\n")
+        found = installed(path)
+        assert found.argv == (str(runtime), str(path))
+        assert set(found.readable) == {
+            tmp_path / "node_modules",
+            tmp_path / "runtime" / "bin",
+            tmp_path / "runtime" / "lib",
+        }
+
+    def test_a_link_brings_what_it_leads_to(self, tmp_path) -> None:
+        real = script(tmp_path / "node_modules" / "codex" / "bin" / "codex", "#!/bin/sh\n")
+        link = tmp_path / "bin" / "codex"
+        link.parent.mkdir()
+        link.symlink_to(real)
+        assert set(installed(link).readable) == {link.parent, tmp_path / "node_modules"}
+
+    def test_a_program_in_a_persons_home_brings_nothing_but_itself(self, tmp_path, monkeypatch) -> None:
+        monkeypatch.setenv("HOME", str(tmp_path))
+        path = script(tmp_path / "codex", "#!/bin/sh\n")
+        assert installed(path).readable == (path,)
+
+    def test_a_virtual_environment_comes_as_a_whole(self, tmp_path) -> None:
+        path = script(tmp_path / "venv" / "bin" / "mini", "#!/bin/sh\n")
+        (tmp_path / "venv" / "pyvenv.cfg").touch()
+        assert installed(path).readable == (tmp_path / "venv",)
+
+
+class TestVersions:
+    def test_the_last_line_counts_and_a_changed_program_is_asked_again(self, tmp_path) -> None:
+        path = script(tmp_path / "codex", "#!/bin/sh\necho a warning\necho codex 1.0\n")
+        assert Codex().version(Codex().find(str(path))) == "codex 1.0"
+        script(path, "#!/bin/sh\necho codex 2.0 >&2\n")
+        os.utime(path, (1, 1))
+        assert Codex().version(Codex().find(str(path))) == "codex 2.0"
+
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [("#!/bin/sh\necho broken >&2; exit 3\n", "it ends with code 3: broken"), ("#!/bin/sh\n", "it says nothing")],
+    )
+    def test_a_program_that_does_not_start_is_an_error_with_its_words(self, tmp_path, text: str, words: str) -> None:
+        path = script(tmp_path / "codex", text)
+        with pytest.raises(ConfigError) as caught:
+            Codex().version(Codex().find(str(path)))
+        assert caught.value.message == f"agent program {str(path)!r} does not tell its version: {words}"
+
+    def test_a_command_is_known_by_what_its_scripts_say(self, tmp_path, monkeypatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        script(tmp_path / "agent.py", "print(1)\n")
+        command = Command([sys.executable, "agent.py"])
+        first = command.version(command.find())
+        assert command.version(command.find()) == first
+        script(tmp_path / "agent.py", "print(2)\n")
+        assert command.version(command.find()) != first
+
+
+class TestSkills:
+    def test_an_installed_skill_is_a_valid_folder(self, tmp_path) -> None:
+        skill = Skill(name="colours", text=SKILL.text, files={"scripts/a.sh": File(data=b"ls", executable=True)})
+        path = install_skill(skill, tmp_path)
+        assert path == tmp_path / "colours" / "SKILL.md"
+        assert load_skill(path.parent) == skill
+
+    @pytest.mark.parametrize("name", ["skill", "My Skill: 1", "ä", "x" * 200])
+    def test_a_skill_without_front_matter_gets_name_and_description(self, tmp_path, name: str) -> None:
+        path = install_skill(Skill(name=name, text='\n- **Name**: them "so" # now\n\nMore.\n'), tmp_path)
+        assert path is not None
+        installed = load_skill(path.parent)
+        assert validate_skill(installed) == []
+        assert 'description: "Name**: them \\"so\\" # now"' in installed.text
+
+    def test_an_empty_skill_is_not_installed(self, tmp_path) -> None:
+        assert install_skill(Skill(text="---\nname: a\ndescription: b\n---\n"), tmp_path) is None
+
+    def test_the_body_is_told_and_not_the_front_matter(self, tmp_path) -> None:
+        text = skill_instructions(order(tmp_path))
+        assert text == f"# Skill\n\nApply every rule.\n\n{BODY}"
+
+    def test_nothing_is_told_of_an_installed_or_empty_skill(self, tmp_path) -> None:
+        assert skill_instructions(order(tmp_path, delivery="install")) == ""
+        assert skill_instructions(order(tmp_path, skill=Skill(text="\n"))) == ""
+
+    @pytest.mark.parametrize(
+        "odd", ['quote " and \\ back', "delete \x7f and tab \t.", "umlaut ä \U0001f534", "'''\"\"\""]
+    )
+    def test_odd_characters_survive_the_settings_of_codex(self, tmp_path, odd: str) -> None:
+        import tomllib
+
+        Codex().launch(order(tmp_path, skill=Skill(text=f"Rule: {odd}\n")))
+        settings = tomllib.loads((tmp_path / "home" / ".codex" / "config.toml").read_text())
+        assert f"Rule: {odd}" in settings["developer_instructions"]
+
+
+class TestCommands:
+    def test_placeholders_stand_for_files_and_texts(self, tmp_path) -> None:
+        command = Command(["cat", "{prompt_file}", "{skill_file}", "--in={workspace}/x", "{model}", '{"a": 1}'])
+        launch = command.launch(order(tmp_path, command.find()))
+        _, prompt, skill, folder, model, other = launch.argv
+        assert Path(prompt).read_text() == "Which colour?"
+        assert BODY in Path(skill).read_text()
+        assert (folder, model, other) == (f"--in={tmp_path / 'work'}/x", "a-model", '{"a": 1}')
+        assert launch.stdin == b""
+
+    def test_without_placeholders_skill_and_task_come_on_standard_input(self, tmp_path) -> None:
+        command = Command(["cat"])
+        stdin = command.launch(order(tmp_path, command.find())).stdin.decode()
+        assert stdin == f"# Skill\n\nApply every rule.\n\n{BODY}\n# Task\n\nWhich colour?"
+
+    def test_without_a_skill_the_task_comes_alone(self, tmp_path) -> None:
+        command = Command(["cat"])
+        assert command.launch(order(tmp_path, command.find(), skill=Skill(text=""))).stdin == b"Which colour?"
+
+    def test_a_model_is_found_in_the_usual_variables(self, tmp_path) -> None:
+        command = Command(["cat"])
+        env = command.launch(order(tmp_path, command.find())).env
+        assert env["OPENAI_BASE_URL"] == "http://127.0.0.1:9/v1"
+        assert env["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:9"
+        assert env["OPENAI_API_KEY"] == env["ANTHROPIC_API_KEY"] == "sk-dummy"
+
+    def test_a_task_that_is_too_long_for_an_argument_is_an_error(self, tmp_path) -> None:
+        command = Command(["echo", "{prompt}"])
+        with pytest.raises(DataError) as caught:
+            command.launch(order(tmp_path, command.find(), prompt="x" * 140_000))
+        assert str(caught.value) == (
+            "a word of agent.command is longer than 131,071 bytes with this task in it\n"
+            "hint: use {prompt_file}, or leave both out: the task then comes on standard input"
+        )
+
+    def test_an_answer_file_that_has_no_name_is_an_error(self) -> None:
+        with pytest.raises(ConfigError, match=r"agent\.answer_file is not set"):
+            Command(["cat", "{answer_file}"])
+
+    def test_the_answer_is_read_from_the_file(self, tmp_path) -> None:
+        command = Command(["cat"], "out/answer.txt")
+        made = order(tmp_path, command.find())
+        (tmp_path / "work" / "out").mkdir()
+        (tmp_path / "work" / "out" / "answer.txt").write_text("red")
+        assert command.read(finished("noise"), made).answer == "red"
+
+    def test_a_link_to_a_file_elsewhere_is_no_answer(self, tmp_path) -> None:
+        command = Command(["cat"], "answer.txt")
+        made = order(tmp_path, command.find())
+        (tmp_path / "secret").write_text("gold")
+        (tmp_path / "work" / "answer.txt").symlink_to(tmp_path / "secret")
+        assert command.read(finished(), made).answer == ""
+
+    def test_a_command_that_fails_has_its_words_for_an_error(self, tmp_path) -> None:
+        command = Command(["cat"])
+        made = order(tmp_path, command.find())
+        assert command.read(finished("half an answer", "it broke", code=3), made).error == "it broke"
+        assert command.read(finished(code=3), made).error == "it ended with code 3"
+        assert command.read(finished("red", "a warning"), made).error == ""
+
+
+class TestLogins:
+    def test_a_login_is_lent_and_a_renewed_one_given_back(self, tmp_path) -> None:
+        mine = tmp_path / "me" / ".codex" / "auth.json"
+        mine.parent.mkdir(parents=True)
+        mine.write_text('{"token": 1}')
+        home = tmp_path / "home"
+        home.mkdir()
+        with find_login(Codex(), {}, tmp_path / "me").lent(home):
+            place = home / ".codex" / "auth.json"
+            assert place.read_text() == '{"token": 1}'
+            assert place.stat().st_mode & 0o777 == 0o600
+            place.write_text('{"token": 2}')
+        assert json.loads(mine.read_text()) == {"token": 2}
+        assert sorted(path.name for path in mine.parent.iterdir()) == ["auth.json"]
+
+    @pytest.mark.parametrize("left", ["", '{"token"', "[]", None])
+    def test_what_is_no_whole_login_is_not_given_back(self, tmp_path, left: str | None) -> None:
+        mine = tmp_path / "auth.json"
+        mine.write_text('{"token": 1}')
+        home = tmp_path / "home"
+        home.mkdir()
+        with Login({}, {"auth.json": mine}).lent(home):
+            (home / "auth.json").unlink()
+            if left is not None:
+                (home / "auth.json").write_text(left)
+        assert mine.read_text() == '{"token": 1}'
+
+    def test_a_link_in_its_place_is_not_followed(self, tmp_path) -> None:
+        mine, other, home = tmp_path / "auth.json", tmp_path / "other.json", tmp_path / "home"
+        mine.write_text('{"token": 1}')
+        other.write_text('{"token": 3}')
+        home.mkdir()
+        with Login({}, {"auth.json": mine}).lent(home):
+            (home / "auth.json").unlink()
+            (home / "auth.json").symlink_to(other)
+        assert mine.read_text() == '{"token": 1}'
+
+    def test_variables_count_as_a_login(self, tmp_path) -> None:
+        login = find_login(ClaudeCode(), {"CLAUDE_CODE_OAUTH_TOKEN": "t", "OTHER": "o"}, tmp_path)
+        assert login.variables == {"CLAUDE_CODE_OAUTH_TOKEN": "t"}
+
+
+class TestTelling:
+    def test_what_is_said_in_one_turn_is_one_message(self) -> None:
+        telling = Telling()
+        telling.says("I look.")
+        telling.says("", [Call("1", "bash", "{}")])
+        telling.result("1", "found", 0)
+        telling.says("Done.")
+        assert [message.role for message in telling.messages] == ["assistant", "tool", "assistant"]
+        assert telling.messages[0].text == "I look."
+        assert telling.messages[0].tool_calls[0].id == "1"
+        assert telling.last_text == "Done."
+
+    def test_results_of_nothing_and_second_results_are_passed_over(self) -> None:
+        telling = Telling()
+        telling.result("0", "of nothing", 1)
+        telling.says("", [Call("1", "bash", "{}")])
+        telling.result("1", "first", 0)
+        telling.result("1", "second", 2)
+        assert [message.text for message in telling.messages] == ["", "first"]
+        assert telling.exit_codes == {"1": 0}
+
+    def test_a_call_at_the_end_is_no_last_word(self) -> None:
+        telling = Telling()
+        telling.says("I look.", [Call("1", "bash", "{}")])
+        assert telling.last_text == ""
+
+    @pytest.mark.parametrize(
+        ("content", "text"),
+        [
+            ("plain", "plain"),
+            (None, ""),
+            ([{"type": "text", "text": "a"}, {"type": "image"}], "a\n[image]"),
+            ({"output": "b", "metadata": {}}, "b"),
+            (3, "3"),
+        ],
+    )
+    def test_results_come_in_many_forms(self, content: object, text: str) -> None:
+        assert shown(content) == text
+
+
+class TestTrouble:
+    @pytest.mark.parametrize(
+        ("words", "kind"),
+        [
+            ("unexpected status 401 Unauthorized: Incorrect API key provided", "refused"),
+            ("Failed to authenticate. API Error: 401 invalid x-api-key", "refused"),
+            ("Not logged in \u00b7 Please run /login", "refused"),
+            ("Your access token could not be refreshed because your refresh token was already used.", "refused"),
+            ("OAuth token has expired. Please obtain a new token.", "refused"),
+            ("The 'gpt-9' model is not supported when using Codex with a ChatGPT account.", "refused"),
+            ("There's an issue with the selected model (x). It may not exist or you may not have access.", "refused"),
+            ("The 'gpt-9' model requires a newer version of Codex. Please upgrade", "refused"),
+            ("exceeded retry limit, last status: 429 Too Many Requests", "busy"),
+            ("You've hit your usage limit. Try again at 5 PM.", "busy"),
+            ("API Error: 529 Overloaded", "busy"),
+            ("Prompt is too long", "rejected"),
+            ("stream disconnected before completion", "other"),
+            ("API Error: 500 internal", "other"),
+        ],
+    )
+    def test_programs_say_in_many_words_what_is_wrong(self, words: str, kind: str) -> None:
+        assert trouble(words) == kind
+
+
+class TestMemory:
+    def test_a_container_has_no_more_than_its_limit_leaves(self, tmp_path) -> None:
+        (tmp_path / "meminfo").write_text("MemTotal: 9000000 kB\nMemAvailable:    8192000 kB\n")
+        assert available_mb(tmp_path, tmp_path) == 8000
+        (tmp_path / "memory.max").write_text(f"{2000 * 2**20}\n")
+        (tmp_path / "memory.current").write_text(f"{500 * 2**20}\n")
+        assert available_mb(tmp_path, tmp_path) == 1500
+        (tmp_path / "memory.max").write_text("max\n")
+        assert available_mb(tmp_path, tmp_path) == 8000
+
+    def test_elsewhere_there_is_a_guess(self, tmp_path) -> None:
+        assert available_mb(tmp_path, tmp_path) > 0
+
+    def test_a_part_is_left_to_others_and_one_program_always_fits(self) -> None:
+        assert room_for(500, 10_000) == 16
+        assert room_for(500, 100) == 1
+
+
+@pytest.mark.skipif(shutil.which("node") is None or shutil.which("npm") is None, reason="no node here")
+def test_the_script_that_installs_programs_is_quick_when_all_is_there() -> None:
+    root = Path(__file__).resolve().parents[2]
+    if not (root / ".tools" / "programs" / "installed").is_file():
+        pytest.skip("no agent programs here: scripts/programs installs them")
+    done = subprocess.run(
+        [str(root / "scripts" / "programs")], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -1,0 +1,41 @@
+"""The real programs keep the contract of program agents."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad.agents.program import ClaudeCodeAgent, CodexAgent, OpenCodeAgent, PiAgent, ProgramAgent
+from skillgrad.prompts import Prompts
+from skillgrad.testing import ProgramContract, ScriptedModel
+
+INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
+
+pytestmark = [
+    pytest.mark.programs,
+    pytest.mark.skipif(not INSTALLED.is_dir(), reason="no agent programs here: scripts/programs installs them"),
+]
+
+
+class TestCodex(ProgramContract):
+    start_seconds = 8.0  # after ten seconds it lets a command go on in the background
+
+    def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
+        return CodexAgent.from_options(options, target, Prompts(), where="agent")
+
+
+class TestClaudeCode(ProgramContract):
+    def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
+        return ClaudeCodeAgent.from_options(options, target, Prompts(), where="agent")
+
+
+class TestOpenCode(ProgramContract):
+    start_seconds = 20.0
+
+    def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
+        return OpenCodeAgent.from_options(options, target, Prompts(), where="agent")
+
+
+class TestPi(ProgramContract):
+    def make_agent(self, target: ScriptedModel, **options: Any) -> ProgramAgent:
+        return PiAgent.from_options(options, target, Prompts(), where="agent")

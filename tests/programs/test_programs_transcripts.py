@@ -1,0 +1,111 @@
+"""What real programs wrote in real runs is read as what happened."""
+
+from pathlib import Path
+
+import pytest
+
+from skillgrad.programs.base import Installed, Order, Program, Report
+from skillgrad.programs.claude_code import ClaudeCode
+from skillgrad.programs.codex import Codex
+from skillgrad.programs.opencode import OpenCode
+from skillgrad.programs.pi import Pi
+from skillgrad.records import Skill, Usage
+from skillgrad.sandbox import Finished
+
+TRANSCRIPTS = Path(__file__).resolve().parents[2].parent / "shared" / "transcripts"
+PROGRAMS: dict[str, Program] = {"codex": Codex(), "claude": ClaudeCode(), "opencode": OpenCode(), "pi": Pi()}
+
+pytestmark = pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the transcripts are not beside this checkout")
+
+
+def read(name: str, run: str, stdout: bytes | None = None) -> Report:
+    folder = TRANSCRIPTS / name / run
+    finished = Finished(
+        code=0,
+        signal=None,
+        stdout=(folder / "stdout").read_bytes() if stdout is None else stdout,
+        stderr=(folder / "stderr").read_bytes(),
+        cut=False,
+        timed_out=False,
+        over_memory=False,
+        seconds=1.0,
+    )
+    order = Order(
+        installed=Installed(Path("/bin/x"), ("/bin/x",), ()),
+        prompt="Write notes.",
+        skill=Skill(text=""),
+        instructions="",
+        delivery="inline",
+        home=folder / "home",
+        temporary=folder,
+        workspace=folder,
+        url="",
+        key="",
+        model="",
+        seconds=1.0,
+    )
+    return PROGRAMS[name].read(finished, order)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_run_that_went_well_has_answer_calls_results_and_tokens(name: str) -> None:
+    report = read(name, "ok")
+    assert report.ended
+    assert report.error == ""
+    assert report.answer == report.messages[-1].text == "Done \u2713 \u2014 r\u00e9sum\u00e9 written to notes.md."
+    # Five requests of 1000 tokens, 200 more from the cache, and 34 tokens of output, however the program counts.
+    assert report.usage == Usage(input_tokens=6000, output_tokens=170, cached_tokens=1000)
+    assert [message.role for message in report.messages] == ["assistant", "tool"] * 4 + ["assistant"]
+    assert "r\\u00e9sum\\u00e9 \\u2713" in report.messages[4].tool_calls[0].arguments
+    assert "# Notes\nr\u00e9sum\u00e9 \u2713" in report.messages[7].text
+    assert {m.tool_call_id for m in report.messages if m.role == "tool"} == {
+        call.id for message in report.messages for call in message.tool_calls
+    }
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_exit_codes_of_commands_are_found(name: str) -> None:
+    report = read(name, "ok")
+    failing = next(call for m in report.messages for call in m.tool_calls if "exit 3" in call.arguments)
+    reading = next(call for m in report.messages for call in m.tool_calls if "echo none" in call.arguments)
+    assert report.exit_codes[failing.id] == 3
+    assert report.exit_codes[reading.id] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("codex", "stub scripted error 400"),
+        ("claude", "API Error: 400 stub scripted error 400"),
+        ("opencode", "400 stub scripted error 400"),
+        ("pi", "400 stub scripted error 400"),
+    ],
+)
+def test_a_run_that_failed_gives_its_words_as_the_error_and_never_as_the_answer(name: str, words: str) -> None:
+    report = read(name, "error")
+    assert report.error == words
+    assert report.answer == ""
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_run_that_was_ended_from_outside_has_not_come_to_its_end(name: str) -> None:
+    report = read(name, "killed")
+    assert not report.ended
+    assert report.answer == ""
+    assert not any(code == 0 for code in report.exit_codes.values())
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_output_may_end_anywhere(name: str) -> None:
+    whole = (TRANSCRIPTS / name / "ok" / "stdout").read_bytes()
+    middle = len(whole) // 2
+    for part in (b"", whole[:middle], whole[middle:], b"\xff\n{}\n[1]\n" + whole[: middle + 7]):
+        assert read(name, "ok", part).error == ""
+
+
+@pytest.mark.parametrize("name", ["codex", "claude"])
+def test_what_is_left_out_in_the_middle_does_not_hide_the_end(name: str) -> None:
+    lines = (TRANSCRIPTS / name / "ok" / "stdout").read_bytes().splitlines()
+    report = read(name, "ok", b"\n".join([lines[0], b"... 4000 bytes left out ...", *lines[-2:]]))
+    assert report.ended
+    assert report.answer.startswith("Done")

@@ -1,0 +1,30 @@
+"""The sandboxes that work on this machine."""
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+from sandbox_boxes import sandbox_named
+
+from skillgrad.sandbox import Sandbox, Workspace
+
+collect_ignore_glob = [] if sys.platform.startswith("linux") else ["test_*"]
+
+
+@pytest.fixture(scope="session")
+def _sandboxes() -> dict[str, Sandbox]:
+    return {}
+
+
+@pytest.fixture(params=["bubblewrap", "landlock"])
+def sandbox(request: pytest.FixtureRequest, _sandboxes: dict[str, Sandbox]) -> Sandbox:
+    """Each sandbox that keeps programs in."""
+    if request.param not in _sandboxes:
+        _sandboxes[request.param] = sandbox_named(request.param)
+    return _sandboxes[request.param]
+
+
+@pytest.fixture
+def workspace(tmp_path) -> Iterator[Workspace]:
+    with Workspace(tmp_path) as workspace:
+        yield workspace

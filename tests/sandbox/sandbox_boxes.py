@@ -1,0 +1,66 @@
+"""Programs for boxes, and what is left of them outside."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad.sandbox import Box, Finished, Limits, Sandbox, Workspace, run
+from skillgrad.sandbox.find import find_bubblewrap, find_landlock
+from skillgrad.sandbox.launcher import interpreter, interpreter_paths
+from skillgrad.sandbox.unsafe import Unsafe
+
+ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+GENEROUS = Limits(seconds=120, grace_seconds=20)
+
+
+def sandbox_named(name: str) -> Sandbox:
+    """The sandbox, or the reason why it does not work here as a skip."""
+    if name == "unsafe":
+        return Unsafe()
+    found = find_bubblewrap() if name == "bubblewrap" else find_landlock()
+    if isinstance(found, str):
+        pytest.skip(found)
+    return found
+
+
+def working() -> list[Sandbox]:
+    """Every way to run a program that works here."""
+    found = (find_bubblewrap(), find_landlock(), Unsafe())
+    return [sandbox for sandbox in found if isinstance(sandbox, Sandbox)]
+
+
+def python(code: str, *arguments: str) -> list[str]:
+    return [interpreter(), "-I", "-S", "-c", code, *arguments]
+
+
+async def play(
+    sandbox: Sandbox,
+    argv: Sequence[str],
+    workspace: Workspace,
+    *,
+    limits: Limits = GENEROUS,
+    stdin: bytes | None = None,
+    env: dict[str, str] | None = None,
+    **box: Any,
+) -> Finished:
+    """Runs `argv` in a workspace; Python is readable."""
+    readable = (*box.pop("readable", ()), *interpreter_paths())
+    place = Box(workspace.work, (workspace.home, workspace.tmp), readable, **box)
+    return await run(argv, box=place, limits=limits, sandbox=sandbox, env={**ENV, **(env or {})}, stdin=stdin)
+
+
+def living(token: str) -> list[int]:
+    """Processes of this machine that have `token` in their command line and are no zombies."""
+    found: list[int] = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes()
+            state = (folder / "stat").read_bytes().rpartition(b")")[2].split()[0]
+        except OSError:
+            continue
+        if token.encode() in words and state != b"Z" and int(folder.name) != os.getpid():
+            found.append(int(folder.name))
+    return found

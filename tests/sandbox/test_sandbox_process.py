@@ -1,0 +1,349 @@
+"""Programs are fed, watched and bounded, and are gone afterwards with all they started."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+from sandbox_boxes import GENEROUS, living, play, python, sandbox_named, working
+
+from skillgrad.errors import ConfigError
+from skillgrad.sandbox import Box, Limits, Workspace, run
+from skillgrad.sandbox.sandbox import SandboxError
+from skillgrad.sandbox.unsafe import Unsafe
+
+
+@pytest.fixture(params=["bubblewrap", "landlock", "unsafe"])
+def way(request):
+    """Every way to run a program, the one without a sandbox, too."""
+    return sandbox_named(request.param)
+
+
+@pytest.fixture
+def token() -> str:
+    """A word by which the processes of a test are found."""
+    return f"token-{uuid.uuid4().hex}"
+
+
+def parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+async def until(condition, seconds: float = 60) -> None:
+    """Waits for something that will be true soon."""
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.02)
+
+
+async def test_a_program_has_its_exit_code_and_both_outputs(way, workspace) -> None:
+    code = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)"
+    done = await play(way, python(code), workspace)
+    assert (done.code, done.signal, done.stdout, done.stderr) == (7, None, b"out\n", b"err\n")
+    assert (done.cut, done.over) == (False, "")
+
+
+async def test_a_signal_that_ends_a_program_is_told(way, workspace) -> None:
+    done = await play(way, python("import os; os.kill(os.getpid(), 9)"), workspace)
+    assert (done.code, done.signal, done.over) == (None, 9, "")
+
+
+async def test_a_program_starts_in_its_workspace_and_writes_its_folders(way, workspace) -> None:
+    code = "import sys; [open(name, 'w').write(name) for name in ['here', *sys.argv[1:]]]"
+    done = await play(way, python(code, f"{workspace.home}/settings", f"{workspace.tmp}/scratch"), workspace)
+    assert (done.code, done.stderr) == (0, b"")
+    assert (workspace.work / "here").read_text() == "here"
+    assert (workspace.home / "settings").exists()
+    assert (workspace.tmp / "scratch").exists()
+
+
+async def test_standard_input_is_empty_when_nothing_is_given(way, workspace) -> None:
+    done = await play(way, python("import sys; print(repr(sys.stdin.read()))"), workspace)
+    assert done.stdout == b"''\n"
+
+
+async def test_standard_input_of_any_length_is_fed_and_closed(way, workspace) -> None:
+    code = "import sys; print(len(sys.stdin.buffer.read()))"
+    done = await play(way, python(code), workspace, stdin=b"x" * 3_000_000)
+    assert done.stdout == b"3000000\n"
+
+
+async def test_a_program_that_does_not_read_its_input_is_no_error(way, workspace) -> None:
+    done = await play(way, python("print('done')"), workspace, stdin=b"x" * 3_000_000)
+    assert (done.code, done.stdout) == (0, b"done\n")
+
+
+async def test_a_program_has_the_environment_that_was_given_and_nothing_else(way, workspace, monkeypatch) -> None:
+    monkeypatch.setenv("SECRET_KEY", "hidden")
+    env = {"PATH": "/usr/bin:/bin", "GIVEN": "1"}
+    done = await run(["env"], box=Box(workspace.work), limits=GENEROUS, sandbox=way, env=env)
+    lines = set(done.stdout.decode().splitlines()) - {f"PWD={workspace.work}"}
+    (marker,) = [line for line in lines if line.startswith("SKILLGRAD_ATTEMPT=")]
+    assert lines - {marker} == {"PATH=/usr/bin:/bin", "GIVEN=1"}
+
+
+async def test_no_file_descriptor_of_the_parent_is_open_inside(way, workspace) -> None:
+    with open(__file__) as file:
+        os.set_inheritable(file.fileno(), True)
+        done = await play(way, ["/bin/ls", "-l", "/proc/self/fd"], workspace)
+    assert b"test_sandbox_process" not in done.stdout
+    assert b"pipe:" in done.stdout
+
+
+async def test_the_middle_of_long_output_is_left_out(way, workspace) -> None:
+    code = "import sys; print('begin'); [print('x' * 999) for _ in range(3000)]; print('end')"
+    limits = Limits(seconds=120, output_kb=16)
+    done = await play(way, python(code), workspace, limits=limits)
+    assert done.cut
+    assert done.code == 0
+    assert done.stdout.startswith(b"begin\n")
+    assert done.stdout.endswith(b"end\n")
+    total = len(b"begin\nend\n") + 3000 * 1000
+    assert b"\n[%d bytes left out]\n" % (total - 16384) in done.stdout
+    assert len(done.stdout) < 17_000
+
+
+async def test_endless_output_ends_at_the_time_limit_and_takes_no_memory(way, workspace) -> None:
+    done = await play(way, ["yes"], workspace, limits=Limits(seconds=1, grace_seconds=5, output_kb=64))
+    assert (done.timed_out, done.cut, len(done.stdout) < 70_000) == (True, True, True)
+
+
+async def everywhere(folder: Path, argv, limits: Limits):
+    """The same program in every way, at the same time."""
+
+    async def one(sandbox):
+        with Workspace(folder) as workspace:
+            return await play(sandbox, argv, workspace, limits=limits)
+
+    return await asyncio.gather(*map(one, working()))
+
+
+async def test_at_the_time_limit_a_program_may_end_by_itself(tmp_path) -> None:
+    code = """
+import signal, sys, time
+signal.signal(signal.SIGTERM, lambda *_: (print("saved", flush=True), sys.exit(3)))
+time.sleep(600)
+"""
+    for done in await everywhere(tmp_path, python(code), Limits(seconds=4, grace_seconds=60)):
+        assert (done.timed_out, done.over, done.code, done.stdout) == (True, "time limit", 3, b"saved\n")
+
+
+async def test_a_program_that_ignores_every_signal_is_killed_after_the_grace(tmp_path, token) -> None:
+    code = """
+import signal, subprocess, sys, time
+for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}:
+    try: signal.signal(number, signal.SIG_IGN)
+    except OSError: pass
+subprocess.Popen([sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)", *sys.argv[1:]])
+time.sleep(600)
+"""
+    for done in await everywhere(tmp_path, python(code, token), Limits(seconds=4, grace_seconds=0.5)):
+        assert (done.timed_out, done.code, done.signal) == (True, None, 9)
+    assert living(token) == []
+
+
+DAEMON = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.environ.clear()
+        os.closerange(0, 3)
+        os.execv(sys.executable, [sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)", *sys.argv[1:]])
+    os._exit(0)
+os.wait()
+print("gone")
+"""
+
+
+async def test_a_daemon_without_parent_session_environment_and_pipes_does_not_outlive_the_run(
+    way, workspace, token
+) -> None:
+    done = await play(way, python(DAEMON, token), workspace)
+    assert (done.code, done.stdout, done.stderr) == (0, b"gone\n", b"")
+    assert living(token) == []
+
+
+async def test_a_daemon_that_keeps_the_output_open_does_not_delay_the_end(way, workspace, token) -> None:
+    done = await play(way, python(DAEMON.replace("os.closerange(0, 3)", "pass"), token), workspace)
+    assert (done.code, done.stdout, done.stderr) == (0, b"gone\n", b"")
+    assert living(token) == []
+
+
+SLEEPER = """
+import signal, sys, time
+def end(*_):
+    open("saved", "w").close()
+    sys.exit(0)
+signal.signal(signal.SIGTERM, end)
+open("started", "w").close()
+time.sleep(600)
+"""
+
+
+async def test_cancelling_lets_the_program_end_and_is_raised_again(way, workspace, token) -> None:
+    task = asyncio.create_task(play(way, python(SLEEPER, token), workspace))
+    await until((workspace.work / "started").exists)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (workspace.work / "saved").exists()
+    assert living(token) == []
+
+
+async def test_cancelling_twice_leaves_out_the_grace(way, workspace, token) -> None:
+    deaf = SLEEPER.replace("sys.exit(0)", "")
+    limits = Limits(seconds=1000, grace_seconds=1000)
+    task = asyncio.create_task(play(way, python(deaf, token), workspace, limits=limits))
+    await until((workspace.work / "started").exists)
+    task.cancel()
+    await until((workspace.work / "saved").exists)
+    task.cancel()
+    async with asyncio.timeout(100):
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert living(token) == []
+
+
+async def test_cancelling_at_the_very_start_leaves_nothing(way, workspace, token) -> None:
+    for pause in (0, 0, 0.005, 0.01, 0.02, 0.04):
+        task = asyncio.create_task(play(way, python("import time; time.sleep(600)", token), workspace))
+        await asyncio.sleep(pause)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert living(token) == []
+
+
+async def test_a_timeout_around_a_run_works_as_everywhere(way, workspace, token) -> None:
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(1):
+            await play(way, python("import time; time.sleep(600)", token), workspace)
+    assert living(token) == []
+
+
+KILLED = """
+import asyncio, sys
+from pathlib import Path
+sys.path[:0] = sys.argv[2].split(":")
+from sandbox_boxes import play, python, sandbox_named
+from skillgrad.sandbox import Workspace
+async def main():
+    with Workspace(Path(sys.argv[4])) as workspace:
+        code = f"open('started', 'w').close(); import time; time.sleep(600)"
+        await play(sandbox_named(sys.argv[1]), python(code, sys.argv[3]), workspace)
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("name", ["bubblewrap", "landlock", "unsafe"])
+async def test_nothing_is_left_when_skillgrad_itself_is_killed(name, tmp_path, token) -> None:
+    sandbox_named(name)
+    paths = ":".join([str(Path(__file__).parent), *sys.path])
+    parent = subprocess.Popen([sys.executable, "-c", KILLED, name, paths, token, str(tmp_path)])
+    try:
+        await until(lambda: list(tmp_path.glob("*/work/started")))
+        assert len(living(token)) > 1
+    finally:
+        parent.kill()
+        parent.wait()
+    await until(lambda: not living(token))
+
+
+@pytest.mark.parametrize("name", ["bubblewrap", "landlock", "unsafe"])
+async def test_a_killed_supervisor_is_an_error_that_leaves_nothing(name, workspace, token) -> None:
+    code = "open('started', 'w').close(); import time; time.sleep(600)"
+    task = asyncio.create_task(play(sandbox_named(name), python(code, token), workspace))
+    await until((workspace.work / "started").exists)
+    (supervisor,) = [pid for pid in living(token) if parent(pid) == os.getpid()]
+    os.kill(supervisor, signal.SIGKILL)
+    with pytest.raises(SandboxError) as error:
+        await task
+    assert str(error.value) == (
+        "the process that watches a program ended with SIGKILL\n"
+        "hint: it was killed from outside, or the machine is out of memory"
+    )
+    await until(lambda: not living(token))
+
+
+async def test_a_program_that_does_not_exist_is_named(way, workspace) -> None:
+    with pytest.raises(ConfigError) as error:
+        await play(way, ["no-such-program"], workspace)
+    assert str(error.value) == (
+        "the program 'no-such-program' does not exist, or is not executable\nhint: install it, or correct its path"
+    )
+
+
+async def test_a_script_of_the_workspace_is_found_by_its_relative_path(way, workspace) -> None:
+    script = workspace.work / "check.sh"
+    script.write_text("#!/bin/sh\necho checked\n")
+    script.chmod(0o755)
+    assert (await play(way, ["./check.sh"], workspace)).stdout == b"checked\n"
+
+
+async def test_a_zero_byte_in_an_argument_is_an_error(workspace) -> None:
+    with pytest.raises(ConfigError) as error:
+        await play(Unsafe(), ["echo", "a\0b"], workspace)
+    assert str(error.value) == (
+        "the argument or variable 'a\\x00b' holds a zero byte\n"
+        "hint: give such data to the program by its standard input or in a file"
+    )
+
+
+async def test_a_command_line_that_is_too_long_says_what_to_do(way, workspace) -> None:
+    with pytest.raises(ConfigError) as error:
+        await play(way, ["echo", "x" * 5_000_000], workspace)
+    assert str(error.value) == (
+        "the command line is too long for this system\n"
+        "hint: give long texts to the program by its standard input or in a file"
+    )
+
+
+def test_the_page_about_the_sandbox_has_the_limits_that_hold() -> None:
+    page = (Path(__file__).parents[2] / "docs/concepts/sandbox.md").read_text()
+    defaults = Limits().model_dump()
+    assert f"SIGKILL after `grace_seconds` ({defaults.pop('grace_seconds'):g})" in page
+    assert [name for name, value in defaults.items() if f"| `{name}` | {value:g} |" not in page] == []
+
+
+def test_limits_have_ranges() -> None:
+    with pytest.raises(ValueError, match="greater than 0"):
+        Limits(seconds=0)
+
+
+@pytest.mark.parametrize(
+    ("box", "message"),
+    [
+        (
+            {"workspace": Path("/nowhere")},
+            "the folder '/nowhere' does not exist\nhint: make it before the program starts",
+        ),
+        (
+            {"writable": (Path("/nowhere"),)},
+            "the folder '/nowhere' does not exist\nhint: make it before the program starts",
+        ),
+        ({"readable": (Path("/nowhere"),)}, "the path '/nowhere' does not exist\nhint: leave it out, or correct it"),
+        (
+            {"network": "gateway", "port": 8080},
+            "network 'gateway' needs a socket\nhint: give the Unix socket of the gateway",
+        ),
+        (
+            {"network": "gateway", "socket": Path("/dev/null"), "port": 80},
+            "port '80' is not between 1024 and 65535\nhint: choose a free port",
+        ),
+    ],
+)
+def test_a_box_that_cannot_be_made_is_an_error(box, message, tmp_path) -> None:
+    with pytest.raises(ConfigError) as error:
+        Box(**{"workspace": tmp_path, **box}).check()
+    assert str(error.value) == message
+
+
+async def test_the_whole_file_system_cannot_be_put_into_a_box(sandbox, tmp_path) -> None:
+    with pytest.raises(ConfigError) as error, Workspace(tmp_path) as workspace:
+        await play(sandbox, ["true"], workspace, readable=(Path("/"),))
+    assert str(error.value) == "the path '/' cannot be put into a box\nhint: name the folders the program needs"

@@ -1,0 +1,225 @@
+"""A workspace is fresh, tells what became of its files, follows no link, and is gone afterwards."""
+
+import os
+import socket
+import stat
+import time
+
+import pytest
+
+from skillgrad.errors import DataError
+from skillgrad.records import File
+from skillgrad.sandbox import TooLarge, Workspace
+
+
+def file(text: str, *, executable: bool = False) -> File:
+    return File(data=text.encode(), executable=executable)
+
+
+def test_a_workspace_has_three_empty_private_folders_and_is_gone_at_the_end(tmp_path) -> None:
+    with Workspace(tmp_path) as workspace:
+        assert workspace.folder.parent == tmp_path
+        assert stat.S_IMODE(workspace.folder.stat().st_mode) == 0o700
+        for folder in (workspace.work, workspace.home, workspace.tmp):
+            assert list(folder.iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_is_gone_after_an_error_too(tmp_path) -> None:
+    with pytest.raises(IsADirectoryError), Workspace(tmp_path) as workspace:
+        (workspace.home / "..").write_text("x")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_workspaces_are_not_the_same(tmp_path) -> None:
+    with Workspace(tmp_path) as one, Workspace(tmp_path) as two:
+        assert one.folder != two.folder
+
+
+def test_files_are_put_where_they_belong(workspace) -> None:
+    workspace.fill({"notes.md": file("notes"), "bin/run": file("#!/bin/sh\n", executable=True)})
+    assert (workspace.work / "notes.md").read_text() == "notes"
+    assert not os.stat(workspace.work / "notes.md").st_mode & stat.S_IXUSR
+    assert os.stat(workspace.work / "bin/run").st_mode & stat.S_IXUSR
+
+
+def test_what_is_left_alone_is_no_change(workspace) -> None:
+    workspace.fill({"a.bin": File(data=b"\0\xff" * 100), "b/c": file("", executable=True)})
+    assert workspace.changes() == {}
+
+
+def test_new_different_and_missing_files_are_told_in_order(workspace) -> None:
+    workspace.fill({name: file("same") for name in ("kept", "longer", "other", "gone", "d/mode")})
+    (workspace.work / "longer").write_text("same and more")
+    (workspace.work / "other").write_text("emas")
+    (workspace.work / "gone").unlink()
+    (workspace.work / "d/mode").chmod(0o755)
+    (workspace.work / "d/new").write_bytes(b"\xff\0")
+    changes = workspace.changes()
+    assert changes == {
+        "d/mode": file("same", executable=True),
+        "d/new": File(data=b"\xff\0"),
+        "gone": None,
+        "longer": file("same and more"),
+        "other": file("emas"),
+    }
+    assert list(changes) == sorted(changes)
+
+
+def test_a_file_filled_again_is_compared_with_its_last_content(workspace) -> None:
+    workspace.fill({"a": file("one")})
+    workspace.fill({"a": file("two", executable=True)})
+    assert workspace.changes() == {}
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "../up", "a/../../up", "a//b", "", ".", "./a", "a/", "a\\b", "..", "nul\0"]
+)
+def test_a_path_that_could_lead_elsewhere_is_refused(workspace, path) -> None:
+    with pytest.raises(DataError) as error:
+        workspace.fill({path: file("x")})
+    assert str(error.value) == (
+        f"the path '{path}' cannot be used in a workspace\n"
+        "hint: relative paths with '/' between names are allowed, without '.' and '..'"
+    )
+
+
+@pytest.mark.parametrize("paths", [("a", "a/b"), ("a/b", "a"), ("x" * 300,)])
+def test_files_that_exclude_each_other_are_an_error(workspace, paths) -> None:
+    with pytest.raises(DataError) as error:
+        workspace.fill({path: file("x") for path in paths})
+    message = str(error.value)
+    assert message.startswith(f"the file '{paths[-1]}' cannot be put into a workspace: ")
+    assert message.endswith("\nhint: no file can be a folder of another one, and a name has at most 255 bytes")
+
+
+def test_links_are_no_files_and_are_not_followed(workspace, tmp_path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret").write_text("secret")
+    workspace.fill({"was": file("a file")})
+    (workspace.work / "was").unlink()
+    (workspace.work / "was").symlink_to(outside / "secret")
+    (workspace.work / "to-file").symlink_to(outside / "secret")
+    (workspace.work / "to-folder").symlink_to(outside)
+    (workspace.work / "dangling").symlink_to("nowhere")
+    (workspace.work / "loop").symlink_to(".")
+    assert workspace.changes() == {"was": None}
+
+
+def test_filling_does_not_write_through_links_that_a_program_left(workspace, tmp_path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("kept")
+    (workspace.work / "folder").symlink_to(outside)
+    (workspace.work / "file").symlink_to(outside / "kept")
+    os.link(outside / "kept", workspace.work / "hard")
+    workspace.fill({name: file("new") for name in ("folder/kept", "folder/more", "file", "hard")})
+    assert {path.name: path.read_text() for path in outside.iterdir()} == {"kept": "kept"}
+    assert (workspace.work / "folder/more").read_text() == "new"
+    assert workspace.changes() == {}
+
+
+def test_pipes_and_sockets_are_no_files_and_nobody_waits_for_them(workspace) -> None:
+    os.mkfifo(workspace.work / "pipe")
+    with socket.socket(socket.AF_UNIX) as ours:
+        here = os.getcwd()
+        os.chdir(workspace.work)
+        try:
+            ours.bind("socket")
+        finally:
+            os.chdir(here)
+        assert workspace.changes() == {}
+
+
+def test_files_without_permissions_are_read_and_removed(tmp_path) -> None:
+    with Workspace(tmp_path) as workspace:
+        folder = workspace.work / "locked"
+        folder.mkdir()
+        (folder / "file").write_text("x")
+        (folder / "file").chmod(0)
+        folder.chmod(0)
+        assert workspace.changes() == {"locked/file": file("x")}
+        folder.chmod(0o500)
+        (workspace.home / "deep/er").mkdir(parents=True)
+        (workspace.home / "deep/er/file").touch()
+        for path in ("deep/er", "deep"):
+            (workspace.home / path).chmod(0)
+        workspace.work.chmod(0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_too_much_is_an_error_before_it_is_read(tmp_path) -> None:
+    with Workspace(tmp_path, max_mb=1) as workspace:
+        (workspace.work / "small").write_bytes(bytes(500_000))
+        assert list(workspace.changes()) == ["small"]
+        with open(workspace.work / "sparse", "wb") as sparse:
+            sparse.truncate(1 << 40)
+        with pytest.raises(TooLarge) as error:
+            workspace.changes()
+    assert str(error.value) == "the files in the workspace have more than 1 MB"
+
+
+def test_a_filled_file_that_has_become_huge_is_not_read_either(tmp_path) -> None:
+    with Workspace(tmp_path) as workspace:
+        workspace.fill({"a": file("x")})
+        os.truncate(workspace.work / "a", 1 << 40)
+        with pytest.raises(TooLarge):
+            workspace.changes()
+
+
+def test_what_was_filled_does_not_count(tmp_path) -> None:
+    with Workspace(tmp_path, max_mb=0.001, max_files=1) as workspace:
+        workspace.fill({name: File(data=bytes(5000)) for name in "abc"})
+        assert workspace.changes() == {}
+
+
+def test_too_many_files_and_folders_are_errors(tmp_path) -> None:
+    with Workspace(tmp_path, max_files=10) as workspace:
+        for number in range(11):
+            (workspace.work / str(number)).touch()
+        with pytest.raises(TooLarge) as error:
+            workspace.changes()
+        assert str(error.value) == "there are more than 10 files in the workspace"
+    with Workspace(tmp_path, max_files=10) as workspace:
+        for number in range(41):
+            (workspace.work / str(number)).mkdir()
+        with pytest.raises(TooLarge) as error:
+            workspace.changes()
+        assert str(error.value) == "there are more than 40 folders in the workspace"
+
+
+def test_folders_nested_beyond_all_measure_are_an_error_and_are_removed(tmp_path) -> None:
+    with Workspace(tmp_path) as workspace:
+        place = os.open(workspace.work, os.O_RDONLY)
+        for _ in range(1200):
+            os.mkdir("deep", dir_fd=place)
+            inner = os.open("deep", os.O_RDONLY, dir_fd=place)
+            os.close(place)
+            place = inner
+        os.close(place)
+        with pytest.raises(TooLarge) as error:
+            workspace.changes()
+        assert str(error.value) == "there are folders in the workspace that are deeper than 64"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_tools_keep_for_themselves_is_not_told(workspace) -> None:
+    workspace.fill({"node_modules/given.js": file("given")})
+    for folder in ("__pycache__", "node_modules", "sub/.venv"):
+        (workspace.work / folder).mkdir(parents=True, exist_ok=True)
+        (workspace.work / folder / "x").touch()
+    (workspace.work / "sub/node_modules").write_text("a file")
+    assert workspace.changes() == {"sub/node_modules": file("a file")}
+
+
+def test_names_that_are_no_text_are_shown_as_far_as_they_are(workspace) -> None:
+    with open(os.fsencode(workspace.work) + b"/caf\xe9", "wb"):
+        pass
+    assert workspace.changes() == {"caf\ufffd": file("")}
+
+
+def test_times_do_not_matter(workspace) -> None:
+    workspace.fill({"a": file("x")})
+    os.utime(workspace.work / "a", (time.time() + 1000,) * 2)
+    assert workspace.changes() == {}
