@@ -1,4 +1,4 @@
-"""Training with real agent programs, over HTTP: the skill reaches the model, files come from tools, the score rises."""
+"""Training with real agent programs over HTTP: the skill reaches the model, tools make files, the score rises."""
 
 import asyncio
 from collections.abc import Sequence

@@ -163,6 +163,16 @@ async def test_what_is_granted_is_read(sandbox, workspace, tmp_path_factory) -> 
     assert await worked(sandbox, workspace, READ, *paths, readable=(folder,)) == list(map(str, paths))
 
 
+async def test_a_folder_in_another_one_has_the_rights_it_was_given(sandbox, workspace) -> None:
+    given = workspace.work / "given"
+    given.mkdir()
+    code = "for path in sys.argv[1:]:\n    attempt(path, lambda: open(path + '/new', 'w'))\n"
+    paths = [workspace.work, workspace.folder, given]
+    found = await worked(sandbox, workspace, code, *paths, readable=(workspace.folder, given))
+    inner = [str(given)] if sandbox.name == "Landlock" else []
+    assert found == [str(workspace.work), *inner]
+
+
 async def test_a_link_out_of_the_workspace_leads_nowhere(sandbox, workspace) -> None:
     gold = workspace.folder.parent / "answer-key.json"
     gold.write_text("secret")

@@ -1,7 +1,7 @@
 """How much work `evidence` will do.
 
-Three searches are reckoned, epoch by epoch: one that learns quickly and one that learns nothing, which make the low
-ends, and one that learns slowly and goes on to the last epoch, which makes the high ends.
+Three searches are reckoned, epoch by epoch. The one that learns quickly makes the low ends. The high ends are those
+of one that learns slowly and goes on to the last epoch, or of one that learns nothing, where that takes more.
 """
 
 import math
