@@ -18,6 +18,7 @@ from pydantic_core import PydanticUndefined
 
 from skillgrad import errors
 from skillgrad.agents.chat import ChatOptions
+from skillgrad.agents.program import CommandOptions, ProgramOptions
 from skillgrad.agents.tools import ToolsOptions
 from skillgrad.cli.parser import VERBS, overview
 from skillgrad.config import ModelSection, Section, TrainConfig
@@ -116,6 +117,11 @@ def section_text(name: str, section: type[Section]) -> str:
         text += table(rows(ChatOptions, "agent.")) + "\n"
         text += "\nThose of `tools`:\n\n"
         text += table(rows(ToolsOptions, "agent.")) + "\n"
+        text += "\nThose of the agent programs `claude-code`, `codex`, `opencode` and `pi`:\n\n"
+        of_programs = rows(ProgramOptions, "agent.")
+        text += table(of_programs) + "\n"
+        text += "\nThose of `command`, beside the ones of agent programs:\n\n"
+        text += table([line for line in rows(CommandOptions, "agent.") if line not in of_programs]) + "\n"
     return text
 
 

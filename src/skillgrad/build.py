@@ -1,11 +1,12 @@
 """From settings to a workbench: the one module that knows every family."""
 
 import os
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar, cast
+from typing import Any, NamedTuple, TypedDict, TypeVar, cast
 
 import yaml
 from pydantic import BaseModel
@@ -22,7 +23,7 @@ from skillgrad.models.pictured import Pictured
 from skillgrad.models.wrapper import Wrapper
 from skillgrad.prompts import Prompts
 from skillgrad.protocols import Agent, ChatModel, Environment, Executor, Sink
-from skillgrad.records import ChatRequest, Message, Reply, Role, Skill, Split, Task, digest
+from skillgrad.records import ChatRequest, LedgerEntry, Message, Reply, Role, Skill, Split, Task, digest
 from skillgrad.registry import find
 from skillgrad.skill import Document, load_skill
 from skillgrad.stages.optimizer import Optimizer
@@ -30,11 +31,12 @@ from skillgrad.stages.rollout import Rollout
 from skillgrad.store import Redactor, RunFolder, SqliteSpend, WriteHook
 from skillgrad.threads import Threads
 
-__all__ = ["Given", "StopSwitch", "Workbench", "open_workbench"]
+__all__ = ["Given", "Past", "StopSwitch", "Workbench", "open_workbench"]
 
 M = TypeVar("M", bound=BaseModel)
 
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
+_HEARD = 64
 
 
 class StopSwitch:
@@ -68,12 +70,23 @@ class Given(TypedDict, total=False):
     """Prompts, or prompt name to text (str) or Markdown file (Path)."""
     sinks: Sequence[Sink]
     """Readers of events, as the run goes on."""
+    past: "Past"
+    """What earlier searches for the same skill know."""
     fork: str
     """Name of a run in the same folder whose facts a fresh run starts over."""
     switch: StopSwitch
     """To stop the run from outside."""
     on_write: WriteHook
     """Called with "before" or "after" and a count around every write to the journal; for crash tests."""
+
+
+class Past(NamedTuple):
+    """What earlier searches leave to the next one."""
+
+    ledger: Sequence[LedgerEntry] = ()
+    """Edits that were tried, shown to the optimizer with what came of them."""
+    skill: Skill | None = None
+    """The skill that the slow update compares with after the first epoch."""
 
 
 @dataclass(frozen=True)
@@ -91,10 +104,12 @@ class Workbench:
     emit: Callable[[Event], None]
     models: Mapping[Role, "Watched"]
     resumed: bool
+    past: Past
 
     def optimizer(self, memory: str = "") -> Optimizer:
         """The optimizer, with its memory where it proposes and chooses edits."""
-        return Optimizer(model=self.structured, prompts=self.prompts, emit=self.emit, memory=memory)
+        preferences = self.config.reflect.preferences
+        return Optimizer(self.structured, self.prompts, self.emit, memory=memory, preferences=preferences)
 
     def tell_spend(self) -> None:
         """Emit what the run has used so far."""
@@ -115,12 +130,15 @@ class Watched(Wrapper):
         self.price = price
         """None when unknown."""
         self.simulated = model.name.startswith("simulated:")
+        self.heard: deque[str] = deque(maxlen=_HEARD)
+        """The latest answers."""
         self._check = check
 
     async def complete(self, request: ChatRequest) -> Reply:
         self._check()
         reply = await super().complete(request)
         self.simulated = self.simulated or reply.simulated
+        self.heard.append(reply.text)
         return reply
 
 
@@ -165,7 +183,7 @@ class _Parts:
         unused = ", ".join(config.unused())
         if unused:
             yield f"search.policy = {config.search.policy!r} does not use {unused}"
-        repeats = config.test.trials > 1 or config.train.fresh_attempts
+        repeats = config.test.trials > 1 or config.train.fresh_attempts or config.train.attempts > 1
         if repeats and section.temperature == 0 and not self.providers["target"].takes_seed:
             yield "at temperature 0 and without a seed, a second attempt at a task tells nothing new"
 
@@ -251,6 +269,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
                 emit=emit,
                 models=models,
                 resumed=resumed,
+                past=given.get("past", Past()),
             )
         finally:
             await executor.cancel()
@@ -329,6 +348,10 @@ def _identity(
     identity = config.identity()
     for section in ("skill", "env", "prompts"):
         identity.pop(section)
+    past = parts.given.get("past", Past())
+    if past.ledger or past.skill is not None:
+        known = [entry.model_dump(mode="json") for entry in past.ledger]
+        identity["past"] = digest([known, past.skill and past.skill.hash])[:16]
     return identity | {
         "skill": {"hash": parts.skill.hash, "max_tokens": config.skill.max_tokens},
         "data": {split: digest([task.model_dump(mode="json") for task in tasks[split]])[:16] for split in SPLITS},

@@ -139,15 +139,21 @@ class TrainConfig(Section):
     def unused(self) -> Iterator[str]:
         """Settings other than the default that the search policy does not read, as dotted names."""
         of_evidence = ("search", self.search, set(SearchSection.model_fields) - {"policy"})
+        of_rewrites = ("train", self.train, {"attempts"})
         of_paper = (
             ("reflect", self.reflect, {"failure_only", "appendix_limit"}),
             ("aggregate", self.aggregate, {"merge_batch_size"}),
             ("select", self.select, set(SelectSection.model_fields)),
             ("update", self.update, {"repair"}),
-            ("gate", self.gate, {"enabled", "racing", "floor", "remeasure"}),
+            ("gate", self.gate, {"enabled", "racing", "floor", "no_regression", "remeasure"}),
             ("slow_update", self.slow_update, {"gate"}),
         )
-        for name, section, unread in (of_evidence,) if self.search.policy == "paper" else of_paper:
+        unread_by: dict[str, tuple[tuple[str, Section, set[str]], ...]] = {
+            "evidence": (*of_paper, of_rewrites),
+            "paper": (of_evidence, of_rewrites),
+            "rewrite_first": (of_evidence,),
+        }
+        for name, section, unread in unread_by[self.search.policy]:
             fields = type(section).model_fields
             yield from sorted(f"{name}.{key}" for key in unread if getattr(section, key) != fields[key].default)
 

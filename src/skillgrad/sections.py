@@ -163,6 +163,9 @@ class TrainSection(Section):
     merged into one candidate."""
     seed: int = 42
     """Seed of all shuffles and samples."""
+    attempts: int = Field(default=1, ge=1)
+    """With `search.policy: rewrite_first`: attempts at each training task of a step. Where they differ, what went well
+    and what went wrong at the same task are read side by side first."""
     fresh_attempts: bool = False
     """Attempt a task anew in each epoch even when it was attempted under the same skill before."""
 
@@ -170,9 +173,10 @@ class TrainSection(Section):
 class SearchSection(Section):
     """How a run looks for a better skill."""
 
-    policy: Literal["paper", "evidence"] = "evidence"
+    policy: Literal["paper", "evidence", "rewrite_first"] = "evidence"
     """`paper` makes one candidate in a step and validates it as a whole. `evidence` tests every edit on the failures
-    it cites, and spends validation on the report only."""
+    it cites, and spends validation on the report only. `rewrite_first` has the skill written anew once, from all
+    training tasks, and goes on like `paper` where validation is not solved by that: for few tasks and a plain flaw."""
     failures: int = Field(default=4, ge=1)
     """With `evidence`: failed attempts that a step looks for. It goes on where the step before it ended, for at most
     a batch; what is left of an epoch's tasks is for the next step."""
@@ -204,6 +208,8 @@ class ReflectSection(Section):
     """A longer trajectory is cut in the middle, and the cut is marked."""
     ledger_entries: int = Field(default=20, ge=0)
     """Most earlier edits, with their outcomes, shown to the optimizer."""
+    preferences: str = ""
+    """House rules in your own words, which the optimizer is shown with every call."""
     skill_aware: bool = False
     """Have each failure routed to a defect of the skill, answered by edits, or to a lapse of the agent, answered by
     a reminder in an appendix of the skill. Needs `update.mode: patch`."""
@@ -244,7 +250,8 @@ class GateSection(Section):
     """Accepting a candidate."""
 
     enabled: bool = True
-    """False evaluates every candidate and accepts it whatever its score."""
+    """False evaluates every candidate and accepts it whatever its score. With `search.policy: rewrite_first` nothing
+    is evaluated then."""
     metric: Metric = "hard"
     """What is compared: `hard`, `soft`, or `mixed` = (1 - w) * hard + w * soft."""
     mixed_weight: float = Field(default=0.5, ge=0, le=1)
@@ -254,6 +261,8 @@ class GateSection(Section):
     floor: float | None = Field(default=None, ge=0, le=1)
     """Most that the mean of one task type may fall: a candidate that loses more on a type is rejected although its
     mean over all tasks is higher. No limit when not given."""
+    no_regression: bool = False
+    """Reject a candidate that scores lower than the current skill on any validation task, or has no score on one."""
     remeasure: bool = False
     """Attempt validation anew with a skill that was accepted, and take that for the bar: the score it won with
     was selected on and tends to be too high."""

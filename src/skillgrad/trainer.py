@@ -69,7 +69,10 @@ class _Run:
         self._bench = bench
         self._search = search_of(bench)
         self._diary = self._search.diary
-        self._state = TrainState(current=bench.skill, best=bench.skill)
+        past = bench.past
+        self._state = TrainState(
+            current=bench.skill, best=bench.skill, ledger=tuple(past.ledger), epoch_skill=past.skill
+        )
         self._forecast = forecast_run(bench)
         self._comparison: Comparison | None = None
         self._started = time.monotonic()

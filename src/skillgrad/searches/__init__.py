@@ -7,10 +7,15 @@ from skillgrad.config import TrainConfig
 from skillgrad.searches.base import Search
 from skillgrad.searches.evidence import EvidenceSearch
 from skillgrad.searches.paper import PaperSearch
+from skillgrad.searches.rewrite_first import RewriteFirstSearch
 
-__all__ = ["EvidenceSearch", "PaperSearch", "Search", "policy_of", "search_of"]
+__all__ = ["EvidenceSearch", "PaperSearch", "RewriteFirstSearch", "Search", "policy_of", "search_of"]
 
-_POLICIES: Mapping[str, type[Search]] = {"evidence": EvidenceSearch, "paper": PaperSearch}
+_POLICIES: Mapping[str, type[Search]] = {
+    "evidence": EvidenceSearch,
+    "paper": PaperSearch,
+    "rewrite_first": RewriteFirstSearch,
+}
 
 
 def policy_of(config: TrainConfig) -> type[Search]:

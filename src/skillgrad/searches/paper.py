@@ -19,22 +19,22 @@ from skillgrad.stages.aggregate import aggregate, unite
 from skillgrad.stages.evaluation import evaluate
 from skillgrad.stages.gate import GateResult, decide, reason_not_to_evaluate
 from skillgrad.stages.longitudinal import Pair
-from skillgrad.stages.optimizer import together
+from skillgrad.stages.optimizer import Optimizer, together
 from skillgrad.stages.proposals import Source
-from skillgrad.stages.reflect import Context, Reflection, count_silence, is_silent, readings
+from skillgrad.stages.reflect import Context, Reading, Reflection, count_silence, is_silent, readings
 from skillgrad.stages.schedules import Evidence, schedule_of
 from skillgrad.stages.select import select
 from skillgrad.stages.state import accept, after_rollout, after_verdict
 from skillgrad.stages.update_modes import update_mode
 
-__all__ = ["PaperSearch"]
+__all__ = ["Batch", "PaperSearch", "Read"]
 
 
 _REMEASURED = 10_000
 """Trial numbers from here on are those of accepted skills that are measured again."""
 
 
-class _Batch(NamedTuple):
+class Batch(NamedTuple):
     """Tasks that are attempted and read together."""
 
     tasks: Sequence[Task]
@@ -52,7 +52,7 @@ class _Begun(NamedTuple):
         return reflection.patch
 
 
-class _Read(NamedTuple):
+class Read(NamedTuple):
     """What a step knows before it makes its candidate."""
 
     attempts: Sequence[Attempt]
@@ -91,17 +91,17 @@ class PaperSearch(Search):
                 await give_up(reading)
             state = await self._step(state.model_copy(update=place), read)
             yield state
-
-        async def gated(state: TrainState, candidate: Candidate, pairs: Sequence[Pair]) -> TrainState:
-            del pairs  # the gate looks at validation only
-            gate = self._config.gate
-            gate = gate if self._config.slow_update.gate else gate.model_copy(update={"enabled": False})
-            return await self._try(state, candidate, f"epochs/{epoch:02d}", gate=gate)
-
-        yield await end_epoch(self._bench, self._diary, state, epoch, gated)
+        yield await end_epoch(self._bench, self._diary, state, epoch, self._guided)
 
     async def finish(self, state: TrainState) -> TrainState:
         return state
+
+    async def _guided(self, state: TrainState, candidate: Candidate, pairs: Sequence[Pair]) -> TrainState:
+        """Pass the slow update's candidate through the gate, which looks at validation only."""
+        del pairs
+        gate = self._config.gate
+        gate = gate if self._config.slow_update.gate else gate.model_copy(update={"enabled": False})
+        return await self._try(state, candidate, f"epochs/{state.epoch:02d}", gate=gate)
 
     async def _baseline(self, state: TrainState) -> TrainState:
         """Measure the initial skill, which is the bar for the first candidate."""
@@ -114,15 +114,15 @@ class PaperSearch(Search):
             update={"initial_val": val, "current_val": val, "best_val": val, "voids": len(val.voids)}
         )
 
-    def _batches(self, epoch: int) -> Iterator[Sequence[_Batch]]:
+    def _batches(self, epoch: int) -> Iterator[Sequence[Batch]]:
         """The batches of each step."""
         train = self._config.train
         tasks, seed = self._shuffled(epoch)
         parts = [tasks[start : start + train.batch_size] for start in range(0, len(tasks), train.batch_size)]
-        batches = [_Batch(part, seed + number) for number, part in enumerate(parts, start=1)]
+        batches = [Batch(part, seed + number) for number, part in enumerate(parts, start=1)]
         return (batches[start : start + train.accumulation] for start in range(0, len(batches), train.accumulation))
 
-    async def _step(self, state: TrainState, read: "_Read") -> TrainState:
+    async def _step(self, state: TrainState, read: Read) -> TrainState:
         """Make a candidate of what was read, and pass it through the gate."""
         config, bench, diary = self._config, self._bench, self._diary
         attempts, reflections, merged = read
@@ -148,7 +148,7 @@ class PaperSearch(Search):
         why_not = silent or candidate.unusable or ("" if selected else budget.reason)
         return await self._try(state, candidate, place, gate=config.gate, why_not=why_not)
 
-    async def _read(self, state: TrainState, batches: Sequence[_Batch]) -> "_Read":
+    async def _read(self, state: TrainState, batches: Sequence[Batch]) -> Read:
         """Attempt and read all batches of a step, and merge what the readings propose.
 
         Batches do not wait for each other: the skill is the same for all. Neither do merges wait for readings that
@@ -161,10 +161,9 @@ class PaperSearch(Search):
         told = self._schedule.told(step)
         context = Context(state.current, told, state.ledger, state.earlier, self._mode.forms)
 
-        async def attempt(batch: _Batch) -> tuple[Sequence[Attempt], list["_Begun"]]:
-            rollout = self._bench.rollout
-            attempts = await rollout.batch(batch.tasks, state.current, "train", trial=trial, step=step)
-            calls = readings(optimizer, attempts, context, config.reflect, batch.seed)
+        async def attempt(batch: Batch) -> tuple[Sequence[Attempt], list["_Begun"]]:
+            attempts = await self._attempt(batch, state, trial)
+            calls = self._readings(optimizer, attempts, context, batch.seed)
             return attempts, [_Begun(call.source, asyncio.ensure_future(call.reflection)) for call in calls]
 
         diary.begin("rollout", step, state.epoch, sum(len(batch.tasks) for batch in batches))
@@ -189,7 +188,17 @@ class PaperSearch(Search):
         diary.begin("aggregate", step, state.epoch)
         diary.write(f"{place}/merged.json", merged)
         diary.end("aggregate", step, counted(len(merged.edits), "edit"))
-        return _Read(attempts, reflections, merged)
+        return Read(attempts, reflections, merged)
+
+    async def _attempt(self, batch: Batch, state: TrainState, trial: int) -> Sequence[Attempt]:
+        """Attempt the tasks of a batch."""
+        return await self._bench.rollout.batch(batch.tasks, state.current, "train", trial=trial, step=state.step)
+
+    def _readings(
+        self, optimizer: Optimizer, attempts: Sequence[Attempt], context: Context, seed: int
+    ) -> list[Reading]:
+        """The calls about the attempts of a batch."""
+        return readings(optimizer, attempts, context, self._config.reflect, seed)
 
     async def _try(
         self, state: TrainState, candidate: Candidate, place: str, *, gate: GateSection, why_not: str = ""
@@ -210,8 +219,19 @@ class PaperSearch(Search):
         state = after_verdict(state, candidate, result.verdict if result else None)
         if result is not None and result.verdict.accepted and result.evaluation is not None:
             state = accept(state, candidate.skill, await self._bar(state, candidate, result.evaluation), config.gate)
-        diary.decided(place, (before, state), candidate, result, skipped)
+        self._told(place, (before, state), candidate, result, skipped)
         return state
+
+    def _told(
+        self,
+        place: str,
+        states: tuple[TrainState, TrainState],
+        candidate: Candidate,
+        result: GateResult | None,
+        skipped: str,
+    ) -> None:
+        """Tell what became of a candidate."""
+        self._diary.decided(place, states, candidate, result, skipped)
 
     async def _bar(self, state: TrainState, candidate: Candidate, won: Evaluation) -> Evaluation:
         """What the next candidates have to beat: the scores it won with, or fresh ones.

@@ -12,7 +12,7 @@ from skillgrad.searches.forecast import (
 )
 from skillgrad.summary import Span
 
-__all__ = ["paper_work"]
+__all__ = ["paper_work", "rewrite_first_work"]
 
 _EVALUATED, _EVALUATED_EPOCHS = 1 / 3, 4
 """Of the steps of so many epochs, at least, that have a candidate worth evaluating; later ones may have none."""
@@ -47,6 +47,26 @@ def paper_work(known: Known) -> tuple[Work, ...]:
         ),
         Work("readings", NOTHING, _paper_calls(known, steps), NOTHING, Span(low=2 * steps, high=6 * steps)),
         attempted(known, "gate", rounded(validation), candidates),
+        *between_epochs(known, 0),
+        final_test(known),
+    )
+
+
+def rewrite_first_work(known: Known) -> tuple[Work, ...]:
+    """At least the baseline, all training tasks once and a rewrite; at most that and what `paper` does."""
+    config, train, val = known.config, known.tasks["train"], known.tasks["val"]
+    tries = train * config.train.attempts
+    validates = config.gate.enabled and val > 0
+    steps = 1 + (config.train.epochs - 1) * _parts(train, config.train.batch_size * config.train.accumulation)
+    most = _paper_calls(known, steps)
+    once = Work(
+        "readings", NOTHING, rounded(Span(low=1, high=2 * most.high + 1)), NOTHING, Span(low=1, high=8 * steps)
+    )
+    return (
+        *((attempted(known, "baseline", exactly(val), exactly(1)),) if validates else ()),
+        attempted(known, "rollout", Span(low=tries, high=tries * config.train.epochs), Span(low=1, high=steps)),
+        once,
+        *((attempted(known, "gate", Span(low=0, high=val * steps), Span(low=0, high=steps)),) if validates else ()),
         *between_epochs(known, 0),
         final_test(known),
     )

@@ -169,6 +169,10 @@ async def decide(
             fallen = _fallen(order, bar, {order[index].id: attempt for index, attempt in found.items()}, gate)
             if fallen:
                 verdict = verdict.model_copy(update={"accepted": False, "reason": f"{verdict.reason}, but {fallen}"})
+        if verdict.accepted and gate.no_regression:
+            fallen = _regressed(order, bar, [found[index] for index in range(len(order))], gate)
+            if fallen:
+                verdict = verdict.model_copy(update={"accepted": False, "reason": f"{verdict.reason}, but {fallen}"})
         if not gate.enabled:
             verdict = verdict.model_copy(update={"accepted": True, "reason": f"gate off: {verdict.reason}"})
         # A candidate that lost a race was not seen in full, whatever happened to arrive.
@@ -183,7 +187,8 @@ async def decide(
         "candidate": candidate.hash,
         "current": current.model_dump(mode="json"),
         "tasks": digest([task.model_dump(mode="json") for task in tasks]),
-        "rule": [gate.enabled, gate.metric, gate.mixed_weight, gate.racing, *_given(gate.floor)],
+        "rule": [gate.enabled, gate.metric, gate.mixed_weight, gate.racing, *_given(gate.floor)]
+        + ["no regression"] * gate.no_regression,
     }
     return await rollout.journal.once("decision", key, GateResult, work)
 
@@ -201,6 +206,21 @@ def _fallen(tasks: Sequence[Task], bar: Mapping[str, float], found: Mapping[str,
     if not losses or gate.floor is None or losses[worst] <= gate.floor:
         return ""
     return f"tasks of type {worst!r} lose {losses[worst]:.4f}, more than gate.floor = {gate.floor:g}"
+
+
+def _regressed(
+    tasks: Sequence[Task], bar: Mapping[str, float], attempts: Sequence[Attempt], gate: GateSection
+) -> str:
+    """The tasks that score lower than before, or have no score any more; empty when none does."""
+    worse = [
+        repr(task.id)
+        for task, attempt in zip(tasks, attempts, strict=True)
+        if task.id in bar
+        and (attempt.score is None or attempt.score.value(gate.metric, gate.mixed_weight) < bar[task.id])
+    ]
+    if not worse:
+        return ""
+    return f"{len(worse)} of {len(tasks)} tasks score lower, and gate.no_regression is set: {', '.join(worse[:3])}"
 
 
 def _given(value: float | None) -> list[float]:

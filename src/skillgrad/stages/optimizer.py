@@ -47,6 +47,8 @@ class Optimizer:
     emit: Callable[[Event], None]
     memory: str = ""
     """The meta skill: shown with the calls that propose and choose edits, never shipped."""
+    preferences: str = ""
+    """House rules, shown with every call."""
 
     async def ask(self, prompt: str, sections: Sequence[str], form: type[F]) -> F:
         """One call: the prompt, what it is to return, the memory, then the sections that are not empty. Shared ones
@@ -59,6 +61,8 @@ class Optimizer:
         instructions = self.prompts[prompt]
         if form.returns:
             instructions += f"\n\n{self.prompts[form.returns]}"
+        if self.preferences.strip():
+            instructions += f"\n\n# House rules that whatever you write has to respect\n\n{self.preferences.strip()}"
         if self.memory:
             instructions += (
                 f"\n\n# What you have learnt about optimizing this skill\n\n{fence('memory', self.memory)}"
