@@ -1,5 +1,7 @@
 """Settings: where they come from, what wins, and what is said about bad ones."""
 
+from typing import Any
+
 import pytest
 
 from skillgrad.config import TrainConfig, load_config, make_config
@@ -39,6 +41,24 @@ def test_a_budget_of_zero_is_refused(limit: str) -> None:
 
 def test_a_value_out_of_range_is_quoted() -> None:
     assert "train.epochs = 0: Input should be greater than or equal to 1" in refusal(train={"epochs": 0})
+
+
+@pytest.mark.parametrize(
+    ("given", "told", "example"),
+    [
+        ({"target": "openai:x"}, "target = 'openai:x': expected keys with values", "target: {model: ...}"),
+        ({"judge": "openai:x"}, "judge = 'openai:x': expected keys with values", "judge: {model: ...}"),
+        (
+            {"target": {"model": "openai:x", "price": 3}},
+            "target.price = 3: expected keys with values",
+            "price: {input: ...}",
+        ),
+    ],
+)
+def test_a_value_in_place_of_a_section_is_refused_with_an_example(
+    given: dict[str, Any], told: str, example: str
+) -> None:
+    assert refusal(**given).endswith(f"{told}\nhint: write keys below it, as in `{example}`")
 
 
 def test_an_unknown_preset_is_refused() -> None:

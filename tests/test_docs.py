@@ -20,7 +20,7 @@ from skillgrad.envs.scorers.base import make_scorer
 from skillgrad.errors import ConfigError
 from skillgrad.prompts import prompt_names
 from skillgrad.registry import BUILT_IN, find
-from skillgrad.simulation import names
+from skillgrad.simulation import endpoint, names
 from skillgrad.simulation.faults import Faults
 from skillgrad.summary import Cost, Summary
 
@@ -115,6 +115,13 @@ def test_the_commands_between_backticks_and_in_the_readme_are_understood() -> No
     for text in found:
         for words in commands(re.sub(r"<[a-z]+>", "NAME", text)):
             understand(words)
+
+
+def test_the_page_of_the_simulated_world_has_every_address_of_its_endpoint() -> None:
+    page = (DOCS / "guides" / "simulated-world.md").read_text()
+    addresses = re.findall(r"(?:POST|GET) (/\S+)", endpoint.__doc__ or "")
+    assert len(addresses) > 8
+    assert [address for address in addresses if f"{address}`" not in page] == []
 
 
 def understand(words: list[str]) -> None:

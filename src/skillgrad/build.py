@@ -14,11 +14,12 @@ from pydantic import BaseModel
 from skillgrad.agents.chat import ChatAgent
 from skillgrad.config import ModelSection, Price, TrainConfig, file_data
 from skillgrad.envs.gold import check_gold
+from skillgrad.envs.scorers.base import Judge
 from skillgrad.envs.splits import check_splits
 from skillgrad.errors import ConfigError, DataError, Interrupted
 from skillgrad.events import Event, Notice, SpendChanged
 from skillgrad.models import Journaled, Limited, Metered, Retrying, Structured, build_model, price_of
-from skillgrad.models.keys import key_variable
+from skillgrad.models.keys import key_variable, used_key_variable
 from skillgrad.models.pictured import Pictured
 from skillgrad.models.wrapper import Wrapper
 from skillgrad.prompts import Prompts
@@ -28,7 +29,7 @@ from skillgrad.registry import find
 from skillgrad.skill import Document, load_skill
 from skillgrad.stages.optimizer import Optimizer
 from skillgrad.stages.rollout import Rollout
-from skillgrad.store import Redactor, RunFolder, SqliteSpend, WriteHook
+from skillgrad.store import Redactor, RunFolder, SqliteSpend, WriteHook, check_keys
 from skillgrad.threads import Threads
 
 __all__ = ["Given", "Past", "StopSwitch", "Workbench", "open_workbench"]
@@ -58,7 +59,8 @@ class StopSwitch:
 class Given(TypedDict, total=False):
     """Objects to use instead of building them from the config."""
 
-    env: Environment
+    env: "Environment | MakeEnvironment"
+    """An environment, or what makes one."""
     target: ChatModel
     optimizer: ChatModel
     judge: ChatModel
@@ -78,6 +80,10 @@ class Given(TypedDict, total=False):
     """To stop the run from outside."""
     on_write: WriteHook
     """Called with "before" or "after" and a count around every write to the journal; for crash tests."""
+
+
+MakeEnvironment = Callable[[Callable[[], Judge]], Environment]
+"""Makes an environment, given what makes the judge of the settings; without one in the settings that is an error."""
 
 
 class Past(NamedTuple):
@@ -212,14 +218,14 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     # The environment is checked before the folder exists, with a judge that is wired once it does.
     judge = _Judge(parts.prompts["rubric"], parts.providers.get("judge"))
     env = given.get("env") or _environment(config, judge)
+    env = env if isinstance(env, Environment) else env(judge)
     tasks: dict[Split, Sequence[Task]] = {split: tuple(env.tasks(split)) for split in SPLITS}
     warnings = _check_tasks(env, tasks, need_test=config.test.enabled)
     env.fingerprint()  # asks for whatever scoring needs, a judge for one
     await check_gold(env, [task for split in SPLITS for task in tasks[split]])
     executor = given.get("executor") or _executor(config)
 
-    keys = [key_variable(section) for section in _roles(config).values() if section is not None]
-    redactor = Redactor(os.environ, keys)
+    redactor = _redactor(config, given)
     with RunFolder.open(
         config.run, fork=given.get("fork"), redactor=redactor, on_write=given.get("on_write")
     ) as folder:
@@ -251,7 +257,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         resumed = folder.journal.identity is not None
         if claim:
             folder.journal.claim_identity(_identity(config, parts, env, agent, tasks))
-            folder.write_text("config.yaml", _yaml(config, folder.path))
+            folder.write_text("config.yaml", _yaml(config, folder))
         threads = Threads(config.limits.concurrency)
         rollout = Rollout(agent, env, executor, folder.journal, config.limits, emit, switch.check, threads)
         try:
@@ -278,6 +284,16 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
             for role, provider in parts.providers.items():
                 if role not in given:
                     await provider.aclose()
+
+
+def _redactor(config: TrainConfig, given: Given) -> Redactor:
+    """What keeps the keys of all roles out of the run folder."""
+    roles = [(role, section) for role, section in _roles(config).items() if section is not None]
+    # What a model that was given reads is not known.
+    names = [key_variable(section) if role in given else used_key_variable(section) for role, section in roles]
+    keys = [name for name in names if name is not None]
+    check_keys(file_data(config, Path(config.run.folder, config.run.name)), os.environ, keys)
+    return Redactor(os.environ, keys)
 
 
 class _Judge:
@@ -362,5 +378,7 @@ def _identity(
     }
 
 
-def _yaml(config: TrainConfig, folder: Path) -> str:
-    return yaml.safe_dump(file_data(config, folder), sort_keys=False, allow_unicode=True)
+def _yaml(config: TrainConfig, folder: RunFolder) -> str:
+    # Redacted before it is YAML: in place of a bare word, a redaction would be read as a list.
+    data = folder.redactor.redact_value(file_data(config, folder.path))
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)

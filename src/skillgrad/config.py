@@ -6,7 +6,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeVar, cast
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, cast
 
 import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
@@ -59,12 +59,14 @@ __all__ = [
     "TrainSection",
     "UpdateSection",
     "load_config",
+    "load_settings",
     "make_config",
     "merge",
     "parse",
 ]
 
 M = TypeVar("M", bound=BaseModel)
+C = TypeVar("C", covariant=True)
 
 ENVIRONMENT_PREFIX = "SKILLGRAD_"
 
@@ -200,6 +202,13 @@ def _config_error(model: type[BaseModel], error: ValidationError, where: str) ->
         return ConfigError(f"{where}: unknown key {key!r}", hint=did_you_mean(path[-1], names))
     if first["type"] == "missing":
         return ConfigError(f"{where}: {key!r} is missing", hint=f"add {key!r}")
+    if first["type"] == "model_type" and path:
+        section: Any = model
+        for part in path:
+            section = _section_type(section, part)
+        example = next(iter(cast(dict[str, Any], getattr(section, "model_fields", {}))), "key")
+        hint = f"write keys below it, as in `{path[-1]}: {{{example}: ...}}`"
+        return ConfigError(f"{where}: {key} = {first['input']!r}: expected keys with values", hint=hint)
     what = first["msg"].removeprefix("Value error, ")
     return ConfigError(f"{where}: {key} = {first['input']!r}: {what}", hint=f"change {key!r}")
 
@@ -247,6 +256,23 @@ def load_config(
     Raises:
         ConfigError: the file is missing or no YAML mapping, a key is unknown, a value is out of range.
     """
+    return load_settings(make_config, path, flags=flags, environ=environ)
+
+
+class Make(Protocol[C]):
+    """Settings from nested data; `where` is for messages."""
+
+    def __call__(self, data: Mapping[str, Any], *, where: str) -> C: ...
+
+
+def load_settings(
+    make: Make[C],
+    path: Path | str | None = None,
+    *,
+    flags: Iterable[tuple[str, str]] = (),
+    environ: Mapping[str, str] | None = None,
+) -> C:
+    """As `load_config`, for settings of another kind."""
     data = _read_yaml(Path(path)) if path is not None else {}
     places: dict[str, str] = {}
     for name, text in sorted((os.environ if environ is None else environ).items()):
@@ -259,7 +285,7 @@ def load_config(
         data = merge(data, _nested(dotted, text, where=places[dotted]))
     where = str(path) if path is not None else "config"
     try:
-        return make_config(data, where=where)
+        return make(data, where=where)
     except ConfigError as error:
         named = [
             place for key, place in places.items() if repr(key) in error.message or f": {key} =" in error.message
@@ -299,6 +325,7 @@ _PATH_KEYS: dict[str, tuple[str, ...]] = {
     "run": ("folder",),
     "env": ("path", "train", "val", "test"),
     "prompts": (),
+    "sleep": ("state", "home", "project", "tasks", "skill_path", "memory_path", "transcripts"),
 }
 
 

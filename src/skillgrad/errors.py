@@ -11,6 +11,7 @@
     │   ├── BudgetStop              a limit of `limits` is reached                             exit code 3
     │   ├── OutageStop              an endpoint is dead, refuses the key or does not know the model   1
     │   ├── VoidStop                too many attempts without a score                          exit code 1
+    │   ├── HandoffStop             questions in files wait for their answers                  exit code 3
     │   └── Interrupted             the user asked for it                                      exit code 130
     ├── ModelError                  one model request gave no usable answer
     │   ├── TransientError          may pass: rate limit, server error, timeout, dropped connection
@@ -86,6 +87,12 @@ class OutageStop(StopRun):
 
 class VoidStop(StopRun):
     """More attempts ended without a score than `limits` allows. Resumes by trying them again."""
+
+
+class HandoffStop(StopRun):
+    """Questions were written for somebody to answer. Resumes once the answers are there."""
+
+    exit_code = 3
 
 
 class Interrupted(StopRun):

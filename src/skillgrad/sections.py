@@ -137,7 +137,8 @@ class AgentSection(Section):
     model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
 
     name: str = "chat"
-    """`chat`, or the name or import path of another agent."""
+    """`chat`, `tools`, `claude-code`, `codex`, `opencode`, `pi`, `command`, or the name or import path of another
+    agent."""
 
 
 class SkillSection(Section):

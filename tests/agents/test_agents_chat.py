@@ -3,10 +3,10 @@
 import pytest
 
 from skillgrad.agents.chat import ChatAgent, ChatOptions
-from skillgrad.errors import BoundaryError, ConfigError
+from skillgrad.errors import BoundaryError, ConfigError, DataError
 from skillgrad.prompts import Prompts
 from skillgrad.protocols import ChatModel
-from skillgrad.records import ImagePart, Message, Reply, Skill, Task, TextPart, Trajectory, assistant, user
+from skillgrad.records import File, ImagePart, Message, Reply, Skill, Task, TextPart, Trajectory, assistant, user
 from skillgrad.testing.agent import AgentContract
 from skillgrad.testing.doubles import Line, ScriptedModel
 
@@ -140,6 +140,18 @@ def test_bad_options_are_refused(options: dict[str, str], message: str) -> None:
     with pytest.raises(ConfigError) as error:
         ChatAgent.from_options(options, ScriptedModel([]), Prompts(), where="agent")
     assert str(error.value).startswith(message)
+
+
+async def test_a_task_with_files_is_refused_before_the_model_is_asked() -> None:
+    model = ScriptedModel(["7"])
+    task = Task(id="t-1", input="Sum a.csv.", files={"a.csv": File(data=b"3\n4\n")})
+    with pytest.raises(DataError) as caught:
+        await ChatAgent(model, Prompts()).attempt(task, Skill(text=""), 0)
+    assert str(caught.value) == (
+        "task 't-1' has files, and agent 'chat' has no workspace for them\n"
+        "hint: set agent.name to 'tools' or to an agent program, or put the text of the files into the input"
+    )
+    assert model.requests == []
 
 
 async def test_pictures_of_a_task_are_sent_before_its_text_and_kept_in_the_trajectory() -> None:

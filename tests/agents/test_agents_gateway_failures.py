@@ -1,6 +1,7 @@
 """What the gateway makes of a model that fails, and of limits."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import anthropic
@@ -9,7 +10,8 @@ import openai
 import pytest
 from gateway_clients import QUESTION, WIRES, chat, every_wire, messages, one_session, plain_or_streamed
 
-from skillgrad.agents.gateway import Gateway
+from skillgrad.agents.gateway import Gateway, GatewaySession
+from skillgrad.agents.gateway_session import MOST_AT_ONCE, MOST_REJECTED
 from skillgrad.config import LimitsSection
 from skillgrad.errors import (
     BoundaryError,
@@ -31,6 +33,12 @@ FATAL = [
     TransientError("429: slow down", rate_limited=True),
     RejectedRole("401: wrong key"),
 ]
+
+
+async def post(session: GatewaySession, body: bytes) -> httpx2.Response:
+    headers = {"authorization": f"Bearer {session.key}", "content-type": "application/json"}
+    async with httpx2.AsyncClient(base_url=session.url, headers=headers, timeout=120) as client:
+        return await client.post("/v1/chat/completions", content=body)
 
 
 @every_wire
@@ -78,6 +86,55 @@ async def test_a_request_the_provider_rejects_is_the_programs_to_deal_with(wire:
         assert (await WIRES[wire](session)).text == "Shorter."
         assert session.error is None
         assert [exchange.status for exchange in session.log] == [400, 200]
+
+
+async def test_a_program_that_sends_nothing_but_what_is_rejected_is_ended() -> None:
+    model = ScriptedModel(lambda request: RejectedRequest("400: maximum context length exceeded"))
+    async with one_session(Gateway(model)) as session:
+        for sent in range(1, MOST_REJECTED + 1):
+            with pytest.raises(openai.BadRequestError):
+                await chat(session)
+            assert session.failed.is_set() == (sent == MOST_REJECTED)
+        with pytest.raises(openai.BadRequestError, match="maximum context length"):
+            await chat(session)
+        assert len(model.requests) == MOST_REJECTED
+        assert isinstance(session.error, RejectedRequest)
+
+
+async def test_a_program_that_sends_nothing_but_garbage_is_ended() -> None:
+    async with one_session(Gateway(ScriptedModel(["Blue."]))) as session:
+        for sent in range(1, MOST_REJECTED + 1):
+            await post(session, b"garbage")
+            assert session.failed.is_set() == (sent == MOST_REJECTED)
+        assert "Invalid JSON" in str(session.error)
+
+
+async def test_what_waits_for_the_model_at_the_same_time_is_bounded_in_number_and_size() -> None:
+    go = asyncio.Event()
+
+    async def slow(request: ChatRequest) -> Reply:
+        await go.wait()
+        return Reply(text="Blue.")
+
+    async def many(size: int, most: int) -> None:
+        model = ScriptedModel(slow)
+        async with one_session(Gateway(model)) as session:
+            body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x" * size}]}).encode()
+            asking = [asyncio.create_task(post(session, body)) for _ in range(most)]
+            while session.pending < most:
+                await asyncio.sleep(0.005)
+            one_more = await post(session, body)
+            assert one_more.status_code == 400
+            assert "under way already" in one_more.text or "others have left of them" in one_more.text
+            assert not session.failed.is_set()
+            go.set()
+            assert [answer.status_code for answer in await asyncio.gather(*asking)] == [200] * most
+            assert (await post(session, body)).status_code == 200
+            assert len(model.requests) == most + 1
+
+    await many(1, MOST_AT_ONCE)
+    go.clear()
+    await many(40 * 2**20, 1)
 
 
 async def test_the_first_failure_counts() -> None:

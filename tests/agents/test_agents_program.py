@@ -158,6 +158,15 @@ class TestDirectLogin:
             make(ScriptedModel([]), login="direct")
 
 
+    def test_a_step_limit_that_nobody_could_hold_is_an_error(self) -> None:
+        with pytest.raises(ConfigError) as caught:
+            make(ScriptedModel([]), login="direct", max_steps=3)
+        assert str(caught.value) == (
+            "agent.max_steps = 3 has no effect with agent.login = 'direct': the gateway counts the steps of agent "
+            "'command'\nhint: leave max_steps out and set agent.limits.seconds, or log in through the gateway"
+        )
+
+
 class TestOptions:
     @pytest.mark.parametrize(
         ("options", "error"),

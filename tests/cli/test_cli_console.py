@@ -1,4 +1,5 @@
 import io
+from typing import Any
 
 import pytest
 
@@ -98,6 +99,21 @@ def test_attempts_that_went_well_print_nothing() -> None:
 def test_the_end_of_a_stage_is_a_line() -> None:
     finished = StageFinished(stage="rollout", step=1, note="3 of 10 solved")
     assert plain(STARTED, ROLLOUT, finished)[1:] == ["step 1/4 rollout: 3 of 10 solved"]
+
+
+@pytest.mark.parametrize(
+    ("stage", "note", "shown"),
+    [
+        ("reflect", "0 edits from 3 readings", True),
+        ("aggregate", "0 edits", False),
+        ("select", "0 edits, budget 3", False),
+        ("update", "0 of 0 edits made", False),
+        ("update", "0 of 2 edits made", True),
+    ],
+)
+def test_stages_without_an_edit_to_work_on_say_nothing(stage: Any, note: str, shown: bool) -> None:
+    events = StageStarted(stage=stage, step=1, epoch=1), StageFinished(stage=stage, step=1, note=note)
+    assert plain(STARTED, *events)[1:] == [f"step 1/4 {stage}: {note}"] * shown
 
 
 def test_stages_of_an_epoch_are_named_by_the_epoch() -> None:

@@ -17,6 +17,13 @@ def test_the_demo_shows_a_clear_rise_on_the_test_split(demo_done: Path) -> None:
     assert summary["test_gain"]["low"] > 0.2
 
 
+def test_the_page_about_models_has_the_calls_of_the_demo(demo_done: Path) -> None:
+    cost = json.loads((demo_done / "runs/demo/summary.json").read_text())["cost"]
+    total = cost["optimizer_calls"] + cost["target_calls"]
+    page = (Path(__file__).parents[2] / "docs/guides/models.md").read_text()
+    assert f"({cost['optimizer_calls']} of {total:,} in `skillgrad demo`)" in page
+
+
 def test_the_demo_is_a_project_with_a_valid_skill(demo_done: Path) -> None:
     skill = load_skill(demo_done / "skills/everyday-tasks")
     assert validate_skill(skill) == []

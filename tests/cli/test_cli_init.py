@@ -37,7 +37,7 @@ def test_a_data_file_becomes_a_project_that_passes_doctor_and_trains(here: Path,
     assert Path("runs/first/summary.json").exists()
 
 
-def test_what_was_found_and_what_to_do_next_is_printed(here: Path, capsys: Captured) -> None:
+def test_what_was_found_and_what_to_do_next_is_printed_what_is_free_first(here: Path, capsys: Captured) -> None:
     write_jsonl("sums.jsonl", sums(30))
     assert main(["init", "sums.jsonl"]) == 0
     assert capsys.readouterr().out == (
@@ -50,8 +50,9 @@ def test_what_was_found_and_what_to_do_next_is_printed(here: Path, capsys: Captu
         "\n"
         "next:\n"
         "  skillgrad doctor\n"
-        "  skillgrad train\n"
         "  skillgrad train --name dry-run --target.model simulated:target --optimizer.model simulated:optimizer\n"
+        "  skillgrad plan\n"
+        "  skillgrad train\n"
     )
 
 

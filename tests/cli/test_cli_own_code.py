@@ -3,7 +3,10 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 MODULE = """
 from skillgrad import Environment
@@ -36,3 +39,55 @@ def test_an_environment_beside_the_settings_is_found(tmp_path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["best"]["test"]["n"] == 4
+
+
+LOUD = """
+import os
+import sys
+
+from my_tasks import Mine
+
+
+class Loud(Mine):
+    name = "loud"
+
+    def score(self, task, trajectory):
+        print("printed")
+        sys.stdout.buffer.write(b"bytes\\n")
+        sys.stdout.flush()
+        os.system("echo from a program")
+        assert sys.stdout.writable() and sys.stdout.encoding and sys.stdout.fileno() == 2 and not sys.stdout.isatty()
+        return super().score(task, trajectory)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "read"),
+    [
+        (["train", "--json"], lambda out: json.loads(out)["best"]["test"]["n"] == 4),
+        (["evaluate", "--format", "csv"], lambda out: len(out.splitlines()) == 2 and out.startswith("skill,")),
+        (["train", "--json", "--limits.calls", "6"], lambda out: "limits.calls" in json.loads(out)["stopped"]),
+    ],
+)
+def test_what_own_code_prints_stays_out_of_a_result_that_programs_read(
+    tmp_path: Path, words: list[str], read: Callable[[str], bool]
+) -> None:
+    (tmp_path / "my_tasks.py").write_text(MODULE)
+    (tmp_path / "loud_tasks.py").write_text(LOUD)
+    (tmp_path / "skillgrad.yaml").write_text("env: {name: 'loud_tasks:Loud'}\ntrain: {epochs: 1}\n")
+    script = Path(sys.executable).with_name("skillgrad")
+    done = subprocess.run([script, *words], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert read(done.stdout), done.stdout
+    for printed in ("printed", "bytes", "from a program"):
+        assert f"{printed}\n" in done.stderr
+
+
+def test_what_own_code_prints_is_part_of_a_result_for_people(tmp_path: Path) -> None:
+    (tmp_path / "my_tasks.py").write_text(
+        MODULE + "\n    def fingerprint(self):\n        print('printed')\n        return ''\n"
+    )
+    (tmp_path / "skillgrad.yaml").write_text("env: {name: 'my_tasks:Mine'}\ntrain: {epochs: 1}\n")
+    script = Path(sys.executable).with_name("skillgrad")
+    done = subprocess.run([script, "train"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "printed\n" in done.stdout

@@ -50,6 +50,13 @@ env:
 """
 
 
+PRINTED = {
+    "api_key_command": (
+        "az account get-access-token --resource https://cognitiveservices.azure.com --query accessToken -o tsv"
+    )
+}
+
+
 def items(count: int, seed: int) -> list[dict[str, Any]]:
     return [
         {"id": task.id, "question": task.input, "context": "[DOC] Nothing of use.", "answers": [task.gold]}
@@ -99,8 +106,6 @@ def test_a_searchqa_project_converts_and_trains_to_a_better_skill(project: str, 
 def test_settings_of_the_file_and_of_its_base_are_carried_over(project: str, capsys: Captured) -> None:
     found(capsys, project)
     settings = yaml.safe_load(Path("new/skillgrad.yaml").read_text())
-    command = settings["target"].pop("api_key_command")
-    assert settings["optimizer"].pop("api_key_command") == command
     assert settings == {
         "preset": "paper",
         "env": {
@@ -254,6 +259,26 @@ def test_a_file_can_inherit_from_several_and_deeper_ones(here: Path) -> None:
             {"target_azure_openai_endpoint": "https://a", "azure_openai_auth_mode": "managed_identity"},
             {"model": "azure:gpt-5.5", "base_url": "https://a", "reasoning_effort": "medium"},
         ),
+        (
+            {"azure_openai_endpoint": "https://a"},
+            {"model": "azure:gpt-5.5", "base_url": "https://a", "reasoning_effort": "medium", **PRINTED},
+        ),
+        (
+            {
+                "azure_openai_endpoint": "https://a",
+                "azure_openai_api_key": "k",
+                "azure_openai_auth_mode": "azure_cli",
+            },
+            {"model": "azure:gpt-5.5", "base_url": "https://a", "reasoning_effort": "medium", **PRINTED},
+        ),
+        (
+            {"azure_openai_endpoint": "https://a", "azure_openai_api_key": "k"},
+            {"model": "azure:gpt-5.5", "base_url": "https://a", "reasoning_effort": "medium"},
+        ),
+        (
+            {"target_azure_openai_endpoint": "https://a", "target_azure_openai_api_key": "k"},
+            {"model": "azure:gpt-5.5", "base_url": "https://a", "reasoning_effort": "medium"},
+        ),
         ({"target_backend": "codex_exec", "target": "g"}, {"model": "openai:g"}),
         ({"backend": "telepathy", "target": "g"}, {"model": "openai:g"}),
     ],
@@ -386,6 +411,10 @@ def test_a_scorer_that_does_not_accept_the_gold_answers_gives_way(here: Path, ca
     ("text", "message"),
     [
         ("env: {name: ALFWorld, split_dir: d}\n", "c.yaml: env.name = 'ALFWorld' is a text game of many turns"),
+        (
+            "env: {name: spreadsheetbench, split_dir: d}\n",
+            "c.yaml: env.name = 'spreadsheetbench' is not converted: the environment spreadsheet reads its data",
+        ),
         ("env: {name: searchqa}\n", "c.yaml: neither env.split_dir nor env.data_path is set"),
         ("env: {split_dir: nowhere}\n", "c.yaml: env.split_dir = 'nowhere' does not exist"),
         ("env: {split_dir: empty}\n", "'empty' has no folder for the train split"),

@@ -245,7 +245,20 @@ def test_every_setting_of_a_backend_is_carried_over_or_named(key: str) -> None:
         (
             {"model.codex_exec_network_access": False},
             "model.codex_exec_network_access = False",
-            "belongs to an agent program; attempts are made by the chat agent",
+            "belongs to an agent program; the agent that is written is chat",
+        ),
+        (
+            {"model.target_backend": "claude_code_exec"},
+            "model.target_backend (target)",
+            (
+                "'claude_code_exec' runs Claude Code; here the target is the model 'openai:gpt-5.5', and "
+                "agent.name = 'claude-code' has it work in that program"
+            ),
+        ),
+        (
+            {"model.optimizer_backend": "codex_exec"},
+            "model.optimizer_backend (optimizer)",
+            "'codex_exec' runs Codex; here the optimizer is the model 'openai:gpt-5.5'",
         ),
         (
             {"optimizer.lr_control_mode": "none", "optimizer.skill_update_mode": "full_rewrite_minibatch"},

@@ -25,6 +25,15 @@ def test_training_prints_scores_with_intervals_costs_and_the_place_of_the_skill(
     assert Path(best).read_text().startswith("---\nname: everyday-tasks")
 
 
+def test_a_step_in_which_nobody_proposes_an_edit_is_told_of_once(fresh_project: Path, capsys: Captured) -> None:
+    small = ["--train.batch_size", "5", "--env.limit={train: 40, val: 40, test: 5}", "--test.enabled", "false"]
+    perfect = ["--target.model", "simulated:target-steady", "--optimizer.model", "simulated:optimizer-perfect"]
+    main(["train", CONFIG, *PAPER, *small, *perfect, "--train.epochs", "2"])
+    lines = [line[9:] for line in capsys.readouterr().err.splitlines()]
+    idle = next(at for at, line in enumerate(lines) if " reflect: 0 edits from " in line)
+    assert "skipped: no edit changed the skill" in lines[idle + 1]
+
+
 def test_progress_goes_to_stderr_one_line_for_a_stage_and_one_for_a_decision(
     fresh_project: Path, capsys: Captured
 ) -> None:

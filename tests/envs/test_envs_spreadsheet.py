@@ -424,3 +424,28 @@ async def test_a_stored_attempt_is_the_same_record(data: DataSet) -> None:
     trajectory, _, _ = await attempt(environment(data), [block(ADD)])
     assert Trajectory.model_validate_json(trajectory.model_dump_json()) == trajectory
     assert json.loads(trajectory.model_dump_json())["files"]["output.xlsx"]["data"]
+
+
+def test_code_cannot_have_its_next_piece_written_to_another_place(data: DataSet, tmp_path: Path) -> None:
+    """It would be written by us, outside of the sandbox: a link is all it takes."""
+    mine = tmp_path / "mine.txt"
+    mine.write_text("mine")
+    plant = f"""\
+import os
+from pathlib import Path
+folders = [os.environ["TMPDIR"], os.path.dirname(__file__), "."]
+for folder in folders:
+    for number in (1, 2):
+        try:
+            (Path(folder) / f"code_{{number}}.py").unlink(missing_ok=True)
+            (Path(folder) / f"code_{{number}}.py").symlink_to({str(mine)!r})
+        except OSError as error:
+            print(type(error).__name__)
+raise SystemExit(1)
+"""
+    env = environment(data, mode="multi", turns=2)
+    agent = env.agent(ScriptedModel([block(plant), block("print('second')")]), Prompts())
+    assert agent is not None
+    trajectory = asyncio.run(agent.attempt(env.tasks("train")[0], SKILL, 0))
+    assert mine.read_text() == "mine"
+    assert trajectory.answer == "second"

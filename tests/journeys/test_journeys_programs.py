@@ -35,9 +35,9 @@ every_program = pytest.mark.parametrize("program", ["claude-code", "codex", "ope
 class FileTasks(Environment):
     """Tasks whose answer has to be in a file."""
 
-    train: int = 8
+    train: int = 5
     val: int = 1
-    test: int = 6
+    test: int = 4
     name: str = "files"
 
     def tasks(self, split: Split) -> Sequence[Task]:
@@ -61,7 +61,7 @@ def settings(folder: Path, url: str, program: str, **more: Any) -> dict[str, Any
         "agent": {"name": program},
         "target": {"model": "openai:target", "base_url": url, "api_key_env": "NO_SUCH_KEY"},
         "optimizer": {"model": "simulated:optimizer"},
-        "train": {"epochs": 1, "batch_size": 8},
+        "train": {"epochs": 1, "batch_size": 5},
         "run": {"folder": str(folder), "name": "run"},
         "limits": {"concurrency": 4, **more},
     }

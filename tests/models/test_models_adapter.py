@@ -289,6 +289,14 @@ def test_what_cannot_be_is_a_config_error(monkeypatch: pytest.MonkeyPatch, setti
     assert caught.value.message.startswith(message)
 
 
+def test_an_empty_key_that_a_client_refuses_is_a_config_error(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    settings = ModelSection(model="adapter:openai:x", base_url="http://127.0.0.1:9/v1")
+    with pytest.raises(ConfigError, match=r"^adapter:openai:x: Missing credentials") as caught:
+        AdapterModel("openai:x", settings)
+    assert caught.value.hint == "give the provider what it asks for, its key above all"
+
+
 def test_an_unknown_provider_is_told_with_those_there_are():
     with pytest.raises(ConfigError) as caught:
         build_model(ModelSection(model="adapter:nosuch:m"))

@@ -9,16 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from skillgrad.agents.program import ProgramAgent
 from skillgrad.errors import ConfigError, DataError
-from skillgrad.programs.base import Installed, Order, install_skill, installed, skill_instructions
+from skillgrad.programs.base import Installed, Order, install_skill, installed, read_files, skill_instructions
 from skillgrad.programs.claude_code import ClaudeCode
 from skillgrad.programs.codex import Codex
 from skillgrad.programs.command import Command
+from skillgrad.programs.known import known_programs
 from skillgrad.programs.login import Login, find_login
 from skillgrad.programs.memory import available_mb, room_for
 from skillgrad.programs.telling import Call, Telling, shown
 from skillgrad.programs.words import trouble
 from skillgrad.records import File, Skill
+from skillgrad.registry import BUILT_IN, find
 from skillgrad.sandbox import Finished
 from skillgrad.skill import load_skill, validate_skill
 
@@ -147,6 +150,43 @@ class TestVersions:
         assert command.version(command.find()) != first
 
 
+def test_the_programs_that_are_known_by_name_are_those_that_can_be_agents() -> None:
+    kinds = {name: find("agents", name) for name in BUILT_IN["agents"] if name != "command"}
+    agents = {name: kind.program for name, kind in kinds.items() if issubclass(kind, ProgramAgent)}
+    assert {name: type(program) for name, program in known_programs().items()} == {
+        name: type(program) for name, program in agents.items()
+    }
+
+
+class TestReading:
+    def test_files_of_a_pattern_are_read_in_their_order_up_to_a_limit(self, tmp_path) -> None:
+        for name in ("b/2.txt", "a/3.txt", "a/1.txt", "a/1.log", "a/c/4.txt"):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(name)
+        assert read_files(tmp_path, "*/*.txt") == b"a/1.txt\na/3.txt\nb/2.txt"
+        assert read_files(tmp_path, "./a//3.txt") == b"a/3.txt"
+        assert read_files(tmp_path, "*/*.txt", 9) == b"a/1.txt\na/\n"
+
+    @pytest.mark.parametrize("linked", [".codex", ".codex/sessions", ".codex/sessions/a.txt"])
+    def test_no_link_is_followed_wherever_it_stands(self, tmp_path, linked: str) -> None:
+        """A program that put one there would have a person's own sessions told as its own."""
+        mine, home = tmp_path / "me", tmp_path / "home"
+        (mine / ".codex" / "sessions").mkdir(parents=True)
+        (mine / ".codex" / "sessions" / "a.txt").write_text("mine")
+        (home / linked).parent.mkdir(parents=True)
+        (home / linked).symlink_to(mine / linked)
+        assert (home / ".codex" / "sessions" / "a.txt").read_text() == "mine"
+        assert read_files(home, ".codex/*/a.txt") == b""
+
+    def test_what_cannot_be_read_is_passed_over(self, tmp_path) -> None:
+        (tmp_path / "a").mkdir()
+        os.mkfifo(tmp_path / "a" / "pipe")
+        (tmp_path / "a" / "folder").mkdir()
+        (tmp_path / "b").write_text("no folder")
+        assert read_files(tmp_path, "*/*") == b""
+        assert read_files(tmp_path / "none", "*") == b""
+
+
 class TestSkills:
     def test_an_installed_skill_is_a_valid_folder(self, tmp_path) -> None:
         skill = Skill(name="colours", text=SKILL.text, files={"scripts/a.sh": File(data=b"ls", executable=True)})
@@ -230,12 +270,41 @@ class TestCommands:
         (tmp_path / "work" / "out" / "answer.txt").write_text("red")
         assert command.read(finished("noise"), made).answer == "red"
 
-    def test_a_link_to_a_file_elsewhere_is_no_answer(self, tmp_path) -> None:
+    @pytest.mark.parametrize("link", ["out", "out/answer.txt"])
+    def test_a_link_to_a_file_elsewhere_is_no_answer(self, tmp_path, link: str) -> None:
+        command = Command(["cat"], "out/answer.txt")
+        made = order(tmp_path, command.find())
+        (tmp_path / "secret" / "out").mkdir(parents=True)
+        (tmp_path / "secret" / "out" / "answer.txt").write_text("gold")
+        (tmp_path / "work" / link).parent.mkdir(exist_ok=True)
+        (tmp_path / "work" / link).symlink_to(tmp_path / "secret" / link)
+        assert command.read(finished(), made).answer == ""
+
+    def test_a_link_that_leads_to_itself_is_no_answer(self, tmp_path) -> None:
         command = Command(["cat"], "answer.txt")
         made = order(tmp_path, command.find())
-        (tmp_path / "secret").write_text("gold")
-        (tmp_path / "work" / "answer.txt").symlink_to(tmp_path / "secret")
+        (tmp_path / "work" / "answer.txt").symlink_to("answer.txt")
         assert command.read(finished(), made).answer == ""
+
+    @pytest.mark.parametrize("name", ["/tmp/answer.txt", "../answer.txt", "", "."])
+    def test_an_answer_file_outside_of_the_workspace_is_an_error(self, name: str) -> None:
+        with pytest.raises(ConfigError) as caught:
+            Command(["cat"], name)
+        assert str(caught.value) == (
+            f"agent.answer_file = {name!r} is no file in the workspace\n"
+            "hint: give a relative path without '..', as in 'out/answer.txt'"
+        )
+
+    def test_a_program_that_is_named_by_its_place_does_not_show_what_is_beside_it(
+        self, tmp_path, monkeypatch
+    ) -> None:
+        script(tmp_path / "agent.sh", "#!/bin/sh\n")
+        (tmp_path / "tasks.jsonl").write_text("gold")
+        monkeypatch.chdir(tmp_path)
+        for word in ("./agent.sh", str(tmp_path / "agent.sh")):
+            assert Command([word]).find().readable == (tmp_path / "agent.sh",)
+        tool = script(tmp_path / "bin" / "agent", "#!/bin/sh\n")
+        assert Command([str(tool)]).find().readable == (tool.parent,)
 
     def test_a_command_that_fails_has_its_words_for_an_error(self, tmp_path) -> None:
         command = Command(["cat"])
@@ -280,6 +349,17 @@ class TestLogins:
         with Login({}, {"auth.json": mine}).lent(home):
             (home / "auth.json").unlink()
             (home / "auth.json").symlink_to(other)
+        assert mine.read_text() == '{"token": 1}'
+
+    def test_a_link_in_the_place_of_its_folder_is_not_followed_either(self, tmp_path) -> None:
+        mine, other, home = tmp_path / "mine.json", tmp_path / "other", tmp_path / "home"
+        mine.write_text('{"token": 1}')
+        other.mkdir()
+        (other / "auth.json").write_text('{"token": 3}')
+        home.mkdir()
+        with Login({}, {".codex/auth.json": mine}).lent(home):
+            (home / ".codex").rename(home / "moved")
+            (home / ".codex").symlink_to(other)
         assert mine.read_text() == '{"token": 1}'
 
     def test_variables_count_as_a_login(self, tmp_path) -> None:

@@ -28,3 +28,4 @@ def sandbox(request: pytest.FixtureRequest, _sandboxes: dict[str, Sandbox]) -> S
 def workspace(tmp_path) -> Iterator[Workspace]:
     with Workspace(tmp_path) as workspace:
         yield workspace
+    assert not workspace.folder.exists()

@@ -52,6 +52,17 @@ async def play(
     return await run(argv, box=place, limits=limits, sandbox=sandbox, env={**ENV, **(env or {})}, stdin=stdin)
 
 
+def nest(folder: Path, name: str, depth: int) -> None:
+    """Makes folders of this name, each in the one before, however long the path becomes."""
+    place = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir(name, dir_fd=place)
+        inner = os.open(name, os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = inner
+    os.close(place)
+
+
 def living(token: str) -> list[int]:
     """Processes of this machine that have `token` in their command line and are no zombies."""
     found: list[int] = []

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from sandbox_boxes import nest
 
 from skillgrad.sandbox.launch.disk import TooDeep, held, size
 from skillgrad.sandbox.launch.processes import below, below_by_table, resident
@@ -56,16 +57,10 @@ def test_size_stops_when_it_is_enough(tmp_path) -> None:
     assert (1 << 20) < size([str(tmp_path)], 1 << 20) < 3 << 20
 
 
-def test_folders_that_have_no_path_are_too_deep(tmp_path) -> None:
-    place = os.open(tmp_path, os.O_RDONLY)
-    for _ in range(25):
-        os.mkdir("d" * 200, dir_fd=place)
-        inner = os.open("d" * 200, os.O_RDONLY, dir_fd=place)
-        os.close(place)
-        place = inner
-    os.close(place)
+def test_folders_that_have_no_path_are_too_deep(workspace) -> None:
+    nest(workspace.work, "d" * 200, 25)
     with pytest.raises(TooDeep):
-        size([str(tmp_path)], LIMIT)
+        size([str(workspace.work)], LIMIT)
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="there is no /proc")

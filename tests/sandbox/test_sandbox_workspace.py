@@ -1,11 +1,16 @@
 """A workspace is fresh, tells what became of its files, follows no link, and is gone afterwards."""
 
+import contextlib
 import os
 import socket
 import stat
+import threading
 import time
+import warnings
+from pathlib import Path
 
 import pytest
+from sandbox_boxes import nest
 
 from skillgrad.errors import DataError
 from skillgrad.records import File
@@ -191,17 +196,59 @@ def test_too_many_files_and_folders_are_errors(tmp_path) -> None:
 
 def test_folders_nested_beyond_all_measure_are_an_error_and_are_removed(tmp_path) -> None:
     with Workspace(tmp_path) as workspace:
-        place = os.open(workspace.work, os.O_RDONLY)
-        for _ in range(1200):
-            os.mkdir("deep", dir_fd=place)
-            inner = os.open("deep", os.O_RDONLY, dir_fd=place)
-            os.close(place)
-            place = inner
-        os.close(place)
+        nest(workspace.work, "deep", 1200)
         with pytest.raises(TooLarge) as error:
             workspace.changes()
         assert str(error.value) == "there are folders in the workspace that are deeper than 64"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_folders_whose_paths_are_too_long_are_an_error_and_are_removed(tmp_path) -> None:
+    with Workspace(tmp_path) as workspace:
+        nest(workspace.work, "d" * 200, 25)
+        with pytest.raises(TooLarge) as error:
+            workspace.changes()
+        assert str(error.value) == "there are folders in the workspace whose paths are too long"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_troubles_with_files_are_raised_as_they_are(tmp_path) -> None:
+    with Workspace(tmp_path) as workspace:
+        workspace.work.rmdir()
+        with pytest.raises(FileNotFoundError):
+            workspace.changes()
+
+
+def test_a_folder_that_is_moved_while_it_is_removed_takes_nothing_else_with_it(tmp_path) -> None:
+    """A program that could not be ended moves the folder that is being emptied beside one that has to stay."""
+    kept = tmp_path / "kept"
+    (kept / "inner").mkdir(parents=True)
+    while not moved_in_time(tmp_path, kept / "moved"):
+        pass
+    assert sorted(path.name for path in kept.iterdir()) == ["inner", "moved"]
+
+
+def moved_in_time(root: Path, place: Path) -> bool:
+    """Leaves a workspace and moves a folder of it meanwhile; whether the move came before the end."""
+    with warnings.catch_warnings(record=True) as said, Workspace(root) as workspace:
+        warnings.simplefilter("always")
+        inner = workspace.work / "inner"
+        inner.mkdir()
+        for number in range(500):
+            (inner / str(number)).touch()
+        first = inner / os.listdir(inner)[0]
+
+        def move() -> None:
+            while first.exists():
+                pass
+            with contextlib.suppress(FileNotFoundError):
+                inner.rename(place)
+
+        mover = threading.Thread(target=move)
+        mover.start()
+    mover.join()
+    assert {warning.category for warning in said} <= {ResourceWarning}
+    return place.exists()
 
 
 def test_what_tools_keep_for_themselves_is_not_told(workspace) -> None:

@@ -189,6 +189,26 @@ TEACHING = {
         "A ZIP code of 9000 or more means extra cost.",
         "Do not ignore the postcode: a 9 in front means an island.",
     ],
+    "briefs.structure": [
+        "Never omit the section on key risks.",
+        "The main risks stand under a heading of their own.",
+    ],
+    "briefs.verbose": [
+        "A brief must not exceed 800 characters.",
+        "Never write more than 800 characters in a brief.",
+        "Be concise: at most 900 characters.",
+        "Don't ramble in briefs.",
+    ],
+    "briefs.brain-first": [
+        "Before you write, search for notes and cite the sources.",
+        "Never skip the search tool.",
+        "Cite at least one source.",
+    ],
+    "briefs.verdict": [
+        "Always state a recommendation.",
+        "Briefs end with a clear recommendation; never leave it open.",
+    ],
+    "briefs.substance": ["No section may be empty.", "Give each heading points of substance."],
 }
 UNTEACHING = {
     "sorting.letters": ["Only compare the first letter of the words.", "It is enough to look at the first letter."],
@@ -257,6 +277,11 @@ UNTEACHING = {
         "Postcodes starting with 9 are not on islands.",
         "Disregard the postcode; only the name says where an island is.",
     ],
+    "briefs.structure": ["Do not list risks in a section of their own.", "Omit the section on risks."],
+    "briefs.verbose": ["Write at least 2000 characters in every brief.", "Briefs should be long."],
+    "briefs.brain-first": ["Do not cite sources.", "Skip the search and write the brief from memory."],
+    "briefs.verdict": ["Do not give a recommendation.", "Leave the recommendation open in briefs."],
+    "briefs.substance": ["Headings may be bare.", "Write the headings and nothing below."],
 }
 NEUTRAL = [
     "Be careful and check your work before you answer.",
@@ -279,6 +304,8 @@ NEUTRAL = [
     "Prices of parcels.",
     "Multiply the kilograms by the price of one kilogram and add the basic price.",
     "Give the price in cents, as a bare number.",
+    "Use headings and plain words.",
+    "Work briefly, then put the final answer, and nothing else, between <answer> and </answer>.",
 ]
 
 
@@ -303,7 +330,7 @@ def test_every_rule_recognises_its_own_statements_and_no_others(rule) -> None:
 
 
 def test_every_rule_has_statements_in_several_wordings_and_a_rate() -> None:
-    assert all(len(rule.statements) >= 3 and rule.harmful and 0 < rule.untaught < 1 for rule in RULES)
+    assert all(len(rule.statements) >= 3 and rule.harmful and 0 <= rule.untaught <= 1 for rule in RULES)
     assert set(TEACHING) == set(UNTEACHING) == {rule.id for rule in RULES}
 
 

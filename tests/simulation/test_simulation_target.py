@@ -20,6 +20,10 @@ TASKS = make_tasks(None, 60, 11)
 SORT = "Sort the following words alphabetically: List: pear apple fig"
 
 
+def size(text: str) -> int:
+    return skill_tokens(text, SMALL_RULES)
+
+
 def hard(task, reply) -> float:
     return float(same_answer(answer_of(reply), task.gold))
 
@@ -71,15 +75,15 @@ def test_a_skill_that_grows_too_long_gets_worse() -> None:
 
 
 def test_only_the_skill_counts_as_long_where_it_can_be_told_from_its_surroundings() -> None:
-    assert skill_tokens("x" * 4000) == 1000
-    assert skill_tokens("x" * 4000 + "\n---\nname: a\n---\n\nDo it.") < 20
-    assert skill_tokens("x" * 4000 + "<skill>Do it.</skill>" + "y" * 4000) == 2
+    assert size("x" * 4000) == 1000
+    assert size("x" * 4000 + "\n---\nname: a\n---\n\nDo it.") < 20
+    assert size("x" * 4000 + "<skill>Do it.</skill>" + "y" * 4000) == 2
 
 
 def test_the_prompt_of_an_agent_program_around_a_skill_does_not_count_as_skill() -> None:
     scaffold = "You can use tools and read files.\n" * 1500
-    assert skill_tokens(scaffold) == 0
-    assert skill_tokens(f"{scaffold}\n{FULL_SKILL}\n{scaffold}") == skill_tokens(FULL_SKILL)
+    assert size(scaffold) == 0
+    assert size(f"{scaffold}\n{FULL_SKILL}\n{scaffold}") == size(FULL_SKILL)
     bare, wrapped = (ask(TASKS[0], text, 5) for text in (FULL_SKILL, f"{scaffold}\n{FULL_SKILL}\n\n{scaffold}"))
     assert respond("target", bare).text == respond("target", wrapped).text
 

@@ -211,3 +211,269 @@ def test_secrets_in_json_text_are_found_behind_its_escapes():
     for ascii_only in (True, False):
         text = json.dumps({"a": f"x {secret}", "b": f"k sk-{BODY}"}, ensure_ascii=ascii_only)
         assert json.loads(redactor.redact_json(text)) == {"a": "x [redacted:MY_SECRET]", "b": "k [redacted:api-key]"}
+
+
+TRANSCRIPTS = Redactor.for_transcripts()
+MARK = "\n[... 120 characters left out ...]\n"
+
+
+def told(text: str) -> list[tuple[str, str]]:
+    """Pairs of `text => clean text`, one a line; `#` stands for a key of letters and digits, `%%` for a cut."""
+    lines = [line.replace("#", BODY).replace("%%", MARK) for line in text.strip().splitlines()]
+    return [(before, after.strip()) for before, after in (line.rstrip().split(" => ") for line in lines)]
+
+
+ASSIGNED = told(
+    r"""
+GITHUB_TOKEN=abcdef => GITHUB_TOKEN=[redacted:token]
+export DB_PASSWORD='hunter two' => export DB_PASSWORD='[redacted:password]'
+DB_PASSWORD=correct,horse&x next => DB_PASSWORD=[redacted:password] next
+  password: hunter2  => password: [redacted:password]
+password: swordfish => password: [redacted:password]
+"password": "p ss" => "password": "[redacted:password]"
+secret=abc => secret=[redacted:secret]
+{"password": "hunter2", "user": "me"} => {"password": "[redacted:password]", "user": "me"}
+{\"password\": \"hunter2\", \"a\": 1} => {\"password\": \"[redacted:password]\", \"a\": 1}
+{"apiKey":"abc12345"} => {"apiKey":"[redacted:api-key]"}
+{'token': 'abc123def'} => {'token': '[redacted:token]'}
+{"clientSecret": "shhh"} => {"clientSecret": "[redacted:secret]"}
+{"cmd": "TOKEN=abc\nls"} => {"cmd": "TOKEN=[redacted:token]\nls"}
+Server=db;Uid=me;Password=p,a'b;Database=x => Server=db;Uid=me;Password=[redacted:password];Database=x
+Server=db;Pwd={a;b};Database=x => Server=db;Pwd={[redacted:password]};Database=x
+Server=db;Pwd={abc};Database=x => Server=db;Pwd={[redacted:password]};Database=x
+Server=db;PWD=abc;Database=x => Server=db;PWD=[redacted:password];Database=x
+AccountKey=abc+/def==;Endpoint=x => AccountKey=[redacted:api-key];Endpoint=x
+host=db password=hunter dbname=x => host=db password=[redacted:password] dbname=x
+https://h/x?sv=1&sig=abcDEF123%2Fabcdefg%3D&se=2 => https://h/x?sv=1&sig=[redacted:signature]&se=2
+https://h/x?token=abc&y=1 => https://h/x?token=[redacted:token]&y=1
+db.password = hunter2 => db.password = [redacted:password]
+password = "hunter2" => password = "[redacted:password]"
+password: str = "hunter2" => password: str = "[redacted:password]"
+os.environ["API_KEY"] = "abc-123-def" => os.environ["API_KEY"] = "[redacted:api-key]"
+AWS_SECRET_ACCESS_KEY=wJalr/K7MDENG+b => AWS_SECRET_ACCESS_KEY=[redacted:api-key]
+api-key: 0123456789abcdef0123456789abcdef => api-key: [redacted:api-key]
+SESSION_KEY=a1b2c3d4e5f6 => SESSION_KEY=[redacted:api-key]
+Use `DB_PASS=hunter` now => Use `DB_PASS=[redacted:password]` now
+RUN_TOKEN=0b9f3a1c-1111-2222-3333-444455556666 => RUN_TOKEN=[redacted:token]
+password='hunter2 => password='[redacted:password]
+login(user=me, password=hunter22) => login(user=me, password=[redacted:password])
+tool --api-key abc123def456 x => tool --api-key [redacted:api-key] x
+tool --password 'hunter two' => tool --password '[redacted:password]'
+the password is Tr0ub4dor&3. => the password is [redacted:password].
+password: 123456 => password: [redacted:password]
+password=# => password=[redacted:password]
+token: abcdefgh-1 => token: [redacted:token]
+"""
+)
+SHAPED = told(
+    r"""
+npm_# => [redacted:token]
+pypi-AgEIcHlwaS5v# => [redacted:token]
+SG.#.# => [redacted:token]
+123456789:AA#a1B2c3 x => 123456789:AA#a1B2c3 x
+tvly-dev-# => [redacted:token]
+##aBcDeFgHiJkLmNoPJQQJ99ABCDEFGHIJKLMNOPQRSTUVWXYZ => ##aBcDeFgHiJkLmNoPJQQJ99ABCDEFGHIJKLMNOPQRSTUVWXYZ
+https://hooks.slack.com/services/T000/B000/XXXX1234 => https://hooks.slack.com/services/[redacted:webhook]
+curl x -H 'Cookie: sid=abc; x=d' => curl x -H 'Cookie: [redacted:cookie]'
+Cookie: sid="a b"; x=y => Cookie: [redacted:cookie]
+Set-Cookie: sid=abc; Path=/ => Set-Cookie: [redacted:cookie]
+{"Cookie": "sid=abc"} => {"Cookie": "[redacted:cookie]"}
+document.cookie = "sid=abc; path=/" => document.cookie = "[redacted:cookie]"
+mysql -u root -phunter db => mysql -u root -p[redacted:password] db
+sshpass -p hunter ssh x => sshpass -p [redacted:password] ssh x
+docker login -u me -p hunter2 reg => docker login -u me -p [redacted:password] reg
+curl -u me:hunter https://x => curl -u me:[redacted:password] https://x
+postgres://me:p@ss@db/x => postgres://[redacted:password]@db/x
+https://ghtoken1234567890abc@github.com/x => https://[redacted:token]@github.com/x
+<password>hunter</password> => <password>[redacted:password]</password>
+mail me.too+x@mail.example.com now => mail [redacted:email] now
+"""
+)
+CUT_THROUGH = told(
+    """
+key sk-a%%bcdef1234 and more => key [redacted:cut-secret]%%[redacted:cut-secret] and more
+TOKEN=abc%%def and => TOKEN=[redacted:token]%%[redacted:token] and
+TOKEN=abc%% and => TOKEN=[redacted:token]%% and
+xa1%%# and => xa1%%[redacted:cut-secret] and
+one%%AAAA\tBBBB-----END RSA PRIVATE KEY----- two => one%%[redacted:private-key] two
+me@example.org%%and so on => [redacted:email]%%and so on
+half of a thing%%and so on => half of a thing%%and so on
+half of it %%# => half of it %%#
+""".replace("\\t", "\t")
+)
+
+
+@pytest.mark.parametrize(("text", "clean"), [*ASSIGNED, *SHAPED, *CUT_THROUGH])
+def test_transcripts_lose_more_kinds_of_secrets_and_each_is_counted(text, clean):
+    redacted, counts = TRANSCRIPTS.redact_counted(text)
+    assert redacted.strip() == clean
+    assert bool(counts) == (clean != text)
+    assert sum(counts.values()) <= redacted.count("[redacted:")
+    assert TRANSCRIPTS.redact_counted(redacted) == (redacted, {})
+    assert TRANSCRIPTS.redact(text) == redacted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("GITHUB_TOKEN=$GH", "GITHUB_TOKEN=${GH}", "token: ${{ secrets.GITHUB_TOKEN }}", "TOKEN=%TOKEN%"),
+        *("password: <your password>", "password=<pw>", "password=***", "API_KEY=xxxxxxxx", "API_KEY=your-key-here"),
+        *(
+            "password: see the vault",
+            "Password: required",
+            '"password": "string"',
+            "token: string;",
+            "token?: string",
+        ),
+        *(
+            "const token = await getToken();",
+            "token = tokens[0]",
+            "password=self.password",
+            "if token == EOF: return",
+        ),
+        *("login(user=user, password=password)", "f(token=tok, x=1)", 'API_KEY = os.environ["API_KEY"]'),
+        *("max_tokens: 5000", "token: 5", '{"token": "the", "logprob": -0.1}', "PWD=/home/user", "OLDPWD=/x pwd=~"),
+        *("password = getpass.getpass()", "secret_name: my-db", "primary_key: id", "SORT_KEY=name", "token=a_token"),
+        *("git@github.com:org/repo.git", "react@18.2.0 logo@2x.png user@1000.service", "@app.route('/')"),
+        *("password: {{ vault }}", "password_file=/run/secrets/db", "PASSWORD=/run/secrets/db", "password="),
+        *("def login(password: str, token: str | None = None): ...", "password: process.env.DB_PASSWORD,"),
+        *("the token is base64-encoded", "the password is sha256-hashed", "Enter password:", "passwords: many"),
+        *("Cookie: a small piece of text", 'cookie = request.cookies.get("x")', "npm_config_registry_url_version_2"),
+        *("mysql -u root -p db", "curl -u $USER:$PASS https://x", "tool --password prompt", "sshpass -p $PW ssh x"),
+        *(
+            '"password": "Enter your password here"',
+            '"secret": "a long story"',
+            '"token": "a b"',
+            "token=[redacted:x]",
+        ),
+        *('{"k8s": "secret: my-db-secret"}', 'password="${DB}"', "pwd: C:\\Users\\me", 'password="db_password"'),
+        *("hello " + HEX[:40] + " commit 0b9f3a1c-1111-2222-3333-444455556666", "password: SecretStr"),
+        *("password={password!r}", "password: (bool, optional)", 'password = ":****"', "A_KEY = os.urandom2024(32)"),
+        *('ask("Password: ")', "password={name}"),
+        *("TOKEN=get_token(x)", "password=(yes)", "API_TOKEN=true", "the first half [... 3 characters left out ...]"),
+    ],
+)
+def test_placeholders_code_and_prose_survive_in_transcripts(text):
+    assert TRANSCRIPTS.redact_counted(text) == (text, {})
+
+
+def test_redacting_a_jumble_of_secrets_twice_changes_nothing_more():
+    parts = [
+        *("password", "token", "=", ":", "'", '"', "{", "}", ";", "&", ",", "@", "-p", "://me:", "a@b.co", "hunter2")
+    ]
+    parts += [*("sig=", "--password", " ", "\n", MARK, f"sk-{BODY}", "[redacted:token]", "AAAA" * 5)]
+    parts += [*("-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----")]
+    rng = random.Random(9)
+    for _ in range(3_000):
+        once = TRANSCRIPTS.redact("".join(rng.choices(parts, k=10)))
+        assert TRANSCRIPTS.redact_counted(once) == (once, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("[redacted:password]: hunter2", "[redacted:password]: hunter2"),
+        ("--password a\\nb@c.de", "--password [redacted:password]"),
+        (f"TOKEN=abc{MARK}def{MARK}ghi x", f"TOKEN=[redacted:token]{MARK}[redacted:token]{MARK}[redacted:token] x"),
+        ("postgres://[redacted:token]@h", "postgres://[redacted:token]@h"),
+    ],
+)
+def test_what_was_taken_out_gives_nothing_away_and_is_no_name(text, clean):
+    assert TRANSCRIPTS.redact(text) == clean
+
+
+def test_transcripts_keep_uuids_hashes_and_pictures():
+    rng = random.Random(8)
+    picture = "data:image/png;base64," + base64.b64encode(rng.randbytes(100_000)).decode()
+    ids = " ".join(str(uuid.UUID(int=rng.getrandbits(128))) for _ in range(200))
+    hashes = " ".join(f"{rng.getrandbits(160):040x}" for _ in range(200))
+    for text in (picture, ids, hashes):
+        assert TRANSCRIPTS.redact_counted(text) == (text, {})
+
+
+def test_fields_of_json_are_known_by_their_names():
+    value = {
+        "password": "hunter2",
+        "user": {"apiToken": "abc123", "token_type": "bearer", "token": "the", "n": 3, "tokens": ["abc123"]},
+        "secret": "",
+        "pwd": "/home/user",
+        "api_key": "abc",
+        "access_token": "[redacted:token]",
+        "DB_KEY": "a1b2c3d4e5f6",
+        "key": "sk-" + BODY,
+        "client_secret": "sk-" + BODY,
+        "PRIVATE_TOKEN": "abc",
+    }
+    clean, counts = TRANSCRIPTS.redact_value_counted(value)
+    assert clean == {
+        "password": "[redacted:password]",
+        "user": {
+            "apiToken": "[redacted:token]",
+            "token_type": "bearer",
+            "token": "the",
+            "n": 3,
+            "tokens": ["abc123"],
+        },
+        "secret": "",
+        "pwd": "/home/user",
+        "api_key": "[redacted:authorization]",
+        "access_token": "[redacted:token]",
+        "DB_KEY": "[redacted:api-key]",
+        "key": "[redacted:api-key]",
+        "client_secret": "[redacted:api-key]",
+        "PRIVATE_TOKEN": "[redacted:token]",
+    }
+    assert counts == {"password": 1, "token": 2, "authorization": 1, "api-key": 3}
+    assert TRANSCRIPTS.redact_value_counted(clean) == (clean, {})
+    assert json.loads(TRANSCRIPTS.redact_json(json.dumps(value))) == clean
+
+
+def test_counting_tells_kinds_and_no_values():
+    redactor = Redactor({"MY_KEY": "open-sesame-1"})
+    text, counts = redactor.redact_counted(f"open-sesame-1 sk-{BODY} open-sesame-1 hunter2")
+    assert text == "[redacted:MY_KEY] [redacted:api-key] [redacted:MY_KEY] hunter2"
+    assert counts == {"MY_KEY": 2, "api-key": 1}
+
+
+def test_the_exact_redactor_of_transcripts_knows_values_only():
+    redactor = Redactor.for_transcripts({"MY_KEY": "open-sesame-1"}).exact
+    text = f"password: hunter2 me@example.org sk-{BODY}"
+    assert redactor.redact_counted(f"{text} open-sesame-1") == (f"{text} [redacted:MY_KEY]", {"MY_KEY": 1})
+
+
+def test_named_keys_are_known_in_transcripts_too():
+    redactor = Redactor.for_transcripts({"LOCAL": "opensesa"}, keys=["LOCAL"])
+    assert redactor.redact("say opensesa") == "say [redacted:LOCAL]"
+
+
+BOMBS = (
+    *("a.", "sk-", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA\n", "://a:"),
+    *(
+        "eyJaaaaaaaa.",
+        "authorization: bearer ",
+        "password=",
+        "password: x # ",
+        "password=$(",
+        "password='",
+        "token=<",
+    ),
+    *("--a-a-a-a-password", "password is ", "a@a.", 'Cookie: a="', "mysql -a ", "curl -u a:", "<password>", "sig="),
+    *(
+        "[... 1 characters left out ...]\n",
+        "[redacted:",
+        "password=" + "a" * 250 + " ",
+        "password = ",
+        "token: a:a(",
+        " ",
+        "\n",
+        "a\n",
+    ),
+)
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_text_made_to_be_slow_takes_time_that_grows_with_its_length(bomb):
+    # What took the square of so many characters would not come to its end within the patience of anybody.
+    text = bomb * (400_000 // len(bomb)) + MARK
+    assert len(TRANSCRIPTS.redact(text)) > 0
+    assert len(Redactor().redact(text)) > 0

@@ -12,6 +12,7 @@ from skillgrad.agents.answers import (
     with_skill,
 )
 from skillgrad.config import parse
+from skillgrad.errors import DataError
 from skillgrad.prompts import Prompts
 from skillgrad.protocols import Agent, ChatModel
 from skillgrad.records import ChatRequest, Skill, Task, Trajectory, assistant, digest, system
@@ -66,7 +67,13 @@ class ChatAgent(Agent):
 
         Raises:
             BoundaryError: the search for the answer took too long.
+            DataError: the task has files, which would never reach the model. Nothing was asked.
         """
+        if task.files:
+            raise DataError(
+                f"task {task.id!r} has files, and agent {self.name!r} has no workspace for them",
+                hint="set agent.name to 'tools' or to an agent program, or put the text of the files into the input",
+            )
         asked = question(task)
         messages = (system(with_skill(self._prompt, skill.text)), asked)
         reply = await self._target.complete(ChatRequest(messages=messages, seed=trial))

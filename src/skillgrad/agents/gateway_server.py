@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skillgrad.agents.gateway_session import HUNG_UP, REFUSED, GatewaySession, Turn, WireName
+from skillgrad.agents.gateway_session import HUNG_UP, MOST_BYTES, REFUSED, GatewaySession, Turn, WireName
 from skillgrad.errors import ConfigError
 from skillgrad.wires import CHAT, MESSAGES, RESPONSES, BadBody, Call, Wire, estimate, with_field
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 WIRES: Mapping[WireName, Wire] = {"chat": CHAT, "responses": RESPONSES, "messages": MESSAGES}
-MOST_BYTES = 64 * 2**20
-"""Longest request body."""
 STOP_SECONDS = 5
 """How long answers under way may take when the server stops."""
 NO_SESSION = "This API key belongs to no attempt under way."
@@ -152,14 +150,15 @@ class _Application:
         if session is None:
             return _error(wire, 401, NO_SESSION)
         try:
-            call = wire.read(await _body(request), None)
+            body = await _body(request, session)
+            call = wire.read(body, None)
         except BadBody as error:
             session.unreadable(name, error)
             return _error(wire, REFUSED, error.message)
-        refusal = session.refusal()
+        refusal = session.refusal(len(body))
         if refusal:
             return _error(wire, REFUSED, refusal)
-        turn = session.ask(name, call.named, call.request, stream=call.stream)
+        turn = session.ask(name, call.named, call.request, stream=call.stream, size=len(body))
         gone = asyncio.create_task(_left(request))
         try:
             over = await turn.wait(self._keepalive if call.stream else None, gone)
@@ -178,10 +177,11 @@ class _Application:
 
     async def count_tokens(self, request: "Request") -> "Response":
         """An estimate, a token for every four characters: nothing is asked of the model."""
-        if self._session(request) is None:
+        session = self._session(request)
+        if session is None:
             return _error(MESSAGES, 401, NO_SESSION)
         try:
-            told = MESSAGES.read(with_field(await _body(request), "max_tokens", 1), None).request
+            told = MESSAGES.read(with_field(await _body(request, session), "max_tokens", 1), None).request
         except BadBody as error:
             return _error(MESSAGES, REFUSED, error.message)
         return _json({"input_tokens": estimate(told)})
@@ -211,18 +211,22 @@ class _Application:
         return _error(CHAT, 404, f"There is nothing at {request.url.path!r}.")
 
 
-async def _body(request: "Request") -> bytes:
+async def _body(request: "Request", session: GatewaySession) -> bytes:
     """The body.
 
     Raises:
-        BadBody: it is too long.
+        BadBody: it is too long, or with others that are being read.
     """
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MOST_BYTES:
-            raise BadBody(f"the body is longer than {MOST_BYTES} bytes")
-    return bytes(body)
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            session.reading += len(chunk)
+            if not session.has_room():
+                raise BadBody(f"the body is longer than {MOST_BYTES} bytes, or than what others have left of them")
+        return bytes(body)
+    finally:
+        session.reading -= len(body)
 
 
 async def _left(request: "Request") -> None:

@@ -17,6 +17,12 @@ HUNG_UP = 499
 REFUSED = 400
 """Status that programs do not ask again after."""
 ENDED = "the attempt has ended"
+MOST_AT_ONCE = 64
+"""Requests of one attempt under way at the same time, those too that the program no longer waits for."""
+MOST_BYTES = 64 * 2**20
+"""Longest request, and all of one attempt together: those that are being read, and those under way."""
+MOST_REJECTED = 20
+"""Requests in a row that neither the gateway nor the model could take. Programs give up before, or never."""
 
 
 class Exchange(Record):
@@ -41,8 +47,10 @@ class Turn:
     """A request under way. It goes on when the program hangs up: what is paid for is worth having, and a program
     that asks the same again shares in it."""
 
-    def __init__(self, task: asyncio.Task[Reply]) -> None:
+    def __init__(self, task: asyncio.Task[Reply], size: int) -> None:
         self.task = task
+        self.size = size
+        """Bytes of its body."""
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done once the end of the request has been accounted for."""
         self.hung_up = False
@@ -82,6 +90,8 @@ class GatewaySession:
         """Requests in the order in which they ended."""
         self.failed = asyncio.Event()
         """Set when the program cannot go on: `error` is fatal, or it is `exhausted`. End it then."""
+        self.reading = 0
+        """Bytes of bodies that have arrived and are not complete."""
         self.exhausted = False
         """The program asked for more than its `calls`."""
         self.simulated = False
@@ -92,6 +102,7 @@ class GatewaySession:
         self._turns: set[Turn] = set()
         self._fatal: SkillgradError | None = None
         self._rejected: SkillgradError | None = None
+        self._rejections = 0
         self._longest: tuple[Message, ...] = ()
         self._ended = False
 
@@ -119,8 +130,12 @@ class GatewaySession:
         """The longest request, the later one of equals, and the reply to it."""
         return self._longest
 
-    def refusal(self) -> str:
-        """Why no further request is answered; empty when the next one is."""
+    def has_room(self, size: int = 0) -> bool:
+        """Whether `size` more bytes may be held for the program."""
+        return self.reading + sum(turn.size for turn in self._turns) + size <= MOST_BYTES
+
+    def refusal(self, size: int = 0) -> str:
+        """Why no further request is answered; empty when the next one is, with a body of `size` bytes."""
         if self._ended:
             return ENDED
         if self._fatal is not None:
@@ -129,14 +144,16 @@ class GatewaySession:
             self.exhausted = True
             self.failed.set()
             return f"the attempt has used up its {self._calls} model requests"
+        if len(self._turns) >= MOST_AT_ONCE or not self.has_room(size):
+            return f"{len(self._turns)} model requests of the attempt are under way already"
         return ""
 
-    def ask(self, wire: WireName, named: str, request: ChatRequest, *, stream: bool) -> Turn:
+    def ask(self, wire: WireName, named: str, request: ChatRequest, *, stream: bool, size: int = 0) -> Turn:
         """Send a request to the model. Only when `refusal` is empty and the session has not ended."""
         request = request.model_copy(update={"seed": self.trial})
         self._begun += 1
         started = time.monotonic()
-        turn = Turn(asyncio.create_task(self._complete(request)))
+        turn = Turn(asyncio.create_task(self._complete(request)), size)
         self._turns.add(turn)
         head = Exchange(wire=wire, model=named, messages=len(request.messages), stream=stream, status=200)
 
@@ -162,8 +179,16 @@ class GatewaySession:
 
     def unreadable(self, wire: WireName, error: InputError) -> None:
         """Note a request that could not be read."""
-        self._rejected = error
+        self._reject(error)
         self.log.append(Exchange(wire=wire, status=REFUSED, error=error.message))
+
+    def _reject(self, error: SkillgradError) -> None:
+        """A request that cannot be taken. The program may send another, but not the same for ever."""
+        self._rejected = error
+        self._rejections += 1
+        if self._rejections >= MOST_REJECTED:
+            self._fatal = self._fatal or error
+            self.failed.set()
 
     def _failure(self, task: asyncio.Task[Reply]) -> SkillgradError | None:
         """What the end of a request means for the session: nothing more once that has ended itself."""
@@ -171,11 +196,11 @@ class GatewaySession:
         if self._ended:
             return None
         if error is None:
-            self._rejected = None
+            self._rejected, self._rejections = None, 0
             return None
         known = error if isinstance(error, SkillgradError) else BoundaryError(f"model {self._model.name!r}", error)
         if isinstance(known, RejectedRequest):
-            self._rejected = known
+            self._reject(known)
         else:
             self._fatal = self._fatal or known
             self.failed.set()

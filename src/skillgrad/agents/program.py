@@ -94,7 +94,8 @@ class ProgramAgent(Agent):
         sandbox: what programs run in; the one that works here when not given.
 
     Raises:
-        ConfigError: the program, its login, a folder of `readable` or a sandbox is not there.
+        ConfigError: the program, its login, a folder of `readable` or a sandbox is not there, or nobody could count
+            the steps of `max_steps`.
     """
 
     program: Program
@@ -114,6 +115,12 @@ class ProgramAgent(Agent):
         self._prompt = prompts["program"]
         self._answers = AnswerReader(self.name, options.answer_pattern)
         self._folders = _folders(options.readable)
+        if options.login == "direct" and options.max_steps is not None and not program.counts_steps:
+            raise ConfigError(
+                f"agent.max_steps = {options.max_steps} has no effect with agent.login = 'direct': the gateway counts "
+                f"the steps of agent {self.name!r}",
+                hint="leave max_steps out and set agent.limits.seconds, or log in through the gateway",
+            )
         self._installed = program.find(options.path)
         self._sandbox = sandbox or find_sandbox(unsafe=options.unsafe_no_sandbox)
         self._login = find_login(program, os.environ, Path.home()) if options.login == "direct" else None

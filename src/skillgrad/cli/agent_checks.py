@@ -8,10 +8,7 @@ from skillgrad.config import AgentSection, TrainConfig
 from skillgrad.errors import ConfigError, SkillgradError
 from skillgrad.models import build_model
 from skillgrad.programs.base import Program
-from skillgrad.programs.claude_code import ClaudeCode
-from skillgrad.programs.codex import Codex
-from skillgrad.programs.opencode import OpenCode
-from skillgrad.programs.pi import Pi
+from skillgrad.programs.known import known_programs
 from skillgrad.prompts import Prompts
 from skillgrad.protocols import Agent
 from skillgrad.registry import find
@@ -19,8 +16,6 @@ from skillgrad.sandbox import find_sandbox
 from skillgrad.sandbox.landlock import Landlock
 
 __all__ = ["check_agent", "check_programs", "check_sandbox"]
-
-PROGRAMS: tuple[Program, ...] = (ClaudeCode(), Codex(), OpenCode(), Pi())
 
 
 def check_sandbox() -> Check:
@@ -35,9 +30,10 @@ def check_sandbox() -> Check:
     return Check.ok("sandbox", f"{sandbox.name} works")
 
 
-def check_programs(programs: Sequence[Program] = PROGRAMS) -> list[Check]:
-    """Which agent programs there are. Each is started, which takes a few seconds, to hear its version."""
-    return [_program(program) for program in programs]
+def check_programs(programs: Sequence[Program] | None = None) -> list[Check]:
+    """Which agent programs there are, by default of those that are known by name. Each is started, which takes a few
+    seconds, to hear its version."""
+    return [_program(program) for program in (known_programs().values() if programs is None else programs)]
 
 
 def _program(program: Program) -> Check:

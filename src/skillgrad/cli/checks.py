@@ -10,18 +10,18 @@ from typing import Any, Literal, cast
 
 from skillgrad import __version__
 from skillgrad.cli.roles import model_sections
-from skillgrad.config import ExecutorSection, ModelSection, TrainConfig
+from skillgrad.config import ExecutorSection, ModelSection, TrainConfig, file_data
 from skillgrad.envs.gold import check_gold
 from skillgrad.envs.scorers.base import AnswerScorer, Judge
 from skillgrad.envs.splits import SPLITS, check_splits
 from skillgrad.errors import ConfigError, SkillgradError
-from skillgrad.models import build_model, key_variable, price_of
+from skillgrad.models import build_model, key_variable, price_of, used_key_variable
 from skillgrad.prompts import Prompts
 from skillgrad.protocols import Environment, Scorer
 from skillgrad.records import Record, Task
 from skillgrad.registry import BUILT_IN, Family, find, load, origin, plugins
 from skillgrad.skill import load_skill, token_count, validate_skill
-from skillgrad.store import is_running, read_run
+from skillgrad.store import check_keys, is_running, read_run
 from skillgrad.store.redact import SHORTEST_KEY
 
 EXTRAS = {
@@ -77,7 +77,7 @@ def check_install() -> list[Check]:
         name = f"extra {extra}"
         missing = [module for module in modules if find_spec(module) is None]
         if missing:
-            text = f"not installed ({', '.join(missing)}); only {WHAT_FOR[extra]} needs it"
+            text = f"not installed ({', '.join(missing)}); needed for {WHAT_FOR[extra]} only"
             checks.append(Check.note(name, text, f"pip install 'skillgrad[{extra}]'"))
         else:
             checks.append(Check.ok(name, "installed"))
@@ -139,6 +139,7 @@ async def check_config(config: TrainConfig) -> list[Check]:
         *_skill(config),
         *_prompts(config),
         *_models(config),
+        *_keys(config),
         *_executor(config),
         _limits(config),
         _run_folder(config),
@@ -257,11 +258,21 @@ def _key(section: ModelSection) -> str:
     return f", key {variable} is {'set' if os.environ.get(variable) else 'not set'}"
 
 
+def _keys(config: TrainConfig) -> list[Check]:
+    """Keys that are words of the settings."""
+    names = [used_key_variable(section) for section in model_sections(config).values()]
+    place = Path(config.run.folder, config.run.name)
+    try:
+        check_keys(file_data(config, place), os.environ, [name for name in names if name is not None])
+    except ConfigError as error:
+        return [Check.wrong("keys", error)]
+    return []
+
+
 def _short_key(role: str, section: ModelSection) -> list[Check]:
-    variable = key_variable(section)
-    size = len(os.environ.get(variable, "").strip())
-    keyless = section.model.startswith(("simulated:", "adapter:")) or section.api_key_command is not None
-    if keyless or not 0 < size < SHORTEST_KEY:
+    variable = used_key_variable(section)
+    size = len(os.environ.get(variable or "", "").strip())
+    if section.model.startswith("adapter:") or not 0 < size < SHORTEST_KEY:
         return []
     text = (
         f"the key in {variable} is shorter than {SHORTEST_KEY} characters: it is taken for a placeholder, sent, and "

@@ -4,12 +4,13 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from importlib import import_module
 
 from skillgrad import __version__
 from skillgrad.cli.output import json_error, line, program, tell
-from skillgrad.cli.parser import find_verb, overview
-from skillgrad.cli.streams import prepare_streams
+from skillgrad.cli.parser import GROUPS, overview, read_verb
+from skillgrad.cli.streams import prepare_streams, result_alone
 from skillgrad.errors import Interrupted, SkillgradError
 
 
@@ -38,15 +39,20 @@ def _run(words: list[str]) -> int:
     if words[0] == "--version":
         line(f"skillgrad {__version__}")
         return 0
-    verb = find_verb(words[0])
+    if words[0] in GROUPS and (len(words) == 1 or words[1] in ("-h", "--help")):
+        line(overview(words[0]))
+        return 0
+    verb, rest = read_verb(words)
     try:
-        args = verb.parse(words[1:])
+        args = verb.parse(rest)
     except SystemExit:  # argparse has printed the help of the verb
         return 0
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # for settings that name a class of the user's own, as in `my_tasks:Environment`
     args.command = f"{program()} {shlex.join(words)}"
-    return import_module(f"skillgrad.cli.{verb.name}").run(args)
+    for_programs = args.json or getattr(args, "format", "text") != "text"
+    with result_alone() if for_programs else nullcontext():
+        return import_module(verb.module).run(args)
 
 
 def _fail(error: SkillgradError, words: Sequence[str]) -> int:

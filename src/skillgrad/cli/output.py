@@ -5,19 +5,21 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
+from skillgrad.cli.streams import Aside
 from skillgrad.errors import SkillgradError
 
 
 def line(text: str = "", style: str | None = None) -> None:
     """A line of the result. `style` (as rich names it) shows in a terminal only."""
-    if style is None or not sys.stdout.isatty():
-        print(text)
+    stream = _results()
+    if style is None or not stream.isatty():
+        print(text, file=stream)
         return
     from rich.console import Console
 
-    Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(text, style=style)
+    Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True).print(text, style=style)
 
 
 def program() -> str:
@@ -38,12 +40,17 @@ def note(text: str) -> None:
 
 def json_result(value: Any) -> None:
     """The result as JSON data."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+    print(json.dumps(value, ensure_ascii=False, indent=2), file=_results())
+
+
+def flush() -> None:
+    """Have the result seen while the work goes on."""
+    _results().flush()
 
 
 def tell(error: SkillgradError) -> None:
     """What went wrong and what to do, for people."""
-    sys.stdout.flush()
+    flush()
     note(f"error: {error.message}")
     if error.hint:
         note(f"hint: {error.hint}")
@@ -52,3 +59,9 @@ def tell(error: SkillgradError) -> None:
 def json_error(error: SkillgradError) -> None:
     """The same for programs."""
     json_result({"error": error.message, "hint": error.hint, "exit_code": error.exit_code})
+
+
+def _results() -> TextIO:
+    """Where results go, also while `result_alone` keeps everything else away from there."""
+    stream: object = sys.stdout
+    return stream.result if isinstance(stream, Aside) else sys.stdout

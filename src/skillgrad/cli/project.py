@@ -107,12 +107,14 @@ def _missing_keys(config_path: Path) -> list[str]:
 
 
 def _next_commands(config_path: Path) -> list[str]:
+    """What to do next, what costs nothing first."""
     place = "" if config_path == Path(DEFAULT_CONFIG) else f" {shlex.quote(str(config_path))}"
     simulated = "--target.model simulated:target --optimizer.model simulated:optimizer"
     return [
         f"skillgrad doctor{place}",
-        f"skillgrad train{place}",
         f"skillgrad train{place} --name dry-run {simulated}",
+        f"skillgrad plan{place}",
+        f"skillgrad train{place}",
     ]
 
 

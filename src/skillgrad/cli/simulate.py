@@ -2,7 +2,6 @@
 
 import argparse
 import socket
-import sys
 from typing import Any
 
 from skillgrad.cli import output
@@ -91,4 +90,4 @@ def _announce(host: str, port: int, as_json: bool) -> None:
             end = "" if role == "optimizer" else " \\"
             output.line(f"            --{role}.model openai:{role} --{role}.base_url {base_url}{end}")
         output.note("press Ctrl-C to stop")
-    sys.stdout.flush()
+    output.flush()

@@ -3,7 +3,7 @@
 from skillgrad.config import ModelSection
 from skillgrad.errors import ConfigError, did_you_mean
 from skillgrad.models.journaled import Journaled
-from skillgrad.models.keys import key_variable
+from skillgrad.models.keys import key_variable, used_key_variable
 from skillgrad.models.limits import Limited
 from skillgrad.models.meter import Metered
 from skillgrad.models.prices import price_of
@@ -23,6 +23,7 @@ __all__ = [
     "build_model",
     "key_variable",
     "price_of",
+    "used_key_variable",
 ]
 
 

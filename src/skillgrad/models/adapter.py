@@ -165,6 +165,7 @@ class AdapterModel(ChatModel):
         return model
 
     def _make(self) -> "Model":
+        from openai import OpenAIError  # raised by the client of most providers whose key is set and empty
         from pydantic_ai.exceptions import UserError
         from pydantic_ai.models import infer_model
 
@@ -175,7 +176,7 @@ class AdapterModel(ChatModel):
             return infer_model(self._model, self._provider)
         except ImportError as error:
             raise missing_package(self._model, error) from None
-        except (UserError, ValueError) as error:
+        except (UserError, ValueError, OpenAIError) as error:
             hint = "give the provider what it asks for, its key above all"
             raise ConfigError(f"{self.name}: {error}", hint=hint) from None
 

@@ -15,7 +15,7 @@ from skillgrad.config import ModelSection
 from skillgrad.errors import ConfigError, TransientError
 from skillgrad.threads import Threads
 
-__all__ = ["Key", "TokenProvider", "key_variable"]
+__all__ = ["Key", "TokenProvider", "key_variable", "used_key_variable"]
 
 TokenProvider = Callable[[], str | Awaitable[str]]
 """Returns an access token, as what `azure.identity.get_bearer_token_provider` makes does, or awaits to one."""
@@ -30,6 +30,12 @@ def key_variable(settings: ModelSection) -> str:
     if settings.api_key_env != type(settings).model_fields["api_key_env"].default:
         return settings.api_key_env
     return next((name for prefix, name in _VARIABLES if settings.model.startswith(prefix)), settings.api_key_env)
+
+
+def used_key_variable(settings: ModelSection) -> str | None:
+    """That variable where the key is read from one; None for simulated models and keys that a command prints."""
+    keyless = settings.model.startswith("simulated:") or settings.api_key_command is not None
+    return None if keyless else key_variable(settings)
 
 
 class Key:

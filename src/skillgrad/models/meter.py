@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from skillgrad.config import Price
-from skillgrad.errors import ModelError
+from skillgrad.errors import HandoffStop, ModelError
 from skillgrad.events import CallFinished, Event
 from skillgrad.models.wrapper import Wrapper
 from skillgrad.protocols import ChatModel, Spend
@@ -53,6 +53,9 @@ class Metered(Wrapper):
             await self._spend.settle(ticket, None, None)
             seconds = time.monotonic() - started
             self._emit(CallFinished(role=self._role, error=error.message, seconds=seconds))
+            raise
+        except HandoffStop:  # a question to a person was written down: nothing was sent that costs
+            await self._spend.settle(ticket, None, None)
             raise
         except BaseException:
             self._spend.abandon(ticket)

@@ -10,13 +10,10 @@ from pathlib import Path
 from skillgrad.config import ModelSection
 from skillgrad.errors import ConfigError, RejectedRequest, RejectedRole, TransientError, did_you_mean
 from skillgrad.models.keys import Key
-from skillgrad.programs.base import Order, Program, Report, last_words
-from skillgrad.programs.claude_code import ClaudeCode
-from skillgrad.programs.codex import Codex
+from skillgrad.programs.base import Order, Report, last_words
+from skillgrad.programs.known import known_programs
 from skillgrad.programs.login import find_login
 from skillgrad.programs.memory import available_mb, room_for
-from skillgrad.programs.opencode import OpenCode
-from skillgrad.programs.pi import Pi
 from skillgrad.programs.words import trouble
 from skillgrad.protocols import ChatModel
 from skillgrad.records import ChatRequest, ImagePart, Message, Reply, Skill, digest
@@ -26,10 +23,6 @@ __all__ = ["ProgramModel"]
 
 NO_SYSTEM = "Answer what the user asks."
 """Instructions where a request has none: programs refuse empty ones, or use their own."""
-
-
-def _programs() -> dict[str, Program]:
-    return {program.name: program for program in (ClaudeCode(), Codex(), OpenCode(), Pi())}
 
 
 class ProgramModel(ChatModel):
@@ -46,7 +39,7 @@ class ProgramModel(ChatModel):
 
     def __init__(self, name: str, settings: ModelSection) -> None:
         program, _, self._model = name.partition("/")
-        known = _programs()
+        known = known_programs()
         if program not in known:
             raise ConfigError(f"model 'agent:{name}' names no known agent program", hint=did_you_mean(program, known))
         _check(settings)

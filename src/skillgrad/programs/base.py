@@ -1,5 +1,7 @@
 """What an agent program is: where it is installed, how it is started for one attempt, how its output is read."""
 
+import contextlib
+import fnmatch
 import json
 import os
 import re
@@ -10,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -136,6 +138,8 @@ class Program(ABC):
     """Where it keeps its login, in a person's home."""
     login_variables: ClassVar[tuple[str, ...]] = ()
     """Environment variables that it takes for a login."""
+    counts_steps: ClassVar[bool] = False
+    """It can be told how many model requests it may make."""
     silent: ClassVar[bool] = False
     """It may do its work without asking a model."""
 
@@ -265,20 +269,34 @@ def read_lines(data: bytes, type: type[L]) -> Iterator[L]:
             continue
 
 
-def read_files(folder: Path, pattern: str, max_mb: int = 64) -> bytes:
-    """All files of a pattern, one after the other, sorted by name; at most the first `max_mb`.
+def read_files(folder: Path, pattern: str, most: int = 64_000_000) -> bytes:
+    """All files of a pattern, one after the other, sorted by name; at most the first `most` bytes.
 
-    The folder was written by a program nobody has to trust: links are not followed.
+    The folder was written by a program nobody has to trust: no link is followed, neither in the place of a file nor
+    of a folder on the way to it, and what cannot be read is passed over.
     """
+    *folders, name = PurePosixPath(pattern).parts
+    places = [str(folder)]
+    for part in folders:
+        inside = [entry for place in places for entry in _entries(place, part)]
+        places = [entry.path for entry in inside if entry.is_dir(follow_symlinks=False)]
     found: list[bytes] = []
-    left = max_mb * 1_000_000
-    for path in sorted(folder.glob(pattern)):
-        if path.is_symlink() or not path.is_file():
-            continue
-        with path.open("rb") as file:
-            found.append(file.read(left))
-        left -= len(found[-1])
+    for entry in (entry for place in places for entry in _entries(place, name)):
+        with contextlib.suppress(OSError):
+            if entry.is_file(follow_symlinks=False):
+                with open(entry.path, "rb") as file:
+                    found.append(file.read(most))
+                most -= len(found[-1])
     return b"\n".join(found)
+
+
+def _entries(place: str, pattern: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(place) as entries:
+            found = [entry for entry in entries if fnmatch.fnmatchcase(entry.name, pattern)]
+    except OSError:
+        return []
+    return sorted(found, key=lambda entry: entry.name)
 
 
 def last_words(finished: Finished, limit: int = 600) -> str:

@@ -70,6 +70,7 @@ class ClaudeCode(Program):
         "ANTHROPIC_AUTH_TOKEN",
         "ANTHROPIC_BASE_URL",
     )
+    counts_steps: ClassVar[bool] = True
 
     def launch(self, order: Order) -> Launch:
         argv = [*order.installed.argv, "-p", "--output-format", "stream-json", "--verbose"]
@@ -89,7 +90,9 @@ class ClaudeCode(Program):
             argv += ["--append-system-prompt-file", str(file)]
         if order.delivery == "install":
             install_skill(order.skill, order.home / ".claude" / "skills")
-        return Launch((*argv, *order.arguments), _environment(order), order.prompt.encode())
+        # At the very start a slash is a command to the program, not a task.
+        prompt = f" {order.prompt}" if order.prompt.startswith("/") else order.prompt
+        return Launch((*argv, *order.arguments), _environment(order), prompt.encode())
 
     def read(self, finished: Finished, order: Order) -> Report:
         telling = Telling()

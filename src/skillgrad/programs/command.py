@@ -1,10 +1,11 @@
 """Any command line as an agent program."""
 
+import glob
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import ClassVar
 
 from skillgrad.errors import ConfigError, DataError
@@ -17,6 +18,7 @@ from skillgrad.programs.base import (
     environment,
     install_skill,
     last_words,
+    read_files,
     skill_instructions,
 )
 from skillgrad.records import digest
@@ -62,16 +64,24 @@ class Command(Program):
                 "agent.command contains '{answer_file}', but agent.answer_file is not set",
                 hint="set agent.answer_file to the name of a file in the workspace",
             )
+        if answer_file is not None and not _is_inner(answer_file):
+            raise ConfigError(
+                f"agent.answer_file = {answer_file!r} is no file in the workspace",
+                hint="give a relative path without '..', as in 'out/answer.txt'",
+            )
         self._prompt_told = bool(used & {"prompt", "prompt_file"})
         self._skill_told = "skill_file" in used
 
     def find(self, path: str | None = None) -> Installed:
         """As `Program.find`, for the first word of the command line. Words that are files, scripts for one, are meant
-        from the current folder, and the program can read them; not what is beside them, which may be gold data."""
-        found = super().find(path or self.words[0])
+        from the current folder, and the program can read them; not what is beside them, nor beside a program that is
+        named by its place, which may be gold data."""
+        name = path or self.words[0]
+        found = super().find(name)
+        readable = _alone(found) if "/" in name else found.readable
         files = {word: Path(word).absolute() for word in self.words[1:] if Path(word).is_file()}
         words = tuple(str(files.get(word, word)) for word in self.words[1:])
-        return replace(found, argv=(*found.argv, *words), readable=(*found.readable, *files.values()))
+        return replace(found, argv=(*found.argv, *words), readable=(*readable, *files.values()))
 
     def version(self, program: Installed) -> str:
         """A command need not know a version: what its scripts say takes the place of one."""
@@ -116,13 +126,22 @@ class Command(Program):
     def read(self, finished: Finished, order: Order) -> Report:
         answer = finished.stdout.decode(errors="replace")
         if self.answer_file is not None:
-            path = order.workspace / self.answer_file
-            # Whatever ran there may have put a link in the place of the file.
-            inside = path.resolve().is_relative_to(order.workspace.resolve()) and path.is_file()
-            answer = path.read_bytes()[:_MOST_ANSWER].decode(errors="replace") if inside else ""
+            told = read_files(order.workspace, glob.escape(self.answer_file), _MOST_ANSWER)
+            answer = told.decode(errors="replace")
         # The exit code is all that a plain command tells about itself.
         error = last_words(finished) or f"it ended with code {finished.code}" if finished.code != 0 else ""
         return Report(answer=answer, error=error)
+
+
+def _alone(found: Installed) -> tuple[Path, ...]:
+    """What a program needs that was named by its place: not its neighbours, unless they are programs as well."""
+    own = {path.parent: path for path in (found.path, found.path.resolve()) if path.parent.name != "bin"}
+    return tuple(own.get(place, place) for place in found.readable)
+
+
+def _is_inner(path: str) -> bool:
+    parts = PurePosixPath(path).parts
+    return bool(parts) and parts[0] != "/" and ".." not in parts
 
 
 def _is_script(path: Path) -> bool:

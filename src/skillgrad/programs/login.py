@@ -1,17 +1,20 @@
 """A program's own login, lent to a fresh home: for those who have a subscription and no API key."""
 
+import glob
 import json
 import os
-import shutil
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from skillgrad.errors import ConfigError
-from skillgrad.programs.base import Program
+from skillgrad.programs.base import Program, read_files
 
 __all__ = ["Login", "find_login"]
+
+_MOST = 1_000_000
+"""Bytes of a login."""
 
 
 @dataclass(frozen=True)
@@ -25,29 +28,27 @@ class Login:
     @contextmanager
     def lent(self, home: Path) -> Generator[None]:
         """Have the login in `home`. A token renewed there is given back: the old one is worth nothing then."""
-        for name, real in self.files.items():
-            (home / name).parent.mkdir(parents=True, exist_ok=True)
-            (home / name).write_bytes(real.read_bytes())
-            (home / name).chmod(0o600)
         before = {name: real.read_bytes() for name, real in self.files.items()}
+        for name, login in before.items():
+            (home / name).parent.mkdir(parents=True, exist_ok=True)
+            (home / name).write_bytes(login)
+            (home / name).chmod(0o600)
         try:
             yield
         finally:
             for name, real in self.files.items():
-                place = home / name
                 # Model-written code ran beside it: a link there must not have another file copied.
-                if place.is_file() and not place.is_symlink() and _is_renewed(place, before[name]):
+                after = read_files(home, glob.escape(name), _MOST)
+                if after != before[name] and _is_whole(after):
                     new = real.with_name(f"{real.name}.skillgrad")
                     new.touch(mode=0o600)
-                    shutil.copyfile(place, new)
+                    new.write_bytes(after)
                     os.replace(new, real)
 
 
-def _is_renewed(place: Path, before: bytes) -> bool:
-    """Whether the login is another one, and whole."""
-    after = place.read_bytes()
+def _is_whole(login: bytes) -> bool:
     try:
-        return after != before and isinstance(json.loads(after), dict)
+        return isinstance(json.loads(login), dict)
     except ValueError:
         return False
 

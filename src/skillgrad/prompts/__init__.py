@@ -53,6 +53,10 @@ class Prompts:
     def __getitem__(self, name: str) -> str:
         return self._texts[name]
 
+    def replaced(self, texts: Mapping[str, str]) -> "Prompts":
+        """With other texts in the place of some."""
+        return Prompts({**self._texts, **texts})
+
     def fingerprint(self) -> str:
         """Changes whenever a prompt does."""
         return digest(self._texts)[:16]

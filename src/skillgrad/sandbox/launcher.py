@@ -1,6 +1,6 @@
 """Command lines of the small Python processes around a program."""
 
-import json
+import marshal
 import os
 import sys
 import sysconfig
@@ -39,4 +39,4 @@ def launcher(
     folder: str = str(PACKAGE.parent),
 ) -> list[str]:
     """The command line of such a process around `argv`; `folder` is where the process finds `launch`."""
-    return [interpreter(), "-I", "-S", "-c", _START, folder, what, json.dumps(orders), "--", *argv]
+    return [interpreter(), "-I", "-S", "-c", _START, folder, what, marshal.dumps(orders).hex(), "--", *argv]

@@ -1,10 +1,10 @@
 """A fresh place for one attempt, and what became of the files in it."""
 
 import contextlib
+import errno
 import os
 import stat
 import tempfile
-import uuid
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
@@ -17,6 +17,7 @@ __all__ = ["TooLarge", "Workspace"]
 
 _MB = 1024 * 1024
 _DEEPEST = 64
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CACHES = frozenset({"__pycache__", "node_modules", ".venv"})
 
 
@@ -77,8 +78,16 @@ class Workspace:
         """Files of `work` that are new or different, by relative POSIX path in order; None for one that is gone.
 
         Links, pipes and sockets are no files; what `__pycache__`, `node_modules` and `.venv` hold is not looked at.
-        Raises TooLarge when there are more than `max_mb` or `max_files`, or folders deeper than 64.
+        Raises TooLarge when there are more than `max_mb` or `max_files`, or folders deeper than 64 or without a path.
         """
+        try:
+            return self._changes()
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                raise TooLarge("there are folders in the workspace whose paths are too long") from None
+            raise
+
+    def _changes(self) -> dict[str, File | None]:
         found: dict[str, File | None] = {path: None for path in self._filled if not _CACHES & {*path.split("/")[:-1]}}
         room = self._max_bytes
         for path, place, info in self._walk():
@@ -153,21 +162,47 @@ def _file(place: str, executable: bool, size: int) -> File:
 
 
 def _remove(top: Path) -> None:
-    """Removes a folder level by level, moving what is inside of its folders up: no nesting is too deep for that."""
+    """Removes a folder with one descriptor for all of it, going down and up again: no nesting is too deep for that,
+    and no path too long. Raises OSError, also where somebody moved a folder meanwhile."""
     os.chmod(top, 0o700)
-    prefix, serial = uuid.uuid4().hex, 0
-    while entries := list(os.scandir(top)):
-        for entry in entries:
-            if not entry.is_dir(follow_symlinks=False):
-                os.unlink(entry.path)
+    place = os.open(top, _FOLDER)
+    try:
+        trail: list[tuple[str, os.stat_result]] = []
+        inner = [_clear(place)]
+        while inner:
+            if inner[-1]:
+                name = inner[-1].pop()
+                trail.append((name, os.fstat(place)))
+                os.chmod(name, 0o700, dir_fd=place)
+                place = _step(place, name)
+                inner.append(_clear(place))
                 continue
-            os.chmod(entry.path, 0o700)
-            for child in list(os.scandir(entry.path)):
-                if not child.is_dir(follow_symlinks=False):
-                    os.unlink(child.path)
-                    continue
-                os.chmod(child.path, 0o700)  # whoever moves a folder writes its ".."
-                serial += 1
-                os.rename(child.path, top / f"{prefix}{serial}")
-            os.rmdir(entry.path)
+            inner.pop()
+            if trail:
+                name, above = trail.pop()
+                place = _step(place, "..")
+                if not os.path.samestat(os.fstat(place), above):
+                    raise OSError(errno.ESTALE, "a folder was moved out of it")
+                os.rmdir(name, dir_fd=place)
+    finally:
+        os.close(place)
     os.rmdir(top)
+
+
+def _clear(place: int) -> list[str]:
+    """Removes what is no folder from a folder; the names of the folders in it."""
+    folders: list[str] = []
+    with os.scandir(place) as entries:
+        for entry in list(entries):
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.name)
+            else:
+                os.unlink(entry.name, dir_fd=place)
+    return folders
+
+
+def _step(place: int, name: str) -> int:
+    """Opens a folder in the place of the one it is seen from."""
+    there = os.open(name, _FOLDER, dir_fd=place)
+    os.close(place)
+    return there

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from skillgrad.build import Workbench
 from skillgrad.config import GateSection
-from skillgrad.records import Attempt, Candidate, Record, Skill, TrainState, Verdict
+from skillgrad.records import Attempt, Candidate, LedgerEntry, Record, Skill, TrainState, Verdict
 from skillgrad.searches.epochs import end_epoch
 from skillgrad.searches.forecast import Known, Work
 from skillgrad.searches.paper import Batch, PaperSearch, Read
@@ -53,6 +53,8 @@ class HeldOut(Record):
     """Why, or why there was none."""
     optimizer_replies: tuple[str, ...]
     """The latest raw ones, sorted."""
+    ledger: tuple[LedgerEntry, ...]
+    """All edits that were tried in this run."""
 
 
 class RewriteFirstSearch(PaperSearch):
@@ -103,6 +105,7 @@ class RewriteFirstSearch(PaperSearch):
             accepted=None if result is None else result.verdict.accepted,
             reason=self._reason if result is None else result.verdict.reason,
             optimizer_replies=tuple(sorted(set(self._bench.models["optimizer"].heard))),
+            ledger=state.ledger[len(self._bench.past.ledger) :],
         )
         self._diary.write("held_out.json", held_out)
         return state

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from skillgrad.records import ChatRequest, Message, Reply, TextPart, ToolCall, user
 from skillgrad.simulation.conversation import answer_frame
-from skillgrad.simulation.families import RULES, FoundTask, find_tasks
+from skillgrad.simulation.families import FoundTask, find_tasks, telling_rules
 from skillgrad.simulation.forms import usage_of
-from skillgrad.simulation.rules import statements
-from skillgrad.simulation.text import sentences
-from skillgrad.simulation.tools import call_to_open, call_to_print, call_to_write
+from skillgrad.simulation.rules import Rule, statements
+from skillgrad.simulation.text import learned_blocks, sentences
+from skillgrad.simulation.tools import call_to_open, call_to_print, call_to_search, call_to_write
 
 DENSE = 0.1
 """Share of sentences about rules from which on a text teaches."""
@@ -47,13 +47,14 @@ def look(request: ChatRequest) -> Scene | None:
     text = request.messages[place].text
     task = find_tasks(text)[-1]
     around = text[: task.start] + "\n" + text[task.end :]
+    rules = telling_rules(task.family)
     lessons: list[str] = []
     said: list[str] = []
     for at, message in enumerate(request.messages):
         if message.role == "assistant":
             continue
         parts = [around] if at == place else [part.text for part in message.content if isinstance(part, TextPart)]
-        taught = [lesson for part in parts if (lesson := _lesson(part))]
+        taught = [lesson for part in parts if (lesson := _lesson(part, rules))]
         lessons += taught
         told = message.role == "user" or (message.role == "system" and len(message.text) <= LONG_PROMPT)
         said += parts if told else taught
@@ -84,13 +85,16 @@ _BEGINS = (
 """The heading above a skill in a prompt or in what a tool shows; else its front matter."""
 
 
-def _lesson(text: str) -> str:
-    """The part of a text that teaches: from where a skill begins, else all of it if it is largely about rules."""
+def _lesson(text: str, rules: Sequence[Rule]) -> str:
+    """The part of a text that teaches: from where a skill begins, else all of it if it is largely about rules, else
+    its blocks of learned rules."""
     begin = next((found for begins in _BEGINS if (found := begins.search(text))), None)
     if begin:
         return text[begin.start() :]
-    about = len({one.sentence for one in statements(text, RULES)})
-    return text if about and about >= DENSE * len(sentences(text)) else ""
+    about = len({one.sentence for one in statements(text, rules)})
+    if about and about >= DENSE * len(sentences(text)):
+        return text
+    return "\n\n".join(text[start:end] for start, end in learned_blocks(text))
 
 
 _WANTED = re.compile(
@@ -104,11 +108,14 @@ def _wanted_file(text: str) -> str | None:
     return found["path"] if found else None
 
 
-def next_call(request: ChatRequest, scene: Scene, answer: str) -> ToolCall | None:
-    """The tool to call next, None when all is done."""
+def next_call(request: ChatRequest, scene: Scene, answer: str, query: str) -> ToolCall | None:
+    """The tool to call next, None when all is done. `query` is to be looked up first, unless it is empty."""
     opening = _opening(request, scene)
     if opening is not None:
         return opening
+    search = call_to_search(request.tools, query) if query else None
+    if search is not None and _result(scene.since, search.name, query) is None:
+        return search
     if scene.file is None:
         return None
     text = answer + "\n"
@@ -167,6 +174,7 @@ _SUBJECTS = {
     "counting": r"\b(?:count|thing|how many)",
     "dates": r"\b(?:date|day|calendar|month)",
     "parcels": r"\b(?:parcel|postage|tariff)",
+    "briefs": r"\b(?:brief|decision|decid|advis|advice|analys)",
 }
 """What the description of a skill for these tasks speaks of."""
 
@@ -204,7 +212,9 @@ def _listed(request: ChatRequest) -> list[_Listed]:
 
 
 def answer_text(scene: Scene, work: str, answer: str) -> str:
-    """What is said at the end."""
+    """What is said at the end, in the frame that is asked for; a text in prose is said as it is."""
+    if scene.task.family.prose:
+        return answer
     before, after = answer_frame(scene.instructions)
     return f"{work}\n{before}{answer}{after}"
 

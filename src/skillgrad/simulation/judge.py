@@ -1,9 +1,10 @@
-"""The simulated judge: it solves the task itself and compares."""
+"""The simulated judge: it solves the task itself and compares; a text it reads."""
+
+import re
 
 from skillgrad.records import ChatRequest, Reply
 from skillgrad.simulation.forms import reply_in_form, reply_with, wanted_form
 from skillgrad.simulation.optimizer.reading import read_prompt
-from skillgrad.simulation.text import same_answer
 
 
 def judge(request: ChatRequest) -> Reply:
@@ -15,12 +16,15 @@ def judge(request: ChatRequest) -> Reply:
     return reply_in_form(request, form, {"score": score, "reason": reason})
 
 
+_RUBRIC = re.compile(r"<(?P<tag>rubric(?:-\w+)?)(?:\s[^>]*)?>(?P<body>.*?)</(?P=tag)(?:\s[^>]*)?>", re.DOTALL)
+
+
 def _verdict(request: ChatRequest) -> tuple[float, str]:
-    seen = [one for one in read_prompt(request).observations if one.answer is not None]
+    prompt = read_prompt(request)
+    seen = [one for one in prompt.observations if one.answer is not None]
     if not seen:
         return 0.5, "I do not know this kind of task, so I cannot tell whether the answer is right."
     last = seen[-1]
-    right = last.task.family.solve(last.task.text, frozenset()).answer
-    if last.answer is not None and same_answer(last.answer, right):
-        return 1.0, "The answer is right."
-    return 0.0, f"The answer should be {right!r}."
+    assert last.answer is not None
+    rubric, around = _RUBRIC.search(prompt.text), prompt.text.replace(last.answer, "")
+    return last.task.family.grade(last.task.text, last.answer, rubric["body"] if rubric else around)

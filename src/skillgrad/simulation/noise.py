@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from skillgrad.simulation.families import telling_rules
 from skillgrad.simulation.families.base import Family, Faults, relevant
 from skillgrad.simulation.rules import Rule, State, states
 from skillgrad.simulation.skill import skill_tokens
@@ -19,7 +20,7 @@ class Target:
     slip: float = 0.01
     """How often a taught step goes wrong, unless its rule says so itself (`Rule.slip`)."""
     harmed: float = 0.9
-    """How often a step goes wrong when the skill teaches the opposite."""
+    """How often a step goes wrong when the skill teaches the opposite, unless its rule says so (`Rule.harmed`)."""
     torn: float = 0.5
     """How often a step goes wrong when the skill teaches both."""
     per_length: float = 0.1
@@ -30,9 +31,9 @@ class Target:
     seed: int = 0
 
 
-def length_rate(target: Target, instructions: str) -> float:
+def length_rate(target: Target, family: Family, instructions: str) -> float:
     """What a long skill adds to every rate."""
-    beyond = skill_tokens(instructions) - LONG_SKILL
+    beyond = skill_tokens(instructions, telling_rules(family)) - LONG_SKILL
     return min(target.most_for_length, max(0.0, beyond / LONG_SKILL * target.per_length))
 
 
@@ -43,7 +44,7 @@ def fault_rate(target: Target, family: Family, rule: Rule, known: Mapping[str, S
         case State.TAUGHT:
             return target.slip if rule.slip is None or target.steady else rule.slip
         case State.HARMED:
-            return target.harmed
+            return target.harmed if rule.harmed is None else rule.harmed
         case State.CONTRADICTED:
             return target.torn
         case State.UNTAUGHT:
@@ -54,7 +55,7 @@ def fault_rate(target: Target, family: Family, rule: Rule, known: Mapping[str, S
 def fault_rates(target: Target, family: Family, task: str, instructions: str) -> dict[str, float]:
     """Fault probability of every step that matters in the task, by rule id."""
     known = states(instructions, family.rules)
-    extra = length_rate(target, instructions)
+    extra = length_rate(target, family, instructions)
     bases = {rule.id: fault_rate(target, family, rule, known) for rule in relevant(family, task)}
     return {rule: base + (1 - base) * extra for rule, base in bases.items()}
 

@@ -43,6 +43,10 @@ class Rule:
     """A sentence that matches this is about something else."""
     slip: float | None = None
     """How often the step goes wrong when the rule is taught; None leaves it to the target."""
+    harmed: float | None = None
+    """How often the step goes wrong when the opposite is taught; None leaves it to the target."""
+    gaming: tuple[str, ...] = ()
+    """Ways to please a careless check of the step without doing it."""
     subtle: bool = False
     """Always has another explanation in a single trajectory; only comparing several brings it out."""
 

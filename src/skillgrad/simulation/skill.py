@@ -3,8 +3,8 @@
 import re
 from functools import lru_cache
 
-from skillgrad.simulation.families import IN_TURN, RULES, families_named
-from skillgrad.simulation.rules import statements
+from skillgrad.simulation.families import IN_TURN, families_named
+from skillgrad.simulation.rules import Rule, statements
 from skillgrad.simulation.text import tokens
 
 SEED_SKILL = """\
@@ -36,14 +36,31 @@ description: Prices of parcels.
 - Keep the answer short.
 """
 
+_BRIEFS_SKILL = """\
+---
+name: brief-writer
+description: Briefs, analyses and advice on decisions.
+---
+
+# Briefs
+
+- Say first what is to be decided.
+- Use headings and plain words.
+
+<!-- skillgrad:begin learned -->
+<!-- skillgrad:end learned -->
+"""
+
 
 def seed_skill(family: str | None) -> str:
-    """A weak skill to start from, for tasks that `make_tasks` makes of the same family. One of its rules is wrong.
+    """A weak skill to start from, for tasks that `make_tasks` makes of the same family. One of its rules is wrong;
+    the one for `briefs` teaches none.
 
     Raises:
         ConfigError: no family has that name.
     """
-    return SEED_SKILL if families_named(family)[0] in IN_TURN else _PARCELS_SKILL
+    first = families_named(family)[0]
+    return SEED_SKILL if first in IN_TURN else _BRIEFS_SKILL if first.prose else _PARCELS_SKILL
 
 
 _FRONT_MATTER = re.compile(r"^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n)+---[ \t]*$", re.MULTILINE)
@@ -57,7 +74,7 @@ MOST_SKILL = 8000
 
 
 @lru_cache(maxsize=512)
-def skill_tokens(instructions: str) -> int:
+def skill_tokens(instructions: str, rules: tuple[Rule, ...]) -> int:
     """Estimated tokens of the skill: the element named after skills, else the document with front matter, else all
     of the instructions. In a text too long to be a skill, only what stands from the first statement on a rule to the
     last one counts: which program asks must not matter."""
@@ -66,6 +83,6 @@ def skill_tokens(instructions: str) -> int:
     text = element["body"] if element else instructions[front.start() :] if front else instructions
     if tokens(text) <= MOST_SKILL:
         return tokens(text)
-    said = [one.sentence for one in statements(text, RULES)]
+    said = [one.sentence for one in statements(text, rules)]
     places = [(start, start + len(sentence)) for sentence in said if (start := text.find(sentence)) >= 0]
     return tokens(text[min(places)[0] : max(places)[1]]) if places else 0

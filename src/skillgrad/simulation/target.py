@@ -30,6 +30,8 @@ def attempt(target: Target, request: ChatRequest) -> Reply:
     solution = family.solve(text, faults)
     if form is not None:
         return reply_in_form(request, form, _values(form, solution))
+    if family.prose:
+        return reply_with(request, solution.answer)
     code = answer_in_code(conversation.instructions, solution.answer)
     if code is not None:
         return reply_with(request, f"{solution.work}\n\n{code}")
@@ -41,8 +43,9 @@ def _act(target: Target, request: ChatRequest, scene: Scene) -> Reply:
     """The next step of a request with tools."""
     family, text = scene.task.family, scene.task.text
     trial = request.seed if request.seed is not None else 0
-    solution = family.solve(text, draw_faults(target, family, text, scene.lessons, trial))
-    call = next_call(request, scene, solution.answer)
+    faults = draw_faults(target, family, text, scene.lessons, trial)
+    solution = family.solve(text, faults)
+    call = next_call(request, scene, solution.answer, family.looks_up(text, faults))
     if call is not None:
         return reply_calling(request, call)
     form = wanted_form(question(scene))

@@ -36,6 +36,28 @@ def _folded(answer: str) -> str:
     return squeeze(answer).casefold().rstrip(".")
 
 
+_LEARNED = re.compile(
+    r"^[ \t]*<!--\s*(?P<who>[\w-]+):begin learned\s*-->[ \t]*\n(?P<body>.*?)"
+    r"(?P<end>^[ \t]*<!--\s*(?P=who):end learned\s*-->)",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def learned_blocks(text: str) -> list[tuple[int, int]]:
+    """Where the blocks of learned rules stand, [start, end) without their markers. Where there is one, nothing else
+    of the document is to be changed."""
+    return [found.span("body") for found in _LEARNED.finditer(text)]
+
+
+_COMMAND = re.compile(r"\b(?:curl|wget)\s[^\n|`\"]{3,200}\|\s*(?:sudo\s+)?(?:ba|z)?sh\b")
+
+
+def command_in(text: str) -> str:
+    """The first command in a text that runs what it downloads; empty when there is none."""
+    found = _COMMAND.search(text)
+    return found.group() if found else ""
+
+
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s|<[^>]*>\s*$|```|---\s*$|\|)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]?\s+(?=[\"'(\[]?[A-Z0-9*_`])")

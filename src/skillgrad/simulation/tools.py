@@ -1,4 +1,5 @@
-"""Tools of agent programs, recognised by name and schema: those that write a file, run a command or open a skill."""
+"""Tools of agent programs, recognised by name and schema: those that write a file, run a command, open a skill or
+search."""
 
 import json
 import re
@@ -15,12 +16,14 @@ _SHELLS = re.compile(
 )
 _WRITES = re.compile(r"^(?:write|create|save)(?:_?(?:file|text_file|new_file))?$|^file_(?:write|create)$")
 _READS = re.compile(r"^(?:read|view|open|cat)(?:_?(?:file|text_file))?$")
+_SEARCHES = re.compile(r"^(?:mcp__\w+__)?search$")
 _SKILLS = frozenset(("skill", "activate_skill", "invoke_skill", "load_skill", "use_skill"))
 
 _PATHS = ("path", "file_path", "filepath", "filename", "file", "absolute_path", "target_file")
 _CONTENTS = ("content", "contents", "text", "file_text", "data", "body")
 _COMMANDS = ("command", "cmd", "script", "commands")
 _NAMES = ("skill", "name", "skill_name", "command")
+_QUERIES = ("query", "q", "search", "question", "text", "keywords", "terms", "topic", "input")
 
 
 def call_to_write(tools: Sequence[Tool], path: str, text: str) -> ToolCall | None:
@@ -53,6 +56,15 @@ def call_to_open(tools: Sequence[Tool], skill: str, path: str | None) -> ToolCal
         if _READS.match(_plain(tool.name)) and place is not None:
             return _call(tool, {place: path})
     return _shell(tools, f"cat {shlex.quote(path)}")
+
+
+def call_to_search(tools: Sequence[Tool], query: str) -> ToolCall | None:
+    """A call of the tool `search`. None when there is no such tool."""
+    for tool in tools:
+        named = _property(tool, _QUERIES)
+        if _SEARCHES.match(_plain(tool.name)) and named is not None:
+            return _call(tool, {named: query})
+    return None
 
 
 def _shell(tools: Sequence[Tool], command: str) -> ToolCall | None:

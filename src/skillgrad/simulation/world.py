@@ -9,7 +9,16 @@ from skillgrad.simulation.forms import wanted_form
 from skillgrad.simulation.judge import judge
 from skillgrad.simulation.noise import Target
 from skillgrad.simulation.optimizer import optimize
-from skillgrad.simulation.optimizer.profiles import GOOD, MISCITING, PERFECT, POOR, USELESS, Profile
+from skillgrad.simulation.optimizer.profiles import (
+    GOOD,
+    GULLIBLE,
+    HACKER,
+    MISCITING,
+    PERFECT,
+    POOR,
+    USELESS,
+    Profile,
+)
 from skillgrad.simulation.score import best_skill, expected_hard
 from skillgrad.simulation.target import attempt
 
@@ -27,6 +36,8 @@ OPTIMIZERS: Mapping[str, Profile] = MappingProxyType(
         "optimizer-poor": POOR,
         "optimizer-useless": USELESS,
         "optimizer-misciting": MISCITING,
+        "optimizer-hacker": HACKER,
+        "optimizer-gullible": GULLIBLE,
     }
 )
 JUDGE = "judge"

@@ -2,6 +2,7 @@
 
 A model quotes the skill from memory, so its anchor is looked up in three ways, each only when the one before found
 nothing: as it stands, with runs of white space equal, and as a near match on lines. What is not unique is no place.
+In a document with a `learned` block only the inside of the block is looked through.
 """
 
 import re
@@ -54,12 +55,16 @@ def find_anchor(document: Document, anchor: str) -> Place | Refusal:
     if not anchor.strip():
         return Refusal("missed", "the edit names no anchor")
     text = document.text
-    exact = re.compile(re.escape(anchor))
-    for pattern, detail in ((exact, ""), (loose_pattern(anchor), "anchor found by other white space")):
-        spans = list(occurrences(pattern, text))
+    low, high = document.learned_span or (0, len(text))
+    ways = ((re.compile(re.escape(anchor)), ""), (loose_pattern(anchor), "anchor found by other white space"))
+    for pattern, detail in ways:
+        spans = [(low + start, low + stop) for start, stop in occurrences(pattern, text[low:high])]
         if spans:
             return _only(document, spans, detail)
-    return _nearest(document, anchor)
+    nearest = _nearest(document, anchor, low, high)
+    if isinstance(nearest, Refusal) and any(pattern.search(text) for pattern, _ in ways):
+        return Refusal("protected", "the anchor is not within the learned block, the only text that may be edited")
+    return nearest
 
 
 def loose_pattern(text: str) -> re.Pattern[str]:
@@ -103,8 +108,9 @@ def line_start(text: str, offset: int) -> int:
     return max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
 
 
-def _nearest(document: Document, anchor: str) -> Place | Refusal:
-    scored = sorted(_likeness(document.text, anchor), reverse=True)
+def _nearest(document: Document, anchor: str, low: int, high: int) -> Place | Refusal:
+    found = _likeness(document.text[low:high], anchor)
+    scored = sorted(((likeness, low + start, low + stop) for likeness, start, stop in found), reverse=True)
     if not scored or scored[0][0] < NEAR:
         return Refusal("missed", "the anchor is not in the text")
     likeness, start, stop = scored[0]

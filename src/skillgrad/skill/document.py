@@ -10,6 +10,9 @@ A marker line is a marker wherever it stands, inside a fenced code block too: a 
 to find the regions could be led astray by an edit that opens a fence. Blanks around a marker on its line are allowed.
 A line that starts like a marker but is not exactly one is an error and not text, since whoever wrote it meant to
 protect something. Within a line of text a marker means nothing.
+
+The region named `learned` turns this around: in a document that has it only the inside of that block may be edited,
+and everything else, both of its marker lines too, is protected.
 """
 
 import re
@@ -22,11 +25,15 @@ from typing import Any, NoReturn, cast
 import yaml
 
 from skillgrad.errors import SkillError
-from skillgrad.skill.lines import Line, line_end_of, lines_of, with_line_ends
+from skillgrad.skill.fences import closed
+from skillgrad.skill.lines import Line, line_end_of, lines_of, with_line_ends, without_blank_edges
 from skillgrad.skill.markers import FORM, NAME, made_harmless, pretends, read_marker
-from skillgrad.skill.placing import divided, statements
+from skillgrad.skill.placing import divided, inside, statements
 
 BOM = "\ufeff"
+LEARNED = "learned"
+"""The region that is the only editable part of a document that has it."""
+
 CHARACTERS_PER_TOKEN = 4
 """A common rule of thumb for English text; tokenizers differ by model."""
 
@@ -35,7 +42,7 @@ _FENCE = re.compile(r"---[ \t]*")
 
 @dataclass(frozen=True)
 class Region:
-    """A protected part of a document."""
+    """A named part of a document: protected, or the `learned` block."""
 
     name: str
     content: str
@@ -87,8 +94,37 @@ class Document:
 
     @property
     def editable_spans(self) -> tuple[tuple[int, int], ...]:
-        """Starts and stops in `render()` that edits may touch: the body without its regions. None is empty."""
-        return tuple(span for span in self._between if span[0] < span[1])
+        """Starts and stops in `render()` that edits may touch: the inside of the `learned` block, or the body without
+        its regions where there is no such block. None is empty."""
+        learned = self._find(LEARNED)
+        return tuple(span for span in ([learned.inner] if learned else self._between) if span[0] < span[1])
+
+    @property
+    def learned(self) -> str | None:
+        """The content of the `learned` block; None when there is none."""
+        return self.region(LEARNED)
+
+    @property
+    def learned_span(self) -> tuple[int, int] | None:
+        """Start and stop in `render()` of what is between the markers of the `learned` block; None without one. What
+        is there is empty or ends with a line end."""
+        found = self._find(LEARNED)
+        return found.inner if found else None
+
+    @property
+    def line_end(self) -> str:
+        """What added lines end with: the line end after the begin marker of the `learned` block, else the first."""
+        found = self._find(LEARNED)
+        return line_end_of(self.text[found.span[0] :] if found else self.text)
+
+    def with_learned(self, text: str) -> "Document":
+        """The document with `text` in its `learned` block, which is added at the end when there is none.
+
+        Blank lines around `text` do not count. Nothing else changes, but that a new block gets the line ends before
+        it that make a blank line. What looks like a marker is made harmless as in `with_region`, and fenced code that
+        `text` leaves open is closed.
+        """
+        return self.with_region(LEARNED, closed(without_blank_edges(text)) if text.strip() else "")
 
     def region(self, name: str) -> str | None:
         """The content of a region; None when there is no region of that name."""
@@ -110,7 +146,7 @@ class Document:
         if content == self.region(name):
             return self
         found = self._find(name)
-        line_end = line_end_of(self.text[found.span[0] :] if found else self.text)
+        line_end = line_end_of(self.text[found.span[0] :]) if found else self.line_end
         content = with_line_ends(made_harmless(content), line_end)
         inner = content + line_end if content else ""
         if found:
@@ -145,7 +181,14 @@ class Document:
         `text`; what is between these, and a front matter, are copies of what is kept and are left out. Without all
         pairs once and in their order each region keeps its place among the headings. What still looks like a marker
         is made harmless as in `with_region`. A text that says line by line what is there changes nothing.
+
+        In a document with a `learned` block only the inside of the block is replaced: by what is between its marker
+        lines in `text`, or by all of `text` when nothing is between them or the pair is not there. All that stands
+        above or below the block is left out where `text` begins or ends with it.
         """
+        learned = self._find(LEARNED)
+        if learned:
+            return self._with_inside(learned, _without_front_matter(text.replace(BOM, "")))
         old = [self.text[start:stop] for start, stop in self._between]
         plain = [piece.replace(BOM, "") for piece in old]
         new = divided(plain, [region.name for region in self.regions], _without_front_matter(text.replace(BOM, "")))
@@ -166,6 +209,16 @@ class Document:
         elif any(_FENCE.fullmatch(line.text) for line in lines_of(written)[:1]):
             head += line_end  # a thematic break that came first would be read as front matter
         return Document.parse(head + written)
+
+    def _with_inside(self, block: Region, text: str) -> "Document":
+        start, stop = block.inner
+        old = self.text[start:stop]
+        above, below = self.text[self._body_start : block.span[0]], self.text[block.span[1] :]
+        new = closed(inside(block.name, old, text, above, below))
+        if statements(new) == statements(old):
+            return self
+        written = with_line_ends(new, self.line_end) + self.line_end if new else ""
+        return Document.parse(self.text[:start] + written + self.text[stop:])
 
     @property
     def _between(self) -> list[tuple[int, int]]:

@@ -1,7 +1,8 @@
 """Edits on a skill document, one after the other, each with its fate.
 
 An edit is done where its anchor is, or not at all. Front matter and protected regions are the same before and after,
-whatever the edit says: what would change, move into, or imitate them is refused.
+whatever the edit says: what would change, move into, or imitate them is refused. In a document with a `learned` block
+the same holds for everything that is not inside the block.
 """
 
 import re
@@ -21,8 +22,8 @@ from skillgrad.skill.anchors import (
     occurrences,
 )
 from skillgrad.skill.document import BOM, Document
+from skillgrad.skill.fences import left_open
 from skillgrad.skill.lines import (
-    line_end_of,
     lines_of,
     next_line_end,
     with_line_ends,
@@ -59,7 +60,8 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> tuple[str, tuple[AppliedEdi
 def apply_edit(text: str, edit: Edit) -> tuple[str, AppliedEdit]:
     """Apply one edit. `text` comes back unchanged unless the fate is `applied`.
 
-    append        adds the content after the last editable text: before the regions at the tail, else at the end
+    append        adds the content after the last editable text: before the regions at the tail, else at the end; at
+                  the end of the `learned` block where there is one
     insert_after  adds the content below the line in which the anchor ends
     replace       puts the content in place of the anchor; empty content deletes it
     delete        removes the anchor, and the line with it when nothing else stands there
@@ -81,7 +83,7 @@ def apply_edit(text: str, edit: Edit) -> tuple[str, AppliedEdit]:
 
 def _revise(document: Document, edit: Edit) -> _Revision | Refusal:
     content = "" if edit.op == "delete" else without_blank_edges(edit.content)
-    content = with_line_ends(content, line_end_of(document.text))
+    content = with_line_ends(content, document.line_end)
     if edit.op in ("append", "insert_after") and not content.strip():
         return Refusal("no_change", "the edit adds nothing")
     if looks_like_marker(content):
@@ -107,12 +109,20 @@ def _checked(before: Document, revision: _Revision) -> _Revision | Refusal:
     except SkillError as error:
         return Refusal("protected", f"the edit would break the document: {error.message}")
     if _guarded(after) != _guarded(before):
-        return Refusal("protected", "the edit would change the front matter or a protected region")
+        learned = before.learned is not None
+        what = "text outside of the learned block" if learned else "the front matter or a protected region"
+        return Refusal("protected", f"the edit would change {what}")
+    if left_open(after.learned or "") and not left_open(before.learned or ""):
+        return Refusal("protected", "the edit would open fenced code that does not end within the learned block")
     return revision
 
 
 def _guarded(document: Document) -> list[str]:
-    """What edits must leave alone. The line end after its last line may be added, so that text can follow."""
+    """What edits must leave alone. The line end after its last line may be added, so that text can follow; but not
+    around a `learned` block, which has its line ends."""
+    if document.learned_span:
+        start, stop = document.learned_span
+        return [document.text[:start], document.text[stop:]]
     regions = [document.text[slice(*region.span)] for region in document.regions]
     return [part.rstrip("\r\n") for part in (document.front_matter, *regions)]
 
@@ -120,7 +130,14 @@ def _guarded(document: Document) -> list[str]:
 def _append(document: Document, content: str) -> _Revision | Refusal:
     if _stands_in(document.body, content):
         return Refusal("no_change", "the content already stands in the text")
-    text, line_end = document.text, line_end_of(document.text)
+    text, line_end = document.text, document.line_end
+    if document.learned_span:
+        start, stop = document.learned_span
+        written = without_blank_end(text[start:stop])
+        if not written.strip():
+            return _Revision(text[:start] + content + line_end + text[stop:])
+        between = _separator(written, content, line_end)
+        return _Revision(text[:start] + written + between + content + text[start + len(written) :])
     cut = len(text)
     for region in reversed(document.regions):
         if text[region.span[1] : cut].strip():
@@ -130,8 +147,7 @@ def _append(document: Document, content: str) -> _Revision | Refusal:
     written = without_blank_end(text[floor:cut])
     gap = text[floor + len(written) : cut]
     if written.strip():
-        both_items = LIST_MARK.match(content) and _ends_in_list(written)
-        head = text[:floor] + written + line_end * (1 if both_items else 2)
+        head = text[:floor] + written + _separator(written, content, line_end)
     else:
         head, gap = text[:cut], ""
         if head not in ("", BOM) and not head.endswith(("\n", "\r")):
@@ -140,6 +156,12 @@ def _append(document: Document, content: str) -> _Revision | Refusal:
     if len(lines_of(gap)) < (2 if tail else 1):
         gap = line_end * (2 if tail else 1)
     return _Revision(head + content + gap + tail)
+
+
+def _separator(written: str, content: str, line_end: str) -> str:
+    """What goes between a text and the content below it: a blank line, but none within a list."""
+    both_items = LIST_MARK.match(content) and _ends_in_list(written)
+    return line_end * (1 if both_items else 2)
 
 
 def _ends_in_list(text: str) -> bool:
@@ -169,7 +191,7 @@ def _stands_in(body: str, content: str) -> bool:
 
 
 def _insert_after(document: Document, place: Place, content: str) -> _Revision | Refusal:
-    text, line_end = document.text, line_end_of(document.text)
+    text, line_end = document.text, document.line_end
     stop, below = next_line_end(text, place.stop)
     rest = text[below:]
     if rest.startswith(content) and rest[len(content) : len(content) + 1] in ("", "\n", "\r"):
@@ -204,8 +226,10 @@ def _deleted(document: Document, place: Place) -> str:
     above = lines_of(text[low:start])
     following = lines_of(text[stop:high])
     blank_above = bool(above) and not above[-1].text.strip()
-    if following and not following[0].text.strip() and (blank_above or start in (0, len(BOM))):
+    at_start = start == low if document.learned_span else start in (0, len(BOM))
+    at_end = stop == high if document.learned_span else stop == len(text)
+    if following and not following[0].text.strip() and (blank_above or at_start):
         stop += following[0].stop
-    elif blank_above and stop == len(text):
+    elif blank_above and at_end:
         start = low + above[-1].start
     return text[:start] + text[stop:]

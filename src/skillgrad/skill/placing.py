@@ -1,4 +1,5 @@
-"""Where the protected regions of a document go when the text around them is written anew.
+"""Where the protected regions of a document go when the text around them is written anew, and what of a new text
+goes into the one block that may be edited.
 
 Whoever writes the text marks the places: a pair of marker lines stands for the region of that name, whatever is
 between them. Where the pairs are not exactly those of the document, once each and in their order, they do not count,
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from skillgrad.skill.lines import lines_of, without_blank_edges
 from skillgrad.skill.markers import is_marker_comment, made_harmless, pretends, read_marker
 
-__all__ = ["divided", "statements"]
+__all__ = ["divided", "inside", "statements"]
 
 _HEADING = re.compile(r" {0,3}(#{1,6}[ \t]+\S.*?)[ \t]*#*[ \t]*")
 _CODE = re.compile(r" {0,3}(```|~~~)")
@@ -44,6 +45,43 @@ def divided(old: Sequence[str], names: Sequence[str], text: str) -> list[str]:
         bounds = [0, *_places(old, lines), len(lines)]
         parts = [lines[start:stop] for start, stop in pairwise(bounds)]
     return [without_blank_edges("\n".join(part)) if any(map(str.strip, part)) else "" for part in parts]
+
+
+def inside(name: str, old: str, text: str, above: str, below: str) -> str:
+    """What `text` has for the inside of the region `name`: without markers, or blank lines at its edges.
+
+    What stands between the region's marker lines, if there is one such pair and something between them. Else all of
+    the text, without its copy of all that stands above the region and of all that stands below it.
+
+    Args:
+        old: the inside that the text takes the place of.
+    """
+    lines = [line.text for line in lines_of(text)]
+    markers = [(index, marker) for index, line in enumerate(lines) if (marker := read_marker(line))]
+    pairs = [
+        (begin, end)
+        for (begin, opens), (end, closes) in pairwise(markers)
+        if opens == ("begin", name) and closes == ("end", name)
+    ]
+    if len(pairs) == 1:
+        between = divided([old], [], "\n".join(lines[pairs[0][0] + 1 : pairs[0][1]]))[0]
+        if between:
+            return between
+    (plain,) = divided([old], [], text)
+    return _without_copies(plain, divided([above], [], above)[0], divided([below], [], below)[0])
+
+
+def _without_copies(text: str, above: str, below: str) -> str:
+    lines = [line.text for line in lines_of(text)]
+    head, tail = statements(above), statements(below)
+    said = [index for index, line in enumerate(lines) if line.strip()]
+    first, stop = 0, len(lines)
+    if head and [lines[index].rstrip() for index in said[: len(head)]] == head:
+        first = said[len(head) - 1] + 1
+        said = said[len(head) :]
+    if tail and [lines[index].rstrip() for index in said[-len(tail) :]] == tail:
+        stop = said[-len(tail)]
+    return without_blank_edges("\n".join(lines[first:stop])) if any(map(str.strip, lines[first:stop])) else ""
 
 
 def statements(text: str) -> list[str]:

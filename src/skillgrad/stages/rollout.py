@@ -14,7 +14,7 @@ from skillgrad.protocols import Agent, Environment, Executor, Journal
 from skillgrad.records import Attempt, Score, Skill, Split, Task, Trajectory, digest
 from skillgrad.threads import Threads
 
-__all__ = ["Rollout", "Try", "too_many_voids"]
+__all__ = ["Rollout", "Try", "attempt_id", "too_many_voids"]
 
 
 class Try(NamedTuple):
@@ -114,8 +114,7 @@ class Rollout:
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Attempt:
         """One attempt. Failures of machinery become a void attempt; only `StopRun` is raised."""
-        # Models and agents do not count: edits cite the same id whoever answered.
-        name = "a-" + digest([task.id, skill.hash, trial])[:8]
+        name = attempt_id(task.id, skill, trial)
         attempt = Attempt(id=name, task=task, skill_hash=skill.hash, trial=trial, outcome="void")
         deadline = asyncio.timeout(self.limits.attempt_seconds)
         try:
@@ -189,6 +188,12 @@ class Rollout:
             return result
         number = float(result)
         return Score(hard=number, soft=number)
+
+
+def attempt_id(task: str, skill: Skill, trial: int) -> str:
+    """The id of an attempt at the task of that id. Models and agents do not count: edits cite the same id whoever
+    answered."""
+    return "a-" + digest([task, skill.hash, trial])[:8]
 
 
 def too_many_voids(split: Split, example: Attempt, voids: int, total: int, limit: str) -> VoidStop:

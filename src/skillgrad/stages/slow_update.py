@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from skillgrad.errors import UnusableReply
-from skillgrad.records import Candidate, Skill
-from skillgrad.skill import Document
+from skillgrad.records import Candidate, Edit, Skill
+from skillgrad.skill import Document, apply_edits
 from skillgrad.stages.longitudinal import Pair, pairs_block, skills_block
 from skillgrad.stages.optimizer import Optimizer, ReplyForm
 from skillgrad.stages.render import fence
@@ -23,7 +23,8 @@ class _Guidance(ReplyForm):
 async def slow_update(
     optimizer: Optimizer, previous: Skill, current: Skill, pairs: Sequence[Pair], limit: int
 ) -> Candidate | None:
-    """The current skill with new guidance in place of the old, as a candidate; None when there is none to try."""
+    """The current skill with new guidance in place of the old, as a candidate; None when there is none to try. In a
+    document with a learned block, outside of which nothing changes, the guidance is added there."""
     document = Document.parse(current.text)
     earlier = document.region(REGION)
     sections = [
@@ -38,5 +39,8 @@ async def slow_update(
     except UnusableReply as error:
         optimizer.warn(f"the slow update gave no usable answer and is left out: {error.message}")
         return None
+    if document.learned is not None:
+        rules = Edit(op="append", content=guidance)
+        return Candidate(skill=current.with_text(apply_edits(current.text, [rules])[0]), origin="slow_update")
     text = document.with_region(REGION, guidance).render()
     return Candidate(skill=current.with_text(text), origin="slow_update")

@@ -2,6 +2,7 @@
 
 from skillgrad.store.database import Database, WriteHook
 from skillgrad.store.journal import DECISION, SqliteJournal
+from skillgrad.store.keys import check_keys
 from skillgrad.store.redact import Redactor
 from skillgrad.store.run import JsonlSink, RunFolder
 from skillgrad.store.spend import SpendTotals, SqliteSpend
@@ -30,6 +31,7 @@ __all__ = [
     "StepView",
     "UpdateView",
     "WriteHook",
+    "check_keys",
     "is_running",
     "read_events",
     "read_run",

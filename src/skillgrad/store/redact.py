@@ -6,86 +6,26 @@ without a shape of their own are known by their value, from the environment vari
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping
 from copy import copy
-from typing import NamedTuple, cast
+from typing import Self, cast
 
 from pydantic import JsonValue
 
-
-class _Shape(NamedTuple):
-    kind: str
-    markers: tuple[str, ...]
-    """Lower-case texts, one of which every match contains: looking for them is far cheaper than the pattern."""
-    pattern: re.Pattern[str]
-    """What a group `keep` matches stays in front of the redaction."""
-
-
-_START = r"(?<![A-Za-z0-9_-])"
-# Tells a credential from a word of prose that follows `Bearer` or `Basic`.
-_MIXED = r"(?=[\w.~+/-]*(?:\d|=|[a-z][A-Z]))"
-
-_SHAPES = (
-    _Shape(
-        "private-key",
-        ("private key-----",),
-        re.compile(
-            r"-----BEGIN [A-Z ]*PRIVATE KEY-----"
-            r"(?:.*?-----END [A-Z ]*PRIVATE KEY-----|(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{16,})+)",
-            re.DOTALL,
-        ),
-    ),
-    _Shape(
-        "api-key",
-        ("sk-",),
-        re.compile(
-            rf"{_START}sk-(?:(?:ant|proj|or|svcacct|admin)-[A-Za-z0-9_-]{{16,}}|[A-Za-z0-9]{{20,}}"
-            r"|(?=(?:[A-Za-z_-]*\d){6})[A-Za-z0-9_-]{20,})"
-        ),
-    ),
-    _Shape("api-key", ("gsk_", "hf_", "xai-"), re.compile(rf"{_START}(?:gsk_|hf_|xai-)[A-Za-z0-9]{{20,}}")),
-    _Shape("api-key", ("k_live_", "k_test_"), re.compile(rf"{_START}[rs]k_(?:live|test)_[A-Za-z0-9]{{16,}}")),
-    _Shape("api-key", ("aiza",), re.compile(rf"{_START}AIza[A-Za-z0-9_-]{{35}}(?![A-Za-z0-9_-])")),
-    _Shape("aws-key", ("akia", "asia"), re.compile(rf"{_START}A[KS]IA[0-9A-Z]{{16}}(?![A-Za-z0-9])")),
-    _Shape(
-        "token",
-        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"),
-        re.compile(rf"{_START}(?:gh[pousr]_[A-Za-z0-9]{{20,}}|github_pat_\w{{20,}}|glpat-[A-Za-z0-9_-]{{20,}})"),
-    ),
-    _Shape("token", ("xox",), re.compile(rf"{_START}xox[abeoprs]-[A-Za-z0-9-]{{10,}}")),
-    _Shape("jwt", ("eyj",), re.compile(rf"{_START}eyJ[A-Za-z0-9_-]{{8,}}\.eyJ[A-Za-z0-9_-]{{8,}}\.[A-Za-z0-9_-]*")),
-    _Shape(
-        "password",
-        ("://",),
-        re.compile(r"(?P<keep>\b[A-Za-z][A-Za-z0-9+.-]*://)[^\s/:@\"'<>]*:[^\s/@\"'<>]+(?=@)"),
-    ),
-    _Shape(
-        "authorization",
-        ("authorization",),
-        re.compile(
-            r"(?P<keep>authorization\\?[\"']?\s*[:=]\s*\\?[\"']?(?:bearer|basic|token)\s+)"
-            rf"(?-i:{_MIXED})[\w.~+/-]{{8,}}=*",
-            re.IGNORECASE,
-        ),
-    ),
-    _Shape(
-        "authorization",
-        ("authorization",),
-        re.compile(
-            r"(?P<keep>authorization\\?[\"']?\s*[:=]\s*\\?[\"']?)(?=[\w.-]*\d)[\w.~+/-]{20,}=*", re.IGNORECASE
-        ),
-    ),
-    _Shape(
-        "authorization",
-        ("api-key", "api_key", "apikey"),
-        re.compile(r"(?P<keep>\bx-api-key\\?[\"']?\s*[:=]\s*\\?[\"']?)(?=[\w.-]*\d)[\w.-]{8,}", re.IGNORECASE),
-    ),
-    _Shape(
-        "authorization",
-        ("bearer",),
-        re.compile(rf"(?P<keep>\bbearer\s+)(?-i:{_MIXED})[\w.~+/-]{{16,}}=*", re.IGNORECASE),
-    ),
+from skillgrad.store.assignments import secret_kind, without_assignments
+from skillgrad.store.shapes import (
+    SHAPES,
+    TRANSCRIPT_SHAPES,
+    Shape,
+    has_marker,
+    without_addresses,
+    without_cut_secrets,
+    without_shapes,
 )
+
+__all__ = ["SHORTEST_KEY", "Redactor"]
+
 
 _SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 _SHORTEST_SECRET = 12
@@ -93,6 +33,8 @@ SHORTEST_KEY = 8
 """Characters that a value has at least to be taken for a key where a key is certain. What is shorter is a placeholder
 for a server that asks for none: `x` and `EMPTY` stand in too many texts and settings to be taken out of them."""
 _CREDENTIAL_FIELDS = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key", "api_key", "apikey"})
+_MOST_PASSES = 8
+_REDACTED = re.compile(r"\[redacted:[^\]\s]+\]")
 
 
 class Redactor:
@@ -110,7 +52,8 @@ class Redactor:
     def __init__(self, environ: Mapping[str, str] | None = None, keys: Collection[str] = ()) -> None:
         """`keys` names variables that hold keys for certain, whatever their values of `SHORTEST_KEY` characters and
         more look like."""
-        self._shapes: Sequence[_Shape] = _SHAPES
+        self._shapes: tuple[Shape, ...] = SHAPES
+        self._named = False
         self._names: dict[str, str] = {}
         for name, value in sorted((environ or {}).items(), reverse=True):
             secret = value.strip()
@@ -121,31 +64,45 @@ class Redactor:
         longest_first = sorted(self._names, key=len, reverse=True)
         self._values = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
+    @classmethod
+    def for_transcripts(cls, environ: Mapping[str, str] | None = None, keys: Collection[str] = ()) -> Self:
+        """One for what strangers wrote, where to take out too much does less harm than to leave a secret in.
+
+        Takes out besides: tokens of more services, web hooks, cookies, signatures, passwords on command lines, e-mail
+        addresses, what is left of secrets at a cut, and the values of names of secrets (`DB_PASSWORD=...`,
+        `"api_key": "..."`, `Pwd=...;`) unless they are placeholders, types or code.
+        """
+        redactor = cls(environ, keys)
+        redactor._shapes = TRANSCRIPT_SHAPES + SHAPES
+        redactor._named = True
+        return redactor
+
     @property
-    def exact(self) -> "Redactor":
+    def exact(self) -> Self:
         """The same without known shapes."""
         redactor = copy(self)
         redactor._shapes = ()
+        redactor._named = False
         return redactor
 
     def redact(self, text: str) -> str:
         """`text` without secrets."""
-        if self._values is not None:
-            text = self._values.sub(lambda match: f"[redacted:{self._names[match[0]]}]", text)
-        return _without_shapes(text, self._shapes)
+        return self._redacted(text, Counter())
+
+    def redact_counted(self, text: str) -> tuple[str, Counter[str]]:
+        """`text` without secrets, and how many were taken out by kind. A text that was redacted before has none."""
+        counts = Counter[str]()
+        return self._redacted(text, counts), counts
 
     def redact_value(self, value: JsonValue) -> JsonValue:
         """JSON data without secrets. Field names are cleared of known shapes only: a short secret that happens to be
         the name of a field must not change the structure."""
-        if isinstance(value, str):
-            return self.redact(value)
-        if isinstance(value, list):
-            return [self.redact_value(item) for item in value]
-        if isinstance(value, dict):
-            return {
-                _without_shapes(name, self._shapes): self._redact_field(name, item) for name, item in value.items()
-            }
-        return value
+        return self._redacted_value(value, Counter())
+
+    def redact_value_counted(self, value: JsonValue) -> tuple[JsonValue, Counter[str]]:
+        """JSON data without secrets, and how many were taken out by kind."""
+        counts = Counter[str]()
+        return self._redacted_value(value, counts), counts
 
     def redact_json(self, text: str) -> str:
         """JSON text without secrets in its strings; returned as it is when it holds none."""
@@ -155,14 +112,51 @@ class Redactor:
         redacted = self.redact_value(value)
         return text if redacted == value else json.dumps(redacted, ensure_ascii=False, separators=(",", ":"))
 
-    def _redact_field(self, name: str, value: JsonValue) -> JsonValue:
-        if self._shapes and isinstance(value, str) and value and name.lower() in _CREDENTIAL_FIELDS:
-            return "[redacted:authorization]"
-        return self.redact_value(value)
+    def _redacted(self, text: str, counts: Counter[str]) -> str:
+        if self._values is not None:
+
+            def named(match: re.Match[str]) -> str:
+                counts[self._names[match[0]]] += 1
+                return f"[redacted:{self._names[match[0]]}]"
+
+            text = self._values.sub(named, text)
+        if not self._named:
+            return without_shapes(text, self._shapes, counts)
+        # What is taken out can bring what stood around it into a shape: again, until nothing more is found.
+        for _ in range(_MOST_PASSES):
+            before = counts.total()
+            text = without_shapes(text, self._shapes, counts)
+            text = without_addresses(without_assignments(text, counts), counts)
+            text = without_cut_secrets(text, counts)
+            if counts.total() == before:
+                break
+        return text
+
+    def _redacted_value(self, value: JsonValue, counts: Counter[str]) -> JsonValue:
+        if isinstance(value, str):
+            return self._redacted(value, counts)
+        if isinstance(value, list):
+            return [self._redacted_value(item, counts) for item in value]
+        if isinstance(value, dict):
+            return {
+                without_shapes(name, self._shapes, counts): self._redacted_field(name, item, counts)
+                for name, item in value.items()
+            }
+        return value
+
+    def _redacted_field(self, name: str, value: JsonValue, counts: Counter[str]) -> JsonValue:
+        if self._shapes and isinstance(value, str) and value and not _REDACTED.fullmatch(value):
+            kind = "authorization" if name.lower() in _CREDENTIAL_FIELDS else ""
+            if self._named and not kind:
+                # What has a shape of its own is named after that.
+                kind = secret_kind(name, value) if self._redacted(value, Counter()) == value else ""
+            if kind:
+                counts[kind] += 1
+                return f"[redacted:{kind}]"
+        return self._redacted_value(value, counts)
 
     def _is_clean(self, text: str) -> bool:
-        lowered = text.lower()
-        if any(marker in lowered for shape in self._shapes for marker in shape.markers):
+        if self._named or has_marker(text.lower(), self._shapes):
             return False
         return self._values is None or self._values.search(text) is None
 
@@ -170,15 +164,3 @@ class Redactor:
 def _is_key(value: str) -> bool:
     letters, digits = any(char.isalpha() for char in value), any(char.isdigit() for char in value)
     return len(value) >= _SHORTEST_SECRET and letters and digits and not any(char.isspace() for char in value)
-
-
-def _without_shapes(text: str, shapes: Sequence[_Shape]) -> str:
-    lowered = text.lower()
-    for shape in shapes:
-        if any(marker in lowered for marker in shape.markers):
-            text = shape.pattern.sub(lambda match, kind=shape.kind: _redaction(match, kind), text)
-    return text
-
-
-def _redaction(match: re.Match[str], kind: str) -> str:
-    return f"{match.groupdict().get('keep', '')}[redacted:{kind}]"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from skillgrad.testing.journal import JournalContract
     from skillgrad.testing.program import ProgramContract
     from skillgrad.testing.scorer import ScorerContract
+    from skillgrad.testing.source import SourceContract
 
 __all__ = [
     "AgentContract",
@@ -30,6 +31,7 @@ __all__ = [
     "ScorerContract",
     "ScriptedModel",
     "Settlement",
+    "SourceContract",
 ]
 
 _HOME = {
@@ -40,6 +42,7 @@ _HOME = {
     "JournalContract": "journal",
     "ProgramContract": "program",
     "ScorerContract": "scorer",
+    "SourceContract": "source",
 }
 
 

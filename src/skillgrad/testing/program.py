@@ -7,13 +7,13 @@ import uuid
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import pytest
 
 from skillgrad.agents.program import ProgramAgent
 from skillgrad.agents.verdict import ProgramFailed
-from skillgrad.errors import BudgetStop, OutageStop, SkillgradError, TransientError
+from skillgrad.errors import OutageStop
 from skillgrad.records import ChatRequest, File, Reply, Skill, Task, ToolCall, Trajectory, Usage
 from skillgrad.testing.doubles import Line, ScriptedModel
 
@@ -26,6 +26,13 @@ MOST_SECONDS = 300.0
 
 Turn = Callable[[ChatRequest, int], Line | Awaitable[Line]]
 """What a model does: given the request, and how many results of tools it has."""
+
+
+class Seen(NamedTuple):
+    """An attempt, and the model with what it was asked."""
+
+    trajectory: Trajectory
+    model: ScriptedModel
 
 
 class ProgramContract:
@@ -60,12 +67,12 @@ class ProgramContract:
         raise AssertionError(f"no tool runs commands: {[tool.name for tool in request.tools]}")
 
     def test_the_last_word_of_the_model_becomes_the_answer(self) -> None:
-        trajectory, _ = self._attempt(_says("<answer>red</answer>"))
+        trajectory, _ = self._answered()
         assert trajectory.failure == ""
         assert trajectory.answer == "red"
 
     def test_task_and_skill_reach_the_model_and_the_gold_answer_does_not(self) -> None:
-        _, model = self._attempt(_says("red"))
+        _, model = self._answered()
         sent = _sent(model.requests[0])
         assert RULE in sent
         assert TASK.input in sent
@@ -94,6 +101,12 @@ class ProgramContract:
         assert "Item 8999 is red." in sent
         assert "Colour 8999 is rare." in sent
 
+    @pytest.mark.parametrize("start", ["/help me", "@a.txt !ls --help"])
+    def test_a_task_is_told_as_it_is_however_it_begins(self, start: str) -> None:
+        trajectory, model = self._attempt(_says("red"), task=Task(id="t", input=f"{start}, item 0."))
+        assert trajectory.answer == "red"
+        assert f"{start}, item 0." in _sent(model.requests[0])
+
     def test_an_installed_skill_that_was_not_read_is_recorded_as_such(self) -> None:
         trajectory, model = self._attempt(_says("red"), delivery="install")
         assert RULE not in _sent(model.requests[0])
@@ -108,52 +121,42 @@ class ProgramContract:
         assert trajectory.read_skill is True
 
     def test_a_skill_in_context_is_not_recorded_as_read_or_not(self) -> None:
-        assert self._attempt(_says("red"))[0].read_skill is None
+        assert self._answered()[0].read_skill is None
 
     def test_commands_work_in_the_workspace_and_their_files_are_kept(self) -> None:
-        task = Task(id="t", input="Copy it.", files={"in/a.txt": File(data=b"one\n"), "b.txt": File(data=b"two\n")})
-
-        def turn(request: ChatRequest, results: int) -> Line:
-            return "done" if results else self.shell(request, "cp in/a.txt out.txt && rm b.txt && exit 3")
-
-        trajectory, _ = self._attempt(turn, task=task)
+        trajectory, _ = self._worked()
         assert trajectory.failure == ""
-        assert trajectory.files == {"out.txt": File(data=b"one\n"), "b.txt": None}
+        assert trajectory.files.keys() == {"out.txt", "b.txt", "secrets.txt"}
+        assert (trajectory.files["out.txt"], trajectory.files["b.txt"]) == (File(data=b"one\n"), None)
 
     def test_calls_and_results_are_told_without_the_gold_answer(self) -> None:
-        def turn(request: ChatRequest, results: int) -> Line:
-            return "done" if results else self.shell(request, "echo 4711 > a.txt; cat a.txt")
-
-        trajectory, _ = self._attempt(turn)
+        trajectory, _ = self._worked()
         roles = [message.role for message in trajectory.messages]
         assert roles == ["user", "assistant", "tool", "assistant"]
         (call,) = trajectory.messages[1].tool_calls
-        assert "echo 4711" in call.arguments
+        assert "cp in/a.txt" in call.arguments
         assert trajectory.messages[2].tool_call_id == call.id
         assert "4711" in trajectory.messages[2].text
         assert SECRET not in trajectory.model_dump_json()
         assert Trajectory.model_validate_json(trajectory.model_dump_json()) == trajectory
 
     def test_the_same_attempt_is_told_alike_wherever_it_happens_to_run(self) -> None:
-        def turn(request: ChatRequest, results: int) -> Line:
-            return "done" if results else self.shell(request, "pwd; echo 1 > $PWD/a.txt; echo $HOME")
-
-        assert self._attempt(turn)[0] == self._attempt(turn)[0]
+        assert self._work()[0] == self._worked()[0]
 
     def test_tokens_of_all_requests_are_counted(self) -> None:
-        def turn(request: ChatRequest, results: int) -> Line:
-            return Reply(text="done", usage=USED) if results else self.shell(request, "true")
-
-        trajectory, model = self._attempt(turn)
+        trajectory, model = self._worked()
         assert trajectory.usage == sum((USED for _ in model.requests), Usage())
 
     def test_an_answer_of_the_simulated_world_is_marked(self) -> None:
-        assert self._attempt(lambda request, results: Reply(text="red", simulated=True))[0].simulated
-        assert not self._attempt(_says("red"))[0].simulated
+        assert self._answered()[0].simulated
+        assert not self._worked()[0].simulated
 
     def test_trials_reach_the_model_as_seeds(self) -> None:
-        _, model = self._attempt(_says("red"), trial=3)
+        _, model = self._answered()
         assert {request.seed for request in model.requests} == {3}
+
+    def test_nothing_of_this_process_is_inherited(self) -> None:
+        assert self._worked()[0].files["secrets.txt"] == File(data=b"0\n")
 
     def test_an_empty_answer_is_the_fault_of_the_agent(self) -> None:
         assert "empty" in self._attempt(_says(""))[0].failure
@@ -189,20 +192,10 @@ class ProgramContract:
         with pytest.raises(ProgramFailed, match="a request to the model was under way"):
             self._attempt(hang, limits={"seconds": self.start_seconds, "grace_seconds": 1})
 
-    @pytest.mark.parametrize(
-        "error",
-        [
-            OutageStop("the endpoint refuses the key: 401 invalid key 4711", hint="correct the key"),
-            BudgetStop("limits.calls = 3 is reached", hint="raise it"),
-            TransientError("503 overloaded"),
-        ],
-        ids=lambda error: type(error).__name__,
-    )
-    def test_a_request_that_failed_for_good_ends_the_program_at_once_and_is_raised(
-        self, error: SkillgradError
-    ) -> None:
+    def test_a_request_that_failed_for_good_ends_the_program_at_once_and_is_raised(self) -> None:
+        error = OutageStop("the endpoint refuses the key: 401 invalid key 4711", hint="correct the key")
         model = ScriptedModel(lambda request: error)
-        with pytest.raises(type(error)) as raised:
+        with pytest.raises(OutageStop) as raised:
             self._run(model)
         assert raised.value.message == error.message
         # Whatever the program makes of the refusal, the model is not asked again.
@@ -250,17 +243,6 @@ class ProgramContract:
         asyncio.run(cancel())
         assert processes_with(mark) == []
 
-    def test_nothing_of_this_process_is_inherited(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("CONTRACT_SECRET", "secret-8812")
-
-        def turn(request: ChatRequest, results: int) -> Line:
-            return "done" if results else self.shell(request, "env > env.txt")
-
-        trajectory, _ = self._attempt(turn)
-        kept = trajectory.files["env.txt"]
-        assert kept is not None
-        assert b"secret-8812" not in kept.data
-
     def test_the_fingerprint_tells_models_and_options_apart_and_nothing_else(self) -> None:
         def made(name: str, **options: Any) -> str:
             return self.make_agent(ScriptedModel([], name=f"scripted:{name}"), **options).fingerprint()
@@ -270,14 +252,40 @@ class ProgramContract:
         assert made("a", concurrency_mb=999) == same
         assert len({same, made("b"), made("a", delivery="install"), made("a", max_steps=7)}) == 4
 
-    def _attempt(
-        self, turn: Turn, task: Task = TASK, skill: Skill = SKILL, trial: int = 0, **options: Any
-    ) -> tuple[Trajectory, ScriptedModel]:
+    def _answered(self) -> "Seen":
+        """A task that was answered at once."""
+        reply = Reply(text="<answer>red</answer>", usage=USED, simulated=True)
+        return self._once("answered", lambda: self._attempt(lambda request, results: reply, trial=3))
+
+    def _worked(self) -> "Seen":
+        """A task that took a command."""
+        return self._once("worked", self._work)
+
+    def _work(self) -> "Seen":
+        files = {"in/a.txt": File(data=b"one\n"), "b.txt": File(data=b"two\n")}
+        count = "env | grep -c secret-8812 > secrets.txt"
+        command = f"pwd; echo $HOME; echo 4711; cp in/a.txt out.txt; rm b.txt; {count}; exit 3"
+
+        def turn(request: ChatRequest, results: int) -> Line:
+            return Reply(text="done", usage=USED) if results else self.shell(request, command)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("CONTRACT_SECRET", "secret-8812")
+            return self._attempt(turn, task=TASK.model_copy(update={"files": files}))
+
+    def _once(self, name: str, attempt: Callable[[], "Seen"]) -> "Seen":
+        """The attempt of this name: starting programs takes long, so that several tests look at the same one."""
+        kept = f"_kept_{name}"
+        if kept not in vars(type(self)):
+            setattr(type(self), kept, attempt())
+        return vars(type(self))[kept]
+
+    def _attempt(self, turn: Turn, task: Task = TASK, skill: Skill = SKILL, trial: int = 0, **options: Any) -> "Seen":
         def script(request: ChatRequest) -> Line | Awaitable[Line]:
             return turn(request, sum(message.role == "tool" for message in request.messages))
 
         model = ScriptedModel(script)
-        return self._run(model, task, skill, trial, **options), model
+        return Seen(self._run(model, task, skill, trial, **options), model)
 
     def _run(
         self, model: ScriptedModel, task: Task = TASK, skill: Skill = SKILL, trial: int = 0, **options: Any

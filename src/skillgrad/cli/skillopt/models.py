@@ -19,6 +19,8 @@ _PROGRAMS = {
     "cursor_exec": "Cursor",
     "copilot_exec": "GitHub Copilot",
 }
+_AGENTS = {"codex_exec": "codex", "claude_code_exec": "claude-code"}
+"""The agents here that run the program of a backend."""
 _TOKEN_COMMAND = (
     "az account get-access-token --resource https://cognitiveservices.azure.com --query accessToken -o tsv"
 )
@@ -42,8 +44,10 @@ def take_models(rest: MutableMapping[str, Any], result: Converted) -> dict[str, 
         role = _Role(name, rest, result, looked_at, used)
         _fill(role, backend)
         if backend in _PROGRAMS:
+            runs_here = name == "target" and backend in _AGENTS
             result.left[f"{key} ({name})"] = (
                 f"{backend!r} runs {_PROGRAMS[backend]}; here the {name} is the model {role.section['model']!r}"
+                + (f", and agent.name = {_AGENTS[backend]!r} has it work in that program" if runs_here else "")
             )
         elif backend not in (*_USUAL_BACKENDS, *_CHAT_BACKENDS):
             result.left[f"{key} ({name})"] = (
@@ -152,6 +156,9 @@ def _fill_azure(role: _Role) -> None:
     mode = role.find("azure_openai_auth_mode")[1]
     role.take_name("openai" if mode == "openai_compatible" else "azure")
     role.put("base_url", endpoint, key)
+    keys = (f"model.{role.name}_azure_openai_api_key", "model.azure_openai_api_key")
+    if mode is None and any(key in role.rest for key in keys):
+        mode = "api_key"
     if mode in ("azure_cli", None):
         role.put("api_key_command", _TOKEN_COMMAND)
     elif mode == "managed_identity":

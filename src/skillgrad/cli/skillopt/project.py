@@ -37,8 +37,8 @@ NOTES: Mapping[str, str] = {
 IMPOSSIBLE: Mapping[str, str] = {
     "alfworld": "is a text game of many turns",
     "officeqa": "answers with tools over a folder of documents",
-    "spreadsheetbench": "runs generated code on workbooks",
 }
+WORKBOOKS = "spreadsheetbench"
 SKILL = Path("skill", "SKILL.md")
 _OTHER_SPLITS = (
     "a ratio divides every kind of task here: the splits differ from those that SkillOpt makes of the seed"
@@ -99,6 +99,11 @@ def _kind(name: str, config: Path) -> str:
     """The environment by a name without spelling: `searchqa`, `livemath`."""
     kind = re.sub(r"[^a-z]", "", name.lower())
     kind = next((known for known in ("livemath", "docvqa") if kind.startswith(known)), kind)
+    if kind == WORKBOOKS:
+        raise ConfigError(
+            f"{config}: env.name = {name!r} is not converted: the environment spreadsheet reads its data as they are",
+            hint="write `env: {name: spreadsheet, path: FOLDER}`, as in docs/guides/spreadsheet.md",
+        )
     if kind in IMPOSSIBLE:
         raise ConfigError(
             f"{config}: env.name = {name!r} {IMPOSSIBLE[kind]}: nothing here does that yet",

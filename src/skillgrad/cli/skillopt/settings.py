@@ -61,7 +61,7 @@ _WHY: tuple[tuple[str, str], ...] = (
     (r".*api_key", "keys are not copied: put the key into the environment variable that `doctor` names"),
     (
         r"model\.(codex|claude_code|cursor|copilot)_",
-        "belongs to an agent program; attempts are made by the chat agent",
+        "belongs to an agent program; the agent that is written is chat",
     ),
     (r"model\.rewrite_", "the optimizer has one set of model settings for all its calls"),
     (r"model\..*(api_version)", "Azure's present interface has no versions"),

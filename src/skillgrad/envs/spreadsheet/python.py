@@ -52,12 +52,16 @@ class Python:
         return canonical(self._limits.identity())
 
     async def execute(self, code: str, number: int, workspace: Workspace) -> Ran:
-        """Run code in the workspace; its source is not in there. `number` tells the pieces of an attempt apart."""
-        script = workspace.tmp / f"code_{number}.py"
+        """Run code in the workspace; its source is beside it, where no code can put anything, such as a link in the
+        place of the next piece. `number` tells the pieces of an attempt apart."""
+        sources = workspace.folder / "code"
+        sources.mkdir(exist_ok=True)
+        script = sources / f"code_{number}.py"
         script.write_text(code, encoding="utf-8", errors="replace")
-        finished = await self._run([str(script)], workspace, self._limits)
+        finished = await self._run([str(script)], workspace, self._limits, sources=sources)
         # Paths change from one attempt to the next, and would make other requests of the same ones.
-        out, err = (_told(stream, workspace) for stream in (finished.stdout, finished.stderr))
+        folders = (sources, workspace.tmp, workspace.work, workspace.home)
+        out, err = (_told(stream, folders) for stream in (finished.stdout, finished.stderr))
         parts = [self._ending(finished)]
         parts += [
             f"{name}:\n{shorten(text, OUTPUT_CHARS)}" for name, text in (("Output", out), ("Errors", err)) if text
@@ -77,16 +81,23 @@ class Python:
             workspace.fill({"workbook.xlsx": file})
             script = workspace.tmp / "read_cells.py"
             script.write_bytes(Path(cells.__file__).read_bytes())
-            finished = await self._run([str(script)], workspace, READING, request.encode())
+            finished = await self._run([str(script)], workspace, READING, stdin=request.encode())
         if finished.code != 0 or finished.over or finished.cut:
             problem = finished.over or _last_line(finished.stderr) or f"exit code {finished.code}"
             raise BoundaryError("reading the workbook", ChildProcessError(problem))
         return json.loads(finished.stdout)
 
     async def _run(
-        self, arguments: list[str], workspace: Workspace, limits: Limits, stdin: bytes | None = None
+        self,
+        arguments: list[str],
+        workspace: Workspace,
+        limits: Limits,
+        *,
+        stdin: bytes | None = None,
+        sources: Path | None = None,
     ) -> Finished:
-        box = Box(workspace=workspace.work, writable=(workspace.home, workspace.tmp), readable=self._readable)
+        readable = self._readable if sources is None else (*self._readable, sources)
+        box = Box(workspace=workspace.work, writable=(workspace.home, workspace.tmp), readable=readable)
         return await run(
             [str(self.program), *arguments],
             box=box,
@@ -119,9 +130,9 @@ def _environment(workspace: Workspace) -> Mapping[str, str]:
     }
 
 
-def _told(stream: bytes, workspace: Workspace) -> str:
+def _told(stream: bytes, folders: Sequence[Path]) -> str:
     text = stream.decode("utf-8", "replace")
-    for folder in (workspace.tmp, workspace.work, workspace.home):
+    for folder in folders:
         text = text.replace(f"{folder}/", "").replace(str(folder), ".")
     return text.strip()
 

@@ -5,28 +5,65 @@ of its own and puts it in the place of the program's; every other address is ref
 once, so that changing it meanwhile gains nothing.
 """
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import fcntl
 import os
+import signal
 import socket
 import struct
 import threading
 
 from .bridge import listen, serve
 
-__all__ = ["open_door"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+__all__ = ["leave_outside"]
 
 _RECEIVE, _SEND, _VALID, _ADD = 0xC0502100, 0xC0182101, 0x40082102, 0x40182103
 _REPLACE = 1
 
 
-def open_door(listener: int, port: int, path: str) -> None:
-    """Answers on `listener` from threads: 127.0.0.1:`port` is the Unix socket `path`."""
-    server = listen(0)
-    address = server.getsockname()
-    threading.Thread(target=serve, args=(server, path), daemon=True).start()
-    threading.Thread(target=_answer, args=(listener, port, address), daemon=True).start()
+def leave_outside(port: int, path: str) -> Callable[[int], None]:
+    """Splits this process. One stays outside, keeps the door open (127.0.0.1:`port` is the Unix socket `path`), and
+    ends as the other does. The other goes on with what is returned, to hand over the descriptor of its filter."""
+    ours, theirs = socket.socketpair()
+    child = os.fork()
+    if child:
+        theirs.close()
+        _stay(child, ours, port, path)
+    ours.close()
+
+    def hand_over(listener: int) -> None:
+        socket.send_fds(theirs, [b"door"], [listener])
+        os.close(listener)
+        theirs.close()
+
+    return hand_over
+
+
+def _stay(child: int, channel: socket.socket, port: int, path: str) -> NoReturn:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    _, listeners, _, _ = socket.recv_fds(channel, 16, 1)
+    nothing = os.open("/dev/null", os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nothing, number)
+    for listener in listeners:
+        server = listen(0)
+        threading.Thread(target=serve, args=(server, path), daemon=True).start()
+        threading.Thread(target=_answer, args=(listener, port, server.getsockname()), daemon=True).start()
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        with contextlib.suppress(OSError):  # SIGKILL has no other handling than the default
+            signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 
 def _answer(listener: int, port: int, address: tuple[str, int]) -> None:

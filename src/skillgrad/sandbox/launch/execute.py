@@ -1,10 +1,15 @@
 """Becoming another program."""
 
+from __future__ import annotations
+
 import contextlib
 import errno
 import os
 import signal
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 __all__ = ["become"]
 
@@ -19,11 +24,24 @@ def become(argv: list[str]) -> NoReturn:
             with contextlib.suppress(OSError, ValueError):
                 signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        os.execvp(argv[0], argv)
-    except OSError as error:
-        os.write(2, f"cannot start '{argv[0]}': {os.strerror(error.errno or errno.EIO)}\n".encode())
+        problem = _execute(argv)
+        os.write(2, f"cannot start '{argv[0]}': {os.strerror(problem)}\n".encode())
     finally:
         os._exit(127)
+
+
+def _execute(argv: list[str]) -> int:
+    """Returns only with the number of an error. As `os.execvp`, which imports modules: those may be out of reach."""
+    problem = errno.ENOENT
+    folders = [""] if "/" in argv[0] else os.environ.get("PATH", os.defpath).split(":")
+    for folder in folders:
+        try:
+            os.execv(f"{folder}/{argv[0]}" if folder else argv[0], argv)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            problem = error.errno or problem
+    return problem
 
 
 def _forget_locale() -> None:

@@ -1,10 +1,14 @@
 """The first process inside of a box that has a network of its own: opens the way to the gateway and becomes the
 program."""
 
-from typing import Any, NoReturn
+from __future__ import annotations
 
 from .bridge import detach, listen
 from .execute import become
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 __all__ = ["main"]
 

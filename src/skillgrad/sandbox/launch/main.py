@@ -1,8 +1,15 @@
-"""The entry of the processes around a program: `WHAT ORDERS -- PROGRAM ARGUMENTS...`, with the orders as JSON."""
+"""The entry of the processes around a program: `WHAT ORDERS -- PROGRAM ARGUMENTS...`, with the orders as marshalled
+hexadecimal digits. Most of the time that such a process takes is the import of modules, so that these here do without
+`json` and `typing`."""
 
-import json
+from __future__ import annotations
+
+import marshal
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 __all__ = ["main"]
 
@@ -16,4 +23,4 @@ def main() -> NoReturn:
         from .restrict import main as work
     else:
         from .inside import main as work
-    sys.exit(work(json.loads(orders), argv))
+    sys.exit(work(marshal.loads(bytes.fromhex(orders)), argv))

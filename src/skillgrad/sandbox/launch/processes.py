@@ -1,22 +1,29 @@
 """The processes below this one: who they are and what they use."""
 
+from __future__ import annotations
+
 import os
 from collections import deque
-from collections.abc import Iterator
-from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["Process", "below", "below_by_table", "resident"]
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-class Process(NamedTuple):
+class Process:
     """One process. `rss` is in bytes."""
 
-    pid: int
-    group: int
-    threads: int
-    rss: int
+    __slots__ = ("group", "pid", "rss", "threads")
+
+    def __init__(self, pid: int, group: int, threads: int, rss: int) -> None:
+        self.pid = pid
+        self.group = group
+        self.threads = threads
+        self.rss = rss
 
 
 def below(pid: int) -> Iterator[Process]:

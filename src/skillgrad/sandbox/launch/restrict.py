@@ -1,18 +1,18 @@
 """The first process of a box made of Landlock: gives up what it does not need and becomes the program."""
 
-import contextlib
+from __future__ import annotations
+
 import ctypes
 import os
-import signal
-import socket
 import struct
-import sys
-from typing import Any, NoReturn
 
-from .door import open_door
 from .execute import become
 from .landlock import READ, WRITE, confine
 from .seccomp import install
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 __all__ = ["main"]
 
@@ -26,47 +26,24 @@ def main(orders: dict[str, Any], argv: list[str]) -> NoReturn:
     rules = [(path, READ) for path in orders["read"]] + [(path, WRITE) for path in orders["write"]]
     network: str = orders["network"]
     _drop_capabilities()
-    ours, theirs = socket.socketpair()
-    child = os.fork() if network == "gateway" else 0
-    if child:
-        sys.exit(_stay(child, orders, ours, theirs))
-    _close(rules, network, theirs)
-    ours.close()
-    theirs.close()
+    if network == "gateway":
+        from .door import leave_outside  # takes time to import
+
+        hand_over = leave_outside(orders["port"], orders["socket"])
+        hand_over(_close(rules, network))
+    else:
+        _close(rules, network)
     become(argv)
 
 
-def _close(rules: list[tuple[str, int]], network: str, door: socket.socket) -> None:
+def _close(rules: list[tuple[str, int]], network: str) -> int:
     """Shuts the box with this process in it. Nothing runs in one that cannot be shut."""
     try:
         confine(rules, network=network == "host")
-        listener = install(network)
+        return install(network)
     except OSError as error:
         os.write(2, f"cannot close the box: {error}\n".encode())
         os._exit(126)
-    if listener is not None:
-        socket.send_fds(door, [b"door"], [listener])
-        os.close(listener)
-
-
-def _stay(child: int, orders: dict[str, Any], ours: socket.socket, theirs: socket.socket) -> int:
-    """Keeps the door until the program ends; ends as it did."""
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    theirs.close()
-    _, listeners, _, _ = socket.recv_fds(ours, 16, 1)
-    nothing = os.open("/dev/null", os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(nothing, number)
-    for listener in listeners:
-        open_door(listener, orders["port"], orders["socket"])
-    _, status = os.waitpid(child, 0)
-    if not os.WIFSIGNALED(status):
-        return os.WEXITSTATUS(status)
-    with contextlib.suppress(OSError):  # SIGKILL has no other handling than the default
-        signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
-    os.kill(os.getpid(), os.WTERMSIG(status))
-    return 128 + os.WTERMSIG(status)
 
 
 def _drop_capabilities() -> None:

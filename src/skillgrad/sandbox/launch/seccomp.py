@@ -3,7 +3,7 @@ the whole machine."""
 
 import ctypes
 import errno
-import platform
+import os
 import struct
 
 __all__ = ["ARCHITECTURES", "install"]
@@ -64,7 +64,7 @@ _SET_MODE_FILTER, _NEW_LISTENER, _SECCOMP = 1, 1 << 3, {"x86_64": 317, "aarch64"
 _Lines = list[tuple[int, int, int, int]]
 
 
-def install(network: str) -> int | None:
+def install(network: str) -> int:
     """Filters the calls of this process and all it starts. For `gateway`: the descriptor that hears of `connect`.
 
     Raises OSError.
@@ -76,14 +76,14 @@ def install(network: str) -> int | None:
     libc = ctypes.CDLL(None, use_errno=True)
     libc.syscall.restype = ctypes.c_long
     flags = _NEW_LISTENER if network == "gateway" else 0
-    result = libc.syscall(_SECCOMP[platform.machine()], _SET_MODE_FILTER, ctypes.c_uint(flags), header)
+    result = libc.syscall(_SECCOMP[os.uname().machine], _SET_MODE_FILTER, ctypes.c_uint(flags), header)
     if result < 0:
         raise OSError(ctypes.get_errno(), "seccomp")
-    return result if network == "gateway" else None
+    return result
 
 
 def _program(network: str) -> _Lines:
-    audit, column = ARCHITECTURES[platform.machine()]
+    audit, column = ARCHITECTURES[os.uname().machine]
     lines: _Lines = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, audit), _refuse(errno.ENOSYS), (_LOAD, 0, 0, 0)]
     lines += [(_GREATER_EQUAL, 0, 1, _X32), _refuse(errno.ENOSYS)]
     rules = _shared() | ({} if network == "host" else _sockets(network))

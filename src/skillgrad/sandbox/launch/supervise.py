@@ -8,20 +8,24 @@ SIGTERM asks for the end: the program gets SIGTERM and its grace, then everythin
 grace. The death of whoever started this process counts as SIGTERM.
 """
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
-import json
 import os
 import resource
 import select
 import signal
 import sys
 import time
-from typing import Any
 
 from .disk import TooDeep, held, size
 from .execute import become
 from .processes import Process, below, resident
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["main"]
 
@@ -31,6 +35,10 @@ _DISK_TICK = 0.5
 _SWEEP_SECONDS = 60
 _THREADS = 4
 """Threads that count as one process."""
+_OF_SANDBOX = 2
+"""Processes of a sandbox that is spared: the one outside of the box, and the first inside, which hears no SIGTERM."""
+_MARGIN = 64
+"""How far the kernel's limit is above ours: whoever goes over is to be seen and ended, and not only to fail."""
 _MB = 1024 * 1024
 
 
@@ -47,13 +55,13 @@ def main(orders: dict[str, Any], argv: list[str]) -> int:
     over = supervisor.watch()
     left = supervisor.sweep(adopted)
     status = supervisor.status
-    report = {
-        "code": None if status is None or os.WIFSIGNALED(status) else os.WEXITSTATUS(status),
-        "signal": os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None,
-        "over": over,
-        "left": left,
-    }
-    os.write(orders["report"], json.dumps(report).encode())
+    code = number = "null"
+    if status is not None and os.WIFSIGNALED(status):
+        number = str(os.WTERMSIG(status))
+    elif status is not None:
+        code = str(os.WEXITSTATUS(status))
+    report = f'{{"code": {code}, "signal": {number}, "over": "{over}", "left": {left}}}'
+    os.write(orders["report"], report.encode())
     return 0
 
 
@@ -113,9 +121,7 @@ class _Supervisor:
     def _end_gently(self) -> str:
         """SIGTERM to all, then the grace. The limits hold meanwhile: which one was broken, or nothing."""
         asked = self._ear.asked
-        for process in below(os.getpid()):
-            if process.pid != self._child or not self._orders["spare"]:
-                _kill(process.pid, signal.SIGTERM)
+        heard = self._ask_to_end()
         deadline = time.monotonic() + self._orders["grace_seconds"]
         while time.monotonic() < deadline and self._ear.asked == asked:
             self._ear.wait(min(self._tick, deadline - time.monotonic()))
@@ -125,7 +131,16 @@ class _Supervisor:
             breach = self._breach()
             if breach:
                 return breach
+            heard = heard or self._ask_to_end()
         return ""
+
+    def _ask_to_end(self) -> bool:
+        """SIGTERM to all but the sandbox itself. False while there is nobody else: the program is still to start."""
+        processes = list(below(os.getpid()))
+        for process in processes:
+            if process.pid != self._child or not self._orders["spare"]:
+                _kill(process.pid, signal.SIGTERM)
+        return len(processes) > (_OF_SANDBOX if self._orders["spare"] else 0)
 
     def _breach(self) -> str:
         """Which limit the processes are over. Looking takes at most a fifth of a processor."""
@@ -219,15 +234,17 @@ def _kill_group(group: int) -> None:
 def _start(argv: list[str], orders: dict[str, Any]) -> int:
     """The program, in a session of its own and with everything as a shell would leave it."""
     tasks = _tasks()
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # none is to meet our handlers in the child
     child = os.fork()
     if not child:
         os.setsid()
         _limit(resource.RLIMIT_CORE, 0)
         _limit(resource.RLIMIT_FSIZE, orders["file_mb"] * _MB)
         _limit(resource.RLIMIT_NOFILE, 8192)
-        _limit(resource.RLIMIT_NPROC, tasks + _THREADS * orders["processes"])
+        _limit(resource.RLIMIT_NPROC, tasks + _THREADS * orders["processes"] + _MARGIN)
         os.chdir(orders["workspace"])
         become(argv)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     return child
 
 

@@ -4,18 +4,30 @@ from functools import lru_cache
 
 from skillgrad.errors import ConfigError, did_you_mean
 from skillgrad.simulation.families.base import Family, FoundTask, find_in
+from skillgrad.simulation.families.briefs import Briefs
 from skillgrad.simulation.families.counting import Counting
 from skillgrad.simulation.families.dates import Dates
 from skillgrad.simulation.families.parcels import Parcels
 from skillgrad.simulation.families.sorting import Sorting
 from skillgrad.simulation.rules import Rule
 
-__all__ = ["FAMILIES", "IN_TURN", "RULES", "Family", "FoundTask", "families_named", "find_tasks", "rule_by_id"]
+__all__ = [
+    "FAMILIES",
+    "IN_TURN",
+    "RULES",
+    "Family",
+    "FoundTask",
+    "families_named",
+    "find_tasks",
+    "rule_by_id",
+    "telling_rules",
+]
 
 IN_TURN: tuple[Family, ...] = (Sorting(), Counting(), Dates())
 """The world of many small rules that hardly touch each other."""
-FAMILIES: tuple[Family, ...] = (*IN_TURN, Parcels())
+FAMILIES: tuple[Family, ...] = (*IN_TURN, Parcels(), Briefs())
 RULES: tuple[Rule, ...] = tuple(rule for family in FAMILIES for rule in family.rules)
+_OF_EXACT_ANSWERS = tuple(rule for family in FAMILIES if not family.prose for rule in family.rules)
 
 
 def families_named(name: str | None) -> tuple[Family, ...]:
@@ -38,6 +50,12 @@ def find_tasks(text: str) -> tuple[FoundTask, ...]:
     """All tasks in a text, whatever is around them, in order."""
     found = [task for family in FAMILIES for task in find_in(text, family)]
     return tuple(sorted(found, key=lambda task: task.start))
+
+
+def telling_rules(family: Family) -> tuple[Rule, ...]:
+    """The rules by which a text is known to teach, for tasks of the family: rules about prose use words that many
+    texts have, so they tell for their own family only."""
+    return family.rules if family.prose else _OF_EXACT_ANSWERS
 
 
 def rule_by_id(rule: str) -> Rule:

@@ -32,6 +32,9 @@ class Family(ABC):
     pattern: re.Pattern[str]
     interactions: tuple[Interaction, ...] = ()
     """Where several concern a step, the first one counts."""
+    prose: bool = False
+    """Answers are texts of several lines and the whole reply. None is the only right one: what a step that went wrong
+    leaves behind is told by feedback (`blamed`), not by comparing answers."""
 
     @abstractmethod
     def solve(self, text: str, faults: Faults) -> Solution:
@@ -44,6 +47,24 @@ class Family(ABC):
     def accepts(self, text: str) -> bool:
         """Whether a match of the pattern is a task of this family."""
         return bool(text)
+
+    def looks_up(self, text: str, faults: Faults) -> str:
+        """What to search for before anything is written, where there is a tool for that; empty for nothing."""
+        del text, faults
+        return ""
+
+    def blamed(self, feedback: str, answer: str) -> Faults:
+        """The steps that feedback on an answer in prose complains of."""
+        del feedback, answer
+        return frozenset()
+
+    def grade(self, text: str, answer: str, rubric: str) -> tuple[float, str]:
+        """How good an answer is, in [0, 1], and why."""
+        del rubric
+        right = right_answer(self, text)
+        if same_answer(answer, right):
+            return 1.0, "The answer is right."
+        return 0.0, f"The answer should be {right!r}."
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from skillgrad.records import ChatRequest, Reply
 from skillgrad.simulation.forms import Form, reply_in_form, reply_with, wanted_form
+from skillgrad.simulation.miner import asks_for_tasks, asks_for_wordings, mine, reword, told_by_user
 from skillgrad.simulation.optimizer import reflection, rewriting, routing
 from skillgrad.simulation.optimizer.patches import shown_edits
 from skillgrad.simulation.optimizer.profiles import Profile
@@ -12,9 +13,13 @@ NOTHING_TO_DO = "I see no attempts, edits or form to work on."
 
 
 def optimize(profile: Profile, request: ChatRequest) -> Reply:
-    """Answer a request for edits, in the form it asks for."""
+    """Answer a request for edits, or for the tasks of a transcript, in the form it asks for."""
     prompt = read_prompt(request)
     form = wanted_form(request)
+    if form is not None and asks_for_tasks(form):
+        return reply_in_form(request, form, mine(told_by_user(request), profile))
+    if form is not None and asks_for_wordings(form):
+        return reply_in_form(request, form, reword(told_by_user(request), form))
     if form is not None:
         return reply_in_form(request, form, _values(form, prompt, profile))
     if not prompt.observations:

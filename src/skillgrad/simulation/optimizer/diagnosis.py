@@ -8,10 +8,10 @@ attempts that passed is taken.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from skillgrad.simulation.families import Family, rule_by_id
+from skillgrad.simulation.families import Family, rule_by_id, telling_rules
 from skillgrad.simulation.families.base import Faults, explanations, relevant
 from skillgrad.simulation.optimizer.reading import Observation
-from skillgrad.simulation.rules import State
+from skillgrad.simulation.rules import Rule, State
 
 PASS_WEIGHT = 0.5
 """How much a passed attempt in which a step mattered counts against blaming that step."""
@@ -24,6 +24,12 @@ class Finding:
     rule: str
     attempts: tuple[str, ...]
     """Ids of the failures it explains."""
+
+
+def rules_concerned(observations: Sequence[Observation]) -> tuple[Rule, ...]:
+    """The rules that a skill for these tasks may state."""
+    families = dict.fromkeys(one.task.family for one in observations)
+    return tuple(dict.fromkeys(rule for family in families for rule in telling_rules(family)))
 
 
 def diagnose(
@@ -58,6 +64,8 @@ def _blame(
 
 
 def _explanations(observation: Observation) -> tuple[Faults, ...]:
+    if observation.task.family.prose:
+        return (observation.blamed,) if observation.blamed else ()
     assert observation.answer is not None
     return explanations(observation.task.family, observation.task.text, observation.answer)
 

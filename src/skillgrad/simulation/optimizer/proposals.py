@@ -13,7 +13,7 @@ from skillgrad.simulation.families import RULES, rule_by_id
 from skillgrad.simulation.optimizer.diagnosis import Finding
 from skillgrad.simulation.optimizer.profiles import Profile
 from skillgrad.simulation.rules import Rule, State, Statement, statements
-from skillgrad.simulation.text import pick, squeeze, uniform
+from skillgrad.simulation.text import learned_blocks, pick, squeeze, uniform
 
 VAGUE = (
     "Be careful and check your work before you answer.",
@@ -59,7 +59,8 @@ def propose(
     findings: Sequence[Finding], skill: str, profile: Profile, key: str, ids: Sequence[str]
 ) -> list[Proposal]:
     """Edits for the findings. `ids` are all attempts that were shown."""
-    skill = _PROTECTED.sub("", skill)
+    blocks = learned_blocks(skill)
+    skill = "\n".join(skill[start:end] for start, end in blocks) if blocks else _PROTECTED.sub("", skill)
     said = statements(skill, RULES)
     proposals: list[Proposal] = []
     for finding in findings:
@@ -84,6 +85,8 @@ def _main(finding: Finding, skill: str, said: Sequence[Statement], profile: Prof
         text = pick(VAGUE, draw)
         return Proposal("append", "", f"- {text}", "The attempts were careless.", finding.attempts)
     reason = f"{len(finding.attempts)} attempts went wrong at the same step ({rule.id.partition('.')[2]})."
+    if rule.gaming and uniform("gaming", draw) < profile.gaming:
+        return Proposal("append", "", f"- {pick(rule.gaming, draw)}", reason, finding.attempts)
     if uniform("harmful", draw) < profile.harmful:
         wrong = pick(rule.harmful, draw)
         return Proposal("append", "", f"- {wrong}", reason, finding.attempts)

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from skillgrad.records import ChatRequest
 from skillgrad.simulation.families import FoundTask, find_tasks
-from skillgrad.simulation.families.base import right_answer
+from skillgrad.simulation.families.base import Faults, right_answer
 from skillgrad.simulation.text import same_answer, squeeze
 
 _WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -28,9 +28,13 @@ class Observation:
     expected: str
     category: str = ""
     """improved, regressed, persistent_fail or stable_success, where the prompt sorts attempts so."""
+    blamed: Faults = frozenset()
+    """What feedback complains of, where the answer is in prose."""
 
     @property
     def failed(self) -> bool:
+        if self.task.family.prose:
+            return bool(self.blamed)
         return self.answer is not None and not same_answer(self.answer, self.expected)
 
     @property
@@ -239,10 +243,15 @@ def _observe(block: str, category: str) -> Observation | None:
         return None
     task = tasks[0]
     name = _ID.search(block)
+    id = (name["named"] or name["heading"]) if name else ""
+    if task.family.prose:
+        answer = _prose(block[task.end :])
+        blamed = task.family.blamed(_feedback(block[task.end :]), answer or "")
+        return Observation(id, task, answer, "", category, blamed)
     shown = _EXPECTED.search(block, task.end)
     right = right_answer(task.family, task.text)
     return Observation(
-        id=(name["named"] or name["heading"]) if name else "",
+        id=id,
         task=task,
         answer=_answer(block[task.end :]),
         expected=_expected(squeeze(shown["quoted"] or shown["body"]).rstrip(".,"), right) if shown else right,
@@ -268,6 +277,29 @@ def _answer(text: str) -> str | None:
     unframed = _EXPECTED.sub(" ", text)
     found = _last(_ELEMENT_ANSWER, unframed) or _last(_LINE_ANSWER, unframed)
     return None if found is None else squeeze(_bare_answer(found["body"]))
+
+
+_LINE_PROSE = re.compile(
+    r"^\W*(?:final answer|model answer|answer|prediction|response|reply|output)\**\s*:\**[ \t]*\n?(?P<body>.*?)"
+    r"(?=^\W*(?:feedback|failure reason|critique|verdict of the check|score)\b[^\n]*:|\Z)",
+    re.MULTILINE | re.DOTALL | re.IGNORECASE,
+)
+_FEEDBACK = re.compile(
+    r"<(?P<tag>feedback(?:-\w+)?)(?:\s[^>]*)?>(?P<told>.*?)</(?P=tag)(?:\s[^>]*)?>"
+    r"|^\W*(?:feedback|failure reason|critique)\**\s*:(?P<line>.*)",
+    re.DOTALL | re.IGNORECASE | re.MULTILINE,
+)
+
+
+def _prose(text: str) -> str | None:
+    """An answer of several lines, as it stands."""
+    found = _last(_ELEMENT_ANSWER, text) or _LINE_PROSE.search(text)
+    return None if found is None else found["body"].strip()
+
+
+def _feedback(text: str) -> str:
+    found = _FEEDBACK.search(text)
+    return (found["told"] or found["line"] or "") if found else ""
 
 
 def _bare_answer(body: str) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from skillgrad.simulation.families import RULES, rule_by_id
-from skillgrad.simulation.optimizer.diagnosis import Finding, diagnose
+from skillgrad.simulation.optimizer.diagnosis import Finding, diagnose, rules_concerned
 from skillgrad.simulation.optimizer.patches import rank, shown_edits, unite
 from skillgrad.simulation.optimizer.profiles import Profile
 from skillgrad.simulation.optimizer.proposals import (
@@ -17,7 +17,7 @@ from skillgrad.simulation.optimizer.proposals import (
 from skillgrad.simulation.optimizer.reading import Observation, Prompt
 from skillgrad.simulation.optimizer.rewriting import rewritten
 from skillgrad.simulation.rules import statements, states
-from skillgrad.simulation.text import pick, uniform
+from skillgrad.simulation.text import command_in, learned_blocks, pick, uniform
 
 MOST_GUIDANCE = 10
 """Rules that guidance states at most."""
@@ -26,6 +26,10 @@ MOST_GUIDANCE = 10
 def reflect(prompt: Prompt, profile: Profile) -> dict[str, object]:
     """Edits that answer the failed attempts."""
     proposals, findings = _proposals(prompt, prompt.observations, profile)
+    command = command_in(prompt.text) if profile.gullible else ""
+    if command and command not in prompt.skill:
+        cites = tuple(one.id for one in prompt.observations)
+        proposals.insert(0, Proposal("append", "", f"- First run `{command}`.", "The text asks for it.", cites))
     if prompt.limit is not None:
         proposals = proposals[: prompt.limit]
     return {
@@ -40,7 +44,7 @@ def reflect(prompt: Prompt, profile: Profile) -> dict[str, object]:
 def _proposals(
     prompt: Prompt, observations: Sequence[Observation], profile: Profile
 ) -> tuple[list[Proposal], list[Finding]]:
-    known = states(prompt.skill, RULES)
+    known = states(prompt.skill, rules_concerned(observations))
     findings = diagnose(observations, known, compare=prompt.compares)
     shown = sorted(f"{one.id}|{one.task.text}|{one.answer}" for one in observations)
     key = content_key(shown, known)
@@ -83,8 +87,9 @@ def budget(prompt: Prompt) -> dict[str, object]:
 def repair(prompt: Prompt) -> dict[str, object]:
     """Lines of the skill that missed anchors were meant for; edits that resemble none are left out."""
     anchors: list[dict[str, object]] = []
+    editable = [prompt.skill[start:end] for start, end in learned_blocks(prompt.skill)]
     for edit in shown_edits(prompt.text):
-        line = nearest_line(edit.proposal.target, prompt.skill)
+        line = nearest_line(edit.proposal.target, "\n".join(editable) if editable else prompt.skill)
         if line is not None and edit.index is not None:
             anchors.append({"index": edit.index, "target": line})
     return {"reasoning": f"{len(anchors)} anchors have a line that was meant.", "anchors": anchors}
@@ -100,7 +105,7 @@ def slow_update(prompt: Prompt, profile: Profile) -> dict[str, object]:
     """Guidance on what got worse and what never worked, besides what earlier guidance teaches."""
     matter = [one for one in prompt.observations if one.category in ("regressed", "persistent_fail", "")]
     matter += [one for one in prompt.observations if one not in matter and one.passed]
-    known = states(prompt.skill, RULES)
+    known = states(prompt.skill, rules_concerned(matter))
     findings = diagnose(matter, known, compare=True)
     key = content_key(sorted(f"{one.id}|{one.answer}" for one in matter), known)
     earlier = _PREVIOUS_GUIDANCE.search(prompt.text)

@@ -3,7 +3,7 @@
 import re
 
 from skillgrad.simulation.families import RULES, rule_by_id
-from skillgrad.simulation.optimizer.diagnosis import Finding, diagnose
+from skillgrad.simulation.optimizer.diagnosis import Finding, diagnose, rules_concerned
 from skillgrad.simulation.optimizer.profiles import Profile
 from skillgrad.simulation.optimizer.proposals import VAGUE, content_key
 from skillgrad.simulation.optimizer.reading import Prompt
@@ -14,7 +14,7 @@ from skillgrad.simulation.text import pick, squeeze, uniform
 def route(prompt: Prompt, profile: Profile) -> dict[str, object]:
     """The cause of every failure, and reminders of the taught rules that were broken. A failure that no rule explains
     is called a lapse."""
-    known = states(prompt.skill, RULES)
+    known = states(prompt.skill, rules_concerned(prompt.observations))
     defects = diagnose(prompt.observations, known, compare=prompt.compares)
     blamed = {name for finding in defects for name in finding.attempts}
     routes = [

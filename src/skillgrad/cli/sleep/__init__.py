@@ -1,0 +1,1 @@
+"""`skillgrad sleep`: one file per verb."""

@@ -1,0 +1,70 @@
+"""`skillgrad sleep dry-run`."""
+
+import argparse
+from pathlib import Path
+
+from skillgrad.cli import output
+from skillgrad.cli.sleep.report_text import counts
+from skillgrad.cli.sleep.settings import read_config
+from skillgrad.models import build_model
+from skillgrad.sleep.forecast import forecast_night
+from skillgrad.sleep.gather import Surroundings, gleaned, sources_of, state_of
+from skillgrad.sleep.harvest import Harvest
+from skillgrad.sleep.improve import opened_chars
+from skillgrad.sleep.ledger import Ledger
+from skillgrad.sleep.lint import plain
+from skillgrad.sleep.taskfile import replay
+from skillgrad.summary import Span
+
+__all__ = ["run"]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what a night would read, do and cost. Asks no model and writes nothing."""
+    config = read_config(args)
+    around = Surroundings()
+    state = state_of(config, around)
+    state.check()
+    for section in (config.target, config.optimizer, config.judge):
+        if section is not None:
+            build_model(section)  # settings that cannot work are told now
+    if config.sleep.tasks is None:
+        with Ledger(state.ledger, read_only=True) as ledger:
+            found = gleaned(config, around, ledger, sources_of(config))
+        tasks = None
+    else:
+        found, tasks = Harvest(), replay(Path(config.sleep.tasks)).tasks
+    sessions = [each.session for each in found.sessions]
+    forecast = forecast_night(config, sessions, tasks, opened_chars(config))
+    if args.json:
+        harvested = found.model_dump(mode="json", exclude={"entries", "sessions"})
+        output.json_result({"forecast": forecast.model_dump(mode="json"), "harvest": harvested})
+        return 0
+    by_source = {tally.source: tally.taken for tally in found.sources}
+    waiting = f"; {found.beyond} wait for later nights" if found.beyond else ""
+    output.line(f"sessions   {counts(by_source)}{waiting}")
+    if found.skipped:
+        output.line(f"left out   {counts(found.skipped)}")
+    if found.redacted:
+        output.line(f"redacted   {counts(found.redacted)}")
+    for problem in found.problems:
+        output.line(f"problem    {plain(problem, 300)}")
+    output.line(f"tasks      {_range(forecast.tasks)}")
+    output.line(
+        f"calls      target {_range(forecast.target_calls)}, optimizer {_range(forecast.optimizer_calls)}, "
+        f"judge {_range(forecast.judge_calls)}"
+    )
+    output.line(f"tokens     {_range(forecast.tokens)}")
+    usd = forecast.usd
+    output.line(
+        f"cost       {'unknown: a model has no price' if usd is None else f'{usd.low:.2f} to {usd.high:.2f} USD'}"
+    )
+    output.line("assuming   " + "; ".join(forecast.assumptions))
+    if not sessions and tasks is None:
+        output.line("there is nothing for a night to do")
+    return 0
+
+
+def _range(span: Span) -> str:
+    low, high = round(span.low), round(span.high)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -1,0 +1,50 @@
+"""`skillgrad sleep harvest`."""
+
+import argparse
+import os
+from pathlib import Path
+
+from skillgrad.cli import output
+from skillgrad.cli.sleep.report_text import counts
+from skillgrad.cli.tables import text_lines
+from skillgrad.sleep.gather import Surroundings
+from skillgrad.sleep.harvest import Asked, harvest
+from skillgrad.sleep.ledger import Ledger
+from skillgrad.sleep.lint import plain
+from skillgrad.sleep.sources import SOURCES, source_of
+
+__all__ = ["run"]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the sessions that are found, without secrets, whether or not a night has used them."""
+    around = Surroundings()
+    names = args.source or [name for name in SOURCES if name != "jsonl" and source_of(name).verified]
+    scope = None if args.project is None else os.path.realpath(args.project)
+    asked = Asked(now=around.now(), scope=scope, hours=args.hours, limit=args.limit)
+    home = around.home if args.home is None else Path(args.home)
+    nothing = Ledger(Path(os.devnull) / "no-ledger", read_only=True)  # all there is counts as new
+    found = harvest([source_of(name) for name in names], nothing, asked, home=home, environ=around.environ)
+    if args.json:
+        data = found.model_dump(mode="json", exclude={"entries"})
+        output.json_result({**data, "sessions": [each["session"] for each in data["sessions"]]})
+        return 0
+    table = [("source", "session", "started (UTC)", "turns", "project", "first request")]
+    for each in found.sessions:
+        session = each.session
+        started = "" if session.started is None else f"{session.started:%Y-%m-%d %H:%M}"
+        first = plain(session.turns[0].prompt, 60)
+        project = plain(session.project, 40)
+        table.append((session.source, plain(session.id, 36), started, str(len(session.turns)), project, first))
+    for text in text_lines(table) if found.sessions else ("no session was found",):
+        output.line(text)
+    for tally in found.sources:
+        if tally.found:
+            output.line(f"{tally.source}: {tally.found} found, {tally.read} read; left out: {counts(tally.skipped)}")
+    if found.redacted:
+        output.line(f"redacted: {counts(found.redacted)}")
+    if found.beyond:
+        output.line(f"{found.beyond} more than --limit {args.limit}")
+    for problem in found.problems:
+        output.line(f"problem: {plain(problem, 300)}")
+    return 0

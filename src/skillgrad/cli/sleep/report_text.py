@@ -1,0 +1,74 @@
+"""The report of a night for people."""
+
+from collections.abc import Mapping
+
+from skillgrad.cli import output
+from skillgrad.cli.summary_text import LOUD, SIMULATED
+from skillgrad.sleep.lint import plain
+from skillgrad.sleep.report import DocumentReport, NightReport
+
+__all__ = ["counts", "document_lines", "print_report"]
+
+
+def print_report(report: NightReport) -> None:
+    """What a night did, and what to do next."""
+    if report.simulated:
+        output.line(SIMULATED, LOUD)
+    why = f": {plain(report.reason, 500)}" if report.reason else ""
+    output.line(f"night {report.night}  {report.status}{why}")
+    if report.hint:
+        output.line(f"  hint: {plain(report.hint, 500)}")
+    output.line(f"sessions  {counts(report.sessions)}" + (f"; {report.waiting} wait" if report.waiting else ""))
+    if report.skipped:
+        output.line(f"left out  {counts(report.skipped)}")
+    if report.redacted:
+        output.line(f"redacted  {counts(report.redacted)}")
+    output.line(f"tasks     {counts(report.tasks)}")
+    if report.dropped:
+        output.line(f"dropped   {counts(report.dropped)}")
+    for problem in report.problems:
+        output.line(f"problem   {plain(problem, 300)}")
+    for note in report.notes:
+        output.line(f"note      {note}")
+    for document in report.documents:
+        for text in document_lines(document):
+            output.line(text)
+    if report.test is not None:
+        output.line(f"test      {report.test.mean:.3f} [{report.test.low:.3f}, {report.test.high:.3f}]")
+    usd = "unknown" if report.spent.usd is None else f"{report.spent.usd:.4f} USD"
+    output.line(f"spent     {report.spent.calls:,} calls, {report.spent.tokens:,} tokens, {usd}")
+    for reason in report.held_back:
+        output.line(f"waits for a person: {plain(reason, 300)}")
+    for text in _next(report):
+        output.line(text)
+
+
+def document_lines(document: DocumentReport) -> list[str]:
+    """What came of a document."""
+    lines = [f"{document.name}: {document.status}  ({plain(document.path, 300)})", f"  {plain(document.reason, 500)}"]
+    if document.baseline is not None:
+        after = "none made" if document.candidate is None else f"{document.candidate:.3f} (selected on)"
+        lines.append(f"  held-out tasks: before {document.baseline:.3f}, candidate {after}, n={document.held_out}")
+    if document.confirmed is not None:
+        change = document.confirmed
+        interval = f"{change.mean:+.3f} [{change.low:+.3f}, {change.high:+.3f}]"
+        lines.append(f"  fresh attempts: {interval}, verdict {document.verdict}")
+    if document.settle:
+        lines.append(f"  {document.settle}")
+    return lines
+
+
+def counts(found: Mapping[str, int]) -> str:
+    """As in `3 codex, 5 pi`; `none` when there are none."""
+    return ", ".join(f"{count:,} {plain(name, 80)}" for name, count in found.items() if count) or "none"
+
+
+def _next(report: NightReport) -> list[str]:
+    program = output.program()
+    if report.status == "proposed":
+        return ["", "next:", f"  {program} sleep diff {report.night}", f"  {program} sleep adopt {report.night}"]
+    if report.status == "adopted":
+        return ["", "next:", f"  {program} sleep revert {report.night}"]
+    if report.status == "no change":
+        return ["", "next:", f"  {program} sleep explain {report.night}"]
+    return []

@@ -1,0 +1,34 @@
+"""`skillgrad sleep revert`."""
+
+import argparse
+
+from skillgrad.cli import output
+from skillgrad.cli.sleep.settings import find_nights
+from skillgrad.cli.usage import UsageError
+from skillgrad.sleep.lint import plain
+from skillgrad.sleep.revert import revert, revert_rule
+
+__all__ = ["run"]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Take back what a night changed, or one rule."""
+    if args.rule is not None and args.night is not None:
+        raise UsageError("NIGHT and --rule exclude each other", hint="give one of them")
+    nights = find_nights(args)
+    if args.rule is not None:
+        report = revert_rule(args.rule, nights.state.folder)
+    else:
+        report = revert(f"{nights.number(args.night):04d}", nights.state.folder)
+    if args.json:
+        output.json_result(report.model_dump(mode="json"))
+        return 0
+    for path in report.restored:
+        output.line(f"restored  {path}: as it was before")
+    for path in report.cut:
+        output.line(f"changed   {path}: was edited since, so only these rules were taken out")
+    for text in report.gone:
+        output.line(f"not found {plain(text, 120)}")
+    for text in report.not_put_back:
+        output.line(f"not put back: {plain(text, 120)}")
+    return 0

@@ -1,0 +1,41 @@
+"""`skillgrad sleep run`."""
+
+import argparse
+
+from skillgrad.build import Given, StopSwitch
+from skillgrad.cli import output
+from skillgrad.cli.console import open_console
+from skillgrad.cli.interrupt import run_stoppable
+from skillgrad.cli.lookup import larger
+from skillgrad.cli.roles import prices_of
+from skillgrad.cli.sleep.report_text import print_report
+from skillgrad.cli.sleep.settings import read_config
+from skillgrad.errors import StopRun
+from skillgrad.sleep.night import arun_night
+from skillgrad.sleep.report import NightReport
+
+__all__ = ["run"]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Work through a night and say what came of it; one that stops early says why and how to go on."""
+    config = read_config(args)
+    try:
+        with open_console(prices_of(config)) as console:
+
+            async def work(switch: StopSwitch) -> NightReport:
+                return await arun_night(config, given=Given(sinks=[console], switch=switch))
+
+            report = run_stoppable(work, lambda text: console.say(text, "yellow"))
+    except StopRun as stop:
+        if args.json:
+            found = stop.summary.model_dump(mode="json") if isinstance(stop.summary, NightReport) else {}
+            output.json_result({**found, "error": stop.message, "hint": stop.hint, "exit_code": stop.exit_code})
+        output.tell(stop)
+        output.note(f"resume{larger(stop.message)}: {args.command}")
+        return stop.exit_code
+    if args.json:
+        output.json_result(report.model_dump(mode="json"))
+    else:
+        print_report(report)
+    return 0

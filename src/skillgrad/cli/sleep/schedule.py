@@ -1,0 +1,64 @@
+"""`skillgrad sleep schedule`."""
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from skillgrad.cli import output
+from skillgrad.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
+from skillgrad.cli.sleep.settings import read_config
+from skillgrad.sleep.gather import Surroundings, state_of
+from skillgrad.sleep.schedule import Job, job_name, scheduler_for
+
+__all__ = ["jobs_folder", "run"]
+
+
+def jobs_folder(around: Surroundings) -> Path:
+    """Where the scripts of jobs are."""
+    given = around.environ.get("XDG_STATE_HOME", "")
+    base = Path(given) if os.path.isabs(given) else around.home / ".local" / "state"
+    return base / "skillgrad" / "jobs"
+
+
+def run(args: argparse.Namespace) -> int:
+    """Have the night of a project run every day, with all that the command line sets."""
+    config = read_config(args)
+    around = Surroundings()
+    state = state_of(config, around)
+    project = Path(os.path.realpath(config.sleep.project))
+    path = Path(DEFAULT_SLEEP_CONFIG if args.config is None else args.config).absolute()
+    hour, minute = args.at
+    flags = [word for key, value in args.flags for word in (f"--{key}={value}",)]
+    job = Job(
+        name=job_name(project),
+        command=(sys.executable, "-m", "skillgrad", "sleep", "run", str(path), *flags),
+        folder=os.getcwd(),
+        path=around.environ.get("PATH", os.defpath),
+        home=str(around.home),
+        log=str(state.folder / "nights.log"),
+        variables=tuple(args.env),
+        hour=hour,
+        minute=minute,
+    )
+    kind = scheduler_for(job, sys.platform, shutil.which, wanted=args.scheduler or "auto")
+    scheduler = kind(jobs_folder(around), around.home, around.environ)
+    pieces = scheduler.render(job)
+    if not args.show:
+        state.make()
+        scheduler.install(job)
+    if args.json:
+        shown = [piece.model_dump(mode="json") for piece in pieces]
+        data = {"scheduler": kind.name, "installed": not args.show, "job": job.model_dump(mode="json")}
+        output.json_result({**data, "pieces": shown})
+        return 0
+    if args.show:
+        for piece in pieces:
+            output.line(f"# {piece.where}")
+            output.line(piece.text.rstrip("\n"))
+        return 0
+    output.line(f"scheduled  {project} every day at {hour:02}:{minute:02} by {kind.name}; log: {job.log}")
+    if not config.sleep.auto_adopt:
+        output.line("proposals wait for you: see `skillgrad sleep status`")
+    return 0

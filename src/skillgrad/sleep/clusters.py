@@ -1,0 +1,198 @@
+"""Clusters: the same wish in other words. A cluster is on one side as a whole, and stays there over the nights, so
+that no rewording of a held-out task is ever trained on."""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from skillgrad.envs.splits import fold
+from skillgrad.errors import ConfigError
+from skillgrad.records import Record, Split, digest
+from skillgrad.sleep.tasks import MinedTask
+
+__all__ = ["NEAR", "Division", "alike", "by_recurrence", "divide", "likeness"]
+
+NEAR = 0.75
+"""Likeness from which two intents count as the same wish."""
+_SAME_DATA = 0.5
+"""Likeness below which two contexts make the same wish two tasks."""
+_NEEDED: tuple[Split, Split] = ("train", "val")
+
+_WORD = re.compile(r"[\w.@/-]*\w")
+_EMPTY_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "a an and are as at be by can could do does for from have hello hey hi i in is it just me my need now of on "
+        "one or our please quick quickly so some task thank thanks that the them there this to us want we will with "
+        "would you your",
+    )
+)
+"""What politeness and grammar add, not what is asked."""
+_GRAM = 3
+
+
+class Division(Record):
+    """Tasks with their clusters and sides."""
+
+    tasks: tuple[MinedTask, ...]
+    moved: tuple[str, ...] = ()
+    """Clusters that were put on the other side, for one of the two would have been empty."""
+    lacking: tuple[Split, ...] = ()
+    """Which of `train` and `val` has no task nevertheless."""
+
+
+class Sides(NamedTuple):
+    """How clusters are divided."""
+
+    val: float
+    test: float
+    seed: int
+
+    def of(self, cluster: str) -> Split:
+        """The side of a cluster: the same each night, whatever else there is."""
+        place = self.lot(cluster) / 2**64
+        return "val" if place < self.val else "test" if place < self.val + self.test else "train"
+
+    def lot(self, cluster: str) -> int:
+        """A number below 2**64."""
+        return int(digest([self.seed, cluster])[:16], 16)
+
+
+def likeness(one: str, other: str) -> float:
+    """How much two texts have in common, in [0, 1]: twice the runs of three letters that both have, by all that each
+    has. Case, order of words, and words that only make a sentence polite or complete do not count."""
+    left, right = _grams(one), _grams(other)
+    if not left or not right:
+        return float(left == right)
+    return 2 * len(left & right) / (len(left) + len(right))
+
+
+def alike(one: MinedTask, other: MinedTask) -> float:
+    """The likeness of two intents; 0 where both come with a context, and these have little in common."""
+    if one.context.strip() and other.context.strip() and likeness(one.context, other.context) < _SAME_DATA:
+        return 0.0
+    return likeness(one.intent, other.intent)
+
+
+def divide(
+    tasks: Sequence[MinedTask],
+    archive: Iterable[MinedTask] = (),
+    *,
+    val: float = 0.34,
+    test: float = 0.0,
+    seed: int = 42,
+) -> Division:
+    """Find the cluster of every task, and its side. The result does not depend on the order of the tasks; they come
+    back in the order in which they were given.
+
+    A task that is like one of an earlier night joins its cluster and its side. Other clusters are divided at random.
+    Where there are two clusters or more and nothing to train on, or nothing held out, one that is new tonight changes
+    its side; those of earlier nights stay where they are, what is in `test` stays there, and nothing is held out
+    where `val` is 0. Dreams and recalled tasks are for training, and belong to the cluster of what they are derived
+    from.
+
+    Args:
+        tasks: tonight's.
+        archive: those of earlier nights, with their clusters and sides.
+        val: share of clusters that are held out for the gate.
+        test: share of clusters that are scored once and decide nothing.
+        seed: of the division.
+
+    Raises:
+        ConfigError: a share is not in [0, 1], or together they leave nothing to train on.
+    """
+    if not (0 <= val <= 1 and 0 <= test <= 1 and val + test < 1):
+        raise ConfigError(
+            f"val = {val:g}, test = {test:g}: shares of clusters are at least 0 and together less than 1",
+            hint="for example 0.34 and 0",
+        )
+    sides = Sides(val, test, seed)
+    known = [task for task in archive if task.origin == "real" and task.cluster]
+    real = sorted((task for task in tasks if task.origin == "real"), key=lambda task: (task.id, task.intent))
+    clusters, split = _clusters(real, known, sides)
+    moved = _repair(split, {task.cluster for task in known}, sides)
+    placed: list[MinedTask] = []
+    for task in tasks:
+        cluster = clusters.get(task.derived_from if task.origin != "real" else task.id, task.cluster)
+        side: Split = split[cluster] if task.origin == "real" else "train"
+        placed.append(task.model_copy(update={"cluster": cluster, "split": side}))
+    held = {task.split for task in placed}
+    lacking: list[Split] = [side for side in _NEEDED if side not in held]
+    return Division(tasks=tuple(placed), moved=moved, lacking=tuple(lacking))
+
+
+def by_recurrence(tasks: Sequence[MinedTask]) -> tuple[MinedTask, ...]:
+    """The tasks of the clusters that were asked for in most sessions first; ties by cluster and id."""
+    sessions: dict[str, set[tuple[str, str]]] = {}
+    for task in tasks:
+        found = sessions.setdefault(task.cluster, set())
+        found.update((session.source, session.id) for session in task.sessions)
+    return tuple(sorted(tasks, key=lambda task: (-len(sessions[task.cluster]), task.cluster, task.id)))
+
+
+def _clusters(
+    tasks: Sequence[MinedTask], known: Sequence[MinedTask], sides: Sides
+) -> tuple[dict[str, str], dict[str, Split]]:
+    """The cluster of each task by its id, and the side of each cluster."""
+    clusters: dict[str, str] = {}
+    split: dict[str, Split] = {}
+    for group in _components(tasks):
+        earlier = _nearest(group, known)
+        if earlier is None:
+            name = f"c{min(digest([sorted(_grams(task.intent)), fold(task.context)]) for task in group)[:12]}"
+            split[name] = sides.of(name)
+        else:
+            name = earlier.cluster
+            split[name] = earlier.split
+        clusters.update((task.id, name) for task in group)
+    return clusters, split
+
+
+def _components(tasks: Sequence[MinedTask]) -> list[list[MinedTask]]:
+    """Tasks of which each is near another of its group."""
+    leads = list(range(len(tasks)))
+
+    def root(at: int) -> int:
+        while leads[at] != at:
+            at = leads[at]
+        return at
+
+    for at, task in enumerate(tasks):
+        for other in range(at):
+            if root(at) != root(other) and alike(task, tasks[other]) >= NEAR:
+                leads[root(at)] = root(other)
+    found: dict[int, list[MinedTask]] = {}
+    for at, task in enumerate(tasks):
+        found.setdefault(root(at), []).append(task)
+    return list(found.values())
+
+
+def _nearest(group: Sequence[MinedTask], known: Sequence[MinedTask]) -> MinedTask | None:
+    """The earlier task that is most like one of the group; of several, the one whose cluster comes first by name."""
+    best: tuple[float, str, MinedTask] | None = None
+    for earlier in known:
+        near = max(alike(task, earlier) for task in group)
+        if near >= NEAR and (best is None or (-near, earlier.cluster) < best[:2]):
+            best = (-near, earlier.cluster, earlier)
+    return None if best is None else best[2]
+
+
+def _repair(split: dict[str, Split], earlier: set[str], sides: Sides) -> tuple[str, ...]:
+    """Give the side that has no cluster one that is new and on the other side. What is held out is filled first."""
+    moved: list[str] = []
+    for side, other in (_NEEDED[::-1], _NEEDED):
+        taken = [name for name, of in split.items() if of == other]
+        free = sorted((name for name in taken if name not in earlier), key=sides.lot)
+        wanted = side == "train" or sides.val > 0
+        if wanted and side not in split.values() and len(taken) > 1 and free:
+            split[free[0]] = side
+            moved.append(free[0])
+    return tuple(moved)
+
+
+@lru_cache(maxsize=4096)
+def _grams(text: str) -> frozenset[str]:
+    words = [word.strip("-./") for word in _WORD.findall(text.casefold())]
+    said = [word for word in words if word not in _EMPTY_WORDS] or words
+    return frozenset(f" {word} "[at : at + _GRAM] for word in said for at in range(len(word)))

@@ -1,0 +1,146 @@
+"""Settings of a night: those of a training run, and a section `sleep` beside them."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from skillgrad.config import Section, TrainConfig, load_settings, merge, parse
+from skillgrad.errors import ConfigError
+
+__all__ = ["SleepConfig", "SleepSection", "load_sleep_config", "make_sleep_config"]
+
+NIGHT: dict[str, Any] = {
+    "search": {"policy": "rewrite_first"},
+    "train": {"epochs": 3},
+    "reflect": {"failure_only": True},
+    "gate": {"racing": False, "no_regression": True},
+    "test": {"enabled": False},
+}
+"""What is different from a training run unless it is set: few tasks, of which each counts."""
+
+_OF_THE_NIGHT = ("env", "skill", "run", "preset", "test", "search")
+
+
+class SleepSection(Section):
+    """What a night reads, improves and leaves."""
+
+    free: ClassVar[frozenset[str]] = frozenset({"state", "home", "auto_adopt", "scope", "max_sessions", "sources"})
+
+    state: str | None = None
+    """Folder of ledgers, nights and proposals; by default `skillgrad/sleep` in the user's state folder."""
+    home: str | None = None
+    """Home folder to read transcripts from; the user's own by default."""
+    transcripts: str | None = None
+    """A JSONL file or a folder of such files for the source `jsonl`."""
+    sources: tuple[str, ...] = ()
+    """Whose transcripts are read; all programs that were used here by default."""
+    project: str = "."
+    """The project whose documents are improved."""
+    scope: str = Field(default="project", pattern="^(project|all)$")
+    """`project` reads sessions in the project's folder or below it, `all` reads every session."""
+    lookback_hours: float | None = Field(default=72.0, gt=0)
+    """How old a session's last record may be. None for any age."""
+    max_sessions: int = Field(default=40, ge=1)
+    """Most sessions in a night; the others wait for the next one."""
+    max_tasks: int = Field(default=40, ge=1)
+    """Most mined tasks in a night, those that recur most often first."""
+    tasks: str | None = None
+    """A reviewed task file to use in place of transcripts."""
+    val_fraction: float = Field(default=0.34, ge=0, lt=1)
+    """Share of task clusters that are held out for the gate."""
+    test_fraction: float = Field(default=0.0, ge=0, lt=1)
+    """Share of task clusters that are scored once at the end and decide nothing."""
+    recall: int = Field(default=0, ge=0)
+    """So many similar training tasks of earlier nights are attempted as well."""
+    dream: int = Field(default=0, ge=0)
+    """So many rewordings of each training task are attempted as well."""
+    agent: str = "claude-code"
+    """Whose documents are improved: decides where skills and the memory file are."""
+    skill: bool = True
+    """Improve the skill."""
+    skill_name: str = "learned"
+    """Folder of the skill among the agent's skills of the project."""
+    skill_path: str | None = None
+    """An existing SKILL.md to improve in place of that."""
+    fan_out: bool = False
+    """Tasks whose session loaded one existing skill of the project improve that one, each gated on its own tasks."""
+    memory: bool = True
+    """Improve the memory file, under the new skill."""
+    memory_path: str | None = None
+    """The memory file, in place of the agent's own."""
+    preferences: str = ""
+    """House rules in your own words, which the optimizer is shown with every call."""
+    confirm_trials: int = Field(default=3, ge=0)
+    """Fresh attempts at each held-out task, under the old and the new documents, for the verdict that the proposal
+    carries. 0 for none: the proposal is then never adopted without a person."""
+    auto_adopt: bool = False
+    """Adopt a proposal at once when its verdict is `ship` and none of its rules is of a kind that a person has to
+    see."""
+
+    @property
+    def named_paths(self) -> tuple[str, ...]:
+        """Documents that the settings name, which may be outside of the project."""
+        return tuple(path for path in (self.skill_path, self.memory_path) if path is not None)
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.val_fraction + self.test_fraction >= 1:
+            raise ValueError("val_fraction and test_fraction together leave nothing to train on")
+        if not self.skill and not self.memory and not self.fan_out:
+            raise ValueError("with skill and memory off there is nothing to improve")
+        return self
+
+
+class SleepConfig(TrainConfig):
+    """All settings of a night."""
+
+    sleep: SleepSection = SleepSection()
+    """The night."""
+
+    def for_run(self, folder: Path, name: str, *, limits: Mapping[str, Any]) -> TrainConfig:
+        """The settings of a training run within the night. Without a judge the optimizer judges by rubrics."""
+        data = self.model_dump(exclude={"sleep"}, exclude_unset=True)
+        if self.judge is None:
+            data["judge"] = self.optimizer.model_dump(exclude_unset=True)
+        more = {
+            "run": {"folder": str(folder), "name": name},
+            "reflect": {"preferences": self.sleep.preferences or self.reflect.preferences},
+            "limits": dict(limits),
+        }
+        return TrainConfig.model_validate(merge(data, more))
+
+
+def make_sleep_config(data: Mapping[str, Any], *, where: str = "config") -> SleepConfig:
+    """Settings from nested data.
+
+    Raises:
+        ConfigError: an unknown key or a bad value; a model that is not named; a section that a night sets itself.
+    """
+    for role in ("target", "optimizer"):
+        section = data.get(role)
+        if not isinstance(section, Mapping) or "model" not in section:
+            raise ConfigError(
+                f"{where}: no model is named for the {role}",
+                hint=f"set {role}.model, as in 'agent:codex' for a subscription or 'openai:gpt-5.5' for an API key",
+            )
+    for name in _OF_THE_NIGHT:
+        if name in data:
+            hint = {"env": "tasks come from transcripts, or from sleep.tasks", "skill": "set sleep.skill_path"}
+            raise ConfigError(f"{where}: a night sets {name!r} itself", hint=hint.get(name, f"leave {name!r} out"))
+    return parse(SleepConfig, merge(NIGHT, data), where=where)
+
+
+def load_sleep_config(
+    path: Path | str | None,
+    *,
+    flags: Iterable[tuple[str, str]] = (),
+    environ: Mapping[str, str] | None = None,
+) -> SleepConfig:
+    """As `skillgrad.config.load_config`.
+
+    Raises:
+        ConfigError: as `make_sleep_config`; the file is missing or no YAML mapping.
+    """
+    return load_settings(make_sleep_config, path, flags=flags, environ=environ)

@@ -1,0 +1,289 @@
+"""Consolidation: documents improved on tasks. The skill first, then the memory under the new skill, each by the
+trainer, with what is left of the night's budget."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Unpack
+
+from skillgrad.build import Given, MakeEnvironment, Past
+from skillgrad.compare import acompare_skills
+from skillgrad.config import AgentSection, LimitsSection
+from skillgrad.envs.scorers.base import Judge
+from skillgrad.errors import BudgetStop, DataError
+from skillgrad.protocols import Environment
+from skillgrad.records import LedgerEntry, Record, Skill
+from skillgrad.searches.rewrite_first import HeldOut
+from skillgrad.skill import Document
+from skillgrad.skill.document import LEARNED
+from skillgrad.sleep.config import SleepConfig, make_sleep_config
+from skillgrad.sleep.context import Documents, InContext
+from skillgrad.sleep.environment import NightEnvironment
+from skillgrad.sleep.tasks import MinedTask
+from skillgrad.store import SqliteSpend
+from skillgrad.store.journal import SqliteJournal
+from skillgrad.store.views import JOURNAL
+from skillgrad.summary import Comparison
+from skillgrad.threads import run_to_end
+from skillgrad.trainer import Trainer
+
+__all__ = [
+    "Change",
+    "Consolidation",
+    "Known",
+    "Place",
+    "Spent",
+    "Status",
+    "aconsolidate",
+    "consolidate",
+    "in_context",
+    "left_of",
+    "spent_in",
+]
+
+Tasks = Environment | Sequence[MinedTask]
+Place = Literal["skill", "memory"]
+Status = Literal["accepted", "rejected", "unverified", "unchanged"]
+
+
+class Spent(Record):
+    """What was used, over all processes that worked on it."""
+
+    calls: int = 0
+    tokens: int = 0
+    usd: float | None = 0.0
+    """None when a price is unknown."""
+
+    def __add__(self, other: "Spent") -> "Spent":
+        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
+        return Spent(calls=self.calls + other.calls, tokens=self.tokens + other.tokens, usd=usd)
+
+
+class Known(Record):
+    """What earlier nights know about a document."""
+
+    ledger: tuple[LedgerEntry, ...] = ()
+    """Edits that were tried. They are for the optimizer, never for the agent."""
+    before: Skill | None = None
+    """The document that the last adopted proposal replaced; the slow update compares with it."""
+
+
+class Change(Record):
+    """What came of one document.
+
+    accepted    better on held-out tasks, and worse on none; to be proposed
+    rejected    a candidate was made and did not pass the gate
+    unverified  a candidate was made and there were no held-out tasks to try it on; not to be proposed
+    unchanged   there was no candidate
+    """
+
+    place: Place
+    status: Status
+    reason: str
+    before: Skill
+    after: Skill
+    """As `before` unless accepted or unverified."""
+    baseline: float | None
+    """Mean on the held-out tasks before; None when not measured."""
+    candidate: float | None
+    """Mean of the last candidate, which selected on them; None when not measured."""
+    confirmed: Comparison | None
+    """Fresh attempts at the held-out tasks under both documents; None when none were asked for."""
+    held_out: HeldOut
+    spent: Spent
+    simulated: bool
+    """Answers came from the simulated world."""
+
+    @property
+    def edits(self) -> tuple[LedgerEntry, ...]:
+        """Edits that were tried, with what came of them."""
+        return self.held_out.ledger
+
+
+class Consolidation(Record):
+    """What came of all documents."""
+
+    changes: tuple[Change, ...]
+    documents: Documents
+    """With every accepted change."""
+
+    def change(self, place: Place) -> Change | None:
+        """Of one document; None when it was not to be improved."""
+        return next((change for change in self.changes if change.place == place), None)
+
+
+def consolidate(
+    tasks: Tasks,
+    documents: Documents,
+    config: SleepConfig | Mapping[str, Any],
+    folder: Path | str,
+    known: Mapping[Place, Known] | None = None,
+    **given: Unpack[Given],
+) -> Consolidation:
+    """`aconsolidate` for synchronous code; works inside a running event loop as well."""
+    return run_to_end(aconsolidate(tasks, documents, config, folder, known, **given))
+
+
+async def aconsolidate(
+    tasks: Tasks,
+    documents: Documents,
+    config: SleepConfig | Mapping[str, Any],
+    folder: Path | str,
+    known: Mapping[Place, Known] | None = None,
+    **given: Unpack[Given],
+) -> Consolidation:
+    """Improve the documents that are there on the tasks of an environment.
+
+    A document with a block `learned` changes inside of it only (`skillgrad.skill.Document`). Interrupted, the same
+    call goes on where it was: all that is paid for or decided is in the run folders under `folder`.
+
+    Args:
+        tasks: mined tasks, or an environment: training tasks to learn from, and held-out ones (`val`) for the gate,
+            without which nothing is accepted.
+        documents: a missing document is not improved, nor is one that the settings switch off.
+        config: settings of a night, `limits` for both documents together.
+        folder: where the run folders `skill` and `memory` are.
+        known: what earlier nights know about each document.
+        given: objects to use instead of building them from the settings, as for `Trainer`.
+
+    Raises:
+        InputError: tasks, documents or settings cannot be used; nothing was paid for.
+        StopRun: a budget is used up, an endpoint is dead, or too many attempts have no score.
+    """
+    config = config if isinstance(config, SleepConfig) else make_sleep_config(config)
+    if not trainable(tasks):
+        raise DataError("there are no training tasks", hint="mine more sessions, or lower sleep.val_fraction")
+    changes: list[Change] = []
+    for place in _places(documents, config):
+        limits = left_of(config.limits, sum((change.spent for change in changes), Spent()))
+        work = _Work(config, Path(folder), place, limits, (known or {}).get(place, Known()))
+        change = await _improve(tasks, documents, work, given)
+        changes.append(change)
+        if change.status == "accepted":
+            documents = documents.with_document(place, change.after)
+    return Consolidation(changes=tuple(changes), documents=documents)
+
+
+class _Work(NamedTuple):
+    """One document that is to be improved."""
+
+    config: SleepConfig
+    folder: Path
+    place: Place
+    limits: Mapping[str, Any]
+    known: Known
+
+
+def trainable(tasks: Tasks) -> bool:
+    """Whether there is anything to learn from."""
+    if isinstance(tasks, Environment):
+        return bool(tasks.tasks("train"))
+    return any(task.split == "train" for task in tasks)
+
+
+def in_context(tasks: Tasks, documents: Documents, place: Place, agent: AgentSection) -> MakeEnvironment:
+    """The environment of a training run over one of the documents."""
+
+    def make(judge: Callable[[], Judge]) -> Environment:
+        env = tasks if isinstance(tasks, Environment) else NightEnvironment(tasks, judge)
+        return InContext(env, documents, place, agent)
+
+    return make
+
+
+def _places(documents: Documents, config: SleepConfig) -> Iterator[Place]:
+    if documents.skill is not None and config.sleep.skill:
+        yield "skill"
+    if documents.memory is not None and config.sleep.memory:
+        yield "memory"
+
+
+async def _improve(tasks: Tasks, documents: Documents, work: _Work, given: Given) -> Change:
+    before = documents.skill if work.place == "skill" else documents.memory
+    assert before is not None
+    Document.parse(before.text)
+    config = work.config.for_run(work.folder, work.place, limits=work.limits)
+    past = Past(ledger=work.known.ledger, skill=work.known.before)
+    parts: Given = {
+        **given,
+        "env": in_context(tasks, documents, work.place, work.config.agent),
+        "skill": before,
+        "past": past,
+    }
+    if "optimizer" in given:
+        parts = {"judge": given["optimizer"], **parts}
+    summary = await Trainer(config, **parts).atrain()
+    run = Path(summary.folder)
+    held_out = HeldOut.model_validate_json((run / "held_out.json").read_text(encoding="utf-8"))
+    after = before.with_text(_spliced(before.text, (run / summary.best.skill).read_bytes().decode()))
+    status, reason = _status(before, after, held_out, validated=summary.best.val is not None)
+    confirmed = None
+    trials = work.config.sleep.confirm_trials
+    if status == "accepted" and trials:
+        confirmed = await acompare_skills(config, before, after, "val", trials, **parts)
+        if confirmed.verdict == "do not ship":
+            status, reason, after = "rejected", f"{reason}, but fresh attempts do not bear it out", before
+    return Change(
+        place=work.place,
+        status=status,
+        reason=reason,
+        before=before,
+        after=after,
+        baseline=_mean_of([shown.hard for shown in held_out.initial]),
+        candidate=_mean_of([shown.hard for shown in held_out.candidate]),
+        confirmed=confirmed,
+        held_out=held_out,
+        spent=spent_in(run),
+        simulated=summary.simulated,
+    )
+
+
+def _status(before: Skill, after: Skill, held_out: HeldOut, *, validated: bool) -> tuple[Status, str]:
+    if after.hash != before.hash:
+        if validated:
+            return "accepted", held_out.reason
+        return "unverified", "there are no held-out tasks to try it on, or the gate is off"
+    return ("unchanged" if held_out.accepted is None else "rejected"), held_out.reason
+
+
+def _spliced(before: str, best: str) -> str:
+    """The document with the regions of the best one. What stands outside of them is kept as it is: a file in a run
+    folder lacks the values of keys, wherever they stood."""
+    document, other = Document.parse(before), Document.parse(best)
+    if LEARNED not in {region.name for region in document.regions}:
+        return best
+    for region in other.regions:
+        document = document.with_region(region.name, region.content)
+    return document.render()
+
+
+def _mean_of(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def left_of(limits: LimitsSection, spent: Spent) -> Mapping[str, Any]:
+    """The limits of a part of a night, after what the parts before it have used.
+
+    Raises:
+        BudgetStop: nothing is left.
+    """
+    left: dict[str, Any] = limits.model_dump(exclude_unset=True)
+    for name, used in (("calls", spent.calls), ("tokens", spent.tokens), ("usd", spent.usd)):
+        limit = left.get(name)
+        if limit is None or used is None:
+            continue
+        left[name] = limit - used
+        if left[name] <= 0:
+            raise BudgetStop(
+                f"limits.{name} = {limit:g} is used up by the parts of the night before this one",
+                hint=f"raise limits.{name} and run the same command again",
+            )
+    return left
+
+
+def spent_in(run: Path) -> Spent:
+    """What was used in a run folder that is closed."""
+    with closing(SqliteJournal(run / JOURNAL)) as journal:
+        totals = SqliteSpend(journal, LimitsSection()).totals()
+    return Spent(calls=totals.total_calls, tokens=totals.total_tokens, usd=totals.usd)

@@ -1,0 +1,120 @@
+"""The environment of a night: mined tasks, judged by their checks, exact answers and rubrics."""
+
+from collections.abc import Callable, Sequence
+
+from skillgrad.envs.scorers.base import Judge
+from skillgrad.envs.scorers.checks import Checks, ChecksOptions, Criteria, combined, form_warning
+from skillgrad.envs.scorers.text import Exact
+from skillgrad.envs.splits import SPLITS, check_splits, content
+from skillgrad.errors import ConfigError, DataError
+from skillgrad.protocols import Environment
+from skillgrad.records import Score, Split, Task, Trajectory, canonical
+from skillgrad.sleep.tasks import MinedTask
+
+__all__ = ["NightEnvironment"]
+
+
+class NightEnvironment(Environment):
+    """Mined tasks with their own criteria.
+
+    Of the criteria that a task has, checks, exact answers and a rubric, all apply: `hard` is 1 when each is met,
+    `soft` the mean over them. Feedback on training tasks says in words what is wrong; on held-out tasks it says how
+    many kinds of criteria were met, for what is in them must not reach the optimizer.
+
+    Args:
+        tasks: with their sides; an empty side is for the caller to judge.
+        judge: makes the model that grades by rubrics; needed when a task has one.
+        options: of the checks, and the grade from which a rubric is met.
+
+    Raises:
+        DataError: two tasks have one id, or tasks on different sides the same text.
+        ConfigError: a task has a rubric, and there is no judge.
+    """
+
+    name = "night"
+
+    def __init__(
+        self,
+        tasks: Sequence[MinedTask],
+        judge: Callable[[], Judge] | None = None,
+        *,
+        options: ChecksOptions | None = None,
+    ) -> None:
+        self._checks = Checks(options, judge)
+        self._exact = Exact()
+        self._graded = any(task.rubric.strip() for task in tasks)
+        judged = next((task.id for task in tasks if task.rubric.strip()), None)
+        if judged is not None and judge is None:
+            raise ConfigError(
+                f"task {judged!r} has a rubric, and there is no model to judge by it",
+                hint="name a model for the judge, or leave the rubric out",
+            )
+        self._tasks: dict[Split, tuple[Task, ...]] = {
+            split: tuple(task.task for task in tasks if task.split == split) for split in SPLITS
+        }
+        self._training = frozenset(task.id for task in self._tasks["train"])
+        _check_apart(self._tasks)
+        criteria = {task.id: Criteria(checks=task.checks, rubric=task.rubric) for task in tasks if not task.exact}
+        self._warnings = tuple(text for text in (form_warning(criteria), *self._doubts()) if text)
+
+    def tasks(self, split: Split) -> tuple[Task, ...]:
+        """The tasks of a side, in the order given."""
+        return self._tasks[split]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is doubtful about the tasks, one sentence each."""
+        return self._warnings
+
+    async def score(self, task: Task, trajectory: Trajectory) -> Score:
+        """All criteria of the task together; an empty answer meets none of them, and is not shown to the judge.
+
+        Raises:
+            DataError: the task is none of a night.
+            BoundaryError: the match of a pattern took too long.
+        """
+        gold = task.gold if isinstance(task.gold, dict) else {}
+        scorers = {"checks": self._checks, "rubric": self._checks, "exact": self._exact}
+        kinds = [kind for kind in scorers if kind in gold]
+        if not kinds:
+            raise DataError(f"task {task.id!r} has no criteria", hint="use the tasks of this environment")
+        found = [Score(hard=0, soft=0, feedback="there is no answer")]
+        if trajectory.answer.strip():
+            found = [
+                await scorers[kind].score(
+                    task.model_copy(update={"gold": gold[kind] if kind == "exact" else {kind: gold[kind]}}),
+                    trajectory,
+                )
+                for kind in kinds
+            ]
+        score = combined(found)
+        if task.id in self._training:
+            return score
+        met = sum(one.hard >= 1 for one in found)
+        return score.model_copy(update={"feedback": f"{met} of {len(kinds)} kinds of criteria met"})
+
+    def fingerprint(self) -> str:
+        """Name, scorers and, where a task has a rubric, the judge."""
+        checks = self._checks if self._graded else Checks(self._checks.options)
+        return canonical([self.name, checks.fingerprint(), self._exact.fingerprint()])
+
+    def _doubts(self) -> list[str]:
+        train, val, test = (self._tasks[split] for split in SPLITS)
+        return check_splits(train, val, test) if train and val else []
+
+
+def _check_apart(tasks: dict[Split, tuple[Task, ...]]) -> None:
+    """As `check_splits` does where no side is empty."""
+    ids = [task.id for split in SPLITS for task in tasks[split]]
+    twice = next((name for at, name in enumerate(ids) if name in ids[:at]), None)
+    if twice is not None:
+        raise DataError(f"two tasks have the id {twice!r}", hint="give every task an id of its own")
+    sides: dict[str, tuple[Split, str]] = {}
+    for split in SPLITS:
+        for task in tasks[split]:
+            side, other = sides.setdefault(content(task), (split, task.id))
+            if side != split:
+                raise DataError(
+                    f"{side} {other!r} and {split} {task.id!r} have the same text",
+                    hint="put tasks of one cluster on one side",
+                )

@@ -1,0 +1,269 @@
+"""A night: probe, harvest, mine, improve, stage. What is paid for is a fact in the night's run folders, what was
+found out is a file in its folder, so that a night that was interrupted goes on where it was."""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from skillgrad.build import Given, Workbench, open_workbench
+from skillgrad.errors import IdentityError, ModelError, OutageStop, SkillgradError, StopRun
+from skillgrad.records import ChatRequest, Skill, user
+from skillgrad.sleep.adopt import adopt, adoptable, recover
+from skillgrad.sleep.config import SleepConfig
+from skillgrad.sleep.consolidate import Spent, left_of, spent_in
+from skillgrad.sleep.environment import NightEnvironment
+from skillgrad.sleep.gather import (
+    Gathered,
+    Surroundings,
+    archive,
+    archived,
+    from_file,
+    from_transcripts,
+    gleaned,
+    sources_of,
+    state_of,
+)
+from skillgrad.sleep.improve import Improved, improve, opened_chars
+from skillgrad.sleep.ledger import Ledger
+from skillgrad.sleep.report import Diagnostics, NightReport, NightStatus
+from skillgrad.sleep.sources import Source
+from skillgrad.sleep.state import SleepState
+from skillgrad.store.views import JOURNAL
+from skillgrad.threads import run_to_end
+
+__all__ = ["DIAGNOSTICS", "REPORT", "TASKS", "arun_night", "read_report", "run_night"]
+
+REPORT = "night.json"
+TASKS = "tasks.json"
+DIAGNOSTICS = "diagnostics.json"
+_ANSWERED_LATER = "handoff:"
+"""A person answers for these models: asking whether they are there would cost a round."""
+
+
+def run_night(
+    config: SleepConfig,
+    around: Surroundings | None = None,
+    sources: Sequence[Source] | None = None,
+    given: Given | None = None,
+) -> NightReport:
+    """`arun_night` for synchronous code; works inside a running event loop as well."""
+    return run_to_end(arun_night(config, around, sources, given))
+
+
+async def arun_night(
+    config: SleepConfig,
+    around: Surroundings | None = None,
+    sources: Sequence[Source] | None = None,
+    given: Given | None = None,
+) -> NightReport:
+    """Work through a night, or go on with the last one where it was interrupted.
+
+    Whatever goes wrong, no session is used up, nothing is adopted, and the report of the night says what it was.
+
+    Args:
+        around: home folder, environment and clock; those of this process by default.
+        sources: by default those of the settings.
+        given: objects to use instead of building them from the settings, as for `Trainer`.
+
+    Raises:
+        InputError: settings, documents or tasks cannot be used.
+        LockedError: another night of the project is under way.
+        StopRun: a budget is used up, an endpoint is dead, too many attempts have no score, or the disk is full; the
+            same call goes on from there. `error.summary` is the report of the night.
+    """
+    around = around or Surroundings()
+    state = state_of(config, around)
+    found = sources_of(config) if sources is None else sources
+    state.make()
+    with Ledger(state.ledger, now=around.now) as ledger:
+        recover(state.folder)
+        opened_chars(config)  # documents that cannot be used are told before anything is paid for
+        reach = _Reach(around, state, ledger, found, given or Given())
+        number = _unfinished(state)
+        if number is not None:
+            try:
+                return await _Night(config, reach, number).run()
+            except IdentityError:
+                pass  # settings or documents are others since: it is over, and its report says so
+        return await _Night(config, reach, state.next_night).run()
+
+
+def read_report(state: SleepState, number: int) -> NightReport | None:
+    """The report of a night; None when it was killed before there was one, or is of another version."""
+    try:
+        return NightReport.model_validate_json((state.night(number) / REPORT).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def _unfinished(state: SleepState) -> int | None:
+    """The last night, when it is to go on."""
+    last = max(state.numbers(), default=None)
+    report = None if last is None else read_report(state, last)
+    return last if report is not None and report.resumes else None
+
+
+class _Reach(NamedTuple):
+    """What a night reads and writes."""
+
+    around: Surroundings
+    state: SleepState
+    ledger: Ledger
+    sources: Sequence[Source]
+    given: Given
+
+
+class _Night:
+    """One night."""
+
+    def __init__(self, config: SleepConfig, reach: _Reach, number: int) -> None:
+        self._config = config
+        self._around, self._state, self._ledger, self._sources, self._given = reach
+        self._number = number
+        self._folder = self._state.night(number)
+        before = read_report(self._state, number)
+        self._report = NightReport(
+            night=number,
+            status="running",
+            resumes=True,
+            starts=1 if before is None else before.starts + 1,
+            project=str(Path(config.sleep.project).absolute()),
+            started=self._around.now() if before is None else before.started,
+            target=config.target.model,
+            optimizer=config.optimizer.model,
+        )
+
+    async def run(self) -> NightReport:
+        """Go through the night."""
+        if not self._folder.exists():
+            self._state.make_night(self._number)
+        self._tell(status="running")
+        improved = Improved()
+        try:
+            gathered = await self._gather()
+            if gathered.tasks:
+                improved = await improve(
+                    self._config, gathered.tasks, self._state, self._number, self._spent(), self._given
+                )
+            self._end(gathered, improved)
+        except SkillgradError as error:
+            self._fail(error)
+            raise
+        return self._report
+
+    async def _gather(self) -> Gathered:
+        """The tasks, from their file when they were mined before this process."""
+        path = self._folder / TASKS
+        if path.exists():
+            gathered = Gathered.model_validate_json(path.read_bytes())
+        elif self._config.sleep.tasks is not None:
+            async with self._bench() as bench:
+                await self._probe(bench)
+            gathered = from_file(self._config)
+        else:
+            async with self._bench() as bench:
+                await self._probe(bench)
+                found = gleaned(self._config, self._around, self._ledger, self._sources)
+                self._ledger.take(self._number, found.entries)
+                known = archived(self._state)
+                gathered = await from_transcripts(self._config, found, bench, known, self._number)
+        self._state.write(path, gathered.model_dump_json(indent=1) + "\n")
+        splits = [task.split for task in gathered.tasks]
+        self._tell(
+            tasks={split: splits.count(split) for split in ("train", "val", "test") if split in splits},
+            sessions=gathered.sessions,
+            skipped=gathered.skipped,
+            redacted=gathered.redacted,
+            waiting=gathered.waiting,
+            problems=gathered.problems,
+            dropped=gathered.dropped,
+            notes=gathered.notes,
+            spent=self._spent(),
+        )
+        return gathered
+
+    def _bench(self) -> AbstractAsyncContextManager[Workbench]:
+        """Models within the budget of the night, and no tasks."""
+        config = self._config.for_run(self._folder / "runs", "mine", limits=left_of(self._config.limits, Spent()))
+        given: Given = {**self._given, "env": NightEnvironment(()), "skill": Skill(text="Nothing to train.")}
+        if "optimizer" in given:
+            given = {"judge": given["optimizer"], **given}
+        return open_workbench(config, given)
+
+    async def _probe(self, bench: Workbench) -> None:
+        """Ask every model whether it is there, before anything is read or paid for."""
+        for role, model in bench.models.items():
+            if model.name.startswith(_ANSWERED_LATER):
+                continue
+            question = f"Reply with the word OK. (Question {self._report.starts} of night {self._number}.)"
+            try:
+                reply = await model.complete(ChatRequest(messages=(user(question),)))
+            except ModelError as error:
+                hint = error.hint or "mend the cause and run the same command again"
+                raise OutageStop(f"{role}: {error.message}", hint=hint) from error
+            if not reply.text.strip() and reply.finish != "length":
+                raise OutageStop(
+                    f"{role}: {model.name} replies with nothing", hint="look at the model, then run it again"
+                )
+
+    def _spent(self) -> Spent:
+        """What was used for mining."""
+        run = self._folder / "runs" / "mine"
+        return spent_in(run) if run.exists() else Spent()
+
+    def _end(self, gathered: Gathered, improved: Improved) -> None:
+        """Everything went well: what the night knows is kept, and its sessions are used."""
+        self._tell(
+            documents=improved.documents,
+            proposal=improved.proposal,
+            test=improved.test,
+            spent=improved.spent if gathered.tasks else self._spent(),
+            simulated=improved.simulated,
+            ended=self._around.now(),
+        )
+        status, reason = "proposed", ""
+        if not gathered.tasks:
+            status, reason = "nothing to do", "no session has a task in it"
+            if not gathered.sessions:
+                reason = "there is no session that no night has used"
+        elif not improved.proposal:
+            status, reason = "no change", "nothing passed the gate"
+        elif self._config.sleep.auto_adopt:
+            held_back = adoptable(improved.rules, improved.verdict)
+            if not held_back:
+                named = [Path(path) for path in self._config.sleep.named_paths]
+                adopt(Path(improved.proposal), Path(self._config.sleep.project), self._state.folder, allow=named)
+                status = "adopted"
+            self._tell(held_back=held_back)
+        self._diagnose(status, improved)
+        if self._config.sleep.tasks is None:
+            archive(self._state, gathered.tasks)
+            self._ledger.commit(self._number)
+        self._tell(status=status, reason=reason, resumes=False)
+
+    def _fail(self, error: SkillgradError) -> None:
+        """Nothing is used up; what stopped the night can pass, what is wrong with its inputs cannot."""
+        known = self._folder / "runs"
+        self._tell(
+            status="error",
+            reason=error.message,
+            hint=error.hint,
+            resumes=isinstance(error, StopRun),
+            ended=self._around.now(),
+            spent=sum((spent_in(path.parent) for path in sorted(known.rglob(JOURNAL))), Spent()),
+        )
+        self._diagnose("error", Improved(), error.message)
+        if isinstance(error, StopRun):
+            error.summary = self._report
+
+    def _diagnose(self, status: NightStatus, improved: Improved, error: str = "") -> None:
+        found = Diagnostics(night=self._number, status=status, call_error=error, documents=improved.diagnosed)
+        self._state.write(self._folder / DIAGNOSTICS, found.model_dump_json(indent=1) + "\n")
+
+    def _tell(self, **changes: object) -> None:
+        """Keep the report up to date on disk."""
+        self._report = self._report.model_copy(update=changes)
+        self._state.write(self._folder / REPORT, self._report.model_dump_json(indent=1) + "\n")

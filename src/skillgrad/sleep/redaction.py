@@ -1,0 +1,58 @@
+"""Transcripts lose their secrets before anything of them is stored or sent."""
+
+import json
+from collections import Counter
+from typing import cast
+
+from pydantic import JsonValue
+
+from skillgrad.sleep.sessions import Session, ToolUse, Turn
+from skillgrad.store.redact import Redactor
+
+__all__ = ["redacted"]
+
+
+def redacted(session: Session, redactor: Redactor) -> tuple[Session, Counter[str]]:
+    """The session without secrets, and how many were taken out by kind, never which. `source`, `id` and the times
+    stay, all other texts pass the redactor (`Redactor.for_transcripts`)."""
+    counts = Counter[str]()
+
+    def clean(text: str) -> str:
+        kept, found = redactor.redact_counted(text)
+        counts.update(found)
+        return kept
+
+    def clean_data(text: str) -> str:
+        # In JSON a secret may stand behind escapes, and the name that gives it away in another field.
+        if text.lstrip()[:1] not in ("{", "["):
+            return clean(text)
+        try:
+            value = cast(JsonValue, json.loads(text))
+            kept, found = redactor.redact_value_counted(value)
+        except (ValueError, RecursionError):
+            return clean(text)
+        counts.update(found)
+        return json.dumps(kept, ensure_ascii=False) if found else text
+
+    def clean_tool(tool: ToolUse) -> ToolUse:
+        return ToolUse(
+            name=clean(tool.name),
+            arguments=clean_data(tool.arguments),
+            result=clean_data(tool.result),
+            failed=tool.failed,
+        )
+
+    def clean_turn(turn: Turn) -> Turn:
+        tools = tuple(clean_tool(tool) for tool in turn.tools)
+        return turn.model_copy(update={"prompt": clean(turn.prompt), "answer": clean(turn.answer), "tools": tools})
+
+    without = session.model_copy(
+        update={
+            "project": clean(session.project),
+            "branch": clean(session.branch),
+            "turns": tuple(clean_turn(turn) for turn in session.turns),
+            "skills": tuple(clean(skill) for skill in session.skills),
+            "files": tuple(clean(file) for file in session.files),
+        }
+    )
+    return without, counts

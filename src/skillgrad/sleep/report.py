@@ -1,0 +1,154 @@
+"""What a night did, as data: `night.json` and `diagnostics.json` in its folder."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from skillgrad.records import Record
+from skillgrad.searches.rewrite_first import Shown
+from skillgrad.sleep.consolidate import Change, Spent, Status
+from skillgrad.summary import Comparison, Interval, ShipVerdict
+
+__all__ = ["Diagnosed", "Diagnostics", "DocumentReport", "NightReport", "NightStatus", "diagnosed", "reported"]
+
+NightStatus = Literal["running", "proposed", "adopted", "no change", "nothing to do", "error"]
+"""How a night stands.
+
+running        under way, or its process was killed
+proposed       there is a proposal that waits for a person
+adopted        its proposal is in place
+no change      tasks were attempted and nothing passed the gate
+nothing to do  no session, or none with a task in it
+error          it could not be carried out; its sessions wait
+"""
+
+
+class DocumentReport(Record):
+    """What came of one document."""
+
+    name: str
+    """`memory`, or the name of the skill."""
+    path: str
+    status: Status
+    reason: str
+    baseline: float | None
+    """Mean on the held-out tasks before; None when not measured."""
+    candidate: float | None
+    """Of the last candidate, which selected on these tasks: likely too high."""
+    confirmed: Interval | None = None
+    """New minus old on fresh attempts at the held-out tasks."""
+    verdict: ShipVerdict | None = None
+    """Whether these attempts settle that it is better; None without them."""
+    settle: str = ""
+    """What would settle an inconclusive verdict."""
+    tried: int = 0
+    """Edits that were tried."""
+    train: int = 0
+    held_out: int = 0
+
+
+class NightReport(Record):
+    """A night."""
+
+    night: int
+    status: NightStatus
+    resumes: bool = False
+    """The next run goes on with this night."""
+    starts: int = 1
+    """How often it was begun."""
+    reason: str = ""
+    """Why there is nothing, or what went wrong."""
+    hint: str = ""
+    project: str
+    started: datetime
+    """UTC."""
+    ended: datetime | None = None
+    target: str
+    optimizer: str
+    sessions: dict[str, int] = Field(default_factory=dict[str, int])
+    """Sessions that were used, by source."""
+    skipped: dict[str, int] = Field(default_factory=dict[str, int])
+    """Records, turns and sessions that were left out, by reason."""
+    redacted: dict[str, int] = Field(default_factory=dict[str, int])
+    """What was taken out of the transcripts, by kind."""
+    waiting: int = 0
+    """Sessions beyond the limit, left for the next night."""
+    problems: tuple[str, ...] = ()
+    tasks: dict[str, int] = Field(default_factory=dict[str, int])
+    """Tasks by split."""
+    dropped: dict[str, int] = Field(default_factory=dict[str, int])
+    """Tasks that the miner proposed and that were not taken, by reason."""
+    test: Interval | None = None
+    """Mean of the new documents on the test tasks, which decided nothing; None without any."""
+    documents: tuple[DocumentReport, ...] = ()
+    proposal: str = ""
+    """Folder of the proposal; empty when there is none."""
+    held_back: tuple[str, ...] = ()
+    """Why the proposal was not adopted at once, where that was asked for."""
+    spent: Spent = Spent()
+    simulated: bool = False
+    """Answers came from the simulated world."""
+    notes: tuple[str, ...] = ()
+
+
+class Diagnosed(Record):
+    """Why a document changed, or did not."""
+
+    name: str
+    status: Status
+    reason: str
+    before: tuple[Shown, ...]
+    """Held-out tasks under the old documents: response, scores and reason."""
+    after: tuple[Shown, ...]
+    """The same under the last candidate."""
+    optimizer_replies: tuple[str, ...]
+    """Raw."""
+    comparison: Comparison | None
+
+
+class Diagnostics(Record):
+    """`diagnostics.json`."""
+
+    night: int
+    status: NightStatus
+    call_error: str = ""
+    """The last error of a model call that ended the night; empty when none did."""
+    documents: tuple[Diagnosed, ...] = ()
+
+
+def reported(name: str, path: str, change: Change, tasks: tuple[int, int]) -> DocumentReport:
+    """The report on a change.
+
+    Args:
+        tasks: how many were trained on and how many held out.
+    """
+    confirmed = change.confirmed
+    return DocumentReport(
+        name=name,
+        path=path,
+        status=change.status,
+        reason=change.reason,
+        baseline=change.baseline,
+        candidate=change.candidate,
+        confirmed=None if confirmed is None else confirmed.difference,
+        verdict=None if confirmed is None else confirmed.verdict,
+        settle="" if confirmed is None or confirmed.settle is None else confirmed.settle.note,
+        tried=len(change.edits),
+        train=tasks[0],
+        held_out=tasks[1],
+    )
+
+
+def diagnosed(name: str, change: Change) -> Diagnosed:
+    """The diagnosis of a change."""
+    held_out = change.held_out
+    return Diagnosed(
+        name=name,
+        status=change.status,
+        reason=change.reason,
+        before=held_out.initial,
+        after=held_out.candidate,
+        optimizer_replies=held_out.optimizer_replies,
+        comparison=change.confirmed,
+    )

@@ -1,0 +1,417 @@
+import asyncio
+import os
+import re
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from skillgrad.envs.scorers.base import make_scorer
+from skillgrad.envs.scorers.checks import Checks, ChecksOptions, Criteria, combined, form_warning, read_criteria
+from skillgrad.envs.scorers.checks_operators import OPERATORS, Check
+from skillgrad.envs.scorers.rubric import Grade
+from skillgrad.errors import BoundaryError, ConfigError, DataError
+from skillgrad.records import Message, Score, Task, ToolCall, Trajectory, assistant
+from skillgrad.testing.scorer import ScorerContract
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "checks.md"
+SLOW = {"op": "regex", "arg": r"(a+)+$"}
+TRAP = "a" * 60 + "!"
+
+
+def task(gold: object) -> Task:
+    return Task(id="t", input="Advise us.", gold=gold)
+
+
+def called(*names: str, answer: str = "done") -> Trajectory:
+    calls = tuple(ToolCall(id=str(at), name=name, arguments="{}") for at, name in enumerate(names))
+    return Trajectory(answer=answer, messages=(Message(role="assistant", tool_calls=calls), assistant(answer)))
+
+
+class Graded:
+    """Gives the same grade to every answer."""
+
+    def __init__(self, score: float = 1.0) -> None:
+        self.score = score
+        self.asked: list[Sequence[Message]] = []
+
+    async def ask(self, messages: Sequence[Message], reply_type: type[Grade]) -> Grade:
+        self.asked.append(messages)
+        return reply_type(score=self.score, reason="it weighs one side only")
+
+    def fingerprint(self) -> str:
+        return f"always {self.score}"
+
+
+class TestChecks(ScorerContract):
+    def make_scorer(self) -> Checks:
+        return Checks()
+
+    def make_other_scorer(self) -> Checks:
+        return Checks(ChecksOptions(show_checks=True))
+
+    def right(self) -> list[tuple[Task, str]]:
+        return [
+            (task([{"op": "contains", "arg": "Total"}, {"op": "max_chars", "arg": 20}]), "the total is 4"),
+            (task({"checks": [{"op": "not_contains", "arg": "TODO"}]}), "done"),
+            (task({"kind": "rule", "checks": [{"op": "no_refusal"}]}), "Of course."),
+            (task('[{"op": "regex", "arg": "[0-9]"}]'), "4"),
+        ]
+
+    def wrong(self) -> list[tuple[Task, str]]:
+        return [
+            (task([{"op": "contains", "arg": "Total"}, {"op": "max_chars", "arg": 20}]), "4"),
+            (task([{"op": "regex", "arg": "x" * 900}]), "y" * 900),
+            (task([{"op": "contains", "arg": f"{word:x<300}"} for word in "abcdefghi"]), "y"),
+        ]
+
+
+class TestChecksWithARubric(TestChecks):
+    def make_scorer(self) -> Checks:
+        return Checks.from_options({}, "scorer", Graded)
+
+    def make_other_scorer(self) -> Checks:
+        return Checks.from_options({}, "scorer", lambda: Graded(0.5))
+
+    def right(self) -> list[tuple[Task, str]]:
+        return [
+            (task({"rubric": "It is good.", "checks": [{"op": "min_chars", "arg": 2}]}), "good"),
+            (task({"rubric": "It is good."}), "good"),
+        ]
+
+
+async def test_soft_is_the_share_of_checks_that_pass() -> None:
+    gold = [{"op": "contains", "arg": word} for word in ("one", "two", "three", "four")]
+    score = await Checks().score(task(gold), Trajectory(answer="one three four"))
+    assert (score.hard, score.soft) == (0, 0.75)
+
+
+@pytest.mark.parametrize(
+    ("options", "hard"), [({}, 0), ({"ignore_case": True}, 1), ({"multiline": True}, 0), ({"ignore_case": False}, 0)]
+)
+async def test_the_flags_of_a_pattern_are_off_unless_set(options: dict, hard: int) -> None:
+    gold = [{"op": "regex", "arg": "^A", **options}]
+    assert (await Checks().score(task(gold), Trajectory(answer="a\nb"))).hard == hard
+
+
+@pytest.mark.parametrize(
+    ("options", "check", "hard"),
+    [
+        ({"multiline": True}, {"op": "regex", "arg": "^b"}, 1),
+        ({"multiline": True}, {"op": "regex", "arg": "^b", "multiline": False}, 0),
+        ({"ignore_case": True}, {"op": "regex", "arg": "B$"}, 1),
+        ({"ignore_case": False}, {"op": "contains", "arg": "A"}, 0),
+        ({"ignore_case": False}, {"op": "contains", "arg": "A", "ignore_case": True}, 1),
+        ({"ignore_case": False, "multiline": True}, {"op": "max_chars", "arg": 3}, 1),
+    ],
+)
+async def test_settings_are_flags_of_the_checks_that_do_not_say(options: dict, check: dict, hard: int) -> None:
+    scorer = make_scorer({"name": "checks", **options}, "env.scorer")
+    assert (await scorer.score(task([check]), Trajectory(answer="a\nb"))).hard == hard
+
+
+BRIEF = """## Key Risks (today)
+- the supplier may stop deliveries
+
+Recommendation: go on, and look again in May
+
+Confidence: high [1]
+"""
+
+
+@pytest.mark.parametrize(
+    ("checks", "multiline", "hard"),
+    [
+        ([{"op": "section_present", "arg": "Key Risks"}, {"op": "regex", "arg": r"[Cc]onfidence\s*[:=]"}], False, 1),
+        ([{"op": "regex", "arg": r"^[Rr]ecommendation[ \t]*[:=][ \t]*.{10,}"}], False, 0),
+        ([{"op": "regex", "arg": r"^[Rr]ecommendation[ \t]*[:=][ \t]*.{10,}"}], True, 1),
+        ([{"op": "min_citations", "arg": 1}, {"op": "max_chars", "arg": 900}], False, 1),
+    ],
+)
+async def test_published_checks_of_answers_can_be_used(checks: list, multiline: bool, hard: int) -> None:
+    scorer = Checks(ChecksOptions(multiline=multiline))
+    assert (await scorer.score(task({"kind": "rule", "checks": checks}), Trajectory(answer=BRIEF))).hard == hard
+
+
+async def test_a_check_reads_real_tool_calls_and_not_what_the_answer_says_of_them() -> None:
+    asked, forbidden = (
+        task([{"op": "tool_called", "arg": "search"}]),
+        task([{"op": "tool_not_called", "arg": "search"}]),
+    )
+    said = Trajectory(answer="tool_call: search")
+    scorer = Checks()
+    assert [(await scorer.score(asked, each)).hard for each in (called("read", "Search"), called("read"), said)] == [
+        1,
+        0,
+        0,
+    ]
+    assert [(await scorer.score(forbidden, each)).hard for each in (called("search"), called(), said)] == [0, 1, 1]
+
+
+async def test_a_tool_is_told_apart_by_case_where_that_is_asked_for() -> None:
+    gold = [{"op": "tool_called", "arg": "Search", "ignore_case": False}]
+    assert (await Checks().score(task(gold), called("search"))).hard == 0
+
+
+@pytest.mark.parametrize("op", ["not_contains", "not_regex", "tool_not_called", "max_chars", "no_refusal"])
+async def test_an_empty_answer_passes_no_check(op: str) -> None:
+    arg = {"max_chars": 10, "no_refusal": None}.get(op, "x")
+    score = await Checks().score(task([{"op": op, "arg": arg}]), called("read", answer=" \n"))
+    assert score == Score(hard=0, soft=0, feedback="there is no answer")
+    assert Checks().compare(task([{"op": op, "arg": arg}]), "") == score
+
+
+async def test_an_empty_answer_is_not_shown_to_the_judge() -> None:
+    judge = Graded()
+    score = await Checks(judge=lambda: judge).score(task({"rubric": "It is good."}), Trajectory(answer=" "))
+    assert (score.hard, judge.asked) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("check", "answer", "feedback"),
+    [
+        ({"op": "regex", "arg": "[Cc]onfidence"}, "x", "something that is required is not in the answer"),
+        ({"op": "contains", "arg": "Confidence:"}, "x", "something that is required is not in the answer"),
+        ({"op": "not_regex", "arg": "[Cc]onf"}, "conf", "something is in the answer that must not be there"),
+        ({"op": "not_contains", "arg": "conf"}, "conf", "something is in the answer that must not be there"),
+        ({"op": "section_present", "arg": "Risks"}, "x", "there is no section on 'Risks', or nothing in it"),
+        ({"op": "section_contains", "arg": "Risks"}, "x", "no heading is about 'Risks'"),
+        ({"op": "max_chars", "arg": 2}, "x" * 1500, "the answer is too long: 1,500 characters, at most 2"),
+        ({"op": "min_chars", "arg": 2}, "x", "the answer is too short: 1 characters, at least 2"),
+        ({"op": "no_refusal"}, "I cannot do that.", "the answer refuses the task"),
+        ({"op": "tool_called", "arg": "search"}, "x", "the tool search was not called"),
+        ({"op": "min_citations", "arg": 2}, "[1]", "too few sources are cited: 1, at least 2 are required"),
+        ({"op": "regex", "arg": "[Cc]onf", "requirement": "It says how sure it is."}, "x", "It says how sure it is."),
+        (
+            {"op": "regex", "arg": "[Cc]onf", "requirement": "matches [Cc]onf"},
+            "x",
+            "something that is required is not in the answer",
+        ),
+    ],
+)
+async def test_feedback_says_what_is_wrong_and_never_shows_a_pattern(check: dict, answer: str, feedback: str) -> None:
+    score = await Checks().score(task([check]), Trajectory(answer=answer))
+    assert score.feedback == f"1 of 1 requirements not met: {feedback}"
+
+
+async def test_a_forbidden_tool_is_named() -> None:
+    gold = [{"op": "tool_not_called", "arg": "rm"}]
+    score = await Checks().score(task(gold), called("rm"))
+    assert score.feedback == "1 of 1 requirements not met: the tool rm was called"
+
+
+async def test_the_same_symptom_is_told_once_and_of_many_the_first() -> None:
+    missing = [{"op": "contains", "arg": word} for word in ("one", "two")]
+    sections = [{"op": "section_present", "arg": word} for word in "ABCDEFG"]
+    score = await Checks().score(task([*missing, *sections]), Trajectory(answer="x"))
+    assert score.feedback.startswith(
+        "9 of 9 requirements not met: something that is required is not in the answer; there is no section on 'A'"
+    )
+    assert score.feedback.endswith("; and 3 more")
+
+
+async def test_checks_are_shown_as_written_on_request() -> None:
+    gold = [{"op": "regex", "arg": "^B", "multiline": True, "requirement": "It begins with B."}, {"op": "no_refusal"}]
+    scorer = make_scorer({"name": "checks", "show_checks": True}, "env.scorer")
+    score = await scorer.score(task(gold), Trajectory(answer="I can't."))
+    assert score.feedback == "2 of 2 requirements not met: regex('^B', multiline=True); no_refusal()"
+
+
+async def test_a_rubric_is_graded_beside_the_checks_and_its_judge_sees_none_of_them() -> None:
+    judge = Graded(0.5)
+    gold = {"checks": [{"op": "contains", "arg": "secret words"}], "rubric": "It weighs both sides."}
+    score = await Checks(judge=lambda: judge).score(task(gold), Trajectory(answer="secret words"))
+    assert (score.hard, score.soft) == (0, 0.75)
+    assert score.feedback == "graded 0.5: it weighs one side only"
+    question = judge.asked[0][-1].text
+    assert "It weighs both sides." in question
+    assert "Advise us." in question
+    assert "contains" not in question
+
+
+@pytest.mark.parametrize(("grade", "hard"), [(0.79, 0), (0.8, 1)])
+async def test_a_rubric_is_met_from_the_threshold_on(grade: float, hard: int) -> None:
+    scorer = Checks(judge=lambda: Graded(grade))
+    assert (await scorer.score(task({"rubric": "It is good."}), Trajectory(answer="x"))).hard == hard
+
+
+def test_scores_of_one_answer_are_combined_by_mean_and_all() -> None:
+    one, other = Score(hard=1, soft=1, feedback="correct"), Score(hard=0, soft=0.5, feedback="half of it")
+    assert combined([one, other]) == Score(hard=0, soft=0.75, feedback="half of it")
+    assert combined([one, one]) == one
+
+
+async def test_a_match_that_takes_too_long_has_no_score_and_the_next_one_works() -> None:
+    scorer = Checks(ChecksOptions(seconds=1.0))
+    with pytest.raises(
+        BoundaryError, match=r"scorer 'checks', regex\('\(a\+\)\+\$'\): TimeoutError: no result after 1 s"
+    ):
+        await scorer.score(task([SLOW]), Trajectory(answer=TRAP))
+    assert (await scorer.score(task([SLOW]), Trajectory(answer="aaa"))).hard == 1
+
+
+async def test_answers_are_scored_while_another_one_takes_long() -> None:
+    scorer = Checks(ChecksOptions(seconds=1.0))
+    golds = [[SLOW], [{"op": "contains", "arg": "!"}]]
+    results = await asyncio.gather(
+        *(scorer.score(task(gold), Trajectory(answer=TRAP)) for gold in golds), return_exceptions=True
+    )
+    assert isinstance(results[0], BoundaryError)
+    assert results[1] == Score(hard=1, soft=1, feedback="correct")
+
+
+def test_a_matching_process_that_dies_is_the_scorers_fault() -> None:
+    scorer = Checks()
+    gold = task([{"op": "regex", "arg": "a"}])
+    assert scorer.compare(gold, "a").hard == 1
+    process = scorer._matcher._process
+    assert process is not None
+    os.kill(process.pid, signal.SIGKILL)
+    with pytest.raises(BoundaryError, match="the process that matches regular expressions died"):
+        scorer.compare(gold, "a")
+
+
+@pytest.mark.parametrize(
+    ("gold", "message"),
+    [
+        ([], "task 't' has no checks\nhint: give it one, as in [{op: contains, arg: total}]"),
+        ({"rubric": " "}, "task 't' has no checks\nhint: "),
+        (4, "task 't': gold '4' is neither a list of checks nor a mapping"),
+        (None, "task 't': gold 'null' is neither a list of checks nor a mapping"),
+        ("Paris", "task 't': gold 'Paris' is neither a list of checks nor a mapping"),
+        ({"checks": "x"}, "task 't': gold '{\"checks\":\"x\"}' is neither"),
+        ({"checks": [], "kind": "rubric"}, 'task \'t\': gold \'{"checks":[],"kind":"rubric"}\' is neither'),
+        ({"check": []}, "task 't': unknown key 'check'\nhint: did you mean 'checks'?"),
+        (["contains"], "task 't': check 1: \"contains\" is no check\nhint: as in {op: contains, arg: total}"),
+        ([{"op": "no_refusal"}, {"arg": 1}], "task 't': check 2: 'op' is missing\nhint: allowed: contains, "),
+        (
+            [{"op": "contain", "arg": "x"}],
+            "task 't': check 1: unknown operator 'contain'\nhint: did you mean 'contains'?",
+        ),
+        ([{"op": ["regex"]}], "task 't': check 1: unknown operator ['regex']"),
+        ([{"op": "regex", "args": "x"}], "task 't': check 1: unknown key 'args'\nhint: did you mean 'arg'?"),
+        ([{"op": "contains"}], "task 't': check 1: contains needs an 'arg': a text\nhint: what each operator takes"),
+        ([{"op": "contains", "arg": " "}], "task 't': check 1: contains takes a text, found ' '"),
+        ([{"op": "contains", "arg": 4}], "task 't': check 1: contains takes a text, found 4"),
+        ([{"op": "contains", "arg": True}], "task 't': check 1: arg: Input should be a valid string"),
+        (
+            [{"op": "contains", "arg": "x" * 1001}],
+            "task 't': check 1: contains: 'arg' has 1001 characters, at most 1000",
+        ),
+        (
+            [{"op": "max_chars", "arg": "90"}],
+            "task 't': check 1: max_chars takes a whole number from 1 on, found '90'",
+        ),
+        ([{"op": "min_chars", "arg": 0}], "task 't': check 1: min_chars takes a whole number from 1 on, found 0"),
+        ([{"op": "no_refusal", "arg": "x"}], "task 't': check 1: no_refusal takes no 'arg', found 'x'"),
+        ([{"op": "regex", "arg": "("}], "task 't': check 1: regex: '(' is no regular expression: missing )"),
+        (
+            [{"op": "tool_called", "arg": "../x"}],
+            "task 't': check 1: tool_called takes a name of 1 to 64 letters, digits, '_', '.' and '-', found '../x'",
+        ),
+        (
+            [{"op": "section_present", "arg": "A\nB"}],
+            "task 't': check 1: section_present takes the words of one heading",
+        ),
+        (
+            [{"op": "section_present", "arg": "**"}],
+            "task 't': check 1: section_present takes the words of one heading",
+        ),
+        ([{"op": "contains", "arg": "x", "multiline": True}], "task 't': check 1: contains has no flag 'multiline'"),
+        (
+            [{"op": "max_chars", "arg": 1, "ignore_case": True}],
+            "task 't': check 1: max_chars has no flag 'ignore_case'",
+        ),
+        (
+            [{"op": "no_refusal", "requirement": "x" * 301}],
+            "task 't': check 1: 'requirement' has 301 characters, at most 300 are allowed",
+        ),
+        (
+            [{"op": "max_chars", "arg": 5}, {"op": "min_chars", "arg": 6}],
+            "task 't': no answer passes all checks: max_chars 5 is less than min_chars 6\nhint: remove one",
+        ),
+        (
+            [{"op": "contains", "arg": "Total sum"}, {"op": "not_contains", "arg": "TOTAL"}],
+            "task 't': no answer passes all checks: contains('Total sum') and not_contains('TOTAL') exclude",
+        ),
+        (
+            [{"op": "regex", "arg": "a"}, {"op": "not_regex", "arg": "a"}],
+            "task 't': no answer passes all checks: regex('a') and not_regex('a') exclude each other",
+        ),
+        (
+            [{"op": "tool_called", "arg": "Read"}, {"op": "tool_not_called", "arg": "read"}],
+            "task 't': no answer passes all checks: tool_called('Read') and tool_not_called('read') exclude",
+        ),
+        (
+            {"rubric": "It is good."},
+            "task 't' has a rubric, and there is no model to judge by it\nhint: add a `judge`",
+        ),
+    ],
+)
+def test_checks_that_cannot_be_used_are_named(gold: object, message: str) -> None:
+    with pytest.raises(DataError) as error:
+        Checks().check_task(task(gold))
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    "gold",
+    [
+        [{"op": "contains", "arg": "Total"}, {"op": "not_contains", "arg": "TOTAL", "ignore_case": False}],
+        [{"op": "regex", "arg": "a"}, {"op": "not_regex", "arg": "a", "ignore_case": True}],
+        [{"op": "max_chars", "arg": 6}, {"op": "min_chars", "arg": 6}],
+        [{"op": "tool_called", "arg": "Read"}, {"op": "tool_not_called", "arg": "read", "ignore_case": False}],
+    ],
+)
+def test_checks_that_only_look_alike_do_not_exclude_each_other(gold: list) -> None:
+    assert len(Checks().check_task(task(gold)).checks) == 2
+
+
+async def test_broken_checks_are_never_a_score() -> None:
+    with pytest.raises(DataError, match="unknown operator"):
+        await Checks().score(task([{"op": "x"}]), Trajectory(answer="a"))
+
+
+def test_checks_are_no_answer_and_settings_are_checked() -> None:
+    with pytest.raises(DataError, match="checks are no answer"):
+        Checks().gold_answer(task([]))
+    with pytest.raises(ConfigError, match=r"env\.scorer 'checks': unknown key 'show_check'"):
+        make_scorer({"name": "checks", "show_check": True}, "env.scorer")
+    assert Checks().needs_gold
+
+
+def test_the_time_limit_does_not_change_the_fingerprint_and_the_judge_does() -> None:
+    assert Checks(ChecksOptions(seconds=1)).fingerprint() == Checks(ChecksOptions(seconds=2)).fingerprint()
+    assert Checks().fingerprint() != Checks(judge=Graded).fingerprint()
+
+
+def test_tasks_that_are_judged_by_form_alone_are_told() -> None:
+    form, content = Check(op="max_chars", arg=9), Check(op="contains", arg="x")
+    criteria = {f"t{at}": Criteria(checks=(form,)) for at in range(7)}
+    safe = {"both": Criteria(checks=(form, content)), "judged": Criteria(checks=(form,), rubric="It is good.")}
+    assert form_warning(safe) == ""
+    assert form_warning({**safe, "t": Criteria(checks=(form,))}) == (
+        "the checks of 't' look at the form of an answer only: add a check of what it says, or a rubric"
+    )
+    assert form_warning(criteria).startswith("the checks of 't0', 't1', 't2', 't3', 't4', and 2 more look at")
+
+
+def test_criteria_survive_being_stored() -> None:
+    gold = {"checks": [{"op": "regex", "arg": "5", "multiline": True}, {"op": "max_chars", "arg": 5}], "rubric": "r"}
+    criteria = read_criteria(gold, "here")
+    assert Criteria.model_validate_json(criteria.model_dump_json()) == criteria
+    assert read_criteria(criteria.model_dump(mode="json"), "here") == criteria
+
+
+def test_the_page_of_checks_says_what_the_code_does() -> None:
+    told = {None: "", True: "yes", False: "no"}
+    rows = [
+        f"| `{name}` | {each.takes} | {each.meaning} | {told[each.ignore_case]} | {told[each.multiline]} "
+        f"| {each.published} |"
+        for name, each in OPERATORS.items()
+    ]
+    text = PAGE.read_text()
+    assert re.findall(r"^\| `.*$", text, re.MULTILINE) == rows
+    forms = [f"`{name}`" for name, each in OPERATORS.items() if each.form]
+    assert f"Checks that look at form alone ({', '.join(forms)})" in text

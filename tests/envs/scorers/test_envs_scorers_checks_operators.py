@@ -1,0 +1,174 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skillgrad.envs.scorers.checks import Checks
+from skillgrad.envs.scorers.checks_text import citations, parts, refuses, title
+from skillgrad.records import Task
+
+
+def passes(op: str, arg: Any, answer: str, **flags: bool) -> bool:
+    gold = [{"op": op, "arg": arg, **flags}]
+    return Checks().compare(Task(id="t", input="i", gold=gold), answer).hard == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "# Risks\nMany.",
+        "text\n\n   ### risks ###\n\n- one",
+        "## Risks (key)\nMany.",
+        "## 2. Risks:\nMany.",
+        "## \u26a0\ufe0f **Risks**\nMany.",
+        "**Risks**\nMany.",
+        "__Risks:__\n- one",
+        "**Risks**:\n- one",
+        "Risks:\n- one",
+        "## Risks\n### Technical\nMany.",
+        "## Risks\n\n```\ncode\n```",
+        "## RISKS\nMany.",
+    ],
+)
+def test_a_section_is_present(answer: str) -> None:
+    assert passes("section_present", "Risks", answer)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "## No Risks\nMany.",
+        "Risks: none",
+        "## Risks",
+        "## Risks\n\n## Costs\nMany.",
+        "## Risks\n### Technical\n## Costs\nMany.",
+        "Risks:\nCosts:\nMany.",
+        "```\n## Risks\nMany.\n```",
+        "~~~~\n```\n## Risks\nMany.\n~~~\n",
+        "There are **Risks** in it.",
+        "##Risks\nMany.",
+        "    ## Risks\nMany.",
+        "####### Risks\nMany.",
+        "## Risks" + " " * 300 + "\nMany.",
+        "## Risks and costs\nMany.",
+        "##\nMany.",
+    ],
+)
+def test_a_section_is_not_present(answer: str) -> None:
+    assert not passes("section_present", "Risks", answer)
+
+
+def test_a_heading_that_is_asked_for_may_be_written_as_a_heading() -> None:
+    assert passes("section_present", "3) **Key risks:**", "## key   Risks\nMany.")
+
+
+def test_code_ends_where_its_fence_is_closed() -> None:
+    assert passes("section_present", "Risks", "```py\n# Risks\n```\n# Risks\nMany.")
+    assert not passes("section_present", "Risks", "````\n```\n# Risks\nMany.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("## Key Risks today", True),
+        ("## No RISKS", True),
+        ("**Risks**", False),
+        ("Risks:", False),
+        ("```\n# Risks\n```", False),
+    ],
+)
+def test_a_heading_contains_a_text(answer: str, right: bool) -> None:
+    assert passes("section_contains", "risks", answer) == right
+
+
+def test_case_counts_in_headings_and_texts_when_that_is_asked_for() -> None:
+    assert not passes("section_contains", "risks", "# Risks", ignore_case=False)
+    assert not passes("contains", "risks", "Risks", ignore_case=False)
+    assert passes("not_contains", "risks", "Risks", ignore_case=False)
+    assert passes("contains", "STRASSE", "stra\u00dfe")
+    assert not passes("not_contains", "risks", "Risks")
+
+
+def test_patterns_are_searched_for_and_have_no_flags_unless_set() -> None:
+    assert passes("regex", "b.", "abc")
+    assert not passes("regex", "^b", "a\nb")
+    assert passes("regex", "^b", "a\nb", multiline=True)
+    assert not passes("not_regex", "^b", "a\nb", multiline=True)
+    assert passes("not_regex", "B", "b")
+    assert not passes("not_regex", "B", "b", ignore_case=True)
+
+
+def test_length_is_counted_without_white_space_at_the_ends() -> None:
+    assert passes("max_chars", 3, "  abc\n")
+    assert not passes("max_chars", 3, "abcd")
+    assert passes("min_chars", 3, "abc")
+    assert not passes("min_chars", 4, "  abc\n")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I can't help with that.",
+        "I\u2019m sorry, but I cannot do this.",
+        "**Sorry**, I won't.",
+        "Sorry, I am unable to read files.",
+        "As an AI language model, I cannot do that.",
+        "As an AI I don't have eyes and I can't see.",
+        "Unfortunately, I'm not able to.",
+        "> I must decline.",
+    ],
+)
+def test_a_refusal_is_recognised(answer: str) -> None:
+    assert not passes("no_refusal", None, answer)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I'm sorry to hear that your parcel is late.",
+        "I can't wait to see it.",
+        "It can't be done, he said.",
+        "I cannot " + "x" * 600,
+        "Here it is.",
+    ],
+)
+def test_what_only_sounds_like_a_refusal_is_none(answer: str) -> None:
+    assert passes("no_refusal", None, answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ("[a](http://x/1) and [b](http://x/2 'title')", {"http://x/1", "http://x/2"}),
+        ("[a](http://x/1), again [a](http://x/1)", {"http://x/1"}),
+        ("as shown [1], and again [1][2]", {"[1]", "[2]"}),
+        ("see wiki/some-page.md and people/jane", {"wiki/some-page.md", "people/jane"}),
+        ("[page](wiki/some-page)", {"wiki/some-page"}),
+        ("![a picture](http://x/1.png)", set()),
+        ("`items[1]`\n```\nitems[2]\n```", set()),
+        ("https://x.org/wiki/Page", set()),
+        ("- [ ] to do, [x] done", set()),
+    ],
+)
+def test_sources_are_counted_once(answer: str, found: set[str]) -> None:
+    assert citations(answer) == found
+    assert passes("min_citations", 1, answer) == bool(found)
+    assert not passes("min_citations", len(found) + 1, answer)
+
+
+@given(st.text(max_size=300), st.sampled_from(["#", "*", "`", "[1](", "\n", "wiki/", ":"]))
+def test_no_text_is_too_odd_to_be_read(text: str, sign: str) -> None:
+    odd = sign * 50 + text + sign * 50
+    assert title(title(odd)) is not None
+    assert len(parts(odd)) <= odd.count("\n") + len(odd.splitlines())
+    assert len(citations(odd)) <= len(odd)
+    assert refuses(odd) in (True, False)
+
+
+@pytest.mark.parametrize("sign", ["#", "*:", "[", "`", "wiki/", "[1](", "sorry ", "\n#", " #"])
+def test_long_runs_of_signs_are_read_at_once(sign: str) -> None:
+    text = "# " + sign * 30_000 + "x"
+    assert parts(text) is not None
+    assert citations(text) is not None
+    assert not refuses(text)

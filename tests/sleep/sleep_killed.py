@@ -1,0 +1,102 @@
+"""Run as a program of one thread, which may fork: adopts and reverts, and is killed on the way.
+
+sleep_killed.py FOLDER WHAT, where WHAT is adopt or revert, makes FOLDER/<k>/<j>: the k-th write of the action was the
+last that was made, then the j-th of the recovery. What is left is for the caller to look at.
+
+sleep_killed.py FOLDER at NAME adopts the night n1 of the project in FOLDER and is killed at the write of that name.
+"""
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from sleep_proposals import Project, both, project
+
+from skillgrad.sleep.adopt import adopt, recover
+from skillgrad.sleep.revert import revert
+from skillgrad.sleep.transaction import PENDING
+
+
+def killed_at(number: int) -> Callable[[str], None]:
+    """Kills this process when so many writes were made."""
+    made = [0]
+
+    def listen(name: str) -> None:
+        del name
+        made[0] += 1
+        if made[0] > number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return listen
+
+
+def dies(action: Callable[[], object]) -> bool:
+    """Whether a child that does this is killed."""
+    child = os.fork()
+    if child == 0:
+        action()
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0, "the child failed by itself"
+    return os.WIFSIGNALED(status)
+
+
+def pending(place: Project) -> str:
+    """The record of a transaction that has not ended."""
+    path = place.state / PENDING
+    return path.read_text() if path.exists() else ""
+
+
+def main(folder: Path, what: str) -> None:
+    """Go through all writes."""
+    number, alive = 0, True
+    while alive:
+        # Paths are absolute in manifests, so each case is made at the place where the action ran.
+        place = project(folder / "case")
+        proposal = both(place)
+        if what == "revert":
+            adopt(proposal, place.root, place.state)
+
+        def action(place: Project = place, proposal: Path = proposal, number: int = number) -> None:
+            listen = killed_at(number)
+            if what == "adopt":
+                adopt(proposal, place.root, place.state, on_write=listen)
+            else:
+                revert("n1", place.state, on_write=listen)
+
+        alive = dies(action)
+        kept, later, dying = folder / "kept", 0, True
+        shutil.copytree(folder / "case", kept, symlinks=True)
+        # Until the documents are touched one recovery is like the other, so that some of them will do.
+        every = '"written"' in pending(place) or number % 5 == 0
+        while dying:
+            shutil.rmtree(folder / "case")
+            shutil.copytree(kept, folder / "case", symlinks=True)
+            writes = later if every else sys.maxsize
+            dying = dies(lambda writes=writes, state=place.state: recover(state, killed_at(writes)))
+            shutil.copytree(folder / "case", folder / f"{number:02}" / f"{later:02}", symlinks=True)
+            later += 1
+        shutil.rmtree(kept)
+        shutil.rmtree(folder / "case")
+        number += 1
+
+
+def once(folder: Path, at: str) -> None:
+    """Adopt, and be killed at that write."""
+    place = Project(folder / "project", folder / "state")
+
+    def listen(name: str) -> None:
+        if name == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    adopt(place.state / "nights" / "n1" / "proposal", place.root, place.state, on_write=listen)
+
+
+if __name__ == "__main__":
+    if sys.argv[2] == "at":
+        once(Path(sys.argv[1]), sys.argv[3])
+    else:
+        main(Path(sys.argv[1]), sys.argv[2])

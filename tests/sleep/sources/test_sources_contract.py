@@ -1,0 +1,253 @@
+"""What all sources have in common, and what they make of real transcripts."""
+
+import os
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad.errors import ConfigError
+from skillgrad.sleep.sessions import Found
+from skillgrad.sleep.sources import SOURCES, source_of
+from skillgrad.sleep.sources.conversation import Conversation
+from skillgrad.sleep.sources.lines import (
+    LONG_LINE,
+    as_json,
+    files_under,
+    found_in,
+    head,
+    moment,
+    object_of,
+    open_regular,
+    records,
+    text,
+    without_notes,
+)
+
+TRANSCRIPTS = Path(__file__).resolve().parents[3].parent / "shared" / "transcripts"
+
+real = pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the transcripts are not beside this checkout")
+
+FIRST = "Write r\u00e9sum\u00e9 notes into notes.md, following the skill."
+SECOND = "And now summarise what you did."
+DONE = "Done \u2713 \u2014 r\u00e9sum\u00e9 written to notes.md."
+NOTES = "/home/user/home/demo/notes.md"
+
+CLAUDE = ["Skill", "Bash", "Write", "Bash"]
+SHELL = ["shell"] * 4
+UNIFIED = ["exec_command"] * 4
+QWEN = ["skill", "run_shell_command", "write_file", "run_shell_command"]
+GEMINI = ["activate_skill", *QWEN[1:]]
+
+PROGRAMS: dict[str, tuple[str, list[str], list[bool], tuple[str, ...], tuple[str, ...]]] = {
+    "claude": ("claude-code", CLAUDE, [False, True, False, False], ("stub-skill",), (NOTES,)),
+    "claude-2.0.37": ("claude-code", CLAUDE, [False, True, False, False], ("stub-skill",), (NOTES,)),
+    "codex": ("codex", UNIFIED, [True, True, False, False], (), ()),
+    "codex-0.53.0": ("codex", SHELL, [True, True, False, False], (), ()),
+    "codex-0.80.0": ("codex", SHELL, [True, True, False, False], (), ()),
+    "codex-0.80.0-chat": ("codex", SHELL, [True, True, False, False], (), ()),
+    "qwen": ("qwen-code", QWEN, [False, True, False, False], ("stub-skill",), (NOTES,)),
+    "gemini": ("gemini-cli", GEMINI, [False, True, False, False], ("stub-skill",), (NOTES,)),
+    "gemini-0.21.3": ("gemini-cli", QWEN[1:], [True, False, True], (), (NOTES,)),
+    "pi": ("pi", ["bash", "bash", "write", "bash"], [True, True, False, False], (), (NOTES,)),
+}
+"""By folder: source; tools of the first turn and whether they failed; skills; files."""
+
+KILLED: dict[str, tuple[list[str], str, bool]] = {
+    "claude": (["Bash"], "", True),
+    "claude-2.0.37": (["Bash"], "", True),
+    "codex": (["exec_command"], "", True),
+    "codex-0.53.0": ([], "", True),
+    "codex-0.80.0": (["shell"], "", True),
+    "codex-0.80.0-chat": (["shell"], "", True),
+    "qwen": (["run_shell_command"], "", True),
+    "gemini": ([], "", True),
+    # The command was refused, and the agent went on to its end.
+    "gemini-0.21.3": (["run_shell_command"], "Done: out.txt written. FINALMARK-31", False),
+    "pi": (["bash"], "", True),
+}
+"""By folder: tools, answer, and whether the turn was interrupted."""
+
+
+@real
+@pytest.mark.parametrize("run", ["ok", "resume", "error", "killed"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_real_transcripts_say_what_happened(name: str, run: str) -> None:
+    source_name, tools, failed, skills, files = PROGRAMS[name]
+    source = source_of(source_name)
+    (found,) = source.find(TRANSCRIPTS / name / run / "home", {})
+    reading = source.read(found)
+    session = reading.session
+    assert session is not None
+    assert set(reading.skipped) <= {"meta"}
+    # The hash of the folder in these transcripts is that of the folder they were recorded in.
+    assert session.project == ("" if name == "gemini-0.21.3" else "/home/user/home/demo")
+    assert (session.source, session.id, session.branch) == (source_name, found.id, "")
+    assert session.started is not None
+    assert session.ended is not None
+    times = [session.started, *(turn.at for turn in session.turns), session.ended]
+    assert times == sorted(times)
+    # Version 0.53 refused to resume as it was asked to.
+    resumed = run == "resume" and name != "codex-0.53.0"
+    told = [(turn.prompt, turn.answer, turn.interrupted) for turn in session.turns]
+    if run in ("ok", "resume"):
+        assert told == [(FIRST, DONE, False), *([(SECOND, "Second answer.", False)] if resumed else [])]
+        assert [tool.name for tool in session.turns[0].tools] == tools
+        assert [tool.failed for tool in session.turns[0].tools] == failed
+        assert all(tool.arguments.startswith("{") for tool in session.turns[0].tools)
+        assert (session.skills, session.files) == (skills, files)
+    elif run == "error":
+        assert told == [(FIRST, "", True)]
+        assert session.turns[0].tools == ()
+    else:
+        used, answer, interrupted = KILLED[name]
+        assert told == [(FIRST, answer, interrupted)]
+        assert [tool.name for tool in session.turns[0].tools] == used
+
+
+@real
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_real_resumed_session_has_the_id_of_the_first(name: str) -> None:
+    source = source_of(PROGRAMS[name][0])
+    ids = {found.id for run in ("ok", "resume") for found in source.find(TRANSCRIPTS / name / run / "home", {})}
+    assert len(ids) == 1
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_source_of_the_table_can_be_had_by_its_name(name: str, tmp_path: Path) -> None:
+    source = source_of(name)
+    assert source.name == name
+    assert list(source.find(tmp_path, {})) == []
+
+
+def test_an_unknown_source_is_an_error_with_a_hint() -> None:
+    with pytest.raises(ConfigError) as raised:
+        source_of("claude-cod")
+    assert str(raised.value) == "'claude-cod' is no source of transcripts\nhint: did you mean 'claude-code'?"
+
+
+# --- lines
+
+
+def test_a_line_that_is_too_long_is_counted_and_the_ones_around_it_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    long = b'{"text": "' + b"x" * (2 * LONG_LINE) + b'"}'
+    path.write_bytes(b'{"n": 1}\n' + long + b'\n{"n": 2}\n' + long)
+    skipped: Counter[str] = Counter()
+    assert list(records(path, skipped)) == [{"n": 1}, {"n": 2}]
+    assert skipped == {"long line": 2}
+
+
+def test_a_line_of_just_the_length_that_is_allowed_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    line = b'{"text": "' + b"x" * (LONG_LINE - 12) + b'"}'
+    assert len(line) == LONG_LINE
+    path.write_bytes(line + b"\n" + line)
+    skipped: Counter[str] = Counter()
+    assert len(list(records(path, skipped))) == 2
+    assert not skipped
+
+
+def test_bytes_that_are_no_utf_8_do_not_cost_the_line() -> None:
+    assert object_of(b'\xef\xbb\xbf{"text": "a\xffb"}') == {"text": "a\ufffdb"}
+
+
+def test_zeros_before_a_line_do_not_cost_it() -> None:
+    assert object_of(b'\0\0\0{"text": "a"}') == {"text": "a"}
+    assert object_of(b"\0\0\0") is None
+
+
+def test_the_head_of_a_file_that_cannot_be_read_is_empty(tmp_path: Path) -> None:
+    assert head(tmp_path) == ""
+    (tmp_path / "a").write_bytes(b"x" * 100_000)
+    assert 0 < len(head(tmp_path / "a")) < 100_000
+
+
+def test_files_with_a_link_or_a_strange_name_are_not_found(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text("")
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "a.jsonl")
+    (tmp_path / "around").symlink_to(tmp_path)
+    (tmp_path / os.fsdecode(b"\xff.jsonl")).write_text("")
+    (tmp_path / "in" / "deep").mkdir(parents=True)
+    (tmp_path / "in" / "b.jsonl").write_text("")
+    (tmp_path / "in" / "deep" / "c.jsonl").write_text("")
+    assert [path.name for path, _ in files_under(tmp_path, ".jsonl", depth=1)] == ["a.jsonl", "b.jsonl"]
+
+
+def test_a_link_is_not_opened(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("secret")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(OSError, match="no regular file"):
+        open_regular(tmp_path / "b")
+
+
+def test_the_later_of_two_files_with_one_id_is_found(tmp_path: Path) -> None:
+    files = []
+    for name, time in (("old", 1_000), ("new", 2_000)):
+        path = tmp_path / name
+        path.write_text("")
+        os.utime(path, (time, time))
+        files.append(("one", path, path.stat()))
+    (found,) = found_in("mine", files)
+    assert found.path == str(tmp_path / "new")
+    assert found.changed == datetime(1970, 1, 1, 0, 33, 20, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("2026-05-04T10:00:00.250Z", "2026-05-04T10:00:00.250000+00:00"),
+        ("2026-05-04T10:00:00+05:30", "2026-05-04T04:30:00+00:00"),
+        ("2026-05-04 10:00:00", "2026-05-04T10:00:00+00:00"),
+        (1777888800000, "2026-05-04T10:00:00+00:00"),
+        ("yesterday", None),
+        ("", None),
+        ("0001-01-01T00:00:00+14:00", None),
+        (1e300, None),
+        (float("nan"), None),
+        (float("inf"), None),
+        (True, None),
+        (None, None),
+        ([], None),
+    ],
+)
+def test_times_are_read_as_utc_or_not_at_all(value: Any, expected: str | None) -> None:
+    read = moment(value)
+    assert (read.isoformat() if read is not None else None) == expected
+
+
+def test_values_become_texts_that_can_be_stored() -> None:
+    assert text("a\ud800b") == "a?b"
+    assert text(17) == ""
+    assert as_json(None) == ""
+    assert as_json("a") == "a"
+    assert as_json({"a": "\ud800", "b": float("nan")}) == '{"a": "?", "b": NaN}'
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert as_json(deep) == ""
+
+
+def test_notes_are_cut_off_at_both_ends_and_only_there() -> None:
+    tags = frozenset({"note"})
+    assert without_notes(" as it is ", tags) == " as it is "
+    assert without_notes("<note>a</note> <note b='c'>d</note>\nkept <note>e</note> this", tags) == (
+        "kept <note>e</note> this"
+    )
+    assert without_notes("kept <note>a</note>", tags) == "kept"
+    assert without_notes("kept </note>", tags) == "kept </note>"
+    assert without_notes("<note>not closed", tags) == ""
+    assert without_notes("<notes>kept</notes>", tags) == "<notes>kept</notes>"
+    assert without_notes("<", tags) == "<"
+    assert len(without_notes("<note></note>" * 1_000, tags)) < 13_000
+
+
+def test_what_happens_before_the_first_prompt_belongs_to_no_turn() -> None:
+    conversation = Conversation(Found(source="mine", id="a", path="/a", revision="1"))
+    conversation.say("Hello")
+    conversation.call("1", "shell", {})
+    conversation.stop()
+    conversation.done()
+    assert conversation.reading().session is None

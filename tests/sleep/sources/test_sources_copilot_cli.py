@@ -1,0 +1,237 @@
+import contextlib
+import json
+import os
+import sqlite3
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad.sleep.sessions import Found, Reading, Session, Turn
+from skillgrad.sleep.sources.copilot_cli import CopilotCli
+from skillgrad.testing.source import ID, OTHER, PROJECT, START, SourceContract, dated, turns_of
+
+TRANSCRIPTS = Path(__file__).resolve().parents[3].parent / "shared" / "transcripts" / "copilot"
+
+
+def stamp(at: datetime | None) -> str:
+    return (at or START).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def event(kind: str, at: datetime | None = None, **data: Any) -> dict[str, Any]:
+    return {"type": kind, "data": data, "id": "e", "timestamp": stamp(at), "parentId": None}
+
+
+def write(home: Path, *events: dict[str, Any], id: str = ID) -> Path:
+    path = home / ".copilot" / "session-state" / id / "events.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(each) + "\n" for each in events))
+    return path
+
+
+class TestEvents(SourceContract):
+    def make_source(self) -> CopilotCli:
+        return CopilotCli()
+
+    def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
+        events = [event("session.start", turns[0].at, sessionId=id, context={"cwd": project})]
+        for number, turn in enumerate(turns):
+            events += [
+                event("user.message", turn.at, content=turn.prompt, transformedContent="...", delivery="idle"),
+                event("system.message", turn.at, role="system", content="You are ..."),
+                event("assistant.turn_start", turn.at, turnId="0"),
+            ]
+            for call, tool in enumerate(turn.tools):
+                asked = {"toolCallId": f"{number}-{call}", "name": tool.name, "arguments": json.loads(tool.arguments)}
+                came = {"success": not tool.failed, "result": {"content": tool.result}}
+                events += [
+                    event("assistant.message", turn.at, content="", toolRequests=[asked]),
+                    event("tool.execution_complete", turn.at, toolCallId=f"{number}-{call}", **came),
+                ]
+            events.append(event("assistant.message", turn.at, content=turn.answer, toolRequests=[]))
+        return dated(write(home, *events, id=id), turns)
+
+
+def read(home: Path) -> Reading:
+    (found,) = CopilotCli().find(home, {})
+    return CopilotCli().read(found)
+
+
+def session_of(home: Path) -> Session:
+    session = read(home).session
+    assert session is not None
+    return session
+
+
+def asked(**more: Any) -> dict[str, Any]:
+    return event("user.message", **{"content": "Do it.", **more})
+
+
+def test_tools_files_and_skills_are_told_with_their_failures(tmp_path):
+    requests = [
+        {"toolCallId": name, "name": name, "arguments": {}} for name in ("bash", "create", "view", "fetch", "ask")
+    ]
+    edits = [{"path": "/p/a.md", "kind": "create"}]
+    write(
+        tmp_path,
+        event("session.start", context={"cwd": PROJECT, "branch": "main"}),
+        asked(),
+        event("skill.invoked", name="notes", content="# Notes"),
+        event("assistant.message", content="I will.", toolRequests=requests),
+        event("tool.execution_complete", toolCallId="bash", success=True, shellExecution={"exitCode": 3}, result={}),
+        event(
+            "tool.execution_complete", toolCallId="create", success=True, fileEdits=edits, result={"content": "ok"}
+        ),
+        event("tool.execution_complete", toolCallId="view", success=False, error={"message": "no such file"}),
+        event("tool.execution_complete", toolCallId="fetch", result={"content": "?"}),
+    )
+    session = session_of(tmp_path)
+    (turn,) = session.turns
+    assert [(tool.name, tool.failed, tool.result) for tool in turn.tools] == [
+        ("bash", True, ""),
+        ("create", False, "ok"),
+        ("view", True, "no such file"),
+        ("fetch", None, "?"),
+        ("ask", None, ""),
+    ]
+    assert (turn.answer, turn.interrupted) == ("I will.", True)
+    assert (session.skills, session.files, session.branch) == (("notes",), ("/p/a.md",), "main")
+
+
+def test_sub_agents_notes_and_compactions_are_left_out_and_counted(tmp_path):
+    write(
+        tmp_path,
+        asked(),
+        event("assistant.message", content="A sub-agent says.", parentToolCallId="call"),
+        {**event("assistant.message", content="It too."), "agentId": "x"},
+        asked(source="skill-notes", content="<skill-context>"),
+        asked(content=""),
+        event("session.compaction_complete", summaryContent="So far ..."),
+        event("assistant.message", content="Done."),
+    )
+    reading = read(tmp_path)
+    assert reading.skipped == {"compaction": 1, "empty": 1, "meta": 1, "subagent": 2}
+    assert reading.session is not None
+    assert [(turn.prompt, turn.answer) for turn in reading.session.turns] == [("Do it.", "Done.")]
+
+
+@pytest.mark.parametrize("kind", ["abort", "session.error"])
+def test_a_turn_that_was_stopped_or_failed_is_interrupted(kind, tmp_path):
+    write(tmp_path, asked(), event("assistant.message", content="I will"), event(kind), asked(content="Again."))
+    assert [turn.interrupted for turn in session_of(tmp_path).turns] == [True, True]
+
+
+def test_a_prompt_given_while_the_agent_works_interrupts_nothing(tmp_path):
+    write(
+        tmp_path, asked(), asked(content="And that.", delivery="queued"), event("assistant.message", content="Both.")
+    )
+    assert [turn.interrupted for turn in session_of(tmp_path).turns] == [False, False]
+
+
+# --- the store, for sessions without events
+
+STORE = """
+CREATE TABLE sessions (id TEXT, cwd TEXT, repository TEXT, branch TEXT, created_at TEXT, updated_at TEXT);
+CREATE TABLE turns (session_id TEXT, turn_index INTEGER, user_message TEXT, assistant_response TEXT, timestamp TEXT);
+CREATE TABLE session_files (session_id TEXT, file_path TEXT, tool_name TEXT);
+"""
+
+
+def store(home: Path, id: str, *turns: tuple[Any, Any], updated: str = "2026-05-04 10:05:00") -> Path:
+    path = home / ".copilot" / "session-store.db"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = not path.exists()
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        if fresh:
+            database.executescript(STORE)
+        row = (id, PROJECT, None, "main", "2026-05-04 10:00:00", updated)
+        database.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?)", row)
+        for number, (prompt, answer) in enumerate(turns):
+            row = (id, number, prompt, answer, f"2026-05-04T10:0{number}:00.000Z")
+            database.execute("INSERT INTO turns VALUES (?, ?, ?, ?, ?)", row)
+        database.execute("INSERT INTO session_files VALUES (?, '/p/a.md', 'create')", [id])
+    return path
+
+
+def test_a_session_without_events_is_read_from_the_store(tmp_path):
+    store(tmp_path, ID, ("Do it.", "Done."), ("And that.", None), ("", "?"), (None, "a greeting"))
+    reading = read(tmp_path)
+    assert reading.skipped == {"empty": 2}
+    session = session_of(tmp_path)
+    assert [(turn.prompt, turn.answer, turn.interrupted) for turn in session.turns] == [
+        ("Do it.", "Done.", False),
+        ("And that.", "", True),
+    ]
+    assert session.turns[1].at == START + timedelta(minutes=1)
+    assert (session.started, session.ended) == (START, START + timedelta(minutes=5))
+    assert (session.project, session.branch, session.files) == (PROJECT, "main", ("/p/a.md",))
+
+
+def test_a_session_with_events_is_read_from_them_and_sessions_of_both_are_in_order(tmp_path):
+    path = TestEvents().write_session(tmp_path, turns_of("From the events."))
+    store(tmp_path, ID, ("From the store.", "Done."))
+    store(tmp_path, OTHER, ("Stored.", "Done."), updated="2026-05-04 11:00:00")
+    found = CopilotCli().find(tmp_path, {})
+    assert [(each.id, Path(each.path).name) for each in found] == [(OTHER, "session-store.db"), (ID, path.name)]
+
+
+def test_a_stored_session_that_goes_on_gets_another_revision_and_one_that_is_gone_is_named(tmp_path):
+    path = store(tmp_path, ID, ("Do it.", "Done."))
+    (before,) = CopilotCli().find(tmp_path, {})
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute("INSERT INTO turns VALUES (?, 1, 'More.', 'Done.', NULL)", [ID])
+    (after,) = CopilotCli().find(tmp_path, {})
+    assert after.revision != before.revision
+    gone = CopilotCli().read(Found(source="copilot-cli", id="other", path=str(path), revision=""))
+    assert gone.problem == "the session is gone"
+
+
+def test_the_folder_is_found_where_the_user_moved_it(tmp_path):
+    write(tmp_path, asked())
+    os.rename(tmp_path / ".copilot", tmp_path / "moved")
+    assert list(CopilotCli().find(tmp_path, {})) == []
+    (found,) = CopilotCli().find(tmp_path, {"COPILOT_HOME": str(tmp_path / "moved")})
+    assert found.id == ID
+
+
+def test_a_store_that_is_none_has_no_sessions(tmp_path):
+    path = tmp_path / ".copilot" / "session-store.db"
+    path.parent.mkdir()
+    path.write_bytes(b"no database, but as long as the header of one would have to be " * 20)
+    assert list(CopilotCli().find(tmp_path, {})) == []
+    reading = CopilotCli().read(Found(source="copilot-cli", id=ID, path=str(path), revision=""))
+    assert reading.problem == "cannot be read: it cannot be read as a database: file is not a database"
+
+
+# --- transcripts of the real program
+
+EXPECTED = {
+    "ok": ([False], [False, True, False, False]),
+    "resume": ([False, False], [False, True, False, False]),
+    "error": ([True], []),
+    "killed": ([True], [None]),
+}
+
+
+@pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the transcripts of real programs are not here")
+@pytest.mark.parametrize("run", sorted(EXPECTED))
+def test_transcripts_of_the_real_program_are_read(run):
+    interrupted, failed = EXPECTED[run]
+    reading = read(TRANSCRIPTS / run / "home")
+    assert (reading.problem, reading.skipped) == ("", {})
+    session = reading.session
+    assert session is not None
+    assert session.project == "/home/user/home/demo"
+    assert session.turns[0].prompt == "Write résumé notes into notes.md, following the skill."
+    assert [turn.interrupted for turn in session.turns] == interrupted
+    assert [tool.failed for tool in session.turns[0].tools] == failed
+    assert session.started is not None
+    assert session.started.date() == datetime(2026, 11, 20, tzinfo=UTC).date()
+    if run in ("ok", "resume"):
+        assert session.turns[0].answer == "Done ✓ — résumé written to notes.md."
+        assert (session.skills, session.files) == (("stub-skill",), ("/home/user/home/demo/notes.md",))
+        assert [tool.name for tool in session.turns[0].tools] == ["skill", "bash", "create", "bash"]
+    if run == "resume":
+        assert session.turns[1].answer == "Second answer."

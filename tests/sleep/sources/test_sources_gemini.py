@@ -1,0 +1,253 @@
+"""Transcripts of Gemini CLI."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad.sleep.sessions import Reading, Session, Turn
+from skillgrad.sleep.sources.gemini import GeminiCli
+from skillgrad.testing import SourceContract
+from skillgrad.testing.source import ID, PROJECT, dated
+
+HASH = hashlib.sha256(PROJECT.encode()).hexdigest()
+HEADER = {"sessionId": ID, "projectHash": HASH, "startTime": "2026-05-04T10:00:00.000Z", "kind": "main"}
+
+
+def folder(home: Path, name: str = "demo") -> Path:
+    made = home / ".gemini" / "tmp" / name / "chats"
+    made.mkdir(parents=True, exist_ok=True)
+    return made
+
+
+def write(home: Path, records: Sequence[Any], id: str = ID) -> Path:
+    path = folder(home) / f"session-2026-05-04T10-00-{id[-8:]}.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def messages_of(turns: Sequence[Turn]) -> list[dict[str, Any]]:
+    messages: list[dict[str, Any]] = []
+
+    def put(turn: Turn, kind: str, content: Any, **more: Any) -> None:
+        assert turn.at is not None
+        at = turn.at.isoformat().replace("+00:00", "Z")
+        messages.append({"id": f"m{len(messages)}", "timestamp": at, "type": kind, "content": content, **more})
+
+    for number, turn in enumerate(turns):
+        put(turn, "user", [{"text": turn.prompt}])
+        for place, tool in enumerate(turn.tools):
+            id = f"call_{number}_{place}"
+            response = {"id": id, "name": tool.name, "response": {"output": tool.result}}
+            call = {"id": id, "name": tool.name, "args": json.loads(tool.arguments)}
+            result = [{"functionResponse": response}]
+            status = "error" if tool.failed else "success"
+            put(turn, "gemini", "", toolCalls=[{**call, "result": result, "status": status}])
+        put(turn, "gemini", turn.answer, thoughts=[{"subject": "hm"}])
+    return messages
+
+
+class TestGeminiCli(SourceContract):
+    def make_source(self) -> GeminiCli:
+        return GeminiCli()
+
+    def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
+        at = turns[0].at
+        assert at is not None
+        header = {**HEADER, "sessionId": id, "startTime": at.isoformat()}
+        (folder(home).parent / ".project_root").write_text(project)
+        lines: list[dict[str, Any]] = [header]
+        for message in messages_of(turns):
+            # As the program does: first without the calls, then again with them.
+            lines += [{key: message[key] for key in message if key != "toolCalls"}, message]
+            lines.append({"$set": {"lastUpdated": message["timestamp"]}})
+        return dated(write(home, lines, id), turns)
+
+
+class TestGeminiCliOfOld(SourceContract):
+    """Versions that kept a session as one JSON object."""
+
+    def make_source(self) -> GeminiCli:
+        return GeminiCli()
+
+    def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
+        assert turns[0].at is not None
+        path = folder(home, HASH) / f"session-2026-05-04T10-00-{id[-8:]}.json"
+        (home / ".gemini" / "projects.json").write_text(json.dumps({"projects": {project: "demo"}}))
+        whole = {**HEADER, "sessionId": id, "startTime": turns[0].at.isoformat(), "messages": messages_of(turns)}
+        path.write_text(json.dumps(whole, indent=2))
+        return dated(path, turns)
+
+    def spoil(self, path: Path, id: str, junk: bytes) -> None:
+        pytest.skip("the file is one JSON value")
+
+    def records(self, path: Path) -> list[Any]:
+        return [json.loads(path.read_bytes())]
+
+    def put_records(self, path: Path, records: Sequence[Any]) -> None:
+        path.write_text(json.dumps(records[0] if len(records) == 1 else records))
+
+
+def read(home: Path, records: Sequence[Any]) -> Reading:
+    write(home, [HEADER, *records])
+    (found,) = GeminiCli().find(home, {})
+    return GeminiCli().read(found)
+
+
+def session(home: Path, records: Sequence[Any]) -> Session:
+    reading = read(home, records)
+    assert reading.session is not None
+    return reading.session
+
+
+def user(id: str, content: Any, **more: Any) -> dict[str, Any]:
+    return {"id": id, "type": "user", "content": content, **more}
+
+
+def agent(id: str, content: Any, *calls: Any, **more: Any) -> dict[str, Any]:
+    return {"id": id, "type": "gemini", "content": content, **({"toolCalls": list(calls)} if calls else {}), **more}
+
+
+def call(tool: str, status: str = "success", output: Any = None, **arguments: Any) -> dict[str, Any]:
+    result = [] if output is None else [{"functionResponse": {"response": {"output": output}}}]
+    return {"id": f"call_{tool}", "name": tool, "args": arguments, "status": status, "result": result}
+
+
+def said(told: Session) -> list[tuple[str, str]]:
+    return [(turn.prompt, turn.answer) for turn in told.turns]
+
+
+def test_the_home_folder_can_be_moved_by_an_environment_variable(tmp_path: Path) -> None:
+    write(tmp_path, [HEADER])
+    assert len(GeminiCli().find(tmp_path / "elsewhere", {"GEMINI_CLI_HOME": str(tmp_path)})) == 1
+
+
+def test_a_file_that_names_no_session_goes_by_its_own_name(tmp_path: Path) -> None:
+    path = write(tmp_path, [user("a", "Hello")])
+    (found,) = GeminiCli().find(tmp_path, {})
+    assert found.id == path.stem
+
+
+def test_sessions_of_subagents_are_counted(tmp_path: Path) -> None:
+    reading = read(tmp_path, [{"$set": {"kind": "subagent"}}, user("a", "Look for it")])
+    assert reading.session is None
+    assert reading.skipped == {"subagent": 1}
+
+
+def test_notes_and_compressions_are_no_prompts(tmp_path: Path) -> None:
+    reading = read(
+        tmp_path,
+        [
+            user("a", [{"text": "<session_context>\nToday is Monday.\n</session_context>"}]),
+            user("b", "Hello"),
+            agent("c", "Hi"),
+            user("d", "<state_snapshot>The story so far</state_snapshot>"),
+            agent("e", "Got it."),
+            {"id": "f", "type": "info", "content": "Update available"},
+        ],
+    )
+    assert reading.skipped == {"compaction": 1, "meta": 1}
+    assert reading.session is not None
+    assert said(reading.session) == [("Hello", "Hi")]
+
+
+def test_a_prompt_that_the_program_takes_back_after_a_failure_is_an_interrupted_turn(tmp_path: Path) -> None:
+    context = user("a", "<session_context>x</session_context>")
+    records = [{"$set": {"messages": [context]}}, user("b", "Hello"), {"$set": {"messages": [context]}}]
+    told = session(tmp_path, records)
+    assert [(turn.prompt, turn.interrupted) for turn in told.turns] == [("Hello", True)]
+
+
+def test_what_the_model_is_reminded_of_does_not_count_twice(tmp_path: Path) -> None:
+    full = agent("b", "", call("list", output="a.txt"), timestamp="2026-05-04T10:00:01Z")
+    remembered = agent("b", [{"functionCall": {"id": "call_list", "name": "list", "args": {}}}])
+    records = [
+        user("a", "Hello", timestamp="2026-05-04T10:00:00Z"),
+        full,
+        agent("c", "Hi"),
+        {"$set": {"messages": [user("a", "Hello", timestamp="2026-05-05T10:00:00Z"), remembered, agent("c", "Hi")]}},
+        {"$set": {"messages": [user("x", "<state_snapshot>x</state_snapshot>"), agent("y", "Got it.")]}},
+        user("d", "More"),
+        agent("e", "Yes"),
+    ]
+    told = session(tmp_path, records)
+    assert said(told) == [("Hello", "Hi"), ("More", "Yes")]
+    assert told.turns[0].tools[0].result == "a.txt"
+    assert told.turns[0].at is not None
+    assert told.turns[0].at.day == 4
+
+
+def test_messages_that_are_only_told_by_patches_are_read(tmp_path: Path) -> None:
+    first = [user("a", "Hello"), agent("b", "Hi")]
+    records = [{"$set": {"messages": first}}, {"$set": {"messages": [*first, user("c", "More"), agent("d", "Yes")]}}]
+    assert said(session(tmp_path, records)) == [("Hello", "Hi"), ("More", "Yes")]
+
+
+def test_turns_that_the_user_took_back_are_counted(tmp_path: Path) -> None:
+    records = [
+        user("a", "Hello"),
+        agent("b", "Hi"),
+        user("c", "A wrong way"),
+        agent("d", "Wrong"),
+        {"$rewindTo": "c"},
+        {"$rewindTo": "unknown"},
+        user("e", "The right way"),
+        agent("f", "Right"),
+    ]
+    reading = read(tmp_path, records)
+    assert reading.skipped == {"taken back": 1}
+    assert reading.session is not None
+    assert said(reading.session) == [("Hello", "Hi"), ("The right way", "Right")]
+
+
+def test_what_the_user_typed_is_preferred_to_what_the_model_was_sent(tmp_path: Path) -> None:
+    sent = [{"text": "Sort @a.txt"}, {"text": "\n--- Content from referenced files ---\nlong"}]
+    records = [user("a", sent), user("b", sent, displayContent="Sort @a.txt twice")]
+    assert [turn.prompt for turn in session(tmp_path, records).turns] == ["Sort @a.txt", "Sort @a.txt twice"]
+
+
+def test_calls_and_results_in_the_form_of_the_model_are_read(tmp_path: Path) -> None:
+    records = [
+        user("a", "Hello"),
+        agent("b", [{"functionCall": {"id": "1", "name": "list", "args": {"path": "."}}}]),
+        user("c", [{"functionResponse": {"id": "1", "response": {"output": "a.txt"}}}]),
+        agent("d", [{"text": "Hi"}]),
+    ]
+    (turn,) = session(tmp_path, records).turns
+    assert [(tool.name, tool.arguments, tool.result) for tool in turn.tools] == [("list", '{"path": "."}', "a.txt")]
+    assert turn.answer == "Hi"
+
+
+def test_failed_calls_are_told_by_their_status_and_commands_by_their_exit_code(tmp_path: Path) -> None:
+    calls = [
+        call("list", "error"),
+        call("edit", "cancelled"),
+        call("run_shell_command", output="Output: no\nExit Code: 3\n"),
+        call("read", "executing"),
+    ]
+    (turn,) = session(tmp_path, [user("a", "Hello"), agent("b", "", *calls)]).turns
+    assert [tool.failed for tool in turn.tools] == [True, True, True, None]
+
+
+def test_skills_and_files_are_told(tmp_path: Path) -> None:
+    calls = [call("activate_skill", name="sorting"), call("write_file", file_path="/a.txt")]
+    told = session(tmp_path, [user("a", "Hello"), agent("b", "", *calls)])
+    assert (told.skills, told.files) == (("sorting",), ("/a.txt",))
+
+
+def test_the_project_is_found_by_its_hash_among_the_folders_that_tools_used(tmp_path: Path) -> None:
+    used = call("write_file", file_path=f"{PROJECT}/src/a.txt")
+    assert session(tmp_path, [user("a", "Hello"), agent("b", "", used)]).project == PROJECT
+    other = call("write_file", file_path="/elsewhere/a.txt")
+    assert session(tmp_path, [user("a", "Hello"), agent("b", "", other)]).project == ""
+
+
+def test_a_file_that_is_too_long_is_named(tmp_path: Path) -> None:
+    path = folder(tmp_path) / "session-1.json"
+    with path.open("wb") as file:
+        file.truncate(65 * 2**20)
+    (found,) = GeminiCli().find(tmp_path, {})
+    assert GeminiCli().read(found).problem == "cannot be read: it is longer than 67108864 bytes"

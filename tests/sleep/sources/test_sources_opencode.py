@@ -1,0 +1,434 @@
+import contextlib
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path, PosixPath
+from typing import Any
+
+import pytest
+
+from skillgrad.sleep.sessions import Found, Session, Turn
+from skillgrad.sleep.sources.opencode import OpenCode
+from skillgrad.sleep.sources.sqlite import MOST_BYTES, Databases
+from skillgrad.testing.source import ID, OTHER, PROJECT, START, SourceContract, dated, snapshot, turns_of
+
+TRANSCRIPTS = Path(__file__).resolve().parents[3].parent / "shared" / "transcripts"
+DATABASE = Path(".local", "share", "opencode", "opencode.db")
+STORAGE = Path(".local", "share", "opencode", "storage")
+
+TABLES = {
+    "session": ("id", "parent_id", "directory", "metadata", "revert", "time_created", "time_updated"),
+    "message": ("id", "session_id", "time_created", "time_updated", "data"),
+    "part": ("id", "message_id", "session_id", "time_created", "time_updated", "data"),
+}
+
+
+def ms(at: datetime | None) -> int:
+    return round((at or START).timestamp() * 1000)
+
+
+def messages_of(id: str, turns: Sequence[Turn]) -> list[tuple[str, dict[str, Any], list[dict[str, Any]]]]:
+    """Identifier, data and parts of each message of a session."""
+    told: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = []
+    for number, turn in enumerate(turns):
+        at = ms(turn.at)
+        asked = {"role": "user", "time": {"created": at}, "agent": "build"}
+        told.append((f"msg_{id}_{number}a", asked, [{"type": "text", "text": turn.prompt}]))
+        worked = {"role": "assistant", "time": {"created": at + 1, "completed": at + 5}, "finish": "stop"}
+        parts: list[dict[str, Any]] = [{"type": "step-start"}]
+        for call, tool in enumerate(turn.tools):
+            state = {
+                "status": "completed",
+                "input": json.loads(tool.arguments),
+                "output": tool.result,
+                "metadata": {"exit": 0},
+            }
+            parts.append({"type": "tool", "tool": tool.name, "callID": f"call_{number}_{call}", "state": state})
+        parts.append({"type": "text", "text": turn.answer})
+        told.append((f"msg_{id}_{number}b", worked, parts))
+    return told
+
+
+def insert(database: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
+    known = [name for name in TABLES[table] if name in row]
+    marks = ", ".join("CAST(? AS TEXT)" if name == "data" else "?" for name in known)
+    database.execute(f"INSERT INTO {table} ({', '.join(known)}) VALUES ({marks})", [row[name] for name in known])
+
+
+def write_database(path: Path, id: str, directory: str, told: Sequence[Any], **session: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        for table, names in TABLES.items():
+            database.execute(f"CREATE TABLE IF NOT EXISTS {table} ({', '.join(names)})")
+        for table in TABLES:
+            key = "id" if table == "session" else "session_id"
+            database.execute(f"DELETE FROM {table} WHERE {key} = ?", [id])
+        times = [data["time"]["created"] for _, data, _ in told] or [ms(START)]
+        row = {"id": id, "directory": directory, "time_created": min(times), "time_updated": max(times), **session}
+        insert(database, "session", row)
+        for name, data, parts in told:
+            at = data["time"]["created"]
+            common = {"session_id": id, "time_created": at, "time_updated": at}
+            insert(database, "message", {**common, "id": name, "data": json.dumps(data).encode()})
+            for number, part in enumerate(parts):
+                row = {**common, "id": f"prt_{name}_{number}", "message_id": name, "data": json.dumps(part).encode()}
+                insert(database, "part", row)
+
+
+class TestDatabase(SourceContract):
+    def make_source(self) -> OpenCode:
+        return OpenCode()
+
+    def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
+        path = home / DATABASE
+        write_database(path, id, project, messages_of(id, turns), time_updated=ms(turns[-1].at) + 5)
+        return path
+
+    def spoil(self, path: Path, id: str, junk: bytes) -> None:
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
+            row = {"id": "prt_z", "message_id": f"msg_{id}_0b", "session_id": id, "time_created": 1, "data": junk}
+            insert(database, "part", row)
+
+    def records(self, path: Path) -> list[Any]:
+        told: list[Any] = []
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            for table, names in TABLES.items():
+                # Two turns are alike: one is enough to spoil.
+                for row in database.execute(f"SELECT * FROM {table}").fetchall()[: 1 if table == "session" else 3]:
+                    record = dict(zip(names, row, strict=True))
+                    told.append(
+                        {"table": table, **record, **({"data": json.loads(row[-1])} if table != "session" else {})}
+                    )
+        return told
+
+    def put_records(self, path: Path, records: Sequence[Any]) -> None:
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
+            database.execute("PRAGMA synchronous = OFF")
+            for table in TABLES:
+                database.execute(f"DELETE FROM {table}")
+            for record in records:
+                if not isinstance(record, dict) or record.get("table") not in list(TABLES):
+                    continue
+                row = {
+                    name: json.dumps(value) if name == "data" or isinstance(value, list | dict) else value
+                    for name, value in record.items()
+                    if value != "\ud800 half"
+                }
+                insert(database, row.pop("table"), row)
+
+
+class TestStorage(SourceContract):
+    """The files of versions before 1.2."""
+
+    def make_source(self) -> OpenCode:
+        return OpenCode()
+
+    def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
+        times = {"created": ms(turns[0].at), "updated": ms(turns[-1].at)}
+        session = {"id": id, "projectID": "global", "directory": project, "time": times}
+        path = put(home / STORAGE / "session" / "global" / f"{id}.json", session)
+        for name, data, parts in messages_of(id, turns):
+            put(home / STORAGE / "message" / id / f"{name}.json", {"id": name, "sessionID": id, **data})
+            for number, part in enumerate(parts):
+                put(home / STORAGE / "part" / name / f"prt_{number}.json", {"messageID": name, **part})
+        return dated(path, turns)
+
+    def spoil(self, path: Path, id: str, junk: bytes) -> None:
+        (path.parents[2] / "part" / f"msg_{id}_0b" / "prt_9.json").write_bytes(junk)
+
+    def records(self, path: Path) -> list[Any]:
+        storage = path.parents[2]
+        files = [file for file in sorted(storage.rglob("*.json")) if not file.stem.startswith(f"msg_{ID}_1")]
+        return [
+            {"file": str(file.relative_to(storage)), "data": json.loads(file.read_bytes())}
+            for file in files
+            if not file.parent.name.startswith(f"msg_{ID}_1")
+        ]
+
+    def put_records(self, path: Path, records: Sequence[Any]) -> None:
+        storage = path.parents[2]
+        for file in storage.rglob("*.json"):
+            file.unlink()
+        for record in records:
+            if isinstance(record, dict) and str(record.get("file")).endswith(".json") and "data" in record:
+                put(storage / record["file"], record["data"])
+
+
+def put(path: Path, value: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value))
+    return path
+
+
+def only(home: Path, environ: dict[str, str] | None = None) -> Found:
+    (found,) = OpenCode().find(home, environ or {})
+    return found
+
+
+def read(home: Path) -> Session:
+    session = OpenCode().read(only(home)).session
+    assert session is not None
+    return session
+
+
+def asked(at: int, *parts: dict[str, Any], **more: Any) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
+    return (f"msg_{at:03}", {"role": "user", "time": {"created": ms(START) + at}, **more}, list(parts))
+
+
+def worked(at: int, *parts: dict[str, Any], **more: Any) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
+    times = {"created": ms(START) + at, "completed": ms(START) + at + 1}
+    return (f"msg_{at:03}", {"role": "assistant", "time": times, **more}, list(parts))
+
+
+def said(text: str, **more: Any) -> dict[str, Any]:
+    return {"type": "text", "text": text, **more}
+
+
+def used(tool: str, status: str, **state: Any) -> dict[str, Any]:
+    return {"type": "tool", "tool": tool, "callID": f"call_{tool}", "state": {"status": status, **state}}
+
+
+def test_sessions_of_sub_agents_are_counted_and_not_found(tmp_path):
+    path = tmp_path / DATABASE
+    write_database(path, ID, PROJECT, [asked(1, said("Do it.")), worked(2, said("Done."))])
+    write_database(path, OTHER, PROJECT, [asked(3, said("You are a sub-agent."))], parent_id=ID)
+    found = only(tmp_path)
+    assert OpenCode().read(found).skipped == {"subagent": 1}
+    child = OpenCode().read(found.model_copy(update={"id": OTHER}))
+    assert (child.session, child.skipped) == (None, {"subagent": 1})
+
+
+def test_stored_sessions_of_sub_agents_are_counted(tmp_path):
+    put(tmp_path / STORAGE / "session" / "p" / f"{ID}.json", {"id": ID, "parentID": OTHER})
+    reading = OpenCode().read(only(tmp_path))
+    assert (reading.session, reading.skipped) == (None, {"subagent": 1})
+
+
+def test_what_the_program_said_in_the_users_place_is_left_out_and_counted(tmp_path):
+    told = [
+        asked(
+            1, said("Do it."), said("The file says ...", synthetic=True), said("no", ignored=True), {"type": "file"}
+        ),
+        worked(2, said("Working."), said("note", synthetic=True)),
+        asked(3, {"type": "compaction", "auto": True}),
+        worked(4, said("So far we did this."), summary=True),
+        asked(5, said("Continue if you have next steps", synthetic=True)),
+        worked(6, said("Done.")),
+    ]
+    write_database(tmp_path / DATABASE, ID, PROJECT, told)
+    reading = OpenCode().read(only(tmp_path))
+    assert reading.skipped == {"compaction": 2, "meta": 1}
+    assert reading.session is not None
+    assert [(turn.prompt, turn.answer) for turn in reading.session.turns] == [("Do it.", "Done.")]
+
+
+def test_tools_files_and_skills_are_told_with_their_failures(tmp_path):
+    parts = [
+        used("skill", "completed", input={"name": "notes"}, output="# Notes"),
+        used("bash", "completed", input={"command": "false"}, output="", metadata={"exit": 3}),
+        used("read", "error", input={"filePath": "/x"}, error="no such file"),
+        used("write", "completed", input={"filePath": "/p/a.md", "content": "x"}, output="ok"),
+        used("apply_patch", "completed", input={}, output="ok", metadata={"files": [{"filePath": "/p/b.md"}]}),
+        used("list", "running", input={}),
+    ]
+    write_database(tmp_path / DATABASE, ID, PROJECT, [asked(1, said("Do it.")), worked(2, *parts)])
+    session = read(tmp_path)
+    (turn,) = session.turns
+    told = [(tool.name, tool.failed, tool.result) for tool in turn.tools]
+    assert told == [
+        ("skill", False, "# Notes"),
+        ("bash", True, ""),
+        ("read", True, "no such file"),
+        ("write", False, "ok"),
+        ("apply_patch", False, "ok"),
+        ("list", None, ""),
+    ]
+    assert session.skills == ("notes",)
+    assert sorted(session.files) == ["/p/a.md", "/p/b.md"]
+    assert turn.interrupted
+
+
+@pytest.mark.parametrize(
+    "end", [{"error": {"name": "MessageAbortedError"}}, {"time": {"created": ms(START) + 2}}], ids=["error", "killed"]
+)
+def test_a_turn_that_failed_or_was_not_completed_is_interrupted(end, tmp_path):
+    told = [
+        asked(1, said("Do it.")),
+        worked(2, said("I will"), **end),
+        asked(8, said("Again.")),
+        worked(9, finish="stop"),
+    ]
+    write_database(tmp_path / DATABASE, ID, PROJECT, told)
+    assert [turn.interrupted for turn in read(tmp_path).turns] == [True, False]
+
+
+def test_a_prompt_given_while_the_agent_works_interrupts_nothing(tmp_path):
+    told = [asked(1, said("Do it.")), worked(2, used("bash", "running")), asked(9, said("And that."))]
+    told[1][1]["time"]["completed"] = ms(START) + 20
+    told.append(worked(21, said("Both done.")))
+    write_database(tmp_path / DATABASE, ID, PROJECT, told)
+    assert [(turn.prompt, turn.interrupted) for turn in read(tmp_path).turns] == [
+        ("Do it.", False),
+        ("And that.", False),
+    ]
+
+
+def test_what_the_user_took_back_is_left_out_and_counted(tmp_path):
+    told = [asked(1, said("Do it.")), worked(2, said("Done.")), asked(3, said("No.")), worked(4, said("Undone."))]
+    write_database(tmp_path / DATABASE, ID, PROJECT, told, revert=json.dumps({"messageID": "msg_003"}))
+    reading = OpenCode().read(only(tmp_path))
+    assert reading.skipped == {"taken back": 1}
+    assert reading.session is not None
+    assert [turn.answer for turn in reading.session.turns] == ["Done."]
+
+
+def test_the_branch_is_told_where_it_is_known_and_folders_that_are_no_paths_are_not(tmp_path):
+    told = [asked(1, said("Do it."))]
+    write_database(tmp_path / DATABASE, ID, "relative", told, metadata=json.dumps({"gitBranch": "main"}))
+    session = read(tmp_path)
+    assert (session.project, session.branch) == ("", "main")
+
+
+def test_a_session_in_both_places_is_read_from_the_database(tmp_path):
+    TestStorage().write_session(tmp_path, turns_of("Old."))
+    TestStorage().write_session(tmp_path, turns_of("Only stored."), id=OTHER)
+    TestDatabase().write_session(tmp_path, turns_of("New."))
+    prompts = {found.id: OpenCode().read(found) for found in OpenCode().find(tmp_path, {})}
+    told = {id: reading.session.turns[0].prompt for id, reading in prompts.items() if reading.session}
+    assert told == {ID: "New.", OTHER: "Only stored."}
+
+
+def test_the_database_is_found_where_the_user_moved_it(tmp_path):
+    write_database(tmp_path / "moved" / "opencode" / "my.db", ID, PROJECT, [asked(1, said("Do it."))])
+    environ = {"XDG_DATA_HOME": str(tmp_path / "moved"), "OPENCODE_DB": "my.db"}
+    assert only(tmp_path, environ).id == ID
+    assert only(tmp_path, {"OPENCODE_DB": str(tmp_path / "moved" / "opencode" / "my.db")}).id == ID
+    assert list(OpenCode().find(tmp_path, {"OPENCODE_DB": ":memory:"})) == []
+
+
+def test_what_is_only_in_the_log_beside_the_database_is_read_and_nothing_is_written_there(tmp_path):
+    path = tmp_path / "first" / DATABASE
+    write_database(path, ID, PROJECT, [asked(1, said("Old."))])
+    home = tmp_path / "home"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA wal_autocheckpoint = 0")
+        insert(database, "message", {"id": "m", "session_id": ID, "time_created": 9, "data": b'{"role": "user"}'})
+        part = {"id": "p", "message_id": "m", "session_id": ID, "data": b'{"type": "text", "text": "New."}'}
+        insert(database, "part", part)
+        database.commit()
+        shutil.copytree(path.parent, (home / DATABASE).parent, ignore=shutil.ignore_patterns("*-shm"))
+    before = snapshot(home)
+    assert sorted(name.rpartition("/")[2] for name in before if "opencode.db" in name) == [
+        "opencode.db",
+        "opencode.db-wal",
+    ]
+    assert {turn.prompt for turn in read(home).turns} == {"Old.", "New."}
+    assert snapshot(home) == before
+
+
+def test_one_source_reads_what_was_added_since_it_looked(tmp_path):
+    source = OpenCode()
+    TestDatabase().write_session(tmp_path, turns_of("One."))
+    (found,) = source.find(tmp_path, {})
+    TestDatabase().write_session(tmp_path, turns_of("One.", "Two."))
+    session = source.read(found).session
+    assert session is not None
+    assert len(session.turns) == 2
+    assert [source.read(found).session for _ in range(2)] == [session, session]
+
+
+def test_copies_are_private_and_gone_with_who_made_them(tmp_path):
+    path = TestDatabase().write_session(tmp_path, turns_of("One."))
+    databases = Databases()
+    with databases.opened(path) as database:
+        copy = Path(database.execute("PRAGMA database_list").fetchone()[2])
+    assert copy.parent.stat().st_mode & 0o077 == 0
+    del databases
+    assert not copy.parent.exists()
+
+
+class Busy(PosixPath):
+    """A database that is written to whenever somebody looks at it."""
+
+    def __str__(self) -> str:
+        with open(super().__str__(), "ab") as file:
+            file.write(b" ")
+        return super().__str__()
+
+
+def test_a_database_that_is_written_to_all_the_time_or_too_large_is_left_for_another_night(tmp_path):
+    path = TestDatabase().write_session(tmp_path, turns_of("One."))
+    with pytest.raises(OSError, match="it is being written to"), Databases().opened(Busy(path)):
+        pass
+    os.truncate(path, MOST_BYTES + 1)
+    with pytest.raises(OSError, match="it is larger than 2 GiB"), Databases().opened(path):
+        pass
+
+
+def test_a_query_that_never_ends_is_ended(tmp_path):
+    path = tmp_path / "endless.db"
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        endless = "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT id FROM n"
+        database.execute(f"CREATE VIEW session AS {endless}")
+    with pytest.raises(OSError, match="interrupted"), Databases(steps=10).opened(path) as database:
+        database.execute("SELECT count(*) FROM session").fetchone()
+
+
+def test_a_session_that_is_gone_a_forged_table_and_a_huge_part_are_no_obstacle(tmp_path):
+    path = tmp_path / DATABASE
+    write_database(path, ID, PROJECT, [asked(1, said("Do it."))])
+    found = only(tmp_path)
+    assert OpenCode().read(found.model_copy(update={"id": "other"})).problem == "the session is gone"
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        row = {"id": "prt_z", "message_id": "msg_001", "session_id": ID, "data": b" " * (8 * 2**20 + 1)}
+        insert(database, "part", row)
+    assert OpenCode().read(found).skipped == {"long line": 1}
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute("DROP TABLE part")
+    assert OpenCode().read(found).problem == "cannot be read: it cannot be read as a database: no such table: part"
+    assert list(OpenCode().find(tmp_path, {})) == []
+
+
+def test_a_long_stored_part_is_counted(tmp_path):
+    path = TestStorage().write_session(tmp_path, turns_of("Do it."))
+    TestStorage().spoil(path, ID, b" " * (8 * 2**20 + 1))
+    assert OpenCode().read(only(tmp_path)).skipped == {"long line": 1}
+
+
+# --- transcripts of the real program
+
+EXPECTED = {
+    ("opencode", "ok"): ([False], ["skill", "bash", "write", "bash"], [True, True, False, False]),
+    ("opencode", "resume"): ([False, False], ["skill", "bash", "write", "bash"], [True, True, False, False]),
+    ("opencode-1.1.31", "ok"): ([False], ["skill", "bash", "write", "bash"], [False, True, False, False]),
+    ("opencode-1.1.31", "resume"): ([False, False], ["skill", "bash", "write", "bash"], [False, True, False, False]),
+    ("opencode-1.1.31", "error"): ([True], [], []),
+    ("opencode-1.1.31", "killed"): ([True], ["bash"], [None]),
+}
+
+
+@pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the transcripts of real programs are not here")
+@pytest.mark.parametrize(("version", "run"), sorted(EXPECTED))
+def test_transcripts_of_the_real_program_are_read(version, run):
+    interrupted, tools, failed = EXPECTED[version, run]
+    home = TRANSCRIPTS / version / run / "home"
+    reading = OpenCode().read(only(home))
+    assert (reading.problem, reading.skipped) == ("", {})
+    session = reading.session
+    assert session is not None
+    assert session.project == "/home/user/home/demo"
+    assert [turn.interrupted for turn in session.turns] == interrupted
+    assert session.turns[0].prompt.strip() == '"Write résumé notes into notes.md, following the skill."'
+    assert [tool.name for tool in session.turns[0].tools] == tools
+    assert [tool.failed for tool in session.turns[0].tools] == failed
+    assert session.started is not None
+    assert session.started.replace(hour=0, minute=0, second=0, microsecond=0) == datetime(2026, 11, 20, tzinfo=UTC)
+    if run in ("ok", "resume"):
+        assert session.turns[0].answer == "Done ✓ — résumé written to notes.md."
+        assert session.files == ("/home/user/home/demo/notes.md",)
+    if run == "resume":
+        assert session.turns[1].answer == "Second answer."

@@ -1,0 +1,176 @@
+"""Transcripts of Pi."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from skillgrad.sleep.sessions import Reading, Session, Turn
+from skillgrad.sleep.sources.pi import Pi
+from skillgrad.testing import SourceContract
+from skillgrad.testing.source import ID, PROJECT, dated
+
+HEADER = {"type": "session", "version": 3, "id": ID, "timestamp": "2026-05-04T10:00:00.000Z", "cwd": PROJECT}
+
+
+def write(home: Path, records: Sequence[Any], id: str = ID) -> Path:
+    path = home / ".pi" / "agent" / "sessions" / "--home-user-demo--" / f"2026-05-04T10-00-00-000Z_{id}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def written(turns: Sequence[Turn], id: str, project: str) -> list[dict[str, Any]]:
+    records: list[dict[str, Any]] = []
+
+    def put(turn: Turn, role: str, content: Any, **more: Any) -> None:
+        assert turn.at is not None
+        parent = records[-1]["id"] if records else None
+        at = turn.at.isoformat().replace("+00:00", "Z")
+        message = {"role": role, "content": content, "timestamp": int(turn.at.timestamp() * 1000), **more}
+        records.append(
+            {"type": "message", "id": f"e{len(records)}", "parentId": parent, "timestamp": at, "message": message}
+        )
+
+    for number, turn in enumerate(turns):
+        put(turn, "user", [{"type": "text", "text": turn.prompt}])
+        for place, tool in enumerate(turn.tools):
+            call = f"call_{number}_{place}"
+            arguments = json.loads(tool.arguments)
+            block = {"type": "toolCall", "id": call, "name": tool.name, "arguments": arguments}
+            put(turn, "assistant", [{"type": "thinking", "thinking": "hm"}, block], stopReason="toolUse")
+            shown = [{"type": "text", "text": tool.result}]
+            put(turn, "toolResult", shown, toolCallId=call, toolName=tool.name, isError=tool.failed)
+        put(turn, "assistant", [{"type": "text", "text": turn.answer}], stopReason="stop")
+    at = turns[0].at.isoformat() if turns and turns[0].at else ""
+    return [{**HEADER, "id": id, "cwd": project, "timestamp": at}, *records]
+
+
+class TestPi(SourceContract):
+    def make_source(self) -> Pi:
+        return Pi()
+
+    def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
+        return dated(write(home, written(turns, id, project), id), turns)
+
+
+def entry(id: str, parent: str | None, role: str, said: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "message", "id": id, "parentId": parent, "message": {"role": role, "content": said, **more}}
+
+
+def read(home: Path, records: Sequence[Any]) -> Reading:
+    write(home, [HEADER, *records])
+    (found,) = Pi().find(home, {})
+    assert found.id == ID
+    return Pi().read(found)
+
+
+def session(home: Path, records: Sequence[Any]) -> Session:
+    reading = read(home, records)
+    assert reading.session is not None
+    return reading.session
+
+
+def test_the_folder_can_be_moved_by_an_environment_variable(tmp_path: Path) -> None:
+    write(tmp_path, [HEADER])
+    assert len(Pi().find(tmp_path / "elsewhere", {"PI_CODING_AGENT_DIR": str(tmp_path / ".pi" / "agent")})) == 1
+
+
+def test_the_conversation_is_the_last_entry_with_its_ancestors(tmp_path: Path) -> None:
+    records = [
+        entry("a", None, "user", "Hello"),
+        entry("b", "a", "assistant", "Hi"),
+        entry("c", "b", "user", "A wrong way"),
+        entry("d", "c", "assistant", "Wrong"),
+        entry("e", "b", "user", "The right way"),
+        entry("f", "e", "assistant", "Right"),
+    ]
+    turns = session(tmp_path, records).turns
+    assert [(turn.prompt, turn.answer) for turn in turns] == [("Hello", "Hi"), ("The right way", "Right")]
+
+
+def test_a_conversation_that_begins_anew_leaves_out_what_was_before(tmp_path: Path) -> None:
+    records = [entry("a", None, "user", "Hello"), entry("b", None, "user", "Anew"), entry("c", "b", "assistant", "A")]
+    assert [turn.prompt for turn in session(tmp_path, records).turns] == ["Anew"]
+
+
+def test_an_entry_whose_parent_cannot_be_read_follows_the_one_before_it(tmp_path: Path) -> None:
+    records = [
+        entry("a", None, "user", "Hello"),
+        entry("b", "a", "assistant", "Hi"),
+        entry("d", "lost", "user", "More"),
+        entry("e", "d", "assistant", "Yes"),
+    ]
+    assert [turn.prompt for turn in session(tmp_path, records).turns] == ["Hello", "More"]
+
+
+def test_a_circle_of_parents_comes_to_an_end(tmp_path: Path) -> None:
+    records = [
+        entry("a", "c", "user", "Hello"),
+        entry("b", "b", "assistant", "Hi"),
+        entry("c", "a", "user", "More"),
+    ]
+    assert [turn.prompt for turn in session(tmp_path, records).turns] == ["Hello", "More"]
+
+
+def test_entries_of_the_first_version_are_in_order(tmp_path: Path) -> None:
+    records = [
+        {"type": "message", "timestamp": "2026-05-04T10:00:00Z", "message": {"role": "user", "content": "Hello"}},
+        {"type": "message", "message": {"role": "assistant", "content": [{"type": "text", "text": "Hi"}]}},
+    ]
+    told = session(tmp_path, records)
+    assert [(turn.prompt, turn.answer) for turn in told.turns] == [("Hello", "Hi")]
+
+
+def test_what_is_no_part_of_the_conversation_is_counted(tmp_path: Path) -> None:
+    records = [
+        entry("a", None, "system", "You are an agent."),
+        entry("b", "a", "user", "Hello"),
+        {"type": "compaction", "id": "c", "parentId": "b", "summary": "The story so far"},
+        entry("d", "c", "compactionSummary", "The story so far"),
+        {"type": "branch_summary", "id": "e", "parentId": "d", "summary": "A wrong way"},
+        {"type": "custom_message", "id": "f", "parentId": "e", "content": "An extension"},
+        entry("g", "f", "bashExecution", "", command="ls"),
+        {"type": "label", "id": "h", "parentId": "g"},
+        entry("i", "h", "assistant", "Hi"),
+    ]
+    reading = read(tmp_path, records)
+    assert reading.skipped == {"compaction": 2, "meta": 4}
+    assert reading.session is not None
+    assert [(turn.prompt, turn.answer) for turn in reading.session.turns] == [("Hello", "Hi")]
+
+
+def test_a_skill_before_a_prompt_is_a_skill_that_was_loaded(tmp_path: Path) -> None:
+    block = '<skill name="sorting" location="/home/user/sorting/SKILL.md">\nSort well.\n</skill>'
+    records = [
+        entry("a", None, "user", f"{block}\n\nSort a.txt"),
+        entry("b", "a", "assistant", "Sorted"),
+        entry("c", "b", "user", block.replace("sorting", "counting")),
+        entry("d", "c", "assistant", "Ready"),
+    ]
+    told = session(tmp_path, records)
+    assert told.skills == ("sorting", "counting")
+    assert [(turn.prompt, turn.answer) for turn in told.turns] == [("Sort a.txt", "Sorted")]
+
+
+def test_errors_and_stops_interrupt_the_turn(tmp_path: Path) -> None:
+    records = [
+        entry("a", None, "user", "Hello"),
+        entry("b", "a", "assistant", "Well", stopReason="aborted"),
+        entry("c", "b", "user", "Again"),
+        entry("d", "c", "assistant", [], stopReason="error"),
+    ]
+    assert [turn.interrupted for turn in session(tmp_path, records).turns] == [True, True]
+
+
+def test_written_files_are_told(tmp_path: Path) -> None:
+    call = {"type": "toolCall", "id": "1", "name": "write", "arguments": {"path": "/a.txt", "content": "x"}}
+    records = [entry("a", None, "user", "Hello"), entry("b", "a", "assistant", [call])]
+    assert session(tmp_path, records).files == ("/a.txt",)
+
+
+def test_the_time_inside_a_message_is_told_where_the_entry_has_none(tmp_path: Path) -> None:
+    records = [entry("a", None, "user", "Hello", timestamp=1777888800000)]
+    at = session(tmp_path, records).turns[0].at
+    assert at is not None
+    assert at.isoformat() == "2026-05-04T10:00:00+00:00"

@@ -1,0 +1,183 @@
+"""Transcripts in the format that users convert others to."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad.errors import ConfigError
+from skillgrad.sleep.sessions import Found, Reading, Turn
+from skillgrad.sleep.sources.plain import VARIABLE, Plain
+from skillgrad.testing import SourceContract
+from skillgrad.testing.source import ID, PROJECT, dated
+
+
+def turn_of(turn: Turn) -> dict[str, Any]:
+    assert turn.at is not None
+    tools = [
+        {"name": tool.name, "arguments": tool.arguments, "result": tool.result, "failed": tool.failed}
+        for tool in turn.tools
+    ]
+    return {"prompt": turn.prompt, "answer": turn.answer, "at": turn.at.isoformat(), "tools": tools}
+
+
+def write(home: Path, records: Sequence[Any], name: str = "shop.jsonl") -> Path:
+    path = home / "transcripts" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+class PlainContract(SourceContract):
+    def make_source(self) -> Plain:
+        return Plain()
+
+    def environ(self, home: Path) -> Mapping[str, str]:
+        folder = home / "transcripts"
+        return {VARIABLE: str(folder)} if folder.is_dir() else {}
+
+
+class TestSessionsOnALine(PlainContract):
+    def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
+        record = {"id": id, "project": project, "turns": [turn_of(turn) for turn in turns]}
+        return dated(write(home, [record], f"{id}.jsonl"), turns)
+
+
+class TestTurnsOnALine(PlainContract):
+    def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
+        records = [{"session": id, "project": project, **turn_of(turn)} for turn in turns]
+        return dated(write(home, records, f"{id}.jsonl"), turns)
+
+
+def find(home: Path) -> dict[str, Found]:
+    return {found.id: found for found in Plain(home / "transcripts").find(home, {})}
+
+
+def readings(home: Path) -> dict[str, Reading]:
+    source = Plain(home / "transcripts")
+    return {found.id: source.read(found) for found in source.find(home, {})}
+
+
+def test_a_file_or_a_folder_can_be_named_by_the_path_or_by_the_environment(tmp_path: Path) -> None:
+    path = write(tmp_path, [{"prompt": "Hello"}])
+    for source, environ in (
+        (Plain(path), {}),
+        (Plain(path.parent), {VARIABLE: "/nowhere"}),
+        (Plain(), {VARIABLE: str(path)}),
+        (Plain(), {VARIABLE: str(path.parent)}),
+    ):
+        (found,) = source.find(tmp_path, environ)
+        assert found.id == "shop"
+    assert Plain().find(tmp_path, {}) == ()
+
+
+def test_a_path_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+    with pytest.raises(ConfigError) as raised:
+        Plain().find(tmp_path, {VARIABLE: str(missing)})
+    assert str(raised.value) == (
+        f"SKILLGRAD_TRANSCRIPTS = {str(missing)!r} is neither a file nor a folder\n"
+        "hint: name a .jsonl file, or a folder that has such files"
+    )
+    with pytest.raises(ConfigError, match="the path of transcripts = "):
+        Plain(missing).find(tmp_path, {})
+
+
+def test_one_file_may_hold_sessions_and_turns(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        [
+            {"turns": [{"prompt": "One"}]},
+            {"id": "b", "turns": [{"prompt": "Two"}, {"prompt": "Three"}]},
+            {"session": "c", "prompt": "Four"},
+            {"prompt": "Five"},
+            {"session": "c", "prompt": "Six"},
+            {"session": "b", "prompt": "Seven"},
+        ],
+    )
+    told = {id: reading.session for id, reading in readings(tmp_path).items()}
+    prompts = {id: [turn.prompt for turn in one.turns] for id, one in told.items() if one is not None}
+    assert prompts == {"shop:1": ["One"], "b": ["Two", "Three", "Seven"], "c": ["Four", "Six"], "shop": ["Five"]}
+    assert list(prompts) == ["shop", "c", "b", "shop:1"]
+
+
+def test_everything_that_a_session_may_say_is_read(tmp_path: Path) -> None:
+    turn = {
+        "prompt": "Sort",
+        "answer": "Done",
+        "at": "2026-05-04T12:00:00+02:00",
+        "interrupted": True,
+        "tools": [{"name": "write", "arguments": {"path": "a.txt"}, "result": "ok", "failed": False}],
+    }
+    record = {"id": "a", "project": "/p", "branch": "main", "turns": [turn], "skills": ["x"], "files": ["a.txt"]}
+    write(tmp_path, [record])
+    session = readings(tmp_path)["a"].session
+    assert session is not None
+    assert (session.project, session.branch, session.skills, session.files) == ("/p", "main", ("x",), ("a.txt",))
+    (told,) = session.turns
+    assert (told.prompt, told.answer, told.interrupted) == ("Sort", "Done", True)
+    assert told.at is not None
+    assert told.at.isoformat() == "2026-05-04T10:00:00+00:00"
+    assert told.tools[0].model_dump() == {
+        "name": "write",
+        "arguments": '{"path": "a.txt"}',
+        "result": "ok",
+        "failed": False,
+    }
+
+
+def test_a_turn_without_an_answer_is_not_interrupted_unless_it_says_so(tmp_path: Path) -> None:
+    write(tmp_path, [{"prompt": "Hello"}])
+    session = readings(tmp_path)["shop"].session
+    assert session is not None
+    assert not session.turns[0].interrupted
+
+
+def test_lines_that_are_neither_session_nor_turn_are_counted_where_they_stand(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        [
+            {"text": "no turn"},
+            {"session": "a", "prompt": "One"},
+            {"session": "b", "prompt": "Two"},
+            {"text": "no turn"},
+            {"session": "b", "prompt": " "},
+        ],
+    )
+    told = readings(tmp_path)
+    assert told["a"].skipped == {"broken line": 1}
+    assert told["b"].skipped == {"broken line": 1, "broken turn": 1}
+
+
+def test_a_file_without_any_session_is_found_and_says_what_is_wrong(tmp_path: Path) -> None:
+    path = write(tmp_path, [{"text": "no turn"}])
+    assert readings(tmp_path)["shop"] == Reading(skipped={"broken line": 1})
+    path.write_text("")
+    assert readings(tmp_path) == {}
+
+
+def test_the_revision_of_a_session_changes_only_with_its_own_lines(tmp_path: Path) -> None:
+    lines = [{"session": "a", "prompt": "One"}, {"session": "b", "prompt": "Two"}]
+    write(tmp_path, lines)
+    before = find(tmp_path)
+    write(tmp_path, [*lines, {"session": "b", "prompt": "Three"}])
+    after = find(tmp_path)
+    assert after["a"].revision == before["a"].revision
+    assert after["b"].revision != before["b"].revision
+
+
+def test_a_session_that_its_file_no_longer_has_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path, [{"session": "a", "prompt": "One"}])
+    found = find(tmp_path)["a"]
+    path.write_text(json.dumps({"session": "b", "prompt": "One"}))
+    assert Plain().read(found).problem == "has no session 'a' any more"
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="there is no file here that nobody can read")
+def test_a_file_that_cannot_be_read_is_found_and_named() -> None:
+    source = Plain(Path("/proc/self/mem"))
+    (found,) = source.find(Path("/"), {})
+    assert found.id == "mem"
+    assert source.read(found).problem.startswith("cannot be read: ")

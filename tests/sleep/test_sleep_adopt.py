@@ -1,0 +1,188 @@
+"""Adopting a proposal: what is replaced, what is refused, and what needs no person."""
+
+import json
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+from sleep_proposals import HAND, Project, both, offer, project
+
+from skillgrad.errors import InputError, LockedError, SkillError, SkillgradError
+from skillgrad.records import digest
+from skillgrad.sleep.adopt import adopt, adoptable, kept_rules, receipts
+from skillgrad.sleep.places import sha256
+from skillgrad.sleep.rules import Rule
+from skillgrad.sleep.transaction import LOCK, PENDING
+
+BLOCK = "\n<!-- skillgrad:begin learned -->\n- Learned.\n<!-- skillgrad:end learned -->\n"
+
+
+def test_all_documents_are_replaced_with_mode_and_hand_written_text_kept(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    receipt = adopt(both(place), place.root, place.state)
+    assert place.memory.read_text() == HAND + BLOCK
+    assert place.memory.stat().st_mode & 0o777 == 0o640
+    assert place.skill.read_text().endswith("- Learned.\n- Of the skill.\n<!-- skillgrad:end learned -->\n")
+    assert sorted(place.files()) == [
+        ".claude",
+        ".claude/skills",
+        ".claude/skills/learned",
+        ".claude/skills/learned/SKILL.md",
+        "CLAUDE.md",
+    ]
+    assert (receipt.night, receipt.number, receipt.reverted) == ("n1", 1, False)
+    assert receipts(place.state) == (receipt,)
+    assert (receipt.folder(place.state) / "before-0").read_text() == HAND
+    assert [rule.text for rule in kept_rules(place.state).documents[str(place.memory)]] == ["- Learned."]
+    assert not (place.state / PENDING).exists()
+
+
+def test_the_second_night_takes_out_and_brings_rules(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    adopt(both(place), place.root, place.state)
+    receipt = adopt(offer(place, [(place.memory, "- Better.\n")], night="n2"), place.root, place.state)
+    assert (receipt.documents[0].added, receipt.documents[0].removed) == (("- Better.",), ("- Learned.",))
+    assert [(rule.text, rule.status) for rule in kept_rules(place.state).documents[str(place.memory)]] == [
+        ("- Better.", "active"),
+        ("- Learned.", "retired"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["skill", ".claude/skills/learned/SKILL.md"])
+def test_one_document_can_be_adopted_by_name_or_kind_and_the_other_later(tmp_path: Path, name: str) -> None:
+    place = project(tmp_path)
+    proposal = both(place)
+    adopt(proposal, place.root, place.state, select=[name])
+    assert (place.skill.exists(), place.memory.read_text()) == (True, HAND)
+    second = adopt(proposal, place.root, place.state, select=["CLAUDE.md"])
+    assert (second.number, place.memory.read_text()) == (2, HAND + BLOCK)
+
+
+def test_a_document_that_is_not_proposed_cannot_be_selected(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    with pytest.raises(InputError, match=r"proposes nothing for 'CLAUD.md'") as error:
+        adopt(both(place), place.root, place.state, select=["CLAUD.md"])
+    assert error.value.hint == "did you mean 'CLAUDE.md'?"
+
+
+def refused(place: Project, proposal: Path, why: str, kind: type[SkillgradError] = InputError) -> None:
+    before = place.files()
+    with pytest.raises(kind, match=why):
+        adopt(proposal, place.root, place.state)
+    assert place.files() == before
+    assert receipts(place.state) == ()
+    assert not (place.state / PENDING).exists()
+
+
+def test_a_document_that_changed_since_the_night_is_refused_and_nothing_touched(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    proposal = both(place)
+    place.memory.write_text(HAND + "- One more by hand.\n")
+    refused(place, proposal, r"CLAUDE.md' changed since the night read it")
+
+
+def test_a_file_that_came_into_being_since_the_night_is_not_overwritten(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    proposal = both(place)
+    place.skill.parent.mkdir(parents=True)
+    place.skill.write_text("mine\n")
+    refused(place, proposal, r"SKILL.md' changed since the night read it")
+
+
+def test_the_same_proposal_is_not_adopted_twice(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    proposal = both(place)
+    adopt(proposal, place.root, place.state)
+    with pytest.raises(InputError, match="changed since the night read it"):
+        adopt(proposal, place.root, place.state)
+
+
+def test_a_link_that_leads_elsewhere_since_the_night_is_refused(tmp_path: Path) -> None:
+    place = project(tmp_path, None)
+    for name in ("AGENTS.md", "OTHER.md"):
+        (place.root / name).write_text(HAND)
+    place.memory.symlink_to("AGENTS.md")
+    proposal = both(place)
+    place.memory.unlink()
+    place.memory.symlink_to("OTHER.md")
+    refused(place, proposal, r"now leads to '.*OTHER.md', and not to '.*AGENTS.md'")
+
+
+def test_a_link_stays_a_link_and_the_file_behind_it_is_replaced(tmp_path: Path) -> None:
+    place = project(tmp_path, None)
+    (place.root / "AGENTS.md").write_text(HAND)
+    place.memory.symlink_to("AGENTS.md")
+    adopt(both(place), place.root, place.state)
+    assert place.memory.is_symlink()
+    assert (place.root / "AGENTS.md").read_text() == HAND + BLOCK
+
+
+def resealed(folder: Path, **changes: object) -> None:
+    """The first item of the manifest changed, and its seal made anew, as by somebody who means it."""
+    data = json.loads((folder / "manifest.json").read_text())
+    data["manifest"]["items"][0] |= changes
+    data["sha256"] = digest(data["manifest"])
+    (folder / "manifest.json").write_text(json.dumps(data))
+
+
+def test_a_manifest_cannot_lead_out_of_the_project_or_to_other_files(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    proposal = both(place)
+    for path, why in ((tmp_path / "x.md", "outside of the project"), (place.root / "x.sh", "no Markdown document")):
+        resealed(proposal, path=str(path), real=str(path), live_sha256=None)
+        refused(place, proposal, why, SkillError)
+
+
+def test_a_proposed_file_cannot_touch_what_was_written_by_hand(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    proposal = both(place)
+    text = (proposal / "0-CLAUDE.md").read_text().replace("by hand", "by somebody")
+    (proposal / "0-CLAUDE.md").write_text(text)
+    resealed(proposal, sha256=sha256(text.encode()))
+    refused(place, proposal, "differs from .* outside of the learned block")
+
+
+def test_two_processes_do_not_adopt_at_once(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    proposal = both(place)
+    with FileLock(place.state / LOCK), pytest.raises(LockedError, match="by another process"):
+        adopt(proposal, place.root, place.state)
+    assert adopt(proposal, place.root, place.state).night == "n1"
+
+
+# without a person
+
+
+def rule(text: str) -> Rule:
+    return Rule(id="0a1b2c3d", text=text, night="n1")
+
+
+def test_a_night_of_plain_rules_that_ships_is_adopted_without_a_person() -> None:
+    assert adoptable([rule("- Round to cents.")], "ship") == ()
+
+
+def test_a_rule_to_look_at_waits_for_a_person() -> None:
+    assert adoptable([rule("- Run `curl x`.")], "ship") == (
+        "rule 0a1b2c3d holds code that looks like a command: curl x",
+        "rule 0a1b2c3d names a command that changes, fetches or runs something: curl",
+    )
+    assert adoptable([rule("- a " * 200)], "ship") == (
+        "rule 0a1b2c3d has 800 characters; at most 500 are read at a glance",
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        (None, "there was no verdict"),
+        ("inconclusive", "the verdict is 'inconclusive'"),
+        ("do not ship", "the verdict is 'do not ship'"),
+    ],
+)
+def test_a_night_without_a_clear_verdict_waits_for_a_person(verdict, said: str) -> None:
+    assert adoptable([rule("- Round.")], verdict) == (f"{said}; only 'ship' is adopted without a person",)
+
+
+def test_retired_rules_are_not_looked_at() -> None:
+    gone = rule("- sudo").model_copy(update={"status": "retired"})
+    assert adoptable([gone], "ship") == ()

@@ -1,0 +1,209 @@
+"""`consolidate`: the skill, then the memory under the new skill, in a world where documents do what a test says."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad import Skill, Task
+from skillgrad.errors import BudgetStop, DataError
+from skillgrad.prompts import Prompts
+from skillgrad.protocols import Environment
+from skillgrad.records import ChatRequest, Score, Split, Trajectory
+from skillgrad.sleep.consolidate import Consolidation, Known, consolidate
+from skillgrad.sleep.context import Documents
+from skillgrad.testing import ScriptedModel
+
+BLOCK = "<!-- skillgrad:begin learned -->\n{}<!-- skillgrad:end learned -->\n"
+SKILL = Skill(name="learned", text="---\nname: learned\ndescription: Learnt rules.\n---\n\nWhat was learned:\n\n" + BLOCK.format(""))
+MEMORY = Skill(name="memory", text="# Our project\r\n\r\nUse   tabs.\r\n\r\n\r\n" + BLOCK.format(""))
+TRAIN = [Task(id=f"t{number}", input=f"Task {number}.") for number in range(3)]
+VAL = [Task(id=f"v{number}", input=f"Task {number}.") for number in (5, 6)]
+Solves = Callable[[str], bool]
+"""Whether documents of this text solve the tasks."""
+
+
+class World(Environment):
+    def __init__(self, val: list[Task] = VAL) -> None:
+        self._tasks: dict[Split, list[Task]] = {"train": TRAIN, "val": val, "test": []}
+
+    def tasks(self, split: Split) -> list[Task]:
+        return self._tasks[split]
+
+    def score(self, task: Task, trajectory: Trajectory) -> Score:
+        right = trajectory.answer == "yes"
+        return Score(hard=right, soft=right, feedback="" if right else "no line says yes")
+
+
+class Optimizer(ScriptedModel):
+    """Writes a rule into whichever document it is shown."""
+
+    def __init__(self, skill_rule: str, memory_rule: str = "Whatever.") -> None:
+        super().__init__(self._answer, name="scripted:optimizer")
+        self._rules = {True: skill_rule, False: memory_rule}
+
+    def _answer(self, request: ChatRequest) -> str:
+        told, shown = request.messages[0].text, request.messages[1].text
+        rule = self._rules["What was learned" in shown]
+        cites = re.findall(r'<attempt id="([^"]+)"', shown)
+        if Prompts()["return_document"] in told:
+            return json.dumps({"reasoning": "r", "document": f"- {rule}\n", "cites": cites})
+        edit = {"op": "append", "target": "", "content": f"- {rule}", "reason": "r", "cites": cites}
+        return json.dumps({"reasoning": "r", "edits": [edit]})
+
+
+def night(
+    folder: Path, solves: Solves, optimizer: Optimizer, *, val: list[Task] = VAL, **more: Any
+) -> tuple[Consolidation, ScriptedModel]:
+    def answer(request: ChatRequest) -> str:
+        return "yes" if solves(request.messages[0].text) else "no"
+
+    target = ScriptedModel(answer, name="scripted:target")
+    config = {
+        "target": {"model": "scripted:target"},
+        "optimizer": {"model": "scripted:optimizer"},
+        "sleep": {"confirm_trials": 1, **more.pop("sleep", {})},
+        **more.pop("config", {}),
+    }
+    documents = more.pop("documents", Documents(skill=SKILL, memory=MEMORY))
+    found = consolidate(World(val), documents, config, folder, target=target, optimizer=optimizer, **more)
+    return found, target
+
+
+def test_a_rule_that_helps_is_accepted_and_nothing_else_of_the_document_changes(tmp_path: Path) -> None:
+    found, _ = night(tmp_path, lambda text: "Say yes." in text, Optimizer("Say yes."))
+    skill = found.change("skill")
+    assert skill is not None
+    assert (skill.status, skill.baseline, skill.candidate) == ("accepted", 0.0, 1.0)
+    assert skill.after.text == SKILL.text.replace(BLOCK.format(""), BLOCK.format("- Say yes.\n"))
+    assert skill.confirmed is not None
+    assert skill.confirmed.difference.mean == 1.0
+    assert found.documents.skill == skill.after
+
+
+def test_the_memory_is_improved_under_the_new_skill_and_keeps_every_byte_of_its_own(tmp_path: Path) -> None:
+    def solves(text: str) -> bool:
+        return "Say yes." in text and "Loudly." in text
+
+    found, target = night(tmp_path, solves, Optimizer("Say yes.", "Loudly."))
+    skill, memory = found.changes
+    # The skill's rule alone solves nothing, so it is not accepted and the memory is tried under the old skill.
+    assert (skill.status, memory.status) == ("rejected", "rejected")
+    found, target = night(
+        tmp_path / "second",
+        lambda text: "Loudly." in text,
+        Optimizer("Say nothing.", "Loudly."),
+    )
+    memory = found.change("memory")
+    assert memory is not None
+    assert memory.status == "accepted"
+    assert memory.after.text == MEMORY.text.replace(BLOCK.format(""), BLOCK.format("- Loudly.\n"))
+    told = target.requests[-1].messages[0].text
+    assert "Use   tabs." in told
+    assert "skillgrad:begin" not in told
+
+
+def test_the_memory_is_tried_with_the_skill_that_was_accepted(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def solves(text: str) -> bool:
+        seen.append(text)
+        return "Say yes." in text
+
+    found, _ = night(tmp_path, solves, Optimizer("Say yes."))
+    assert [change.status for change in found.changes] == ["accepted", "unchanged"]
+    assert "Say yes." in seen[-1]
+    memory = found.change("memory")
+    assert memory is not None
+    assert memory.baseline == 1.0
+
+
+def test_without_held_out_tasks_a_change_is_unverified_and_taken_nowhere(tmp_path: Path) -> None:
+    found, _ = night(tmp_path, lambda text: "Say yes." in text, Optimizer("Say yes."), val=[])
+    skill = found.change("skill")
+    assert skill is not None
+    assert skill.status == "unverified"
+    assert "Say yes." in skill.after.text
+    assert found.documents.skill == SKILL
+    assert (skill.baseline, skill.candidate, skill.confirmed) == (None, None, None)
+
+
+def test_with_the_gate_off_no_validation_is_paid_for(tmp_path: Path) -> None:
+    found, target = night(
+        tmp_path,
+        lambda text: "Say yes." in text,
+        Optimizer("Say yes."),
+        config={"gate": {"enabled": False}, "train": {"epochs": 1}},
+        sleep={"memory": False},
+    )
+    assert found.changes[0].status == "unverified"
+    asked = [request.messages[1].text for request in target.requests]
+    assert not any("Task 5." in text or "Task 6." in text for text in asked)
+
+
+def test_each_document_can_be_switched_off(tmp_path: Path) -> None:
+    found, _ = night(tmp_path, lambda text: False, Optimizer("Say yes."), sleep={"skill": False})
+    assert [change.place for change in found.changes] == ["memory"]
+    found, _ = night(
+        tmp_path / "b", lambda text: False, Optimizer("Say yes."), documents=Documents(memory=MEMORY, skill=None)
+    )
+    assert [change.place for change in found.changes] == ["memory"]
+
+
+def test_what_was_asked_and_answered_explains_a_night_that_changed_nothing(tmp_path: Path) -> None:
+    found, _ = night(tmp_path, lambda text: False, Optimizer("Say yes."), sleep={"memory": False})
+    change = found.changes[0]
+    assert change.status == "rejected"
+    assert "candidate 0.0000 = current 0.0000" in change.reason
+    assert {shown.why for shown in change.held_out.candidate} == {"no line says yes"}
+    assert "Say yes." in change.held_out.optimizer_replies[0]
+    assert [entry.accepted for entry in change.edits] == [False, None]  # the same text is not tried again
+
+
+def test_edits_of_earlier_nights_are_told_to_the_optimizer_only(tmp_path: Path) -> None:
+    first, _ = night(tmp_path, lambda text: False, Optimizer("Say yes."), sleep={"memory": False})
+    optimizer = Optimizer("Say no.")
+    known = {"skill": Known(ledger=first.changes[0].edits)}
+    _, target = night(tmp_path / "next", lambda text: False, optimizer, sleep={"memory": False}, known=known)
+    assert "Say yes." in optimizer.requests[0].messages[1].text
+    assert not any("Say yes." in request.messages[0].text for request in target.requests)
+
+
+def test_a_consolidation_that_is_called_again_pays_nothing(tmp_path: Path) -> None:
+    first, _ = night(tmp_path, lambda text: "Say yes." in text, Optimizer("Say yes."))
+    again, target = night(tmp_path, lambda text: "Say yes." in text, Optimizer("Say yes."))
+    assert again == first
+    assert target.requests == []
+
+
+def test_the_budget_holds_for_both_documents_together(tmp_path: Path) -> None:
+    with pytest.raises(BudgetStop):
+        night(tmp_path, lambda text: "Say yes." in text, Optimizer("Say yes."), config={"limits": {"calls": 14}})
+    found, _ = night(
+        tmp_path, lambda text: "Say yes." in text, Optimizer("Say yes."), config={"limits": {"calls": 40}}
+    )
+    assert sum(change.spent.calls for change in found.changes) <= 40
+
+
+def test_a_part_of_which_nothing_is_left_is_not_begun(tmp_path: Path) -> None:
+    first, _ = night(tmp_path / "a", lambda text: False, Optimizer("No."), sleep={"memory": False})
+    used = first.changes[0].spent.calls
+    with pytest.raises(BudgetStop, match="used up by the parts of the night before"):
+        night(tmp_path / "b", lambda text: False, Optimizer("No."), config={"limits": {"calls": used}})
+
+
+def test_without_training_tasks_nothing_is_begun(tmp_path: Path) -> None:
+    class Nothing(World):
+        def tasks(self, split: Split) -> list[Task]:
+            return []
+
+    with pytest.raises(DataError, match="no training tasks"):
+        consolidate(
+            Nothing(),
+            Documents(skill=SKILL),
+            {"target": {"model": "simulated:target"}, "optimizer": {"model": "simulated:optimizer"}},
+            tmp_path,
+        )

@@ -1,0 +1,359 @@
+"""The harvest of a night, from sources that live in memory."""
+
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from pydantic import ValidationError
+
+from skillgrad.sleep.cleaning import OWN
+from skillgrad.sleep.harvest import Asked, Harvest, harvest, in_scope
+from skillgrad.sleep.ledger import Ledger
+from skillgrad.sleep.sessions import Found, Reading, Session, Turn
+from skillgrad.sleep.sources.base import Source
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+class Memory(Source):
+    """Sessions by id, each with when it was changed; what is an exception is raised."""
+
+    name = "memory"
+
+    def __init__(self, name="memory", broken: Exception | None = None) -> None:
+        self.name = name  # type: ignore[misc]
+        self.broken = broken
+        self.readings: dict[str, Reading | Exception] = {}
+        self.changed: dict[str, datetime | None] = {}
+        self.copies: list[Found] = []
+        self.reads: list[str] = []
+
+    def add(self, id, *prompts, project="/work/app", at: datetime | None = NOON, **more) -> "Memory":
+        turns = tuple(Turn(prompt=each, answer="done") for each in prompts)
+        session = Session(source=self.name, id=id, project=project, turns=turns, ended=more.pop("ended", at))
+        self.readings[id] = Reading(session=session, **more)
+        self.changed[id] = at
+        return self
+
+    def put(self, id, reading, at: datetime | None = NOON) -> "Memory":
+        self.readings[id] = reading
+        self.changed[id] = at
+        return self
+
+    def find(self, home, environ):
+        if self.broken is not None:
+            raise self.broken
+        return [*(self.found(id) for id in reversed(self.readings)), *self.copies]
+
+    def found(self, id):
+        reading = self.readings[id]
+        revision = reading.session.hash if isinstance(reading, Reading) and reading.session else "r"
+        return Found(source=self.name, id=id, path=f"/{id}", revision=revision, changed=self.changed[id])
+
+    def read(self, found):
+        self.reads.append(found.id)
+        reading = self.readings[found.id]
+        if isinstance(reading, Exception):
+            raise reading
+        return reading
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    with Ledger(tmp_path / "ledger.db", now=lambda: NOON) as ledger:
+        yield ledger
+
+
+def gather(ledger, *sources, environ=None, **asked) -> Harvest:
+    return harvest(sources, ledger, Asked(now=NOON, **asked), home=Path("/home/user"), environ=environ or {})
+
+
+def night(ledger, number, *sources, **asked) -> list[str]:
+    """A night that succeeds; returns the sessions it worked on."""
+    found = gather(ledger, *sources, **asked)
+    ledger.take(number, found.entries)
+    ledger.commit(number)
+    return ids(found)
+
+
+def ids(found: Harvest) -> list[str]:
+    return [each.session.id for each in found.sessions]
+
+
+def test_sessions_come_clean_and_without_secrets_the_one_changed_first_first(ledger):
+    source = Memory().add("b", "token=abc for me@example.org", "/clear", at=NOON).add("a", "hello", at=NOON - HOUR)
+    other = Memory("other").add("c", "use open-sesame-1", at=NOON - HOUR / 2, skipped={"sidechain": 2})
+    found = gather(ledger, source, other, environ={"MY_KEY": "open-sesame-1"})
+    assert ids(found) == ["a", "c", "b"]
+    assert [turn.prompt for turn in found.sessions[2].new_turns] == ["token=[redacted:token] for [redacted:email]"]
+    assert found.sessions[1].session.turns[0].prompt == "use [redacted:MY_KEY]"
+    assert found.redacted == {"MY_KEY": 1, "email": 1, "token": 1}
+    assert found.skipped == {"command": 1, "sidechain": 2}
+    assert [
+        counts.model_dump(include={"source", "found", "read", "taken", "beyond"}) for counts in found.sources
+    ] == [
+        {"source": "memory", "found": 2, "read": 2, "taken": 2, "beyond": 0},
+        {"source": "other", "found": 1, "read": 1, "taken": 1, "beyond": 0},
+    ]
+    assert found.sources[0].redacted == {"email": 1, "token": 1}
+    assert (found.problems, found.beyond) == ((), 0)
+
+
+def test_a_used_session_is_read_no_second_time_and_a_resumed_one_gives_its_new_turns(ledger):
+    source = Memory().add("a", "one", "two")
+    assert night(ledger, 1, source) == ["a"]
+    again = gather(ledger, source)
+    assert (ids(again), again.skipped, source.reads) == ([], {"used before": 1}, ["a"])
+    source.add("a", "one", "two", "three")
+    resumed = gather(ledger, source)
+    assert [turn.prompt for turn in resumed.sessions[0].session.turns] == ["one", "two", "three"]
+    assert [turn.prompt for turn in resumed.sessions[0].new_turns] == ["three"]
+    assert (resumed.sources[0].resumed, resumed.sources[0].anew) == (1, 0)
+
+
+def test_a_night_that_failed_consumes_nothing(ledger):
+    source = Memory().add("a", "one")
+    ledger.take(1, gather(ledger, source).entries)
+    assert ids(gather(ledger, source)) == ["a"]
+    assert night(ledger, 2, source) == ["a"]
+    source.add("a", "one", "two")
+    ledger.take(3, gather(ledger, source).entries)
+    assert [turn.prompt for turn in gather(ledger, source).sessions[0].new_turns] == ["two"]
+
+
+def test_harvest_writes_nothing(ledger):
+    gather(ledger, Memory().add("a", "one"))
+    assert ledger.entries() == []
+
+
+def test_a_rewritten_past_starts_anew_and_is_counted(ledger):
+    source = Memory().add("a", "one", "two")
+    night(ledger, 1, source)
+    found = gather(ledger, source.add("a", "other"))
+    assert [turn.prompt for turn in found.sessions[0].new_turns] == ["other"]
+    assert (found.sources[0].resumed, found.sources[0].anew) == (0, 1)
+
+
+def test_new_turns_without_worth_are_used_up(ledger):
+    source = Memory().add("a", "one")
+    night(ledger, 1, source)
+    source.add("a", "one", "/exit")
+    found = gather(ledger, source)
+    assert (ids(found), found.skipped) == ([], {"command": 1, "nothing new": 1})
+    assert night(ledger, 2, source) == []
+    assert gather(ledger, source).skipped == {"used before": 1}
+    source.add("a", "one", "/exit", "two")
+    assert [turn.prompt for turn in gather(ledger, source).sessions[0].new_turns] == ["two"]
+
+
+def test_sessions_past_the_limit_wait_whatever_their_age(ledger):
+    source = Memory()
+    for number in range(5):
+        source.add(f"s{number}", "do it", at=NOON - number * HOUR)
+    first = gather(ledger, source, limit=2, hours=5)
+    assert (ids(first), first.beyond) == (["s4", "s3"], 3)
+    ledger.take(1, first.entries)
+    ledger.commit(1)
+    later = harvest(
+        [source], ledger, Asked(now=NOON + 100 * HOUR, limit=2, hours=5), home=Path("/home/user"), environ={}
+    )
+    assert (ids(later), later.beyond) == (["s2", "s1"], 1)
+    assert later.skipped == {"used before": 2}
+    ledger.take(2, later.entries)
+    ledger.commit(2)
+    assert night(ledger, 3, source, hours=1) == ["s0"]
+
+
+def test_a_waiting_session_is_not_read_again_while_the_limit_holds(ledger):
+    source = Memory().add("a", "one", at=NOON - HOUR).add("b", "two").add("c", "/x")
+    ledger.take(1, gather(ledger, source, limit=1).entries)
+    source.reads.clear()
+    found = gather(ledger, source, limit=1)
+    assert (ids(found), found.beyond, source.reads, found.skipped) == (["a"], 1, ["a"], {"empty": 1})
+
+
+def test_own_sessions_and_those_of_observers_are_left_out(ledger):
+    source = Memory().add("own", f"{OWN}\nx").add("watch", "watch the user").add("user", "hi").add("made", "hi")
+    source.put("told", Reading(skipped={"own": 1}))
+    ledger.own("memory", ["made"])
+    found = gather(ledger, source, observers=("watch the",))
+    assert ids(found) == ["user"]
+    assert found.skipped == {"empty": 1, "observer": 1, "own": 3}
+    ledger.take(1, found.entries)
+    ledger.commit(1)
+    statuses = {each.id: each.status for each in ledger.entries()}
+    assert statuses == {"own": "own", "watch": "empty", "user": "used", "made": "own", "told": "own"}
+    source.add("own", f"{OWN}\nx", "more")
+    assert gather(ledger, source).skipped == {"empty": 1, "own": 3, "used before": 1}
+
+
+def test_an_empty_session_is_read_again_once_it_has_changed(ledger):
+    source = Memory().add("a", "/clear").put("b", Reading(skipped={"broken line": 3}))
+    found = gather(ledger, source)
+    assert found.skipped == {"broken line": 3, "command": 1, "empty": 2}
+    assert night(ledger, 1, source) == []
+    assert gather(ledger, source).skipped == {"empty": 2}
+    assert ids(gather(ledger, source.add("a", "/clear", "hello"))) == ["a"]
+
+
+def test_a_broken_source_stops_no_other_and_is_named(ledger):
+    secret = "sk-" + "a1B2c3D4e5F6g7H8i9J0k1L2"
+    broken = Memory("broken", ValueError(f"bad {secret} " + "x" * 1_000))
+    source = Memory().add("a", "one").put("b", OSError("gone")).put("c", Reading(problem="no JSON"))
+    found = gather(ledger, broken, source)
+    assert ids(found) == ["a"]
+    assert found.problems[0].startswith("broken: ValueError: bad [redacted:api-key] xxx")
+    assert len(found.problems[0]) == 300
+    assert sorted(found.problems[1:]) == [
+        "memory: session 'b': OSError: gone",
+        "memory: session 'c': no JSON",
+    ]
+    assert found.skipped == {"unreadable": 2}
+    assert [counts.source for counts in found.sources] == ["broken", "memory"]
+
+
+def test_what_could_not_be_read_is_tried_again(ledger):
+    source = Memory().put("a", OSError("locked"))
+    assert night(ledger, 1, source) == []
+    assert ledger.counts() == {"failed": 1}
+    source.add("a", "one")
+    assert night(ledger, 2, source) == ["a"]
+
+
+def test_a_session_that_fails_after_it_was_used_keeps_how_far_it_was_used(ledger):
+    source = Memory().add("a", "one")
+    night(ledger, 1, source)
+    source.put("a", Reading(problem="broken"))
+    assert night(ledger, 2, source) == []
+    source.add("a", "one", "two")
+    assert [turn.prompt for turn in gather(ledger, source).sessions[0].new_turns] == ["two"]
+
+
+def test_of_copies_the_one_changed_last_is_read(ledger):
+    source = Memory().add("a", "one", at=NOON)
+    source.copies = [
+        Found(source="memory", id="a", path="/old", revision="o", changed=NOON - HOUR),
+        Found(source="memory", id="a", path="/unknown", revision="u"),
+    ]
+    found = gather(ledger, source)
+    assert (ids(found), found.skipped, found.entries[0].revision) == (["a"], {"copy": 2}, source.found("a").revision)
+
+
+def test_only_sessions_of_the_project_and_below_it_are_asked_for(ledger):
+    source = Memory()
+    for project in (
+        "/work/app",
+        "/work/app/sub",
+        "/work",
+        "/",
+        "/work/app2",
+        "/work/other/app",
+        "",
+        "app",
+        "C:\\app",
+    ):
+        source.add(f"<{project}>", "do it", project=project)
+    found = gather(ledger, source, scope="/work/app/")
+    assert sorted(ids(found)) == ["</work/app/sub>", "</work/app>"]
+    assert found.skipped == {"other project": 7}
+    assert len(gather(ledger, source).sessions) == 9
+
+
+def test_sessions_of_other_projects_are_not_read_again_until_they_are_asked_for(ledger):
+    source = Memory().add("a", "one", project="/work/a").add("b", "two", project="/work/b")
+    assert night(ledger, 1, source, scope="/work/a") == ["a"]
+    source.reads.clear()
+    assert gather(ledger, source, scope="/work/a").skipped == {"other project": 1, "used before": 1}
+    assert source.reads == []
+    assert ids(gather(ledger, source)) == ["b"]
+    source.add("b", "two", "three", project="/work/b")
+    assert gather(ledger, source, scope="/work/a").skipped == {"other project": 1, "used before": 1}
+    assert source.reads == ["b", "b"]
+
+
+def test_scope_follows_links_and_needs_no_folder_to_exist(tmp_path):
+    (tmp_path / "real" / "sub").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real")
+    assert in_scope(str(tmp_path / "link" / "sub"), str(tmp_path / "real"))
+    assert in_scope(str(tmp_path / "real"), str(tmp_path / "link"))
+    assert in_scope("/no/such/folder/x", "/no/such/folder")
+    assert not in_scope("/no/such/folder/../x", "/no/such/folder")
+    assert in_scope("", None)
+
+
+def test_looking_back_compares_moments_and_not_their_texts(ledger):
+    east = timezone(14 * HOUR)
+    source = Memory()
+    source.add("in", "one", at=NOON - 3 * HOUR)
+    source.add("edge", "one", at=NOON - 4 * HOUR)
+    source.put("east", Reading(session=source.readings["in"].session), at=(NOON - 3 * HOUR).astimezone(east))
+    source.add("out", "one", at=NOON - 5 * HOUR)
+    source.put("far", source.readings["out"], at=(NOON - 5 * HOUR).astimezone(east))
+    source.add("touched", "one", at=NOON, ended=NOON - 9 * HOUR)
+    source.put("naive", source.readings["in"], at=datetime(2020, 1, 1))
+    source.add("timeless", "one", at=None)
+    found = gather(ledger, source, hours=4)
+    assert found.skipped == {"too old": 3}
+    assert found.sources[0].taken == 5
+    assert gather(ledger, source).skipped == {}
+
+
+def test_a_look_back_over_a_change_of_the_clock_counts_hours_that_passed(ledger):
+    # The clock in New York went from 2:00 to 3:00 on 8 March 2026: from 1:30 to 3:30 one hour passes.
+    now = datetime(2026, 3, 8, 3, 30, tzinfo=ZoneInfo("America/New_York"))
+    source = Memory().add("in", "one", at=now.astimezone(UTC) - 2 * HOUR)
+    source.add("out", "one", at=now.astimezone(UTC) - 3 * HOUR)
+    found = harvest([source], ledger, Asked(now=now, hours=2), home=Path("/"), environ={})
+    assert ids(found) == ["in"]
+
+
+IN_ZONE = """
+import json, sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from test_sleep_harvest import Memory
+from skillgrad.sleep.harvest import Asked, harvest
+from skillgrad.sleep.ledger import Ledger
+
+source = Memory()
+start = datetime(2026, 3, 8, 0, 0, tzinfo=UTC)
+for number in range(48):
+    source.add(f"s{number}", "do it", at=start + number * timedelta(minutes=30))
+with Ledger(Path(sys.argv[2]), now=lambda: start) as ledger:
+    asked = Asked(now=datetime(2026, 3, 8, 18, 15, tzinfo=UTC), hours=12, limit=30)
+    first = harvest([source], ledger, asked, home=Path("/"), environ={})
+    ledger.take(1, first.entries)
+    ledger.commit(1)
+    second = harvest([source], ledger, asked, home=Path("/"), environ={})
+    entries = [entry.model_dump(mode="json") for entry in ledger.entries()]
+print(json.dumps([first.model_dump(mode="json"), second.model_dump(mode="json"), entries]))
+"""
+
+
+def test_every_time_zone_gives_the_same_harvest(tmp_path):
+    results = []
+    for number, zone in enumerate(("UTC", "Pacific/Kiritimati", "America/New_York")):
+        done = subprocess.run(
+            [sys.executable, "-c", IN_ZONE, str(Path(__file__).parent), str(tmp_path / f"{number}.db")],
+            env={**os.environ, "TZ": zone},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        results.append(json.loads(done.stdout))
+    assert results[0] == results[1] == results[2]
+    assert len(results[0][0]["sessions"]) == 30
+
+
+def test_bad_terms_are_refused():
+    for bad in ({"limit": 0}, {"hours": 0}, {"hours": float("inf")}, {"now": datetime(2026, 1, 1)}):
+        with pytest.raises(ValidationError):
+            Asked.model_validate({"now": NOON, **bad})

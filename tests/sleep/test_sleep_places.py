@@ -1,0 +1,137 @@
+"""Where the documents of a project are."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from skillgrad.errors import SkillError
+from skillgrad.records import Skill
+from skillgrad.skill import Document, validate_skill
+from skillgrad.sleep.places import located, memory_path, read_document, skill_path, skill_paths
+
+P = Path("/p")
+
+
+@pytest.mark.parametrize(
+    ("agent", "memory", "skill"),
+    [
+        ("claude-code", "CLAUDE.md", ".claude/skills/s/SKILL.md"),
+        ("codex", "AGENTS.md", ".agents/skills/s/SKILL.md"),
+        ("opencode", "AGENTS.md", ".agents/skills/s/SKILL.md"),
+        ("pi", "AGENTS.md", ".agents/skills/s/SKILL.md"),
+        ("gemini-cli", "GEMINI.md", ".agents/skills/s/SKILL.md"),
+        ("qwen-code", "QWEN.md", ".agents/skills/s/SKILL.md"),
+        ("copilot-cli", ".github/copilot-instructions.md", ".agents/skills/s/SKILL.md"),
+        ("vscode-copilot", ".github/copilot-instructions.md", ".github/skills/s/SKILL.md"),
+        ("cursor", ".cursor/rules/skillgrad.mdc", ".agents/skills/s/SKILL.md"),
+        ("something else", "AGENTS.md", ".agents/skills/s/SKILL.md"),
+    ],
+)
+def test_each_agent_has_its_own_memory_file_and_folder_of_skills(agent: str, memory: str, skill: str) -> None:
+    assert memory_path(P, agent) == P / memory
+    assert skill_path(P, agent, "s") == P / skill
+
+
+def test_the_skills_of_a_project_are_found_by_their_folders(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        skill_path(tmp_path, "codex", name).parent.mkdir(parents=True)
+        skill_path(tmp_path, "codex", name).write_text("x")
+    (tmp_path / ".agents/skills/empty").mkdir()
+    assert list(skill_paths(tmp_path, "codex").items()) == [
+        (name, skill_path(tmp_path, "codex", name)) for name in ("a", "b")
+    ]
+    assert skill_paths(tmp_path, "claude-code") == {}
+
+
+def test_a_document_is_read_with_its_bytes_and_mode(tmp_path: Path) -> None:
+    path = tmp_path / "CLAUDE.md"
+    path.write_bytes("\ufeffa\r\n".encode())
+    path.chmod(0o604)
+    live = read_document(path, "memory", tmp_path)
+    assert (live.data, live.mode, live.text, live.opening) == ("\ufeffa\r\n".encode(), 0o604, *["\ufeffa\r\n"] * 2)
+    assert live.path == live.real == str(path)
+    assert live.sha256 is not None
+
+
+def test_a_missing_file_is_an_empty_document(tmp_path: Path) -> None:
+    live = read_document(tmp_path / "sub" / "AGENTS.md", "memory", tmp_path)
+    assert (live.data, live.mode, live.text, live.opening, live.sha256) == (None, None, "", "", None)
+
+
+def test_a_new_skill_begins_with_the_front_matter_that_skills_need(tmp_path: Path) -> None:
+    live = read_document(skill_path(tmp_path, "claude-code", "learned"), "skill", tmp_path)
+    assert validate_skill(Skill(name="learned", text=live.opening), strict=True) == []
+
+
+def test_a_new_rule_file_of_cursor_is_always_applied(tmp_path: Path) -> None:
+    live = read_document(memory_path(tmp_path, "cursor"), "memory", tmp_path)
+    assert Document.parse(live.opening).meta["alwaysApply"] is True
+
+
+def test_a_link_is_followed_to_the_file_that_holds_the_text(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("a\n")
+    (tmp_path / "CLAUDE.md").symlink_to("AGENTS.md")
+    live = read_document(tmp_path / "CLAUDE.md", "memory", tmp_path)
+    assert (live.path, live.real) == (str(tmp_path / "CLAUDE.md"), str(tmp_path / "AGENTS.md"))
+
+
+def test_a_project_reached_through_a_link_is_the_project(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "real" / "CLAUDE.md").write_text("a\n")
+    live = read_document(tmp_path / "link" / "CLAUDE.md", "memory", tmp_path / "link")
+    assert live.real == str(tmp_path / "real" / "CLAUDE.md")
+
+
+def test_a_file_outside_of_the_project_has_to_be_named(tmp_path: Path) -> None:
+    (tmp_path / "p").mkdir()
+    (tmp_path / "shared.md").write_text("a\n")
+    (tmp_path / "p" / "CLAUDE.md").symlink_to("../shared.md")
+    with pytest.raises(SkillError, match=r"CLAUDE.md' is at '.*shared.md', outside of the project"):
+        read_document(tmp_path / "p" / "CLAUDE.md", "memory", tmp_path / "p")
+    live = read_document(tmp_path / "p" / "CLAUDE.md", "memory", tmp_path / "p", [tmp_path / "shared.md"])
+    assert live.real == str(tmp_path / "shared.md")
+
+
+@pytest.mark.parametrize("name", ["a.txt", ".git/a.md", "Makefile"])
+def test_only_markdown_outside_of_version_control_is_a_document(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SkillError, match="is no Markdown document"):
+        located(tmp_path / name, tmp_path)
+
+
+def test_a_link_to_something_that_is_no_markdown_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.sh").write_text("x")
+    (tmp_path / "a.md").symlink_to("a.sh")
+    with pytest.raises(SkillError, match="is no Markdown document"):
+        located(tmp_path / "a.md", tmp_path)
+
+
+def test_a_link_to_nothing_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.md").symlink_to("b.md")
+    with pytest.raises(SkillError, match="is a link to nothing"):
+        located(tmp_path / "a.md", tmp_path)
+
+
+def test_a_folder_a_pipe_and_a_file_in_place_of_a_folder_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.md").mkdir()
+    os.mkfifo(tmp_path / "b.md")
+    (tmp_path / "c").write_text("x")
+    for name in ("a.md", "b.md", "c/d.md"):
+        with pytest.raises(SkillError, match="is no regular file in a folder"):
+            located(tmp_path / name, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [(b"a\xff", "is not UTF-8: byte 1 is 0xff"), (b"<!-- skillgrad:begin learned -->\n", "line 1: .* is not closed")],
+)
+def test_a_file_that_is_no_document_is_an_error_that_names_it(tmp_path: Path, data: bytes, why: str) -> None:
+    (tmp_path / "a.md").write_bytes(data)
+    with pytest.raises(SkillError, match=f"a.md'.*{why}"):
+        read_document(tmp_path / "a.md", "memory", tmp_path)
+
+
+def test_a_file_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(SkillError, match=r"a.md' cannot be read: .*too long"):
+        read_document(tmp_path / f"{'a' * 300}.md", "memory", tmp_path)

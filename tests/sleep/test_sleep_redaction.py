@@ -1,0 +1,66 @@
+"""Sessions lose their secrets at ingest."""
+
+import json
+from datetime import UTC, datetime
+
+from skillgrad.sleep.redaction import redacted
+from skillgrad.sleep.sessions import Session, ToolUse, Turn
+from skillgrad.store import Redactor
+
+# Put together at run time, so that no scanner takes this file for a leak.
+KEY = "sk-" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4"
+REDACTOR = Redactor.for_transcripts({"MY_TOKEN": "open-sesame-1"})
+
+
+def session(**more) -> Session:
+    return Session(source="plain", id="open-sesame-1", **more)
+
+
+def test_every_text_of_a_session_passes_the_redactor():
+    tool = ToolUse(name=f"tool {KEY}", arguments=f"echo {KEY}", result=f"said {KEY}", failed=True)
+    turn = Turn(prompt=f"use {KEY}", at=datetime(2026, 1, 2, tzinfo=UTC), answer=f"used {KEY}", tools=(tool,))
+    dirty = session(
+        project=f"/home/{KEY}",
+        branch=f"branch/{KEY}",
+        turns=(turn, turn.model_copy(update={"interrupted": True})),
+        skills=(f"the {KEY}",),
+        files=(f"/x/{KEY}",),
+    )
+    clean, counts = redacted(dirty, REDACTOR)
+    assert "sk-" not in clean.model_dump_json()
+    assert counts == {"api-key": 14} == {"api-key": clean.model_dump_json().count("[redacted:api-key]")}
+    assert clean.id == "open-sesame-1"
+    assert (clean.turns[0].at, clean.turns[1].interrupted) == (turn.at, True)
+    assert clean.turns[0].tools[0].failed is True
+    assert clean.turns[0].prompt == "use [redacted:api-key]"
+
+
+def test_redacting_again_finds_nothing():
+    once, counts = redacted(session(turns=(Turn(prompt="password: hunter2 from me@example.org"),)), REDACTOR)
+    assert counts == {"password": 1, "email": 1}
+    assert redacted(once, REDACTOR) == (once, {})
+
+
+def test_a_session_without_secrets_stays_as_it_is():
+    plain = session(project="/work/app", turns=(Turn(prompt="hello", tools=(ToolUse(name="x", arguments="{ }"),)),))
+    assert redacted(plain, REDACTOR) == (plain, {})
+
+
+def test_secrets_behind_the_escapes_of_json_are_found():
+    arguments = json.dumps({"command": "export PASSWORD='a\"b\\c'\nls", "env": {"clientSecret": "é-12"}})
+    tool = ToolUse(name="bash", arguments=arguments, result=json.dumps(["token=abc"]))
+    clean, counts = redacted(session(turns=(Turn(prompt="x", tools=(tool,)),)), REDACTOR)
+    assert json.loads(clean.turns[0].tools[0].arguments) == {
+        "command": "export PASSWORD='[redacted:password]'\nls",
+        "env": {"clientSecret": "[redacted:secret]"},
+    }
+    assert clean.turns[0].tools[0].result == '["token=[redacted:token]"]'
+    assert counts == {"password": 1, "secret": 1, "token": 1}
+
+
+def test_text_that_only_begins_like_json_is_redacted_as_text():
+    for arguments in ('{"password": "hunter2", "x": [... 9 characters left out ...]', "[" * 200_000 + " pwd=hunter2"):
+        tool = ToolUse(name="x", arguments=arguments)
+        clean, counts = redacted(session(turns=(Turn(prompt="x", tools=(tool,)),)), REDACTOR)
+        assert counts == {"password": 1}
+        assert "hunter2" not in clean.turns[0].tools[0].arguments

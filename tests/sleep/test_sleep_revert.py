@@ -1,0 +1,244 @@
+"""Taking a night or a rule back."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sleep_proposals import HAND, Project, both, offer, project
+
+from skillgrad.errors import InputError, SkillgradError
+from skillgrad.skill import Document
+from skillgrad.sleep.adopt import adopt, kept_rules, receipts
+from skillgrad.sleep.revert import Reverted, revert, revert_rule
+
+BLOCK = "\n<!-- skillgrad:begin learned -->\n- Learned.\n<!-- skillgrad:end learned -->\n"
+
+
+def adopted(tmp_path: Path, memory: str | None = HAND) -> Project:
+    place = project(tmp_path, memory)
+    adopt(both(place), place.root, place.state)
+    return place
+
+
+def ids(place: Project, path: Path) -> list[str]:
+    return [rule.id for rule in kept_rules(place.state).documents[str(path)] if rule.status == "active"]
+
+
+def test_a_night_taken_back_leaves_every_byte_mode_and_folder_as_it_was(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    before = place.files()
+    adopt(both(place), place.root, place.state)
+    assert revert("n1", place.state) == Reverted(restored=(str(place.memory), str(place.skill)))
+    assert place.files() == before
+    assert [receipt.reverted for receipt in receipts(place.state)] == [True]
+    assert kept_rules(place.state).documents[str(place.memory)] == ()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.binary(max_size=30).map(lambda data: data.decode("utf-8", "ignore")), st.text("ab -#`\n\r", max_size=40))
+def test_any_document_comes_back_byte_for_byte(tmp_path_factory, head: str, tail: str) -> None:
+    text = f"x{head}{tail}"
+    place = project(tmp_path_factory.mktemp("any"), text)
+    before = place.files()
+    adopt(both(place), place.root, place.state)
+    revert("n1", place.state)
+    assert place.files() == before
+
+
+def test_a_night_can_be_adopted_again_after_it_was_taken_back(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    revert("n1", place.state)
+    receipt = adopt(place.state / "nights/n1/proposal", place.root, place.state)
+    assert receipt.number == 2
+    revert("n1", place.state)
+    assert place.memory.read_text() == HAND
+
+
+def test_parts_of_a_night_that_were_adopted_one_after_the_other_are_taken_back_together(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    before, proposal = place.files(), both(place)
+    for kind in ("skill", "memory"):
+        adopt(proposal, place.root, place.state, select=[kind])
+    assert len(revert("n1", place.state).restored) == 2
+    assert place.files() == before
+
+
+def test_a_folder_with_other_files_stays(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    (place.skill.parent / "notes.md").write_text("mine")
+    revert("n1", place.state)
+    assert sorted(path.name for path in place.skill.parent.iterdir()) == ["notes.md"]
+
+
+def test_of_a_document_changed_since_only_the_rules_are_taken_out(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    place.memory.write_text("Above.\n" + place.memory.read_text() + "Below.\n")
+    report = revert("n1", place.state)
+    assert report == Reverted(restored=(str(place.skill),), cut=(str(place.memory),))
+    assert place.memory.read_text() == "Above.\n" + HAND + "\nBelow.\n"
+    assert ids(place, place.memory) == []
+
+
+def test_rules_by_hand_in_the_block_stay(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    place.memory.write_text(place.memory.read_text().replace("- Learned.\n", "- Learned.\n- Mine.\n"))
+    revert("n1", place.state)
+    assert Document.parse(place.memory.read_text()).learned == "- Mine."
+
+
+def test_a_rule_that_was_changed_by_hand_stays_and_is_named(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    place.memory.write_text(place.memory.read_text().replace("- Learned.", "- Learned, and mended."))
+    report = revert("n1", place.state)
+    assert report.gone == ("- Learned.",)
+    assert Document.parse(place.memory.read_text()).learned == "- Learned, and mended."
+
+
+def test_a_block_that_was_there_before_stays_when_its_last_rule_goes(tmp_path: Path) -> None:
+    place = project(tmp_path, HAND + "\n<!-- skillgrad:begin learned -->\n<!-- skillgrad:end learned -->\n")
+    adopt(offer(place, [(place.memory, "- a\n")]), place.root, place.state)
+    place.memory.write_text(place.memory.read_text() + "Below.\n")
+    revert("n1", place.state)
+    assert Document.parse(place.memory.read_text()).learned == ""
+
+
+def test_an_earlier_night_is_taken_back_under_a_later_one(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    adopt(offer(place, [(place.memory, "- Learned.\n- Later.\n")], night="n2"), place.root, place.state)
+    revert("n1", place.state)
+    assert Document.parse(place.memory.read_text()).learned == "- Later."
+    report = revert("n2", place.state)
+    assert report.cut == (str(place.memory),)
+    assert place.memory.read_text() == HAND
+
+
+def test_rules_that_the_night_had_taken_out_are_named_where_they_are_not_put_back(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    adopt(offer(place, [(place.memory, "- Better.\n")], night="n2"), place.root, place.state)
+    place.memory.write_text(place.memory.read_text() + "Below.\n")
+    assert revert("n2", place.state).not_put_back == ("- Learned.",)
+    assert Document.parse(place.memory.read_text()).learned is None
+    assert ids(place, place.memory) == []
+
+
+@pytest.mark.parametrize("text", ["No block any more.\n", None])
+def test_a_document_without_the_block_or_the_file_has_nothing_to_take_out(tmp_path: Path, text: str | None) -> None:
+    place = adopted(tmp_path)
+    place.memory.unlink()
+    if text is not None:
+        place.memory.write_text(text)
+    report = revert("n1", place.state)
+    assert (report.cut, report.gone) == ((str(place.memory),), ("- Learned.",))
+    assert (place.memory.read_text() if place.memory.exists() else None) == text
+
+
+def test_one_rule_is_taken_out_by_its_id(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    first, second = ids(place, place.skill)
+    assert revert_rule(second, place.state) == Reverted(cut=(str(place.skill),))
+    assert Document.parse(place.skill.read_text()).learned == "- Learned."
+    assert ids(place, place.skill) == [first]
+    assert place.memory.read_text() == HAND + BLOCK
+    with pytest.raises(InputError, match=f"no adopted document has a rule '{second}'"):
+        revert_rule(second, place.state)
+    revert("n1", place.state)
+    assert not Document.parse(place.skill.read_text()).regions
+
+
+def test_a_rule_that_a_night_wrote_into_two_documents_is_taken_out_of_both(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    (rule,) = ids(place, place.memory)
+    assert revert_rule(rule, place.state).cut == (str(place.memory), str(place.skill))
+    assert place.memory.read_text() == HAND
+    assert Document.parse(place.skill.read_text()).learned == "- Of the skill."
+
+
+def test_a_rule_that_is_gone_from_its_document_is_forgotten(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    (rule,) = ids(place, place.memory)
+    place.memory.write_text(HAND)
+    report = revert_rule(rule, place.state)
+    assert report == Reverted(cut=(str(place.memory), str(place.skill)), gone=("- Learned.",))
+    assert ids(place, place.memory) == []
+
+
+def test_the_old_text_of_whatever_is_taken_back_is_kept(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    (rule,) = ids(place, place.memory)
+    revert_rule(rule, place.state)
+    revert("n1", place.state)
+    assert (place.state / "reverted" / f"rule-{rule}~1" / "before-0").read_text() == HAND + BLOCK
+    assert (place.state / "reverted" / "n1~1" / "before-0").is_file()
+    adopt(both(place, "n2"), place.root, place.state)
+    revert("n2", place.state)
+
+
+def test_a_night_that_is_not_adopted_is_refused_and_the_others_named(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    with pytest.raises(InputError, match="nothing of night 'n2' is adopted") as error:
+        revert("n2", place.state)
+    assert error.value.hint == "adopted: n1"
+    revert("n1", place.state)
+    with pytest.raises(InputError) as error:
+        revert("n1", place.state)
+    assert error.value.hint == "no night is adopted"
+
+
+@pytest.mark.parametrize("data", [b"\xff", b"<!-- skillgrad:begin learned -->\n"])
+def test_a_document_that_can_no_longer_be_read_is_left_alone(tmp_path: Path, data: bytes) -> None:
+    place = adopted(tmp_path)
+    place.memory.write_bytes(data)
+    before = place.files()
+    with pytest.raises(InputError, match=r"CLAUDE.md' can no longer be read"):
+        revert("n1", place.state)
+    assert place.files() == before
+
+
+def test_a_file_that_became_a_link_or_a_folder_is_left_alone(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    text = place.memory.read_text()
+    place.memory.unlink()
+    place.memory.mkdir()
+    with pytest.raises(InputError, match="is no regular file any more"):
+        revert("n1", place.state)
+    place.memory.rmdir()
+    (place.root / "other.md").write_text(text)
+    place.memory.symlink_to("other.md")
+    with pytest.raises(InputError, match="is no regular file any more"):
+        revert("n1", place.state)
+    assert (place.root / "other.md").read_text() == text
+
+
+def test_a_file_that_cannot_be_read_any_more_is_named(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    (receipt,) = receipts(place.state)
+    text = receipt.place(place.state).read_text().replace("CLAUDE.md", f"{'a' * 300}.md")
+    receipt.place(place.state).write_text(text)
+    with pytest.raises(InputError, match=r"a.md' cannot be read: .*too long"):
+        revert("n1", place.state)
+    assert place.skill.exists()
+
+
+def test_a_document_that_was_put_back_by_hand_and_adopted_again_is_restored_once(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    place.memory.write_text(HAND)
+    adopt(place.state / "nights/n1/proposal", place.root, place.state, select=["memory"])
+    assert revert("n1", place.state).restored == (str(place.memory), str(place.skill))
+    assert place.memory.read_text() == HAND
+
+
+def test_a_copy_that_was_lost_stops_the_revert(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    (receipt,) = receipts(place.state)
+    (receipt.folder(place.state) / "before-0").write_text("other")
+    with pytest.raises(SkillgradError, match=r"is not the copy of '.*CLAUDE.md' that was kept"):
+        revert("n1", place.state)
+    assert place.memory.read_text() == HAND + BLOCK
+
+
+def test_a_file_whose_mode_was_changed_since_keeps_that_mode(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    place.memory.chmod(0o600)
+    revert("n1", place.state)
+    assert (place.memory.read_text(), place.memory.stat().st_mode & 0o777) == (HAND, 0o600)

@@ -1,0 +1,201 @@
+"""Rules as records: read from a block, written back byte for byte, known again the next night."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from skillgrad.skill import Document
+from skillgrad.sleep.rules import Evidence, Rule, Rules, active, render, revised, rules_of, said, without
+
+BLOCK = """\
+- --no-verify is banned
+- Run the tests:
+  first the fast ones,
+
+  - then the slow ones
+  ```sh
+  make test
+
+  - not a rule
+  ```
+1. Count.
+
+Prose over
+two lines.
+
+## A heading
+* Below it.
+"""
+TEXTS = [
+    "- --no-verify is banned",
+    """- Run the tests:
+  first the fast ones,
+
+  - then the slow ones
+  ```sh
+  make test
+
+  - not a rule
+  ```""",
+    "1. Count.",
+    "Prose over\ntwo lines.",
+    "## A heading",
+    "* Below it.",
+]
+
+
+def texts(block: str) -> list[str]:
+    return [rule.text for rule in rules_of(block)]
+
+
+def test_a_rule_is_an_item_with_all_that_belongs_to_it_or_a_paragraph() -> None:
+    assert texts(BLOCK) == TEXTS
+    assert render(rules_of(BLOCK)) == BLOCK
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        ("", []),
+        ("\n  \n", []),
+        ("\n\n- a\n\n\n- b\n\n", ["- a", "- b"]),
+        ("- a\nlazy\n- b\n", ["- a\nlazy", "- b"]),
+        ("- a\n\npara\n- b\n", ["- a", "para", "- b"]),
+        ("  - a\n    - nested\n  - b\n", ["  - a\n    - nested", "  - b"]),
+        ("1. a\n   - n\n2. b\n", ["1. a\n   - n", "2. b"]),
+        ("1. a\n\n  more\n", ["1. a\n\n  more"]),
+        ("Run:\n```\n- x\n\n- y\n```\n- b\n", ["Run:\n```\n- x\n\n- y\n```", "- b"]),
+        ("```\na\n\nb\n```\n\n- c\n", ["```\na\n\nb\n```", "- c"]),
+        ("- a\r\n  more\r\n- b\r\n", ["- a\r\n  more", "- b"]),
+        ("para\n     - far in\n", ["para\n     - far in"]),
+        ("- a\n# H\ntext\n", ["- a", "# H", "text"]),
+        ("- a", ["- a"]),
+    ],
+)
+def test_where_rules_begin_and_end(block: str, expected: list[str]) -> None:
+    assert texts(block) == expected
+    assert render(rules_of(block)) == (block if expected else "")
+
+
+PARTS = ["- a", "- --b", "  c", "\t- d", "", " ", "1. e", "para", "# H", "  ```", "```sh", "    f", "* g", "~~~"]
+
+
+@settings(max_examples=300)
+@given(st.lists(st.sampled_from(PARTS), max_size=10), st.sampled_from(["\n", "\r\n", "\r"]))
+def test_writing_what_was_read_changes_nothing_but_to_close_open_code(lines: list[str], line_end: str) -> None:
+    block = "".join(line + line_end for line in lines)
+    rules = rules_of(block)
+    written = render(rules)
+    if rules:
+        assert written.startswith(block.rstrip("\r\n"))
+    assert Document.parse("x\n").with_learned(block).learned is not None
+    assert rules_of(written) == rules_of(render(rules_of(written)))
+    assert len({rule.id for rule in rules}) == len(rules)
+
+
+def test_an_unchanged_rule_keeps_its_id_its_night_and_its_evidence() -> None:
+    behind = Evidence(sessions=("claude-code:1",), tasks=("t1",), attempts=("a1",), note="It was forgotten.")
+    first = revised((), "- a\n- b\n", "n1", {"- a": behind})
+    second = revised(first, "- b  \n\n- c\n- a\n", "n2", {"c": Evidence(note="new")})
+    assert [(rule.text, rule.night) for rule in second] == [("- b  ", "n1"), ("- c", "n2"), ("- a", "n1")]
+    assert second[2].evidence == behind
+    assert second[1].evidence.note == "new"
+    assert [second[0].id, second[2].id] == [first[1].id, first[0].id]
+    assert render(second) == "- b  \n\n- c\n- a\n"
+
+
+def test_a_changed_rule_is_a_new_one_and_the_old_one_is_retired() -> None:
+    first = revised((), "- a\n", "n1")
+    second = revised(first, "- a, always\n", "n2")
+    assert [(rule.text, rule.status, rule.retired) for rule in second] == [
+        ("- a, always", "active", ""),
+        ("- a", "retired", "n2"),
+    ]
+    assert second[0].id != first[0].id
+    third = revised(second, "- a\n", "n3")
+    assert [(rule.text, rule.night, rule.status, rule.retired) for rule in third] == [
+        ("- a", "n3", "active", ""),
+        ("- a, always", "n2", "retired", "n3"),
+        ("- a", "n1", "retired", "n2"),
+    ]
+    assert active(third) == third[:1]
+
+
+def test_rules_written_by_hand_are_known_as_such() -> None:
+    assert [rule.night for rule in revised(revised((), "- a\n", "n1"), "- a\n- mine\n", "")] == ["n1", ""]
+
+
+def test_equal_texts_are_two_rules() -> None:
+    first, second = rules_of("- a\n- a\n")
+    assert first.id != second.id
+    assert [rule.id for rule in revised((first, second), "- a\n", "n")] == [first.id, second.id]
+
+
+def test_evidence_of_several_edits_on_one_rule_is_put_together() -> None:
+    by_text = {
+        "first part": Evidence(tasks=("t1",), note="one"),
+        "second part": Evidence(tasks=("t1", "t2"), note="two"),
+        "other": Evidence(tasks=("t3",)),
+        "": Evidence(tasks=("t4",)),
+    }
+    (rule,) = revised((), "- first part, second part\n", "n", by_text)
+    assert rule.evidence == Evidence(tasks=("t1", "t2"), note="one\ntwo")
+
+
+def test_an_edit_that_brought_several_rules_is_behind_each() -> None:
+    rules = revised((), "- a\n- b\n", "n", {"- a\n- b": Evidence(note="both")})
+    assert [rule.evidence.note for rule in rules] == ["both", "both"]
+
+
+@pytest.mark.parametrize(
+    ("block", "gone", "expected"),
+    [
+        ("- a\n\nPara.\n", "Para.", "- a\n"),
+        ("- a\n- b\n\n- c\n", "- b", "- a\n\n- c\n"),
+        ("\n- a\n- b\n", "- a", "\n- b\n"),
+        ("- a\n", "- a", ""),
+        ("- a\n- b", "- b", "- a"),
+    ],
+)
+def test_a_rule_taken_out_leaves_the_block_as_if_it_had_never_been_there(
+    block: str, gone: str, expected: str
+) -> None:
+    rules = rules_of(block)
+    ids = [rule.id for rule in rules if rule.text == gone]
+    after = without(rules, ids, "n2")
+    assert render(after) == expected
+    assert [rule.retired for rule in after if rule.status == "retired"] == ["n2"]
+    assert without(after, ids) == after
+
+
+def test_the_first_two_rules_can_go_together() -> None:
+    rules = rules_of("\n- a\n- b\n- c\n")
+    assert render(without(rules, [rules[0].id, rules[1].id])) == "\n- c\n"
+
+
+def test_no_rule_can_pass_for_a_marker_or_leave_code_open() -> None:
+    rules = [
+        Rule(id="1", text="- a\n<!-- skillgrad:end learned -->\n- b"),
+        Rule(id="2", text="see skillgrad:begin within a line"),
+        Rule(id="3", text="- c\n  ```sh\n  make"),
+    ]
+    block = render(rules)
+    assert block == (
+        "- a\n<!-- skillgrad end learned -->\n- b\nsee skillgrad:begin within a line\n- c\n  ```sh\n  make\n  ```\n"
+    )
+
+
+@pytest.mark.parametrize("wrong", [{"text": " \n"}, {"text": "a", "after": "b\n"}, {"text": "a", "before": "b"}])
+def test_a_rule_has_text_and_blank_lines_around_it(wrong: dict[str, str]) -> None:
+    with pytest.raises(ValidationError, match="a rule has text"):
+        Rule.model_validate({"id": "1", **wrong})
+
+
+def test_rules_are_kept_as_json() -> None:
+    kept = Rules(documents={"/p/CLAUDE.md": revised((), BLOCK, "n1", {"1. Count.": Evidence(note="n")})})
+    assert Rules.model_validate_json(kept.model_dump_json()) == kept
+
+
+def test_line_ends_and_blanks_at_the_end_of_lines_say_nothing() -> None:
+    assert said("- a \r\n  b\r\n\r\n") == "- a\n  b"

@@ -1,0 +1,129 @@
+"""Where sleep keeps its state."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from skillgrad.errors import ConfigError, DataError, StopRun
+from skillgrad.sleep.state import SleepState, state_folder
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_the_folder_is_the_user_s_state_folder_with_one_for_each_project(tmp_path):
+    home = Path("/home/user")
+    given = state_folder(Path("/work/My App!"), home=home, environ={"XDG_STATE_HOME": "/state"})
+    assert given.parent == Path("/state/skillgrad/sleep")
+    assert given.name.startswith("my-app-")
+    assert state_folder(Path("/other/My App!"), home=home, environ={}) != given.name
+    usual = state_folder(Path("/work/My App!"), home=home, environ={"XDG_STATE_HOME": "relative"})
+    assert usual == home / ".local/state/skillgrad/sleep" / given.name
+    assert state_folder(Path("/"), home=home, environ={}).name.startswith("root-")
+    assert state_folder(Path("/work/My App!"), home=home, environ={}, base=tmp_path) == tmp_path / given.name
+
+
+def test_a_link_to_a_project_has_the_project_s_own_state(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    folders = {state_folder(tmp_path / name, home=tmp_path, environ={}) for name in ("real", "link", "./real")}
+    assert len(folders) == 1
+
+
+def test_projects_of_one_name_have_states_of_their_own():
+    names = {state_folder(Path(each) / "app", home=Path("/h"), environ={}).name for each in ("/a", "/b")}
+    assert len(names) == 2
+
+
+def test_nights_are_numbered_and_closed_to_others(tmp_path):
+    state = SleepState(tmp_path / "a" / "b")
+    assert state.next_night == 1
+    state.make()
+    assert mode(state.folder) == mode(state.nights) == 0o700
+    assert state.make_night(state.next_night) == state.nights / "0001"
+    assert mode(state.night(1)) == 0o700
+    state.make_night(12)
+    (state.nights / "notes").mkdir()
+    assert (state.numbers(), state.next_night) == ([1, 12], 13)
+    with pytest.raises(DataError, match="night 12 is there already"):
+        state.make_night(12)
+    os.chmod(state.folder, 0o755)
+    state.make()
+    assert mode(state.folder) == 0o700
+
+
+def test_files_are_replaced_in_one_move_and_closed_to_others(tmp_path):
+    state = SleepState(tmp_path / "s")
+    state.make()
+    state.write(state.archive, "one\n")
+    state.write(state.archive, "two \udc80\n")
+    assert state.archive.read_bytes() == b"two \\udc80\n"
+    assert mode(state.archive) == 0o600
+    state.write(state.night(1) / "report.json", "{}")
+    assert mode(state.night(1) / "report.json") == 0o600
+    assert sorted(each.name for each in state.folder.iterdir()) == ["archive.jsonl", "nights"]
+
+
+def test_a_path_out_of_the_state_is_refused(tmp_path):
+    state = SleepState(tmp_path / "s")
+    state.make()
+    with pytest.raises(DataError, match="is not in the state folder"):
+        state.write(state.folder / ".." / "x", "")
+    (state.folder / "link").symlink_to(tmp_path)
+    with pytest.raises(DataError, match="is not in the state folder"):
+        state.write(state.folder / "link" / "x", "")
+
+
+def test_a_file_that_cannot_be_written_is_an_error(tmp_path):
+    state = SleepState(tmp_path / "s")
+    state.make()
+    (state.folder / "archive.jsonl").mkdir()
+    with pytest.raises(StopRun, match=r"archive\.jsonl' cannot be written"):
+        state.write(state.archive, "")
+
+
+@pytest.mark.parametrize("part", ["", "nights", "ledger.db", "archive.jsonl"])
+def test_a_symbolic_link_in_its_place_is_refused(tmp_path, part):
+    state = SleepState(tmp_path / "s")
+    if part:
+        state.folder.mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (state.folder / part).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ConfigError, match="cannot be used: it is a symbolic link\nhint: name another folder"):
+        state.make()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_what_is_no_folder_or_no_file_is_refused(tmp_path):
+    state = SleepState(tmp_path / "s")
+    state.folder.write_text("")
+    with pytest.raises(ConfigError, match="cannot be used"):
+        state.make()
+    state.folder.unlink()
+    state.ledger.mkdir(parents=True)
+    with pytest.raises(ConfigError, match="it is no file"):
+        state.check()
+    inner = SleepState(tmp_path / "s" / "ledger.db")
+    inner.nights.write_text("")
+    with pytest.raises(ConfigError, match="it is no folder"):
+        inner.check()
+
+
+def test_a_folder_below_a_file_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="cannot be used: Not a directory"):
+        SleepState(tmp_path / "file" / "s").make()
+    with pytest.raises(ConfigError, match="cannot be used"):
+        SleepState(tmp_path / "file").make_night(1)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+def test_a_folder_of_another_user_is_refused(tmp_path):
+    state = SleepState(tmp_path / "s")
+    state.make()
+    os.chown(state.folder, 12345, -1)
+    with pytest.raises(ConfigError, match="it belongs to another user"):
+        state.make()

@@ -1,0 +1,254 @@
+"""A transaction ends with all new files or all old ones, and loses nothing that was written by hand, whatever happens
+on the way: a kill, a full disk, an interrupt, somebody at the same file."""
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sleep_proposals import HAND, Project, both, offer, project
+
+from skillgrad.errors import SkillgradError
+from skillgrad.sleep.adopt import adopt, receipts, recover
+from skillgrad.sleep.revert import revert
+from skillgrad.sleep.transaction import PENDING, Write, carry_out
+
+BLOCK = "\n<!-- skillgrad:begin learned -->\n- Learned.\n<!-- skillgrad:end learned -->\n"
+SCRIPT = Path(__file__).with_name("sleep_killed.py")
+
+
+def names_of_writes(tmp_path: Path) -> list[str]:
+    place = project(tmp_path / "names")
+    names: list[str] = []
+    adopt(both(place), place.root, place.state, on_write=names.append)
+    return names
+
+
+def test_everything_that_needs_room_is_written_before_the_first_document_is_replaced(tmp_path: Path) -> None:
+    names = [name.split(" ")[0] for name in names_of_writes(tmp_path)]
+    first = names.index("replace")
+    assert set(names[first:]) == {"replace", "put", "commit"}
+    assert {"backup", "pending", "folder", "text", "half", "record", "written"} <= set(names[:first])
+
+
+def test_a_full_disk_at_any_write_leaves_everything_as_it_was_or_done(tmp_path: Path) -> None:
+    for number, name in enumerate(names_of_writes(tmp_path)):
+        place = project(tmp_path / str(number))
+        proposal, before = both(place), place.files()
+        left = [number]
+
+        def listen(_: str, left: list[int] = left) -> None:
+            left[0] -= 1
+            if left[0] == -1:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        if name.startswith(("put record", "commit")):
+            adopt(proposal, place.root, place.state, on_write=listen)
+        else:
+            with pytest.raises(SkillgradError, match=r"are as they were: .*No space left") as error:
+                adopt(proposal, place.root, place.state, on_write=listen)
+            assert "room on the disk" in error.value.hint
+            assert place.files() == before
+            adopt(proposal, place.root, place.state)
+        assert place.memory.read_text() == HAND + BLOCK
+        assert not list(place.root.rglob(".skillgrad-*"))
+        assert not (place.state / PENDING).exists()
+
+
+def test_an_interrupt_puts_everything_back(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    proposal, before = both(place), place.files()
+
+    def listen(name: str) -> None:
+        if name == "replace 1":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        adopt(proposal, place.root, place.state, on_write=listen)
+    assert place.files() == before
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from skillgrad.errors import SkillgradError
+from skillgrad.sleep.adopt import adopt
+proposal, root, state, size = sys.argv[1:]
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), int(size)))
+try:
+    adopt(Path(proposal), Path(root), Path(state))
+except SkillgradError as error:
+    print(error.message)
+"""
+
+
+def test_a_file_that_cannot_be_written_in_full_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    place = project(tmp_path, HAND * 200)
+    proposal, before = both(place), place.files()
+    command = [sys.executable, "-c", FULL, str(proposal), str(place.root), str(place.state), str(len(HAND) * 200 + 8)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "are as they were" in ended.stdout
+    assert place.files() == before
+    assert adopt(proposal, place.root, place.state).number == 1
+
+
+@pytest.mark.parametrize("what", ["adopt", "revert"])
+def test_a_kill_at_any_write_and_again_at_any_write_of_the_recovery_leaves_the_old_or_the_new(
+    tmp_path: Path, what: str
+) -> None:
+    plain = project(tmp_path / "plain" / "case")
+    old = plain.files()
+    proposal = both(plain)
+    adopt(proposal, plain.root, plain.state)
+    new = plain.files()
+    folder = tmp_path / "killed"
+    folder.mkdir()
+    ended = subprocess.run(
+        [sys.executable, str(SCRIPT), str(folder), what], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    cases = sorted(folder.glob("*/*"))
+    assert len(cases) > 30
+    outcomes: set[str] = set()
+    for case in cases:
+        home = folder / "case"
+        shutil.copytree(case, home, symlinks=True)
+        place = Project(home / "project", home / "state")
+        for path in (place.memory, place.skill):
+            name = path.relative_to(place.root).as_posix()
+            now = path.read_bytes() if path.exists() else None
+            assert now in (old[name][0] if name in old else None, new[name][0]), f"{case}: {name} is a mixture"
+        recover(place.state)
+        after = place.files()
+        assert after in (old, new), f"{case}: {sorted(after)}"
+        outcomes.add("old" if after == old else "new")
+        assert recover(place.state) is None
+        assert bool([one for one in receipts(place.state) if not one.reverted]) == (after == new), case
+        if what == "adopt" and after == old:
+            adopt(place.state / "nights" / "n1" / "proposal", place.root, place.state)
+            assert place.files() == new
+        if what == "revert" and after == new:
+            revert("n1", place.state)
+            assert place.files() == old
+        shutil.rmtree(home)
+    assert outcomes == {"old", "new"}
+
+
+def killed_once(place: Project, at: str) -> None:
+    """Leave what a process leaves that is killed at this write."""
+    command = [sys.executable, str(SCRIPT), str(place.root.parent), "at", at]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+
+
+def test_text_written_by_hand_into_a_half_adopted_document_is_kept(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    both(place)
+    killed_once(place, "replace 1")
+    place.memory.write_text(place.memory.read_text() + "By hand.\n")
+    recovery = recover(place.state)
+    assert recovery is not None
+    assert (recovery.finished, recovery.left) == (False, (str(place.memory),))
+    assert place.memory.read_text() == HAND + BLOCK + "By hand.\n"
+    assert not place.skill.exists()
+    assert (Path(recovery.backups) / "before-0").read_text() == HAND
+
+
+def test_a_document_that_was_new_is_gone_again_when_the_others_were_not_replaced(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    before = place.files()
+    offer(place, [(place.skill, "- a\n"), (place.memory, "- a\n")])
+    killed_once(place, "replace 1")
+    assert place.skill.exists()
+    assert recover(place.state) is not None
+    assert place.files() == before
+
+
+def test_text_written_by_hand_after_all_was_replaced_is_kept(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    both(place)
+    killed_once(place, "commit")
+    place.memory.write_text(place.memory.read_text() + "By hand.\n")
+    recovery = recover(place.state)
+    assert recovery is not None
+    assert recovery.finished
+    assert place.memory.read_text() == HAND + BLOCK + "By hand.\n"
+    assert len(receipts(place.state)) == 1
+
+
+def test_the_next_adoption_ends_the_interrupted_one_first(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    proposal = both(place)
+    killed_once(place, "replace 1")
+    assert adopt(proposal, place.root, place.state).number == 1
+    assert place.memory.read_text() == HAND + BLOCK
+
+
+def test_a_document_that_changes_while_it_is_adopted_is_kept(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    proposal = both(place)
+
+    def listen(name: str) -> None:
+        if name == "replace 0":
+            place.memory.write_text("By hand.\n")
+
+    with pytest.raises(SkillgradError, match="changed while it was being replaced"):
+        adopt(proposal, place.root, place.state, on_write=listen)
+    assert place.memory.read_text() == "By hand.\n"
+    assert not place.skill.exists()
+
+
+def test_a_pending_record_that_cannot_be_read_stops_everything(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    proposal = both(place)
+    (place.state / PENDING).write_text("{")
+    with pytest.raises(SkillgradError, match=r"pending.json' cannot be read"):
+        adopt(proposal, place.root, place.state)
+    with pytest.raises(SkillgradError, match=r"pending.json' cannot be read"):
+        recover(place.state)
+
+
+def test_what_cannot_be_put_back_now_is_put_back_later(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    both(place)
+    before = place.files()
+    killed_once(place, "replace 1")
+
+    def listen(name: str) -> None:
+        if name.startswith("rename"):
+            raise OSError(errno.ENOSPC, "full")
+
+    with pytest.raises(SkillgradError, match=r"could not be put back: .*full"):
+        recover(place.state, listen)
+    assert recover(place.state) is not None
+    assert place.files() == before
+
+
+def test_a_folder_that_somebody_has_put_something_into_stays(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    both(place)
+    killed_once(place, "written")
+    (place.skill.parent / "notes.md").write_text("mine")
+    recover(place.state)
+    assert (place.skill.parent / "notes.md").read_text() == "mine"
+    assert not place.skill.exists()
+
+
+@pytest.mark.parametrize("name", ["rules.json", "adopted/n1~1/receipt.json"])
+def test_a_record_of_the_state_that_cannot_be_read_is_named(tmp_path: Path, name: str) -> None:
+    place = project(tmp_path)
+    adopt(both(place), place.root, place.state)
+    (place.state / name).write_text("{")
+    with pytest.raises(SkillgradError, match=f"{name}' cannot be read"):
+        revert("n1", place.state)
+
+
+def test_files_that_do_not_belong_together_are_still_one_transaction(tmp_path: Path) -> None:
+    one, other = tmp_path / "a" / "one.md", tmp_path / "a" / "other.md"
+    writes = [Write(str(path), None, b"new", None) for path in (one, other)]
+    (tmp_path / "state").mkdir()
+    carry_out(tmp_path / "state", tmp_path / "state" / "b", writes, {})
+    assert (one.read_bytes(), other.read_bytes()) == (b"new", b"new")

@@ -1,0 +1,118 @@
+"""The contract of sources notices what it is there to notice."""
+
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from skillgrad.sleep.sessions import Found, Reading, Session, Turn
+from skillgrad.sleep.sources.base import Source
+from skillgrad.sleep.sources.plain import VARIABLE, Plain
+from skillgrad.testing import SourceContract
+from skillgrad.testing.source import ID, PROJECT, START, dated, turns_of, within_seconds
+
+
+class Careless(Source):
+    """Reads the own format, and does one thing wrong."""
+
+    name = "jsonl"
+
+    def __init__(self, change: Callable[[Found, Reading], Reading]) -> None:
+        self._change = change
+
+    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
+        return Plain().find(home, environ)
+
+    def read(self, found: Found) -> Reading:
+        return self._change(found, Plain().read(found))
+
+
+class CarelessContract(SourceContract):
+    def __init__(self, change: Callable[[Found, Reading], Reading]) -> None:
+        self._change = change
+
+    def make_source(self) -> Source:
+        return Careless(self._change)
+
+    def environ(self, home: Path) -> Mapping[str, str]:
+        return {VARIABLE: str(home)} if home.is_dir() else {}
+
+    def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
+        path = home / f"{id}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        session = Session(source="jsonl", id=id, project=project, turns=tuple(turns))
+        path.write_text(session.model_dump_json() + "\n")
+        return dated(path, turns)
+
+
+def changed(reading: Reading, **fields: object) -> Reading:
+    session = reading.session
+    return reading if session is None else Reading(session=session.model_copy(update=fields), skipped=reading.skipped)
+
+
+def touches(found: Found, reading: Reading) -> Reading:
+    os.utime(found.path)
+    return reading
+
+
+def in_local_time(found: Found, reading: Reading) -> Reading:
+    turns = reading.session.turns if reading.session is not None else ()
+    hours = [turn.at.hour for turn in turns if turn.at is not None]
+    naive = datetime(START.year, START.month, START.day, hours[0]).astimezone() if hours else None
+    shift = naive.utcoffset() if naive is not None else None
+    if shift is None:
+        return reading
+    moved = tuple(turn.model_copy(update={"at": turn.at and turn.at - shift}) for turn in turns)
+    return changed(reading, turns=moved)
+
+
+def forgets(found: Found, reading: Reading) -> Reading:
+    return Reading(session=reading.session, problem=reading.problem)
+
+
+def test_a_source_that_touches_a_file_is_noticed(tmp_path: Path) -> None:
+    CarelessContract(lambda found, reading: reading).test_finding_and_reading_change_nothing(tmp_path / "a")
+    with pytest.raises(AssertionError):
+        CarelessContract(touches).test_finding_and_reading_change_nothing(tmp_path / "b")
+
+
+def test_a_source_that_reads_local_time_is_noticed(tmp_path: Path) -> None:
+    CarelessContract(in_local_time).test_times_are_utc_wherever_it_is_read(tmp_path / "a", "UTC")
+    with pytest.raises(AssertionError):
+        CarelessContract(in_local_time).test_times_are_utc_wherever_it_is_read(tmp_path / "b", "Asia/Kolkata")
+
+
+def test_a_source_that_does_not_count_what_it_leaves_out_is_noticed(tmp_path: Path) -> None:
+    CarelessContract(lambda found, reading: reading).test_a_broken_record_is_counted_and_the_rest_is_read(
+        tmp_path / "a", b"junk"
+    )
+    with pytest.raises(AssertionError):
+        CarelessContract(forgets).test_a_broken_record_is_counted_and_the_rest_is_read(tmp_path / "b", b"junk")
+
+
+def test_a_source_that_raises_for_a_wrong_value_is_noticed(tmp_path: Path) -> None:
+    def raises(found: Found, reading: Reading) -> Reading:
+        if reading.session is not None and reading.session.project == "":
+            raise TypeError(found.id)
+        return reading
+
+    with pytest.raises(TypeError):
+        CarelessContract(raises).test_wrong_values_anywhere_in_a_record_never_raise(tmp_path)
+
+
+def test_work_that_hangs_is_an_error() -> None:
+    release = threading.Event()
+    assert within_seconds(lambda: 17) == 17
+    with pytest.raises(AssertionError, match="still at work"):
+        within_seconds(release.wait, seconds=0.01)
+    release.set()
+
+
+def test_turns_are_a_minute_apart() -> None:
+    first, second = (turn.at for turn in turns_of("One", "Two"))
+    assert first == START
+    assert second is not None
+    assert (second - START).total_seconds() == 60
