@@ -157,7 +157,6 @@ class TestDirectLogin:
         with pytest.raises(ConfigError, match="agent program 'command' is not logged in"):
             make(ScriptedModel([]), login="direct")
 
-
     def test_a_step_limit_that_nobody_could_hold_is_an_error(self) -> None:
         with pytest.raises(ConfigError) as caught:
             make(ScriptedModel([]), login="direct", max_steps=3)

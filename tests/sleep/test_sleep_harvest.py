@@ -34,7 +34,7 @@ class Memory(Source):
         self.copies: list[Found] = []
         self.reads: list[str] = []
 
-    def add(self, id, *prompts, project="/work/app", at: datetime | None = NOON, **more) -> "Memory":
+    def add(self, id, *prompts, project="/code/app", at: datetime | None = NOON, **more) -> "Memory":
         turns = tuple(Turn(prompt=each, answer="done") for each in prompts)
         session = Session(source=self.name, id=id, project=project, turns=turns, ended=more.pop("ended", at))
         self.readings[id] = Reading(session=session, **more)
@@ -248,32 +248,32 @@ def test_of_copies_the_one_changed_last_is_read(ledger):
 def test_only_sessions_of_the_project_and_below_it_are_asked_for(ledger):
     source = Memory()
     for project in (
-        "/work/app",
-        "/work/app/sub",
-        "/work",
+        "/code/app",
+        "/code/app/sub",
+        "/code",
         "/",
-        "/work/app2",
-        "/work/other/app",
+        "/code/app2",
+        "/code/other/app",
         "",
         "app",
         "C:\\app",
     ):
         source.add(f"<{project}>", "do it", project=project)
-    found = gather(ledger, source, scope="/work/app/")
-    assert sorted(ids(found)) == ["</work/app/sub>", "</work/app>"]
+    found = gather(ledger, source, scope="/code/app/")
+    assert sorted(ids(found)) == ["</code/app/sub>", "</code/app>"]
     assert found.skipped == {"other project": 7}
     assert len(gather(ledger, source).sessions) == 9
 
 
 def test_sessions_of_other_projects_are_not_read_again_until_they_are_asked_for(ledger):
-    source = Memory().add("a", "one", project="/work/a").add("b", "two", project="/work/b")
-    assert night(ledger, 1, source, scope="/work/a") == ["a"]
+    source = Memory().add("a", "one", project="/code/a").add("b", "two", project="/code/b")
+    assert night(ledger, 1, source, scope="/code/a") == ["a"]
     source.reads.clear()
-    assert gather(ledger, source, scope="/work/a").skipped == {"other project": 1, "used before": 1}
+    assert gather(ledger, source, scope="/code/a").skipped == {"other project": 1, "used before": 1}
     assert source.reads == []
     assert ids(gather(ledger, source)) == ["b"]
-    source.add("b", "two", "three", project="/work/b")
-    assert gather(ledger, source, scope="/work/a").skipped == {"other project": 1, "used before": 1}
+    source.add("b", "two", "three", project="/code/b")
+    assert gather(ledger, source, scope="/code/a").skipped == {"other project": 1, "used before": 1}
     assert source.reads == ["b", "b"]
 
 
@@ -351,6 +351,13 @@ def test_every_time_zone_gives_the_same_harvest(tmp_path):
         results.append(json.loads(done.stdout))
     assert results[0] == results[1] == results[2]
     assert len(results[0][0]["sessions"]) == 30
+
+
+def test_texts_that_no_file_can_hold_stop_nothing(ledger):
+    source = Memory().add("a\ud800", "hi \ud800", project="/x\ud800").add("b", "hi", project="/x\0y")
+    assert gather(ledger, source, scope="/x").skipped == {"other project": 2}
+    assert sorted(night(ledger, 1, source)) == ["a\ud800", "b"]
+    assert gather(ledger, source).skipped == {"used before": 2}
 
 
 def test_bad_terms_are_refused():

@@ -112,6 +112,16 @@ def test_own_sessions_are_remembered_at_once_and_stay_own(path):
         assert {each.id: each.status for each in ledger.entries()} == {"a": "own", "b": "used", "c": "own"}
 
 
+def test_an_id_that_no_file_can_hold_is_known_again(path):
+    with open_ledger(path) as ledger:
+        ledger.take(1, [entry(id="a\ud800", revision="r\ud800")])
+        ledger.commit(1)
+        ledger.own("plain", ["b\ud800"])
+        assert not ledger.worth_reading(found("r\ud800", id="a\ud800"))
+        assert ledger.worth_reading(found("r", id="a\ud800"))
+        assert not ledger.worth_reading(found(id="b\ud800"))
+
+
 def test_a_session_that_went_on_has_only_its_new_turns_new():
     known = entry().used(session("one", "two"))
     assert progress(None, session("one")) == (0, False)
@@ -283,7 +293,7 @@ def test_a_ledger_that_cannot_be_made_leaves_nothing(path):
 
 def test_an_entry_that_breaks_a_rule_of_the_table_takes_nothing(path):
     with open_ledger(path) as ledger:
-        broken = Entry.model_construct(source="plain", id=None, status="queued", revision="", project="", night=None)
+        broken = Entry.model_construct(source=None, id="s2", status="queued", revision="", project="", night=None)
         with pytest.raises(DataError, match="cannot be used: NOT NULL"):
             ledger.take(1, [entry(), broken])
         assert ledger.entries() == []

@@ -42,7 +42,7 @@ def test_redacting_again_finds_nothing():
 
 
 def test_a_session_without_secrets_stays_as_it_is():
-    plain = session(project="/work/app", turns=(Turn(prompt="hello", tools=(ToolUse(name="x", arguments="{ }"),)),))
+    plain = session(project="/code/app", turns=(Turn(prompt="hello", tools=(ToolUse(name="x", arguments="{ }"),)),))
     assert redacted(plain, REDACTOR) == (plain, {})
 
 
@@ -64,3 +64,12 @@ def test_text_that_only_begins_like_json_is_redacted_as_text():
         clean, counts = redacted(session(turns=(Turn(prompt="x", tools=(tool,)),)), REDACTOR)
         assert counts == {"password": 1}
         assert "hunter2" not in clean.turns[0].tools[0].arguments
+
+
+def test_halves_of_surrogate_pairs_are_replaced_and_pairs_made_whole():
+    tool = ToolUse(name="x", arguments='{"a": "\\ud800 pwd=abc"}', result="[\udc00]")
+    clean, counts = redacted(session(turns=(Turn(prompt="a\ud83d\ude00b\ud800c", tools=(tool,)),)), REDACTOR)
+    assert clean.turns[0].prompt == "a😀b\ufffdc"
+    assert clean.turns[0].tools[0].arguments == '{"a": "\ufffd pwd=[redacted:password]"}'
+    assert clean.turns[0].tools[0].result == "[\ufffd]"
+    assert counts == {"password": 1}

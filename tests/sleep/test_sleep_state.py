@@ -16,14 +16,14 @@ def mode(path: Path) -> int:
 
 def test_the_folder_is_the_user_s_state_folder_with_one_for_each_project(tmp_path):
     home = Path("/home/user")
-    given = state_folder(Path("/work/My App!"), home=home, environ={"XDG_STATE_HOME": "/state"})
+    given = state_folder(Path("/code/My App!"), home=home, environ={"XDG_STATE_HOME": "/state"})
     assert given.parent == Path("/state/skillgrad/sleep")
     assert given.name.startswith("my-app-")
     assert state_folder(Path("/other/My App!"), home=home, environ={}) != given.name
-    usual = state_folder(Path("/work/My App!"), home=home, environ={"XDG_STATE_HOME": "relative"})
+    usual = state_folder(Path("/code/My App!"), home=home, environ={"XDG_STATE_HOME": "relative"})
     assert usual == home / ".local/state/skillgrad/sleep" / given.name
     assert state_folder(Path("/"), home=home, environ={}).name.startswith("root-")
-    assert state_folder(Path("/work/My App!"), home=home, environ={}, base=tmp_path) == tmp_path / given.name
+    assert state_folder(Path("/code/My App!"), home=home, environ={}, base=tmp_path) == tmp_path / given.name
 
 
 def test_a_link_to_a_project_has_the_project_s_own_state(tmp_path):

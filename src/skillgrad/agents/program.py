@@ -117,8 +117,8 @@ class ProgramAgent(Agent):
         self._folders = _folders(options.readable)
         if options.login == "direct" and options.max_steps is not None and not program.counts_steps:
             raise ConfigError(
-                f"agent.max_steps = {options.max_steps} has no effect with agent.login = 'direct': the gateway counts "
-                f"the steps of agent {self.name!r}",
+                f"agent.max_steps = {options.max_steps} has no effect with agent.login = 'direct': the gateway "
+                f"counts the steps of agent {self.name!r}",
                 hint="leave max_steps out and set agent.limits.seconds, or log in through the gateway",
             )
         self._installed = program.find(options.path)

@@ -30,8 +30,11 @@ __all__ = [
     "Order",
     "Program",
     "Report",
+    "chat_file",
     "install_skill",
+    "read_files",
     "read_lines",
+    "skill_file",
     "skill_instructions",
 ]
 
@@ -324,6 +327,22 @@ def install_skill(skill: Skill, folder: Path) -> Path | None:
 def _described(body: str, name: str) -> str:
     lines = (line.strip("#*-> \t") for line in body.splitlines())
     return next((line for line in lines if line and line[0].isalnum()), name)[:_MAX_DESCRIPTION]
+
+
+def skill_file(order: Order) -> Path | None:
+    """A file in the home with `skill_instructions`, None where there are none."""
+    text = skill_instructions(order)
+    return _put(order.home / "skill.md", text) if text else None
+
+
+def chat_file(order: Order) -> Path | None:
+    """A file in the home with the instructions to answer by, None for an agent at work."""
+    return None if order.chat is None else _put(order.home / "system.md", order.chat)
+
+
+def _put(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
 def skill_instructions(order: Order) -> str:

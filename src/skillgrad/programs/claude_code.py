@@ -12,10 +12,11 @@ from skillgrad.programs.base import (
     Order,
     Program,
     Report,
+    chat_file,
     environment,
     install_skill,
     read_lines,
-    skill_instructions,
+    skill_file,
 )
 from skillgrad.programs.telling import Call, Telling, shown
 from skillgrad.records import Usage
@@ -79,15 +80,10 @@ class ClaudeCode(Program):
             argv += ["--model", order.model]
         if order.steps is not None:
             argv += ["--max-turns", str(order.steps)]
-        if order.chat is not None:
-            file = order.home / "system.md"
-            file.write_text(order.chat, encoding="utf-8")
-            argv += ["--system-prompt-file", str(file), "--tools", "", "--disable-slash-commands"]
-        instructions = skill_instructions(order)
-        if instructions:
-            file = order.home / "skill.md"
-            file.write_text(instructions, encoding="utf-8")
-            argv += ["--append-system-prompt-file", str(file)]
+        if chat := chat_file(order):
+            argv += ["--system-prompt-file", str(chat), "--tools", "", "--disable-slash-commands"]
+        if skill := skill_file(order):
+            argv += ["--append-system-prompt-file", str(skill)]
         if order.delivery == "install":
             install_skill(order.skill, order.home / ".claude" / "skills")
         # At the very start a slash is a command to the program, not a task.

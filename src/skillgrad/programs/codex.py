@@ -12,6 +12,7 @@ from skillgrad.programs.base import (
     Order,
     Program,
     Report,
+    chat_file,
     environment,
     install_skill,
     read_files,
@@ -144,10 +145,8 @@ def _settings(order: Order) -> str:
     lines = ["check_for_update_on_startup = false"]
     if order.model:
         lines.append(f"model = {text(order.model)}")
-    if order.chat is not None:
-        file = order.home / "system.md"
-        file.write_text(order.chat, encoding="utf-8")
-        lines += [f"model_instructions_file = {text(str(file))}", 'web_search = "disabled"']
+    if chat := chat_file(order):
+        lines += [f"model_instructions_file = {text(str(chat))}", 'web_search = "disabled"']
     instructions = skill_instructions(order)
     if instructions:
         lines.append(f"developer_instructions = {text(instructions)}")

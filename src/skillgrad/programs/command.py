@@ -19,7 +19,7 @@ from skillgrad.programs.base import (
     install_skill,
     last_words,
     read_files,
-    skill_instructions,
+    skill_file,
 )
 from skillgrad.records import digest
 from skillgrad.sandbox import Finished
@@ -116,12 +116,7 @@ class Command(Program):
         """The file with the skill, None without one."""
         if order.delivery == "install":
             return install_skill(order.skill, order.home / "skills")
-        text = skill_instructions(order)
-        if not text:
-            return None
-        path = order.home / "skill.md"
-        path.write_text(text, encoding="utf-8")
-        return path
+        return skill_file(order)
 
     def read(self, finished: Finished, order: Order) -> Report:
         answer = finished.stdout.decode(errors="replace")

@@ -15,7 +15,7 @@ from skillgrad.programs.base import (
     environment,
     install_skill,
     read_lines,
-    skill_instructions,
+    skill_file,
 )
 from skillgrad.programs.telling import Call, Telling
 from skillgrad.records import Usage
@@ -143,11 +143,8 @@ def _usage(tokens: _Tokens) -> Usage:
 
 def _settings(order: Order) -> dict[str, Any]:
     settings: dict[str, Any] = {"autoupdate": False, "share": "disabled", "permission": {"*": "allow"}}
-    instructions = skill_instructions(order)
-    if instructions:
-        file = order.home / "skill.md"
-        file.write_text(instructions, encoding="utf-8")
-        settings["instructions"] = [str(file)]
+    if skill := skill_file(order):
+        settings["instructions"] = [str(skill)]
     if order.chat is not None:
         # Its own agent, without tools: the program's own ones look for a project first.
         settings["agent"] = {_AGENT: {"mode": "primary", "prompt": order.chat, "tools": {"*": False}}}

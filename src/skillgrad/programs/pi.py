@@ -13,11 +13,12 @@ from skillgrad.programs.base import (
     Order,
     Program,
     Report,
+    chat_file,
     environment,
     install_skill,
     read_files,
     read_lines,
-    skill_instructions,
+    skill_file,
 )
 from skillgrad.programs.telling import Call, Telling, shown
 from skillgrad.records import Usage
@@ -81,15 +82,10 @@ class Pi(Program):
             argv += ["--provider", _PROVIDER]
         if order.model:
             argv += ["--model", order.model]
-        if order.chat is not None:
-            file = order.home / "system.md"
-            file.write_text(order.chat, encoding="utf-8")
-            argv += ["--no-tools", "--no-context-files", "--no-skills", "--system-prompt", str(file)]
-        instructions = skill_instructions(order)
-        if instructions:
-            file = order.home / "skill.md"
-            file.write_text(instructions, encoding="utf-8")
-            argv += ["--append-system-prompt", str(file)]
+        if chat := chat_file(order):
+            argv += ["--no-tools", "--no-context-files", "--no-skills", "--system-prompt", str(chat)]
+        if skill := skill_file(order):
+            argv += ["--append-system-prompt", str(skill)]
         if order.delivery == "install":
             install_skill(order.skill, folder / "skills")
         env = {

@@ -115,7 +115,10 @@ def in_scope(project: str, scope: str | None) -> bool:
         return True
     if not os.path.isabs(project):
         return False
-    inner, outer = Path(os.path.realpath(project)), Path(os.path.realpath(scope))
+    try:
+        inner, outer = Path(os.path.realpath(project)), Path(os.path.realpath(scope))
+    except ValueError:  # a transcript may hold what no path can
+        return False
     return inner == outer or outer in inner.parents
 
 

@@ -200,8 +200,7 @@ def _proposed(
         if change.status != "accepted":
             continue
         live = group.live(change.place)
-        was = Document.parse(change.before.text).learned or ""
-        now = Document.parse(change.after.text).learned or ""
+        was, now = _block(change.before), _block(change.after)
         before = revised(kept.documents.get(live.real, ()), was, BY_HAND)
         rules = revised(before, now, name, _evidence(group, change, config.train.attempts))
         proposed.append(Proposed(live=live, text=change.after.text, rules=rules, before=before))
@@ -227,6 +226,12 @@ def _proposed(
     folder = stage(state.night(number), proposal, named)
     new = tuple(rule for one in proposed for rule in active(one.rules) if rule.night == name)
     return improved.model_copy(update={"proposal": str(folder), "rules": new, "verdict": verdict})
+
+
+def _block(skill: Skill) -> str:
+    """The inside of the learned block, with its last line end."""
+    span = Document.parse(skill.text).learned_span
+    return "" if span is None else skill.text[slice(*span)]
 
 
 def _name(group: Group, change: Change) -> str:

@@ -161,7 +161,7 @@ class Ledger:
 
     def entry(self, source: str, id: str) -> Entry | None:
         """What is known of a session; None when it was never seen."""
-        found = self._entries("WHERE source = ? AND id = ?", (source, id))
+        found = self._entries("WHERE source = ? AND id = ?", (source, _storable(id)))
         return found[0] if found else None
 
     def entries(self, status: Status | None = None) -> list[Entry]:
@@ -179,12 +179,12 @@ class Ledger:
         entry = self.entry(found.source, found.id)
         if entry is None or entry.status in ("queued", "failed"):
             return True
-        return entry.status != "own" and entry.revision != found.revision
+        return entry.status != "own" and entry.revision != _storable(found.revision)
 
     def own(self, source: str, ids: Iterable[str]) -> None:
         """Remember sessions that skillgrad itself made, so that no night reads them. Counts at once."""
         with self._write() as connection:
-            for id in ids:
+            for id in map(_storable, ids):
                 _upsert(connection, Entry(source=source, id=id, status="own"), self._moment())
                 connection.execute("UPDATE sessions SET pending = NULL WHERE source = ? AND id = ?", (source, id))
 
@@ -192,13 +192,15 @@ class Ledger:
         """Begin a night with what its harvest found (`Harvest.entries`), once. What earlier nights took without
         success is given free.
 
-        What is `used` is only noted, and waits as `queued` until `commit`. All else has nothing to lose and is written
-        as it is; how far the session was used stays.
+        What is `used` is only noted, and waits as `queued` until `commit`. All else has nothing to lose and is
+        written as it is; how far the session was used stays.
         """
         moment = self._moment()
         with self._write() as connection:
             connection.execute("UPDATE sessions SET pending = NULL, night = NULL WHERE pending IS NOT NULL")
-            for entry in entries:
+            for seen in entries:
+                texts = {name: _storable(getattr(seen, name)) for name in ("id", "revision", "project")}
+                entry = seen.model_copy(update=texts)
                 if entry.status != "used":
                     _upsert(connection, entry, moment)
                     continue
@@ -271,6 +273,11 @@ class Ledger:
 
     def _broken(self, error: BaseException | str) -> DataError:
         return DataError(f"ledger {str(self.path)!r} cannot be used: {error}", hint=_HINT)
+
+
+def _storable(text: str) -> str:
+    """A transcript may hold halves of surrogate pairs, which no file can."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def _plain(error: ValidationError) -> str:

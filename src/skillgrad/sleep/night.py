@@ -231,18 +231,23 @@ class _Night:
                 reason = "there is no session that no night has used"
         elif not improved.proposal:
             status, reason = "no change", "nothing passed the gate"
-        elif self._config.sleep.auto_adopt:
-            held_back = adoptable(improved.rules, improved.verdict)
-            if not held_back:
-                named = [Path(path) for path in self._config.sleep.named_paths]
-                adopt(Path(improved.proposal), Path(self._config.sleep.project), self._state.folder, allow=named)
-                status = "adopted"
-            self._tell(held_back=held_back)
         self._diagnose(status, improved)
         if self._config.sleep.tasks is None:
             archive(self._state, gathered.tasks)
             self._ledger.commit(self._number)
         self._tell(status=status, reason=reason, resumes=False)
+        if status == "proposed" and self._config.sleep.auto_adopt:
+            self._adopt(improved)
+
+    def _adopt(self, improved: Improved) -> None:
+        """The last step: killed within it, the night is a proposal, and the adoption is settled by the next run."""
+        held_back = adoptable(improved.rules, improved.verdict)
+        if held_back:
+            self._tell(held_back=held_back)
+            return
+        named = [Path(path) for path in self._config.sleep.named_paths]
+        adopt(Path(improved.proposal), Path(self._config.sleep.project), self._state.folder, allow=named)
+        self._tell(status="adopted")
 
     def _fail(self, error: SkillgradError) -> None:
         """Nothing is used up; what stopped the night can pass, what is wrong with its inputs cannot."""

@@ -14,11 +14,12 @@ __all__ = ["redacted"]
 
 def redacted(session: Session, redactor: Redactor) -> tuple[Session, Counter[str]]:
     """The session without secrets, and how many were taken out by kind, never which. `source`, `id` and the times
-    stay, all other texts pass the redactor (`Redactor.for_transcripts`)."""
+    stay, all other texts pass the redactor (`Redactor.for_transcripts`), with U+FFFD where one held half of a
+    surrogate pair, which nothing could store or send."""
     counts = Counter[str]()
 
     def clean(text: str) -> str:
-        kept, found = redactor.redact_counted(text)
+        kept, found = redactor.redact_counted(_whole(text))
         counts.update(found)
         return kept
 
@@ -32,7 +33,7 @@ def redacted(session: Session, redactor: Redactor) -> tuple[Session, Counter[str
         except (ValueError, RecursionError):
             return clean(text)
         counts.update(found)
-        return json.dumps(kept, ensure_ascii=False) if found else text
+        return _whole(json.dumps(kept, ensure_ascii=False)) if found else _whole(text)
 
     def clean_tool(tool: ToolUse) -> ToolUse:
         return ToolUse(
@@ -56,3 +57,7 @@ def redacted(session: Session, redactor: Redactor) -> tuple[Session, Counter[str
         }
     )
     return without, counts
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

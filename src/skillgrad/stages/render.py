@@ -26,6 +26,12 @@ _LEDGER_CHARS = 600
 """Most characters of an earlier edit that are shown: enough to know it again, where it is a whole document."""
 
 
+_LEARNED = (
+    "Only the lines between its `learned` markers may change: edits are made there, with anchors from there. Where a "
+    "whole document is asked for, return these lines and nothing else, a list item for each rule."
+)
+
+
 class Shared(str):
     """A section that the calls of a step have in common. Where such sections come first, providers can keep what
     they begin with in their caches."""
@@ -43,8 +49,10 @@ def _mark(text: str) -> str:
 
 def skill_block(skill: Skill) -> Shared:
     """The body of the skill: what the agent reads and edits refer to."""
-    body = Document.parse(skill.text).body.strip()
-    return Shared("# Current skill\n\n" + (fence("skill", body) if body else "(The skill is empty.)"))
+    document = Document.parse(skill.text)
+    body = document.body.strip()
+    text = "# Current skill\n\n" + (fence("skill", body) if body else "(The skill is empty.)")
+    return Shared(text if document.learned is None else f"{text}\n\n{_LEARNED}")
 
 
 def attempt_block(attempt: Attempt, limit: int) -> str:
