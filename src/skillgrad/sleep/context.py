@@ -1,6 +1,7 @@
 """Attempts with all documents an agent reads: the one that is trained in its place among the others."""
 
 from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 
 from pydantic import JsonValue
 
@@ -113,6 +114,13 @@ class _Reader(Agent):
         others = self._documents.with_document(self._place, Skill(text=""))
         agents = [self._plain.fingerprint(), self._caller.fingerprint()]
         return digest([*agents, self._place, others.model_dump(mode="json")])
+
+    def room(self) -> AbstractAsyncContextManager[object]:
+        return self._plain.room()
+
+    @property
+    def metered(self) -> bool:
+        return self._plain.metered
 
     async def aclose(self) -> None:
         await self._plain.aclose()
