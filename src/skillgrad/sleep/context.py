@@ -13,6 +13,7 @@ from skillgrad.protocols import Agent, ChatModel, Environment, EnvironmentTool, 
 from skillgrad.records import Record, Score, Skill, Split, Task, Trajectory, digest
 from skillgrad.registry import find
 from skillgrad.skill import Document
+from skillgrad.skill.document import BOM
 from skillgrad.skill.markers import read_marker
 
 __all__ = ["Documents", "InContext", "stand_ins"]
@@ -149,5 +150,7 @@ def stand_ins(task: Task) -> Sequence[EnvironmentTool]:
 
 
 def _plain(text: str) -> str:
-    """Without marker lines, which say nothing to an agent and may stand in several documents."""
+    """Without marker lines, which say nothing to an agent and may stand in several documents, and without the byte
+    order mark of the file."""
+    text = text.removeprefix(BOM)
     return "".join(line for line in text.splitlines(keepends=True) if read_marker(line.rstrip("\r\n")) is None)
