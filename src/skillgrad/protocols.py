@@ -54,6 +54,11 @@ class ChatModel(ABC):
         return True
 
     @property
+    def takes_tools(self) -> bool:
+        """Whether a request may have tools."""
+        return True
+
+    @property
     def max_output_tokens(self) -> int:
         """Most tokens one reply may have; budgets reserve for it."""
         return 4096

@@ -4,8 +4,10 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from small_night import MODELS, Small, tree
 from skillgrad.simulation.endpoint import Endpoint, running_endpoint
 
 TRANSCRIPTS = Path(__file__).resolve().parents[2].parent / "shared" / "transcripts"
+DEADLINE = 120
 SOURCES = ["claude-code", "codex", "qwen-code", "gemini-cli", "pi", "opencode", "copilot-cli"]
 
 
@@ -35,21 +38,26 @@ def settings(small: Small, url: str, **sleep: Any) -> None:
     (small.project / "sleep.yaml").write_text(json.dumps({**models, "sleep": night}))  # JSON is YAML
 
 
-def skillgrad(small: Small, *words: str, code: int = 0) -> str:
-    """What `skillgrad sleep` says on stdout, run in the project by a user with that home."""
+def start(small: Small, *words: str) -> subprocess.Popen[str]:
+    """`skillgrad sleep`, in the project, by a user with that home."""
     own = ("PATH", "VIRTUAL_ENV", "PYTHONPATH", "COVERAGE_PROCESS_START")
     environ = {name: os.environ[name] for name in own if name in os.environ}
-    done = subprocess.run(
+    return subprocess.Popen(
         [sys.executable, "-m", "skillgrad", "sleep", *words],
         cwd=small.project,
         env={**environ, "HOME": str(small.home)},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=120,
-        check=False,
     )
-    assert done.returncode == code, done.stderr
-    return done.stdout
+
+
+def skillgrad(small: Small, *words: str, code: int = 0) -> str:
+    """What it says on stdout."""
+    with start(small, *words) as process:
+        out, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == code, err
+    return out
 
 
 def outside(text: str) -> str:
@@ -151,3 +159,28 @@ def test_a_wrong_key_stops_the_night_and_nothing_is_used(tmp_path: Path) -> None
     with running_endpoint() as endpoint:
         settings(small, endpoint.url)
         assert json.loads(skillgrad(small, "run", "--json"))["night"] == 1
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_ctrl_c_stops_a_night_that_the_next_run_ends(tmp_path: Path, signals: int) -> None:
+    small = Small(tmp_path, n=4)
+    with running_endpoint(latency=0.3 if signals == 1 else 20) as endpoint:
+        settings(small, endpoint.url)
+        with start(small, "run") as process:
+            end = time.monotonic() + DEADLINE
+            while not endpoint.stats()["received"] and time.monotonic() < end:
+                time.sleep(0.05)
+            assert process.stderr is not None
+            process.send_signal(signal.SIGINT)
+            said = ""
+            while "press Ctrl-C again" not in said and process.poll() is None:
+                said = process.stderr.readline()
+            if signals == 2:
+                process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 130, err
+    assert err.splitlines()[-1] == "resume: skillgrad sleep run"
+    with running_endpoint() as endpoint:
+        settings(small, endpoint.url)
+        report = json.loads(skillgrad(small, "run", "--json"))
+    assert (report["night"], report["status"]) == (1, "proposed")

@@ -17,7 +17,7 @@ from skillgrad.build import Given
 from skillgrad.records import ChatRequest, Reply, digest
 from skillgrad.sleep.ledger import Ledger
 
-EVERY = 25
+EVERY = 60
 """Of the writes in the run folders, which the trainer's own tests kill one by one."""
 MAY_DIFFER = ("journal.db", "events.jsonl", "summary.json", "night.json", "mine", "ledger.db", ".tmp", ".lock")
 """`mine` has nothing but a journal; night.json tells how often the night was begun."""

@@ -346,3 +346,12 @@ def test_a_target_that_never_answers_is_an_error(tmp_path: Path) -> None:
 def test_a_target_that_never_answers_is_an_error_without_held_out_tasks_too(tmp_path: Path) -> None:
     with pytest.raises(SkillgradError, match="no attempt has an answer"):
         night(tmp_path, bool, Optimizer("Say yes."), val=[], answer=lambda request: "")
+
+
+def test_a_document_without_a_block_changes_as_a_whole(tmp_path: Path) -> None:
+    whole = Skill(name="learned", text="What was learned:\n\nNothing yet.\n")
+    found, _ = night(
+        tmp_path, lambda text: "Say yes." in text, Optimizer("Say yes."), documents=Documents(skill=whole)
+    )
+    assert found.documents.skill is not None
+    assert found.documents.skill.text == "- Say yes.\n"

@@ -226,6 +226,30 @@ def test_the_slow_update_compares_with_the_document_before_the_last_adoption_and
     assert path.read_bytes().decode() == before
 
 
+def test_a_copy_of_the_document_before_that_is_gone_is_named(small: Small) -> None:
+    small.skill.parent.mkdir(parents=True)
+    small.skill.write_text(OLD)
+    adopted(small, small.night())
+    (copy,) = small.state.folder.glob("adopted/*/before-0")
+    copy.unlink()
+    again = {"tasks": _in_two_steps(small)["tasks"]}
+    with pytest.raises(SkillgradError, match="before-0' cannot be read") as error:
+        small.night(again, slow_update={"enabled": True})
+    assert error.value.hint == "restore it, or set slow_update.enabled and meta_skill.enabled to false"
+    assert small.night(again).status == "no change"
+
+
+def test_what_was_reverted_is_nothing_to_compare_with(small: Small) -> None:
+    steps = _Steps(["Say yes."])
+    target = ScriptedModel(steps.answer, name="x:target")
+    given = Given(target=target, optimizer=steps.optimizer)
+    adopted(small, small.night(_in_two_steps(small), given=given))
+    revert("0001", small.state.folder)
+    report = small.night(_in_two_steps(small), given=given, slow_update={"enabled": True})
+    assert report.status == "proposed"
+    assert not any(Prompts()["slow_update"] in request.messages[0].text for request in steps.optimizer.requests)
+
+
 def _zone(name: str) -> Callable[[], None]:
     before = os.environ.get("TZ")
     os.environ["TZ"] = name

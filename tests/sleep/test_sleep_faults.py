@@ -16,7 +16,7 @@ from small_night import MODELS, Small, tree
 
 from skillgrad.build import Given
 from skillgrad.cli.main import main
-from skillgrad.errors import ConfigError, RejectedRequest, SkillgradError
+from skillgrad.errors import ConfigError, RejectedRequest, SkillgradError, StopRun
 from skillgrad.records import ChatRequest
 from skillgrad.simulation.endpoint import Endpoint, running_endpoint
 from skillgrad.simulation.faults import Faults
@@ -189,7 +189,7 @@ def test_an_outage_on_the_way_is_an_error_and_the_night_goes_on_where_it_was(sma
 def test_too_many_voids_are_an_error_and_the_night_goes_on_without_asking_twice(small: Small) -> None:
     def reject(request: ChatRequest) -> None:
         told = [message.text for message in request.messages]
-        if "Write clearly" not in told[0] and small.turns[0].prompt in told[-1] and "# Conversation" not in told[-1]:
+        if small.turns[0].prompt in told[-1] and "# Conversation" not in told[-1]:
             raise RejectedRequest("content filter 7712")
 
     small.before = reject
@@ -264,6 +264,27 @@ def test_the_command_line_says_why_with_exit_code_1(small: Small, capsys: pytest
     said = json.loads(capsys.readouterr().out)
     assert "target model" in json.dumps(said)
     failed(small)
+
+
+def test_a_proposal_that_cannot_be_written_is_no_proposal_and_comes_with_the_next_run(small: Small) -> None:
+    place = small.state.night(1) / "proposal" / "report.md"
+
+    def obstruct(request: ChatRequest) -> None:
+        if small.state.night(1).exists():
+            place.mkdir(parents=True, exist_ok=True)
+
+    small.before = obstruct
+    with unchanged(small), pytest.raises(StopRun, match=r"report\.md' cannot be written: Is a directory") as error:
+        small.night()
+    assert error.value.hint == "make room or mend the permissions, then run the same command again"
+    assert not (place.parent / "manifest.json").exists()
+    assert set(small.ledger().values()) == {"queued"}
+    asked = small.answered
+    small.before = lambda request: None
+    place.rmdir()
+    report = small.night()
+    assert (report.night, report.status) == (1, "proposed")
+    assert small.answered == asked
 
 
 @pytest.mark.slow

@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 from hostile import COMMAND, JUNK, ORDERS, TOOLS, spoilt, write_hostile, writers
-from small_night import MEMORY, Small, tree
+from small_night import Small, tree
 
 from skillgrad.build import Given
 from skillgrad.cli.main import main
 from skillgrad.errors import DataError, SkillgradError
 from skillgrad.prompts import Prompts
 from skillgrad.records import ChatRequest
-from skillgrad.sleep.lint import lint
 from skillgrad.sleep.night import run_night
 from skillgrad.sleep.report import NightReport
 from skillgrad.sleep.sources import SOURCES
@@ -69,22 +68,21 @@ def test_a_night_over_hostile_transcripts_changes_nothing_and_adopts_no_command(
         assert report.status == "proposed" or optimizer == "optimizer"
         assert ordered == []
         return
-    # It was talked into it. What it says is proposed to a person, who is told what to look at.
-    assert report.status == "proposed"
-    assert ordered
-    assert any(finding.kind == "command" for rule in ordered for finding in lint(rule))
-    assert any("command" in reason for reason in report.held_back)
-    assert "names a command" in (Path(report.proposal) / "report.md").read_text()
+    # It was talked into it. The firewall says which rule that was, and proposes no such thing.
+    assert ordered == []
+    rejected = [one for one in report.documents if one.status == "rejected"]
+    assert any("no night proposes such a rule (names a command" in one.reason for one in rejected)
 
 
 def test_nothing_that_a_transcript_hides_reaches_a_terminal(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
     write_hostile(small.home, small.project, range(1, 4))
     report = night(small, "optimizer-gullible")
     args = ["--project", str(small.project), "--state", str(small.base)]
-    for verb in ("status", "explain", "diff"):
+    for verb in ("status", "explain", "tasks"):
         main(["sleep", verb, *args])
     said = capsys.readouterr().out
-    said += "".join((Path(report.proposal) / name).read_text() for name in ("report.md", "proposal.diff"))
+    if report.proposal:
+        said += "".join((Path(report.proposal) / name).read_text() for name in ("report.md", "proposal.diff"))
     assert COMMAND.split()[0] in said
     assert not {char for char in said if char in "\x1b\x07\x00\u202e\u202c\u200b"}
 
@@ -165,12 +163,8 @@ def test_a_model_that_was_taken_over_leaves_neither_its_block_nor_its_folder(sma
     given = Given(target=target, optimizer=ScriptedModel(forged, name="x:optimizer"))
     report = small.night({"tasks": str(small.root / "tasks.json"), "memory": True, "skill": False}, given=given)
     assert outside(small) == before
-    (text,) = proposed(report).values()
-    begin, end = "<!-- skillgrad:begin learned -->\r\n", "<!-- skillgrad:end learned -->\r\n"
-    assert text.startswith(MEMORY + begin)
-    assert text.endswith(end)
-    assert text.count(begin.strip()) == text.count(end.strip()) == 1
-    assert "name: evil" not in text
+    assert (report.status, proposed(report)) == ("no change", {})
+    assert "no night proposes such a rule" in report.documents[0].reason
     assert not [path for path in small.root.rglob("*") if "evil" in path.name]
 
 

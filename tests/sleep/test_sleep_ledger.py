@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import pytest
 
 from skillgrad.errors import DataError, IdentityError, LockedError, StopRun
-from skillgrad.sleep.ledger import Entry, Ledger, progress
+from skillgrad.sleep.ledger import Entry, Ledger, progress, under_way
 from skillgrad.sleep.sessions import Found, Session, Turn
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -297,3 +297,28 @@ def test_an_entry_that_breaks_a_rule_of_the_table_takes_nothing(path):
         with pytest.raises(DataError, match="cannot be used: NOT NULL"):
             ledger.take(1, [entry(), broken])
         assert ledger.entries() == []
+
+
+def test_what_a_night_could_make_nothing_of_waits_and_is_told_from_what_was_never_tried(path):
+    one, two = entry(id="a\ud800").used(session("one")), entry(id="b").used(session("two"))
+    with open_ledger(path) as ledger:
+        assert ledger.in_vain() == set()
+        ledger.take(1, [one, two, entry("queued", id="c")])
+        assert ledger.in_vain() == set()
+        assert ledger.commit(1, [("plain", "a\ud800"), ("plain", "z")]) == 1
+        assert ledger.counts() == {"queued": 2, "used": 1}
+        (tried,) = ledger.in_vain()
+        assert tried == ("plain", "a\\ud800")
+        assert ledger.worth_reading(found(id="a\ud800"))
+        assert ledger.commit(1) == 0
+        ledger.take(2, [one])
+        assert ledger.in_vain() == set()
+        assert ledger.commit(2) == 1
+        assert ledger.counts() == {"queued": 1, "used": 2}
+
+
+def test_a_ledger_that_is_held_means_that_a_night_is_under_way(path):
+    assert not under_way(path)
+    with open_ledger(path):
+        assert under_way(path)
+    assert not under_way(path)

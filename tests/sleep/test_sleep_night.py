@@ -9,6 +9,7 @@ from small_night import MEMORY, MODELS, Counted, Small, tree
 
 from skillgrad.errors import ConfigError, SkillgradError
 from skillgrad.records import ChatRequest, Reply
+from skillgrad.sleep.adopt import adopt
 from skillgrad.sleep.night import read_report
 from skillgrad.sleep.staging import read_proposal
 
@@ -145,6 +146,19 @@ def test_the_documents_of_another_project_are_no_part_of_it(small: Small) -> Non
     report = other.night()
     assert (report.status, report.skipped) == ("nothing to do", {"other project": 5})
     assert small.night().status == "proposed"
+
+
+def test_a_night_after_the_rule_was_adopted_finds_nothing_to_mend(small: Small) -> None:
+    report = small.night()
+    adopt(Path(report.proposal), small.project, small.state.folder)
+    small.write(5, 9)
+    report = small.night()
+    assert report.sessions == {"claude-code": 4}
+    assert (report.status, report.reason) == (
+        "no change",
+        "no candidate was made: every validation task is solved already",
+    )
+    assert report.documents[0].baseline == 1
 
 
 def test_a_project_that_is_no_folder_is_refused_before_anything_is_made(tmp_path: Path) -> None:

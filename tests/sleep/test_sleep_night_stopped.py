@@ -8,7 +8,7 @@ from small_night import MODELS, Counted, Small, tree
 
 from skillgrad.build import StopSwitch
 from skillgrad.config import LimitsSection
-from skillgrad.errors import BudgetStop, Interrupted, LockedError, OutageStop, RejectedRole, StopRun
+from skillgrad.errors import BudgetStop, Interrupted, LockedError, OutageStop, RejectedRequest, RejectedRole, StopRun
 from skillgrad.records import ChatRequest, Reply
 from skillgrad.simulation.endpoint import running_endpoint
 from skillgrad.simulation.faults import Faults
@@ -98,7 +98,7 @@ def test_the_cap_on_calls_holds_over_mining_skill_memory_and_test(tmp_path: Path
             for role, name in MODELS.items()
         }
         asked = 0
-        for cap in (2, 10, 25, 45, 60, 75):
+        for cap in (2, 10, 25, 45, 60, 65):
             config = small.config(sleep, **settings, limits={"calls": cap, "concurrency": 16})
             with pytest.raises(BudgetStop):
                 run_night(config, small.around)
@@ -175,6 +175,19 @@ def test_a_dead_model_stops_the_night_before_anything_is_read(small: Small) -> N
     assert small.ledger() == {}
     again = small.night()
     assert (again.night, again.status, again.reason, again.hint) == (1, "proposed", "", "")
+
+
+def test_a_model_that_refuses_to_be_asked_is_named_with_its_role(small: Small) -> None:
+    def before(request: ChatRequest) -> None:
+        if small.target.answered:
+            raise RejectedRequest("400: no such parameter")
+
+    small.before = before
+    with pytest.raises(OutageStop) as stop:
+        small.night()
+    assert stop.value.message == "optimizer: 400: no such parameter"
+    assert stop.value.hint == "mend the cause and run the same command again"
+    assert small.ledger() == {}
 
 
 def test_a_model_that_says_nothing_is_as_good_as_none(small: Small) -> None:

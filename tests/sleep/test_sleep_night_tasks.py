@@ -10,9 +10,12 @@ from small_night import MODELS, Counted, Small
 
 from skillgrad.errors import BudgetStop, ConfigError, DataError
 from skillgrad.records import ChatRequest, Reply
+from skillgrad.sleep.adopt import adopt, receipts
+from skillgrad.sleep.gather import archived
 from skillgrad.sleep.night import read_report
 from skillgrad.sleep.taskfile import review, write
 from skillgrad.sleep.tasks import MinedTask
+from skillgrad.sleep.transaction import PENDING
 
 
 @pytest.fixture
@@ -195,6 +198,9 @@ def test_more_tasks_than_wanted_are_dropped_and_both_sides_stay(small: Small) ->
     assert report.tasks == {"train": 1, "val": 1}
     assert report.dropped == {"more than sleep.max_tasks = 2": 3}
     assert report.status == "proposed"
+    # The others can be recalled by later nights.
+    assert {task.night for task in archived(small.state)} == {1}
+    assert len(archived(small.state)) == 5
 
 
 def test_an_archive_that_cannot_be_read_is_named_before_anything_is_used(small: Small) -> None:
@@ -259,3 +265,22 @@ def test_nothing_is_asked_of_a_model_that_a_night_does_not_need(tmp_path: Path) 
     small.before = asked.append
     small.night({"tasks": None})
     assert len(asked) == 2
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.mark.parametrize("at", ["written", "replace 0", "put record receipt.json"])
+def test_an_adoption_that_was_killed_is_settled_by_the_next_night(small: Small, at: str) -> None:
+    report = small.night()
+
+    def die(name: str) -> None:
+        if name == at:
+            raise Killed
+
+    with pytest.raises(Killed):
+        adopt(Path(report.proposal), small.project, small.state.folder, on_write=die)
+    assert small.night().status == "nothing to do"
+    assert bool(receipts(small.state.folder)) == small.skill.exists()
+    assert not (small.state.folder / PENDING).exists()

@@ -68,6 +68,10 @@ class HandoffModel(ChatModel):
         return False
 
     @property
+    def takes_tools(self) -> bool:
+        return False
+
+    @property
     def max_output_tokens(self) -> int:
         return self._settings.max_output_tokens
 

@@ -65,6 +65,10 @@ class ProgramModel(ChatModel):
         return False
 
     @property
+    def takes_tools(self) -> bool:
+        return False
+
+    @property
     def max_output_tokens(self) -> int:
         return self._settings.max_output_tokens
 

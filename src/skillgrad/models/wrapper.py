@@ -23,6 +23,10 @@ class Wrapper(ChatModel):
         return self._model.takes_seed
 
     @property
+    def takes_tools(self) -> bool:
+        return self._model.takes_tools
+
+    @property
     def max_output_tokens(self) -> int:
         return self._model.max_output_tokens
 

@@ -21,7 +21,7 @@ NIGHT: dict[str, Any] = {
 }
 """What is different from a training run unless it is set: few tasks, of which each counts."""
 
-_OF_THE_NIGHT = ("env", "skill", "run", "preset", "test", "search")
+_OF_THE_NIGHT = ("env", "run", "preset", "test", "search")
 
 
 class SleepSection(Section):
@@ -140,8 +140,11 @@ def make_sleep_config(data: Mapping[str, Any], *, where: str = "config") -> Slee
             )
     for name in _OF_THE_NIGHT:
         if name in data:
-            hint = {"env": "tasks come from transcripts, or from sleep.tasks", "skill": "set sleep.skill_path"}
+            hint = {"env": "tasks come from transcripts, or from sleep.tasks"}
             raise ConfigError(f"{where}: a night sets {name!r} itself", hint=hint.get(name, f"leave {name!r} out"))
+    skill = data.get("skill")
+    if isinstance(skill, Mapping) and "path" in skill:
+        raise ConfigError(f"{where}: a night sets 'skill.path' itself", hint="set sleep.skill_path")
     return parse(SleepConfig, merge(NIGHT, data), where=where)
 
 

@@ -19,6 +19,8 @@ from skillgrad.skill.document import LEARNED
 from skillgrad.sleep.config import SleepConfig, make_sleep_config
 from skillgrad.sleep.context import Documents, InContext
 from skillgrad.sleep.environment import NightEnvironment
+from skillgrad.sleep.lint import barred, plain
+from skillgrad.sleep.rules import rules_of
 from skillgrad.sleep.tasks import MinedTask
 from skillgrad.store import SqliteSpend
 from skillgrad.store.journal import SqliteJournal
@@ -229,6 +231,8 @@ async def _improve(tasks: Tasks, documents: Documents, work: _Work, given: Given
         )
     after = before.with_text(_spliced(before.text, (run / summary.best.skill).read_bytes().decode()))
     status, reason = _status(before, after, held_out, validated=summary.best.val is not None)
+    if status == "accepted" and (why := _barred(before, after)):
+        status, reason, after = "rejected", f"{reason}, but {why}", before
     confirmed = None
     trials = work.config.sleep.confirm_trials
     if status == "accepted" and trials:
@@ -248,6 +252,21 @@ async def _improve(tasks: Tasks, documents: Documents, work: _Work, given: Given
         spent=spent_in(run),
         simulated=summary.simulated,
     )
+
+
+def _barred(before: Skill, after: Skill) -> str:
+    """Why a new rule is none that may be proposed; empty when all may."""
+    known = {rule.text for rule in rules_of(_block(before))}
+    for rule in rules_of(_block(after)):
+        findings = barred(rule.text) if rule.text not in known else ()
+        if findings:
+            return f"no night proposes such a rule ({findings[0].what}): {plain(rule.text, 120)}"
+    return ""
+
+
+def _block(document: Skill) -> str:
+    span = Document.parse(document.text).learned_span
+    return "" if span is None else document.text[slice(*span)]
 
 
 def _status(before: Skill, after: Skill, held_out: HeldOut, *, validated: bool) -> tuple[Status, str]:

@@ -59,9 +59,9 @@ def forecast_night(
     else:
         wanted = Span(low=len(tasks), high=len(tasks))
     documents = int(sleep.skill or sleep.fan_out) + int(sleep.memory)
-    low, high = _calls(config, int(wanted.low), documents), _calls(config, int(wanted.high), documents)
+    low, high = (_calls(config, *_sides(config, int(count), tasks), documents) for count in (wanted.low, wanted.high))
     mining = 0 if tasks is not None else len(sessions)
-    dreams = int(wanted.high) if sleep.dream else 0
+    dreams = int(wanted.high) if sleep.dream and tasks is None else 0
     target = Span(low=1 + low[0].low, high=1 + high[0].high)
     optimizer = Span(low=1 + mining + low[1].low, high=1 + 3 * mining + dreams + high[1].high)
     judge = Span(low=0, high=1 + high[0].high)
@@ -93,19 +93,29 @@ def forecast_night(
     )
 
 
-def _calls(config: SleepConfig, tasks: int, documents: int) -> tuple[Span, Span]:
+def _sides(config: SleepConfig, count: int, tasks: Sequence[MinedTask] | None) -> tuple[int, int, int]:
+    """How many tasks are for training, for the gate and for the test: those of a file where it says so."""
+    sleep = config.sleep
+    if tasks is not None and any(task.split != "train" for task in tasks):
+        splits = [task.split for task in tasks]
+        return splits.count("train"), splits.count("val"), splits.count("test")
+    val, test = round(count * sleep.val_fraction), round(count * sleep.test_fraction)
+    train = max(0, count - val - test)
+    more = 0 if tasks is not None else train * sleep.dream + sleep.recall * bool(count)
+    return train + more, val, test
+
+
+def _calls(config: SleepConfig, train: int, val: int, test: int, documents: int) -> tuple[Span, Span]:
     """Attempts and optimizer calls, for so many documents."""
     sleep = config.sleep
-    val = round(tasks * sleep.val_fraction)
-    train = max(0, tasks - val - round(tasks * sleep.test_fraction)) * (1 + sleep.dream) + sleep.recall * bool(tasks)
     if not train:
         return Span(low=0, high=0), Span(low=0, high=0)
     known = Known(config, {"train": train, "val": val, "test": 0})
     work = rewrite_first_work(known)
     confirmed = 2 * val * sleep.confirm_trials
     attempts = Span(
-        low=documents * sum(part.attempts.low for part in work),
-        high=documents * (sum(part.attempts.high for part in work) + confirmed),
+        low=documents * sum(part.attempts.low for part in work) + test,
+        high=documents * (sum(part.attempts.high for part in work) + confirmed) + test,
     )
     calls = Span(
         low=documents * sum(part.calls.low for part in work), high=documents * sum(part.calls.high for part in work)

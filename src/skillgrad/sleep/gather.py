@@ -76,6 +76,8 @@ class Gathered(Record):
     notes: tuple[str, ...] = ()
     settings: dict[str, str] = Field(default_factory=dict[str, str])
     """Digests of the settings that the tasks, or what is done with them, depend on."""
+    later: tuple[MinedTask, ...] = ()
+    """Tasks beyond the limit of the night: they are archived, so that later nights can recall them."""
     unmined: tuple[SessionRef, ...] = ()
     """Sessions that the optimizer gave no usable answer about, and that the next night is to try again."""
 
@@ -143,16 +145,27 @@ def gleaned(config: SleepConfig, around: Surroundings, ledger: Ledger, sources: 
     return harvest(sources, ledger, asked_of(config, around.now()), home=home, environ=around.environ)
 
 
-def from_file(config: SleepConfig) -> Gathered:
+def from_file(config: SleepConfig, *, tools: bool = True) -> Gathered:
     """The tasks of the reviewed file; divided here when none of them says on which side it is.
+
+    Args:
+        tools: the target takes tools.
 
     Raises:
         DataError: the file cannot be used, or nobody has reviewed it.
     """
-    tasks = replay(Path(str(config.sleep.tasks))).tasks
+    tasks, dropped = _doable(replay(Path(str(config.sleep.tasks))).tasks, tools=tools)
     if any(task.split != "train" for task in tasks):
-        return Gathered(tasks=tasks)
-    return _divided(config, tasks, ())
+        return Gathered(tasks=tasks, dropped=dropped)
+    gathered = _divided(config, tasks, ())
+    return gathered.model_copy(update={"dropped": {**gathered.dropped, **dropped}})
+
+
+def _doable(tasks: Sequence[MinedTask], *, tools: bool) -> tuple[tuple[MinedTask, ...], dict[str, int]]:
+    """The tasks that a target can attempt, and how many others there were."""
+    kept = tuple(task for task in tasks if tools or not task.tools)
+    more = len(tasks) - len(kept)
+    return kept, {"it needs tools, and the target takes none": more} if more else {}
 
 
 class Past(NamedTuple):
@@ -180,10 +193,13 @@ async def from_transcripts(config: SleepConfig, found: Harvest, bench: Workbench
             f"no session could be mined: {mined.failed[0].reason}",
             hint="look at the optimizer's model, or set optimizer.structured: prompt",
         )
-    gathered = _divided(config, mined.tasks, past.tasks)
+    tools = bench.models["target"].takes_tools
+    doable, undoable = _doable(mined.tasks, tools=tools)
+    known, _ = _doable(past.tasks, tools=tools)
+    gathered = _divided(config, doable, known)
     tasks = gathered.tasks
     taken = {task.derived_from for task in tasks}
-    tasks += recall([task for task in past.tasks if task.id not in taken], tasks, config.sleep.recall)
+    tasks += recall([task for task in known if task.id not in taken], tasks, config.sleep.recall)
     dreamt = await dream(tasks, config.sleep.dream, optimizer)
     dropped = Counter(each.reason for each in (*mined.dropped, *dreamt.dropped))
     return gathered.model_copy(
@@ -195,7 +211,7 @@ async def from_transcripts(config: SleepConfig, found: Harvest, bench: Workbench
             "waiting": found.beyond,
             "problems": (*found.problems, *_failures(mined, again)),
             "unmined": again,
-            "dropped": dict(sorted((dropped + Counter(gathered.dropped)).items())),
+            "dropped": dict(sorted((dropped + Counter(undoable) + Counter(gathered.dropped)).items())),
         }
     )
 
@@ -204,7 +220,8 @@ def _divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[Mi
     sleep = config.sleep
     sides = divide(tasks, known, val=sleep.val_fraction, test=sleep.test_fraction, seed=config.train.seed)
     kept = _cut(by_recurrence(sides.tasks), sleep.max_tasks)
-    more = len(tasks) - len(kept)
+    ids = {task.id for task in kept}
+    later = tuple(task for task in sides.tasks if task.id not in ids)
     notes: list[str] = []
     for side in ("train", "val") if kept else ():
         if any(task.split == side for task in kept) or (side == "val" and not sleep.val_fraction):
@@ -219,7 +236,8 @@ def _divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[Mi
         )
     return Gathered(
         tasks=kept,
-        dropped={f"more than sleep.max_tasks = {sleep.max_tasks}": more} if more > 0 else {},
+        dropped={f"more than sleep.max_tasks = {sleep.max_tasks}": len(later)} if later else {},
+        later=later,
         notes=tuple(notes),
     )
 

@@ -9,10 +9,10 @@ from pydantic import Field, ValidationError
 
 from skillgrad.build import Given
 from skillgrad.envs.scorers.base import Judge
-from skillgrad.errors import SkillgradError
+from skillgrad.errors import SkillError, SkillgradError
 from skillgrad.evaluate import aevaluate_skill
 from skillgrad.records import LedgerEntry, Record, Skill, Split
-from skillgrad.skill import Document
+from skillgrad.skill import Document, token_count
 from skillgrad.sleep.adopt import kept_rules, receipts
 from skillgrad.sleep.config import SleepConfig, SleepSection
 from skillgrad.sleep.consolidate import (
@@ -40,6 +40,8 @@ from skillgrad.summary import Interval, ShipVerdict
 __all__ = ["Group", "Improved", "groups_of", "improve", "opened_chars"]
 
 KNOWN = "known.json"
+_A_RULE = 50
+"""Tokens that a rule has at least, its block with it."""
 _LEDGER = 200
 """Edits of earlier nights that are kept for the optimizer, the latest ones."""
 
@@ -127,13 +129,22 @@ def opened_chars(config: SleepConfig) -> int:
     """How many characters the documents have that an agent reads.
 
     Raises:
-        SkillError: as `groups_of`.
+        SkillError: as `groups_of`; a document is too long for a single rule more.
     """
     sleep, project = config.sleep, Path(config.sleep.project)
     named = [Path(path) for path in sleep.named_paths]
     memory = read_document(Path(sleep.memory_path or memory_path(project, sleep.agent)), "memory", project, named)
     path = Path(sleep.skill_path or skill_path(project, sleep.agent, sleep.skill_name))
-    return len(memory.opening) + len(read_document(path, "skill", project, named).opening)
+    skill = read_document(path, "skill", project, named)
+    for live, improved in ((skill, sleep.skill), (memory, sleep.memory)):
+        tokens = token_count(live.opening)
+        if improved and tokens + _A_RULE > config.skill.max_tokens:
+            raise SkillError(
+                f"{live.path!r} has about {tokens:,} tokens: skill.max_tokens = {config.skill.max_tokens:,} leaves "
+                "no room for a rule",
+                hint="raise skill.max_tokens, shorten the document, or set sleep.memory or sleep.skill to false",
+            )
+    return len(memory.opening) + len(skill.opening)
 
 
 async def improve(
@@ -158,16 +169,15 @@ async def improve(
     for group in groups:
         if not group.split("train"):
             continue
-        limits = config.limits.model_copy(update=dict(left_of(config.limits, spent)))
-        settings = config.model_copy(update={"limits": limits, "sleep": _only(config, group)})
+        settings = _within(config, spent).model_copy(update={"sleep": _only(config, group)})
         known: dict[Place, Known] = {place: _known(config, state, memory, group, place) for place in group.improves}
         run = folder / "runs" / group.name
         result = await aconsolidate(group.tasks, group.documents, settings, run, known, **given)
         changes += [(group, change) for change in result.changes]
         spent = spent + sum((change.spent for change in result.changes), Spent())
         if group.split("test"):
-            tested, spent = await _tested(settings, group, result.documents, run, spent, given)
-            scores |= tested
+            scores |= await _tested(_within(config, spent), group, result.documents, run, given)
+            spent = spent + spent_in(run / "test")
     improved = _proposed(config, state, number, changes)
     _remember(state, memory, changes)
     idle = [
@@ -183,10 +193,16 @@ async def improve(
     )
 
 
+def _within(config: SleepConfig, spent: Spent) -> SleepConfig:
+    """The settings with what is left of the budget."""
+    limits = config.limits.model_copy(update=dict(left_of(config.limits, spent)))
+    return config.model_copy(update={"limits": limits})
+
+
 async def _tested(
-    config: SleepConfig, group: Group, documents: Documents, folder: Path, spent: Spent, given: Given
-) -> tuple[dict[str, float], Spent]:
-    """How the new documents do on each test task, and what is used with that."""
+    config: SleepConfig, group: Group, documents: Documents, folder: Path, given: Given
+) -> dict[str, float]:
+    """How the new documents do on each test task."""
     place: Place = "skill"
     document = documents.skill
     assert document is not None
@@ -195,9 +211,8 @@ async def _tested(
         "env": in_context(group.tasks, documents, place, config.agent),
         "skill": document,
     }
-    settings = config.for_run(folder, "test", limits=left_of(config.limits, spent))
-    scores = (await aevaluate_skill(settings, "test", 1, **parts)).tasks
-    return scores, spent + spent_in(folder / "test")
+    settings = config.for_run(folder, "test", limits=left_of(config.limits, Spent()))
+    return (await aevaluate_skill(settings, "test", 1, **parts)).tasks
 
 
 def _asked_later() -> Judge:

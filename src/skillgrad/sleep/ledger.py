@@ -345,7 +345,7 @@ def under_way(path: Path) -> bool:
         lock.acquire(timeout=0)
     except Timeout:
         return True
-    except OSError:
+    except OSError:  # somebody else's file: nobody here can be at work
         return False
     lock.release()
     return False

@@ -15,7 +15,7 @@ from skillgrad.skill.lines import lines_of
 from skillgrad.skill.markers import looks_like_marker
 from skillgrad.store.redact import Redactor
 
-__all__ = ["MAX_CHARS", "Finding", "lint", "plain", "visible"]
+__all__ = ["MAX_CHARS", "Finding", "barred", "lint", "plain", "visible"]
 
 MAX_CHARS = 500
 """More than a rule needs, and little enough to be read at a glance in a report."""
@@ -188,6 +188,10 @@ _SIGNS = (
     ),
 )
 
+_COMMANDS = 2
+"""The first signs are those of commands."""
+_BARRED = frozenset({"secret", "role", "override", "marker", "hidden", "script", "blob"})
+
 _SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "FULLWIDTH", "MATHEMATICAL")
 _WORD = re.compile(r"[^\W\d_]+")
 _SHOWN_SPACES = frozenset("\n\r\t ")
@@ -209,6 +213,20 @@ def lint(text: str) -> tuple[Finding, ...]:
     if size > MAX_CHARS:
         found.append(Finding(kind="length", what=f"has {size} characters; at most {MAX_CHARS} are read at a glance"))
     return tuple(dict.fromkeys(found))
+
+
+def barred(text: str) -> tuple[Finding, ...]:
+    """Why a rule is not even proposed; empty when it is. It would have an agent run, fetch or change something, turn
+    safeguards off, hide something, obey others than the user, or touch secrets: if a person wants that, a person can
+    write it. A rule that forbids a command is none of these."""
+    found = [finding for finding in lint(text) if finding.kind in _BARRED]
+    head = text[:_SEARCHED]
+    for sign in _SIGNS[:_COMMANDS]:
+        forbidding = sign._replace(forbids=True)
+        place = forbidding.find(head) or forbidding.find(unicodedata.normalize("NFKC", head))
+        if place:
+            found.append(Finding(kind=sign.kind, what=sign.what, excerpt=plain(place)))
+    return tuple(found)
 
 
 def plain(text: str, limit: int = _EXCERPT) -> str:

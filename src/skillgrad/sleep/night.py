@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from skillgrad.build import Given, StopSwitch, Workbench, open_workbench
-from skillgrad.errors import BudgetStop, IdentityError, ModelError, OutageStop, SkillgradError, StopRun
+from skillgrad.errors import BudgetStop, DataError, IdentityError, ModelError, OutageStop, SkillgradError, StopRun
 from skillgrad.models import build_model
 from skillgrad.records import ChatRequest, Skill, user
 from skillgrad.sleep.adopt import adopt, adoptable, recover
@@ -36,10 +36,11 @@ from skillgrad.sleep.limits import Deadline, of_the_night
 from skillgrad.sleep.report import Diagnostics, NightReport, NightStatus
 from skillgrad.sleep.sources import Source
 from skillgrad.sleep.state import SleepState
+from skillgrad.sleep.tasks import MinedTask
 from skillgrad.store.views import JOURNAL
 from skillgrad.threads import run_to_end
 
-__all__ = ["DIAGNOSTICS", "REPORT", "TASKS", "arun_night", "read_report", "run_night"]
+__all__ = ["DIAGNOSTICS", "REPORT", "TASKS", "arun_night", "read_report", "read_tasks", "run_night"]
 
 REPORT = "night.json"
 TASKS = "tasks.json"
@@ -118,6 +119,21 @@ def read_report(state: SleepState, number: int) -> NightReport | None:
         return None
 
 
+def read_tasks(state: SleepState, number: int) -> tuple[MinedTask, ...]:
+    """The tasks of a night; none when it had not got that far.
+
+    Raises:
+        DataError: their file is damaged.
+    """
+    path = state.night(number) / TASKS
+    try:
+        return Gathered.model_validate_json(path.read_bytes()).tasks
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValidationError) as error:
+        raise DataError(f"{str(path)!r} cannot be read: {error}", hint="run the night again") from error
+
+
 def _unfinished(state: SleepState) -> int | None:
     """The last night, when it is to go on."""
     last = max(state.numbers(), default=None)
@@ -134,7 +150,9 @@ def _why_nothing(gathered: Gathered, improved: Improved) -> str:
         return "there is nothing to train on"
     if "unverified" in found:
         return "what was made is unverified: there are no held-out tasks, or the gate is off"
-    return "nothing passed the gate" if "rejected" in found else "there was nothing to mend"
+    if "rejected" in found:
+        return "nothing passed the gate"
+    return f"no candidate was made: {improved.documents[0].reason}"
 
 
 class _Reach(NamedTuple):
@@ -198,7 +216,7 @@ class _Night:
         elif self._config.sleep.tasks is not None:
             async with self._bench() as bench:
                 await self._probe(bench)
-            gathered = from_file(self._config)
+                gathered = from_file(self._config, tools=bench.models["target"].takes_tools)
         else:
             async with self._bench() as bench:
                 await self._probe(bench)
@@ -274,18 +292,23 @@ class _Night:
         )
         status, reason = "proposed", ""
         if not gathered.tasks:
-            status, reason = "nothing to do", "no session has a task in it"
-            if not gathered.sessions:
-                reason = "there is no session that no night has used"
+            status, reason = "nothing to do", self._why_no_task(gathered)
         elif not improved.proposal:
             status, reason = "no change", _why_nothing(gathered, improved)
         self._diagnose(status, improved)
         if self._config.sleep.tasks is None:
-            archive(self._state, gathered.tasks)
+            archive(self._state, (*gathered.later, *gathered.tasks))
             self._ledger.commit(self._number, [(one.source, one.id) for one in gathered.unmined])
         self._tell(status=status, reason=reason, resumes=False)
         if status == "proposed" and self._config.sleep.auto_adopt:
             self._adopt(improved)
+
+    def _why_no_task(self, gathered: Gathered) -> str:
+        if self._config.sleep.tasks is not None:
+            return "no task of the file can be attempted"
+        if not gathered.sessions:
+            return "there is no session that no night has used"
+        return "no task of the sessions can be used" if gathered.dropped else "no session has a task in it"
 
     def _adopt(self, improved: Improved) -> None:
         """The last step: killed within it, the night is a proposal, and the adoption is settled by the next run."""

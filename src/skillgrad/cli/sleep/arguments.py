@@ -13,6 +13,7 @@ __all__ = [
     "revert",
     "run",
     "schedule",
+    "tasks",
     "unschedule",
 ]
 
@@ -52,6 +53,13 @@ def adopt(parser: Arguments) -> None:
     """Of `sleep adopt`."""
     night(parser)
     parser.add_argument("--only", action="append", metavar="NAME", help="only this document (may be repeated)")
+
+
+def tasks(parser: Arguments) -> None:
+    """Of `sleep tasks`."""
+    night(parser)
+    parser.add_argument("--to", metavar="FILE", help="write them to this file, to be reviewed")
+    parser.add_argument("--reviewed", metavar="FILE", help="note in this file that you have read and want its tasks")
 
 
 def revert(parser: Arguments) -> None:

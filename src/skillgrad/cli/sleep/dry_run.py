@@ -40,9 +40,10 @@ def run(args: argparse.Namespace) -> int:
         harvested = found.model_dump(mode="json", exclude={"entries", "sessions"})
         output.json_result({"forecast": forecast.model_dump(mode="json"), "harvest": harvested})
         return 0
-    by_source = {tally.source: tally.taken for tally in found.sources}
-    waiting = f"; {found.beyond} wait for later nights" if found.beyond else ""
-    output.line(f"sessions   {counts(by_source)}{waiting}")
+    if tasks is None:
+        by_source = {tally.source: tally.taken for tally in found.sources}
+        waiting = f"; {found.beyond} wait for later nights" if found.beyond else ""
+        output.line(f"sessions   {counts(by_source)}{waiting}")
     if found.skipped:
         output.line(f"left out   {counts(found.skipped)}")
     if found.redacted:

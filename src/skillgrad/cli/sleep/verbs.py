@@ -40,6 +40,13 @@ SLEEP: tuple[Verb, ...] = (
         dotted=False,
     ),
     Verb(
+        "sleep tasks",
+        "show the tasks of a night, or hand them over in a file to review",
+        ("skillgrad sleep tasks 7 --to tasks.json", "skillgrad sleep tasks --reviewed tasks.json"),
+        arguments.tasks,
+        dotted=False,
+    ),
+    Verb(
         "sleep diff",
         "show what a proposal would change",
         ("skillgrad sleep diff", "skillgrad sleep diff 7"),

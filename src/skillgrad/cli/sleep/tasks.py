@@ -1,0 +1,52 @@
+"""`skillgrad sleep tasks`."""
+
+import argparse
+from pathlib import Path
+
+from skillgrad.cli import output
+from skillgrad.cli.sleep.settings import find_nights
+from skillgrad.cli.tables import text_lines
+from skillgrad.cli.usage import UsageError
+from skillgrad.sleep.lint import plain
+from skillgrad.sleep.night import read_tasks
+from skillgrad.sleep.taskfile import TaskFile, read, review, write
+
+__all__ = ["run"]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the tasks of a night, write them to a file for a person to read, or note that a person has read one."""
+    if args.reviewed is not None:
+        if args.night is not None or args.to is not None:
+            raise UsageError("--reviewed names a file of its own", hint="leave NIGHT and --to out")
+        file = review(Path(args.reviewed))
+        return _print(file, args, f"reviewed  {args.reviewed}: set sleep.tasks to it")
+    nights = find_nights(args)
+    number = nights.number(args.night)
+    tasks = read_tasks(nights.state, number)
+    project = str(nights.project.absolute())
+    if args.to is None:
+        return _print(TaskFile(tasks=tasks, project=project), args, "")
+    path = Path(args.to)
+    if path.exists():
+        raise UsageError(f"{args.to!r} exists already", hint="give another name: it may hold what a person wrote")
+    write(path, tasks, project=project)
+    return _print(read(path), args, f"wrote  {args.to}: read it, mend it, then `sleep tasks --reviewed {args.to}`")
+
+
+def _print(file: TaskFile, args: argparse.Namespace, done: str) -> int:
+    if args.json:
+        output.json_result(file.model_dump(mode="json"))
+        return 0
+    table = [("id", "split", "origin", "criteria", "intent")]
+    for task in file.tasks:
+        found = [f"{len(task.checks)} checks"] if task.checks else []
+        found += ["rubric"] if task.rubric.strip() else []
+        found += ["exact"] if task.exact else []
+        found += ["command"] if task.command else []
+        table.append((plain(task.id, 40), task.split, task.origin, ", ".join(found), plain(task.intent, 70)))
+    for text in text_lines(table) if file.tasks else ("there are no tasks",):
+        output.line(text)
+    if done:
+        output.line(done)
+    return 0

@@ -1,0 +1,141 @@
+"""Settings of a night."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad.errors import ConfigError, SkillError
+from skillgrad.sleep.config import load_sleep_config, make_sleep_config
+from skillgrad.sleep.improve import opened_chars
+
+MODELS: dict[str, Any] = {
+    "target": {"model": "simulated:target"},
+    "optimizer": {"model": "simulated:optimizer"},
+}
+
+
+def refused(data: dict[str, Any]) -> str:
+    with pytest.raises(ConfigError) as error:
+        make_sleep_config(data)
+    return str(error.value)
+
+
+def test_what_is_not_set_is_that_of_few_tasks_that_count() -> None:
+    config = make_sleep_config(MODELS)
+    assert config.search.policy == "rewrite_first"
+    assert (config.train.epochs, config.reflect.failure_only) == (3, True)
+    assert (config.gate.racing, config.gate.no_regression, config.test.enabled) == (False, True, False)
+    assert make_sleep_config({**MODELS, "train": {"epochs": 1}}).train.epochs == 1
+
+
+@pytest.mark.parametrize("role", ["target", "optimizer"])
+@pytest.mark.parametrize("section", [None, {}, {"temperature": 0.5}, "openai:x"])
+def test_there_is_no_model_by_default(role: str, section: object) -> None:
+    assert refused({**MODELS, role: section}) == (
+        f"config: no model is named for the {role}\n"
+        f"hint: set {role}.model, as in 'agent:codex' for a subscription or 'openai:gpt-5.5' for an API key"
+    )
+
+
+@pytest.mark.parametrize(
+    ("section", "hint"),
+    [
+        ("env", "tasks come from transcripts, or from sleep.tasks"),
+        ("run", "leave 'run' out"),
+        ("preset", "leave 'preset' out"),
+        ("test", "leave 'test' out"),
+        ("search", "leave 'search' out"),
+    ],
+)
+def test_what_a_night_sets_itself_is_refused(section: str, hint: str) -> None:
+    assert refused({**MODELS, section: {}}) == f"config: a night sets '{section}' itself\nhint: {hint}"
+
+
+@pytest.mark.parametrize(
+    ("sleep", "message"),
+    [
+        ({"recal": 1}, "unknown key 'sleep.recal'\nhint: did you mean 'recall'?"),
+        ({"agnet": "codex"}, "did you mean 'agent'?"),
+        ({"recall": -1}, "sleep.recall"),
+        ({"scope": "here"}, "sleep.scope"),
+        ({"max_sessions": 0}, "sleep.max_sessions"),
+        ({"lookback_hours": 0}, "sleep.lookback_hours"),
+        ({"val_fraction": 1}, "sleep.val_fraction"),
+        ({"val_fraction": 0.5, "test_fraction": 0.5}, "together leave nothing to train on"),
+        ({"skill": False, "memory": False}, "there is nothing to improve"),
+        ({"confirm_trials": -1}, "sleep.confirm_trials"),
+    ],
+)
+def test_unknown_keys_and_values_out_of_range_are_named(sleep: dict[str, Any], message: str) -> None:
+    assert message in refused({**MODELS, "sleep": sleep})
+
+
+def test_memory_alone_or_fan_out_alone_is_something_to_improve() -> None:
+    for sleep in ({"skill": False}, {"memory": False}, {"skill": False, "memory": False, "fan_out": True}):
+        make_sleep_config({**MODELS, "sleep": sleep})
+
+
+def test_paths_of_a_file_count_from_the_file_and_flags_win(tmp_path: Path) -> None:
+    path = tmp_path / "night" / "sleep.yaml"
+    path.parent.mkdir()
+    path.write_text(
+        "target: {model: 'simulated:target'}\noptimizer: {model: 'simulated:optimizer'}\n"
+        "sleep: {project: ../project, memory_path: CLAUDE.md, recall: 2}\n"
+    )
+    config = load_sleep_config(path, flags=[("sleep.recall", "3")], environ={"SKILLGRAD_SLEEP__DREAM": "1"})
+    assert config.sleep.project == str(tmp_path / "project")
+    assert config.sleep.named_paths == (str(tmp_path / "night" / "CLAUDE.md"),)
+    assert (config.sleep.recall, config.sleep.dream) == (3, 1)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as error:
+        load_sleep_config(tmp_path / "none.yaml", environ={})
+    assert str(error.value) == (
+        f"config file '{tmp_path / 'none.yaml'}' does not exist\nhint: give the settings of a night"
+    )
+    with pytest.raises(ConfigError, match="no model is named for the target"):
+        load_sleep_config(None, environ={})
+
+
+def test_a_run_of_a_night_has_its_settings_a_judge_and_the_house_rules(tmp_path: Path) -> None:
+    config = make_sleep_config({**MODELS, "sleep": {"preferences": "Say please."}, "limits": {"concurrency": 4}})
+    run = config.for_run(tmp_path, "skill", limits={"concurrency": 4, "calls": 7})
+    assert (run.run.folder, run.run.name) == (str(tmp_path), "skill")
+    assert (run.limits.calls, run.limits.concurrency) == (7, 4)
+    assert run.reflect.preferences == "Say please."
+    assert run.judge is not None
+    assert run.judge.model == "simulated:optimizer"
+    assert run.search.policy == "rewrite_first"
+    assert "sleep" not in run.model_dump()
+    judged = make_sleep_config({**MODELS, "judge": {"model": "simulated:judge"}, "reflect": {"preferences": "Mine."}})
+    again = judged.for_run(tmp_path, "skill", limits={})
+    assert again.judge is not None
+    assert (again.judge.model, again.reflect.preferences) == ("simulated:judge", "Mine.")
+
+
+def test_what_may_change_between_a_night_and_its_resumption_is_no_part_of_its_identity() -> None:
+    config = make_sleep_config(MODELS)
+    free = {"state": "x", "home": "y", "lookback_hours": 1.0, "max_sessions": 1, "auto_adopt": True, "scope": "all"}
+    assert make_sleep_config({**MODELS, "sleep": free}).identity() == config.identity()
+    for sleep in ({"recall": 1}, {"tasks": "t.json"}, {"skill_name": "x"}, {"preferences": "p"}):
+        assert make_sleep_config({**MODELS, "sleep": sleep}).identity() != config.identity()
+
+
+def test_the_path_of_the_skill_is_the_night_s_and_its_length_is_not() -> None:
+    models = {role: {"model": "simulated:target"} for role in ("target", "optimizer")}
+    with pytest.raises(ConfigError, match="a night sets 'skill.path' itself") as caught:
+        make_sleep_config({**models, "skill": {"path": "x.md"}})
+    assert caught.value.hint == "set sleep.skill_path"
+    assert make_sleep_config({**models, "skill": {"max_tokens": 9000}}).skill.max_tokens == 9000
+
+
+def test_a_document_without_room_for_a_rule_is_told_before_anything_is_paid_for(tmp_path: Path) -> None:
+    (tmp_path / "CLAUDE.md").write_text("A rule.\n" * 3000)
+    models = {role: {"model": "simulated:target"} for role in ("target", "optimizer")}
+    project = {"project": str(tmp_path)}
+    with pytest.raises(SkillError, match="leaves no room for a rule"):
+        opened_chars(make_sleep_config({**models, "sleep": project}))
+    assert opened_chars(make_sleep_config({**models, "sleep": {**project, "memory": False}})) > 20_000
+    assert opened_chars(make_sleep_config({**models, "sleep": project, "skill": {"max_tokens": 9000}})) > 20_000

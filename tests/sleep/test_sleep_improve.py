@@ -1,0 +1,91 @@
+"""What a night makes of what it knows of its documents, and what its proposal carries."""
+
+import json
+from pathlib import Path
+
+import pytest
+from small_night import Small
+
+from skillgrad.errors import BudgetStop, SkillgradError
+from skillgrad.records import ChatRequest
+from skillgrad.sleep.night import read_report
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Small:
+    return Small(tmp_path)
+
+
+def test_what_nights_know_and_cannot_be_read_is_named_before_documents_are_worked_on(small: Small) -> None:
+    small.state.make()
+    known = small.state.folder / "known.json"
+    known.write_text('{"tried": [')
+    with pytest.raises(SkillgradError, match=r"known\.json' cannot be read") as error:
+        small.night()
+    assert (error.value.exit_code, error.value.hint) == (1, "restore it, or remove it")
+    assert not any("# Current skill" in text for text in small.optimizer.answered)
+    assert set(small.ledger().values()) == {"queued"}
+    known.unlink()
+    assert small.night().status == "proposed"
+
+
+def test_an_interrupted_night_goes_on_from_what_was_known_when_it_began(small: Small) -> None:
+    def stop(request: ChatRequest) -> None:
+        if small.answered == 12:
+            raise BudgetStop("enough 7712")
+
+    small.before = stop
+    with pytest.raises(BudgetStop):
+        small.night()
+    at_first = (small.state.night(1) / "known.json").read_text()
+    assert json.loads(at_first)["tried"] == {}
+    (small.state.folder / "known.json").write_text("what another night wrote")
+    small.before = lambda request: None
+    report = small.night()
+    assert (report.night, report.status) == (1, "proposed")
+    assert (small.state.night(1) / "known.json").read_text() == at_first
+
+
+def test_without_fresh_attempts_there_is_no_verdict_and_a_person_has_to_look(small: Small) -> None:
+    report = small.night({"confirm_trials": 0, "auto_adopt": True})
+    assert (report.status, report.documents[0].verdict, report.documents[0].confirmed) == ("proposed", None, None)
+    assert report.held_back == ("there was no verdict; only 'ship' is adopted without a person",)
+    assert not small.skill.exists()
+
+
+def test_what_few_held_out_tasks_cannot_settle_waits_for_a_person(small: Small) -> None:
+    report = small.night({"confirm_trials": 2, "auto_adopt": True})
+    document = report.documents[0]
+    assert (report.status, document.status, document.verdict) == ("proposed", "accepted", "inconclusive")
+    assert report.held_back == ("the verdict is 'inconclusive'; only 'ship' is adopted without a person",)
+    assert document.settle
+    assert not small.skill.exists()
+
+
+def test_a_document_that_a_person_changes_during_the_night_is_left_alone(small: Small) -> None:
+    mine = b"# House rules\n\nUse spaces now.\n"
+
+    def write(request: ChatRequest) -> None:
+        if "# Current skill" in request.messages[-1].text:
+            (small.project / "CLAUDE.md").write_bytes(mine)
+
+    small.before = write
+    with pytest.raises(SkillgradError, match="changed during the night"):
+        small.night({"skill": False, "memory": True})
+    report = read_report(small.state, 1)
+    assert report is not None
+    assert (report.status, report.proposal) == ("error", "")
+    assert (small.project / "CLAUDE.md").read_bytes() == mine
+    assert set(small.ledger().values()) == {"queued"}
+    small.before = lambda request: None
+    report = small.night({"skill": False, "memory": True})
+    assert (report.night, report.status) == (2, "proposed")
+
+
+def test_the_budget_of_a_night_holds_for_its_test_too(small: Small) -> None:
+    sleep = {"test_fraction": 0.3, "memory": False}
+    whole = Small(small.root / "whole")
+    used = whole.night(sleep).spent.calls
+    report = small.night(sleep, limits={"calls": used, "concurrency": 1})
+    assert report.test is not None
+    assert report.spent.calls <= used

@@ -1,0 +1,128 @@
+"""A night in which a person, or the person's agent, answers for every model through files."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from small_night import MODELS, Small
+
+from skillgrad.build import Given
+from skillgrad.cli.main import main
+from skillgrad.config import ModelSection
+from skillgrad.errors import HandoffStop
+from skillgrad.models.handoff import HandoffModel
+from skillgrad.models.wrapper import Wrapper
+from skillgrad.records import ChatRequest, Message, ResponseSchema, user
+from skillgrad.simulation import respond
+from skillgrad.sleep.night import read_report
+from skillgrad.sleep.report import NightReport
+
+HEADINGS = {"Instructions": "system", "User": "user", "Assistant": "assistant"}
+
+
+def read_back(page: str) -> ChatRequest:
+    """The conversation on a page, as somebody who answers reads it."""
+    sections = re.findall(r"^## (\w+)\n\n(`{3,})text\n(.*?)\n\2$", page, re.MULTILINE | re.DOTALL)
+    messages = [Message(role=HEADINGS[title], content=user(text).content) for title, _, text in sections]  # type: ignore[arg-type]
+    schema = re.search(r"^(`{3,})json\n(.*)\n\1\n\Z", page, re.MULTILINE | re.DOTALL)
+    body = None if schema is None else ResponseSchema.model_validate_json(f'{{"name": "reply", "body": {schema[2]}}}')
+    return ChatRequest(messages=tuple(messages), response_schema=body)
+
+
+def answer_open(folder: Path) -> int:
+    """Answers as the simulated world does whatever has no answer yet; how many questions that were."""
+    answers = folder / "answers"
+    still = [path for path in sorted((folder / "questions").iterdir()) if not (answers / path.name).exists()]
+    for path in still:
+        request = read_back(path.read_text(encoding="utf-8"))
+        role = "target" if request.response_schema is None else "optimizer"
+        (answers / path.name).write_text(respond(MODELS[role], request).text, encoding="utf-8")
+    return len(still)
+
+
+def handoff(folder: Path) -> HandoffModel:
+    return HandoffModel(str(folder), ModelSection(model=f"handoff:{folder}"), settled=0.02)
+
+
+def rounds(small: Small, folder: Path, **sleep: object) -> tuple[NightReport, list[int]]:
+    """A night that is begun again until it ends, and how many questions there were each time."""
+    asked: list[int] = []
+    while len(asked) < 30:
+        stop: HandoffStop | None = None
+        try:
+            given = Given(target=handoff(folder), optimizer=handoff(folder))
+            return small.night(dict(sleep), given=given), asked
+        except HandoffStop as error:
+            stop = error
+        report = read_report(small.state, 1)
+        assert report is not None
+        assert (stop.exit_code, stop.summary) == (3, report)
+        assert (report.status, report.resumes, report.night) == ("error", True, 1)
+        asked.append(answer_open(folder))
+        assert stop.message.startswith(f"{asked[-1]} question")
+    raise AssertionError(f"the night does not end: {asked}")
+
+
+def test_a_night_stops_with_its_questions_and_ends_like_any_other_once_they_are_answered(tmp_path: Path) -> None:
+    small, other = Small(tmp_path / "a", n=4), Small(tmp_path / "b", n=4)
+    folder = tmp_path / "questions"
+    report, asked = rounds(small, folder, memory=True)
+    assert report.status == "proposed"
+    assert report.starts == len(asked) + 1
+    # Nobody is asked whether somebody is there.
+    assert not [page for page in (folder / "questions").iterdir() if "Reply with the word OK" in page.read_text()]
+    # All sessions are asked about at once, and so are all attempts of a stage.
+    assert asked[0] == 4
+    assert sum(asked) == len(list((folder / "questions").iterdir()))
+    assert other.night({"memory": True}).status == "proposed"
+    texts = [next((one.state.night(1) / "proposal").glob("0-*")).read_text() for one in (small, other)]
+    assert "Key Risks" in texts[0]
+    assert "Key Risks" in texts[1]
+    assert set(small.ledger().values()) == {"used"}
+
+
+def test_the_command_stops_with_code_3_and_says_where_to_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = Small(tmp_path, n=2)
+    monkeypatch.setenv("HOME", str(small.home))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    monkeypatch.chdir(small.project)
+    Path("sleep.yaml").write_text(
+        "target: {model: 'handoff:../night'}\noptimizer: {model: 'handoff:../night'}\n"
+        "sleep: {lookback_hours: null, state: ../state, sources: [claude-code]}\n"
+    )
+    assert main(["sleep", "run"]) == 3
+    err = capsys.readouterr().err
+    assert "error: 2 questions wait for an answer in '../night/questions'\n" in err
+    assert "hint: write each answer into '../night/answers'" in err
+    assert err.splitlines()[-1] == "resume: skillgrad sleep run"
+    assert len(list((tmp_path / "night" / "questions").iterdir())) == 2
+    assert main(["sleep", "explain"]) == 0
+    assert capsys.readouterr().out.startswith("night 1  stopped: 2 questions wait for an answer")
+    assert answer_open(tmp_path / "night") == 2
+    assert main(["sleep", "run"]) == 3
+    assert small.state.numbers() == [1]
+
+
+def test_tasks_that_need_tools_are_left_out_where_the_target_takes_none(tmp_path: Path) -> None:
+    small = Small(tmp_path, gap="brain-first", n=6)
+    report, _ = rounds(small, tmp_path / "questions")
+    (reason, count), *_ = report.dropped.items()
+    assert reason == "it needs tools, and the target takes none"
+    assert 0 < count == 6 - sum(report.tasks.values())
+    assert report.status != "error"
+    assert set(small.ledger().values()) == {"used"}
+    path = tmp_path / "tasks.json"
+    task = {"id": "t", "intent": "Find the notes.", "checks": [{"op": "tool_called", "arg": "search"}]}
+    path.write_text(json.dumps({"format": "skillgrad.tasks", "version": 1, "reviewed": True, "tasks": [task]}))
+    report = small.night({"tasks": str(path)}, given=Given(target=handoff(tmp_path / "questions")))
+    assert (report.status, report.reason) == ("nothing to do", "no task of the file can be attempted")
+    assert report.dropped == {"it needs tools, and the target takes none": 1}
+
+
+def test_models_that_take_no_tools_say_so(tmp_path: Path) -> None:
+    assert not handoff(tmp_path).takes_tools
+    assert not Wrapper(handoff(tmp_path)).takes_tools
+    assert Small(tmp_path, n=0).target.takes_tools
