@@ -125,7 +125,7 @@ def test_what_may_change_between_a_night_and_its_resumption_is_no_part_of_its_id
 
 def test_the_path_of_the_skill_is_the_night_s_and_its_length_is_not() -> None:
     models = {role: {"model": "simulated:target"} for role in ("target", "optimizer")}
-    with pytest.raises(ConfigError, match="a night sets 'skill.path' itself") as caught:
+    with pytest.raises(ConfigError, match=r"a night sets 'skill\.path' itself") as caught:
         make_sleep_config({**models, "skill": {"path": "x.md"}})
     assert caught.value.hint == "set sleep.skill_path"
     assert make_sleep_config({**models, "skill": {"max_tokens": 9000}}).skill.max_tokens == 9000
