@@ -51,5 +51,6 @@ class PrunedAtTheEnd(EvidenceSearch):
         skill = variant(proved.kept)
         after = before.model_copy(update={"current": skill, "best": skill})
         verdict = Verdict(accepted=True, reason=proved.proof.reason)
-        self.diary.decided("pruning", (before, after), Candidate(skill=skill, origin="step"), GateResult(verdict=verdict), "")
+        made = Candidate(skill=skill, origin="step")
+        self.diary.decided("pruning", (before, after), made, GateResult(verdict=verdict), "")
         return after

@@ -24,8 +24,8 @@ from pruning import PrunedAtTheEnd
 from skillgrad import ListEnvironment, Skill, Trainer
 from skillgrad.config import merge
 from skillgrad.events import CallFinished, Decided, Event
-from skillgrad.skill import token_count
 from skillgrad.simulation import SEED_SKILL, best_attainable, make_tasks, seed_skill, true_score
+from skillgrad.skill import token_count
 from skillgrad.stages.proof import Proving
 
 RESULTS = Path(__file__).parent / "results" / "search.json"
@@ -150,9 +150,7 @@ def train(config: dict[str, Any], world: str, optimizer: str, seed: int) -> Outc
         calls=summary.cost.target_calls,
         optimizer_calls=summary.cost.optimizer_calls,
         tokens=token_count(best),
-        to_levels=tuple(
-            next((calls for share, calls in scores if share >= level), float("inf")) for level in LEVELS
-        ),
+        to_levels=tuple(next((calls for share, calls in scores if share >= level), float("inf")) for level in LEVELS),
     )
 
 

@@ -175,8 +175,8 @@ class SearchSection(Section):
     """How a run looks for a better skill."""
 
     policy: Literal["paper", "evidence", "rewrite_first"] = "evidence"
-    """`paper` makes one candidate in a step and validates it as a whole. `evidence` tests every edit on the failures
-    it cites, and spends validation on the report only. `rewrite_first` has the skill written anew once, from all
+    """`paper` makes one candidate in a step and validates it as a whole. `evidence` tests edits on the failures
+    they cite, and spends validation on the report only. `rewrite_first` has the skill written anew once, from all
     training tasks, and goes on like `paper` where validation is not solved by that: for few tasks and a plain flaw."""
     failures: int = Field(default=4, ge=1)
     """With `evidence`: failed attempts that a step looks for. It goes on where the step before it ended, for at most
