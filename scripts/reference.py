@@ -28,6 +28,7 @@ from skillgrad.envs.scorers.rubric import RubricOptions
 from skillgrad.envs.spreadsheet.environment import SpreadsheetConfig
 from skillgrad.prompts import Prompts, prompt_names
 from skillgrad.registry import BUILT_IN, find
+from skillgrad.sleep.config import NIGHT, SleepSection
 
 PAGES = Path(__file__).parent.parent / "docs" / "reference"
 GENERATED = "<!-- Written by scripts/docs. Change the docstrings in the code instead. -->\n\n"
@@ -125,6 +126,19 @@ def section_text(name: str, section: type[Section]) -> str:
     return text
 
 
+def sleep_text() -> str:
+    """The section that a night has beside those of a run, and what else is different."""
+    text = "\n## sleep\n\nOnly in the settings of [`skillgrad sleep`](../guides/sleep.md), which have these sections "
+    text += "beside it: `target` and `optimizer`, which have to name a model; `agent`, `judge`, `train`, `reflect`, "
+    text += "`update`, `gate`, `limits` and the others. `env`, `skill`, `run`, `test`, `search` and `preset` are set "
+    text += (
+        "by the night. Their defaults are those of a run, but for these:\n\n| key | default in a night |\n|---|---|\n"
+    )
+    for name, given in NIGHT.items():
+        text += "".join(f"| `{name}.{key}` | `{json.dumps(value)}` |\n" for key, value in given.items())
+    return f"{text}\n{table(rows(SleepSection, 'sleep.'))}\n"
+
+
 def scorers_text() -> str:
     """The options of every scorer."""
     text = "\n## Scorers\n\nOptions of `env.scorer`, beside its `name`. What they are for: "
@@ -150,7 +164,7 @@ def config_page() -> str:
         section = section_in(field.annotation)
         text += section_text(name, section) if section is not None else ""
     text += "\n## prompts\n\nPrompt name to a Markdown file that replaces it: see [prompts](prompts.md).\n"
-    return text + scorers_text()
+    return text + sleep_text() + scorers_text()
 
 
 def prompts_page() -> str:

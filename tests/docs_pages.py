@@ -74,6 +74,8 @@ def commands(text: str) -> list[list[str]]:
 class Step(NamedTuple):
     """A command of a console block, and the lines that it prints, `...` standing for any others."""
 
+    program: str
+    """`skillgrad`, `python` for a script of this repository, or `cd`."""
     words: list[str]
     shown: list[str]
 
@@ -82,8 +84,9 @@ def steps(block: Block) -> list[Step]:
     found: list[Step] = []
     for line in block.text.splitlines():
         if line.startswith("$ "):
-            (words,) = commands(line)
-            found.append(Step(words, []))
+            program, *words = shlex.split(line[2:], comments=True)
+            assert program in ("skillgrad", "python", "cd"), (block.place, line)
+            found.append(Step(program, words, []))
         else:
             found[-1].shown.append(line)
     return found

@@ -4,6 +4,8 @@ import importlib.util
 import json
 import os
 import re
+import runpy
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -11,9 +13,9 @@ import pytest
 import yaml
 
 import skillgrad
-from docs_pages import DOCS, PAGES, ROOT, Block, all_blocks, anchors, blocks, commands, links, name_of, steps
+from docs_pages import DOCS, PAGES, ROOT, Block, Step, all_blocks, anchors, blocks, commands, links, name_of, steps
 from skillgrad.cli.main import main
-from skillgrad.cli.parser import VERBS, find_verb
+from skillgrad.cli.parser import GROUPS, VERBS, read_verb
 from skillgrad.config import load_config, make_config, parse
 from skillgrad.envs.dataset import DatasetConfig
 from skillgrad.envs.scorers.base import make_scorer
@@ -22,7 +24,12 @@ from skillgrad.prompts import prompt_names
 from skillgrad.registry import BUILT_IN, find
 from skillgrad.simulation import endpoint, names
 from skillgrad.simulation.faults import Faults
+from skillgrad.sleep.config import load_sleep_config, make_sleep_config
+from skillgrad.sleep.sources import SOURCES, source_of
 from skillgrad.summary import Cost, Summary
+
+SOURCE = Path(skillgrad.__file__).parent
+SIMULATED = {"target": {"model": "simulated:target"}, "optimizer": {"model": "simulated:optimizer"}}
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +78,7 @@ def test_the_code_and_the_sessions_of_a_page_run_in_their_order(tmp_path, monkey
         elif block.language == "console":
             for step in steps(block):
                 capsys.readouterr()
-                code = main(step.words)
+                code = carried_out(step, monkeypatch)
                 out = capsys.readouterr().out
                 assert code == 0, (block.place, step.words, out)
                 assert prints(step.shown, out), (block.place, step.words, out)
@@ -79,6 +86,19 @@ def test_the_code_and_the_sessions_of_a_page_run_in_their_order(tmp_path, monkey
             out = capsys.readouterr().out
             assert prints(block.text.splitlines(), out), (block.place, out)
         before = block.language
+
+
+def carried_out(step: Step, patch: pytest.MonkeyPatch) -> int:
+    """The exit code of a command that a console block shows."""
+    if step.program == "cd":
+        patch.chdir(*step.words)
+        return 0
+    if step.program == "python":
+        with patch.context() as only_now:
+            only_now.setattr(sys, "argv", step.words)
+            runpy.run_path(str(ROOT / step.words[0]), run_name="__main__")
+        return 0
+    return main(step.words)
 
 
 def prints(shown: list[str], out: str) -> bool:
@@ -91,7 +111,11 @@ def prints(shown: list[str], out: str) -> bool:
 
 @pytest.mark.parametrize("block", all_blocks("yaml"), ids=lambda block: block.place)
 def test_every_yaml_block_is_settings_that_hold(block: Block) -> None:
-    config = make_config(yaml.safe_load(block.text))
+    data = yaml.safe_load(block.text)
+    if "sleep" in data:
+        make_sleep_config({**SIMULATED, **data})  # a part of a file is shown without its models
+        return
+    config = make_config(data)
     options = dict(config.env.model_extra or {})
     if options:
         settings = parse(find("environments", config.env.name).options_type, options, where="env")
@@ -129,10 +153,15 @@ def understand(words: list[str]) -> None:
     if words in (["--version"], ["--help"]):
         return
     if len(words) == 1:
-        assert words[0] in [verb.name for verb in VERBS], words
+        assert words[0] in [*(verb.name for verb in VERBS), *GROUPS], words
         return
-    args = find_verb(words[0]).parse(words[1:])
-    load_config(flags=args.flags, environ={})
+    verb, rest = read_verb(words)
+    args = verb.parse(rest)
+    if words[0] in GROUPS:
+        models = [(f"{role}.model", section["model"]) for role, section in SIMULATED.items()]
+        load_sleep_config(None, flags=[*models, *args.flags], environ={})
+    else:
+        load_config(flags=args.flags, environ={})
 
 
 def test_a_command_that_does_not_exist_would_be_noticed() -> None:
@@ -164,6 +193,20 @@ def test_every_field_of_the_summary_is_in_the_reference() -> None:
 
 def test_every_scorer_is_in_its_guide() -> None:
     assert set(BUILT_IN["scorers"]) - named(page("guides/tasks-and-scorers.md")) == set()
+
+
+def test_the_guide_to_sleep_has_every_source_and_says_which_was_tried() -> None:
+    rows = re.findall(r"^\| `([a-z-]+)` \|.*\| ([a-z ]+) \|$", page("guides/sleep.md"), re.MULTILINE)
+    tried = {name: "yes" if source_of(name).verified else "no" for name in SOURCES}
+    assert {name: said for name, said in rows if name in SOURCES} == {**tried, "jsonl": "our own"}
+
+
+def test_the_reasons_in_the_guide_to_sleep_are_given_by_nights() -> None:
+    _, _, rows = page("guides/sleep.md").partition("| it says | cause |")
+    told = re.findall(r"`([a-z ]{20,})`", rows.partition("## ")[0])
+    source = "".join(path.read_text() for name in ("sleep", "stages") for path in (SOURCE / name).rglob("*.py"))
+    assert len(told) > 5
+    assert [reason for reason in told if reason not in source] == []
 
 
 def test_every_simulated_model_and_fault_is_in_its_guide() -> None:

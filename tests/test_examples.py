@@ -9,6 +9,7 @@ import pytest
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TELLING = {
     "budget_and_resume": ["stopped: limits.calls = 80 is reached", "same best skill: True", "started again: 0"],
+    "consolidate": ["skill: accepted", "verdict inconclusive", "'Recommendation:'"],
     "coming_from_skillrl": ["gain: +0.", "best skill: runs/coming-from-skillrl/best/sorting/SKILL.md"],
     "function_environment": ["gain on test tasks: +0."],
     "loop_in_one_file": ["step  1 of 9", "true score on 100 unseen tasks, simulated: 0."],

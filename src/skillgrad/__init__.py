@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from skillgrad.records import Attempt, ChatRequest, Edit, Message, Reply, Score, Skill, Task, Trajectory
     from skillgrad.seeds import SeedReport, atrain_seeds, train_seeds
     from skillgrad.skill import load_skill, save_skill
+    from skillgrad.sleep.consolidate import Consolidation, aconsolidate, consolidate
+    from skillgrad.sleep.context import Documents
+    from skillgrad.sleep.tasks import MinedTask
     from skillgrad.summary import Summary
     from skillgrad.trainer import Trainer
 
@@ -38,6 +41,9 @@ _HOMES = {
     "records": ["Attempt", "ChatRequest", "Edit", "Message", "Reply", "Score", "Skill", "Task", "Trajectory"],
     "seeds": ["SeedReport", "atrain_seeds", "train_seeds"],
     "skill": ["load_skill", "save_skill"],
+    "sleep.consolidate": ["Consolidation", "aconsolidate", "consolidate"],
+    "sleep.context": ["Documents"],
+    "sleep.tasks": ["MinedTask"],
     "summary": ["Summary"],
     "trainer": ["Trainer"],
 }
@@ -50,6 +56,8 @@ __all__ = [
     "ChatModel",
     "ChatRequest",
     "Comparison",
+    "Consolidation",
+    "Documents",
     "Edit",
     "Environment",
     "Executor",
@@ -57,6 +65,7 @@ __all__ = [
     "InputError",
     "ListEnvironment",
     "Message",
+    "MinedTask",
     "OutageStop",
     "Prompts",
     "Reply",
@@ -77,9 +86,11 @@ __all__ = [
     "VoidStop",
     "__version__",
     "acompare_skills",
+    "aconsolidate",
     "aevaluate_skill",
     "atrain_seeds",
     "compare_skills",
+    "consolidate",
     "environment",
     "evaluate_skill",
     "load_config",

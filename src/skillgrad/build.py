@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypedDict, TypeVar, cast
 
@@ -20,6 +21,7 @@ from skillgrad.errors import ConfigError, DataError, Interrupted
 from skillgrad.events import Event, Notice, SpendChanged
 from skillgrad.models import Journaled, Limited, Metered, Retrying, Structured, build_model, price_of
 from skillgrad.models.keys import key_variable, used_key_variable
+from skillgrad.models.meter import cost
 from skillgrad.models.pictured import Pictured
 from skillgrad.models.wrapper import Wrapper
 from skillgrad.prompts import Prompts
@@ -258,8 +260,8 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         if claim:
             folder.journal.claim_identity(_identity(config, parts, env, agent, tasks))
             folder.write_text("config.yaml", _yaml(config, folder))
-        threads = Threads(config.limits.concurrency)
-        rollout = Rollout(agent, env, executor, folder.journal, config.limits, emit, switch.check, threads)
+        threads, bill = Threads(config.limits.concurrency), partial(cost, price=parts.price("target"))
+        rollout = Rollout(agent, env, executor, folder.journal, config.limits, emit, switch.check, threads, bill)
         try:
             for text in (*warnings, *parts.warnings()):
                 emit(Notice(level="warning", text=text))
@@ -320,7 +322,8 @@ class _Judge:
 
 def _environment(config: TrainConfig, judge: _Judge) -> Environment:
     cls = find("environments", config.env.name)
-    return cls.from_options(dict(config.env.model_extra or {}), where="env", judge=judge)
+    asked = None if judge.model is None else judge
+    return cls.from_options(dict(config.env.model_extra or {}), where="env", judge=asked)
 
 
 def _executor(config: TrainConfig) -> Executor:

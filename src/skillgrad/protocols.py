@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -111,6 +112,16 @@ class Agent(ABC):
             f"agent {self.name!r} cannot call the tools that the environment brings", hint="set agent.name to 'tools'"
         )
 
+    def room(self) -> AbstractAsyncContextManager[object]:
+        """Held during an attempt, for agents of which the machine has room for a few at a time. Waiting for it does
+        not count for `limits.attempt_seconds`."""
+        return nullcontext()
+
+    @property
+    def metered(self) -> bool:
+        """All model calls of an attempt are those of the target, so that its price holds for them."""
+        return True
+
     async def aclose(self) -> None:  # noqa: B027 - most agents have nothing to close
         """Stop what was started for attempts."""
 
@@ -126,6 +137,14 @@ class Scorer(ABC):
     @abstractmethod
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
         """Score the trajectory. Whatever is raised is void, never a zero."""
+
+    def check_task(self, task: Task) -> None:
+        """Look at a task before anything is paid for; by default there is nothing to look at.
+
+        Raises:
+            DataError: attempts at the task cannot be scored.
+        """
+        del task
 
     def fingerprint(self) -> str:
         """Text that changes whenever the same answer could be scored otherwise; by default name and source."""

@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Literal, cast
 
-from pydantic import Field, JsonValue, SerializationInfo, field_serializer
+from pydantic import (
+    Field,
+    JsonValue,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
+    field_serializer,
+    model_serializer,
+)
 
 from skillgrad.messages import (
     ChatRequest,
@@ -169,6 +176,19 @@ class Trajectory(Record):
     gone."""
     read_skill: bool | None = None
     """Whether the program opened the skill, where it had to decide that itself."""
+    seconds: float | None = Field(default=None, ge=0)
+    """How long the attempt took, waits for the model included; None when nobody measured it. A view of a run does not
+    have it: what depends on the clock differs from one run to the next."""
+    usd: float | None = Field(default=None, ge=0)
+    """What its model calls cost in US dollars; None when a price is unknown, or the calls are not metered. Not in
+    views either."""
+
+    @model_serializer(mode="wrap")
+    def _for_views(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
+        data: dict[str, Any] = handler(self)
+        if info.context is not None and cast(Mapping[str, Any], info.context).get("view"):
+            del data["seconds"], data["usd"]
+        return data
 
 
 class Attempt(Record):

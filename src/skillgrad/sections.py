@@ -165,8 +165,8 @@ class TrainSection(Section):
     seed: int = 42
     """Seed of all shuffles and samples."""
     attempts: int = Field(default=1, ge=1)
-    """With `search.policy: rewrite_first`: attempts at each training task of a step. Where they differ, what went well
-    and what went wrong at the same task are read side by side first."""
+    """With `search.policy: rewrite_first`: attempts at each training task of a step. Where they differ, what went
+    well and what went wrong at the same task are read side by side first."""
     fresh_attempts: bool = False
     """Attempt a task anew in each epoch even when it was attempted under the same skill before."""
 
@@ -177,7 +177,7 @@ class SearchSection(Section):
     policy: Literal["paper", "evidence", "rewrite_first"] = "evidence"
     """`paper` makes one candidate in a step and validates it as a whole. `evidence` tests edits on the failures
     they cite, and spends validation on the report only. `rewrite_first` has the skill written anew once, from all
-    training tasks, and goes on like `paper` where validation is not solved by that: for few tasks and a plain flaw."""
+    training tasks, and goes on like `paper` where that does not solve validation: for few tasks and a plain flaw."""
     failures: int = Field(default=4, ge=1)
     """With `evidence`: failed attempts that a step looks for. It goes on where the step before it ended, for at most
     a batch; what is left of an epoch's tasks is for the next step."""

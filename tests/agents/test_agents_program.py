@@ -205,8 +205,13 @@ class TestOptions:
         async def attempt_all() -> Sequence[Trajectory]:
             agent = make(ScriptedModel(turn), concurrency_mb=10**9)
             tasks = [Task(id=f"t{number}", input=f"Item {number}?") for number in range(3)]
+
+            async def one(task: Task) -> Trajectory:
+                async with agent.room():
+                    return await agent.attempt(task, Skill(text=""), 0)
+
             try:
-                return await asyncio.gather(*(agent.attempt(task, Skill(text=""), 0) for task in tasks))
+                return await asyncio.gather(*map(one, tasks))
             finally:
                 await agent.aclose()
 

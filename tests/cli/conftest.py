@@ -2,6 +2,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from small_night import MODELS, Small
 
 from skillgrad.cli.main import main
 
@@ -52,3 +53,20 @@ def fresh_project(demo_done: Path, here: Path) -> Path:
     """The demo as `demo` in the current folder, not yet trained."""
     shutil.copytree(demo_done, here / "demo", ignore=shutil.ignore_patterns("runs"))
     return Path("demo")
+
+
+_PLACES = ("XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "QWEN_HOME")
+
+
+@pytest.fixture
+def sleeper(here: Path, monkeypatch: pytest.MonkeyPatch) -> Small:
+    """A home with transcripts of a project, which is the current folder, and settings for its nights in it."""
+    small = Small(here)
+    monkeypatch.setenv("HOME", str(small.home))
+    for name in _PLACES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(small.project)
+    models = "".join(f"{role}: {{model: 'simulated:{name}'}}\n" for role, name in MODELS.items())
+    more = "sleep: {project: ., state: ../state, lookback_hours: null, confirm_trials: 1, memory: false}\n"
+    (small.project / "sleep.yaml").write_text(models + more)
+    return small

@@ -73,9 +73,9 @@ def test_without_a_config_the_installation_is_checked(here: Path, capsys: Captur
         (["--env.scorer", "numeric"], "scorer", "the scorer 'numeric' does not accept", "mend these gold answers"),
         (
             ["--env.scorer={name: rubric, rubric: short}"],
-            "scorer",
-            "the rubric scorer needs a judge",
-            "set judge.model",
+            "data",
+            "env.scorer 'rubric': no model to ask",
+            "add a `judge` section with a model",
         ),
         (["--prompts.chat", "nope.md"], "prompts", "prompts.chat: 'nope.md' cannot be read", "give a Markdown file"),
     ],

@@ -107,3 +107,21 @@ def test_what_is_wrong_with_model_and_prompts_is_not_said_of_the_agent_too(
     found = checks(capsys, CONFIG, *flags, code=1)
     assert {name for name, check in found.items() if check["status"] == "wrong"} == {"target", "prompts"}
     assert found["agent"]["status"] == "ok"
+
+
+def test_limits_that_would_leave_attempts_of_programs_without_a_score_are_noted(
+    fresh_project: Path, capsys: Captured
+) -> None:
+    flags = [CONFIG, "--target.model", "simulated:target", "--agent.name", "command", "--agent.command", "[cat]"]
+    found = checks(capsys, *flags, "--agent.concurrency_mb", "1")
+    assert {"agent memory", "agent time"} & found.keys() == set()
+    few = ["--agent.concurrency_mb", "1000000000", "--agent.limits.seconds", "600"]
+    found = checks(capsys, *flags, *few, "--limits.concurrency", "7", "--limits.attempt_seconds", "605")
+    assert (found["agent memory"]["text"], found["agent memory"]["mend"]) == (
+        "there is memory for 1 at the same time; attempts that wait for it use up their time",
+        "set limits.concurrency to 1, it is 7",
+    )
+    assert (found["agent time"]["text"], found["agent time"]["mend"]) == (
+        "limits.attempt_seconds = 605 ends attempts before agent.limits.seconds does",
+        "set limits.attempt_seconds to more than 605",
+    )

@@ -41,6 +41,21 @@ def test_nothing_is_sent_without_measure(fresh_project: Path, capsys: Captured, 
     assert main(["plan", CONFIG, "--measure", *dead]) != 0
 
 
+def test_checks_without_rubrics_need_no_judge_and_broken_ones_are_found_at_once(here: Path, capsys: Captured) -> None:
+    def plan(op: str) -> int:
+        rows = [{"input": f"Write {name}.", "gold": [{"op": op, "arg": "x"}]} for name in ("ham", "soup", "letter")]
+        Path("tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        env = "{name: dataset, path: tasks.jsonl, scorer: checks, ratio: [1, 1, 1]}"
+        models = "target: {model: simulated:target}\noptimizer: {model: simulated:optimizer}\n"
+        Path("skillgrad.yaml").write_text(f"env: {env}\n{models}")
+        return main(["plan"])
+
+    assert plan("contains") == 0
+    capsys.readouterr()
+    assert plan("contain") == 2
+    assert "check 1: unknown operator 'contain'\nhint: did you mean 'contains'?" in capsys.readouterr().err
+
+
 def test_the_plan_comes_as_json(fresh_project: Path, capsys: Captured) -> None:
     assert main(["plan", CONFIG, "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)

@@ -58,6 +58,25 @@ async def test_plain_numbers_of_own_environments_are_understood() -> None:
         await check_gold(Own(), Own().tasks("train"))
 
 
+@pytest.mark.parametrize(
+    ("gold", "problem"),
+    [
+        ([{"op": "contain", "arg": "x"}], "unknown operator 'contain'"),
+        ({"rubric": "It is kind."}, "has a rubric, and there is no model to judge by it"),
+    ],
+)
+async def test_checks_that_cannot_be_used_are_found_before_an_attempt(gold: object, problem: str) -> None:
+    checked = env("checks", [{"op": "contains", "arg": "x"}], gold)
+    with pytest.raises(DataError, match=f"task 't1'.*{problem}"):
+        await check_gold(checked, checked.tasks("train"))
+
+
+async def test_a_gold_pattern_that_is_none_is_found_before_an_attempt() -> None:
+    checked = env("regex", "x", ["x", "("])
+    with pytest.raises(DataError, match=r"task 't1': gold '\(' is no regular expression"):
+        await check_gold(checked, checked.tasks("train"))
+
+
 async def test_scorers_that_have_no_say_about_gold_are_left_alone() -> None:
     for scorer in ("regex", lambda task, answer: 0.0):
         checked = env(scorer, "x")

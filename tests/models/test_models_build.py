@@ -7,7 +7,16 @@ import pytest
 import skillgrad.models
 from skillgrad.config import ModelSection, Price
 from skillgrad.errors import ConfigError
-from skillgrad.models import Journaled, Limited, Metered, Retrying, Structured, build_model, price_of
+from skillgrad.models import (
+    Journaled,
+    Limited,
+    Metered,
+    Retrying,
+    Structured,
+    build_model,
+    price_of,
+    used_key_variable,
+)
 from skillgrad.models.openai import OpenAIModel
 from skillgrad.models.simulated import SimulatedModel
 from skillgrad.records import ChatRequest, user
@@ -19,6 +28,21 @@ def test_a_provider_and_a_name_make_a_model():
     assert isinstance(model, OpenAIModel)
     assert model.name == "openai:llama3:8b"
     assert isinstance(build_model(ModelSection(model="simulated:target")), SimulatedModel)
+
+
+@pytest.mark.parametrize(
+    ("settings", "variable"),
+    [
+        ({"model": "openai:x"}, "OPENAI_API_KEY"),
+        ({"model": "openai:x", "api_key_command": "print-key"}, None),
+        ({"model": "simulated:target"}, None),
+        ({"model": "handoff:asked"}, None),
+        ({"model": "agent:codex"}, None),
+        ({"model": "agent:codex/x", "base_url": "http://127.0.0.1:1/v1", "api_key_env": "MINE"}, "MINE"),
+    ],
+)
+def test_a_variable_with_a_key_is_named_only_where_one_is_read(settings: dict[str, str], variable: str | None):
+    assert used_key_variable(ModelSection.model_validate(settings)) == variable
 
 
 def test_an_import_path_is_a_provider():

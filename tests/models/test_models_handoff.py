@@ -253,14 +253,17 @@ def test_a_run_stops_with_its_questions_and_ends_like_any_other_once_they_are_an
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
 
 
-def test_no_wrapper_turns_the_stop_into_something_else(tmp_path):
+def test_no_wrapper_turns_the_stop_into_something_else_and_a_question_costs_nothing(tmp_path):
+    settled: list[tuple[int, object, object]] = []
+
     class Spend:
         async def reserve(self, role: str, tokens: int, usd: float | None) -> int:
             return 1
 
-        def abandon(self, ticket: int) -> None:
-            pass
+        async def settle(self, *what) -> None:
+            settled.append(what)
 
     paid = Metered(a_model(tmp_path), "target", Spend(), None, lambda event: None)  # type: ignore[arg-type]
     (stop,) = ask(Retrying(Limited(paid, 4), "target", 1.0), QUESTION)
     assert isinstance(stop, HandoffStop)
+    assert settled == [(1, None, None)]

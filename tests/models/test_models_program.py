@@ -125,7 +125,7 @@ def test_what_will_never_pass_is_told_at_once_and_is_no_answer(
 @pytest.mark.parametrize("answer", [said("429 Too Many Requests", "{}"), said("500 Broken", "{}"), None])
 def test_what_may_pass_is_told_as_such_and_is_no_answer(program: str, answer: bytes | None) -> None:
     with pytest.raises(TransientError):
-        ask(program, answer, timeout=8.0)
+        ask(program, answer, timeout=5.0)
 
 
 @programs

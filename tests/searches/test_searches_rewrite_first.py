@@ -117,7 +117,7 @@ def test_nothing_is_attempted_in_training_when_there_is_nothing_to_gain(tmp_path
     optimizer = Optimizer("Say maybe.")
     summary = run(tmp_path, lambda number, skill, trial: True, optimizer)
     assert (summary.cost.target_calls, summary.cost.optimizer_calls) == (2, 0)
-    assert view(tmp_path, "held_out.json")["reason"] == "no step was made"
+    assert view(tmp_path, "held_out.json")["reason"] == "every validation task is solved already"
 
 
 def test_two_epochs_that_bring_nothing_end_it(tmp_path: Path) -> None:

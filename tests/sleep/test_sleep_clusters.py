@@ -223,3 +223,12 @@ def test_what_recurs_most_often_comes_first() -> None:
         mined("d", INTENTS[3], cluster="c0", sessions=refs[:1] * 2),
     ]
     assert [task.id for task in by_recurrence(tasks)] == ["b", "c", "d", "a"]
+
+
+def test_of_equally_frequent_wishes_those_that_were_not_met_come_first() -> None:
+    refs = [SessionRef(source="codex", id="1")]
+    tasks = [
+        mined("a", INTENTS[0], cluster="c1", sessions=refs, feedback="satisfied"),
+        mined("b", INTENTS[1], cluster="c2", sessions=refs, feedback="unsatisfied"),
+    ]
+    assert [task.id for task in by_recurrence(tasks)] == ["b", "a"]

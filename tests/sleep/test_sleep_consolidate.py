@@ -9,16 +9,19 @@ from typing import Any
 import pytest
 
 from skillgrad import Skill, Task
-from skillgrad.errors import BudgetStop, DataError
+from skillgrad.errors import BudgetStop, DataError, SkillgradError
 from skillgrad.prompts import Prompts
 from skillgrad.protocols import Environment
-from skillgrad.records import ChatRequest, Score, Split, Trajectory
+from skillgrad.records import ChatRequest, Score, Split, Trajectory, digest
 from skillgrad.sleep.consolidate import Consolidation, Known, consolidate
 from skillgrad.sleep.context import Documents
 from skillgrad.testing import ScriptedModel
 
 BLOCK = "<!-- skillgrad:begin learned -->\n{}<!-- skillgrad:end learned -->\n"
-SKILL = Skill(name="learned", text="---\nname: learned\ndescription: Learnt rules.\n---\n\nWhat was learned:\n\n" + BLOCK.format(""))
+SKILL = Skill(
+    name="learned",
+    text="---\nname: learned\ndescription: Learnt rules.\n---\n\nWhat was learned:\n\n" + BLOCK.format(""),
+)
 MEMORY = Skill(name="memory", text="# Our project\r\n\r\nUse   tabs.\r\n\r\n\r\n" + BLOCK.format(""))
 TRAIN = [Task(id=f"t{number}", input=f"Task {number}.") for number in range(3)]
 VAL = [Task(id=f"v{number}", input=f"Task {number}.") for number in (5, 6)]
@@ -61,7 +64,7 @@ def night(
     def answer(request: ChatRequest) -> str:
         return "yes" if solves(request.messages[0].text) else "no"
 
-    target = ScriptedModel(answer, name="scripted:target")
+    target = ScriptedModel(more.pop("answer", answer), name="scripted:target")
     config = {
         "target": {"model": "scripted:target"},
         "optimizer": {"model": "scripted:optimizer"},
@@ -160,7 +163,7 @@ def test_what_was_asked_and_answered_explains_a_night_that_changed_nothing(tmp_p
     assert "candidate 0.0000 = current 0.0000" in change.reason
     assert {shown.why for shown in change.held_out.candidate} == {"no line says yes"}
     assert "Say yes." in change.held_out.optimizer_replies[0]
-    assert [entry.accepted for entry in change.edits] == [False, None]  # the same text is not tried again
+    assert [entry.accepted for entry in change.edits] == [False, None, None]  # the same text is not tried again
 
 
 def test_edits_of_earlier_nights_are_told_to_the_optimizer_only(tmp_path: Path) -> None:
@@ -207,3 +210,139 @@ def test_without_training_tasks_nothing_is_begun(tmp_path: Path) -> None:
             {"target": {"model": "simulated:target"}, "optimizer": {"model": "simulated:optimizer"}},
             tmp_path,
         )
+
+
+def lucky(request: ChatRequest) -> str:
+    """Solves the first training task at the second attempt, and all where it is told to."""
+    told, asked = request.messages[0].text, request.messages[-1].text
+    return "yes" if "Say yes." in told or ("Task 0." in asked and request.seed == 1) else "no"
+
+
+def shown_tasks(request: ChatRequest) -> set[str]:
+    return set(re.findall(r"Task (\d)\.", request.messages[-1].text))
+
+
+def attempts_of(requests: list[ChatRequest], number: int) -> int:
+    return sum(f"Task {number}." in request.messages[-1].text for request in requests)
+
+
+def test_with_several_attempts_those_that_differ_are_read_first(tmp_path: Path) -> None:
+    optimizer = Optimizer("Say yes.")
+    three = {"train": {"attempts": 3, "epochs": 1}}
+    found, target = night(
+        tmp_path, bool, optimizer, answer=lucky, config=three, sleep={"memory": False, "confirm_trials": 0}
+    )
+    assert found.changes[0].status == "accepted"
+    assert shown_tasks(optimizer.requests[0]) == {"0"}
+    assert attempts_of(target.requests, 0) == 3
+
+
+def test_where_the_contrast_proposes_nothing_the_failures_are_read(tmp_path: Path) -> None:
+    class Slow(Optimizer):
+        """Has nothing to say at first."""
+
+        def _answer(self, request: ChatRequest) -> str:
+            if shown_tasks(request) == {"0"}:
+                return json.dumps({"reasoning": "r", "document": "", "edits": [], "cites": []})
+            return super()._answer(request)
+
+    optimizer = Slow("Say yes.")
+    three = {"train": {"attempts": 3, "epochs": 1}}
+    found, target = night(
+        tmp_path, bool, optimizer, answer=lucky, config=three, sleep={"memory": False, "confirm_trials": 0}
+    )
+    assert found.changes[0].status == "accepted"
+    assert shown_tasks(optimizer.requests[0]) == {"0"}
+    assert shown_tasks(optimizer.requests[-1]) == {"0", "1", "2"}
+    # The second reading is of the same attempts.
+    assert attempts_of(target.requests, 1) == 3
+
+
+def test_with_several_attempts_that_do_not_differ_the_failures_are_read_at_once(tmp_path: Path) -> None:
+    optimizer = Optimizer("Say yes.")
+    found, _ = night(
+        tmp_path,
+        lambda text: "Say yes." in text,
+        optimizer,
+        config={"train": {"attempts": 2}},
+        sleep={"memory": False, "confirm_trials": 0},
+    )
+    assert found.changes[0].status == "accepted"
+    assert shown_tasks(optimizer.requests[0]) == {"0", "1", "2"}
+
+
+def test_a_change_that_makes_one_held_out_task_worse_is_rejected_though_the_mean_is_better(tmp_path: Path) -> None:
+    val = [Task(id=f"v{number}", input=f"Task {number}.") for number in (5, 6, 7)]
+
+    def answer(request: ChatRequest) -> str:
+        told, asked = request.messages[0].text, request.messages[-1].text
+        return "yes" if ("Task 5." in asked) != ("Say yes." in told) else "no"
+
+    found, _ = night(tmp_path, bool, Optimizer("Say yes."), val=val, answer=answer, sleep={"memory": False})
+    change = found.changes[0]
+    assert change.status == "rejected"
+    assert "v5" in change.reason
+    assert change.baseline == pytest.approx(1 / 3)
+    assert change.candidate == pytest.approx(2 / 3)
+    allowed, _ = night(
+        tmp_path / "allowed",
+        bool,
+        Optimizer("Say yes."),
+        val=val,
+        answer=answer,
+        sleep={"memory": False},
+        config={"gate": {"no_regression": False}},
+    )
+    assert allowed.changes[0].status == "accepted"
+
+
+def test_a_change_that_fresh_attempts_do_not_bear_out_is_rejected(tmp_path: Path) -> None:
+    def answer(request: ChatRequest) -> str:
+        # Only the attempts that the gate looks at are better.
+        return "yes" if "Say yes." in request.messages[0].text and request.seed == 0 else "no"
+
+    found, _ = night(tmp_path, bool, Optimizer("Say yes."), answer=answer, sleep={"memory": False})
+    change = found.changes[0]
+    assert (change.status, change.candidate) == ("rejected", 1.0)
+    assert change.reason.endswith("but fresh attempts do not bear it out")
+    assert found.documents.skill == SKILL
+
+
+def test_an_edit_without_effect_is_seldom_accepted_and_never_settled_when_attempts_are_a_matter_of_luck(
+    tmp_path: Path,
+) -> None:
+    """A/A: the target solves each attempt with a probability of 1/2, whatever it reads."""
+    val = [Task(id=f"v{number}", input=f"Task {number}.") for number in range(5, 15)]
+
+    def answer(request: ChatRequest) -> str:
+        key = digest([[message.text for message in request.messages], request.seed])
+        return "yes" if int(key, 16) % 2 else "no"
+
+    verdicts: list[str | None] = []
+    for run in range(20):
+        found, _ = night(
+            tmp_path / str(run),
+            bool,
+            Optimizer(f"Zebra {run}."),
+            val=val,
+            answer=answer,
+            sleep={"memory": False, "confirm_trials": 3},
+            config={"train": {"epochs": 1}},
+        )
+        change = found.changes[0]
+        if change.status == "accepted":
+            assert change.confirmed is not None
+            verdicts.append(change.confirmed.verdict)
+    assert len(verdicts) <= 2
+    assert "ship" not in verdicts
+
+
+def test_a_target_that_never_answers_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SkillgradError, match="no attempt has an answer; the last one: the reply was empty") as error:
+        night(tmp_path, bool, Optimizer("Say yes."), answer=lambda request: "")
+    assert error.value.exit_code == 1
+
+
+def test_a_target_that_never_answers_is_an_error_without_held_out_tasks_too(tmp_path: Path) -> None:
+    with pytest.raises(SkillgradError, match="no attempt has an answer"):
+        night(tmp_path, bool, Optimizer("Say yes."), val=[], answer=lambda request: "")

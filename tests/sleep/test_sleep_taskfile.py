@@ -85,6 +85,15 @@ def test_tasks_are_worked_on_only_when_a_person_has_reviewed_them(tmp_path) -> N
     assert replay(path).tasks == TASKS
 
 
+def test_a_command_is_taken_from_a_file_that_a_person_has_reviewed(tmp_path) -> None:
+    row = {"id": "a", "intent": "Sum the column.", "command": ["python", "judge.py"]}
+    path = saved(tmp_path, own(tasks=[row]))
+    with pytest.raises(DataError, match="nobody has reviewed these tasks"):
+        replay(path)
+    path = saved(tmp_path, own(tasks=[row], reviewed=True))
+    assert replay(path).tasks[0].criteria == {"command": ["python", "judge.py"]}
+
+
 def test_a_file_without_tasks_can_be_read_and_not_worked_on(tmp_path) -> None:
     path = saved(tmp_path, own(reviewed=True, tasks=[]))
     assert read(path).tasks == ()
@@ -174,6 +183,8 @@ ROW = {"id": "a", "intent": "Sort the names.", "rubric": "All are there."}
         ),
         (own(tasks=[{**ROW, "checks": None}]), 'task 1: gold \'{"checks":null'),
         (own(tasks=[ROW, ROW]), "two tasks have the id 'a'"),
+        (own(tasks=[{**ROW, "command": "pytest"}]), "task 1: command = 'pytest': Input should be a valid tuple"),
+        ([{**OLD, "command": ["sh"]}], "task 1: unknown key 'command'"),
         ({**OLD_FILE, "task": []}, "unknown key 'task'\nhint: did you mean 'tasks'?"),
         ({**OLD_FILE, "reviewed": 1}, "reviewed = 1: Input should be a valid boolean"),
         ([{**OLD, "intend": "x"}], "task 1: unknown key 'intend'\nhint: did you mean 'intent'?"),

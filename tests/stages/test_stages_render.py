@@ -73,6 +73,22 @@ def test_an_empty_skill_says_so() -> None:
     assert skill_block(Skill(text="  \n")) == "# Current skill\n\n(The skill is empty.)"
 
 
+def test_a_skill_with_a_learned_block_comes_with_what_may_change_in_it() -> None:
+    written = "# House rules\n\nBe kind.\n"
+    block = "\n<!-- skillgrad:begin learned -->\n- Use ISO dates.\n<!-- skillgrad:end learned -->\n"
+    shown = skill_block(Skill(text=written + block))
+    assert shown.startswith("# Current skill\n\n<skill data=")
+    assert (written + block).strip() in shown
+    assert shown.count("</skill data=") == 1
+    fenced, _, told = shown.rpartition(">\n\n")
+    assert fenced.endswith(shown.splitlines()[2].removeprefix("<").removesuffix(">"))
+    assert told == (
+        "Only the lines between its `learned` markers may change: edits are made there, with anchors from there. "
+        "Where a whole document is asked for, return these lines and nothing else, a list item for each rule."
+    )
+    assert told not in skill_block(Skill(text=written))
+
+
 def test_an_attempt_is_shown_with_its_id_score_and_feedback() -> None:
     block = attempt_block(attempt("a-1", 0.5, feedback="Expected 7.", answer="8"), 1000)
     for part in ('id="a-1"', 'hard="0.5"', "Question of task-of-a-1", "Thoughts of a-1", "8", "Expected 7."):

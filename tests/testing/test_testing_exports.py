@@ -11,7 +11,7 @@ import skillgrad.testing
 def test_all_suites_and_doubles_can_be_imported_from_one_place() -> None:
     names = skillgrad.testing.__all__
     assert {getattr(skillgrad.testing, name).__name__ for name in names} == set(names)
-    families = {"Agent", "ChatModel", "Environment", "Executor", "Journal", "Program", "Scorer"}
+    families = {"Agent", "ChatModel", "Environment", "Executor", "Journal", "Program", "Scorer", "Source"}
     assert {name.removesuffix("Contract") for name in names if name.endswith("Contract")} == families
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -144,6 +144,18 @@ class ProgramAgent(Agent):
         each = self._options.concurrency_mb
         return room_for(self.program.memory_mb if each is None else each, available_mb())
 
+    def room(self) -> AbstractAsyncContextManager[object]:
+        return self._room
+
+    @property
+    def metered(self) -> bool:
+        return self._login is None
+
+    @property
+    def limits(self) -> Limits:
+        """What one attempt may use."""
+        return self._options.limits
+
     def fingerprint(self) -> str:
         """Changes with the program and its version, the model, its settings, the prompt and the options."""
         model = self._model if self._login else self._target.fingerprint()
@@ -168,7 +180,6 @@ class ProgramAgent(Agent):
                 hint="put pictures into the files of the task, or use the agent 'chat'",
             )
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(self._room)
             workspace = stack.enter_context(Workspace())
             workspace.fill(task.files)
             if self._login is not None:

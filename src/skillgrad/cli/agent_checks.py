@@ -1,10 +1,11 @@
 """What `doctor` checks of agents: the sandbox, agent programs, and the agent that a config names."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from skillgrad.agents.program import ProgramAgent
 from skillgrad.cli.checks import Check
-from skillgrad.config import AgentSection, TrainConfig
+from skillgrad.config import AgentSection, LimitsSection, TrainConfig
 from skillgrad.errors import ConfigError, SkillgradError
 from skillgrad.models import build_model
 from skillgrad.programs.base import Program
@@ -71,4 +72,15 @@ async def check_agent(config: TrainConfig) -> list[Check]:
         return [Check.wrong("agent", error)]
     finally:
         await model.aclose()
-    return [made]
+    return [made, *(_room(agent, config.limits) if isinstance(agent, ProgramAgent) else ())]
+
+
+def _room(agent: ProgramAgent, limits: LimitsSection) -> Iterator[Check]:
+    """What would leave attempts without a score: they wait for memory too long, or are ended from outside."""
+    room, longest = agent.concurrency, agent.limits.seconds + agent.limits.grace_seconds
+    if limits.concurrency > room:
+        text = f"there is memory for {room} at the same time; attempts that wait for it use up their time"
+        yield Check.note("agent memory", text, f"set limits.concurrency to {room}, it is {limits.concurrency}")
+    if limits.attempt_seconds <= longest:
+        text = f"limits.attempt_seconds = {limits.attempt_seconds:g} ends attempts before agent.limits.seconds does"
+        yield Check.note("agent time", text, f"set limits.attempt_seconds to more than {longest:g}")

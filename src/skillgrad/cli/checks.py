@@ -15,7 +15,8 @@ from skillgrad.envs.gold import check_gold
 from skillgrad.envs.scorers.base import AnswerScorer, Judge
 from skillgrad.envs.splits import SPLITS, check_splits
 from skillgrad.errors import ConfigError, SkillgradError
-from skillgrad.models import build_model, key_variable, price_of, used_key_variable
+from skillgrad.models import build_model, price_of, used_key_variable
+from skillgrad.models.handoff import HandoffModel
 from skillgrad.prompts import Prompts
 from skillgrad.protocols import Environment, Scorer
 from skillgrad.records import Record, Task
@@ -137,19 +138,20 @@ async def check_config(config: TrainConfig) -> list[Check]:
     return [
         *await _data(config),
         *_skill(config),
-        *_prompts(config),
-        *_models(config),
-        *_keys(config),
-        *_executor(config),
-        _limits(config),
-        _run_folder(config),
+        *check_parts(config),
+        *_run_folder(config),
     ]
+
+
+def check_parts(config: TrainConfig) -> list[Check]:
+    """What has nothing to do with tasks and skills: prompts, models, executor and limits."""
+    return [*_prompts(config), *_models(config), *_keys(config), *_executor(config), _limits(config)]
 
 
 async def _data(config: TrainConfig) -> list[Check]:
     try:
         env: Environment = find("environments", config.env.name).from_options(
-            dict(config.env.model_extra or {}), where="env", judge=_no_judge
+            dict(config.env.model_extra or {}), where="env", judge=None if config.judge is None else _no_judge
         )
         tasks = {split: tuple(env.tasks(split)) for split in SPLITS}
         warnings = check_splits(tasks["train"], tasks["val"], tasks["test"], need_test=config.test.enabled)
@@ -157,21 +159,19 @@ async def _data(config: TrainConfig) -> list[Check]:
         return [Check.wrong("data", error)]
     counts = ", ".join(f"{len(tasks[split])} {split}" for split in SPLITS)
     checks = [Check.ok("data", f"{counts} tasks"), *(Check.note("data", text) for text in warnings)]
-    return [*checks, await _scorer(config, env, [task for split in SPLITS for task in tasks[split]])]
+    return [*checks, await _scorer(env, [task for split in SPLITS for task in tasks[split]])]
 
 
-async def _scorer(config: TrainConfig, env: Environment, tasks: list[Task]) -> Check:
+async def _scorer(env: Environment, tasks: list[Task]) -> Check:
     scorer = getattr(env, "scorer", None)
     if not isinstance(scorer, Scorer):
         return Check.note("scorer", f"environment {env.name!r} scores in its own way; nothing to check beforehand")
-    if scorer.name == "rubric" and config.judge is None:
-        return Check.wrong("scorer", ConfigError("the rubric scorer needs a judge", hint="set judge.model"))
-    if not isinstance(scorer, AnswerScorer) or not scorer.checks_gold:
-        return Check.note("scorer", f"{scorer.name}: cannot be checked on gold answers")
     try:
         await check_gold(env, tasks)
     except SkillgradError as error:
         return Check.wrong("scorer", error)
+    if not isinstance(scorer, AnswerScorer) or not scorer.checks_gold:
+        return Check.note("scorer", f"{scorer.name}: cannot be checked on gold answers")
     return Check.ok("scorer", f"{scorer.name} accepts all gold answers")
 
 
@@ -222,6 +222,10 @@ def _models(config: TrainConfig) -> list[Check]:
         where = f" at {model.endpoint}" if model.endpoint else ""
         checks.append(Check.ok(role, f"{model.name}{where}{_key(section)}"))
         checks += _short_key(role, section)
+        if isinstance(model, HandoffModel):
+            checks += unwritable(role, model.folder, "name another folder, or change its rights") or [
+                _handoff(role, model)
+            ]
         if price is None and config.limits.usd is None:
             text = "no price: money will be shown as unknown"
             checks.append(Check.note(role, text, f"set {role}.price.input and {role}.price.output"))
@@ -232,6 +236,24 @@ def _models(config: TrainConfig) -> list[Check]:
             )
             checks.append(Check.wrong(role, error))
     return checks
+
+
+def _handoff(role: str, model: HandoffModel) -> Check:
+    """The folder of questions and answers."""
+    waiting = model.waiting()
+    if not waiting:
+        return Check.ok(role, f"no question waits in {model.folder}")
+    counted = f"{waiting} questions wait" if waiting > 1 else "1 question waits"
+    mend = f"{model.folder / 'README.md'} says how to answer"
+    return Check.note(role, f"{counted} for an answer in {model.folder}", mend)
+
+
+def unwritable(name: str, path: Path, mend: str) -> list[Check]:
+    """That a folder can neither be written nor made; nothing where it can."""
+    there = next(place for place in (path, *path.absolute().parents) if place.exists())
+    if there.is_dir() and os.access(there, os.W_OK):
+        return []
+    return [Check.wrong(name, ConfigError(f"{path} cannot be written", hint=mend))]
 
 
 def _executor(config: TrainConfig) -> list[Check]:
@@ -248,13 +270,13 @@ def _executor(config: TrainConfig) -> list[Check]:
 
 
 def _key(section: ModelSection) -> str:
-    if section.model.startswith("simulated:"):
-        return ", needs no key"
     if section.model.startswith("adapter:"):
         return ""
     if section.api_key_command is not None:
         return ", key from api_key_command"
-    variable = key_variable(section)
+    variable = used_key_variable(section)
+    if variable is None:
+        return ", needs no key"
     return f", key {variable} is {'set' if os.environ.get(variable) else 'not set'}"
 
 
@@ -290,15 +312,16 @@ def _limits(config: TrainConfig) -> Check:
     return Check.note("limits", "no cap on money, tokens, calls or time", "set limits.usd or limits.calls")
 
 
-def _run_folder(config: TrainConfig) -> Check:
+def _run_folder(config: TrainConfig) -> list[Check]:
     path = Path(config.run.folder) / config.run.name
     if is_running(path):
         error = ConfigError(f"{path} is in use by another process", hint="wait for it, or change run.name")
-        return Check.wrong("run folder", error)
-    there = next(place for place in (path, *path.absolute().parents) if place.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK):
-        error = ConfigError(f"{path} cannot be written", hint="change run.folder, or the rights of the folder")
-        return Check.wrong("run folder", error)
+        return [Check.wrong("run folder", error)]
+    mend = "change run.folder, or the rights of the folder"
+    return unwritable("run folder", path, mend) or [_run_in(path)]
+
+
+def _run_in(path: Path) -> Check:
     if not (path / "journal.db").exists():
         return Check.ok("run folder", f"{path} is free")
     try:

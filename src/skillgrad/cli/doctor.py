@@ -2,16 +2,22 @@
 
 import argparse
 import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from skillgrad.cli import output
 from skillgrad.cli.agent_checks import check_agent, check_programs, check_sandbox
 from skillgrad.cli.checks import Check, check_config, check_install
 from skillgrad.cli.live_checks import check_live
 from skillgrad.cli.parser import DEFAULT_CONFIG
-from skillgrad.cli.settings import config_path, read_settings
+from skillgrad.cli.settings import config_path, flags_of
+from skillgrad.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
+from skillgrad.cli.sleep.checks import check_night
 from skillgrad.cli.usage import UsageError
-from skillgrad.config import TrainConfig
+from skillgrad.config import TrainConfig, load_settings, make_config
 from skillgrad.errors import SkillgradError
+from skillgrad.sleep.config import SleepConfig, make_sleep_config
 
 _STYLES = {"ok": "green", "note": None, "wrong": "red bold"}
 
@@ -31,7 +37,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _all(config: TrainConfig, live: bool) -> list[Check]:
-    checks = [*await check_config(config), *await check_agent(config)]
+    checks = check_night(config) if isinstance(config, SleepConfig) else await check_config(config)
+    checks += await check_agent(config)
     if live:
         checks += await check_live(config)
     return checks
@@ -39,18 +46,33 @@ async def _all(config: TrainConfig, live: bool) -> list[Check]:
 
 def _config(args: argparse.Namespace, checks: list[Check]) -> TrainConfig | None:
     try:
-        path = config_path(args)
+        path = _path(args)
     except UsageError:
         text = f"no CONFIG was given and there is no {DEFAULT_CONFIG!r} here: only the installation is checked"
         checks.append(Check(name="config", status="note", text=text, mend="`skillgrad init DATA` makes one"))
         return None
+
+    def made(data: Mapping[str, Any], *, where: str) -> TrainConfig:
+        is_night = "sleep" in data or path.name == DEFAULT_SLEEP_CONFIG
+        return (make_sleep_config if is_night else make_config)(data, where=where)
+
     try:
-        config = read_settings(path, args)
+        config = load_settings(made, path, flags=flags_of(args))
     except SkillgradError as error:
         checks.append(Check.wrong("config", error))
         return None
     checks.append(Check.ok("config", f"{path} is valid"))
     return config
+
+
+def _path(args: argparse.Namespace) -> Path:
+    """The settings of a training, else those of a night."""
+    try:
+        return config_path(args)
+    except UsageError:
+        if not Path(DEFAULT_SLEEP_CONFIG).exists():
+            raise
+        return Path(DEFAULT_SLEEP_CONFIG)
 
 
 def _print(checks: list[Check], wrong: int) -> None:

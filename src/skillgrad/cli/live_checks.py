@@ -10,6 +10,7 @@ from skillgrad.cli.roles import model_sections
 from skillgrad.config import ModelSection, TrainConfig
 from skillgrad.errors import ModelError, SkillgradError
 from skillgrad.models import Structured, Wrapper, build_model
+from skillgrad.models.handoff import HandoffModel
 from skillgrad.protocols import ChatModel
 from skillgrad.records import ChatRequest, Reply, Role, Usage, user
 
@@ -58,6 +59,9 @@ async def check_live(config: TrainConfig) -> list[Check]:
         try:
             model = build_model(small)
         except SkillgradError:
+            continue
+        if isinstance(model, HandoffModel):
+            checks.append(Check.note(f"live {role}", "is not asked: its questions would wait for an answer"))
             continue
         try:
             checks += await _ask(role, small, _Watched(model))

@@ -5,22 +5,26 @@ from collections.abc import Iterable
 
 from skillgrad.envs.scorers.base import AnswerScorer, shorten
 from skillgrad.errors import DataError
-from skillgrad.protocols import Environment
+from skillgrad.protocols import Environment, Scorer
 from skillgrad.records import Score, Task, Trajectory
 
 SHOWN = 3
 
 
 async def check_gold(env: Environment, tasks: Iterable[Task]) -> None:
-    """Score the gold answer of every task, as if an agent had given it.
+    """Show every task to the scorer, and score its gold answer as if an agent had given it.
 
-    Nothing is checked in environments whose `scorer` has no say about gold answers: those of other makers, those
-    that ask a model, functions, and patterns.
+    No answer is scored in environments whose `scorer` has no say about gold answers: those of other makers, those
+    that ask a model, functions, checks and patterns.
 
     Raises:
-        DataError: gold answers without full marks, or that the scorer cannot use; names the tasks.
+        DataError: a task that the scorer cannot use, or gold answers without full marks; names the tasks.
     """
+    tasks = tuple(tasks)
     scorer = getattr(env, "scorer", None)
+    if isinstance(scorer, Scorer):
+        for task in tasks:
+            scorer.check_task(task)
     if not isinstance(scorer, AnswerScorer) or not scorer.checks_gold:
         return
     problems: dict[str, str] = {}

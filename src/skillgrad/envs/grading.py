@@ -17,8 +17,10 @@ from skillgrad.protocols import Scorer
 from skillgrad.records import File, Score, Task, Trajectory, canonical
 from skillgrad.sandbox import Box, Finished, Limits, Sandbox, Workspace, run
 
-Form = Literal["grader", "check"]
+Form = Literal["grader", "check", "answer"]
 
+ANSWER = "answer.txt"
+"""The file in which a command finds the answer that it has on its standard input as well."""
 TAIL_LINES = 20
 TAIL_CHARS = 1_000
 """How much of what a check says becomes feedback."""
@@ -117,8 +119,9 @@ class CommandScorer(Scorer):
     """Scores with a command, run in the sandbox beside nothing but what it needs.
 
     A `grader` reads the attempt as JSON and prints a score. A `check` is run in a copy of the workspace as the agent
-    left it, and its exit code is the score: 0 for full marks, anything else for none. What goes wrong with the
-    command itself is raised, and never a score.
+    left it, and its exit code is the score: 0 for full marks, anything else for none. So it is for `answer`, which
+    reads the answer alone, on its standard input or in `answer.txt`. What goes wrong with the command itself is
+    raised, and never a score.
     """
 
     name = "command"
@@ -144,20 +147,20 @@ class CommandScorer(Scorer):
             BoundaryError: it broke, took too long, or said nothing that can be understood.
         """
         with Workspace() as workspace:
-            if self._form == "check":
-                workspace.fill(files_afterwards(task, trajectory))
+            workspace.fill(_files_for(self._form, task, trajectory))
             finished = await self._run(workspace, task, trajectory)
         self._check_machinery(finished)
         output = finished.stdout.decode("utf-8", "replace")
         if self._form == "grader":
             if finished.code != 0:
                 raise self._broken(f"ended with exit code {finished.code}: {_tail(finished) or 'without a word'}")
-            return self._told(output)
-        last = _last_object(output)
+            return self._printed(output)
+        last = _last_object(output) if self._form == "check" else None  # an answer could be repeated, as a score
         if last is not None and "score" in last:
             return self._score_of(last)
         passed = float(finished.code == 0)
-        return Score(hard=passed, soft=passed, feedback=_tail(finished) if not passed else "correct")
+        said = _tail(finished) or f"ended with exit code {finished.code}, without a word"
+        return Score(hard=passed, soft=passed, feedback=said if not passed else "correct")
 
     async def _run(self, workspace: Workspace, task: Task, trajectory: Trajectory) -> Finished:
         box = Box(
@@ -166,7 +169,6 @@ class CommandScorer(Scorer):
             readable=tuple(path for path in dict.fromkeys(self._command.readable) if path.exists()),
             network="host" if self._network else "none",
         )
-        told = (_told_to_check if self._form == "check" else _told_to_grader)(task, trajectory)
         return await run(
             list(self._command.words),
             box=box,
@@ -180,7 +182,7 @@ class CommandScorer(Scorer):
                 "PYTHONDONTWRITEBYTECODE": "1",
                 "SKILLGRAD_TASK_ID": task.id.replace("\0", ""),
             },
-            stdin=json.dumps(told, ensure_ascii=False).encode("utf-8", "replace"),
+            stdin=_told(self._form, task, trajectory).encode("utf-8", "replace"),
         )
 
     def _check_machinery(self, finished: Finished) -> None:
@@ -192,7 +194,7 @@ class CommandScorer(Scorer):
         if finished.code in (_NOT_FOUND, _NOT_RUNNABLE) or finished.code in _SIGNALS:
             raise self._broken(f"ended with exit code {finished.code}: {_tail(finished) or 'without a word'}")
 
-    def _told(self, output: str) -> Score:
+    def _printed(self, output: str) -> Score:
         """The score a grader printed: all of its output, or the last line, as JSON."""
         lines = output.strip().splitlines()
         for text in (output, lines[-1] if lines else ""):
@@ -220,13 +222,29 @@ class CommandScorer(Scorer):
         return float(number)
 
     def _broken(self, problem: str) -> BoundaryError:
-        return BoundaryError(f"{self._form} {self._command.shown!r}", ChildProcessError(problem))
+        what = "command" if self._form == "answer" else self._form
+        return BoundaryError(f"{what} {self._command.shown!r}", ChildProcessError(problem))
 
 
 def files_afterwards(task: Task, trajectory: Trajectory) -> dict[str, File]:
     """The workspace as the agent left it."""
     files: dict[str, File | None] = {**task.files, **trajectory.files}
     return {path: file for path, file in files.items() if file is not None}
+
+
+def _files_for(form: Form, task: Task, trajectory: Trajectory) -> Mapping[str, File]:
+    """What the command finds where it is started."""
+    if form == "answer":
+        return {ANSWER: File(data=trajectory.answer.encode("utf-8", "replace"))}
+    return files_afterwards(task, trajectory) if form == "check" else {}
+
+
+def _told(form: Form, task: Task, trajectory: Trajectory) -> str:
+    """What the command reads on its standard input."""
+    if form == "answer":
+        return trajectory.answer
+    told = (_told_to_check if form == "check" else _told_to_grader)(task, trajectory)
+    return json.dumps(told, ensure_ascii=False)
 
 
 def _told_to_grader(task: Task, trajectory: Trajectory) -> dict[str, Any]:

@@ -125,8 +125,17 @@ class HandoffModel(ChatModel):
             seen = now
             await asyncio.sleep(self._settled)
 
+    @property
+    def folder(self) -> Path:
+        """Where questions and answers are."""
+        return self._folder
+
+    def waiting(self) -> int:
+        """How many questions have no answer yet."""
+        return sum(self._answer(path.name) is None for path in (self._folder / "questions").glob("*.md"))
+
     def _stop(self) -> HandoffStop:
-        count = sum(self._answer(path.name) is None for path in (self._folder / "questions").glob("*.md"))
+        count = self.waiting()
         waiting = f"{count} questions wait" if count > 1 else "1 question waits"
         (self._folder / "answers").mkdir(exist_ok=True)
         return HandoffStop(

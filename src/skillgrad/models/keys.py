@@ -21,6 +21,7 @@ TokenProvider = Callable[[], str | Awaitable[str]]
 """Returns an access token, as what `azure.identity.get_bearer_token_provider` makes does, or awaits to one."""
 
 _VARIABLES = (("anthropic:", "ANTHROPIC_API_KEY"), ("azure:", "AZURE_OPENAI_API_KEY"))
+_KEYLESS = ("simulated:", "handoff:")
 KEPT_SECONDS = 240.0
 """How long a printed key is used: command lines of clouds renew their tokens five minutes before the end."""
 
@@ -33,9 +34,11 @@ def key_variable(settings: ModelSection) -> str:
 
 
 def used_key_variable(settings: ModelSection) -> str | None:
-    """That variable where the key is read from one; None for simulated models and keys that a command prints."""
-    keyless = settings.model.startswith("simulated:") or settings.api_key_command is not None
-    return None if keyless else key_variable(settings)
+    """That variable where the key is read from one; None for a key that a command prints, and where there is no key:
+    for simulated models, for a handoff, and for agent programs with a login of their own."""
+    keyless = settings.model.startswith(_KEYLESS) or settings.api_key_command is not None
+    own_login = settings.model.startswith("agent:") and settings.base_url is None
+    return None if keyless or own_login else key_variable(settings)
 
 
 class Key:

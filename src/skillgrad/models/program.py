@@ -23,6 +23,8 @@ __all__ = ["ProgramModel"]
 
 NO_SYSTEM = "Answer what the user asks."
 """Instructions where a request has none: programs refuse empty ones, or use their own."""
+GRACE_SECONDS = 1.0
+"""Time to end after a time-out: nothing is lost that anybody waits for."""
 
 
 class ProgramModel(ChatModel):
@@ -85,7 +87,7 @@ class ProgramModel(ChatModel):
                 finished = await run(
                     launch.argv,
                     box=Box(workspace.work, (workspace.home, workspace.tmp), self._installed.readable, "host"),
-                    limits=Limits(seconds=self._settings.timeout),
+                    limits=Limits(seconds=self._settings.timeout, grace_seconds=GRACE_SECONDS),
                     sandbox=self._sandbox,
                     env={"LANG": "C.UTF-8", **launch.env},
                     stdin=launch.stdin,

@@ -6,7 +6,8 @@ ablation), so it is tried before anything else is paid for.
 
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
-from typing import ClassVar
+
+from pydantic import Field
 
 from skillgrad.build import Workbench
 from skillgrad.config import GateSection
@@ -15,7 +16,9 @@ from skillgrad.searches.epochs import end_epoch
 from skillgrad.searches.forecast import Known, Work
 from skillgrad.searches.paper import Batch, PaperSearch, Read
 from skillgrad.searches.paper_forecast import rewrite_first_work
+from skillgrad.skill import Document
 from skillgrad.stages.gate import GateResult, reason_not_to_evaluate
+from skillgrad.stages.longitudinal import Pair
 from skillgrad.stages.optimizer import Optimizer
 from skillgrad.stages.reflect import Context, Reading, readings
 from skillgrad.stages.schedules import schedule_of
@@ -24,7 +27,6 @@ from skillgrad.stages.update_modes import UPDATE_MODES
 
 __all__ = ["HeldOut", "RewriteFirstSearch", "Shown"]
 
-_PATIENCE = 2
 _SHOWN = 2_000
 """Characters of a response that the view of held-out tasks has."""
 
@@ -55,23 +57,30 @@ class HeldOut(Record):
     """The latest raw ones, sorted."""
     ledger: tuple[LedgerEntry, ...]
     """All edits that were tried in this run."""
+    silent: bool = False
+    """No attempt at all had an answer."""
+    cited: dict[str, str] = Field(default_factory=dict[str, str])
+    """The task of each attempt that is named in `ledger` and `guidance`."""
+    guidance: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
+    """What the slow update added to a learned block, and was accepted, with the attempts that it compared."""
 
 
 class RewriteFirstSearch(PaperSearch):
     """Its first epoch is one step with all training tasks and makes a whole new document. Later ones are those of
-    `paper`, until validation and training are solved or two in a row bring nothing.
+    `paper`, until validation and training are solved.
 
     With `gate.enabled: false`, or without validation tasks, nothing is evaluated and every change is accepted.
     """
-
-    patience: ClassVar[int | None] = _PATIENCE
 
     def __init__(self, bench: Workbench) -> None:
         super().__init__(bench)
         self._validates = bench.config.gate.enabled and bool(bench.tasks["val"])
         self._contrasts = bench.config.train.attempts > 1
         self._last: tuple[Candidate, GateResult] | None = None
-        self._reason = "no step was made"
+        self._reason = "every validation task is solved already"
+        self._tasks: dict[str, str] = {}
+        self._answered: set[bool] = set()
+        self._guidance: dict[str, tuple[str, ...]] = {}
 
     @classmethod
     def forecast(cls, known: Known) -> tuple[Work, ...]:
@@ -99,16 +108,31 @@ class RewriteFirstSearch(PaperSearch):
 
     async def finish(self, state: TrainState) -> TrainState:
         result = None if self._last is None else self._last[1]
+        ledger = state.ledger[len(self._bench.past.ledger) :]
+        named = [*(entry.edit.cites for entry in ledger), *self._guidance.values()]
+        cites = sorted({name for names in named for name in names} & self._tasks.keys())
         held_out = HeldOut(
             initial=await self._shown(self._bench.skill) if self._validates else (),
             candidate=() if self._last is None else await self._shown(self._last[0].skill),
             accepted=None if result is None else result.verdict.accepted,
             reason=self._reason if result is None else result.verdict.reason,
             optimizer_replies=tuple(sorted(set(self._bench.models["optimizer"].heard))),
-            ledger=state.ledger[len(self._bench.past.ledger) :],
+            ledger=ledger,
+            silent=self._answered == {False},
+            cited={name: self._tasks[name] for name in cites},
+            guidance=self._guidance,
         )
         self._diary.write("held_out.json", held_out)
         return state
+
+    async def _guided(self, state: TrainState, candidate: Candidate, pairs: Sequence[Pair]) -> TrainState:
+        before, after = (Document.parse(skill.text).learned for skill in (state.current, candidate.skill))
+        guided = await super()._guided(state, candidate, pairs)
+        if after is not None and guided.current.hash == candidate.skill.hash != state.current.hash:
+            attempts = [attempt for pair in pairs for attempt in (pair.previous, pair.current)]
+            self._tasks.update((attempt.id, attempt.task.id) for attempt in attempts)
+            self._guidance[after.removeprefix(before or "").strip()] = tuple(attempt.id for attempt in attempts)
+        return guided
 
     def _settled(self, state: TrainState) -> bool:
         """There is nothing left to gain: every validation task is solved, and so was every training task."""
@@ -140,6 +164,8 @@ class RewriteFirstSearch(PaperSearch):
             found += await self._bench.rollout.batch(
                 batch.tasks, state.current, "train", trial=number, step=state.step
             )
+        self._tasks.update((attempt.id, attempt.task.id) for attempt in found)
+        self._answered.update(bool(attempt.trajectory.answer.strip()) for attempt in found)
         return found
 
     def _readings(
@@ -187,6 +213,7 @@ class RewriteFirstSearch(PaperSearch):
         async with aclosing(self._bench.rollout.stream(self._bench.tasks["val"], skill, "val")) as attempts:
             async for index, attempt in attempts:
                 found[index] = _shown(attempt)
+                self._answered.add(bool(attempt.trajectory.answer.strip()))
         return tuple(found[index] for index in sorted(found))
 
 

@@ -123,12 +123,19 @@ def divide(
 
 
 def by_recurrence(tasks: Sequence[MinedTask]) -> tuple[MinedTask, ...]:
-    """The tasks of the clusters that were asked for in most sessions first; ties by cluster and id."""
+    """The tasks of the clusters that were asked for in most sessions first; of equals those that a user was not
+    content with; then by cluster and id."""
     sessions: dict[str, set[tuple[str, str]]] = {}
+    complaints: dict[str, int] = {}
     for task in tasks:
         found = sessions.setdefault(task.cluster, set())
         found.update((session.source, session.id) for session in task.sessions)
-    return tuple(sorted(tasks, key=lambda task: (-len(sessions[task.cluster]), task.cluster, task.id)))
+        complaints[task.cluster] = complaints.get(task.cluster, 0) + (task.feedback == "unsatisfied")
+
+    def rank(task: MinedTask) -> tuple[int, int, str, str]:
+        return -len(sessions[task.cluster]), -complaints[task.cluster], task.cluster, task.id
+
+    return tuple(sorted(tasks, key=rank))
 
 
 def _clusters(

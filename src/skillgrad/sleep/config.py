@@ -1,5 +1,6 @@
 """Settings of a night: those of a training run, and a section `sleep` beside them."""
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -13,7 +14,7 @@ __all__ = ["SleepConfig", "SleepSection", "load_sleep_config", "make_sleep_confi
 
 NIGHT: dict[str, Any] = {
     "search": {"policy": "rewrite_first"},
-    "train": {"epochs": 3},
+    "train": {"epochs": 3, "fresh_attempts": True},
     "reflect": {"failure_only": True},
     "gate": {"racing": False, "no_regression": True},
     "test": {"enabled": False},
@@ -26,7 +27,19 @@ _OF_THE_NIGHT = ("env", "skill", "run", "preset", "test", "search")
 class SleepSection(Section):
     """What a night reads, improves and leaves."""
 
-    free: ClassVar[frozenset[str]] = frozenset({"state", "home", "auto_adopt", "scope", "max_sessions", "sources"})
+    free: ClassVar[frozenset[str]] = frozenset(
+        {
+            "state",
+            "home",
+            "transcripts",
+            "sources",
+            "project",
+            "scope",
+            "lookback_hours",
+            "max_sessions",
+            "auto_adopt",
+        }
+    )
 
     state: str | None = None
     """Folder of ledgers, nights and proposals; by default `skillgrad/sleep` in the user's state folder."""
@@ -143,4 +156,6 @@ def load_sleep_config(
     Raises:
         ConfigError: as `make_sleep_config`; the file is missing or no YAML mapping.
     """
+    if path is not None and not os.path.lexists(path):
+        raise ConfigError(f"config file {str(path)!r} does not exist", hint="give the settings of a night")
     return load_settings(make_sleep_config, path, flags=flags, environ=environ)

@@ -10,7 +10,7 @@ from skillgrad.build import Given, MakeEnvironment, Past
 from skillgrad.compare import acompare_skills
 from skillgrad.config import AgentSection, LimitsSection
 from skillgrad.envs.scorers.base import Judge
-from skillgrad.errors import BudgetStop, DataError
+from skillgrad.errors import BudgetStop, DataError, SkillgradError
 from skillgrad.protocols import Environment
 from skillgrad.records import LedgerEntry, Record, Skill
 from skillgrad.searches.rewrite_first import HeldOut
@@ -39,6 +39,7 @@ __all__ = [
     "in_context",
     "left_of",
     "spent_in",
+    "with_judge",
 ]
 
 Tasks = Environment | Sequence[MinedTask]
@@ -65,7 +66,7 @@ class Known(Record):
     ledger: tuple[LedgerEntry, ...] = ()
     """Edits that were tried. They are for the optimizer, never for the agent."""
     before: Skill | None = None
-    """The document that the last adopted proposal replaced; the slow update compares with it."""
+    """The document that the last adopted proposal replaced; the slow update compares the document with it."""
 
 
 class Change(Record):
@@ -149,6 +150,7 @@ async def aconsolidate(
     Raises:
         InputError: tasks, documents or settings cannot be used; nothing was paid for.
         StopRun: a budget is used up, an endpoint is dead, or too many attempts have no score.
+        SkillgradError: no attempt has an answer: the target says nothing, or its program never ends.
     """
     config = config if isinstance(config, SleepConfig) else make_sleep_config(config)
     if not trainable(tasks):
@@ -191,6 +193,13 @@ def in_context(tasks: Tasks, documents: Documents, place: Place, agent: AgentSec
     return make
 
 
+def with_judge(config: SleepConfig, given: Given) -> Given:
+    """The given objects, and the optimizer as the judge where there is no other."""
+    if config.judge is None and "optimizer" in given:
+        return {"judge": given["optimizer"], **given}
+    return given
+
+
 def _places(documents: Documents, config: SleepConfig) -> Iterator[Place]:
     if documents.skill is not None and config.sleep.skill:
         yield "skill"
@@ -205,23 +214,26 @@ async def _improve(tasks: Tasks, documents: Documents, work: _Work, given: Given
     config = work.config.for_run(work.folder, work.place, limits=work.limits)
     past = Past(ledger=work.known.ledger, skill=work.known.before)
     parts: Given = {
-        **given,
+        **with_judge(work.config, given),
         "env": in_context(tasks, documents, work.place, work.config.agent),
         "skill": before,
         "past": past,
     }
-    if "optimizer" in given:
-        parts = {"judge": given["optimizer"], **parts}
     summary = await Trainer(config, **parts).atrain()
     run = Path(summary.folder)
     held_out = HeldOut.model_validate_json((run / "held_out.json").read_text(encoding="utf-8"))
+    if held_out.silent:
+        raise SkillgradError(
+            f"no attempt has an answer{_last_words(held_out)}",
+            hint="look at the target and its agent with `skillgrad doctor`, then run it again",
+        )
     after = before.with_text(_spliced(before.text, (run / summary.best.skill).read_bytes().decode()))
     status, reason = _status(before, after, held_out, validated=summary.best.val is not None)
     confirmed = None
     trials = work.config.sleep.confirm_trials
     if status == "accepted" and trials:
         confirmed = await acompare_skills(config, before, after, "val", trials, **parts)
-        if confirmed.verdict == "do not ship":
+        if confirmed.verdict == "do not ship" or confirmed.difference.mean <= 0:
             status, reason, after = "rejected", f"{reason}, but fresh attempts do not bear it out", before
     return Change(
         place=work.place,
@@ -255,6 +267,11 @@ def _spliced(before: str, best: str) -> str:
     for region in other.regions:
         document = document.with_region(region.name, region.content)
     return document.render()
+
+
+def _last_words(held_out: HeldOut) -> str:
+    told = [shown.why for shown in held_out.initial if shown.why]
+    return f"; the last one: {told[-1]}" if told else ""
 
 
 def _mean_of(values: Sequence[float | None]) -> float | None:

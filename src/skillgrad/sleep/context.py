@@ -1,6 +1,7 @@
 """Attempts with all documents an agent reads: the one that is trained in its place among the others."""
 
 from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 
 from pydantic import JsonValue
 
@@ -12,6 +13,7 @@ from skillgrad.protocols import Agent, ChatModel, Environment, EnvironmentTool, 
 from skillgrad.records import Record, Score, Skill, Split, Task, Trajectory, digest
 from skillgrad.registry import find
 from skillgrad.skill import Document
+from skillgrad.skill.document import BOM
 from skillgrad.skill.markers import read_marker
 
 __all__ = ["Documents", "InContext", "stand_ins"]
@@ -114,6 +116,13 @@ class _Reader(Agent):
         agents = [self._plain.fingerprint(), self._caller.fingerprint()]
         return digest([*agents, self._place, others.model_dump(mode="json")])
 
+    def room(self) -> AbstractAsyncContextManager[object]:
+        return self._plain.room()
+
+    @property
+    def metered(self) -> bool:
+        return self._plain.metered
+
     async def aclose(self) -> None:
         await self._plain.aclose()
         await self._caller.aclose()
@@ -141,5 +150,7 @@ def stand_ins(task: Task) -> Sequence[EnvironmentTool]:
 
 
 def _plain(text: str) -> str:
-    """Without marker lines, which say nothing to an agent and may stand in several documents."""
+    """Without marker lines, which say nothing to an agent and may stand in several documents, and without the byte
+    order mark of the file."""
+    text = text.removeprefix(BOM)
     return "".join(line for line in text.splitlines(keepends=True) if read_marker(line.rstrip("\r\n")) is None)

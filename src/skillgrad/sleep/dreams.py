@@ -12,7 +12,7 @@ from skillgrad.sleep.tasks import LONGEST_INTENT, SHORTEST_INTENT, MinedTask
 from skillgrad.stages.optimizer import Optimizer, ReplyForm, together
 from skillgrad.stages.render import fence
 
-__all__ = ["Dreamt", "dream", "kept_pieces", "recall"]
+__all__ = ["Dreamt", "dream", "kept_pieces", "recall", "recalled"]
 
 _LEAST_LIKE = 0.2
 """A task of an earlier night that has less in common with tonight's is no help."""
@@ -75,10 +75,13 @@ def recall(archive: Iterable[MinedTask], tasks: Sequence[MinedTask], k: int) -> 
             continue
         found.append((-max(own), task.id, task))
     best = sorted(found, key=lambda row: row[:2])[: max(k, 0)]
-    change = {"origin": "recall", "split": "train"}
-    return tuple(
-        task.model_copy(update={**change, "id": f"recall:{task.id}", "derived_from": task.id}) for _, _, task in best
-    )
+    return tuple(recalled(task) for _, _, task in best)
+
+
+def recalled(task: MinedTask) -> MinedTask:
+    """A task of an earlier night, for training tonight."""
+    change = {"id": f"recall:{task.id}", "origin": "recall", "split": "train", "derived_from": task.id}
+    return task.model_copy(update=change)
 
 
 def kept_pieces(intent: str) -> frozenset[str]:

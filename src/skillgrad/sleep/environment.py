@@ -1,25 +1,35 @@
-"""The environment of a night: mined tasks, judged by their checks, exact answers and rubrics."""
+"""The environment of a night: mined tasks, judged by their checks, exact answers, rubrics and commands."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from skillgrad.envs.grading import Command, CommandScorer
 from skillgrad.envs.scorers.base import Judge
 from skillgrad.envs.scorers.checks import Checks, ChecksOptions, Criteria, combined, form_warning
 from skillgrad.envs.scorers.text import Exact
 from skillgrad.envs.splits import SPLITS, check_splits, content
 from skillgrad.errors import ConfigError, DataError
-from skillgrad.protocols import Environment
+from skillgrad.protocols import Environment, Scorer
 from skillgrad.records import Score, Split, Task, Trajectory, canonical
+from skillgrad.sandbox import Limits, find_sandbox
 from skillgrad.sleep.tasks import MinedTask
 
 __all__ = ["NightEnvironment"]
 
 
+_LIMITS = Limits(seconds=60)
+"""Of the command of a task."""
+
+
 class NightEnvironment(Environment):
     """Mined tasks with their own criteria.
 
-    Of the criteria that a task has, checks, exact answers and a rubric, all apply: `hard` is 1 when each is met,
-    `soft` the mean over them. Feedback on training tasks says in words what is wrong; on held-out tasks it says how
-    many kinds of criteria were met, for what is in them must not reach the optimizer.
+    Of the criteria that a task has, checks, exact answers, a rubric and a command, all apply: `hard` is 1 when each
+    is met, `soft` the mean over them. A command runs in the sandbox, for at most a minute and without a network;
+    words of it that name a file from the task's project, else from the current folder, stand for it.
+
+    Feedback on training tasks says in words what is wrong; on held-out tasks it says how many kinds of criteria were
+    met, for what is in them must not reach the optimizer.
 
     Args:
         tasks: with their sides; an empty side is for the caller to judge.
@@ -28,7 +38,8 @@ class NightEnvironment(Environment):
 
     Raises:
         DataError: two tasks have one id, or tasks on different sides the same text.
-        ConfigError: a task has a rubric, and there is no judge.
+        ConfigError: a task has a rubric, and there is no judge; its command names no program that is there, or there
+            is no sandbox for it.
     """
 
     name = "night"
@@ -52,9 +63,14 @@ class NightEnvironment(Environment):
         self._tasks: dict[Split, tuple[Task, ...]] = {
             split: tuple(task.task for task in tasks if task.split == split) for split in SPLITS
         }
+        self._commands = _commands(tasks)
         self._training = frozenset(task.id for task in self._tasks["train"])
         _check_apart(self._tasks)
-        criteria = {task.id: Criteria(checks=task.checks, rubric=task.rubric) for task in tasks if not task.exact}
+        criteria = {
+            task.id: Criteria(checks=task.checks, rubric=task.rubric)
+            for task in tasks
+            if not (task.exact or task.command)
+        }
         self._warnings = tuple(text for text in (form_warning(criteria), *self._doubts()) if text)
 
     def tasks(self, split: Split) -> tuple[Task, ...]:
@@ -71,10 +87,12 @@ class NightEnvironment(Environment):
 
         Raises:
             DataError: the task is none of a night.
-            BoundaryError: the match of a pattern took too long.
+            BoundaryError: the match of a pattern took too long, or a command could not be run to its end.
         """
         gold = task.gold if isinstance(task.gold, dict) else {}
-        scorers = {"checks": self._checks, "rubric": self._checks, "exact": self._exact}
+        scorers: dict[str, Scorer] = {"checks": self._checks, "rubric": self._checks, "exact": self._exact}
+        if task.id in self._commands:
+            scorers["command"] = self._commands[task.id]
         kinds = [kind for kind in scorers if kind in gold]
         if not kinds:
             raise DataError(f"task {task.id!r} has no criteria", hint="use the tasks of this environment")
@@ -94,13 +112,27 @@ class NightEnvironment(Environment):
         return score.model_copy(update={"feedback": f"{met} of {len(kinds)} kinds of criteria met"})
 
     def fingerprint(self) -> str:
-        """Name, scorers and, where a task has a rubric, the judge."""
+        """Name, scorers, commands and, where a task has a rubric, the judge."""
         checks = self._checks if self._graded else Checks(self._checks.options)
-        return canonical([self.name, checks.fingerprint(), self._exact.fingerprint()])
+        commands = sorted(scorer.fingerprint() for scorer in self._commands.values())
+        return canonical([self.name, checks.fingerprint(), self._exact.fingerprint(), *commands])
 
     def _doubts(self) -> list[str]:
         train, val, test = (self._tasks[split] for split in SPLITS)
         return check_splits(train, val, test) if train and val else []
+
+
+def _commands(tasks: Sequence[MinedTask]) -> dict[str, Scorer]:
+    """By task. Nothing is looked for where there are none."""
+    judged = [task for task in tasks if task.command]
+    sandbox = find_sandbox() if judged else None
+    found: dict[str, Scorer] = {}
+    for task in judged:
+        assert sandbox is not None
+        folders = [Path(task.project)] if task.project else []
+        command = Command.parse(task.command, [*folders, Path()], f"task {task.id!r}: command")
+        found[task.id] = CommandScorer("answer", command, _LIMITS, sandbox)
+    return found
 
 
 def _check_apart(tasks: dict[Split, tuple[Task, ...]]) -> None:

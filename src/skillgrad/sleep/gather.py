@@ -2,19 +2,20 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
-from pydantic import Field, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from skillgrad.build import Workbench
-from skillgrad.errors import ConfigError, DataError
-from skillgrad.records import Record
-from skillgrad.sleep.clusters import by_recurrence, divide
+from skillgrad.errors import ConfigError, DataError, SkillgradError
+from skillgrad.records import Record, Split, canonical, digest
+from skillgrad.sleep.clusters import NEAR, alike, by_recurrence, divide
 from skillgrad.sleep.config import SleepConfig
-from skillgrad.sleep.dreams import dream, recall
+from skillgrad.sleep.dreams import dream, recall, recalled
 from skillgrad.sleep.harvest import Asked, Harvest, harvest
 from skillgrad.sleep.ledger import Ledger
 from skillgrad.sleep.mining import Mined, mine
@@ -26,6 +27,7 @@ from skillgrad.sleep.tasks import MinedTask, SessionRef
 
 __all__ = [
     "Gathered",
+    "Past",
     "Surroundings",
     "archive",
     "archived",
@@ -33,12 +35,16 @@ __all__ = [
     "from_file",
     "from_transcripts",
     "gleaned",
+    "settings_of",
     "sources_of",
+    "state_in",
     "state_of",
 ]
 
 _ARCHIVED = 1000
 """Tasks of earlier nights that are kept, the latest ones."""
+_FEWEST = 3
+"""Tasks of earlier nights that stand in for a side, where there are so many."""
 
 
 def _now() -> datetime:
@@ -68,6 +74,10 @@ class Gathered(Record):
     problems: tuple[str, ...] = ()
     dropped: dict[str, int] = Field(default_factory=dict[str, int])
     notes: tuple[str, ...] = ()
+    settings: dict[str, str] = Field(default_factory=dict[str, str])
+    """Digests of the settings that the tasks, or what is done with them, depend on."""
+    unmined: tuple[SessionRef, ...] = ()
+    """Sessions that the optimizer gave no usable answer about, and that the next night is to try again."""
 
 
 def state_of(config: SleepConfig, around: Surroundings) -> SleepState:
@@ -79,8 +89,16 @@ def state_of(config: SleepConfig, around: Surroundings) -> SleepState:
     project = Path(config.sleep.project)
     if not project.is_dir():
         raise ConfigError(f"sleep.project = {config.sleep.project!r} is no folder", hint="name the project's folder")
-    base = None if config.sleep.state is None else Path(config.sleep.state).absolute()
-    return SleepState(state_folder(project, home=around.home, environ=around.environ, base=base))
+    return state_in(project, config.sleep.state, around)
+
+
+def state_in(project: Path, base: str | None, around: Surroundings) -> SleepState:
+    """The same for a project that exists, in the folder `base` for all nights or the usual one."""
+    at = None
+    if base is not None:
+        short = Path(os.path.abspath(base))  # without `..`, where no link makes that another place
+        at = short if os.path.realpath(short) == os.path.realpath(base) else Path(base).absolute()
+    return SleepState(state_folder(project, home=around.home, environ=around.environ, base=at))
 
 
 def sources_of(config: SleepConfig) -> list[Source]:
@@ -95,6 +113,21 @@ def sources_of(config: SleepConfig) -> list[Source]:
         raise ConfigError("the source 'jsonl' has nothing to read", hint="set sleep.transcripts to a file or folder")
     found = [Plain(Path(sleep.transcripts or "")) if name == "jsonl" else source_of(name) for name in names]
     return [source for source in found if sleep.sources or source.verified]
+
+
+def settings_of(config: SleepConfig) -> dict[str, str]:
+    """A digest of each setting that the result of a night depends on, by section and key.
+
+    Raises:
+        DataError: as `from_file`.
+    """
+    values: dict[str, JsonValue] = {}
+    for name, value in config.identity().items():
+        parts = value.items() if isinstance(value, dict) else [("", value)]
+        values |= {f"{name}.{key}".rstrip("."): part for key, part in parts}
+    if config.sleep.tasks is not None:  # what the file says, wherever it is
+        values["sleep.tasks"] = from_file(config).model_dump(mode="json")
+    return {name: digest(canonical(value))[:16] for name, value in sorted(values.items())}
 
 
 def asked_of(config: SleepConfig, now: datetime) -> Asked:
@@ -122,29 +155,35 @@ def from_file(config: SleepConfig) -> Gathered:
     return _divided(config, tasks, ())
 
 
-async def from_transcripts(
-    config: SleepConfig, found: Harvest, bench: Workbench, known: Sequence[MinedTask], night: int
-) -> Gathered:
+class Past(NamedTuple):
+    """What earlier nights leave to the mining of this one."""
+
+    tasks: Sequence[MinedTask] = ()
+    in_vain: Collection[tuple[str, str]] = ()
+    """Sessions that were tried before, as `Ledger.in_vain` tells: they are not tried a third time."""
+
+
+async def from_transcripts(config: SleepConfig, found: Harvest, bench: Workbench, past: Past, night: int) -> Gathered:
     """Tasks mined from the sessions of a harvest, with their sides.
 
-    Args:
-        known: tasks of earlier nights.
-
     Raises:
+        SkillgradError: nothing could be mined, so that it is more likely the model than the sessions.
         StopRun: a call failed; the same call goes on from there.
     """
     optimizer = bench.optimizer()
     sessions = [each.session for each in found.sessions]
     seen = {SessionRef(source=one.session.source, id=one.session.id): one.new for one in found.sessions}
     mined = await mine(sessions, optimizer, night=night, seen=seen)
-    if sessions and len(mined.failed) == len(sessions):
-        raise DataError(
+    again = tuple(each.session for each in mined.failed if (each.session.source, each.session.id) not in past.in_vain)
+    if again and len(mined.failed) == len(sessions):
+        raise SkillgradError(
             f"no session could be mined: {mined.failed[0].reason}",
             hint="look at the optimizer's model, or set optimizer.structured: prompt",
         )
-    gathered = _divided(config, mined.tasks, known)
+    gathered = _divided(config, mined.tasks, past.tasks)
     tasks = gathered.tasks
-    tasks += recall(known, tasks, config.sleep.recall)
+    taken = {task.derived_from for task in tasks}
+    tasks += recall([task for task in past.tasks if task.id not in taken], tasks, config.sleep.recall)
     dreamt = await dream(tasks, config.sleep.dream, optimizer)
     dropped = Counter(each.reason for each in (*mined.dropped, *dreamt.dropped))
     return gathered.model_copy(
@@ -154,7 +193,8 @@ async def from_transcripts(
             "skipped": found.skipped,
             "redacted": found.redacted,
             "waiting": found.beyond,
-            "problems": (*found.problems, *_failures(mined)),
+            "problems": (*found.problems, *_failures(mined, again)),
+            "unmined": again,
             "dropped": dict(sorted((dropped + Counter(gathered.dropped)).items())),
         }
     )
@@ -163,19 +203,57 @@ async def from_transcripts(
 def _divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[MinedTask]) -> Gathered:
     sleep = config.sleep
     sides = divide(tasks, known, val=sleep.val_fraction, test=sleep.test_fraction, seed=config.train.seed)
-    kept = by_recurrence(sides.tasks)
-    more = len(kept) - sleep.max_tasks
-    notes = [f"there is nothing to {'train on' if side == 'train' else 'hold out'}" for side in sides.lacking]
+    kept = _cut(by_recurrence(sides.tasks), sleep.max_tasks)
+    more = len(tasks) - len(kept)
+    notes: list[str] = []
+    for side in ("train", "val") if kept else ():
+        if any(task.split == side for task in kept) or (side == "val" and not sleep.val_fraction):
+            continue
+        found = _earlier(side, kept, known)
+        kept += found
+        wanted = "train on" if side == "train" else "hold out"
+        notes.append(
+            f"tonight's tasks have nothing to {wanted}: {len(found)} of earlier nights stand in"
+            if found
+            else f"there is nothing to {wanted}"
+        )
     return Gathered(
-        tasks=kept[: sleep.max_tasks],
+        tasks=kept,
         dropped={f"more than sleep.max_tasks = {sleep.max_tasks}": more} if more > 0 else {},
-        notes=tuple(notes) if tasks else (),
+        notes=tuple(notes),
     )
 
 
-def _failures(mined: Mined) -> Iterable[str]:
+def _cut(tasks: Sequence[MinedTask], most: int) -> tuple[MinedTask, ...]:
+    """The first tasks, with one of each of the two sides that a night needs where there is room for both."""
+    kept = list(tasks[:most])
+    for side in ("train", "val"):
+        others = [task for task in kept if task.split != side]
+        left = next((task for task in tasks[most:] if task.split == side), None)
+        if len(others) == len(kept) > 1 and left is not None:
+            kept[-1] = left
+    return tuple(kept)
+
+
+def _earlier(side: Split, tasks: Sequence[MinedTask], known: Sequence[MinedTask]) -> tuple[MinedTask, ...]:
+    """Tasks of earlier nights that were on that side, for a night that has none of its own: those that are most like
+    tonight's, of the same projects, as many as there are tonight and at least `_FEWEST`."""
+    projects, ids = {task.project for task in tasks}, {task.id for task in tasks}
+    found: list[tuple[float, str, MinedTask]] = []
+    for task in known:
+        if task.origin != "real" or task.split != side or task.id in ids or task.project not in projects:
+            continue
+        near = max(alike(task, other) for other in tasks)
+        if near < NEAR:  # what is as near as that is the same wish, and on one side with it
+            found.append((-near, task.id, task))
+    best = [task for *_, task in sorted(found, key=lambda row: row[:2])[: max(_FEWEST, len(tasks))]]
+    return tuple(recalled(task) if side == "train" else task for task in best)
+
+
+def _failures(mined: Mined, again: Collection[SessionRef]) -> Iterable[str]:
     for each in mined.failed:
-        yield f"{each.session.source}: session {each.session.id!r} could not be mined: {each.reason}"
+        later = "the next night tries it again" if each.session in again else "it was the second try, and the last"
+        yield f"{each.session.source}: session {each.session.id!r} could not be mined: {each.reason} ({later})"
 
 
 def archived(state: SleepState) -> tuple[MinedTask, ...]:

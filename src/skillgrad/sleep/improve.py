@@ -1,27 +1,40 @@
 """The documents of a project, improved on the tasks of a night, and what is proposed for them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import Field, ValidationError
 
 from skillgrad.build import Given
+from skillgrad.envs.scorers.base import Judge
 from skillgrad.errors import SkillgradError
 from skillgrad.evaluate import aevaluate_skill
-from skillgrad.records import Record, Skill
+from skillgrad.records import LedgerEntry, Record, Skill, Split
 from skillgrad.skill import Document
-from skillgrad.sleep.adopt import kept_rules
+from skillgrad.sleep.adopt import kept_rules, receipts
 from skillgrad.sleep.config import SleepConfig, SleepSection
-from skillgrad.sleep.consolidate import Change, Known, Place, Spent, aconsolidate, in_context, left_of, spent_in
+from skillgrad.sleep.consolidate import (
+    Change,
+    Known,
+    Place,
+    Spent,
+    aconsolidate,
+    in_context,
+    left_of,
+    spent_in,
+    with_judge,
+)
 from skillgrad.sleep.context import Documents
+from skillgrad.sleep.environment import NightEnvironment
 from skillgrad.sleep.places import LiveDocument, memory_path, read_document, skill_path, skill_paths
-from skillgrad.sleep.report import Diagnosed, DocumentReport, diagnosed, reported
+from skillgrad.sleep.report import Diagnosed, DocumentReport, diagnosed, reported, untrained
 from skillgrad.sleep.rules import BY_HAND, Evidence, Rule, active, revised
 from skillgrad.sleep.staging import Proposal, Proposed, stage
 from skillgrad.sleep.state import SleepState
 from skillgrad.sleep.tasks import MinedTask
-from skillgrad.stages.rollout import attempt_id
+from skillgrad.statistics import mean_interval
 from skillgrad.summary import Interval, ShipVerdict
 
 __all__ = ["Group", "Improved", "groups_of", "improve", "opened_chars"]
@@ -35,10 +48,10 @@ class Group(NamedTuple):
     """Documents that are improved together, on tasks of their own."""
 
     name: str
-    skill: LiveDocument | None
-    memory: LiveDocument | None
+    skill: LiveDocument
+    memory: LiveDocument
     """Read by the agent in any case."""
-    improves_memory: bool
+    improves: tuple[Place, ...]
     tasks: tuple[MinedTask, ...]
 
     @property
@@ -48,9 +61,11 @@ class Group(NamedTuple):
 
     def live(self, place: Place) -> LiveDocument:
         """A document as it is on disk."""
-        found = self.skill if place == "skill" else self.memory
-        assert found is not None
-        return found
+        return self.skill if place == "skill" else self.memory
+
+    def split(self, split: Split) -> int:
+        """How many tasks are on a side."""
+        return sum(task.split == split for task in self.tasks)
 
 
 class Improved(Record):
@@ -65,16 +80,16 @@ class Improved(Record):
     verdict: ShipVerdict | None = None
     """Of all proposed documents together: the worst one."""
     test: Interval | None = None
-    """Mean of the new documents on the test tasks, which decide nothing; None without any."""
+    """Mean of the new documents on all test tasks, which decide nothing; None without any."""
     spent: Spent = Spent()
     simulated: bool = False
 
 
 class _Memory(Record):
-    """What nights know of documents, by real path: `known.json` in the state folder."""
+    """Edits that nights have tried, by the real path of the document: `known.json` in the state folder."""
 
     version: int = 1
-    documents: dict[str, Known] = Field(default_factory=dict[str, Known])
+    tried: dict[str, tuple[LedgerEntry, ...]] = Field(default_factory=dict[str, tuple[LedgerEntry, ...]])
 
 
 def groups_of(config: SleepConfig, tasks: Sequence[MinedTask]) -> tuple[Group, ...]:
@@ -86,20 +101,25 @@ def groups_of(config: SleepConfig, tasks: Sequence[MinedTask]) -> tuple[Group, .
     sleep, project = config.sleep, Path(config.sleep.project)
     named = [Path(path) for path in sleep.named_paths]
     memory = read_document(Path(sleep.memory_path or memory_path(project, sleep.agent)), "memory", project, named)
+    path = Path(sleep.skill_path or skill_path(project, sleep.agent, sleep.skill_name))
+    learned = read_document(path, "skill", project, named)
     found: list[Group] = []
     left = list(tasks)
-    if sleep.fan_out:
-        for name, path in skill_paths(project, sleep.agent).items():
-            own = tuple(task for task in left if task.skill == name)
-            if own and name != sleep.skill_name:
-                skill = read_document(path, "skill", project)
-                found.append(Group(name, skill, memory, improves_memory=False, tasks=own))
-                left = [task for task in left if task.skill != name]
-    if left and (sleep.skill or sleep.memory):
-        path = Path(sleep.skill_path or skill_path(project, sleep.agent, sleep.skill_name))
-        skill = read_document(path, "skill", project, named)
-        name = path.parent.name or sleep.skill_name
-        found.append(Group(name, skill, memory, improves_memory=sleep.memory, tasks=tuple(left)))
+    for name, path in skill_paths(project, sleep.agent).items() if sleep.fan_out else ():
+        own = tuple(task for task in left if task.skill == name)
+        if own and os.path.realpath(path) != learned.real:
+            found.append(Group(name, read_document(path, "skill", project), memory, ("skill",), own))
+            left = [task for task in left if task.skill != name]
+    improves: list[Place] = []
+    if sleep.skill:
+        improves.append("skill")
+    if sleep.memory:
+        improves.append("memory")
+    if left and improves:
+        name = Path(learned.path).parent.name or sleep.skill_name
+        while any(name == group.name for group in found):
+            name += "-too"  # a skill of the same name elsewhere
+        found.append(Group(name, learned, memory, tuple(improves), tuple(left)))
     return tuple(found)
 
 
@@ -130,62 +150,90 @@ async def improve(
     """
     folder = state.night(number)
     memory = _remembered(state, folder)
-    test: Interval | None = None
+    groups = groups_of(config, tasks)
+    for group in groups:  # tasks that cannot be used are told before anything is paid for
+        NightEnvironment(group.tasks, _asked_later)
+    scores: dict[str, float] = {}
     changes: list[tuple[Group, Change]] = []
-    for group in groups_of(config, tasks):
+    for group in groups:
+        if not group.split("train"):
+            continue
         limits = config.limits.model_copy(update=dict(left_of(config.limits, spent)))
         settings = config.model_copy(update={"limits": limits, "sleep": _only(config, group)})
-        if not any(task.split == "train" for task in group.tasks):
-            continue
-        known: dict[Place, Known] = {
-            place: memory.documents.get(group.live(place).real, Known()) for place in _places(group)
-        }
-        result = await aconsolidate(
-            group.tasks, group.documents, settings, folder / "runs" / group.name, known, **given
-        )
+        known: dict[Place, Known] = {place: _known(config, state, memory, group, place) for place in group.improves}
+        run = folder / "runs" / group.name
+        result = await aconsolidate(group.tasks, group.documents, settings, run, known, **given)
         changes += [(group, change) for change in result.changes]
         spent = spent + sum((change.spent for change in result.changes), Spent())
-        if any(task.split == "test" for task in group.tasks):
-            test, spent = await _tested(settings, group, result.documents, folder / "runs" / group.name, spent, given)
+        if group.split("test"):
+            tested, spent = await _tested(settings, group, result.documents, run, spent, given)
+            scores |= tested
     improved = _proposed(config, state, number, changes)
     _remember(state, memory, changes)
-    simulated = any(change.simulated for _, change in changes)
-    return improved.model_copy(update={"spent": spent, "test": test, "simulated": simulated})
+    idle = [
+        untrained(group.name, group.skill.path, group.split("val")) for group in groups if not group.split("train")
+    ]
+    return improved.model_copy(
+        update={
+            "documents": (*improved.documents, *idle),
+            "spent": spent,
+            "test": mean_interval(list(scores.values())) if scores else None,
+            "simulated": any(change.simulated for _, change in changes),
+        }
+    )
 
 
 async def _tested(
     config: SleepConfig, group: Group, documents: Documents, folder: Path, spent: Spent, given: Given
-) -> tuple[Interval, Spent]:
-    """How the new documents do on the test tasks, and what is used with that."""
+) -> tuple[dict[str, float], Spent]:
+    """How the new documents do on each test task, and what is used with that."""
     place: Place = "skill"
     document = documents.skill
     assert document is not None
     parts: Given = {
-        **given,
+        **with_judge(config, given),
         "env": in_context(group.tasks, documents, place, config.agent),
         "skill": document,
     }
-    if "optimizer" in given:
-        parts = {"judge": given["optimizer"], **parts}
     settings = config.for_run(folder, "test", limits=left_of(config.limits, spent))
-    score = (await aevaluate_skill(settings, "test", 1, **parts)).score
-    return score, spent + spent_in(folder / "test")
+    scores = (await aevaluate_skill(settings, "test", 1, **parts)).tasks
+    return scores, spent + spent_in(folder / "test")
+
+
+def _asked_later() -> Judge:
+    raise AssertionError("looking at tasks asks no judge")
 
 
 def _only(config: SleepConfig, group: Group) -> SleepSection:
-    change = {"memory": group.improves_memory, "skill": config.sleep.skill or config.sleep.fan_out}
+    change = {"skill": "skill" in group.improves, "memory": "memory" in group.improves}
     return config.sleep.model_copy(update=change)
 
 
-def _places(group: Group) -> Iterator[Place]:
-    yield "skill"
-    if group.improves_memory:
-        yield "memory"
+def _known(config: SleepConfig, state: SleepState, memory: _Memory, group: Group, place: Place) -> Known:
+    """What earlier nights know of a document."""
+    live = group.live(place)
+    compares = config.slow_update.enabled or config.meta_skill.enabled
+    before = _replaced(state, live) if compares else None
+    opened = None if before is None else _opened(before, _name(group, place))
+    return Known(ledger=memory.tried.get(live.real, ()), before=opened)
 
 
-def _opened(live: LiveDocument | None, name: str) -> Skill | None:
-    if live is None:
-        return None
+def _replaced(state: SleepState, live: LiveDocument) -> LiveDocument | None:
+    """The document before the last adoption that was not reverted; None when there was none."""
+    for receipt in reversed(receipts(state.folder)):
+        for one in receipt.documents if not receipt.reverted else ():
+            if one.real == live.real:
+                place = receipt.folder(state.folder) / one.backup
+                try:
+                    data = place.read_bytes() if one.backup else None
+                except OSError as error:
+                    hint = "restore it, or set slow_update.enabled and meta_skill.enabled to false"
+                    raise SkillgradError(f"{str(place)!r} cannot be read: {error}", hint=hint) from error
+                return live.model_copy(update={"data": data})
+    return None
+
+
+def _opened(live: LiveDocument, name: str) -> Skill:
     document = Document.parse(live.opening)
     return Skill(name=name, text=(document if document.learned is not None else document.with_learned("")).render())
 
@@ -202,14 +250,11 @@ def _proposed(
         live = group.live(change.place)
         was, now = _block(change.before), _block(change.after)
         before = revised(kept.documents.get(live.real, ()), was, BY_HAND)
-        rules = revised(before, now, name, _evidence(group, change, config.train.attempts))
+        rules = revised(before, now, name, _evidence(group, change))
         proposed.append(Proposed(live=live, text=change.after.text, rules=rules, before=before))
     improved = Improved(
-        documents=tuple(
-            reported(_name(group, change), group.live(change.place).path, change, _sizes(group))
-            for group, change in changes
-        ),
-        diagnosed=tuple(diagnosed(_name(group, change), change) for group, change in changes),
+        documents=tuple(_reported(group, change) for group, change in changes),
+        diagnosed=tuple(diagnosed(_name(group, change.place), change) for group, change in changes),
     )
     if not proposed:
         return improved
@@ -228,19 +273,19 @@ def _proposed(
     return improved.model_copy(update={"proposal": str(folder), "rules": new, "verdict": verdict})
 
 
+def _reported(group: Group, change: Change) -> DocumentReport:
+    sizes = group.split("train"), group.split("val")
+    return reported(_name(group, change.place), group.live(change.place).path, change, sizes)
+
+
 def _block(skill: Skill) -> str:
     """The inside of the learned block, with its last line end."""
     span = Document.parse(skill.text).learned_span
     return "" if span is None else skill.text[slice(*span)]
 
 
-def _name(group: Group, change: Change) -> str:
-    return group.name if change.place == "skill" else "memory"
-
-
-def _sizes(group: Group) -> tuple[int, int]:
-    splits = [task.split for task in group.tasks]
-    return splits.count("train"), splits.count("val")
+def _name(group: Group, place: Place) -> str:
+    return group.name if place == "skill" else "memory"
 
 
 def _worst(changes: Sequence[Change]) -> ShipVerdict | None:
@@ -250,23 +295,25 @@ def _worst(changes: Sequence[Change]) -> ShipVerdict | None:
     return "ship" if all(verdict == "ship" for verdict in verdicts) else "inconclusive"
 
 
-def _evidence(group: Group, change: Change, trials: int) -> Mapping[str, Evidence]:
-    """By the text of each edit: the attempts that it cites, their tasks, and the sessions of these."""
-    attempts: dict[str, MinedTask] = {}
-    for task in group.tasks:
-        for skill in (change.before, change.after):
-            for trial in range(trials):
-                attempts[attempt_id(task.id, skill, trial)] = task
+def _evidence(group: Group, change: Change) -> Mapping[str, Evidence]:
+    """By the text of each accepted edit and guidance: the attempts behind it, their tasks, and the sessions of
+    these."""
+    held_out = change.held_out
+    texts = [(entry.edit.content, entry.edit.cites, entry.edit.reason) for entry in change.edits if entry.accepted]
+    texts += [(text, names, "comparison with the document before") for text, names in held_out.guidance.items()]
+    by_id = {task.id: task for task in group.tasks}
     found: dict[str, Evidence] = {}
-    for entry in change.edits:
-        tasks = [attempts[cite] for cite in entry.edit.cites if cite in attempts]
+    for text, names, note in texts:
+        cited = [name for name in names if name in held_out.cited]
+        tasks = [by_id[held_out.cited[name]] for name in cited]
         sessions = [f"{one.source}:{one.id}" for task in tasks for one in task.sessions]
-        found[entry.edit.content] = Evidence(
+        behind = Evidence(
             sessions=tuple(dict.fromkeys(sessions)),
             tasks=tuple(dict.fromkeys(task.id for task in tasks)),
-            attempts=entry.edit.cites,
-            note=entry.edit.reason,
+            attempts=tuple(cited),
+            note=note,
         )
+        found[text] = found.get(text, Evidence()).joined(behind)
     return found
 
 
@@ -290,11 +337,9 @@ def _remembered(state: SleepState, night: Path) -> _Memory:
 
 def _remember(state: SleepState, memory: _Memory, changes: Sequence[tuple[Group, Change]]) -> None:
     """Edits of this night for the next ones; running a night again adds nothing twice."""
-    documents = dict(memory.documents)
+    tried = dict(memory.tried)
     for group, change in changes:
         real = group.live(change.place).real
-        known = documents.get(real, Known())
-        edits = [entry for entry in change.edits if entry not in known.ledger]
-        before = change.before if change.status == "accepted" else known.before
-        documents[real] = Known(ledger=(*known.ledger, *edits)[-_LEDGER:], before=before)
-    state.write(state.folder / KNOWN, _Memory(documents=documents).model_dump_json(indent=1) + "\n")
+        known = tried.get(real, ())
+        tried[real] = (*known, *(entry for entry in change.edits if entry not in known))[-_LEDGER:]
+    state.write(state.folder / KNOWN, _Memory(tried=tried).model_dump_json(indent=1) + "\n")

@@ -6,7 +6,7 @@ killed, the next night sees again. What was past the limit of a night stays queu
 
 import os
 import sqlite3
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,9 +18,9 @@ from pydantic import AwareDatetime, Field, ValidationError
 from skillgrad.errors import DataError, IdentityError, LockedError, StopRun
 from skillgrad.records import Record, digest
 from skillgrad.sleep.sessions import Found, Session
-from skillgrad.store.database import BUSY_MILLISECONDS, Database
+from skillgrad.store.database import BUSY_MILLISECONDS, Database, refused_by_disk
 
-__all__ = ["Entry", "Ledger", "Progress", "Status", "progress"]
+__all__ = ["Entry", "Ledger", "Progress", "Status", "progress", "under_way"]
 
 Status = Literal["queued", "used", "failed", "own", "empty", "outside"]
 """`queued`: waits for a night. `used`: a night has learnt from it. `failed`: it could not be read, and is tried
@@ -211,22 +211,39 @@ class Ledger:
                     "UPDATE sessions SET pending = ? WHERE source = ? AND id = ?", (pending, entry.source, entry.id)
                 )
 
-    def commit(self, night: int) -> int:
-        """End a night with success: what it took is used. Returns how many sessions were moved."""
+    def in_vain(self) -> set[tuple[str, str]]:
+        """Source and id of the sessions that a night without success for them left waiting, as `commit` was told."""
+        rows = self._rows("SELECT source, id FROM sessions WHERE status = 'queued' AND night > 0 AND pending IS NULL")
+        return {(str(source), str(id)) for source, id in rows}
+
+    def commit(self, night: int, in_vain: Collection[tuple[str, str]] = ()) -> int:
+        """End a night with success: what it took is used. Returns how many sessions were moved.
+
+        Args:
+            in_vain: source and id of sessions that it could make nothing of. They go on waiting.
+        """
         moment = self._moment()
+        left = {(source, _storable(id)) for source, id in in_vain}
+        moved = 0
         with self._write() as connection:
             rows = connection.execute(
                 "SELECT pending FROM sessions WHERE pending IS NOT NULL AND night = ? ORDER BY source, id", (night,)
             ).fetchall()
             for (text,) in rows:
                 entry = Entry.model_validate_json(text)
+                if (entry.source, entry.id) in left:
+                    connection.execute(
+                        "UPDATE sessions SET pending = NULL WHERE source = ? AND id = ?", (entry.source, entry.id)
+                    )
+                    continue
+                moved += 1
                 _upsert(connection, entry, moment)
                 connection.execute(
                     "UPDATE sessions SET hash = ?, past = ?, last = ?, turns = ?, pending = NULL"
                     " WHERE source = ? AND id = ?",
                     (entry.hash, entry.past, entry.last, entry.turns, entry.source, entry.id),
                 )
-        return len(rows)
+        return moved
 
     def close(self) -> None:
         """Close the file and give it free. Closing twice does no harm."""
@@ -255,6 +272,8 @@ class Ledger:
         try:
             return self._file.rows(sql, parameters)
         except sqlite3.DatabaseError as error:
+            if refused_by_disk(error):
+                raise _unwritable(self.path, error) from error
             raise self._broken(error) from error
 
     @contextmanager
@@ -316,6 +335,22 @@ def _create(path: Path) -> None:
         raise _unwritable(path, error) from error
 
 
+def under_way(path: Path) -> bool:
+    """Whether a process holds the ledger, that is, works through a night."""
+    place = _lock_file(path)
+    if not place.exists():
+        return False
+    lock = FileLock(place, mode=0o600, thread_local=False)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return True
+    except OSError:
+        return False
+    lock.release()
+    return False
+
+
 def _unwritable(path: Path, error: BaseException) -> StopRun:
     return StopRun(
         f"ledger {str(path)!r} cannot be written: {error}",
@@ -323,9 +358,13 @@ def _unwritable(path: Path, error: BaseException) -> StopRun:
     )
 
 
+def _lock_file(path: Path) -> Path:
+    return path.with_name(f"{path.name}.lock")
+
+
 def _lock(path: Path) -> FileLock:
     # The system holds the lock for the process: it ends with it, however that ends.
-    lock = FileLock(path.with_name(f"{path.name}.lock"), mode=0o600, thread_local=False)
+    lock = FileLock(_lock_file(path), mode=0o600, thread_local=False)
     try:
         lock.acquire(timeout=_GRACE_SECONDS, poll_interval=_GRACE_SECONDS / 10)
     except Timeout:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Literal, Self
 
 from pydantic import ValidationError, model_validator
@@ -11,6 +12,7 @@ from skillgrad.envs.scorers.checks_operators import OPERATORS, Op
 from skillgrad.errors import UnusableReply
 from skillgrad.prompts.cuts import cut_middle
 from skillgrad.records import Record
+from skillgrad.sleep.cleaning import feedback
 from skillgrad.sleep.sessions import Session, ToolUse, Turn
 from skillgrad.sleep.tasks import Feedback, MinedTask, SessionRef, merged, task_id
 from skillgrad.stages.optimizer import Optimizer, ReplyForm, together
@@ -86,7 +88,7 @@ class _TaskReply(ReplyForm):
             project=session.project,
             sessions=(SessionRef(source=session.source, id=session.id),),
             night=night,
-            feedback=_FEEDBACK[self.satisfied],
+            feedback=_FEEDBACK[self.satisfied] if self.satisfied != "unknown" else _heard(session),
             skill=session.skills[0] if len(session.skills) == 1 else "",
         )
 
@@ -99,6 +101,12 @@ class _MinedReply(ReplyForm):
         if len(self.tasks) > MOST_TASKS:
             raise ValueError(f"{len(self.tasks)} tasks, at most {MOST_TASKS} are wanted")
         return self
+
+
+def _heard(session: Session) -> Feedback:
+    """What the user's own words say about the agent's answers: a complaint outweighs any thanks."""
+    said = {feedback(turn, after) for turn, after in pairwise(session.turns)}
+    return "unsatisfied" if "negative" in said else "satisfied" if "positive" in said else "unknown"
 
 
 class Dropped(Record):

@@ -2,32 +2,37 @@
 found out is a file in its folder, so that a night that was interrupted goes on where it was."""
 
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from skillgrad.build import Given, Workbench, open_workbench
-from skillgrad.errors import IdentityError, ModelError, OutageStop, SkillgradError, StopRun
+from skillgrad.build import Given, StopSwitch, Workbench, open_workbench
+from skillgrad.errors import BudgetStop, IdentityError, ModelError, OutageStop, SkillgradError, StopRun
+from skillgrad.models import build_model
 from skillgrad.records import ChatRequest, Skill, user
 from skillgrad.sleep.adopt import adopt, adoptable, recover
+from skillgrad.sleep.cleaning import OWN
 from skillgrad.sleep.config import SleepConfig
-from skillgrad.sleep.consolidate import Spent, left_of, spent_in
+from skillgrad.sleep.consolidate import Spent, left_of, spent_in, with_judge
 from skillgrad.sleep.environment import NightEnvironment
 from skillgrad.sleep.gather import (
     Gathered,
+    Past,
     Surroundings,
     archive,
     archived,
     from_file,
     from_transcripts,
     gleaned,
+    settings_of,
     sources_of,
     state_of,
 )
 from skillgrad.sleep.improve import Improved, improve, opened_chars
 from skillgrad.sleep.ledger import Ledger
+from skillgrad.sleep.limits import Deadline, of_the_night
 from skillgrad.sleep.report import Diagnostics, NightReport, NightStatus
 from skillgrad.sleep.sources import Source
 from skillgrad.sleep.state import SleepState
@@ -77,11 +82,15 @@ async def arun_night(
     around = around or Surroundings()
     state = state_of(config, around)
     found = sources_of(config) if sources is None else sources
+    given = given or Given()
+    state.check()
+    if state.folder.exists():
+        recover(state.folder)
+    _check_inputs(config, given)
     state.make()
     with Ledger(state.ledger, now=around.now) as ledger:
-        recover(state.folder)
-        opened_chars(config)  # documents that cannot be used are told before anything is paid for
-        reach = _Reach(around, state, ledger, found, given or Given())
+        switch = Deadline(given.get("switch") or StopSwitch(), config.limits.minutes)
+        reach = _Reach(around, state, ledger, found, {**given, "switch": switch})
         number = _unfinished(state)
         if number is not None:
             try:
@@ -89,6 +98,16 @@ async def arun_night(
             except IdentityError:
                 pass  # settings or documents are others since: it is over, and its report says so
         return await _Night(config, reach, state.next_night).run()
+
+
+def _check_inputs(config: SleepConfig, given: Given) -> None:
+    """Documents, tasks and models that cannot be used are told before anything is paid for or written."""
+    opened_chars(config)
+    if config.sleep.tasks is not None:
+        from_file(config)
+    for role, section in (("target", config.target), ("optimizer", config.optimizer), ("judge", config.judge)):
+        if section is not None and role not in given:
+            build_model(section)
 
 
 def read_report(state: SleepState, number: int) -> NightReport | None:
@@ -102,8 +121,20 @@ def read_report(state: SleepState, number: int) -> NightReport | None:
 def _unfinished(state: SleepState) -> int | None:
     """The last night, when it is to go on."""
     last = max(state.numbers(), default=None)
-    report = None if last is None else read_report(state, last)
+    if last is None or not (state.night(last) / REPORT).exists():
+        return last  # killed when it had nothing but its folder
+    report = read_report(state, last)
     return last if report is not None and report.resumes else None
+
+
+def _why_nothing(gathered: Gathered, improved: Improved) -> str:
+    """Why there is no proposal though there were tasks."""
+    found = {document.status for document in improved.documents}
+    if not any(task.split == "train" for task in gathered.tasks):
+        return "there is nothing to train on"
+    if "unverified" in found:
+        return "what was made is unverified: there are no held-out tasks, or the gate is off"
+    return "nothing passed the gate" if "rejected" in found else "there was nothing to mend"
 
 
 class _Reach(NamedTuple):
@@ -149,6 +180,10 @@ class _Night:
                     self._config, gathered.tasks, self._state, self._number, self._spent(), self._given
                 )
             self._end(gathered, improved)
+        except BudgetStop as error:
+            stop = of_the_night(error, self._config.limits, self._spent_so_far())
+            self._fail(stop)
+            raise stop from error
         except SkillgradError as error:
             self._fail(error)
             raise
@@ -159,6 +194,7 @@ class _Night:
         path = self._folder / TASKS
         if path.exists():
             gathered = Gathered.model_validate_json(path.read_bytes())
+            self._check(gathered)
         elif self._config.sleep.tasks is not None:
             async with self._bench() as bench:
                 await self._probe(bench)
@@ -167,9 +203,10 @@ class _Night:
             async with self._bench() as bench:
                 await self._probe(bench)
                 found = gleaned(self._config, self._around, self._ledger, self._sources)
+                past = Past(archived(self._state), self._ledger.in_vain())
                 self._ledger.take(self._number, found.entries)
-                known = archived(self._state)
-                gathered = await from_transcripts(self._config, found, bench, known, self._number)
+                gathered = await from_transcripts(self._config, found, bench, past, self._number)
+        gathered = gathered.model_copy(update={"settings": settings_of(self._config)})
         self._state.write(path, gathered.model_dump_json(indent=1) + "\n")
         splits = [task.split for task in gathered.tasks]
         self._tell(
@@ -185,20 +222,31 @@ class _Night:
         )
         return gathered
 
+    def _check(self, gathered: Gathered) -> None:
+        """Whether the night may go on with the tasks that it has."""
+        now = settings_of(self._config)
+        other = sorted(
+            name for name in now.keys() | gathered.settings.keys() if now.get(name) != gathered.settings.get(name)
+        )
+        if other:
+            raise IdentityError(
+                f"night {self._number} began with other settings: {', '.join(other)}", hint="a new night begins"
+            )
+
     def _bench(self) -> AbstractAsyncContextManager[Workbench]:
         """Models within the budget of the night, and no tasks."""
         config = self._config.for_run(self._folder / "runs", "mine", limits=left_of(self._config.limits, Spent()))
-        given: Given = {**self._given, "env": NightEnvironment(()), "skill": Skill(text="Nothing to train.")}
-        if "optimizer" in given:
-            given = {"judge": given["optimizer"], **given}
-        return open_workbench(config, given)
+        given = with_judge(self._config, self._given)
+        return open_workbench(
+            config, {**given, "env": NightEnvironment(()), "skill": Skill(text="Nothing to train.")}
+        )
 
     async def _probe(self, bench: Workbench) -> None:
         """Ask every model whether it is there, before anything is read or paid for."""
         for role, model in bench.models.items():
-            if model.name.startswith(_ANSWERED_LATER):
-                continue
-            question = f"Reply with the word OK. (Question {self._report.starts} of night {self._number}.)"
+            if model.name.startswith(_ANSWERED_LATER) or (role == "judge" and self._config.judge is None):
+                continue  # without a judge of its own it is the optimizer
+            question = f"Reply with the word OK. (Question {self._report.starts} of night {self._number}.)\n\n{OWN}"
             try:
                 reply = await model.complete(ChatRequest(messages=(user(question),)))
             except ModelError as error:
@@ -230,11 +278,11 @@ class _Night:
             if not gathered.sessions:
                 reason = "there is no session that no night has used"
         elif not improved.proposal:
-            status, reason = "no change", "nothing passed the gate"
+            status, reason = "no change", _why_nothing(gathered, improved)
         self._diagnose(status, improved)
         if self._config.sleep.tasks is None:
             archive(self._state, gathered.tasks)
-            self._ledger.commit(self._number)
+            self._ledger.commit(self._number, [(one.source, one.id) for one in gathered.unmined])
         self._tell(status=status, reason=reason, resumes=False)
         if status == "proposed" and self._config.sleep.auto_adopt:
             self._adopt(improved)
@@ -251,18 +299,23 @@ class _Night:
 
     def _fail(self, error: SkillgradError) -> None:
         """Nothing is used up; what stopped the night can pass, what is wrong with its inputs cannot."""
-        known = self._folder / "runs"
-        self._tell(
-            status="error",
-            reason=error.message,
-            hint=error.hint,
-            resumes=isinstance(error, StopRun),
-            ended=self._around.now(),
-            spent=sum((spent_in(path.parent) for path in sorted(known.rglob(JOURNAL))), Spent()),
-        )
-        self._diagnose("error", Improved(), error.message)
+        with suppress(SkillgradError):  # on a full disk the files of the night tell nothing; `error` says why
+            self._tell(
+                status="error",
+                reason=error.message,
+                hint=error.hint,
+                resumes=isinstance(error, StopRun),
+                ended=self._around.now(),
+            )
+            self._diagnose("error", Improved(), error.message)
+            self._tell(spent=self._spent_so_far())
         if isinstance(error, StopRun):
             error.summary = self._report
+
+    def _spent_so_far(self) -> Spent:
+        """What all parts have used."""
+        journals = sorted((self._folder / "runs").rglob(JOURNAL))
+        return sum((spent_in(path.parent) for path in journals), Spent())
 
     def _diagnose(self, status: NightStatus, improved: Improved, error: str = "") -> None:
         found = Diagnostics(night=self._number, status=status, call_error=error, documents=improved.diagnosed)

@@ -10,7 +10,16 @@ from skillgrad.searches.rewrite_first import Shown
 from skillgrad.sleep.consolidate import Change, Spent, Status
 from skillgrad.summary import Comparison, Interval, ShipVerdict
 
-__all__ = ["Diagnosed", "Diagnostics", "DocumentReport", "NightReport", "NightStatus", "diagnosed", "reported"]
+__all__ = [
+    "Diagnosed",
+    "Diagnostics",
+    "DocumentReport",
+    "NightReport",
+    "NightStatus",
+    "diagnosed",
+    "reported",
+    "untrained",
+]
 
 NightStatus = Literal["running", "proposed", "adopted", "no change", "nothing to do", "error"]
 """How a night stands.
@@ -80,7 +89,7 @@ class NightReport(Record):
     dropped: dict[str, int] = Field(default_factory=dict[str, int])
     """Tasks that the miner proposed and that were not taken, by reason."""
     test: Interval | None = None
-    """Mean of the new documents on the test tasks, which decided nothing; None without any."""
+    """Mean of the new documents on all test tasks, which decided nothing; None without any."""
     documents: tuple[DocumentReport, ...] = ()
     proposal: str = ""
     """Folder of the proposal; empty when there is none."""
@@ -137,6 +146,14 @@ def reported(name: str, path: str, change: Change, tasks: tuple[int, int]) -> Do
         tried=len(change.edits),
         train=tasks[0],
         held_out=tasks[1],
+    )
+
+
+def untrained(name: str, path: str, held_out: int) -> DocumentReport:
+    """The report on a document whose tasks are all held out."""
+    reason = "there are no training tasks for it"
+    return DocumentReport(
+        name=name, path=path, status="unchanged", reason=reason, baseline=None, candidate=None, held_out=held_out
     )
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from skillgrad.errors import InputError, SkillError
+from skillgrad.errors import InputError, SkillError, StopRun
 from skillgrad.records import Record, digest
 from skillgrad.skill import Document
 from skillgrad.skill.diff import unified_diff
@@ -24,6 +24,7 @@ from skillgrad.summary import ShipVerdict
 
 __all__ = [
     "FOLDER",
+    "MANIFEST",
     "Item",
     "Manifest",
     "Proposal",
@@ -115,6 +116,7 @@ def stage(night: Path, proposal: Proposal, allow: Iterable[Path] = ()) -> Path:
     Raises:
         InputError: the name of the night is no file name, or nothing is proposed; a document changed since the night
             read it, or what is proposed changes it outside of its learned block.
+        StopRun: a file cannot be written, as when the disk is full. There is no proposal then.
     """
     check_night(proposal.night)
     if not proposal.documents:
@@ -301,8 +303,14 @@ def _shown(rule: Rule) -> Sequence[str]:
 
 def _write(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{path.name}.new")
-    with open(temporary, "wb") as file:
-        file.write(data)
-        os.fchmod(file.fileno(), 0o600)
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            os.fchmod(file.fileno(), 0o600)
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise StopRun(
+            f"{str(path)!r} cannot be written: {error.strerror}",
+            hint="make room or mend the permissions, then run the same command again",
+        ) from error

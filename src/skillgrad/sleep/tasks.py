@@ -58,6 +58,9 @@ class MinedTask(Record):
     """What makes an answer good, for a model to judge."""
     exact: tuple[str, ...] = ()
     """Answers of which each is right as a whole, case and white space apart."""
+    command: tuple[str, ...] = ()
+    """A program and its arguments that judge the answer, which it has on its standard input and in the file
+    `answer.txt`: exit code 0 says that it is right. Run in the sandbox. Only people write one: mining never does."""
     type: str = ""
     """Kind of task, as in `commit message`."""
     tags: tuple[str, ...] = ()
@@ -84,7 +87,9 @@ class MinedTask(Record):
     def _consistent(self) -> Self:
         if len(self.intent.strip()) < SHORTEST_INTENT:
             raise ValueError(f"intent {self.intent!r} has fewer than {SHORTEST_INTENT} characters")
-        if not self.checks and not self.rubric.strip() and not any(answer.strip() for answer in self.exact):
+        if self.command and (not self.command[0].strip() or "\0" in "".join(self.command)):
+            raise ValueError(f"command {list(self.command)} names no program, or holds a zero byte")
+        if not self.criteria:
             raise ValueError("there is no criterion: give checks, a rubric or exact answers")
         if contradiction := impossible(self.checks):
             raise ValueError(f"no answer passes all checks: {contradiction}")
@@ -94,8 +99,8 @@ class MinedTask(Record):
 
     @property
     def criteria(self) -> Mapping[str, JsonValue]:
-        """What an answer is judged by, as `Task.gold` holds it: those of `checks`, `rubric` and `exact` that are
-        given."""
+        """What an answer is judged by, as `Task.gold` holds it: those of `checks`, `rubric`, `exact` and `command`
+        that are given."""
         gold: dict[str, JsonValue] = {}
         if self.checks:
             gold["checks"] = [check.model_dump(mode="json", exclude_defaults=True) for check in self.checks]
@@ -103,6 +108,8 @@ class MinedTask(Record):
             gold["rubric"] = self.rubric.strip()
         if exact := [answer for answer in self.exact if answer.strip()]:
             gold["exact"] = list[JsonValue](exact)
+        if self.command:
+            gold["command"] = list[JsonValue](self.command)
         return gold
 
     @property
@@ -139,7 +146,8 @@ def merged(tasks: Iterable[MinedTask]) -> tuple[MinedTask, ...]:
 def _one(tasks: Sequence[MinedTask]) -> MinedTask:
     def rank(task: MinedTask) -> tuple[int, list[tuple[str, str]], str]:
         sessions = [(session.source, session.id) for session in task.sessions]
-        return -len(task.checks) - bool(task.rubric) - len(task.exact), sessions, digest(task.model_dump(mode="json"))
+        count = len(task.checks) + bool(task.rubric) + len(task.exact) + bool(task.command)
+        return -count, sessions, digest(task.model_dump(mode="json"))
 
     first = min(tasks, key=rank)
     sessions = {(session.source, session.id): session for task in tasks for session in task.sessions}

@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from skillgrad.config import LimitsSection
 from skillgrad.errors import BoundaryError, SkillgradError, StopRun, VoidStop
 from skillgrad.events import AttemptFinished, Event
 from skillgrad.protocols import Agent, Environment, Executor, Journal
-from skillgrad.records import Attempt, Score, Skill, Split, Task, Trajectory, digest
+from skillgrad.records import Attempt, Score, Skill, Split, Task, Trajectory, Usage, digest
 from skillgrad.threads import Threads
 
 __all__ = ["Rollout", "Try", "attempt_id", "too_many_voids"]
@@ -39,6 +40,8 @@ class Rollout:
     """Called before each attempt; raises StopRun when the run was asked to stop."""
     threads: Threads = field(default_factory=lambda: Threads(16))
     """Where scoring functions that are not async run. One that hangs keeps its thread; its attempt is void."""
+    cost: Callable[[Usage], float | None] = lambda usage: None
+    """What the target bills for so many tokens, in US dollars; None when the price is unknown."""
 
     async def stream(
         self, tasks: Sequence[Task], skill: Skill, split: Split, trial: int = 0
@@ -116,10 +119,11 @@ class Rollout:
         """One attempt. Failures of machinery become a void attempt; only `StopRun` is raised."""
         name = attempt_id(task.id, skill, trial)
         attempt = Attempt(id=name, task=task, skill_hash=skill.hash, trial=trial, outcome="void")
-        deadline = asyncio.timeout(self.limits.attempt_seconds)
+        deadline = asyncio.timeout(None)
         try:
             self.go_on()
-            async with deadline:
+            async with self.agent.room(), deadline:
+                deadline.reschedule(asyncio.get_running_loop().time() + self.limits.attempt_seconds)
                 trajectory = await self._trajectory(task, skill, trial)
                 score = await self._score(task, trajectory)
         except StopRun:
@@ -148,12 +152,16 @@ class Rollout:
 
     async def _trajectory(self, task: Task, skill: Skill, trial: int) -> Trajectory:
         async def work() -> Trajectory:
+            started = time.monotonic()
             try:
-                return await self.agent.attempt(task, skill, trial)
+                trajectory = await self.agent.attempt(task, skill, trial)
             except SkillgradError:
                 raise
             except Exception as error:  # the boundary: whatever an agent raises is its failure
                 raise BoundaryError(f"agent {self.agent.name!r}", error) from error
+            usd = self.cost(trajectory.usage) if self.agent.metered else None
+            seconds = round(time.monotonic() - started, 3)
+            return trajectory.model_copy(update={"seconds": seconds, "usd": usd})
 
         if self.agent.journals_calls:
             return await work()
@@ -174,7 +182,8 @@ class Rollout:
 
         if self.env.repeatable:
             return await work()
-        key = [self.env.fingerprint(), task.model_dump(mode="json"), digest(trajectory.model_dump(mode="json"))]
+        done = digest(trajectory.model_dump(mode="json", exclude={"seconds", "usd"}))
+        key = [self.env.fingerprint(), task.model_dump(mode="json"), done]
         return await self.journal.once("score", key, Score, work)
 
     async def _call(self, task: Task, trajectory: Trajectory) -> Score:

@@ -38,6 +38,7 @@ class Database:
     Raises:
         DataError: the file is missing (when only reading) or is no SQLite database.
         IdentityError: the file has an unknown format version.
+        StopRun: the disk is full or cannot be written.
     """
 
     def __init__(
@@ -67,6 +68,8 @@ class Database:
                 self._connection.close()
                 raise
         except sqlite3.DatabaseError as error:
+            if refused_by_disk(error):
+                raise _unwritable(path, error) from error
             raise DataError(
                 f"journal {str(path)!r} cannot be used: {error}",
                 hint="give `run.name` another value, or move the file away",
@@ -100,10 +103,7 @@ class Database:
                 self._connection.rollback()
                 raise
         except sqlite3.OperationalError as error:
-            raise StopRun(
-                f"journal {str(self.path)!r} cannot be written: {error}",
-                hint="make room or mend the permissions, then run the same command again",
-            ) from error
+            raise _unwritable(self.path, error) from error
         self._writes = number
         if self._on_write is not None:
             self._on_write("after", number)
@@ -133,10 +133,25 @@ class Database:
 
     def _check_format(self) -> None:
         found = "none"
-        with suppress(sqlite3.OperationalError):
+        try:
             found = next((str(row[0]) for row in self.rows("SELECT value FROM meta WHERE name = 'format'")), "none")
+        except sqlite3.OperationalError as error:  # there is no such table
+            if refused_by_disk(error):
+                raise
         if found != FORMAT:
             raise IdentityError(
                 f"journal {str(self.path)!r} has format {found!r}, this version of skillgrad reads {FORMAT!r}",
                 hint="use the version of skillgrad that made it, or another `run.name`",
             )
+
+
+def refused_by_disk(error: sqlite3.DatabaseError) -> bool:
+    """Whether it is the disk that is full or fails, and not the file that is damaged."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+
+
+def _unwritable(path: Path, error: sqlite3.DatabaseError) -> StopRun:
+    return StopRun(
+        f"journal {str(path)!r} cannot be written: {error}",
+        hint="make room or mend the permissions, then run the same command again",
+    )

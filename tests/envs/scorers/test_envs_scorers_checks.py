@@ -365,7 +365,7 @@ def test_checks_that_cannot_be_used_are_named(gold: object, message: str) -> Non
     ],
 )
 def test_checks_that_only_look_alike_do_not_exclude_each_other(gold: list) -> None:
-    assert len(Checks().check_task(task(gold)).checks) == 2
+    assert len(Checks().requirements(task(gold)).checks) == 2
 
 
 async def test_broken_checks_are_never_a_score() -> None:

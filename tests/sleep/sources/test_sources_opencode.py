@@ -225,6 +225,21 @@ def test_what_the_program_said_in_the_users_place_is_left_out_and_counted(tmp_pa
     assert [(turn.prompt, turn.answer) for turn in reading.session.turns] == [("Do it.", "Done.")]
 
 
+@pytest.mark.parametrize(
+    ("prompt", "told"),
+    [
+        ('"Sort the names."', "Sort the names."),
+        ('"Say \\"hi\\"\nto all."\n', 'Say "hi"\nto all.'),
+        ('"Yes" is not "no"', '"Yes" is not "no"'),
+        ("Sort the names.", "Sort the names."),
+        ('"', '"'),
+    ],
+)
+def test_quotes_that_the_program_puts_around_an_argument_are_left_out(prompt, told, tmp_path):
+    write_database(tmp_path / DATABASE, ID, PROJECT, [asked(1, said(prompt)), worked(2, said("Done."))])
+    assert [turn.prompt for turn in read(tmp_path).turns] == [told]
+
+
 def test_tools_files_and_skills_are_told_with_their_failures(tmp_path):
     parts = [
         used("skill", "completed", input={"name": "notes"}, output="# Notes"),
@@ -422,7 +437,7 @@ def test_transcripts_of_the_real_program_are_read(version, run):
     assert session is not None
     assert session.project == "/home/user/home/demo"
     assert [turn.interrupted for turn in session.turns] == interrupted
-    assert session.turns[0].prompt.strip() == '"Write résumé notes into notes.md, following the skill."'
+    assert session.turns[0].prompt == "Write résumé notes into notes.md, following the skill."
     assert [tool.name for tool in session.turns[0].tools] == tools
     assert [tool.failed for tool in session.turns[0].tools] == failed
     assert session.started is not None

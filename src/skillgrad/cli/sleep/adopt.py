@@ -4,8 +4,8 @@ import argparse
 
 from skillgrad.cli import output
 from skillgrad.cli.sleep.settings import find_nights
+from skillgrad.cli.usage import UsageError
 from skillgrad.sleep.adopt import adopt
-from skillgrad.sleep.staging import FOLDER
 
 __all__ = ["run"]
 
@@ -13,9 +13,11 @@ __all__ = ["run"]
 def run(args: argparse.Namespace) -> int:
     """Put the proposal of a night in place."""
     nights = find_nights(args)
-    number = nights.number(args.night)
+    number = nights.proposed(args.night)
+    if not args.only and nights.stands(number) == "adopted":
+        raise UsageError(f"night {number} is adopted already", hint="`skillgrad sleep status` shows how nights stand")
     receipt = adopt(
-        nights.state.night(number) / FOLDER,
+        nights.folder(number),
         nights.project,
         nights.state.folder,
         select=args.only or (),
@@ -25,6 +27,8 @@ def run(args: argparse.Namespace) -> int:
         output.json_result(receipt.model_dump(mode="json"))
         return 0
     for document in receipt.documents:
-        output.line(f"adopted  {document.path}: {len(document.added)} rules added, {len(document.removed)} taken out")
+        output.line(
+            f"adopted  {document.path}: rules added: {len(document.added)}, taken out: {len(document.removed)}"
+        )
     output.line(f"take it back with: {output.program()} sleep revert {number}")
     return 0

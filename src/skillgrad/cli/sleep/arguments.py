@@ -36,15 +36,15 @@ def place(parser: Arguments) -> None:
     parser.add_argument("--state", metavar="DIR", help="folder of all nights, in place of sleep.state")
 
 
-def night(parser: Arguments) -> None:
-    """A night, the last one unless it is named."""
-    parser.add_argument("night", nargs="?", type=_number, metavar="NIGHT", help="its number (default: the last one)")
+def night(parser: Arguments, default: str = "the last one whose proposal waits") -> None:
+    """A night, or the default one."""
+    parser.add_argument("night", nargs="?", type=_number, metavar="NIGHT", help=f"its number (default: {default})")
     place(parser)
 
 
 def explain(parser: Arguments) -> None:
     """Of `sleep explain`."""
-    night(parser)
+    night(parser, "the last one")
     parser.add_argument("--task", metavar="ID", help="show the answers to one held-out task in full")
 
 
@@ -56,7 +56,7 @@ def adopt(parser: Arguments) -> None:
 
 def revert(parser: Arguments) -> None:
     """Of `sleep revert`."""
-    night(parser)
+    night(parser, "the last one that is adopted")
     parser.add_argument("--rule", metavar="ID", help="take out one rule in place of a whole night")
 
 
@@ -80,7 +80,11 @@ def schedule(parser: Arguments) -> None:
 
 def unschedule(parser: Arguments) -> None:
     """Of `sleep unschedule`."""
-    parser.add_argument("--project", metavar="DIR", default=".", help="the project (default: the current folder)")
+    parser.add_argument(
+        "--project",
+        metavar="DIR",
+        help=f"the project (default: that of {DEFAULT_SLEEP_CONFIG}, else the current folder)",
+    )
     parser.add_argument("--with", dest="scheduler", choices=("systemd", "launchd", "cron"), help="which scheduler")
 
 

@@ -4,7 +4,7 @@ import argparse
 
 from skillgrad.cli import output
 from skillgrad.cli.sleep.settings import find_nights
-from skillgrad.sleep.staging import DIFF, FOLDER, proposed_rules, read_proposal
+from skillgrad.sleep.staging import DIFF, proposed_rules, read_proposal
 
 __all__ = ["run"]
 
@@ -12,7 +12,7 @@ __all__ = ["run"]
 def run(args: argparse.Namespace) -> int:
     """Print what the proposal of a night would change."""
     nights = find_nights(args)
-    folder = nights.state.night(nights.number(args.night)) / FOLDER
+    folder = nights.folder(nights.proposed(args.night))
     manifest = read_proposal(folder)
     text = (folder / DIFF).read_text(encoding="utf-8")
     if args.json:

@@ -1,11 +1,12 @@
 """`skillgrad sleep explain`."""
 
 import argparse
+from pathlib import Path
 
 from pydantic import ValidationError
 
 from skillgrad.cli import output
-from skillgrad.cli.sleep.report_text import print_report
+from skillgrad.cli.sleep.report_text import counts, print_report
 from skillgrad.cli.sleep.settings import find_nights
 from skillgrad.cli.usage import UsageError
 from skillgrad.errors import did_you_mean
@@ -13,6 +14,8 @@ from skillgrad.searches.rewrite_first import Shown
 from skillgrad.sleep.lint import plain, visible
 from skillgrad.sleep.night import DIAGNOSTICS
 from skillgrad.sleep.report import Diagnosed, Diagnostics
+from skillgrad.sleep.rules import active
+from skillgrad.sleep.staging import proposed_rules, read_proposal
 
 __all__ = ["run"]
 
@@ -30,16 +33,32 @@ def run(args: argparse.Namespace) -> int:
     except (OSError, ValidationError):
         found = Diagnostics(night=number, status=report.status)
     if args.json:
-        output.json_result({**report.model_dump(mode="json"), "diagnostics": found.model_dump(mode="json")})
+        stands = {"stands": nights.stands(number), "diagnostics": found.model_dump(mode="json")}
+        output.json_result({**report.model_dump(mode="json"), **stands})
         return 0
     if args.task is not None:
         _print_task(found, args.task)
         return 0
-    print_report(report)
+    print_report(report, nights.stands(number))
+    if nights.has_proposal(number):
+        _print_rules(nights.folder(number), number)
     for document in found.documents:
         _print_document(document)
     output.line(f"\nall of it: {path}")
     return 0
+
+
+def _print_rules(folder: Path, night: int) -> None:
+    """The rules that a night brought, by id, with what they rest on."""
+    rules = proposed_rules(folder, read_proposal(folder))
+    output.line("\nrules (`sleep revert --rule ID` takes out one that is adopted)")
+    for rule in (
+        rule for those in rules.documents.values() for rule in active(those) if rule.night == f"{night:04d}"
+    ):
+        output.line(f"  {rule.id}  {plain(rule.text, _LINE)}")
+        output.line(
+            f"    from {counts({'tasks': len(rule.evidence.tasks), 'sessions': len(rule.evidence.sessions)})}"
+        )
 
 
 def _print_document(document: Diagnosed) -> None:

@@ -10,12 +10,17 @@ from skillgrad.sleep.report import DocumentReport, NightReport
 __all__ = ["counts", "document_lines", "print_report"]
 
 
-def print_report(report: NightReport) -> None:
-    """What a night did, and what to do next."""
+def print_report(report: NightReport, stands: str = "") -> None:
+    """What a night did, and what to do next.
+
+    Args:
+        stands: how it stands now, where that may be another thing than how it ended.
+    """
+    stands = stands or report.status
     if report.simulated:
         output.line(SIMULATED, LOUD)
     why = f": {plain(report.reason, 500)}" if report.reason else ""
-    output.line(f"night {report.night}  {report.status}{why}")
+    output.line(f"night {report.night}  {stands}{why}")
     if report.hint:
         output.line(f"  hint: {plain(report.hint, 500)}")
     output.line(f"sessions  {counts(report.sessions)}" + (f"; {report.waiting} wait" if report.waiting else ""))
@@ -39,7 +44,7 @@ def print_report(report: NightReport) -> None:
     output.line(f"spent     {report.spent.calls:,} calls, {report.spent.tokens:,} tokens, {usd}")
     for reason in report.held_back:
         output.line(f"waits for a person: {plain(reason, 300)}")
-    for text in _next(report):
+    for text in _next(report.night, stands):
         output.line(text)
 
 
@@ -63,12 +68,13 @@ def counts(found: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {plain(name, 80)}" for name, count in found.items() if count) or "none"
 
 
-def _next(report: NightReport) -> list[str]:
-    program = output.program()
-    if report.status == "proposed":
-        return ["", "next:", f"  {program} sleep diff {report.night}", f"  {program} sleep adopt {report.night}"]
-    if report.status == "adopted":
-        return ["", "next:", f"  {program} sleep revert {report.night}"]
-    if report.status == "no change":
-        return ["", "next:", f"  {program} sleep explain {report.night}"]
-    return []
+def _next(night: int, stands: str) -> list[str]:
+    commands = {
+        "proposed": (f"diff {night}", f"adopt {night}"),
+        "adopted": (f"revert {night}",),
+        "no change": (f"explain {night}",),
+        "stopped": ("run",),
+        "killed": ("run",),
+    }
+    lines = [f"  {output.program()} sleep {command}" for command in commands.get(stands, ())]
+    return ["", "next:", *lines] if lines else []

@@ -17,16 +17,18 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("NIGHT and --rule exclude each other", hint="give one of them")
     nights = find_nights(args)
     if args.rule is not None:
+        nights.number(None)
         report = revert_rule(args.rule, nights.state.folder)
     else:
-        report = revert(f"{nights.number(args.night):04d}", nights.state.folder)
+        report = revert(f"{nights.adopted(args.night):04d}", nights.state.folder)
     if args.json:
         output.json_result(report.model_dump(mode="json"))
         return 0
     for path in report.restored:
         output.line(f"restored  {path}: as it was before")
+    why = "the rule was taken out" if args.rule is not None else "edited since, so only these rules were taken out"
     for path in report.cut:
-        output.line(f"changed   {path}: was edited since, so only these rules were taken out")
+        output.line(f"changed   {path}: {why}")
     for text in report.gone:
         output.line(f"not found {plain(text, 120)}")
     for text in report.not_put_back:

@@ -2,17 +2,28 @@
 
 import argparse
 import os
+import re
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from skillgrad.cli import output
 from skillgrad.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
 from skillgrad.cli.sleep.settings import read_config
+from skillgrad.models.keys import used_key_variable
+from skillgrad.sleep.config import SleepConfig
 from skillgrad.sleep.gather import Surroundings, state_of
 from skillgrad.sleep.schedule import Job, job_name, scheduler_for
 
 __all__ = ["jobs_folder", "run"]
+
+_PLACES = re.compile(
+    r"SKILLGRAD_\w+|XDG_(?:STATE|DATA|CONFIG)_HOME|CLAUDE_CONFIG_DIR|CODEX_HOME|COPILOT_HOME|GEMINI_CLI_HOME|OPENCODE_DB"
+    r"|PI_CODING_AGENT_DIR|QWEN_HOME|QWEN_RUNTIME_DIR|VSCODE_PORTABLE"
+    r"|(?:OPENAI|ANTHROPIC)_BASE_URL|(?i:https?|all|no)_(?:PROXY|proxy)|SSL_CERT_(?:FILE|DIR)"
+)
+"""Variables that decide what a night reads, where it writes and how it reaches models. None of them is a key."""
 
 
 def jobs_folder(around: Surroundings) -> Path:
@@ -38,13 +49,15 @@ def run(args: argparse.Namespace) -> int:
         path=around.environ.get("PATH", os.defpath),
         home=str(around.home),
         log=str(state.folder / "nights.log"),
-        variables=tuple(args.env),
+        variables=_carried(args.env, around),
         hour=hour,
         minute=minute,
     )
     kind = scheduler_for(job, sys.platform, shutil.which, wanted=args.scheduler or "auto")
     scheduler = kind(jobs_folder(around), around.home, around.environ)
     pieces = scheduler.render(job)
+    for name in _left_out(config, job, around):
+        output.note(f"note: {name} is set here, and the job will not have it; --env {name} carries it along")
     if not args.show:
         state.make()
         scheduler.install(job)
@@ -62,3 +75,17 @@ def run(args: argparse.Namespace) -> int:
     if not config.sleep.auto_adopt:
         output.line("proposals wait for you: see `skillgrad sleep status`")
     return 0
+
+
+def _carried(asked: Sequence[str], around: Surroundings) -> tuple[str, ...]:
+    """Variables of the job: those that are asked for, and those without which it would be another job."""
+    places = [name for name in sorted(around.environ) if _PLACES.fullmatch(name)]
+    return tuple(dict.fromkeys([*asked, *places]))
+
+
+def _left_out(config: SleepConfig, job: Job, around: Surroundings) -> list[str]:
+    """Variables with the keys of models that are set here, and that the job will not have."""
+    sections = (config.target, config.optimizer, config.judge)
+    names = [used_key_variable(section) for section in sections if section is not None]
+    lacking = {name for name in names if name is not None and name not in job.variables}
+    return sorted(lacking & around.environ.keys())

@@ -6,13 +6,16 @@ from typing import NamedTuple
 
 from skillgrad.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
 from skillgrad.cli.usage import UsageError
-from skillgrad.sleep.config import SleepConfig, load_sleep_config
-from skillgrad.sleep.gather import Surroundings
+from skillgrad.sleep.adopt import receipts
+from skillgrad.sleep.config import SleepConfig, SleepSection, load_sleep_config
+from skillgrad.sleep.gather import Surroundings, state_in
+from skillgrad.sleep.ledger import under_way
 from skillgrad.sleep.night import read_report
 from skillgrad.sleep.report import NightReport
-from skillgrad.sleep.state import SleepState, state_folder
+from skillgrad.sleep.staging import FOLDER, MANIFEST
+from skillgrad.sleep.state import SleepState
 
-__all__ = ["Nights", "find_nights", "read_config"]
+__all__ = ["Nights", "default_settings", "find_nights", "find_project", "read_config"]
 
 
 class Nights(NamedTuple):
@@ -24,7 +27,7 @@ class Nights(NamedTuple):
     """Documents outside of the project that the settings name."""
 
     def number(self, asked: int | None) -> int:
-        """The night that is meant.
+        """The night that is meant, the last one unless it is named.
 
         Raises:
             UsageError: there is none of that number, or none at all.
@@ -38,15 +41,66 @@ class Nights(NamedTuple):
         nights = f"nights: {known[0]} to {known[-1]}" if known else "`skillgrad sleep run` works through one"
         raise UsageError(f"{what} of {str(self.project)!r}", hint=nights)
 
+    def proposed(self, asked: int | None) -> int:
+        """The night with a proposal that is meant: unless it is named the last one whose proposal waits, else the
+        last one that has any.
+
+        Raises:
+            UsageError: there is none of that number, or it has no proposal.
+        """
+        last = self.number(asked)
+        having = [number for number in self.state.numbers() if self.has_proposal(number)]
+        if asked is None and having:
+            return next((number for number in reversed(having) if self.stands(number) == "proposed"), having[-1])
+        if last in having:
+            return last
+        which = f"night {last}" if asked is not None else "no night"
+        others = f"nights with a proposal: {', '.join(map(str, having))}" if having else ""
+        raise UsageError(
+            f"{which} has {'no' if asked is not None else 'a'} proposal",
+            hint=others or f"`skillgrad sleep explain {last}` says why",
+        )
+
+    def adopted(self, asked: int | None) -> int:
+        """The night that is meant, the last one that is adopted unless it is named.
+
+        Raises:
+            UsageError: as `number`; none is adopted.
+        """
+        self.number(asked)
+        having = [number for number in self.state.numbers() if self.stands(number) == "adopted"]
+        if asked is not None or having:
+            return having[-1] if asked is None else asked
+        raise UsageError("no night is adopted", hint="`skillgrad sleep status` shows how they stand")
+
+    def has_proposal(self, number: int) -> bool:
+        """Whether a night has one."""
+        return (self.folder(number) / MANIFEST).exists()
+
+    def folder(self, number: int) -> Path:
+        """The folder of the proposal of a night, whether or not there is one."""
+        return self.state.night(number) / FOLDER
+
+    def stands(self, number: int) -> str:
+        """How a night stands now: as it ended, or what has become of it since."""
+        report = read_report(self.state, number)
+        if report is None or report.status == "running":
+            latest = number == self.state.numbers()[-1]
+            return "under way" if latest and under_way(self.state.ledger) else "killed"
+        mine = [receipt for receipt in receipts(self.state.folder) if receipt.night == f"{number:04d}"]
+        if mine:
+            return "reverted" if all(receipt.reverted for receipt in mine) else "adopted"
+        return "stopped" if report.status == "error" and report.resumes else report.status
+
     def report(self, number: int) -> NightReport:
         """The report of a night.
 
         Raises:
-            UsageError: it was killed before it had one.
+            UsageError: it was killed before it had one, or another version wrote it.
         """
         report = read_report(self.state, number)
         if report is None:
-            raise UsageError(f"night {number} has no report that can be read", hint="run `skillgrad sleep run` again")
+            raise UsageError(f"night {number} has no report that can be read", hint="`skillgrad sleep run` goes on")
         return report
 
 
@@ -73,18 +127,36 @@ def find_nights(args: argparse.Namespace) -> Nights:
         UsageError: the project is no folder.
         ConfigError: the settings cannot be used.
     """
-    project, base, named = args.project, args.state, tuple[Path, ...]()
-    default = Path(DEFAULT_SLEEP_CONFIG)
-    if args.config is not None or default.exists():
-        sleep = load_sleep_config(Path(args.config or default)).sleep
-        named = tuple(Path(path) for path in sleep.named_paths)
-        project = sleep.project if project is None else project
-        base = sleep.state if base is None else base
-    place = Path("." if project is None else project)
+    sleep = _settings(args.config)
+    project = find_project(args.project, sleep)
+    base = args.state if args.state is not None else None if sleep is None else sleep.state
+    state = state_in(project, base, Surroundings())
+    state.check()
+    return Nights(project, state, () if sleep is None else tuple(Path(path) for path in sleep.named_paths))
+
+
+def find_project(asked: str | None, sleep: SleepSection | None) -> Path:
+    """The project: the one that is asked for, else that of the settings, else the current folder.
+
+    Raises:
+        UsageError: it is no folder.
+    """
+    place = Path(asked if asked is not None else "." if sleep is None else sleep.project)
     if not place.is_dir():
         raise UsageError(f"{str(place)!r} is no folder", hint="name the project's folder")
-    around = Surroundings()
-    at = None if base is None else Path(base).absolute()
-    state = SleepState(state_folder(place, home=around.home, environ=around.environ, base=at))
-    state.check()
-    return Nights(place, state, named)
+    return place
+
+
+def default_settings() -> SleepSection | None:
+    """Of the settings file in the current folder, if there is one.
+
+    Raises:
+        ConfigError: it cannot be used.
+    """
+    return _settings(None)
+
+
+def _settings(config: str | None) -> SleepSection | None:
+    if config is None and not Path(DEFAULT_SLEEP_CONFIG).exists():
+        return None
+    return load_sleep_config(Path(DEFAULT_SLEEP_CONFIG if config is None else config)).sleep

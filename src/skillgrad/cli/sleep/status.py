@@ -7,7 +7,6 @@ from skillgrad.cli import output
 from skillgrad.cli.sleep.report_text import counts
 from skillgrad.cli.sleep.settings import find_nights
 from skillgrad.cli.tables import text_lines
-from skillgrad.sleep.adopt import receipts
 from skillgrad.sleep.ledger import Ledger
 from skillgrad.sleep.night import read_report
 
@@ -15,22 +14,18 @@ __all__ = ["run"]
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the nights of the project, the one that waits for a person last, and how the sessions stand."""
+    """Print the nights of the project, how its sessions stand, and what waits for a person."""
     nights = find_nights(args)
     with Ledger(nights.state.ledger, read_only=True) as ledger:
         sessions = ledger.counts()
-    adopted = {receipt.night for receipt in receipts(nights.state.folder) if not receipt.reverted}
     rows: list[dict[str, Any]] = []
     for number in nights.state.numbers():
         report = read_report(nights.state, number)
-        stands = "killed" if report is None else report.status
-        if report is not None and report.status in ("proposed", "adopted"):
-            stands = "adopted" if f"{number:04d}" in adopted else "proposed" if stands == "proposed" else "reverted"
         rows.append(
             {
                 "night": number,
                 "started": None if report is None else report.started.isoformat(timespec="minutes"),
-                "status": stands,
+                "status": nights.stands(number),
                 "resumes": report is not None and report.resumes,
                 "tasks": 0 if report is None else sum(report.tasks.values()),
                 "documents": {} if report is None else {one.name: one.status for one in report.documents},
@@ -52,4 +47,11 @@ def run(args: argparse.Namespace) -> int:
         table.append((str(row["night"]), started, str(row["status"]), str(row["tasks"]), shown))
     for text in text_lines(table):
         output.line(text)
+    waits = [row["night"] for row in rows if row["status"] == "proposed"]
+    if waits:
+        program = output.program()
+        last = waits[-1]
+        output.line(f"\nnight {last} waits for you: {program} sleep diff {last}, then {program} sleep adopt {last}")
+    if rows[-1]["status"] in ("killed", "stopped") and rows[-1]["resumes"]:
+        output.line(f"\nnight {rows[-1]['night']} goes on with: {output.program()} sleep run")
     return 0

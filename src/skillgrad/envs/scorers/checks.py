@@ -71,8 +71,12 @@ class Checks(AnswerScorer):
         """As for all scorers; `judge` is needed by tasks with a rubric only."""
         return cls(parse(ChecksOptions, dict(options), where=where), judge)
 
-    def check_task(self, task: Task) -> Criteria:
-        """What a task requires, before anything is paid for.
+    def check_task(self, task: Task) -> None:
+        """As `requirements`."""
+        self.requirements(task)
+
+    def requirements(self, task: Task) -> Criteria:
+        """What a task requires, with the flags of the settings.
 
         Raises:
             DataError: an unknown operator, a broken pattern, a missing or wrong argument, checks that exclude each
@@ -93,7 +97,7 @@ class Checks(AnswerScorer):
             DataError: the gold is no list of checks.
             BoundaryError: a match took too long, or the process that does it died.
         """
-        criteria = self.check_task(task)
+        criteria = self.requirements(task)
         if not trajectory.answer.strip():
             return _nothing()
         found: list[Score] = []
@@ -107,7 +111,7 @@ class Checks(AnswerScorer):
 
     def compare(self, task: Task, answer: str) -> Score:
         """The checks alone on an answer without tool calls; blocks for at most `seconds` for each pattern."""
-        return self.decide(self.check_task(task).checks, answer, ())
+        return self.decide(self.requirements(task).checks, answer, ())
 
     def decide(self, checks: Sequence[Check], answer: str, tools: Sequence[str]) -> Score:
         """The score of an answer by at least one check; blocks as `compare` does.

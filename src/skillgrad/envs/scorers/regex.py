@@ -77,24 +77,33 @@ class Regex(AnswerScorer):
 
     def compare(self, task: Task, answer: str) -> Score:
         """The same, blocking for at most `seconds` for each pattern."""
-        patterns = (self.options.pattern,) if self.options.pattern else accepted(task)
-        right = any(self._matches(task, pattern, answer) for pattern in patterns)
+        patterns = self._patterns(task)
+        right = any(self._matches(pattern, answer) for pattern in patterns)
         shown = " or ".join(shorten(pattern, 150) for pattern in patterns[:3])
         got = shorten(answer, 200) if answer.strip() else "nothing"
         return graded(right, float(right), f"expected a match of: {shown}; got: {got}")
+
+    def check_task(self, task: Task) -> None:
+        """Raises DataError when a gold answer is no regular expression, or there is none."""
+        self._patterns(task)
 
     def gold_answer(self, task: Task) -> str:
         """There is none: the gold is a pattern."""
         raise DataError(f"task {task.id!r}: a pattern is no answer", hint="look at the answers of a run instead")
 
-    def _matches(self, task: Task, pattern: str, answer: str) -> bool:
-        try:
-            re.compile(pattern, self._flags)
-        except re.error as error:
-            raise DataError(
-                f"task {task.id!r}: gold {pattern!r} is no regular expression: {error}",
-                hint="mend it; signs that are meant as text need a backslash, as in '1\\.5'",
-            ) from None
+    def _patterns(self, task: Task) -> tuple[str, ...]:
+        patterns = (self.options.pattern,) if self.options.pattern else accepted(task)
+        for pattern in patterns:
+            try:
+                re.compile(pattern, self._flags)
+            except re.error as error:
+                raise DataError(
+                    f"task {task.id!r}: gold {pattern!r} is no regular expression: {error}",
+                    hint="mend it; signs that are meant as text need a backslash, as in '1\\.5'",
+                ) from None
+        return patterns
+
+    def _matches(self, pattern: str, answer: str) -> bool:
         try:
             return self._matcher.matches(pattern, answer, flags=self._flags, whole=self.options.whole)
         except (TimeoutError, ChildProcessError) as error:

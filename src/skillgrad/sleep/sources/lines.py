@@ -24,6 +24,7 @@ __all__ = [
     "items",
     "moment",
     "object_of",
+    "once",
     "open_regular",
     "program_folder",
     "reason_of",
@@ -120,6 +121,18 @@ def records(path: str | Path, skipped: Counter[str]) -> Iterator[dict[str, Any]]
                     skipped["broken line"] += 1
                 else:
                     yield record
+
+
+def once(told: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The records without those whose `uuid` was there before: programs that go on with a session write it again."""
+    known: set[str] = set()
+    for record in told:
+        uuid = record.get("uuid")
+        if not isinstance(uuid, str):
+            yield record
+        elif uuid not in known:
+            known.add(uuid)
+            yield record
 
 
 def object_of(data: bytes) -> dict[str, Any] | None:

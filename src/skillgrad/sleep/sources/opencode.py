@@ -1,6 +1,7 @@
 """OpenCode: a database since version 1.2, a file for each message and part before."""
 
 import os
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +31,9 @@ __all__ = ["OpenCode"]
 _WRITERS = frozenset({"edit", "multiedit", "patch", "write"})
 _DATA = f"CASE WHEN length(data) <= {LONG_LINE} THEN data END AS data"
 _SESSION = ("id", "parent_id", "directory", "metadata", "revert", "time_created", "time_updated")
+
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
+"""Quotes around a whole text; those in it are escaped."""
 
 
 class _Message(NamedTuple):
@@ -186,11 +190,17 @@ def _asked(message: _Message, at: datetime | None, conversation: Conversation, *
     texts = [part for part in message.parts if part.get("type") == "text" and text(part.get("text"))]
     own = [text(part["text"]) for part in texts if not (part.get("synthetic") or part.get("ignored"))]
     if own:
-        conversation.ask("\n\n".join(own), at, meanwhile=meanwhile)
+        conversation.ask(_unquoted("\n\n".join(own)), at, meanwhile=meanwhile)
     elif any(part.get("type") == "compaction" for part in message.parts):
         conversation.skipped["compaction"] += 1
     elif texts:
         conversation.skipped["meta"] += 1
+
+
+def _unquoted(prompt: str) -> str:
+    """The prompt without the quotes that `opencode run` puts around an argument with a space in it."""
+    quoted = _QUOTED.fullmatch(prompt.strip())
+    return prompt if quoted is None else quoted[1].replace('\\"', '"')
 
 
 def _worked(message: _Message, conversation: Conversation, completed: bool) -> None:

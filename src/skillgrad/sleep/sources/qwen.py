@@ -16,6 +16,7 @@ from skillgrad.sleep.sources.lines import (
     found_in,
     items,
     moment,
+    once,
     program_folder,
     reason_of,
     records,
@@ -45,14 +46,8 @@ class QwenCode(Source):
 
     def read(self, found: Found) -> Reading:
         conversation = Conversation(found, _WRITERS)
-        known: set[str] = set()
         try:
-            for record in records(found.path, conversation.skipped):
-                uuid = record.get("uuid")
-                if isinstance(uuid, str):
-                    if uuid in known:
-                        continue
-                    known.add(uuid)
+            for record in once(records(found.path, conversation.skipped)):
                 _tell(conversation, record)
         except OSError as error:
             return Reading(problem=reason_of(error))

@@ -1,0 +1,98 @@
+"""What `doctor` checks of the settings of a night."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from skillgrad.cli.checks import Check, check_parts, unwritable
+from skillgrad.cli.sleep.schedule import jobs_folder
+from skillgrad.errors import ConfigError, SkillgradError
+from skillgrad.sleep.config import SleepConfig
+from skillgrad.sleep.gather import Surroundings, sources_of, state_of
+from skillgrad.sleep.places import Kind, memory_path, read_document, skill_path
+from skillgrad.sleep.schedule import SCHEDULERS, job_name
+from skillgrad.sleep.taskfile import replay
+
+__all__ = ["check_night"]
+
+
+def check_night(config: SleepConfig) -> list[Check]:
+    """Everything that the settings of a night name: models, tasks or transcripts, documents, the state folder and
+    the schedule. Asks no model and writes nothing."""
+    around = Surroundings()
+    checks = check_parts(config)
+    if not Path(config.sleep.project).is_dir():
+        error = ConfigError(
+            f"sleep.project = {config.sleep.project!r} is no folder", hint="name the project's folder"
+        )
+        return [*checks, Check.wrong("project", error)]
+    checks += [_tasks(config)] if config.sleep.tasks is not None else _transcripts(config, around)
+    return [*checks, *_documents(config), *_state(config, around), _schedule(config, around)]
+
+
+def _tasks(config: SleepConfig) -> Check:
+    try:
+        tasks = replay(Path(str(config.sleep.tasks))).tasks
+    except SkillgradError as error:
+        return Check.wrong("tasks", error)
+    return Check.ok("tasks", f"{len(tasks)} in {config.sleep.tasks}")
+
+
+def _transcripts(config: SleepConfig, around: Surroundings) -> Iterator[Check]:
+    """How many sessions there are, of any age and project."""
+    home = around.home if config.sleep.home is None else Path(config.sleep.home)
+    try:
+        counts = {source.name: len(source.find(home, around.environ)) for source in sources_of(config)}
+    except SkillgradError as error:
+        yield Check.wrong("transcripts", error)
+        return
+    found = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
+    if found:
+        yield Check.ok("transcripts", f"sessions in {str(home)!r}: {found}")
+    lacking = [name for name, count in counts.items() if not count]
+    if not found or (config.sleep.sources and lacking):
+        text = f"no session of {', '.join(lacking)} in {str(home)!r}"
+        yield Check.note("transcripts", text, "`skillgrad sleep harvest` shows what is found")
+
+
+def _documents(config: SleepConfig) -> Iterator[Check]:
+    """The skill and the memory file that a night would improve; both are read in any case."""
+    sleep, project = config.sleep, Path(config.sleep.project)
+    places: dict[Kind, Path] = {
+        "skill": Path(sleep.skill_path or skill_path(project, sleep.agent, sleep.skill_name)),
+        "memory": Path(sleep.memory_path or memory_path(project, sleep.agent)),
+    }
+    for kind, path in places.items():
+        try:
+            document = read_document(path, kind, project, [Path(named) for named in sleep.named_paths])
+        except SkillgradError as error:
+            yield Check.wrong(kind, error)
+            continue
+        size = "not there yet" if document.data is None else f"{len(document.text):,} characters"
+        yield Check.ok(kind, f"{path}: {size}")
+
+
+def _state(config: SleepConfig, around: Surroundings) -> list[Check]:
+    try:
+        state = state_of(config, around)
+        state.check()
+    except SkillgradError as error:
+        return [Check.wrong("state", error)]
+    nights = len(state.numbers())
+    there = Check.ok("state", f"{state.folder}: {nights} night{'' if nights == 1 else 's'}")
+    return unwritable("state", state.folder, "set sleep.state to another folder") or [there]
+
+
+def _schedule(config: SleepConfig, around: Surroundings) -> Check:
+    name = job_name(Path(os.path.realpath(config.sleep.project)))
+    try:
+        there = [
+            kind.name
+            for kind in SCHEDULERS.values()
+            if name in kind(jobs_folder(around), around.home, around.environ).installed()
+        ]
+    except SkillgradError as error:
+        return Check.note("schedule", error.message, error.hint)
+    if there:
+        return Check.ok("schedule", f"every night by {' and '.join(there)}")
+    return Check.note("schedule", "nights are not scheduled", "`skillgrad sleep schedule` does it")

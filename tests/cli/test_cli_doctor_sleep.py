@@ -1,0 +1,177 @@
+"""What doctor says of the settings of a night, and of models that need no key."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad.cli.main import main
+from skillgrad.sleep.schedule import job_name
+
+Captured = pytest.CaptureFixture[str]
+CONFIG = "demo/skillgrad.yaml"
+NIGHT = """
+target: {model: simulated:target}
+optimizer: {model: simulated:optimizer}
+limits: {calls: 100}
+"""
+LINE = json.dumps(
+    {
+        "type": "user",
+        "sessionId": "s1",
+        "uuid": "u1",
+        "cwd": "/p",
+        "timestamp": "2026-01-02T03:04:05Z",
+        "message": {"role": "user", "content": "Write a commit message."},
+    }
+)
+
+
+def checks(capsys: Captured, *words: str, code: int = 0) -> dict[str, list[dict[str, Any]]]:
+    assert main(["doctor", *words, "--json"]) == code
+    found: dict[str, list[dict[str, Any]]] = {}
+    for check in json.loads(capsys.readouterr().out)["checks"]:
+        found.setdefault(check["name"], []).append(check)
+    return found
+
+
+def told(found: dict[str, list[dict[str, Any]]], name: str) -> list[tuple[str, str]]:
+    return [(check["status"], check["text"]) for check in found[name]]
+
+
+@pytest.fixture
+def night(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a sleep.yaml as the current folder, a home without anything in it, and no crontab."""
+    (here / "home").mkdir()
+    (here / "bin").mkdir()
+    crontab(here, "echo 'no crontab for you' >&2; exit 1")
+    monkeypatch.setenv("PATH", f"{here / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setenv("HOME", str(here / "home"))
+    for name in ("XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    (here / "project").mkdir()
+    monkeypatch.chdir(here / "project")
+    Path("sleep.yaml").write_text(NIGHT)
+    return Path("project")
+
+
+def crontab(here: Path, script: str) -> None:
+    (here / "bin" / "crontab").write_text(f"#!/bin/sh\n{script}\n")
+    (here / "bin" / "crontab").chmod(0o755)
+
+
+def transcript(home: Path) -> None:
+    path = home / ".claude" / "projects" / "-p" / "s1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text(LINE + "\n")
+
+
+def test_the_settings_of_a_night_are_found_and_checked(night: Path, here: Path, capsys: Captured) -> None:
+    Path("CLAUDE.md").write_text("Use tabs.\n")
+    transcript(here / "home")
+    before = sorted(here.rglob("*"))
+    found = checks(capsys)
+    assert told(found, "config") == [("ok", "sleep.yaml is valid")]
+    assert told(found, "target") == [("ok", "simulated:target at this process, needs no key")]
+    assert told(found, "limits") == [("ok", "calls 100")]
+    assert told(found, "transcripts") == [("ok", f"sessions in '{here / 'home'}': claude-code 1")]
+    assert told(found, "skill") == [("ok", ".claude/skills/learned/SKILL.md: not there yet")]
+    assert told(found, "memory") == [("ok", "CLAUDE.md: 10 characters")]
+    (state,) = found["state"]
+    assert state["status"] == "ok"
+    assert state["text"].startswith(str(here / "home" / ".local" / "state" / "skillgrad" / "sleep" / "project-"))
+    assert state["text"].endswith(": 0 nights")
+    assert told(found, "schedule") == [("note", "nights are not scheduled")]
+    assert "data" not in found
+    assert sorted(here.rglob("*")) == before
+
+
+def test_a_file_with_a_section_sleep_is_one_of_a_night_whatever_its_name(night: Path, capsys: Captured) -> None:
+    Path("mine.yaml").write_text(NIGHT + "sleep: {agent: codex}\n")
+    assert told(checks(capsys, "mine.yaml"), "memory") == [("ok", "AGENTS.md: not there yet")]
+    Path("mine.yaml").write_text(NIGHT + "sleep: {agnet: codex}\n")
+    (config,) = checks(capsys, "mine.yaml", code=1)["config"]
+    assert (config["text"], config["mend"]) == ("mine.yaml: unknown key 'sleep.agnet'", "did you mean 'agent'?")
+
+
+def test_a_home_without_transcripts_is_noted_and_so_is_a_source_that_is_named_in_vain(
+    night: Path, here: Path, capsys: Captured
+) -> None:
+    ((status, text),) = told(checks(capsys), "transcripts")
+    assert status == "note"
+    assert text.startswith("no session of claude-code, codex, ")
+    transcript(here / "home")
+    named = told(checks(capsys, "--sleep.sources", "[claude-code, codex]"), "transcripts")
+    assert named[1] == ("note", f"no session of codex in '{here / 'home'}'")
+    ((status, text),) = told(checks(capsys, "--sleep.sources", "[claude]", code=1), "transcripts")
+    assert (status, text) == ("wrong", "'claude' is no source of transcripts")
+
+
+def test_what_a_night_could_not_use_is_wrong(night: Path, here: Path, capsys: Captured) -> None:
+    Path("CLAUDE.md").write_bytes(b"\xff")
+    found = checks(capsys, "--sleep.tasks", "none.json", "--sleep.state", "sleep.yaml", code=1)
+    wrong = {name: check["text"] for name, (check, *_) in found.items() if check["status"] == "wrong"}
+    assert list(wrong) == ["tasks", "memory", "state"]
+    assert "none.json" in wrong["tasks"]
+    assert wrong["memory"] == "'CLAUDE.md' is not UTF-8: byte 0 is 0xff"
+    found = checks(capsys, "--sleep.project", "none", code=1)
+    assert told(found, "project") == [("wrong", "sleep.project = 'none' is no folder")]
+    assert "state" not in found
+
+
+def test_a_state_folder_that_cannot_be_written_is_wrong(night: Path, here: Path, capsys: Captured) -> None:
+    Path("full").write_text("no folder")
+    ((status, text),) = told(checks(capsys, "--sleep.state", "full/below", code=1), "state")
+    assert (status, text.endswith("cannot be used: Not a directory")) == ("wrong", True)
+
+
+def test_a_reviewed_task_file_takes_the_place_of_transcripts(night: Path, capsys: Captured) -> None:
+    task = {"id": "a", "intent": "Sum the column.", "exact": ["12"]}
+    file = {"format": "skillgrad.tasks", "version": 1, "reviewed": True, "tasks": [task]}
+    Path("tasks.json").write_text(json.dumps(file))
+    found = checks(capsys, "--sleep.tasks", "tasks.json")
+    assert told(found, "tasks") == [("ok", "1 in tasks.json")]
+    assert "transcripts" not in found
+
+
+def test_a_scheduled_night_is_told_and_a_crontab_that_cannot_be_read_is_noted(
+    night: Path, here: Path, capsys: Captured
+) -> None:
+    assert main(["sleep", "schedule", "--with", "cron", "--print"]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.endswith(job_name(Path.cwd())))
+    begin, end = (f"# skillgrad sleep: {word}" for word in ("begin, kept by `skillgrad sleep schedule`", "end"))
+    (here / "table").write_text(f"{begin}\n{line}\n{end}\n")
+    crontab(here, f"cat '{here / 'table'}'")
+    assert told(checks(capsys), "schedule") == [("ok", "every night by cron")]
+    crontab(here, "echo 'out of order' >&2; exit 1")
+    assert told(checks(capsys), "schedule") == [("note", "the crontab cannot be read: out of order")]
+
+
+def test_a_handoff_needs_no_key_and_its_folder_is_looked_at(
+    fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = [CONFIG, "--optimizer.model", "handoff:asked"]
+    found = told(checks(capsys, *words), "optimizer")
+    assert found[:2] == [("ok", "handoff:asked at asked, needs no key"), ("ok", "no question waits in asked")]
+    assert not Path("asked").exists()
+    Path("asked/questions").mkdir(parents=True)
+    for name in ("1.md", "2.md"):
+        Path("asked/questions", name).write_text("# Question")
+        ((status, text),) = told(checks(capsys, *words), "optimizer")[1:2]
+        assert status == "note"
+    assert text == "2 questions wait for an answer in asked"
+    Path("file").write_text("")
+    found = told(checks(capsys, CONFIG, "--optimizer.model", "handoff:file/below", code=1), "optimizer")
+    assert ("wrong", "file/below cannot be written") in found
+
+
+def test_a_handoff_is_not_asked_live(fresh_project: Path, capsys: Captured) -> None:
+    found = checks(capsys, CONFIG, "--live", "--optimizer.model", "handoff:asked")
+    assert told(found, "live optimizer") == [("note", "is not asked: its questions would wait for an answer")]
+    assert not Path("asked").exists()
+
+
+def test_a_plan_with_a_handoff_asks_for_no_key(fresh_project: Path, capsys: Captured) -> None:
+    assert main(["plan", CONFIG, "--target.model", "handoff:asked", "--optimizer.model", "handoff:asked"]) == 0
+    assert "OPENAI_API_KEY" not in "".join(capsys.readouterr())

@@ -1,0 +1,251 @@
+"""Nights on the command line: what each verb says of them, as text and as JSON."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_night import MEMORY, Small, tree
+
+from skillgrad.cli.main import main
+
+Captured = pytest.CaptureFixture[str]
+
+
+def said(capsys: Captured, *words: str, code: int = 0) -> list[str]:
+    """The lines of a verb's result."""
+    capsys.readouterr()
+    assert main(["sleep", *words]) == code
+    return capsys.readouterr().out.splitlines()
+
+
+def data(capsys: Captured, *words: str, code: int = 0) -> Any:
+    """The result of a verb as JSON; nothing else is on stdout."""
+    return json.loads("\n".join(said(capsys, *words, "--json", code=code)))
+
+
+@pytest.fixture
+def one(sleeper: Small, capsys: Captured) -> Small:
+    """After a night that proposes a rule."""
+    assert main(["sleep", "run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["status"] == "proposed"
+    return sleeper
+
+
+def test_a_night_says_what_it_did_and_what_to_do_next(sleeper: Small, capsys: Captured) -> None:
+    lines = said(capsys, "run")
+    assert lines[:4] == [
+        "SIMULATED MODELS: these scores say nothing about a real model.",
+        "night 1  proposed",
+        "sessions  5 claude-code",
+        "tasks     4 train, 1 val",
+    ]
+    assert lines[4] == f"learned: accepted  ({sleeper.skill})"
+    assert "  held-out tasks: before 0.000, candidate 1.000 (selected on), n=1" in lines
+    assert lines[-3:] == ["next:", "  skillgrad sleep diff 1", "  skillgrad sleep adopt 1"]
+    assert (sleeper.project / "CLAUDE.md").read_bytes() == MEMORY.encode()
+
+
+def test_with_json_the_report_stands_alone(sleeper: Small, capsys: Captured) -> None:
+    assert main(["sleep", "run", "--json"]) == 0
+    captured = capsys.readouterr()
+    report = json.loads(captured.out)
+    assert (report["night"], report["status"], report["tasks"]) == (1, "proposed", {"train": 4, "val": 1})
+    assert "step 1" in captured.err
+
+
+def test_the_difference_is_shown(one: Small, capsys: Captured) -> None:
+    lines = said(capsys, "diff")
+    assert lines[:3] == ["--- /dev/null", "+++ b/.claude/skills/learned/SKILL.md", "@@ -0,0 +1,8 @@"]
+    assert lines[-1] == "+<!-- skillgrad:end learned -->"
+    found = data(capsys, "diff", "1")
+    assert found["diff"].splitlines() == lines
+    assert found["manifest"]["items"][0]["name"] == ".claude/skills/learned/SKILL.md"
+    (rules,) = found["documents"].values()
+    assert [rule["night"] for rule in rules] == ["0001"]
+
+
+def test_a_proposal_is_adopted_and_taken_back(one: Small, capsys: Captured) -> None:
+    before = tree(one.project)
+    assert said(capsys, "adopt") == [
+        f"adopted  {one.skill}: rules added: 1, taken out: 0",
+        "take it back with: skillgrad sleep revert 1",
+    ]
+    assert "Key Risks" in one.skill.read_text()
+    assert main(["sleep", "adopt"]) == 2
+    assert capsys.readouterr().err == (
+        "error: night 1 is adopted already\nhint: `skillgrad sleep status` shows how nights stand\n"
+    )
+    assert said(capsys, "revert") == [f"restored  {one.skill}: as it was before"]
+    assert tree(one.project) == before
+    assert main(["sleep", "revert"]) == 2
+    assert "error: no night is adopted\n" in capsys.readouterr().err
+
+
+def test_adopting_and_reverting_as_json(one: Small, capsys: Captured) -> None:
+    receipt = data(capsys, "adopt", "1", "--only", "skill")
+    assert (receipt["night"], receipt["number"], len(receipt["documents"])) == ("0001", 1, 1)
+    assert data(capsys, "revert", "1")["restored"] == [str(one.skill)]
+
+
+def test_one_rule_is_taken_out_by_its_id(one: Small, capsys: Captured) -> None:
+    said(capsys, "adopt")
+    lines = said(capsys, "explain")
+    rule = lines[lines.index("rules (`sleep revert --rule ID` takes out one that is adopted)") + 1].split()[0]
+    assert said(capsys, "revert", "--rule", rule) == [f"changed   {one.skill}: the rule was taken out"]
+    assert "Key Risks" not in one.skill.read_text()
+    assert main(["sleep", "revert", "--rule", rule]) == 2
+    assert f"error: no adopted document has a rule '{rule}'" in capsys.readouterr().err
+
+
+def test_a_document_that_was_edited_since_keeps_what_was_written(one: Small, capsys: Captured) -> None:
+    said(capsys, "adopt")
+    with one.skill.open("a") as file:
+        file.write("\nBy hand.\n")
+    lines = said(capsys, "revert", "1")
+    assert lines == [f"changed   {one.skill}: edited since, so only these rules were taken out"]
+    assert one.skill.read_text().endswith("\nBy hand.\n")
+    assert "Key Risks" not in one.skill.read_text()
+
+
+def test_what_is_explained_is_every_answer_and_why(one: Small, capsys: Captured) -> None:
+    lines = said(capsys, "explain", "1")
+    assert lines[1] == "night 1  proposed"
+    rules = lines.index("rules (`sleep revert --rule ID` takes out one that is adopted)")
+    assert lines[rules + 2] == "    from 4 tasks, 4 sessions"
+    held = lines.index("learned: held-out tasks under the last candidate")
+    task = lines[held + 1].split()[0]
+    assert lines[held + 1] == f"  {task}  0.00 -> 1.00  2 of 2 kinds of criteria met"
+    assert lines[held + 2].startswith("    replied: # Brief: ")
+    assert lines[held + 3].startswith('  the optimizer said: {"reasoning"')
+    assert lines[-1] == f"all of it: {one.state.night(1) / 'diagnostics.json'}"
+    shown = said(capsys, "explain", "--task", task)
+    assert shown[0] == "learned, before: 0.00  0 of 2 kinds of criteria met"
+    assert "learned, candidate: 1.00  2 of 2 kinds of criteria met" in shown
+    assert "## Key Risks" in shown
+    found = data(capsys, "explain")
+    assert found["stands"] == "proposed"
+    assert [one["status"] for one in found["diagnostics"]["documents"]] == ["accepted"]
+
+
+def test_a_held_out_task_that_is_none_is_named(one: Small, capsys: Captured) -> None:
+    assert main(["sleep", "explain", "--task", "nope"]) == 2
+    assert "error: night 1 has no held-out task 'nope'\nhint: allowed: m" in capsys.readouterr().err
+
+
+def stands(capsys: Captured) -> list[str]:
+    return [row["status"] for row in data(capsys, "status")["nights"]]
+
+
+def test_the_status_follows_a_proposal_and_says_what_waits(one: Small, capsys: Captured) -> None:
+    lines = said(capsys, "status")
+    assert lines[:2] == [f"state     {one.state.folder}", "sessions  5 used"]
+    assert lines[2].split() == ["night", "started", "(UTC)", "status", "tasks", "documents"]
+    assert lines[3].split()[3:] == ["proposed", "5", "learned", "accepted"]
+    assert lines[-1] == "night 1 waits for you: skillgrad sleep diff 1, then skillgrad sleep adopt 1"
+    said(capsys, "adopt")
+    assert stands(capsys) == ["adopted"]
+    assert said(capsys, "explain")[-1].startswith("all of it")
+    assert "  skillgrad sleep revert 1" in said(capsys, "explain")
+    said(capsys, "revert")
+    assert stands(capsys) == ["reverted"]
+    assert said(capsys, "explain")[1] == "night 1  reverted"
+    assert "next:" not in said(capsys, "explain")
+
+
+def test_a_proposal_is_found_behind_nights_without_one(one: Small, capsys: Captured) -> None:
+    assert said(capsys, "run")[0] == "night 2  nothing to do: there is no session that no night has used"
+    assert stands(capsys) == ["proposed", "nothing to do"]
+    assert said(capsys, "status")[-1].startswith("night 1 waits for you: ")
+    assert "Key Risks" in "\n".join(said(capsys, "diff"))
+    assert main(["sleep", "adopt", "2"]) == 2
+    assert "error: night 2 has no proposal\nhint: nights with a proposal: 1\n" in capsys.readouterr().err
+    said(capsys, "adopt")
+    assert stands(capsys) == ["adopted", "nothing to do"]
+    said(capsys, "revert")
+    assert stands(capsys) == ["reverted", "nothing to do"]
+
+
+def test_a_night_without_a_change_points_to_the_explanation(sleeper: Small, capsys: Captured) -> None:
+    lines = said(capsys, "run", "--sleep.val_fraction", "0")
+    assert lines[1] == (
+        "night 1  no change: what was made is unverified: there are no held-out tasks, or the gate is off"
+    )
+    assert lines[-2:] == ["next:", "  skillgrad sleep explain 1"]
+    assert stands(capsys) == ["no change"]
+    assert main(["sleep", "diff"]) == 2
+    assert capsys.readouterr().err == ("error: no night has a proposal\nhint: `skillgrad sleep explain 1` says why\n")
+
+
+def test_a_night_that_stopped_says_how_it_goes_on(sleeper: Small, capsys: Captured) -> None:
+    assert main(["sleep", "run", "--limits.calls", "9"]) == 3
+    captured = capsys.readouterr()
+    assert "error: limits.calls = 9 is reached: 9 used in this night, the next request (" in captured.err
+    assert captured.err.splitlines()[-1] == (
+        "resume (with a larger --limits.calls): skillgrad sleep run --limits.calls 9"
+    )
+    assert captured.out == ""
+    assert stands(capsys) == ["stopped"]
+    assert said(capsys, "status")[-1] == "night 1 goes on with: skillgrad sleep run"
+    lines = said(capsys, "explain")
+    assert lines[0].startswith("night 1  stopped: limits.calls = 9 is reached")
+    assert lines[1] == "  hint: raise `limits.calls` and run the same command again"
+    assert "  skillgrad sleep run" in lines
+    found = data(capsys, "run", "--limits.calls", "10", code=3)
+    assert (found["night"], found["status"], found["exit_code"], found["starts"]) == (1, "error", 3, 2)
+    assert found["error"].startswith("limits.calls = 10 is reached")
+    assert found["hint"] == "raise `limits.calls` and run the same command again"
+    assert data(capsys, "run")["status"] == "proposed"
+
+
+def test_a_night_that_was_killed_says_so_and_goes_on(one: Small, capsys: Captured) -> None:
+    report = one.state.night(1) / "night.json"
+    running = {**json.loads(report.read_text()), "status": "running", "resumes": True}
+    report.write_text(json.dumps(running))
+    assert stands(capsys) == ["killed"]
+    assert said(capsys, "status")[-1] == "night 1 goes on with: skillgrad sleep run"
+    assert said(capsys, "explain")[1] == "night 1  killed"
+    report.unlink()
+    assert stands(capsys) == ["killed"]
+    assert main(["sleep", "explain"]) == 2
+    assert capsys.readouterr().err == (
+        "error: night 1 has no report that can be read\nhint: `skillgrad sleep run` goes on\n"
+    )
+    assert data(capsys, "run")["night"] == 1
+    assert stands(capsys) == ["proposed"]
+
+
+def test_a_night_under_way_is_told_from_one_that_was_killed(sleeper: Small, capsys: Captured) -> None:
+    seen: list[str] = []
+
+    def before(request: object) -> None:
+        del request
+        if not seen:
+            seen.extend(stands(capsys))
+
+    sleeper.before = before
+    sleeper.night()
+    assert seen == ["under way"]
+    assert stands(capsys) == ["proposed"]
+
+
+def test_a_night_that_failed_for_good_says_why(sleeper: Small, capsys: Captured) -> None:
+    sleeper.night({"max_sessions": 2})
+    sleeper.state.archive.write_text("no JSON\n")
+    assert main(["sleep", "run"]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+    assert stands(capsys) == ["proposed", "error"]
+    assert said(capsys, "explain")[0].startswith("night 2  error: '")
+
+
+def test_nights_are_found_by_project_state_and_settings(one: Small, capsys: Captured, monkeypatch) -> None:
+    monkeypatch.chdir(one.root)
+    assert data(capsys, "status", "--project", "project", "--state", "state")["nights"][0]["status"] == "proposed"
+    assert data(capsys, "status", "--config", "project/sleep.yaml")["nights"][0]["status"] == "proposed"
+    assert data(capsys, "status", "--project", "project")["nights"] == []
+    assert said(capsys, "status") == [
+        f"state     {one.home}/.local/state/skillgrad/sleep/{data(capsys, 'status')['state'].rpartition('/')[2]}",
+        "sessions  none",
+        "nights    none",
+    ]
+    assert not Path(one.home, ".local").exists()

@@ -1,0 +1,214 @@
+"""What `skillgrad sleep` refuses, and what it shows without asking a model or writing anything."""
+
+import json
+from pathlib import Path
+
+import pytest
+from small_night import Small, tree
+
+from skillgrad.cli.main import main
+from skillgrad.cli.sleep.verbs import SLEEP
+
+Captured = pytest.CaptureFixture[str]
+VERBS = [verb.name.split()[1] for verb in SLEEP]
+
+
+def refused(capsys: Captured, *words: str) -> str:
+    """What a verb says on stderr when it is used wrongly; with --json stdout has the same."""
+    capsys.readouterr()
+    assert main(["sleep", *words]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert main(["sleep", *words, "--json"]) == 2
+    again = json.loads(capsys.readouterr().out)
+    assert f"error: {again['error']}\nhint: {again['hint']}\n" == captured.err
+    assert again["exit_code"] == 2
+    return captured.err
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_a_help_with_an_example(verb: str, capsys: Captured) -> None:
+    assert main(["sleep", verb, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"usage: skillgrad sleep {verb} ")
+    assert f"example:\n  skillgrad sleep {verb}" in out
+    assert "--json" in out
+
+
+@pytest.mark.parametrize("words", [["sleep"], ["sleep", "--help"]])
+def test_the_verbs_are_listed(words: list[str], capsys: Captured) -> None:
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert [verb for verb in VERBS if f"\n  {verb} " not in out] == []
+
+
+@pytest.mark.parametrize("verb", ["run", "dry-run", "schedule"])
+def test_without_settings_it_is_said_what_to_write(verb: str, here: Path, capsys: Captured) -> None:
+    assert refused(capsys, verb) == (
+        "error: no CONFIG was given and there is no 'sleep.yaml' here\n"
+        "hint: write one, as in docs/guides/sleep.md: 'target: {model: agent:codex}', 'optimizer: {model: ...}'\n"
+    )
+    assert refused(capsys, verb, "other.yaml") == (
+        "error: config file 'other.yaml' does not exist\nhint: give the settings of a night\n"
+    )
+
+
+@pytest.mark.parametrize("verb", ["explain", "diff", "adopt", "revert"])
+def test_where_there_is_no_night_it_is_said_how_to_have_one(verb: str, sleeper: Small, capsys: Captured) -> None:
+    hint = "hint: `skillgrad sleep run` works through one\n"
+    assert refused(capsys, verb) == f"error: there is no night yet of '.'\n{hint}"
+    assert refused(capsys, verb, "3") == f"error: there is no night 3 of '.'\n{hint}"
+    assert not sleeper.base.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["explain", "0"], "argument NIGHT: '0' is not a whole number from 1 on"),
+        (["diff", "one"], "argument NIGHT: 'one' is not a whole number from 1 on"),
+        (["revert", "1", "--rule", "1f0e9d8c"], "NIGHT and --rule exclude each other"),
+        (["revert", "--rule", "1f0e9d8c"], "there is no night yet of '.'"),
+        (["schedule", "--at", "24:00"], "argument --at: '24:00' is not a time as in 03:17"),
+        (["schedule", "--at", "3.17"], "argument --at: '3.17' is not a time as in 03:17"),
+        (["harvest", "--hours", "0"], "argument --hours: '0' is not a number of hours above 0"),
+        (["harvest", "--hours", "x"], "argument --hours: 'x' is not a number of hours above 0"),
+        (["harvest", "--source", "claude-cod"], "'claude-cod' is no source of transcripts"),
+        (["harvest", "--limit", "0"], "argument --limit: '0' is not a whole number from 1 on"),
+        (["status", "--project", "nowhere"], "'nowhere' is no folder"),
+        (["unschedule", "--project", "nowhere"], "'nowhere' is no folder"),
+        (["status", "--config", "none.yaml"], "config file 'none.yaml' does not exist"),
+        (["run", "--sleep.project", "nowhere"], "sleep.project = 'nowhere' is no folder"),
+        (["run", "--sleep.recal", "2"], "--sleep.recal: unknown key 'sleep.recal'"),
+        (["run", "--sleep.recall", "-1"], "--sleep.recall"),
+        (["run", "--sleep.scope", "everything"], "--sleep.scope"),
+        (["run", "--sleep.val_fraction", "0.9", "--sleep.test_fraction", "0.2"], "leave nothing to train on"),
+        (["run", "--sleep.skill", "false", "--sleep.memory", "false"], "there is nothing to improve"),
+        (["run", "--sleep.sources=[codx]"], "'codx' is no source of transcripts"),
+        (["run", "--sleep.sources=[jsonl]"], "jsonl"),
+        (["run", "--env.train", "x.jsonl"], "a night sets 'env' itself"),
+        (["run", "--skill.path", "x"], "a night sets 'skill' itself"),
+        (["run", "--sleep.tasks", "none.json"], "'none.json' cannot be read"),
+        (["dry-run", "--sleep.tasks", "none.json"], "'none.json' cannot be read"),
+        (["run", "--target.model", "simulated:targt"], "unknown simulated model 'targt'"),
+        (["dry-run", "--optimizer.model", "openai:gpt-5.5"], "environment variable 'OPENAI_API_KEY' is not set"),
+        (["nap"], "unknown verb 'sleep nap'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_input_is_named_and_nothing_is_written(
+    words: list[str], error: str, sleeper: Small, capsys: Captured
+) -> None:
+    before = tree(sleeper.root)
+    text = refused(capsys, *words)
+    assert error in text.splitlines()[0]
+    assert text.splitlines()[1].startswith("hint: ")
+    assert tree(sleeper.root) == before
+
+
+@pytest.mark.parametrize("role", ["target", "optimizer"])
+def test_settings_without_a_model_are_refused(role: str, here: Path, capsys: Captured) -> None:
+    other = {"target": "optimizer", "optimizer": "target"}[role]
+    Path("sleep.yaml").write_text(f"{other}: {{model: simulated:{other}}}\n")
+    text = refused(capsys, "run")
+    assert text == (
+        f"error: sleep.yaml: no model is named for the {role}\n"
+        f"hint: set {role}.model, as in 'agent:codex' for a subscription or 'openai:gpt-5.5' for an API key\n"
+    )
+
+
+def test_settings_that_are_no_yaml_are_refused(here: Path, capsys: Captured) -> None:
+    Path("sleep.yaml").write_text("target: {\n")
+    for verb in ("run", "status", "unschedule"):
+        assert refused(capsys, verb).startswith("error: sleep.yaml: line ")
+
+
+def test_a_document_that_cannot_be_used_is_told_before_anything_is_asked(sleeper: Small, capsys: Captured) -> None:
+    (sleeper.project / "CLAUDE.md").write_bytes(b"\xff\xfe")
+    assert "CLAUDE.md' is not UTF-8" in refused(capsys, "run")
+    assert "CLAUDE.md' is not UTF-8" in refused(capsys, "dry-run")
+    assert sleeper.state.numbers() == []
+
+
+def test_a_dry_run_asks_no_model_and_writes_nothing(sleeper: Small, capsys: Captured) -> None:
+    dead = [
+        f"--{role}.{key}"
+        for role in ("target", "optimizer")
+        for key in ("model=openai:x", "base_url=http://127.0.0.1:9/v1")
+    ]
+    for words in ([], dead):
+        before = tree(sleeper.root)
+        assert main(["sleep", "dry-run", *words]) == 0
+        captured = capsys.readouterr()
+        assert tree(sleeper.root) == before
+        assert captured.err == ""
+        lines = captured.out.splitlines()
+        assert lines[0] == "sessions   5 claude-code"
+        assert [line.split()[0] for line in lines] == ["sessions", "tasks", "calls", "tokens", "cost", "assuming"]
+        assert ("unknown: a model has no price" in captured.out) is bool(words)
+
+
+def test_a_dry_run_foretells_what_the_night_then_does(sleeper: Small, capsys: Captured) -> None:
+    assert main(["sleep", "dry-run", "--json", "--sleep.max_sessions", "4"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["forecast"]["sessions"] == 4
+    assert [one["beyond"] for one in told["harvest"]["sources"] if one["source"] == "claude-code"] == [1]
+    sleeper.night({"max_sessions": 4})
+    tasks, target, optimizer = (told["forecast"][key] for key in ("tasks", "target_calls", "optimizer_calls"))
+    judged = sum("# Answer" in text or "rubric" in text.casefold() for text in sleeper.optimizer.answered)
+    assert tasks["low"] <= 4 <= tasks["high"]
+    assert target["low"] <= len(sleeper.target.answered) <= target["high"]
+    assert (
+        optimizer["low"]
+        <= len(sleeper.optimizer.answered)
+        <= optimizer["high"] + told["forecast"]["judge_calls"]["high"]
+    )
+    assert judged >= 0
+
+
+def test_a_dry_run_after_all_sessions_are_used_says_that_there_is_nothing(sleeper: Small, capsys: Captured) -> None:
+    sleeper.night()
+    assert main(["sleep", "dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == ["sessions   none", "left out   5 used before"]
+    assert lines[-1] == "there is nothing for a night to do"
+
+
+def test_a_harvest_lists_sessions_and_writes_nothing(sleeper: Small, capsys: Captured) -> None:
+    sleeper.night()
+    before = tree(sleeper.root)
+    assert main(["sleep", "harvest", "--limit", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["source", "session", "started", "(UTC)", "turns", "project", "first", "request"]
+    assert len([line for line in lines if line.startswith("claude-code  ")]) == 3
+    assert lines[-2:] == ["claude-code: 5 found, 5 read; left out: none", "2 more than --limit 3"]
+    assert tree(sleeper.root) == before
+
+
+def test_a_harvest_as_json_has_every_session_whole(sleeper: Small, capsys: Captured) -> None:
+    words = ["sleep", "harvest", "--json", "--source", "claude-code", "--home", str(sleeper.home)]
+    assert main(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["sessions"]) == 5
+    first = found["sessions"][0]
+    assert (first["source"], len(first["turns"])) == ("claude-code", 3)
+    assert first["turns"][0]["prompt"] == sleeper.turns[0].prompt
+    assert found["sources"][0]["taken"] == 5
+    for more in (["--project", str(sleeper.root / "home")], ["--hours", "1"], ["--source", "codex", "--home", "."]):
+        assert main(["sleep", "harvest", "--json", *more]) == 0
+        assert json.loads(capsys.readouterr().out)["sessions"] == []
+    assert main(["sleep", "harvest", "--hours", "1"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "no session was found",
+        "claude-code: 5 found, 5 read; left out: 5 too old",
+    ]
+
+
+def test_a_harvest_shows_no_secret_and_says_what_it_took_out(sleeper: Small, capsys: Captured) -> None:
+    key = "sk-proj-" + "a1B2" * 12
+    path = sleeper.files[0]
+    path.write_text(path.read_text().replace(sleeper.turns[0].prompt, f"{sleeper.turns[0].prompt} {key}"))
+    for words in ([], ["--json"]):
+        assert main(["sleep", "harvest", *words]) == 0
+        out = capsys.readouterr().out
+        assert key not in out
+        assert "redacted" in out

@@ -1,0 +1,183 @@
+"""`sleep schedule` and `unschedule`, with scripts in place of the system's programs."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_night import Small, tree
+
+from skillgrad.cli.main import main
+
+Captured = pytest.CaptureFixture[str]
+
+CRONTAB = """#!/bin/sh
+case "$1" in
+-l) if [ -f "$RECORD/crontab" ]; then cat "$RECORD/crontab"; else echo "no crontab for user" >&2; exit 1; fi;;
+-) cat > "$RECORD/crontab";;
+esac
+"""
+SYSTEMCTL = """#!/bin/sh
+echo "$*" >> "$RECORD/systemctl"
+"""
+
+
+@pytest.fixture
+def machine(sleeper: Small, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the scripts write down how they are called."""
+    programs, record = sleeper.root / "bin", sleeper.root / "record"
+    record.mkdir()
+    programs.mkdir()
+    for name, text in (("crontab", CRONTAB), ("systemctl", SYSTEMCTL)):
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    monkeypatch.setenv("RECORD", str(record))
+    return record
+
+
+def said(capsys: Captured, *words: str) -> list[str]:
+    capsys.readouterr()
+    assert main(["sleep", *words]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def data(capsys: Captured, *words: str) -> Any:
+    return json.loads("\n".join(said(capsys, *words, "--json")))
+
+
+def test_the_line_of_the_crontab_runs_a_whole_night(sleeper: Small, machine: Path, capsys: Captured) -> None:
+    words = ["--with", "cron", "--at", "4:05", "--sleep.max_sessions", "3", "--sleep.preferences=Say 'please', 100%."]
+    lines = said(capsys, "schedule", *words)
+    assert lines == [
+        f"scheduled  {sleeper.project} every day at 04:05 by cron; log: {sleeper.state.folder}/nights.log",
+        "proposals wait for you: see `skillgrad sleep status`",
+    ]
+    entry = (machine / "crontab").read_text().splitlines()[1]
+    assert entry.startswith("5 4 * * * ")
+    command = entry.split(maxsplit=5)[5].rpartition(" # ")[0].replace("\\%", "%")
+    # As cron does it: from another folder, with next to nothing in the environment.
+    done = subprocess.run(
+        ["/bin/sh", "-c", command],
+        env={"PATH": "/usr/bin:/bin"},
+        cwd="/",
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    log = (sleeper.state.folder / "nights.log").read_text()
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b""), log
+    assert "night 1  proposed" in log
+    assert [row["status"] for row in data(capsys, "status")["nights"]] == ["proposed"]
+    assert sum(status == "used" for status in sleeper.ledger().values()) == 3
+    settings = (sleeper.state.night(1) / "runs" / "mine" / "config.yaml").read_text()
+    assert "Say 'please', 100%." in settings
+    assert said(capsys, "unschedule") == [f"unscheduled  {sleeper.project} (cron)"]
+    assert "sleep run" not in (machine / "crontab").read_text()
+    assert said(capsys, "unschedule") == [f"nothing was scheduled for {sleeper.project}"]
+
+
+def test_systemd_is_told_and_told_again(sleeper: Small, machine: Path, capsys: Captured) -> None:
+    found = data(capsys, "schedule", "--with", "systemd", "--at", "23:59")
+    assert (found["scheduler"], found["installed"]) == ("systemd", True)
+    name = found["job"]["name"]
+    units = sorted((sleeper.home / ".config" / "systemd" / "user").glob("*"))
+    assert {unit.suffix for unit in units if unit.is_file()} == {".service", ".timer"}
+    assert any("23:59" in unit.read_text() for unit in units if unit.suffix == ".timer")
+    assert "enable" in (machine / "systemctl").read_text()
+    assert data(capsys, "unschedule", "--with", "cron") == {"name": name, "removed": []}
+    assert data(capsys, "unschedule", "--with", "systemd") == {"name": name, "removed": ["systemd"]}
+    assert [unit for unit in units if unit.is_file()] == []
+
+
+def test_what_would_be_written_is_shown_and_not_written(sleeper: Small, machine: Path, capsys: Captured) -> None:
+    before = tree(sleeper.root)
+    lines = said(capsys, "schedule", "--with", "cron", "--print")
+    assert (
+        lines[0]
+        == f"# {sleeper.home}/.local/state/skillgrad/jobs/skillgrad-sleep-" + lines[0].rpartition("-sleep-")[2]
+    )
+    assert "#!/bin/sh" in lines
+    assert "# crontab" in lines
+    shown = data(capsys, "schedule", "--with", "cron", "--print")
+    assert not shown["installed"]
+    assert [piece["text"].rstrip("\n").splitlines() for piece in shown["pieces"]] == [
+        lines[1 : lines.index("# crontab")],
+        lines[lines.index("# crontab") + 1 :],
+    ]
+    assert tree(sleeper.root) == before
+
+
+def test_a_job_carries_what_decides_where_it_reads_and_writes(
+    sleeper: Small, machine: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = sleeper.root / "moved"
+    for name, value in {
+        "XDG_STATE_HOME": str(state),
+        "CLAUDE_CONFIG_DIR": str(sleeper.home / ".claude"),
+        "SKILLGRAD_SLEEP__MAX_SESSIONS": "2",
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+        "MY_KEY": "s3cret",
+    }.items():
+        monkeypatch.setenv(name, value)
+    text = (sleeper.project / "sleep.yaml").read_text().replace("state: ../state, ", "")
+    (sleeper.project / "sleep.yaml").write_text(text)
+    found = data(capsys, "schedule", "--with", "cron", "--env", "MY_KEY")
+    carried = {"MY_KEY", "CLAUDE_CONFIG_DIR", "HTTPS_PROXY", "SKILLGRAD_SLEEP__MAX_SESSIONS", "XDG_STATE_HOME"}
+    assert carried <= set(found["job"]["variables"])
+    assert not {"RECORD", "PATH", "HOME"} & set(found["job"]["variables"])
+    script = next((state / "skillgrad" / "jobs").glob("*.sh"))
+    assert "s3cret" not in script.read_text() + (machine / "crontab").read_text()
+    assert [path.stat().st_mode & 0o777 for path in script.parent.glob("*.environment")] == [0o600]
+    subprocess.run(["/bin/sh", str(script)], env={"PATH": "/usr/bin:/bin"}, timeout=120, check=False)
+    (night,) = data(capsys, "status")["nights"]
+    assert night["status"] in ("proposed", "no change")
+    assert data(capsys, "status")["sessions"] == {"queued": 3, "used": 2}
+    assert str(state) in data(capsys, "status")["state"]
+
+
+def test_a_key_that_the_job_would_not_have_is_told(
+    sleeper: Small, machine: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    words = ["sleep", "schedule", "--with", "cron", "--print", "--optimizer.model", "openai:gpt-5.5"]
+    note = "note: OPENAI_API_KEY is set here, and the job will not have it; --env OPENAI_API_KEY carries it along\n"
+    assert main(words) == 0
+    assert capsys.readouterr().err == note
+    assert main([*words, "--env", "OPENAI_API_KEY"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", ["NO_SUCH_VARIABLE", "PATH", "a-b"])
+def test_a_variable_that_cannot_be_carried_is_refused(
+    sleeper: Small, machine: Path, capsys: Captured, name: str
+) -> None:
+    assert main(["sleep", "schedule", "--with", "cron", "--env", name]) == 2
+    assert name in capsys.readouterr().err
+    assert not (machine / "crontab").exists()
+
+
+def test_a_project_of_the_settings_is_unscheduled_from_where_it_was_scheduled(
+    sleeper: Small, machine: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (sleeper.project / "sleep.yaml").rename(sleeper.root / "sleep.yaml")
+    monkeypatch.chdir(sleeper.root)
+    text = Path("sleep.yaml").read_text().replace("project: .,", "project: project,").replace("../state", "state")
+    Path("sleep.yaml").write_text(text)
+    said(capsys, "schedule", "--with", "cron")
+    assert said(capsys, "unschedule") == [f"unscheduled  {sleeper.project} (cron)"]
+    said(capsys, "schedule", "--with", "cron")
+    assert said(capsys, "unschedule", "--project", "project") == [f"unscheduled  {sleeper.project} (cron)"]
+
+
+def test_where_there_is_no_scheduler_it_is_said_what_to_run(
+    sleeper: Small, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(sleeper.root / "nothing"))
+    assert main(["sleep", "schedule", "--with", "cron"]) == 2
+    err = capsys.readouterr().err
+    assert "error: no scheduler: crontab not found\nhint: have this run every night at 03:17: cd " in err
+    assert f"sleep run {sleeper.project}/sleep.yaml" in err
+    assert os.listdir(sleeper.root) == ["home", "project"] or not sleeper.base.exists()

@@ -1,0 +1,96 @@
+"""Run as a program of its own, since it limits what it may write: nights on a disk that is full from some write on.
+
+full_disk.py FOLDER works through a night undisturbed, then again and again in the same place. Each time the disk is
+full after another write; then there is room again, and the night is run once more. Prints a line of JSON for each.
+"""
+
+import json
+import resource
+import shutil
+import sys
+from pathlib import Path
+
+from small_night import Small, tree
+
+from skillgrad.build import Given
+from skillgrad.errors import SkillgradError
+
+EVERY = 15
+"""Of the writes to journals."""
+
+
+class Writes:
+    """Counts writes: those of journals, and files that come into their place below `place`."""
+
+    def __init__(self, place: Path, at: int) -> None:
+        self._place, self._at = str(place), at
+        self.names: list[str] = []
+
+    def tell(self, name: str) -> None:
+        self.names.append(name)
+        if len(self.names) == self._at:
+            limit(0)
+
+    def listen(self, event: str, arguments: tuple[object, ...]) -> None:
+        if event == "os.rename" and (path := str(arguments[1])).startswith(self._place):
+            self.tell(path.removeprefix(self._place))
+
+
+def limit(size: int) -> None:
+    """How many bytes a file may have; -1 for any number."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, -1))
+
+
+def listening(writes: list[Writes]) -> None:
+    """Audit hooks stay for ever: one hook for whichever counter is last."""
+    sys.addaudithook(lambda event, arguments: writes[-1].listen(event, arguments) if writes else None)
+
+
+def undisturbed(small: Small, counts: list[Writes], at: int = 0) -> tuple[dict[str, object], list[str]]:
+    """What came of a night, and the names of its writes."""
+    writes = Writes(small.base, at)
+    counts.append(writes)
+    given = Given(on_write=lambda moment, number: writes.tell(f"journal {moment} {number}"))
+    try:
+        report = small.night(given=given)
+        return {"status": report.status}, writes.names
+    except SkillgradError as error:
+        return {"error": error.message, "hint": error.hint, "code": error.exit_code}, writes.names
+    finally:
+        limit(-1)
+        counts.clear()
+
+
+def left(small: Small) -> dict[str, object]:
+    """What a night leaves that people look at."""
+    folder = small.state.night(1) / "proposal"
+    return {
+        "diff": (folder / "proposal.diff").read_text() if (folder / "manifest.json").exists() else "",
+        "ledger": sorted(small.ledger().values()) if small.state.ledger.exists() else [],
+        "manifest": (folder / "manifest.json").exists(),
+    }
+
+
+def main(place: Path) -> None:
+    counts: list[Writes] = []
+    listening(counts)
+    first = Small(place)
+    _, names = undisturbed(first, counts)
+    wanted = left(first)
+    print(json.dumps({"writes": len(names), **wanted}))
+    journal = [at for at, name in enumerate(names, start=1) if name.startswith("journal")]
+    others = [at for at in range(1, len(names) + 1) if at not in journal]
+    for at in [*others, *journal[::EVERY]]:
+        shutil.rmtree(place)  # in the same place, so that nothing differs by names
+        small = Small(place)
+        before = tree(small.root, without=["state"])
+        stopped, _ = undisturbed(small, counts, at)
+        found = left(small)
+        kept = tree(small.root, without=["state"]) == before
+        again, _ = undisturbed(small, counts)
+        row = {"write": names[at - 1], "stopped": stopped, "found": found, "kept": kept, "again": again}
+        print(json.dumps({**row, "same": left(small) == wanted, "nights": small.state.numbers()}), flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,127 @@
+"""A project, a home with transcripts in it, and nights over the simulated world."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from briefs_sessions import START, sessions, write_claude
+
+from skillgrad.build import Given
+from skillgrad.config import ModelSection
+from skillgrad.models.simulated import SimulatedModel
+from skillgrad.records import ChatRequest, Reply
+from skillgrad.sleep.config import SleepConfig, make_sleep_config
+from skillgrad.sleep.gather import Surroundings, state_of
+from skillgrad.sleep.ledger import Ledger
+from skillgrad.sleep.night import run_night
+from skillgrad.sleep.report import NightReport
+from skillgrad.sleep.state import SleepState
+
+MODELS = {"target": "target-steady", "optimizer": "optimizer-perfect"}
+"""Without noise, so that no result depends on where a test keeps its files."""
+MEMORY = "# House rules\r\n\r\nUse   tabs.\n\n\n"
+NOW = START + timedelta(days=300)
+
+
+class Counted(SimulatedModel):
+    """Counts its answers; `before` sees each request first, and may raise."""
+
+    def __init__(self, name: str, before: Callable[[ChatRequest], None]) -> None:
+        super().__init__(name, ModelSection(model=f"simulated:{name}"))
+        self.answered: list[str] = []
+        self._before = before
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        self._before(request)
+        reply = await super().complete(request)
+        self.answered.append("\n".join(message.text for message in request.messages))
+        return reply
+
+
+def _nothing(request: ChatRequest) -> None:
+    del request
+
+
+class Small:
+    """A project of a user of Claude Code who misses `gap` in every brief, `n` sessions of it, and its nights."""
+
+    def __init__(self, root: Path, *, gap: str = "structure", n: int = 5, seed: int = 1) -> None:
+        self.root, self.home, self.project, self.base = root, root / "home", root / "project", root / "state"
+        for folder in (self.home, self.project):
+            folder.mkdir(parents=True, exist_ok=True)
+        (self.project / "CLAUDE.md").write_bytes(MEMORY.encode())
+        self.turns = sessions(gap, seed, 20)
+        self.before: Callable[[ChatRequest], None] = _nothing
+        self.target = Counted(MODELS["target"], lambda request: self.before(request))
+        self.optimizer = Counted(MODELS["optimizer"], lambda request: self.before(request))
+        self.files: list[Path] = self.write(0, n) if n else []
+
+    @property
+    def answered(self) -> int:
+        return len(self.target.answered) + len(self.optimizer.answered)
+
+    def write(self, first: int, last: int, **more: Any) -> list[Path]:
+        """Transcripts of the turns from `first` to `last`, a day apart."""
+        start = START + timedelta(days=first)
+        return write_claude(self.home, self.turns[first:last], str(self.project), start, **more)
+
+    def config(self, sleep: dict[str, Any] | None = None, **more: Any) -> SleepConfig:
+        data = {
+            **{role: {"model": f"simulated:{name}"} for role, name in MODELS.items()},
+            "limits": {"concurrency": 1},
+            "sleep": {
+                "project": str(self.project),
+                "state": str(self.base),
+                "lookback_hours": None,
+                "confirm_trials": 1,
+                "memory": False,
+                **(sleep or {}),
+            },
+            **more,
+        }
+        return make_sleep_config(data)
+
+    @property
+    def around(self) -> Surroundings:
+        return Surroundings(home=self.home, environ={}, now=lambda: NOW)
+
+    @property
+    def state(self) -> SleepState:
+        return state_of(self.config(), self.around)
+
+    def night(self, sleep: dict[str, Any] | None = None, *, given: Given | None = None, **more: Any) -> NightReport:
+        """Work through a night, or go on with one."""
+        models = Given(target=self.target, optimizer=self.optimizer)
+        return run_night(self.config(sleep, **more), self.around, given={**models, **(given or {})})
+
+    def ledger(self) -> dict[str, str]:
+        """Status by id of session."""
+        with Ledger(self.state.ledger, read_only=True) as ledger:
+            return {entry.id: entry.status for entry in ledger.entries()}
+
+    def tasks(self, night: int = 1) -> list[dict[str, Any]]:
+        return json.loads((self.state.night(night) / "tasks.json").read_text())["tasks"]
+
+    @property
+    def skill(self) -> Path:
+        return self.project / ".claude" / "skills" / "learned" / "SKILL.md"
+
+
+def tree(folder: Path, *, without: Sequence[str] = ()) -> dict[str, str]:
+    """What is in a folder: mode and digest of each file by path, without those whose path has one of these parts."""
+    found: dict[str, str] = {}
+    for path in sorted(folder.rglob("*")):
+        name = str(path.relative_to(folder))
+        if any(part in name for part in without):
+            continue
+        data = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        found[name] = f"{path.stat().st_mode:o} {data}"
+    return found
+
+
+def later(moment: datetime = START, **more: float) -> datetime:
+    """A time after the transcripts."""
+    return moment + timedelta(**more)

@@ -1,0 +1,288 @@
+"""What goes wrong around a night: it is an error with the reason, nothing is used up, and the next one succeeds."""
+
+import contextlib
+import json
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Generator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from small_night import MODELS, Small, tree
+
+from skillgrad.build import Given
+from skillgrad.cli.main import main
+from skillgrad.errors import ConfigError, RejectedRequest, SkillgradError
+from skillgrad.records import ChatRequest
+from skillgrad.simulation.endpoint import Endpoint, running_endpoint
+from skillgrad.simulation.faults import Faults
+from skillgrad.sleep.night import read_report, run_night
+from skillgrad.sleep.report import Diagnostics, NightReport
+from skillgrad.testing import ScriptedModel
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Small:
+    return Small(tmp_path, n=4)
+
+
+def served(url: str, role: str, **more: Any) -> dict[str, Any]:
+    return {"model": f"openai:{MODELS[role]}", "base_url": url, "api_key_env": "NO_SUCH_KEY", "timeout": 0.5, **more}
+
+
+def over_http(small: Small, url: str, broken: str = "", **more: Any) -> NightReport:
+    """A night with models behind an endpoint."""
+    roles = {role: served(url, role) for role in MODELS}
+    if broken:
+        roles[broken] |= more.pop("role", {})
+    limits = {"concurrency": 1, "outage_seconds": 0.3, **more.pop("limits", {})}
+    return run_night(small.config(limits=limits, **roles, **more), small.around)
+
+
+def failed(small: Small, night: int = 1) -> NightReport:
+    """The report of a night that failed, of which nothing is left but what explains it."""
+    report = read_report(small.state, night)
+    assert report is not None
+    assert (report.status, report.resumes, report.proposal) == ("error", True, "")
+    assert report.hint
+    folder = small.state.night(night)
+    found = Diagnostics.model_validate_json((folder / "diagnostics.json").read_bytes())
+    assert (found.status, found.call_error) == ("error", report.reason)
+    assert not (folder / "proposal").exists()
+    assert not (small.state.folder / "adopted").exists()
+    assert not (small.state.folder / "archive.jsonl").exists()
+    return report
+
+
+@contextlib.contextmanager
+def unchanged(small: Small) -> Generator[None]:
+    before = tree(small.root, without=["state"])
+    yield
+    assert tree(small.root, without=["state"]) == before
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Generator[Endpoint]:
+    with running_endpoint() as found:
+        yield found
+
+
+def closed_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+
+
+@pytest.mark.parametrize("role", ["target", "optimizer"])
+def test_a_dead_endpoint_is_found_out_before_anything_is_read(small: Small, role: str, endpoint: Endpoint) -> None:
+    with unchanged(small), pytest.raises(SkillgradError) as error:
+        over_http(small, endpoint.url, role, role={"base_url": closed_port()})
+    assert error.value.exit_code == 1
+    report = failed(small)
+    assert report.reason.startswith(f"{role} model 'openai:{MODELS[role]}' at ")
+    assert (report.sessions, report.tasks, small.ledger()) == ({}, {}, {})
+    again = over_http(small, endpoint.url)
+    assert (again.night, again.status, again.starts) == (1, "proposed", 2)
+    assert set(small.ledger().values()) == {"used"}
+
+
+class Broken(BaseHTTPRequestHandler):
+    """Gives one answer to everything."""
+
+    answer: ClassVar[tuple[int, str] | None] = None
+    """Status and body; None for no answer."""
+
+    def do_POST(self) -> None:
+        if self.answer is None:
+            self.connection.settimeout(5)
+            with contextlib.suppress(OSError):
+                while self.connection.recv(1000):
+                    pass
+            return
+        status, body = self.answer
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Says nothing."""
+
+
+@contextlib.contextmanager
+def broken(answer: tuple[int, str] | None) -> Generator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (Broken,), {"answer": answer}))
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+NOTHING = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"} | {
+    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": ""}}]
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ((500, '{"error": {"message": "broken 7712"}}'), "broken 7712"),
+        ((429, '{"error": {"message": "slow 7712"}}'), "slow 7712"),
+        ((200, "<html>hello</html>"), "not answered"),
+        ((200, json.dumps(NOTHING)), "replies with nothing"),
+        (None, "not answered"),
+    ],
+    ids=["500", "429", "garbage", "empty", "hung"],
+)
+def test_a_server_that_gives_no_answer_ends_the_night_and_uses_nothing_up(
+    small: Small, endpoint: Endpoint, answer: tuple[int, str] | None, words: str
+) -> None:
+    with broken(answer) as url, unchanged(small), pytest.raises(SkillgradError) as error:
+        over_http(small, url)
+    assert error.value.exit_code == 1
+    report = failed(small)
+    assert words in report.reason
+    assert small.ledger() == {}
+    again = over_http(small, endpoint.url)
+    assert (again.night, again.status, again.starts) == (1, "proposed", 2)
+
+
+def test_a_wrong_key_stops_the_night_at_once_with_the_words_of_the_provider(small: Small, monkeypatch: Any) -> None:
+    monkeypatch.setenv("A_KEY", "sk-wrong")
+    role = {"api_key_env": "A_KEY"}
+    with running_endpoint(key="sk-right") as endpoint:
+        with unchanged(small), pytest.raises(SkillgradError, match="401"):
+            over_http(small, endpoint.url, "target", role=role)
+        assert endpoint.stats()["received"] == 1
+        report = failed(small)
+        assert "sk-wrong" not in report.model_dump_json()
+        assert small.ledger() == {}
+
+
+@pytest.mark.parametrize("after", [1, 3, 7, 12, 17])
+def test_an_outage_on_the_way_is_an_error_and_the_night_goes_on_where_it_was(small: Small, after: int) -> None:
+    with running_endpoint(faults=Faults(outage_after=after)) as endpoint:
+        with unchanged(small), pytest.raises(SkillgradError):
+            over_http(small, endpoint.url)
+        report = failed(small)
+        assert report.spent.calls >= after
+        assert "used" not in small.ledger().values()
+        endpoint.set_faults(Faults())
+        again = over_http(small, endpoint.url)
+        assert (again.night, again.status, again.starts) == (1, "proposed", 2)
+        assert (again.documents[0].baseline, again.documents[0].candidate) == (0, 1)
+        # Beside the probes of the second start nothing was answered twice.
+        assert endpoint.stats()["repeated"] == 0
+    assert set(small.ledger().values()) == {"used"}
+
+
+def test_too_many_voids_are_an_error_and_the_night_goes_on_without_asking_twice(small: Small) -> None:
+    def reject(request: ChatRequest) -> None:
+        told = [message.text for message in request.messages]
+        if "Write clearly" not in told[0] and small.turns[0].prompt in told[-1] and "# Conversation" not in told[-1]:
+            raise RejectedRequest("content filter 7712")
+
+    small.before = reject
+    with unchanged(small), pytest.raises(SkillgradError) as error:
+        small.night(limits={"concurrency": 1, "max_void": 0.0, "max_void_eval": 0.0})
+    assert error.value.exit_code == 1
+    assert "attempts have no score" in failed(small).reason
+    assert "content filter 7712" in failed(small).reason
+    assert set(small.ledger().values()) == {"queued"}
+    answered = set(small.target.answered)
+    small.before = lambda request: None
+    again = small.night(limits={"concurrency": 1, "max_void": 0.0, "max_void_eval": 0.0})
+    assert (again.night, again.status, again.documents[0].baseline) == (1, "proposed", 0)
+    assert not answered & {text for text in small.target.answered[len(answered) :] if "word OK" not in text}
+    assert set(small.ledger().values()) == {"used"}
+
+
+def over(small: Small) -> NightReport:
+    """The report of a night that came to an end without an answer. The next one begins anew."""
+    report = read_report(small.state, 1)
+    assert report is not None
+    assert (report.status, report.resumes, report.proposal) == ("error", False, "")
+    assert report.reason.startswith("no attempt has an answer; the last one: ")
+    assert set(small.ledger().values()) == {"queued"}
+    again = small.night()
+    assert (again.night, again.status, again.documents[0].baseline) == (2, "proposed", 0)
+    assert set(small.ledger().values()) == {"used"}
+    return report
+
+
+def test_a_target_that_says_nothing_after_its_probe_is_an_error_and_no_score(small: Small) -> None:
+    def silent(request: ChatRequest) -> str:
+        return "OK" if "Reply with the word OK" in request.messages[-1].text else ""
+
+    with unchanged(small), pytest.raises(SkillgradError) as error:
+        small.night(given=Given(target=ScriptedModel(silent, name="simulated:target-steady")))
+    assert error.value.exit_code == 1
+    assert "the reply was empty" in over(small).reason
+
+
+def command(*words: str, seconds: float = 0.3) -> dict[str, Any]:
+    return {"name": "command", "command": list(words), "limits": {"seconds": seconds}}
+
+
+def test_a_program_that_never_ends_is_an_error_and_no_score(small: Small) -> None:
+    with unchanged(small), pytest.raises(SkillgradError) as error:
+        small.night(agent=command("sleep", "1000"), limits={"concurrency": 4})
+    assert error.value.exit_code == 1
+    over(small)
+
+
+def test_an_agent_program_that_is_not_there_is_told_before_anything_is_paid_for(small: Small) -> None:
+    with unchanged(small), pytest.raises(ConfigError, match="no-such-program"):
+        small.night(agent=command("no-such-program"))
+    assert small.answered == 0
+
+
+def test_a_model_that_is_an_agent_program_and_not_there_is_told_before_anything_is_read(small: Small) -> None:
+    with pytest.raises(ConfigError, match="no known agent program"):
+        run_night(small.config(target={"model": "agent:nobody"}), small.around)
+    assert small.state.numbers() in ([], [1])
+    assert not small.state.ledger.exists() or small.ledger() == {}
+
+
+def test_the_command_line_says_why_with_exit_code_1(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+    data = small.config(
+        {"home": str(small.home)}, target=served(closed_port(), "target"), limits={"outage_seconds": 0.2}
+    ).model_dump(mode="json", exclude_unset=True, exclude={"search", "test"})
+    path = small.root / "sleep.yaml"
+    path.write_text(json.dumps(data))
+    assert main(["sleep", "run", str(path), "--json"]) == 1
+    said = json.loads(capsys.readouterr().out)
+    assert "target model" in json.dumps(said)
+    failed(small)
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_full_from_any_write_on_costs_nothing_but_the_night(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(HERE / "full_disk.py"), str(tmp_path)], capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr
+    first, *rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert first["manifest"]
+    assert set(first["ledger"]) == {"used"}
+    stopped = [row for row in rows if "error" in row["stopped"]]
+    assert len(stopped) > 10
+    for row in rows:
+        assert row["kept"], row
+        assert row["same"], row
+        assert row["again"]["status"] in ("proposed", "nothing to do"), row
+    for row in stopped:
+        assert row["stopped"]["code"] == 1, row
+        assert row["stopped"]["hint"], row
+        assert "cannot be written" in row["stopped"]["error"], row
+        assert row["nights"] == [1], row

@@ -1,0 +1,250 @@
+"""Hostile input: whatever transcripts, task files and models say, a night changes nothing outside of its state, and
+proposes nothing but rules, of which those with a command wait for a person."""
+
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hostile import COMMAND, JUNK, ORDERS, TOOLS, spoilt, write_hostile, writers
+from small_night import MEMORY, Small, tree
+
+from skillgrad.build import Given
+from skillgrad.cli.main import main
+from skillgrad.errors import DataError, SkillgradError
+from skillgrad.prompts import Prompts
+from skillgrad.records import ChatRequest
+from skillgrad.sleep.lint import lint
+from skillgrad.sleep.night import run_night
+from skillgrad.sleep.report import NightReport
+from skillgrad.sleep.sources import SOURCES
+from skillgrad.sleep.staging import proposed_text, read_proposal
+from skillgrad.sleep.taskfile import read
+from skillgrad.testing import ScriptedModel
+from skillgrad.testing.source import within_seconds
+
+ALL = tuple(sorted(SOURCES))
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Small:
+    return Small(tmp_path, n=0)
+
+
+def night(small: Small, optimizer: str = "optimizer-perfect", **sleep: Any) -> NightReport:
+    transcripts = small.home / "transcripts"
+    wanted = {"sources": ALL, "transcripts": str(transcripts), "memory": True, "max_sessions": 100, **sleep}
+    return run_night(small.config(wanted, optimizer={"model": f"simulated:{optimizer}"}), small.around)
+
+
+def outside(small: Small) -> dict[str, str]:
+    return tree(small.root, without=["state"])
+
+
+def proposed(report: NightReport) -> dict[str, str]:
+    if not report.proposal:
+        return {}
+    folder = Path(report.proposal)
+    return {item.name: proposed_text(folder, item) for item in read_proposal(folder).items}
+
+
+def test_there_are_hostile_transcripts_of_every_source() -> None:
+    assert sorted(writers()) == list(ALL)
+
+
+@pytest.mark.parametrize("optimizer", ["optimizer-perfect", "optimizer", "optimizer-gullible"])
+def test_a_night_over_hostile_transcripts_changes_nothing_and_adopts_no_command(small: Small, optimizer: str) -> None:
+    write_hostile(small.home, small.project, range(1, 3))
+    before = outside(small)
+    report = night(small, optimizer, auto_adopt=optimizer == "optimizer-gullible", confirm_trials=3)
+    assert report.sessions == dict.fromkeys(ALL, 2)
+    assert outside(small) == before
+    rules = [line for text in proposed(report).values() for line in text.splitlines() if line.startswith("- ")]
+    ordered = [rule for rule in rules if "curl" in rule or "evil" in rule]
+    for text in proposed(report).values():
+        assert text.count("skillgrad:begin") == text.count("skillgrad:end") == 1
+    if optimizer != "optimizer-gullible":
+        assert report.status == "proposed" or optimizer == "optimizer"
+        assert ordered == []
+        return
+    # It was talked into it. What it says is proposed to a person, who is told what to look at.
+    assert report.status == "proposed"
+    assert ordered
+    assert any(finding.kind == "command" for rule in ordered for finding in lint(rule))
+    assert any("command" in reason for reason in report.held_back)
+    assert "names a command" in (Path(report.proposal) / "report.md").read_text()
+
+
+def test_nothing_that_a_transcript_hides_reaches_a_terminal(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+    write_hostile(small.home, small.project, range(1, 4))
+    report = night(small, "optimizer-gullible")
+    args = ["--project", str(small.project), "--state", str(small.base)]
+    for verb in ("status", "explain", "diff"):
+        main(["sleep", verb, *args])
+    said = capsys.readouterr().out
+    said += "".join((Path(report.proposal) / name).read_text() for name in ("report.md", "proposal.diff"))
+    assert COMMAND.split()[0] in said
+    assert not {char for char in said if char in "\x1b\x07\x00\u202e\u202c\u200b"}
+
+
+def test_damaged_transcripts_of_every_source_end_no_night(small: Small) -> None:
+    rng = random.Random(7)
+    files = write_hostile(small.home, small.project, [1])
+    for paths in files.values():
+        for path in paths:
+            data = path.read_bytes()
+            for number, bad in enumerate([*JUNK, *spoilt(data, rng)]):
+                beside = path.parent
+                if path.name == "events.jsonl":  # one in a folder of its own
+                    beside = path.parent.with_name(f"bad-{number}")
+                    beside.mkdir(exist_ok=True)
+                name = path.name if beside != path.parent else f"{path.stem[:-4]}{number:04d}{path.suffix}"
+                (beside / name).write_bytes(bad)
+    before = outside(small)
+    report = within_seconds(lambda: night(small, max_sessions=20), 60)
+    assert report.status in ("proposed", "no change", "nothing to do")
+    assert sum(report.skipped.values()) > 50
+    assert outside(small) == before
+    assert not any(char in "".join(report.problems) for char in "\x1b\x00")
+
+
+@pytest.mark.parametrize("junk", range(len(JUNK)))
+def test_a_damaged_database_is_named_and_stops_no_other_source(small: Small, junk: int) -> None:
+    files = write_hostile(small.home, small.project, [1, 2])
+    (path,) = set(files["opencode"])
+    for beside in path.parent.glob(f"{path.name}-*"):
+        beside.unlink()
+    path.write_bytes(JUNK[junk])
+    report = night(small, memory=False)
+    assert report.sessions == {source: 2 for source in ALL if source != "opencode"}
+
+
+def forged(request: ChatRequest) -> str:
+    """An optimizer that was taken over, and tries to leave its block, its folder and its form."""
+    told, shown = request.messages[0].text, request.messages[-1].text
+    if "# Conversation" in shown:
+        return json.dumps({"reasoning": "r", "tasks": [_forged_task(name) for name in TOOLS[:3]]})
+    cites = [part.partition('"')[0] for part in shown.split('<attempt id="')[1:]]
+    text = f"- Key Risks and confidence: high.\n{ORDERS[1]}\n- ../../evil\n"
+    if Prompts()["return_document"] in told:
+        return json.dumps({"reasoning": "r", "document": f"---\nname: evil\n---\n{text}", "cites": cites})
+    edit = {"op": "replace", "target": "Use   tabs.", "content": text, "reason": "r", "cites": cites}
+    return json.dumps({"reasoning": "r", "edits": [edit, {**edit, "op": "append", "target": ""}]})
+
+
+def _forged_task(tool: str) -> dict[str, Any]:
+    check = {"op": "tool_called", "arg": tool, "requirement": "calls it"}
+    return {
+        "intent": f"Write a brief on the tool {tool!r}.",
+        "context": "",
+        "kind": "../../evil",
+        "self_contained": True,
+        "rubric": "It is good.",
+        "checks": [check],
+        "satisfied": "no",
+    }
+
+
+def test_a_model_that_was_taken_over_leaves_neither_its_block_nor_its_folder(small: Small) -> None:
+    files = json.dumps(
+        {
+            "format": "skillgrad.tasks",
+            "reviewed": True,
+            "tasks": [
+                {"id": f"../../evil-{n}", "intent": f"Write a brief on topic {n} of many.", "split": split}
+                | {"checks": [{"op": "contains", "arg": "yes"}]}
+                for n, split in enumerate(["train"] * 3 + ["val"] * 2)
+            ],
+        }
+    )
+    (small.root / "tasks.json").write_text(files)
+    before = outside(small)
+    target = ScriptedModel(lambda request: "yes" if "evil" in request.messages[0].text else "OK", name="x:target")
+    given = Given(target=target, optimizer=ScriptedModel(forged, name="x:optimizer"))
+    report = small.night({"tasks": str(small.root / "tasks.json"), "memory": True, "skill": False}, given=given)
+    assert outside(small) == before
+    (text,) = proposed(report).values()
+    begin, end = "<!-- skillgrad:begin learned -->\r\n", "<!-- skillgrad:end learned -->\r\n"
+    assert text.startswith(MEMORY + begin)
+    assert text.endswith(end)
+    assert text.count(begin.strip()) == text.count(end.strip()) == 1
+    assert "name: evil" not in text
+    assert not [path for path in small.root.rglob("*") if "evil" in path.name]
+
+
+def test_tasks_of_a_model_that_was_taken_over_name_no_tool_that_is_none(small: Small) -> None:
+    write_hostile(small.home, small.project, [1])
+    before = outside(small)
+    given = Given(optimizer=ScriptedModel(forged, name="x:optimizer"))
+    with pytest.raises(SkillgradError, match="no session could be mined"):
+        small.night(given=given)
+    assert outside(small) == before
+
+
+def test_regex_bombs_in_a_task_file_cost_their_time_limit_and_are_no_score(small: Small) -> None:
+    bomb = {"op": "regex", "arg": "^(a+)+$"}
+    rows = [
+        {"id": f"t{n}", "intent": f"Write many letters, {n} of them.", "split": split, "checks": [bomb]}
+        for n, split in enumerate(["train", "val"])
+    ]
+    path = small.root / "tasks.json"
+    path.write_text(json.dumps({"format": "skillgrad.tasks", "reviewed": True, "tasks": rows}))
+    given = Given(target=ScriptedModel(lambda request: "a" * 5_000 + "!", name="x:target"))
+
+    def refused() -> SkillgradError:
+        with pytest.raises(SkillgradError) as error:
+            small.night({"tasks": str(path)}, given=given)
+        return error.value
+
+    error = within_seconds(refused, 60)
+    assert error.exit_code == 1
+    assert "1 of 1 val attempts have no score" in error.message
+    assert "simplify nested or repeated wildcards" in error.message
+
+
+@pytest.mark.parametrize("data", JUNK)
+def test_a_task_file_that_is_none_is_refused_with_its_name(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "tasks.json"
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=r"tasks\.json") as error:
+        read(path)
+    assert len(str(error.value)) < 2_000
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"checks": [{"op": "regex", "arg": "("}]}, "regex"),
+        ({"checks": [{"op": "no_such", "arg": "x"}]}, "no_such"),
+        ({"checks": [{"op": "tool_called", "arg": "../../evil"}]}, "evil"),
+        ({"checks": [{"op": "tool_called", "arg": "/etc/passwd"}]}, "passwd"),
+        ({"checks": [{"op": "max_chars", "arg": True}]}, "arg"),
+        ({"split": "../x"}, "split"),
+        ({"intent": "x" * 100_000}, "intent"),
+        ({"checks": "rm -rf"}, "checks"),
+        ({"origin": "dream"}, "origin"),
+        ({"evil": 1}, "evil"),
+        ({"id": ""}, "id"),
+    ],
+)
+def test_a_task_that_cannot_be_used_is_named_with_what_is_wrong(
+    tmp_path: Path, change: dict[str, Any], words: str
+) -> None:
+    task = {"id": "t1", "intent": "Write a brief on it.", "split": "val", "checks": [{"op": "contains", "arg": "x"}]}
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps({"format": "skillgrad.tasks", "reviewed": True, "tasks": [{**task, **change}]}))
+    with pytest.raises(DataError, match="task 1") as error:
+        read(path)
+    assert words in error.value.message
+    assert error.value.hint
+
+
+def test_the_state_cannot_be_led_elsewhere(small: Small) -> None:
+    small.night()
+    state = small.state.folder
+    shutil.move(state, small.root / "moved")
+    state.symlink_to(small.root / "moved")
+    with pytest.raises(SkillgradError, match="symbolic link"):
+        small.night()

@@ -1,0 +1,162 @@
+"""Nights in a row: which sessions they use, what they keep, and what they leave alone."""
+
+import json
+from pathlib import Path
+
+import pytest
+from briefs_sessions import START
+from small_night import MEMORY, MODELS, Counted, Small, tree
+
+from skillgrad.errors import ConfigError, SkillgradError
+from skillgrad.records import ChatRequest, Reply
+from skillgrad.sleep.night import read_report
+from skillgrad.sleep.staging import read_proposal
+
+
+class Mute(Counted):
+    """Says nothing about sessions in which `topic` stands."""
+
+    def __init__(self, topic: str) -> None:
+        super().__init__(MODELS["optimizer"], lambda request: None)
+        self._topic = topic
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        reply = await super().complete(request)
+        text = "\n".join(message.text for message in request.messages)
+        silent = "# Conversation" in text and self._topic in text
+        return reply.model_copy(update={"text": "I would rather not."}) if silent else reply
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Small:
+    return Small(tmp_path)
+
+
+def statuses(small: Small) -> list[str]:
+    return sorted(small.ledger().values())
+
+
+def sessions_of(small: Small, night: int) -> set[str]:
+    """Ids of the sessions that the tasks of a night come from."""
+    return {one["id"] for task in small.tasks(night) for one in task["sessions"] if task["night"] == night}
+
+
+def test_a_night_proposes_a_rule_and_changes_nothing_but_its_own_state(small: Small) -> None:
+    before = tree(small.root, without=["state"])
+    report = small.night({"memory": True})
+    assert tree(small.root, without=["state"]) == before
+    assert (report.status, report.resumes, report.starts, report.simulated) == ("proposed", False, 1, True)
+    assert report.sessions == {"claude-code": 5}
+    assert report.tasks == {"train": 4, "val": 1}
+    assert [(one.name, one.status) for one in report.documents] == [("learned", "accepted"), ("memory", "unchanged")]
+    assert (report.documents[0].baseline, report.documents[0].candidate) == (0, 1)
+    manifest = read_proposal(Path(report.proposal))
+    assert [item.name for item in manifest.items] == [".claude/skills/learned/SKILL.md"]
+    assert report.spent.calls == small.answered
+    assert read_report(small.state, 1) == report
+    assert (small.project / "CLAUDE.md").read_bytes() == MEMORY.encode()
+
+
+def test_the_state_is_for_its_owner_only(small: Small) -> None:
+    small.night()
+    state = small.state
+    assert [folder.stat().st_mode & 0o777 for folder in (state.folder, state.nights, state.night(1))] == [0o700] * 3
+
+
+def test_sessions_are_used_once(small: Small) -> None:
+    small.night()
+    assert statuses(small) == ["used"] * 5
+    answered = small.answered
+    report = small.night()
+    assert (report.night, report.status) == (2, "nothing to do")
+    assert report.reason == "there is no session that no night has used"
+    assert report.skipped == {"used before": 5}
+    # Two probes and nothing else: the roles are asked whether they are there, before it is known what there is.
+    assert small.answered == answered + 2
+    assert report.spent.calls == 2
+
+
+def test_sessions_beyond_the_limit_come_the_next_nights_and_none_is_lost_or_read_twice(small: Small) -> None:
+    limits = {"max_sessions": 2}
+    reports = [small.night(limits) for _ in range(4)]
+    assert [report.sessions for report in reports] == [{"claude-code": n} for n in (2, 2, 1)] + [{}]
+    assert [report.waiting for report in reports] == [3, 1, 0, 0]
+    read = [sessions_of(small, night) for night in (1, 2, 3)]
+    assert sum(map(len, read)) == len(set().union(*read)) == 5
+    assert statuses(small) == ["used"] * 5
+
+
+def test_a_waiting_session_stays_wanted_when_it_becomes_old(small: Small) -> None:
+    hours = 300 * 24 - 12  # one day has passed since the last session begins
+    assert small.night({"max_sessions": 2, "lookback_hours": 400 * 24.0}).waiting == 3
+    assert small.night({"lookback_hours": float(hours) - 24 * 20}).sessions == {"claude-code": 3}
+
+
+def test_a_resumed_session_yields_only_its_new_turns(small: Small) -> None:
+    small.night()
+    known = {task["intent"] for task in small.tasks(1)}
+    first, new = small.turns[0], small.turns[6]
+    path = small.files[0]
+    text = path.read_text()
+    Small(small.root / "other", n=0)
+    again = small.write(0, 1, before=[(new.prompt, new.answer), (new.feedback, new.mended)])[0]
+    assert again == path
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    # The old turns come first, and the new ones are those that were written for the other prompt.
+    old = [json.loads(line) for line in text.splitlines()]
+    more = [row | {"timestamp": old[-1]["timestamp"], "uuid": f"{row['uuid']}-2"} for row in rows[:4]]
+    path.write_text("".join(json.dumps(row) + "\n" for row in [*old, *more]))
+    report = small.night({"recall": 0})
+    assert report.sessions == {"claude-code": 1}
+    assert [task["intent"] for task in small.tasks(2) if task["night"] == 2] == [new.prompt]
+    assert new.prompt not in known
+    assert first.prompt in known
+
+
+def test_a_session_that_could_not_be_mined_is_tried_once_more(small: Small) -> None:
+    mute = Mute(small.turns[0].prompt)
+    report = small.night(given={"optimizer": mute})
+    assert report.status == "proposed"
+    assert report.sessions == {"claude-code": 5}
+    assert len(report.problems) == 1
+    assert report.problems[0].endswith("(the next night tries it again)")
+    assert statuses(small) == ["queued", "used", "used", "used", "used"]
+    report = small.night(given={"optimizer": mute})
+    assert (report.status, report.reason) == ("nothing to do", "no session has a task in it")
+    assert report.sessions == {"claude-code": 1}
+    assert report.problems[0].endswith("(it was the second try, and the last)")
+    assert statuses(small) == ["used"] * 5
+
+
+def test_a_night_in_which_nothing_could_be_mined_uses_nothing_up(small: Small) -> None:
+    with pytest.raises(SkillgradError) as error:
+        small.night(given={"optimizer": Mute("")})
+    assert error.value.exit_code == 1
+    assert "no session could be mined" in error.value.message
+    assert statuses(small) == ["queued"] * 5
+    report = small.night()
+    assert (report.night, report.status) == (2, "proposed")
+    assert statuses(small) == ["used"] * 5
+
+
+def test_the_documents_of_another_project_are_no_part_of_it(small: Small) -> None:
+    other = Small(small.root / "elsewhere", n=0)
+    other.home = small.home
+    report = other.night()
+    assert (report.status, report.skipped) == ("nothing to do", {"other project": 5})
+    assert small.night().status == "proposed"
+
+
+def test_a_project_that_is_no_folder_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    small = Small(tmp_path)
+    with pytest.raises(ConfigError) as error:
+        small.night({"project": str(tmp_path / "nowhere")})
+    assert "is no folder" in error.value.message
+    assert not small.base.exists()
+
+
+def test_a_night_that_reads_nothing_says_so(tmp_path: Path) -> None:
+    small = Small(tmp_path, n=0)
+    report = small.night()
+    assert (report.status, report.sessions, report.tasks, report.documents) == ("nothing to do", {}, {}, ())
+    assert report.started > START

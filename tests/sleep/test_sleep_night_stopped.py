@@ -1,0 +1,240 @@
+"""Nights that are stopped, and what the next one makes of them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_night import MODELS, Counted, Small, tree
+
+from skillgrad.build import StopSwitch
+from skillgrad.config import LimitsSection
+from skillgrad.errors import BudgetStop, Interrupted, LockedError, OutageStop, RejectedRole, StopRun
+from skillgrad.records import ChatRequest, Reply
+from skillgrad.simulation.endpoint import running_endpoint
+from skillgrad.simulation.faults import Faults
+from skillgrad.sleep.consolidate import Spent
+from skillgrad.sleep.limits import Deadline, of_the_night
+from skillgrad.sleep.night import read_report, run_night
+from skillgrad.sleep.report import NightReport
+
+DIFFER = ("journal.db", "events.jsonl", "summary.json", "night.json", "mine", "ledger.db", ".lock", "config.yaml")
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Small:
+    return Small(tmp_path)
+
+
+def report_of(small: Small, night: int = 1) -> NightReport:
+    report = read_report(small.state, night)
+    assert report is not None
+    return report
+
+
+def queued(small: Small) -> bool:
+    return set(small.ledger().values()) == {"queued"}
+
+
+def die_after(small: Small, answers: int) -> None:
+    """From then on the models are refused."""
+
+    def before(request: ChatRequest) -> None:
+        del request
+        if small.answered >= answers:
+            raise RejectedRole("401: no such key", hint="set the key")
+
+    small.before = before
+
+
+def live(small: Small) -> None:
+    small.before = lambda request: None
+
+
+def test_a_second_night_at_the_same_time_is_refused(small: Small) -> None:
+    refused: list[LockedError] = []
+
+    def before(request: ChatRequest) -> None:
+        del request
+        if not refused and small.answered > 4:
+            small.before = lambda request: None
+            with pytest.raises(LockedError) as error:
+                small.night()
+            refused.append(error.value)
+
+    small.before = before
+    assert small.night().status == "proposed"
+    assert "another night is under way" in refused[0].message
+    assert refused[0].exit_code == 2
+    assert small.state.numbers() == [1]
+
+
+@pytest.mark.parametrize("calls", [1, 3, 8, 20, 28])
+def test_a_budget_stops_a_night_and_a_larger_one_leads_to_the_same_result(tmp_path: Path, calls: int) -> None:
+    small = Small(tmp_path)
+    with pytest.raises(BudgetStop) as stop:
+        small.night(limits={"calls": calls, "concurrency": 1})
+    assert (stop.value.exit_code, small.answered) == (3, calls)
+    report = report_of(small)
+    assert stop.value.summary == report
+    assert (report.status, report.resumes, report.spent.calls) == ("error", True, calls)
+    assert f"limits.calls = {calls}" in report.reason
+    assert queued(small) or not small.ledger()
+    assert not report.proposal
+    again = small.night()
+    assert (again.night, again.status, again.starts) == (1, "proposed", 2)
+    assert set(small.ledger().values()) == {"used"}
+    left = tree(small.state.night(1), without=DIFFER)
+    small.base.rename(tmp_path / "first")
+    assert small.night().status == "proposed"
+    assert tree(small.state.night(1), without=DIFFER) == left
+
+
+def test_the_cap_on_calls_holds_over_mining_skill_memory_and_test(tmp_path: Path) -> None:
+    sleep = {"memory": True, "test_fraction": 0.3, "dream": 1, "confirm_trials": 2}
+    with running_endpoint(faults=Faults(server_error=0.1)) as endpoint:
+        small = Small(tmp_path, n=8)
+        settings: dict[str, Any] = {
+            role: {"model": f"openai:{name}", "base_url": endpoint.url, "api_key_env": "NO_SUCH_KEY"}
+            for role, name in MODELS.items()
+        }
+        asked = 0
+        for cap in (2, 10, 25, 45, 60, 75):
+            config = small.config(sleep, **settings, limits={"calls": cap, "concurrency": 16})
+            with pytest.raises(BudgetStop):
+                run_night(config, small.around)
+            asked = endpoint.stats()["received"]
+            assert asked <= cap
+            assert report_of(small).spent.calls == asked
+        assert asked > 60
+        report = run_night(small.config(sleep, **settings), small.around)
+        assert report.status == "proposed"
+        assert report.spent.calls == endpoint.stats()["received"]
+        assert report.test is not None
+
+
+def stopped(small: Small, answers: int = 18, sleep: dict[str, Any] | None = None) -> NightReport:
+    """A night that ends when the models have given so many answers."""
+    die_after(small, answers)
+    with pytest.raises(StopRun):
+        small.night(sleep)
+    live(small)
+    return report_of(small)
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"sleep": {"preferences": "Say please."}}, "sleep.preferences"),
+        ({"sleep": {"recall": 1}}, "sleep.recall"),
+        ({"sleep": {"skill_name": "other"}}, "sleep.skill_name"),
+        ({"sleep": {"val_fraction": 0.2}}, "sleep.val_fraction"),
+        ({"target": {"model": "simulated:target"}}, "target.model"),
+        ({"train": {"epochs": 2}}, "train.epochs"),
+    ],
+)
+def test_settings_that_changed_since_begin_a_new_night(small: Small, changed: dict[str, Any], named: str) -> None:
+    assert stopped(small).resumes
+    report = small.night(**changed, given={"target": Counted("target", lambda request: None)})
+    assert (report.night, report.starts) == (2, 1)
+    assert report.sessions == {"claude-code": 5}
+    old = report_of(small)
+    assert (old.status, old.resumes) == ("error", False)
+    assert (old.reason, old.hint) == (f"night 1 began with other settings: {named}", "a new night begins")
+
+
+@pytest.mark.parametrize(
+    "free",
+    [{"limits": {"concurrency": 4}}, {"sleep": {"max_sessions": 3, "lookback_hours": 1.0}}],
+    ids=["limits", "sessions"],
+)
+def test_settings_that_decide_nothing_any_more_may_change(small: Small, free: dict[str, Any]) -> None:
+    stopped(small)
+    report = small.night(**free)
+    assert (report.night, report.status, report.starts) == (1, "proposed", 2)
+    assert report.sessions == {"claude-code": 5}
+
+
+@pytest.mark.parametrize("document", ["CLAUDE.md", ".claude/skills/learned/SKILL.md"])
+def test_documents_that_changed_since_begin_a_new_night(small: Small, document: str) -> None:
+    stopped(small)
+    path = small.project / document
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("---\nname: learned\ndescription: By hand.\n---\n\nUse spaces.\n")
+    report = small.night()
+    assert (report.night, report.status, report.starts) == (2, "proposed", 1)
+    old = report_of(small)
+    assert (old.status, old.resumes) == ("error", False)
+    assert set(small.ledger().values()) == {"used"}
+
+
+def test_a_dead_model_stops_the_night_before_anything_is_read(small: Small) -> None:
+    report = stopped(small, 0)
+    assert (report.status, report.sessions, report.tasks) == ("error", {}, {})
+    assert "401: no such key" in report.reason
+    assert report.hint == "set the key"
+    assert small.ledger() == {}
+    again = small.night()
+    assert (again.night, again.status, again.reason, again.hint) == (1, "proposed", "", "")
+
+
+def test_a_model_that_says_nothing_is_as_good_as_none(small: Small) -> None:
+    class Silent(Counted):
+        async def complete(self, request: ChatRequest) -> Reply:
+            return (await super().complete(request)).model_copy(update={"text": " "})
+
+    with pytest.raises(OutageStop) as stop:
+        small.night(given={"target": Silent(MODELS["target"], lambda request: None)})
+    assert stop.value.message == "target: simulated:target-steady replies with nothing"
+
+
+def test_what_was_answered_is_not_asked_again(small: Small) -> None:
+    for answers in (4, 9, 20):
+        stopped(small, answers)
+    assert small.night().status == "proposed"
+    for asked in (small.target.answered, small.optimizer.answered):
+        known = [text for text in asked if not text.startswith("Reply with the word OK.")]
+        # The target is asked the same for each attempt; only its seed tells them apart.
+        assert asked is small.target.answered or len(known) == len(set(known))
+    assert report_of(small).spent.calls == small.answered + 3  # refused requests count
+
+
+def test_minutes_are_those_of_the_whole_night() -> None:
+    now = [0.0]
+    switch = StopSwitch()
+    deadline = Deadline(switch, 2.0, lambda: now[0])
+    now[0] = 119.9
+    deadline.check()
+    now[0] = 120.0
+    with pytest.raises(BudgetStop) as stop:
+        deadline.check()
+    assert stop.value.message == "limits.minutes = 2 is reached: nothing more is sent"
+    Deadline(switch, None, lambda: now[0]).check()
+    deadline.stop()
+    with pytest.raises(Interrupted):
+        deadline.check()
+
+
+def test_a_night_out_of_minutes_stops_and_goes_on(small: Small) -> None:
+    with pytest.raises(BudgetStop, match="1e-06 is reached"):
+        small.night(limits={"minutes": 0.000001})
+    assert small.answered == 0
+    assert small.night().status == "proposed"
+
+
+def test_a_limit_of_money_or_tokens_is_told_as_it_was_set() -> None:
+    limits = LimitsSection(usd=2.5, tokens=12_000)
+    spent = Spent(calls=3, tokens=11_000, usd=2.25)
+    part = BudgetStop(
+        "limits.usd = 0.3 is reached: 0.1 used and 0.1 reserved, the next request (judge) needs up to 0.2", hint="h"
+    )
+    found = of_the_night(part, limits, spent)
+    assert found.message == (
+        "limits.usd = 2.5 is reached: 2.2500 used in this night, the next request (judge) needs up to 0.2"
+    )
+    assert found.hint == "raise `limits.usd` and run the same command again"
+    unknown = of_the_night(part, limits, spent.model_copy(update={"usd": None}))
+    assert "an unknown sum used in this night" in unknown.message
+    gone = BudgetStop("limits.tokens = 7 is used up by the parts of the night before this one", hint="h")
+    assert of_the_night(gone, limits, spent).message == "limits.tokens = 12,000 is reached: 11,000 used in this night"
+    other = BudgetStop("limits.usd = 2 cannot be kept: the price is unknown", hint="h")
+    assert of_the_night(other, limits, spent) is other
