@@ -19,11 +19,13 @@ from typing import Any
 
 from harness import machine
 from measure import Spread, spread
+from pruning import PrunedAtTheEnd
 
 from skillgrad import ListEnvironment, Skill, Trainer
 from skillgrad.config import merge
 from skillgrad.events import CallFinished, Decided, Event
 from skillgrad.simulation import SEED_SKILL, best_attainable, make_tasks, seed_skill, true_score
+from skillgrad.skill import token_count
 from skillgrad.stages.proof import Proving
 
 RESULTS = Path(__file__).parent / "results" / "search.json"
@@ -32,7 +34,8 @@ SPLITS = (80, 40, 200)
 WORLDS = {"many": None, "few": "parcels"}
 OPTIMIZERS = {"good": "optimizer", "poor": "optimizer-poor", "mis-citing": "optimizer-misciting"}
 OPTIMIZERS["useless"] = "optimizer-useless"
-LEVEL = 0.8
+LEVELS = (0.5, 0.7, 0.8, 0.9)
+"""Shares of the best attainable score, by which target calls are counted."""
 
 PAPER = {"preset": "paper"}
 POLICIES = {
@@ -50,12 +53,16 @@ PARTS: dict[str, dict[str, Any]] = {
     "until 2 fail": {"search": {"failures": 2}},
     "until 8 fail": {"search": {"failures": 8}},
     "no revisits": {"search": {"revisits": 0}},
+    "16 solved tasks revisited": {"search": {"revisits": 16}},
     "all solved tasks revisited": {"search": {"revisits": SPLITS[0]}},
     "an end after one idle epoch": {},
     "slow update and memory": {"slow_update": {"enabled": True}, "meta_skill": {"enabled": True}},
     "failures attempted anew": {"train": {"fresh_attempts": True}},
-    "all edits stay once one mends": {},
-    "no search by halves": {},
+    "edits left out one by one": {"search": {"leave_one_out": True}},
+    "edits left out, 16 revisited": {"search": {"leave_one_out": True, "revisits": 16}},
+    "edits left out, no search by halves": {"search": {"leave_one_out": True}},
+    "edits left out once, at the end": {},
+    "an edit stays where a task it cites is mended": {"search": {"leave_one_out": True}},
 }
 
 
@@ -74,11 +81,16 @@ class Watch:
             self.changes.append((event.step, self.calls))
 
 
-class Everything(Proving):
-    """Keeps all edits as soon as one of them mends something."""
+class Citing(Proving):
+    """Keeps the edits that cite a mended task, and the others where these alone do not mend it."""
 
     async def leave_one_out(self, mended: Sequence[Any]) -> list[tuple[str, ...]]:
-        return [tuple(attempt.task.id for attempt, _ in mended) for _ in self.trial.edits]
+        edits = self.trial.edits
+        return [tuple(attempt.task.id for attempt, _ in mended if attempt.id in edit.cites) for edit in edits]
+
+    async def cover(self, kept: Sequence[int], missed: Sequence[Any]) -> dict[int, tuple[str, ...]]:
+        tasks = tuple(attempt.task.id for attempt, _ in missed)
+        return {number: tasks for number in range(len(self.trial.edits)) if number not in kept}
 
 
 class OneByOne(Proving):
@@ -90,14 +102,15 @@ class OneByOne(Proving):
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run: true score at the end, its share of the best attainable, calls, and calls to 80% of the best."""
+    """A run: true score at the end, its share of the best attainable, tokens of the skill, calls, and calls to each
+    of `LEVELS`."""
 
     score: float
     share: float
     calls: int
     optimizer_calls: int
-    to_level: float
-    accepted: int
+    tokens: int
+    to_levels: tuple[float, ...]
 
 
 def train(config: dict[str, Any], world: str, optimizer: str, seed: int) -> Outcome:
@@ -130,25 +143,27 @@ def train(config: dict[str, Any], world: str, optimizer: str, seed: int) -> Outc
         skills = [((root / f"skills/{step:04d}.md").read_text(), calls) for step, calls in watch.changes]
     attainable = best_attainable(truth)
     score = true_score(best, truth)
-    reached = (float(calls) for text, calls in skills if true_score(text, truth) >= LEVEL * attainable)
+    scores = [(true_score(text, truth) / attainable, float(calls)) for text, calls in skills]
     return Outcome(
         score=score,
         share=score / attainable,
         calls=summary.cost.target_calls,
         optimizer_calls=summary.cost.optimizer_calls,
-        to_level=next(reached, float("inf")),
-        accepted=summary.accepted,
+        tokens=token_count(best),
+        to_levels=tuple(next((calls for share, calls in scores if share >= level), float("inf")) for level in LEVELS),
     )
 
 
 def without(part: str, seed: int, world: str, optimizer: str) -> Outcome:
     """A run of the default search with one part changed."""
     import skillgrad.stages.proof as proof
+    import skillgrad.trainer as trainer
     from skillgrad.searches import EvidenceSearch
 
     swapped: dict[str, tuple[Any, str, Any]] = {
-        "all edits stay once one mends": (proof, "Proving", Everything),
-        "no search by halves": (proof, "Proving", OneByOne),
+        "an edit stays where a task it cites is mended": (proof, "Proving", Citing),
+        "edits left out, no search by halves": (proof, "Proving", OneByOne),
+        "edits left out once, at the end": (trainer, "search_of", PrunedAtTheEnd),
         "an end after one idle epoch": (EvidenceSearch, "patience", 1),
     }
     if part not in swapped:
@@ -157,7 +172,7 @@ def without(part: str, seed: int, world: str, optimizer: str) -> Outcome:
     whole = getattr(place, name)
     setattr(place, name, value)  # a process of its own: nobody else sees it
     try:
-        return train({}, world, optimizer, seed)
+        return train(PARTS[part], world, optimizer, seed)
     finally:
         setattr(place, name, whole)
 
@@ -174,12 +189,26 @@ def row(outcomes: Sequence[Outcome]) -> list[Any]:
         told(spread([one.score for one in outcomes]), 3),
         told(spread([one.share for one in outcomes]), 2),
         told(spread([float(one.calls) for one in outcomes]), 0),
-        told(spread([one.to_level for one in outcomes]), 0),
+        told(spread([one.to_levels[LEVELS.index(0.8)] for one in outcomes]), 0),
+        ", ".join(
+            told(spread([one.to_levels[number] for one in outcomes]), 0).split(" ")[0]
+            for number, level in enumerate(LEVELS)
+            if level != 0.8
+        ),
         told(spread([float(one.optimizer_calls) for one in outcomes]), 0),
+        told(spread([float(one.tokens) for one in outcomes]), 0),
     ]
 
 
-COLUMNS = ["true score", "share of the best", "target calls", "target calls to 80% of the best", "optimizer calls"]
+COLUMNS = [
+    "true score",
+    "share of the best",
+    "target calls",
+    "target calls to 80% of the best",
+    "to 50, 70, 90%",
+    "optimizer calls",
+    "tokens of the skill",
+]
 
 
 def main(words: Sequence[str] | None = None) -> int:

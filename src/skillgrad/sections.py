@@ -175,8 +175,8 @@ class SearchSection(Section):
     """How a run looks for a better skill."""
 
     policy: Literal["paper", "evidence", "rewrite_first"] = "evidence"
-    """`paper` makes one candidate in a step and validates it as a whole. `evidence` tests every edit on the failures
-    it cites, and spends validation on the report only. `rewrite_first` has the skill written anew once, from all
+    """`paper` makes one candidate in a step and validates it as a whole. `evidence` tests edits on the failures
+    they cite, and spends validation on the report only. `rewrite_first` has the skill written anew once, from all
     training tasks, and goes on like `paper` where that does not solve validation: for few tasks and a plain flaw."""
     failures: int = Field(default=4, ge=1)
     """With `evidence`: failed attempts that a step looks for. It goes on where the step before it ended, for at most
@@ -187,7 +187,10 @@ class SearchSection(Section):
     """With `evidence`: most edits one reading may propose."""
     edits: int = Field(default=12, ge=1)
     """With `evidence`: most edits tested in a step, the most cited ones."""
-    revisits: int = Field(default=16, ge=0)
+    leave_one_out: bool = False
+    """With `evidence`: leave each edit out once on a task that it mends, and drop it where it is not missed. Else all
+    edits of a step stay once together they mend a failure, which takes fewer attempts and makes longer skills."""
+    revisits: int = Field(default=24, ge=0)
     """With `evidence`: of the training tasks that were solved when last attempted, so many are attempted again in
     each later epoch, beside all others."""
     guard: int = Field(default=0, ge=0)

@@ -49,8 +49,11 @@ PAPER: dict[str, Any] = {
     "select": {"edit_budget": 6},
 }
 """The published loop, with all of its parts."""
-EVIDENCE: dict[str, Any] = {"search": {"failures": 3, "guard": 2}, "slow_update": {"enabled": True, "samples": 2}}
-"""The default search, with a guard and a slow update."""
+EVIDENCE: dict[str, Any] = {
+    "search": {"failures": 3, "guard": 2, "leave_one_out": True},
+    "slow_update": {"enabled": True, "samples": 2},
+}
+"""The default search with all of its tests: each edit left out, a guard, and a slow update."""
 
 
 def settings(folder: Path, search: Mapping[str, Any] = PAPER, **more: Any) -> dict[str, Any]:

@@ -127,9 +127,9 @@ def test_the_first_epoch_visits_every_task_and_later_ones_what_may_fail() -> Non
     assert once == Span(low=60, high=60)
     twice = stage(evidence_work(0.5, train={"epochs": 2}), "rollout").attempts
     assert twice.low == 60
-    assert 60 + 16 < twice.high < 2 * 60
+    assert 60 + 24 < twice.high < 2 * 60
     fresh = stage(evidence_work(0.5, train={"epochs": 2, "fresh_attempts": True}), "rollout").attempts
-    assert fresh.low == 60 + 16
+    assert fresh.low == 60 + 24
 
 
 def test_revisits_are_forecast() -> None:

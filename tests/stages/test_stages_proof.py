@@ -1,4 +1,4 @@
-"""Every edit is tested on the failures it cites."""
+"""Edits are tested on the failures they cite: all at once, and on demand each left out."""
 
 from collections.abc import Callable, Sequence
 
@@ -18,6 +18,8 @@ async def run(
     solves: Solves,
     failures: Sequence[Attempt],
     solved: Sequence[Attempt] = (),
+    *,
+    leave_one_out: bool = True,
 ) -> tuple[Proof, str, list[tuple[str, str, int]]]:
     """The proof, the letters of the edits that stay, and what was attempted as (task, letters, trial)."""
 
@@ -32,7 +34,7 @@ async def run(
     def variant(numbers: Sequence[int]) -> Skill:
         return Skill(text="".join(edits[number].content for number in numbers))
 
-    trial = Trial(edits, variant, failures, solved)
+    trial = Trial(edits, variant, failures, solved, leave_one_out)
     proved = await prove(rollout, trial, GateSection(), step=1)
     kept = "".join(edits[number].content for number in proved.kept)
     assert {a.skill_hash for a in proved.attempts} == ({Skill(text=kept).hash} if kept else set())
@@ -103,6 +105,33 @@ async def test_edits_that_were_needed_for_a_task_that_fails_after_all_go() -> No
     proof, kept, _ = await run(edits, conflict, failed("y", "z"))
     assert (proof.accepted, kept, proof.mended) == (True, "D", ("z",))
     assert [one.needed for one in proof.edits] == [("y",), ("y",), ("z",), ()]
+
+
+async def test_without_leaving_out_all_edits_stay_once_one_failure_is_mended() -> None:
+    edits = [append("A", "a-x"), append("B", "a-x"), append("C", "a-y")]
+    proof, kept, attempts = await run(edits, needs(x="A", y="Z"), failed("x", "y"), leave_one_out=False)
+    assert (proof.accepted, kept, proof.mended) == (True, "ABC", ("x",))
+    assert proof.reason == "3 of 3 edits mend 1 of 2 failures"
+    assert [(one.kept, one.mends, one.needed) for one in proof.edits] == [
+        (True, ("x",), ()),
+        (True, ("x",), ()),
+        (True, (), ()),
+    ]
+    assert sorted(attempts) == [("x", "ABC", 0), ("y", "ABC", 0)]
+
+
+async def test_without_leaving_out_no_edit_stays_where_no_failure_is_mended() -> None:
+    edits = [append("A", "a-x"), append("B", "a-x")]
+    proof, kept, _ = await run(edits, needs(x="Z"), failed("x"), leave_one_out=False)
+    assert (proof.accepted, kept, [one.kept for one in proof.edits]) == (False, "", [False, False])
+
+
+async def test_without_leaving_out_two_losses_reject_all_edits() -> None:
+    def harms(task: str, taught: set[str], trial: int) -> float:
+        return float("A" in taught if task == "x" else not taught)
+
+    proof, kept, _ = await run([append("A", "a-x")], harms, failed("x"), passed("s", "t"), leave_one_out=False)
+    assert (proof.accepted, kept, proof.lost) == (False, "", ("s", "t"))
 
 
 async def test_two_confirmed_losses_reject_and_one_does_not() -> None:

@@ -1,4 +1,4 @@
-"""`evidence`: every edit is tested on the failures it cites; validation is spent on the report only."""
+"""`evidence`: edits are tested on the failures they cite; validation is spent on the report only."""
 
 import random
 from collections.abc import AsyncGenerator, Sequence
@@ -21,7 +21,7 @@ from skillgrad.stages.reflect import Context, Reflection, count_silence, is_sile
 from skillgrad.stages.state import after_proof, after_rollout
 from skillgrad.stages.statements import carries, own_runs, single_statements
 
-__all__ = ["EvidenceSearch"]
+__all__ = ["EvidenceSearch", "Proposed"]
 
 _PATIENCE = 2
 
@@ -35,7 +35,7 @@ class _LeftOut(Record):
     why: str
 
 
-class _Proposed(NamedTuple):
+class Proposed(NamedTuple):
     """Edits, and how skills are made of some of them."""
 
     edits: Sequence[Edit]
@@ -56,7 +56,7 @@ class _Proposed(NamedTuple):
 
 
 class EvidenceSearch(Search):
-    """A step collects failures, has edits proposed for them, and keeps those that are seen to mend one."""
+    """A step collects failures, has edits proposed for them, and keeps them where they are seen to mend one."""
 
     patience: ClassVar[int | None] = _PATIENCE
 
@@ -84,7 +84,7 @@ class EvidenceSearch(Search):
                 return candidate.skill if numbers else state.current
 
             return await self._prove(
-                state, f"epochs/{epoch:02d}", _Proposed([guidance], variant, "slow_update"), failures
+                state, f"epochs/{epoch:02d}", Proposed([guidance], variant, "slow_update"), failures
             )
 
         yield await end_epoch(self._bench, self._diary, state, epoch, proved)
@@ -146,7 +146,7 @@ class EvidenceSearch(Search):
         def variant(numbers: Sequence[int]) -> Skill:
             return _revised(state.current, [edits[number] for number in numbers])
 
-        return await self._prove(state, place, _Proposed(edits, variant), failures)
+        return await self._prove(state, place, Proposed(edits, variant), failures)
 
     async def _read(self, state: TrainState, attempts: Sequence[Attempt], seed: int) -> list[Reflection]:
         search = self._config.search
@@ -191,12 +191,13 @@ class EvidenceSearch(Search):
         return kept, left_out
 
     async def _prove(
-        self, state: TrainState, place: str, proposed: _Proposed, failures: Sequence[Attempt]
+        self, state: TrainState, place: str, proposed: Proposed, failures: Sequence[Attempt]
     ) -> TrainState:
-        """Keep the edits that are seen to mend a failure."""
+        """Keep the edits where they are seen to mend a failure."""
         bench, diary = self._bench, self._diary
+        one_by_one = self._config.search.leave_one_out
         diary.begin("gate", state.step, state.epoch)
-        trial = Trial(proposed.edits, proposed.variant, failures, self._guard(state, failures))
+        trial = Trial(proposed.edits, proposed.variant, failures, self._guard(state, failures), one_by_one)
         proved = await prove(bench.rollout, trial, self._config.gate, state.step)
         diary.write(f"{place}/proof.json", proved.proof)
         diary.end("gate", state.step, proved.proof.reason)

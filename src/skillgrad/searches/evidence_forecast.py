@@ -47,9 +47,9 @@ class _Epoch(NamedTuple):
 
 
 def evidence_work(known: Known, patience: int) -> tuple[Work, ...]:
-    """In each step training tasks in waves until enough have failed; readings of the failures; all edits on them,
-    each edit left out, what stays on the failures it mends and on solved tasks; between epochs slow update and meta
-    skill; at the end validation of the best skill, and the test.
+    """In each step training tasks in waves until enough have failed; readings of the failures; all edits on them, on
+    demand each edit left out and what stays on the failures it mends, what stays on solved tasks; between epochs slow
+    update and meta skill; at the end validation of the best skill, and the test.
 
     Args:
         patience: so many epochs that bring nothing end the search.
@@ -111,12 +111,14 @@ def _rollouts(known: Known, idle: list[_Epoch], slow: list[_Epoch]) -> Span:
 
 
 def _tests(known: Known, epochs: list[_Epoch]) -> float:
-    """All edits on every failure; then each edit left out, and what stays on what it mends and on the guard."""
+    """All edits on every failure; on demand each edit left out, and what stays on what it mends; then the guard."""
     search = known.config.search
     total = 0.0
     for number, epoch in enumerate(epochs):
-        left_out = min(search.edits * epoch.steps, _LEFT_OUT * epoch.failures * search.readings)
-        more = left_out + _CHECKED * epoch.failures + search.guard * epoch.steps
+        more = search.guard * epoch.steps
+        if search.leave_one_out:
+            left_out = min(search.edits * epoch.steps, _LEFT_OUT * epoch.failures * search.readings)
+            more += left_out + _CHECKED * epoch.failures
         total += epoch.failures + more * (_LATER if number else 1)
     return total
 

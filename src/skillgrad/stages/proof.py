@@ -1,10 +1,10 @@
-"""Proof: test every edit on the failures it should mend, instead of asking for a higher mean over everything.
+"""Proof: test edits on the failures they should mend, instead of asking for a higher mean over everything.
 
 A mean over a hundred noisy tasks is a blunt instrument for a rule that touches five of them. So the edits are tried
-together on the failures; what passes then is evidence. Each edit is left out once on a task that it mends, and stays
-only if the task fails without it. Where no edit alone is missed, because several cover for each other or because
-citations are wrong, a smallest set that mends the task is found by halves. What stays must go on solving tasks that
-were solved before.
+together on the failures; what passes then is evidence for all of them. On demand each edit is left out once on a task
+that it mends, and stays only if the task fails without it. Where no edit alone is missed, because several cover for
+each other or because citations are wrong, a smallest set that mends the task is found by halves. What stays must go
+on solving tasks that were solved before.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ class EditEvidence(Record):
     mends: tuple[str, ...] = ()
     """Tasks it cites that failed before and do better with all edits together."""
     needed: tuple[str, ...] = ()
-    """Tasks that do worse without it, as far as that was tried."""
+    """Tasks that do worse without it, as far as that was tried: none unless edits are left out."""
 
 
 class Proof(Record):
@@ -71,6 +71,8 @@ class Trial(NamedTuple):
     """Attempts with the current skill that failed."""
     solved: Sequence[Attempt]
     """Attempts that solved their task, for the guard."""
+    leave_one_out: bool = False
+    """An edit stays only if it is missed; else all stay where together they mend a failure."""
 
 
 class Proved(NamedTuple):
@@ -121,7 +123,10 @@ class Proving:
             for attempt, value in zip(failures, together, strict=True)
             if value is not None and value >= self._value(attempt) + _DIFFERENT
         ]
-        needed = await self.leave_one_out(mended)
+        if self.trial.leave_one_out:
+            needed = await self.leave_one_out(mended)
+        else:
+            needed = [tuple(attempt.task.id for attempt, _ in mended) for _ in everything]
         kept = [index for index in everything if needed[index]]
         # The guard starts with the check whether more edits are needed: mostly none is.
         missed, lost = await self._covered(kept, mended)
@@ -141,7 +146,7 @@ class Proving:
                 edit=edit,
                 kept=index in kept,
                 mends=tuple(attempt.task.id for attempt, _ in mended if attempt.id in edit.cites),
-                needed=needed[index],
+                needed=needed[index] if self.trial.leave_one_out else (),
             )
             for index, edit in enumerate(edits)
         )
