@@ -70,6 +70,8 @@ def test_a_night_stops_with_its_questions_and_ends_like_any_other_once_they_are_
     report, asked = rounds(small, folder, memory=True)
     assert report.status == "proposed"
     assert report.starts == len(asked) + 1
+    # The same question has the same answer: there are no fresh attempts, and so no verdict.
+    assert {one.verdict for one in report.documents} == {None}
     # Nobody is asked whether somebody is there.
     assert not [page for page in (folder / "questions").iterdir() if "Reply with the word OK" in page.read_text()]
     # All sessions are asked about at once, and so are all attempts of a stage.

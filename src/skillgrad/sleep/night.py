@@ -15,7 +15,7 @@ from skillgrad.records import ChatRequest, Skill, user
 from skillgrad.sleep.adopt import adopt, adoptable, recover
 from skillgrad.sleep.cleaning import OWN
 from skillgrad.sleep.config import SleepConfig
-from skillgrad.sleep.consolidate import Spent, left_of, spent_in, with_judge
+from skillgrad.sleep.consolidate import ANSWERED_LATER, Spent, left_of, spent_in, with_judge
 from skillgrad.sleep.environment import NightEnvironment
 from skillgrad.sleep.gather import (
     Gathered,
@@ -45,8 +45,6 @@ __all__ = ["DIAGNOSTICS", "REPORT", "TASKS", "arun_night", "read_report", "read_
 REPORT = "night.json"
 TASKS = "tasks.json"
 DIAGNOSTICS = "diagnostics.json"
-_ANSWERED_LATER = "handoff:"
-"""A person answers for these models: asking whether they are there would cost a round."""
 
 
 def run_night(
@@ -262,8 +260,8 @@ class _Night:
     async def _probe(self, bench: Workbench) -> None:
         """Ask every model whether it is there, before anything is read or paid for."""
         for role, model in bench.models.items():
-            if model.name.startswith(_ANSWERED_LATER) or (role == "judge" and self._config.judge is None):
-                continue  # without a judge of its own it is the optimizer
+            if model.name.startswith(ANSWERED_LATER) or (role == "judge" and self._config.judge is None):
+                continue  # asking a person would cost a round; without a judge of its own it is the optimizer
             question = f"Reply with the word OK. (Question {self._report.starts} of night {self._number}.)\n\n{OWN}"
             try:
                 reply = await model.complete(ChatRequest(messages=(user(question),)))
