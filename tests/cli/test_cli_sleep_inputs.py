@@ -86,7 +86,7 @@ def test_where_there_is_no_night_it_is_said_how_to_have_one(verb: str, sleeper: 
         (["run", "--sleep.sources=[codx]"], "'codx' is no source of transcripts"),
         (["run", "--sleep.sources=[jsonl]"], "jsonl"),
         (["run", "--env.train", "x.jsonl"], "a night sets 'env' itself"),
-        (["run", "--skill.path", "x"], "a night sets 'skill' itself"),
+        (["run", "--skill.path", "x"], "a night sets 'skill.path' itself"),
         (["run", "--sleep.tasks", "none.json"], "'none.json' cannot be read"),
         (["dry-run", "--sleep.tasks", "none.json"], "'none.json' cannot be read"),
         (["run", "--target.model", "simulated:targt"], "unknown simulated model 'targt'"),

@@ -32,10 +32,10 @@ OWN_INTERFACE = ("adapter:google:", "adapter:bedrock:")
 
 
 def recipes() -> list[dict[str, Any]]:
-    """Every role of every block of settings on the page."""
+    """Every role of every block of settings on the page that has a server."""
     blocks = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
     roles = [data.get(role) for data in map(yaml.safe_load, blocks) for role in ("target", "optimizer", "judge")]
-    return [role for role in roles if role is not None]
+    return [role for role in roles if role is not None and not role["model"].startswith("handoff:")]
 
 
 def place(recipe: dict[str, Any]) -> str:
