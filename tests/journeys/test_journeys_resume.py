@@ -70,6 +70,7 @@ def writes_of(folder: Path, search: Mapping[str, Any]) -> int:
     return count
 
 
+@pytest.mark.slow
 def test_a_run_killed_before_or_after_any_write_ends_as_an_undisturbed_one(tmp_path, undisturbed) -> None:
     folder, world, search = undisturbed
     assert facts(folder) <= 80

@@ -57,6 +57,7 @@ def world_of(option: str, before: Callable[[int], None] = lambda number: None) -
     return World(before, "target-noisy" if option == "skill-aware" else "target")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", OPTIONS)
 def test_a_run_killed_at_a_write_ends_as_an_undisturbed_one(tmp_path, option: str) -> None:
     last = 0

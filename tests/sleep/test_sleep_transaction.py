@@ -96,6 +96,7 @@ def test_a_file_that_cannot_be_written_in_full_leaves_everything_as_it_was(tmp_p
     assert adopt(proposal, place.root, place.state).number == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["adopt", "revert"])
 def test_a_kill_at_any_write_and_again_at_any_write_of_the_recovery_leaves_the_old_or_the_new(
     tmp_path: Path, what: str
