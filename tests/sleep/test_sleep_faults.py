@@ -33,12 +33,13 @@ def small(tmp_path: Path) -> Small:
 
 
 def served(url: str, role: str, **more: Any) -> dict[str, Any]:
-    return {"model": f"openai:{MODELS[role]}", "base_url": url, "api_key_env": "NO_SUCH_KEY", "timeout": 0.5, **more}
+    return {"model": f"openai:{MODELS[role]}", "base_url": url, "api_key_env": "NO_SUCH_KEY", "timeout": 30, **more}
 
 
 def over_http(small: Small, url: str, broken: str = "", **more: Any) -> NightReport:
     """A night with models behind an endpoint."""
-    roles = {role: served(url, role) for role in MODELS}
+    timeout = more.pop("timeout", 30)
+    roles = {role: served(url, role, timeout=timeout) for role in MODELS}
     if broken:
         roles[broken] |= more.pop("role", {})
     limits = {"concurrency": 1, "outage_seconds": 0.3, **more.pop("limits", {})}
@@ -148,7 +149,7 @@ def test_a_server_that_gives_no_answer_ends_the_night_and_uses_nothing_up(
     small: Small, endpoint: Endpoint, answer: tuple[int, str] | None, words: str
 ) -> None:
     with broken(answer) as url, unchanged(small), pytest.raises(SkillgradError) as error:
-        over_http(small, url)
+        over_http(small, url, timeout=30 if answer else 0.5)
     assert error.value.exit_code == 1
     report = failed(small)
     assert words in report.reason
