@@ -50,6 +50,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "two readings": {"search": {"readings": 2}},
     "guard of 8": {"search": {"guard": 8}},
     "guard of 20": {"search": {"guard": 20}},
+    "deletions only where they mend": {"search": {"deletion_guard": 0}},
     "until 2 fail": {"search": {"failures": 2}},
     "until 8 fail": {"search": {"failures": 8}},
     "no revisits": {"search": {"revisits": 0}},

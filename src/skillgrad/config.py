@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, cast
 import yaml
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from skillgrad.errors import ConfigError, did_you_mean
+from skillgrad.errors import ConfigError, did_you_mean, told
 from skillgrad.sections import (
     AgentSection,
     AggregateSection,
@@ -209,7 +209,7 @@ def _config_error(model: type[BaseModel], error: ValidationError, where: str) ->
         example = next(iter(cast(dict[str, Any], getattr(section, "model_fields", {}))), "key")
         hint = f"write keys below it, as in `{path[-1]}: {{{example}: ...}}`"
         return ConfigError(f"{where}: {key} = {first['input']!r}: expected keys with values", hint=hint)
-    what = first["msg"].removeprefix("Value error, ")
+    what = told(first["msg"])
     return ConfigError(f"{where}: {key} = {first['input']!r}: {what}", hint=f"change {key!r}")
 
 

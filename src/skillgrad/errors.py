@@ -146,6 +146,11 @@ class BoundaryError(SkillgradError):
         self.where = where
 
 
+def told(message: str) -> str:
+    """What pydantic says of a value, in the words of the files that people write."""
+    return message.removeprefix("Value error, ").replace("a valid tuple", "a list").replace("a valid list", "a list")
+
+
 def did_you_mean(value: str, allowed: Iterable[str]) -> str:
     """A hint that names the nearest allowed value, else all of them; what to do where there is none.
 

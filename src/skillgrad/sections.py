@@ -193,6 +193,9 @@ class SearchSection(Section):
     revisits: int = Field(default=24, ge=0)
     """With `evidence`: of the training tasks that were solved when last attempted, so many are attempted again in
     each later epoch, beside all others."""
+    deletion_guard: int = Field(default=8, ge=0)
+    """With `evidence`: where the edits of a step mend nothing, those that delete stay all the same if so many solved
+    training tasks are still solved without what they delete; 0 for never."""
     guard: int = Field(default=0, ge=0)
     """With `evidence`: solved training tasks that a new skill has to go on solving. None by default: in the measured
     worlds it cost calls and gained nothing; it is for edits that mend some tasks by breaking others."""

@@ -181,3 +181,8 @@ def test_where_there_is_no_scheduler_it_is_said_what_to_run(
     assert "error: no scheduler: crontab not found\nhint: have this run every night at 03:17: cd " in err
     assert f"sleep run {sleeper.project}/sleep.yaml" in err
     assert os.listdir(sleeper.root) == ["home", "project"] or not sleeper.base.exists()
+
+
+def test_a_scheduled_night_may_do_without_a_sandbox(sleeper: Small, machine: Path, capsys: Captured) -> None:
+    job = data(capsys, "schedule", "--with", "cron", "--print", "--unsafe-no-sandbox")["job"]
+    assert job["command"][-1] == "--unsafe-no-sandbox"

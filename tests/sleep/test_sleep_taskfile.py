@@ -183,7 +183,7 @@ ROW = {"id": "a", "intent": "Sort the names.", "rubric": "All are there."}
         ),
         (own(tasks=[{**ROW, "checks": None}]), 'task 1: gold \'{"checks":null'),
         (own(tasks=[ROW, ROW]), "two tasks have the id 'a'"),
-        (own(tasks=[{**ROW, "command": "pytest"}]), "task 1: command = 'pytest': Input should be a valid tuple"),
+        (own(tasks=[{**ROW, "command": "pytest"}]), "task 1: command = 'pytest': Input should be a list"),
         ([{**OLD, "command": ["sh"]}], "task 1: unknown key 'command'"),
         ({**OLD_FILE, "task": []}, "unknown key 'task'\nhint: did you mean 'tasks'?"),
         ({**OLD_FILE, "reviewed": 1}, "reviewed = 1: Input should be a valid boolean"),
@@ -194,7 +194,7 @@ ROW = {"id": "a", "intent": "Sort the names.", "rubric": "All are there."}
         ([{**OLD, "outcome": "succes"}], "task 1: unknown outcome 'succes'\nhint: did you mean 'success'?"),
         ([{**OLD, "system": "You are"}], "task 1: a system prompt of the task's own is not supported"),
         ([{**OLD, "judge": {"checks": [{"op": "x"}]}}], "task 1: check 1: unknown operator 'x'"),
-        ([{**OLD, "source_sessions": "s1"}], "task 1: sessions = 's1': Input should be a valid tuple"),
+        ([{**OLD, "source_sessions": "s1"}], "task 1: sessions = 's1': Input should be a list"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_by_place(tmp_path, data: object, message: str) -> None:

@@ -9,8 +9,8 @@ from skillgrad.errors import TransientError
 from skillgrad.records import Attempt, Edit, Score, Skill
 from skillgrad.stages.proof import Proof, Trial, prove
 
-Solves = Callable[[str, set[str], int], float]
-"""Task, letters of the edits in the skill, trial -> score."""
+Solves = Callable[[str, set[str], int], float | None]
+"""Task, letters of the edits in the skill, trial -> score, None for a void."""
 
 
 async def run(
@@ -20,6 +20,7 @@ async def run(
     solved: Sequence[Attempt] = (),
     *,
     leave_one_out: bool = True,
+    witnesses: Sequence[Attempt] = (),
 ) -> tuple[Proof, str, list[tuple[str, str, int]]]:
     """The proof, the letters of the edits that stay, and what was attempted as (task, letters, trial)."""
 
@@ -34,7 +35,7 @@ async def run(
     def variant(numbers: Sequence[int]) -> Skill:
         return Skill(text="".join(edits[number].content for number in numbers))
 
-    trial = Trial(edits, variant, failures, solved, leave_one_out)
+    trial = Trial(edits, variant, failures, solved, leave_one_out, witnesses)
     proved = await prove(rollout, trial, GateSection(), step=1)
     kept = "".join(edits[number].content for number in proved.kept)
     assert {a.skill_hash for a in proved.attempts} == ({Skill(text=kept).hash} if kept else set())
@@ -186,3 +187,35 @@ async def test_a_task_without_a_score_under_the_edits_that_stay_is_not_mended() 
 
     proof, kept, _ = await run([append("A", "a-x"), append("B", "a-x")], outage, failed("x"))
     assert (proof.accepted, kept, proof.mended) == (False, "", ())
+
+
+def deleting(content: str, *cites: str) -> Edit:
+    """A deletion; in these tests its effect is a letter too."""
+    return Edit(op="delete", target="a line", content=content, cites=cites)
+
+
+async def test_a_deletion_that_mends_nothing_stays_where_no_solved_task_misses_the_text() -> None:
+    edits = [append("A", "a-x"), deleting("D", "a-x")]
+    proof, kept, attempts = await run(edits, needs(x="Z", s=""), failed("x"), witnesses=passed("s"))
+    assert (proof.accepted, kept, proof.mended, proof.guarded, proof.lost) == (True, "D", (), 1, ())
+    assert proof.reason == "what 1 of 2 edits deleted is missed by none of 2 tasks"
+    assert [(one.kept, one.needed) for one in proof.edits] == [(False, ()), (True, ())]
+    assert sorted(attempts) == [("s", "D", 0), ("x", "AD", 0), ("x", "D", 0)]
+
+
+async def test_a_deletion_goes_where_a_solved_task_misses_the_text_or_has_no_score() -> None:
+    async def deleted(lost: float | None) -> tuple[Proof, str]:
+        def solves(task: str, taught: set[str], trial: int) -> float | None:
+            return lost if task == "s" and "D" in taught else float(task == "t")
+
+        proof, kept, _ = await run([deleting("D", "a-x")], solves, failed("x"), witnesses=passed("s", "t"))
+        return proof, kept
+
+    for proof, kept in (await deleted(0.0), await deleted(None)):
+        assert (proof.accepted, kept, proof.lost) == (False, "", ("s",))
+        assert proof.reason == "no edit mends one of 1 failures, and 1 of 3 tasks miss what is deleted"
+
+
+async def test_without_solved_tasks_no_deletion_stays_that_mends_nothing() -> None:
+    proof, kept, attempts = await run([deleting("D", "a-x")], needs(x="Z"), failed("x"))
+    assert (proof.accepted, kept, attempts) == (False, "", [("x", "D", 0)])

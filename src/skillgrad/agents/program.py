@@ -99,6 +99,7 @@ class ProgramAgent(Agent):
     """
 
     program: Program
+    options_type: ClassVar[type[ProgramOptions]] = ProgramOptions
 
     def __init__(
         self,
@@ -296,6 +297,8 @@ class PiAgent(ProgramAgent):
 
 class CommandAgent(ProgramAgent):
     """Any command line."""
+
+    options_type = CommandOptions
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], target: ChatModel, prompts: Prompts, *, where: str) -> Self:

@@ -83,6 +83,7 @@ class ToolsAgent(Agent):
     """
 
     name = "tools"
+    options_type = ToolsOptions
 
     def __init__(
         self, target: ChatModel, prompts: Prompts, options: ToolsOptions | None = None, sandbox: Sandbox | None = None

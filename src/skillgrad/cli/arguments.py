@@ -97,6 +97,17 @@ def _config(parser: Arguments, default: str = "") -> None:
         "config", nargs="?", metavar="CONFIG", help=f"the YAML file of settings (default: {default}{DEFAULT_CONFIG})"
     )
     parser.add_argument("--preset", metavar="NAME", help="a set of settings to start from: default or paper")
+    unsafe_no_sandbox(parser)
+
+
+def unsafe_no_sandbox(parser: Arguments) -> None:
+    """Also for the verbs of `skillgrad sleep`."""
+    parser.add_argument(
+        "--unsafe-no-sandbox",
+        action="store_true",
+        help="where no sandbox works, run the code and the programs of agents without one: they then read, write and "
+        "reach whatever you can",
+    )
 
 
 def demo(parser: Arguments) -> None:

@@ -11,7 +11,7 @@ from skillgrad.cli.console import open_console
 from skillgrad.cli.interrupt import run_stoppable
 from skillgrad.cli.lookup import find_skill
 from skillgrad.cli.roles import prices_of
-from skillgrad.cli.settings import config_path, flags_of, read_settings
+from skillgrad.cli.settings import config_path, read_settings, with_options
 from skillgrad.cli.summary_text import LOUD, SIMULATED, score, settle_lines
 from skillgrad.cli.tables import text_lines
 from skillgrad.compare import acompare_skills
@@ -62,7 +62,7 @@ def _settings(args: argparse.Namespace, run: RunView | None) -> TrainConfig:
     path = Path(run.path)
     # The folder may have been moved since its settings were written.
     here = [("run.folder", json.dumps(str(path.parent))), ("run.name", json.dumps(path.name))]
-    return load_config(path / "config.yaml", flags=[*here, *flags_of(args)])
+    return with_options(lambda flags: load_config(path / "config.yaml", flags=flags), args, here)
 
 
 def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from skillgrad.cli.agent_checks import check_agent, check_programs, check_sandbo
 from skillgrad.cli.checks import Check, check_config, check_install
 from skillgrad.cli.live_checks import check_live
 from skillgrad.cli.parser import DEFAULT_CONFIG
-from skillgrad.cli.settings import config_path, flags_of
+from skillgrad.cli.settings import config_path, with_options
 from skillgrad.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
 from skillgrad.cli.sleep.checks import check_night
 from skillgrad.cli.usage import UsageError
@@ -57,7 +57,7 @@ def _config(args: argparse.Namespace, checks: list[Check]) -> TrainConfig | None
         return (make_sleep_config if is_night else make_config)(data, where=where)
 
     try:
-        config = load_settings(made, path, flags=flags_of(args))
+        config = with_options(lambda flags: load_settings(made, path, flags=flags), args)
     except SkillgradError as error:
         checks.append(Check.wrong("config", error))
         return None

@@ -40,7 +40,7 @@ def choose(found: Iterable[Sandbox | str], *, unsafe: bool) -> Sandbox:
     raise ConfigError(
         f"there is no sandbox on this machine that could run programs: {'; '.join(reasons)}",
         hint="install bubblewrap (on Debian and Ubuntu: apt-get install bubblewrap), or run the programs without "
-        "one: set unsafe_no_sandbox of the agent or the environment that runs them to true",
+        "one: --unsafe-no-sandbox, or unsafe_no_sandbox: true in the section that runs them (agent, env or sleep)",
     )
 
 

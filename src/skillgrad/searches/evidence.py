@@ -195,9 +195,16 @@ class EvidenceSearch(Search):
     ) -> TrainState:
         """Keep the edits where they are seen to mend a failure."""
         bench, diary = self._bench, self._diary
-        one_by_one = self._config.search.leave_one_out
+        search, solved = self._config.search, self._solved(state, failures)
         diary.begin("gate", state.step, state.epoch)
-        trial = Trial(proposed.edits, proposed.variant, failures, self._guard(state, failures), one_by_one)
+        trial = Trial(
+            proposed.edits,
+            proposed.variant,
+            failures,
+            solved=solved[: search.guard],
+            leave_one_out=search.leave_one_out,
+            witnesses=solved[: search.deletion_guard],
+        )
         proved = await prove(bench.rollout, trial, self._config.gate, state.step)
         diary.write(f"{place}/proof.json", proved.proof)
         diary.end("gate", state.step, proved.proof.reason)
@@ -218,12 +225,12 @@ class EvidenceSearch(Search):
         self._diary.decided(place, (state, after), candidate, None, why)
         return after
 
-    def _guard(self, state: TrainState, failures: Sequence[Attempt]) -> list[Attempt]:
-        """Attempts that solved their task when it was last attempted."""
+    def _solved(self, state: TrainState, failures: Sequence[Attempt]) -> list[Attempt]:
+        """Attempts that solved their task when it was last attempted, in random order."""
         failed = {attempt.task.id for attempt in failures}
         solved = [a for name, a in sorted(state.earlier.items()) if a.solved and name not in failed]
         random.Random(self._config.train.seed + state.step).shuffle(solved)
-        return solved[: self._config.search.guard]
+        return solved
 
     def _trial(self, state: TrainState) -> int:
         return state.epoch - 1 if self._config.train.fresh_attempts else 0

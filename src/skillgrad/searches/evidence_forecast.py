@@ -36,6 +36,9 @@ _CHECKED = 0.5
 _LATER = 0.4
 """So many times as often are these made in later epochs: fewer failures are mended."""
 
+_DELETIONS = 0.25
+"""Of the steps whose edits mend nothing, those that have a deletion to try on solved tasks."""
+
 
 class _Epoch(NamedTuple):
     """One pass over the training tasks."""
@@ -66,7 +69,7 @@ def evidence_work(known: Known, patience: int) -> tuple[Work, ...]:
         attempted(
             known,
             "proof",
-            rounded(Span(low=quick.failures, high=max(_tests(known, slow), sum(epoch.failures for epoch in idle)))),
+            rounded(Span(low=quick.failures, high=max(_tests(known, slow), _fruitless(known, idle)))),
             Span(low=min(quick.steps, quick.failures), high=6 * steps),
         ),
         attempted(known, "validation", exactly(known.tasks["val"]), exactly(1)),
@@ -121,6 +124,12 @@ def _tests(known: Known, epochs: list[_Epoch]) -> float:
             more += left_out + _CHECKED * epoch.failures
         total += epoch.failures + more * (_LATER if number else 1)
     return total
+
+
+def _fruitless(known: Known, epochs: list[_Epoch]) -> float:
+    """All edits on every failure, and some deletions on solved tasks, where nothing helps."""
+    deletions = _DELETIONS * known.config.search.deletion_guard
+    return sum(epoch.failures + deletions * epoch.steps for epoch in epochs)
 
 
 def _readings(known: Known, quick: _Epoch, many: tuple[list[_Epoch], ...], patience: int) -> Work:

@@ -38,6 +38,7 @@ class SleepSection(Section):
             "lookback_hours",
             "max_sessions",
             "auto_adopt",
+            "unsafe_no_sandbox",
         }
     )
 
@@ -88,6 +89,8 @@ class SleepSection(Section):
     confirm_trials: int = Field(default=3, ge=0)
     """Fresh attempts at each held-out task, under the old and the new documents, for the verdict that the proposal
     carries. 0 for none: the proposal is then never adopted without a person."""
+    unsafe_no_sandbox: bool = False
+    """Where no sandbox works, run the programs that judge answers (`command` of a task) without one."""
     auto_adopt: bool = False
     """Adopt a proposal at once when its verdict is `ship` and none of its rules is of a kind that a person has to
     see."""

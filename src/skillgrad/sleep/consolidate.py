@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Unpack
 
 from skillgrad.build import Given, MakeEnvironment, Past
 from skillgrad.compare import acompare_skills
-from skillgrad.config import AgentSection, LimitsSection
+from skillgrad.config import LimitsSection
 from skillgrad.envs.scorers.base import Judge
 from skillgrad.errors import BudgetStop, DataError, SkillgradError
 from skillgrad.protocols import Environment
@@ -189,12 +189,13 @@ def trainable(tasks: Tasks) -> bool:
     return any(task.split == "train" for task in tasks)
 
 
-def in_context(tasks: Tasks, documents: Documents, place: Place, agent: AgentSection) -> MakeEnvironment:
+def in_context(tasks: Tasks, documents: Documents, place: Place, config: SleepConfig) -> MakeEnvironment:
     """The environment of a training run over one of the documents."""
 
     def make(judge: Callable[[], Judge]) -> Environment:
-        env = tasks if isinstance(tasks, Environment) else NightEnvironment(tasks, judge)
-        return InContext(env, documents, place, agent)
+        unsafe = config.sleep.unsafe_no_sandbox
+        env = tasks if isinstance(tasks, Environment) else NightEnvironment(tasks, judge, unsafe_no_sandbox=unsafe)
+        return InContext(env, documents, place, config.agent)
 
     return make
 
@@ -221,7 +222,7 @@ async def _improve(tasks: Tasks, documents: Documents, work: _Work, given: Given
     past = Past(ledger=work.known.ledger, skill=work.known.before)
     parts: Given = {
         **with_judge(work.config, given),
-        "env": in_context(tasks, documents, work.place, work.config.agent),
+        "env": in_context(tasks, documents, work.place, work.config),
         "skill": before,
         "past": past,
     }

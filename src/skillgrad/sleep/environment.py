@@ -50,6 +50,7 @@ class NightEnvironment(Environment):
         judge: Callable[[], Judge] | None = None,
         *,
         options: ChecksOptions | None = None,
+        unsafe_no_sandbox: bool = False,
     ) -> None:
         self._checks = Checks(options, judge)
         self._exact = Exact()
@@ -63,7 +64,7 @@ class NightEnvironment(Environment):
         self._tasks: dict[Split, tuple[Task, ...]] = {
             split: tuple(task.task for task in tasks if task.split == split) for split in SPLITS
         }
-        self._commands = _commands(tasks)
+        self._commands = _commands(tasks, unsafe=unsafe_no_sandbox)
         self._training = frozenset(task.id for task in self._tasks["train"])
         _check_apart(self._tasks)
         criteria = {
@@ -122,10 +123,10 @@ class NightEnvironment(Environment):
         return check_splits(train, val, test) if train and val else []
 
 
-def _commands(tasks: Sequence[MinedTask]) -> dict[str, Scorer]:
+def _commands(tasks: Sequence[MinedTask], *, unsafe: bool) -> dict[str, Scorer]:
     """By task. Nothing is looked for where there are none."""
     judged = [task for task in tasks if task.command]
-    sandbox = find_sandbox() if judged else None
+    sandbox = find_sandbox(unsafe=unsafe) if judged else None
     found: dict[str, Scorer] = {}
     for task in judged:
         assert sandbox is not None

@@ -163,7 +163,7 @@ async def improve(
     memory = _remembered(state, folder)
     groups = groups_of(config, tasks)
     for group in groups:  # tasks that cannot be used are told before anything is paid for
-        NightEnvironment(group.tasks, _asked_later)
+        NightEnvironment(group.tasks, _asked_later, unsafe_no_sandbox=config.sleep.unsafe_no_sandbox)
     scores: dict[str, float] = {}
     changes: list[tuple[Group, Change]] = []
     for group in groups:
@@ -208,7 +208,7 @@ async def _tested(
     assert document is not None
     parts: Given = {
         **with_judge(config, given),
-        "env": in_context(group.tasks, documents, place, config.agent),
+        "env": in_context(group.tasks, documents, place, config),
         "skill": document,
     }
     settings = config.for_run(folder, "test", limits=left_of(config.limits, Spent()))

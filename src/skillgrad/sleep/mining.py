@@ -9,7 +9,7 @@ from pydantic import ValidationError, model_validator
 
 from skillgrad.envs.scorers.checks import Check
 from skillgrad.envs.scorers.checks_operators import OPERATORS, Op
-from skillgrad.errors import UnusableReply
+from skillgrad.errors import UnusableReply, told
 from skillgrad.prompts.cuts import cut_middle
 from skillgrad.records import Record
 from skillgrad.sleep.cleaning import feedback
@@ -43,7 +43,7 @@ class _CheckReply(ReplyForm):
         try:
             self.check()
         except ValidationError as error:
-            raise ValueError(error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")) from None
+            raise ValueError(told(error.errors(include_url=False)[0]["msg"])) from None
         return self
 
     def check(self) -> Check:
@@ -72,7 +72,7 @@ class _TaskReply(ReplyForm):
         except ValidationError as error:
             problem = error.errors(include_url=False)[0]
             place = ".".join(map(str, problem["loc"]))
-            text = problem["msg"].removeprefix("Value error, ")
+            text = told(problem["msg"])
             raise ValueError(f"{place}: {text}" if place else text) from None
         return self
 

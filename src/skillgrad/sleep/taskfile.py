@@ -14,7 +14,7 @@ from pydantic import JsonValue, StrictBool, ValidationError
 
 from skillgrad.envs.scorers.base import shorten
 from skillgrad.envs.scorers.checks import Criteria, read_criteria
-from skillgrad.errors import DataError, did_you_mean
+from skillgrad.errors import DataError, did_you_mean, told
 from skillgrad.records import Record, canonical
 from skillgrad.sleep.tasks import MinedTask
 
@@ -262,6 +262,6 @@ def _refused(error: ValidationError, where: str) -> DataError:
     key = ".".join(map(str, place))
     if problem["type"] == "missing":
         return DataError(f"{where}: {key!r} is missing", hint=f"add {key!r}")
-    text = problem["msg"].removeprefix("Value error, ")
+    text = told(problem["msg"])
     shown = f"{key} = {shorten(repr(problem['input']), 80)}: " if key else ""
     return DataError(f"{where}: {shown}{text}", hint=f"change {key!r}" if key else "mend the task, or leave it out")

@@ -51,7 +51,7 @@ class Proof(Record):
     mended: tuple[str, ...] = ()
     """Tasks of these that do better with the edits that are kept."""
     guarded: int = 0
-    """Solved tasks that were attempted again with them."""
+    """Solved tasks that were attempted again with them, for the guard or for a deletion."""
     lost: tuple[str, ...] = ()
     """Those that do worse with the kept edits twice, the second time against a fresh attempt without them."""
     voids: int = 0
@@ -73,6 +73,8 @@ class Trial(NamedTuple):
     """Attempts that solved their task, for the guard."""
     leave_one_out: bool = False
     """An edit stays only if it is missed; else all stay where together they mend a failure."""
+    witnesses: Sequence[Attempt] = ()
+    """Attempts that solved their task: a deletion that mends nothing stays where these tasks are still solved."""
 
 
 class Proved(NamedTuple):
@@ -158,13 +160,38 @@ class Proving:
         }
         still = tuple(a.task.id for a, best in mended if (a, best) not in missed and a.task.id in seen)
         if not kept or not still:
-            return self._ended(proof, f"no edit mends one of {len(failures)} failures"), ()
+            return await self._deleted(self._ended(proof, f"no edit mends one of {len(failures)} failures"))
         guarded = len(self.trial.solved)
         proof = proof.model_copy(update={"mended": still, "guarded": guarded, "lost": lost})
         found = f"{len(kept)} of {len(edits)} edits mend {len(still)} of {len(failures)} failures"
         if len(lost) >= _LOSSES:
             return self._ended(proof, f"{found}, but {len(lost)} of {guarded} solved tasks fail"), ()
         return self._ended(proof.model_copy(update={"accepted": True}), found), kept
+
+    async def _deleted(self, proof: Proof) -> tuple[Proof, Sequence[int]]:
+        """Deletions, where no edit mends anything: what is lost by none of the tasks is not worth its tokens, and may
+        be half of what misleads. The other half can only be found without it."""
+        kept = [index for index, edit in enumerate(self.trial.edits) if edit.op == "delete"]
+        witnesses = self.trial.witnesses
+        if not kept or not witnesses:
+            return proof, ()
+        before = [*self.trial.failures, *witnesses]
+        values = await self._values([(attempt.task, kept, 0) for attempt in before])
+        lost = tuple(
+            attempt.task.id
+            for attempt, value in zip(before, values, strict=True)
+            if value is None or _worse(value, self._value(attempt))
+        )
+        proof = proof.model_copy(update={"guarded": len(witnesses), "lost": lost})
+        if lost:
+            missed = f"{len(lost)} of {len(before)} tasks miss what is deleted"
+            return self._ended(proof, f"{proof.reason}, and {missed}"), ()
+        evidence = tuple(
+            one.model_copy(update={"kept": index in kept, "needed": ()}) for index, one in enumerate(proof.edits)
+        )
+        shorter = proof.model_copy(update={"accepted": True, "edits": evidence})
+        found = f"what {len(kept)} of {len(evidence)} edits deleted is missed by none of {len(before)} tasks"
+        return self._ended(shorter, found), kept
 
     def _ended(self, proof: Proof, reason: str) -> Proof:
         return proof.model_copy(update={"reason": reason, "voids": self.voids})

@@ -153,9 +153,9 @@ class RunFolder:
             DataError: `relative` leads out of the run folder.
             StopRun: the file cannot be written, as when the disk is full.
         """
-        data = self.redactor.redact_value(to_jsonable_python(value, context={"view": True}))
-        text = json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2, sort_keys=True)
-        return self._write(relative, text + "\n")
+        text = _pretty(to_jsonable_python(value, context={"view": True}))
+        redacted = self.redactor.redact_json(text)
+        return self._write(relative, (text if redacted == text else _pretty(json.loads(redacted))) + "\n")
 
     def write_text(self, relative: str, text: str) -> Path:
         """Write a text as UTF-8.
@@ -217,6 +217,10 @@ class RunFolder:
         except OSError as error:
             raise _unwritable(path, error) from error
         return path
+
+
+def _pretty(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2, sort_keys=True)
 
 
 def _unwritable(path: Path, error: OSError) -> StopRun:

@@ -3,6 +3,8 @@
 import argparse
 import re
 
+from skillgrad.cli.arguments import unsafe_no_sandbox
+
 __all__ = [
     "DEFAULT_SLEEP_CONFIG",
     "adopt",
@@ -26,6 +28,7 @@ Arguments = argparse.ArgumentParser
 def run(parser: Arguments) -> None:
     """Of `sleep run` and `sleep dry-run`."""
     parser.add_argument("config", nargs="?", metavar="CONFIG", help=_CONFIG)
+    unsafe_no_sandbox(parser)
 
 
 def place(parser: Arguments) -> None:
@@ -80,6 +83,7 @@ def harvest(parser: Arguments) -> None:
 def schedule(parser: Arguments) -> None:
     """Of `sleep schedule`."""
     parser.add_argument("config", nargs="?", metavar="CONFIG", help=_CONFIG)
+    unsafe_no_sandbox(parser)
     parser.add_argument("--at", type=_time, default=(3, 17), metavar="HH:MM", help="local time (default: 03:17)")
     parser.add_argument("--env", action="append", default=[], metavar="NAME", help="carry this variable along")
     parser.add_argument("--with", dest="scheduler", choices=("systemd", "launchd", "cron"), help="which scheduler")

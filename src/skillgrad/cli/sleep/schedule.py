@@ -41,7 +41,9 @@ def run(args: argparse.Namespace) -> int:
     project = Path(os.path.realpath(config.sleep.project))
     path = Path(DEFAULT_SLEEP_CONFIG if args.config is None else args.config).absolute()
     hour, minute = args.at
-    flags = [word for key, value in args.flags for word in (f"--{key}={value}",)]
+    flags = [f"--{key}={value}" for key, value in args.flags]
+    if args.unsafe_no_sandbox:
+        flags.append("--unsafe-no-sandbox")
     job = Job(
         name=job_name(project),
         command=(sys.executable, "-m", "skillgrad", "sleep", "run", str(path), *flags),

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 from typing import NamedTuple
 
+from skillgrad.cli.settings import with_options
 from skillgrad.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
 from skillgrad.cli.usage import UsageError
 from skillgrad.sleep.adopt import receipts
@@ -117,7 +118,7 @@ def read_config(args: argparse.Namespace) -> SleepConfig:
             f"no CONFIG was given and there is no {DEFAULT_SLEEP_CONFIG!r} here",
             hint="write one, as in docs/guides/sleep.md: 'target: {model: agent:codex}', 'optimizer: {model: ...}'",
         )
-    return load_sleep_config(path, flags=args.flags)
+    return with_options(lambda flags: load_sleep_config(path, flags=flags), args)
 
 
 def find_nights(args: argparse.Namespace) -> Nights:

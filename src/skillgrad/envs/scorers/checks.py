@@ -11,7 +11,7 @@ from skillgrad.config import Section, parse
 from skillgrad.envs.scorers.base import AnswerScorer, Judge, graded, shorten
 from skillgrad.envs.scorers.checks_operators import OPERATORS, Check, Seen, impossible
 from skillgrad.envs.scorers.rubric import Rubric, RubricOptions
-from skillgrad.errors import BoundaryError, DataError, did_you_mean
+from skillgrad.errors import BoundaryError, DataError, did_you_mean, told
 from skillgrad.matching import Matcher
 from skillgrad.records import Record, Score, Task, Trajectory, canonical
 
@@ -249,7 +249,7 @@ def _read_check(row: JsonValue, where: str) -> Check:
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in problem["loc"][:1])
-        text = problem["msg"].removeprefix("Value error, ")
+        text = told(problem["msg"])
         raise DataError(
             f"{where}: {f'{place}: ' if place else ''}{text}",
             hint="what each operator takes: docs/reference/checks.md",

@@ -1,0 +1,77 @@
+"""`--unsafe-no-sandbox`, on a machine where no sandbox works."""
+
+import json
+from pathlib import Path
+
+import pytest
+from small_night import Small
+
+from skillgrad.cli.main import main
+from skillgrad.sandbox import find
+
+Captured = pytest.CaptureFixture[str]
+OPTION = "--unsafe-no-sandbox"
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither sandbox works here."""
+    monkeypatch.setattr(find, "find_bubblewrap", lambda: "'bwrap' is not installed")
+    monkeypatch.setattr(find, "find_landlock", lambda: "Landlock does not work (too old)")
+
+
+@pytest.fixture
+def project(here: Path) -> None:
+    """Settings for the agent with tools, and answers that a program checks."""
+    rows = [{"input": f"Say {name}.", "gold": name} for name in "abcdefghi"]
+    Path("tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("grader.py").write_text('import json\nprint(json.dumps({"score": 1}))\n')
+    Path("b.md").write_text("- Say it.\n")
+    Path("skillgrad.yaml").write_text(
+        "target: {model: simulated:target}\noptimizer: {model: simulated:optimizer}\n"
+        "env: {name: command, path: tasks.jsonl, ratio: [1, 1, 1], grader: [python3, grader.py]}\n"
+        "agent: {name: tools}\ntrain: {epochs: 1}\n"
+    )
+
+
+def test_nothing_runs_without_a_sandbox_unless_the_option_allows_it(
+    bare: None, project: None, capsys: Captured
+) -> None:
+    for verb in ("plan", "train", "evaluate"):
+        assert main([verb]) == 2
+        error = capsys.readouterr().err
+        assert "there is no sandbox on this machine that could run programs: 'bwrap' is not installed" in error
+        assert "hint: install bubblewrap" in error
+        assert OPTION in error
+    assert not Path("runs").exists()
+    for words in (["plan"], ["train"], ["evaluate"], ["doctor"], ["compare", "run:initial", "b.md"]):
+        assert main([*words, OPTION]) in (0, 4)
+    out = capsys.readouterr().out
+    assert "agent" in out
+
+
+def test_a_run_may_go_on_with_or_without_the_option(project: None, bare: None, capsys: Captured) -> None:
+    assert main(["train", OPTION]) == 0
+    assert main(["train", "--agent.unsafe_no_sandbox", "true", "--env.unsafe_no_sandbox", "true"]) == 0
+
+
+def test_the_option_is_refused_where_nothing_would_read_it(project: None, capsys: Captured) -> None:
+    assert main(["plan", OPTION, "--agent.name", "chat", "--env.name", "dataset", "--env.grader", "null"]) == 2
+    error = capsys.readouterr().err
+    assert "neither the agent 'chat' nor the environment 'dataset' runs anything in a sandbox" in error
+    assert "hint: leave the option out" in error
+
+
+def test_a_night_takes_it_too(sleeper: Small, bare: None, capsys: Captured) -> None:
+    def judged(name: str, split: str) -> dict[str, object]:
+        return {"id": f"task-{name}", "intent": f"Say {name}.", "split": split, "command": ["python3", "grader.py"]}
+
+    (sleeper.project / "grader.py").write_text('import json\nprint(json.dumps({"score": 0.5}))\n')
+    tasks = [judged("one", "train"), judged("two", "train"), judged("three", "val")]
+    Path("tasks.json").write_text(
+        json.dumps({"format": "skillgrad.tasks", "version": 1, "reviewed": True, "tasks": tasks})
+    )
+    words = ["sleep", "run", "--sleep.tasks", "tasks.json"]
+    assert main(words) != 0
+    assert "there is no sandbox on this machine" in capsys.readouterr().err
+    assert main([*words, OPTION]) == 0
