@@ -41,7 +41,7 @@ class Setting:
     epochs: int = 4
     batch_size: int = 40
     workers: int = 8
-    latency: float = 0.05
+    latency: float = 0.1
     target: str = "target"
     optimizer: str = "optimizer"
 

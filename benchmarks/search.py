@@ -42,6 +42,7 @@ POLICIES = {
     "paper": PAPER,
     "paper, deep reading": merge(PAPER, {"reflect": {"mode": "deep"}}),
     "evidence (default)": {},
+    "evidence, deletions only where they mend": {"search": {"deletion_guard": 0}},
     "evidence, 4 epochs of 40": {"train": {"epochs": 4, "batch_size": 40}},
 }
 PARTS: dict[str, dict[str, Any]] = {
@@ -50,7 +51,6 @@ PARTS: dict[str, dict[str, Any]] = {
     "two readings": {"search": {"readings": 2}},
     "guard of 8": {"search": {"guard": 8}},
     "guard of 20": {"search": {"guard": 20}},
-    "deletions only where they mend": {"search": {"deletion_guard": 0}},
     "until 2 fail": {"search": {"failures": 2}},
     "until 8 fail": {"search": {"failures": 8}},
     "no revisits": {"search": {"revisits": 0}},
@@ -188,6 +188,7 @@ def row(outcomes: Sequence[Outcome]) -> list[Any]:
     """What a table says of the runs of one cell."""
     return [
         told(spread([one.score for one in outcomes]), 3),
+        f"{min(one.score for one in outcomes):.3f}",
         told(spread([one.share for one in outcomes]), 2),
         told(spread([float(one.calls) for one in outcomes]), 0),
         told(spread([one.to_levels[LEVELS.index(0.8)] for one in outcomes]), 0),
@@ -203,6 +204,7 @@ def row(outcomes: Sequence[Outcome]) -> list[Any]:
 
 COLUMNS = [
     "true score",
+    "lowest",
     "share of the best",
     "target calls",
     "target calls to 80% of the best",

@@ -1,8 +1,9 @@
 """Ship or not: verdicts, what would settle them, and how often the test split was looked at."""
 
-import importlib.util
+import importlib
 import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,16 +25,15 @@ from two_skills import OTHERS, TASKS, A, B, C, World, asked
 SOLVED = {f"{skill}{trial}": "yyyyyyyy" for skill in "ABC" for trial in range(3)}
 
 
-@pytest.fixture(scope="module")
-def verdicts() -> ModuleType:
-    """scripts/verdicts.py, which is no part of the package."""
-    path = Path(__file__).parent.parent / "scripts" / "verdicts.py"
-    spec = importlib.util.spec_from_file_location("verdicts", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def verdicts(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """benchmarks/verdicts.py, which is no part of the package."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent.parent / "benchmarks"))
+    before = set(sys.modules)
+    yield importlib.import_module("verdicts")
+    for name in ("verdicts", "peers", "harness", "measure", "environments", "endpoint", "contract"):
+        if name not in before:
+            sys.modules.pop(name, None)
 
 
 def test_candidates_that_do_not_help_are_rarely_shipped_and_the_truth_is_in_the_interval(

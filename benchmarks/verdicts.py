@@ -1,15 +1,19 @@
-#!/usr/bin/env python
-"""How often verdicts and intervals are right, in simulated comparisons with a known truth. Prints Markdown.
+"""How often verdicts and intervals are right, in simulated comparisons with a known truth.
 
-    .venv/bin/python scripts/verdicts.py [COMPARISONS]
+    python benchmarks/verdicts.py    about a minute
 
 Each task has a chance of success under both skills, drawn anew for every comparison; attempts are independent draws.
 """
 
+import argparse
+import json
 import random
-import sys
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from harness import machine
+from peers import RESULTS
 
 from skillgrad.ship import decide
 from skillgrad.statistics import mean_interval
@@ -102,16 +106,37 @@ def _mean(world: World, rng: random.Random, chance: float, trials: int) -> float
     return sum(rng.random() < chance for _ in range(trials)) / trials
 
 
-def table(comparisons: int) -> Iterator[str]:
-    """All worlds and sizes; each cell is ship / difference inside / score inside, in percent."""
-    yield f"| tasks x trials | true gain | {' | '.join(f'{tasks} x {trials}' for tasks, trials in SIZES)} |"
-    yield "|---|---|" + "---|" * len(SIZES)
+def results(comparisons: int) -> dict[str, Any]:
+    """All worlds and sizes, for the page."""
+    sizes = [f"{tasks} x {trials}" for tasks, trials in SIZES]
+    rows: list[list[str]] = []
     for world in WORLDS:
         found = [rates(world, tasks, trials, comparisons) for tasks, trials in SIZES]
-        cells = (f"{100 * r.ship:.1f} / {100 * r.difference:.0f} / {100 * r.score:.0f}" for r in found)
-        yield f"| {world.name} | {world.gain:+.3f} | {' | '.join(cells)} |"
+        cells = [f"{100 * r.ship:.1f} / {100 * r.difference:.0f} / {100 * r.score:.0f}" for r in found]
+        rows.append([world.name, f"{world.gain:+.3f}", *cells])
+    note = (
+        f"{comparisons:,} comparisons for each cell, which holds three percentages: verdict `ship`; the true "
+        "difference lies inside its 95% interval; the true score of B lies inside its own. Tasks and outcomes are "
+        "drawn at random; no model is asked. Where the true gain is 0, every `ship` is a mistake."
+    )
+    table = {"caption": "Verdicts of a comparison", "columns": ["tasks x trials", "true gain", *sizes], "rows": rows}
+    return {
+        "title": "How often verdicts are right",
+        "command": "scripts/benchmark verdicts",
+        "machine": machine(),
+        "tables": [{**table, "note": note}],
+    }
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure and write the results."""
+    parser = argparse.ArgumentParser(description="How often verdicts and intervals are right.")
+    parser.add_argument("--comparisons", type=int, default=2_000, help="for each cell (default %(default)s)")
+    parser.add_argument("--out", type=Path, default=RESULTS / "verdicts.json", help="results file")
+    args = parser.parse_args(words)
+    args.out.write_text(json.dumps(results(args.comparisons), indent=1) + "\n")
+    return 0
 
 
 if __name__ == "__main__":
-    for line in table(int(sys.argv[1]) if len(sys.argv) > 1 else 2_000):
-        print(line)
+    raise SystemExit(main())
