@@ -1,7 +1,6 @@
 """From settings to a workbench: the one module that knows every family."""
 
 import os
-from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from skillgrad.envs.splits import check_splits
 from skillgrad.errors import ConfigError, DataError, Interrupted
 from skillgrad.events import Event, Notice, SpendChanged
 from skillgrad.models import Journaled, Limited, Metered, Retrying, Structured, build_model, price_of
+from skillgrad.models.handoff import HandoffModel
 from skillgrad.models.keys import key_variable, used_key_variable
 from skillgrad.models.meter import cost
 from skillgrad.models.pictured import Pictured
@@ -34,12 +34,11 @@ from skillgrad.stages.rollout import Rollout
 from skillgrad.store import Redactor, RunFolder, SqliteSpend, WriteHook, check_keys
 from skillgrad.threads import Threads
 
-__all__ = ["Given", "Past", "StopSwitch", "Workbench", "open_workbench"]
+__all__ = ["Given", "Past", "Screen", "StopSwitch", "Workbench", "open_workbench"]
 
 M = TypeVar("M", bound=BaseModel)
 
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
-_HEARD = 64
 
 
 class StopSwitch:
@@ -76,6 +75,8 @@ class Given(TypedDict, total=False):
     """Readers of events, as the run goes on."""
     past: "Past"
     """What earlier searches for the same skill know."""
+    screen: "Screen"
+    """Takes out of each candidate what may not be in it; `rewrite_first` asks it before it tries one."""
     fork: str
     """Name of a run in the same folder whose facts a fresh run starts over."""
     switch: StopSwitch
@@ -86,6 +87,10 @@ class Given(TypedDict, total=False):
 
 MakeEnvironment = Callable[[Callable[[], Judge]], Environment]
 """Makes an environment, given what makes the judge of the settings; without one in the settings that is an error."""
+
+
+Screen = Callable[[Skill], tuple[Skill, Mapping[str, str]]]
+"""A candidate without what may not be in it, and what was taken out, each text with the reason."""
 
 
 class Past(NamedTuple):
@@ -113,6 +118,7 @@ class Workbench:
     models: Mapping[Role, "Watched"]
     resumed: bool
     past: Past
+    screen: Screen | None
 
     def optimizer(self, memory: str = "") -> Optimizer:
         """The optimizer, with its memory where it proposes and chooses edits."""
@@ -138,15 +144,16 @@ class Watched(Wrapper):
         self.price = price
         """None when unknown."""
         self.simulated = model.name.startswith("simulated:")
-        self.heard: deque[str] = deque(maxlen=_HEARD)
-        """The latest answers."""
+        self.hear: Callable[[str], object] | None = None
+        """Told the text of each answer, where somebody listens."""
         self._check = check
 
     async def complete(self, request: ChatRequest) -> Reply:
         self._check()
         reply = await super().complete(request)
         self.simulated = self.simulated or reply.simulated
-        self.heard.append(reply.text)
+        if self.hear is not None:
+            self.hear(reply.text)
         return reply
 
 
@@ -255,7 +262,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
 
         if "judge" in models:
             judge.model = structured("judge")
-        agent = _agent(parts, env, models["target"])
+        agent = _agent(parts, env, models["target"], [task for split in SPLITS for task in tasks[split]])
         resumed = folder.journal.identity is not None
         if claim:
             folder.journal.claim_identity(_identity(config, parts, env, agent, tasks))
@@ -278,14 +285,13 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
                 models=models,
                 resumed=resumed,
                 past=given.get("past", Past()),
+                screen=given.get("screen"),
             )
         finally:
             await executor.cancel()
-            if "agent" not in given:
-                await agent.aclose()
-            for role, provider in parts.providers.items():
-                if role not in given:
-                    await provider.aclose()
+            for used, what in (("agent", agent), *parts.providers.items()):
+                if used not in given:
+                    await what.aclose()
 
 
 def _redactor(config: TrainConfig, given: Given) -> Redactor:
@@ -341,16 +347,22 @@ def _check_tasks(env: Environment, tasks: Mapping[Split, Sequence[Task]], *, nee
 
 def _paid(parts: _Parts, role: Role, spend: SqliteSpend, emit: Callable[[Event], None]) -> ChatModel:
     """The model of a role within its budget and its server's limits; what can pass is tried again."""
-    section = _roles(parts.config)[role] or parts.config.target
-    metered = Metered(parts.providers[role], role, spend, parts.price(role), emit)
-    return Retrying(Limited(metered, section.max_concurrency), role, parts.config.limits.outage_seconds)
+    section, provider = _roles(parts.config)[role] or parts.config.target, parts.providers[role]
+    model = Metered(provider, role, spend, parts.price(role), emit)
+    if not isinstance(provider, HandoffModel):  # it has no server to spare: all is asked before anybody answers
+        model = Limited(model, section.max_concurrency)
+    return Retrying(model, role, parts.config.limits.outage_seconds)
 
 
-def _agent(parts: _Parts, env: Environment, target: ChatModel) -> Agent:
-    """The agent that was given, that of the environment, or that of the settings."""
+def _agent(parts: _Parts, env: Environment, target: ChatModel, tasks: Sequence[Task]) -> Agent:
+    """The agent that was given, that of the environment, or that of the settings; it can attempt the tasks."""
     agent = parts.given.get("agent") or env.agent(target, parts.prompts) or _named_agent(parts, target)
     # Environments without tools of their own leave attempts independent of how they are scored.
-    return agent if type(env).tools is Environment.tools else agent.with_tools(env.tools, env.fingerprint())
+    if type(env).tools is not Environment.tools:
+        agent = agent.with_tools(env.tools, env.fingerprint())
+    for task in tasks:
+        agent.check_task(task)
+    return agent
 
 
 def _named_agent(parts: _Parts, target: ChatModel) -> Agent:

@@ -6,7 +6,7 @@ from typing import Unpack
 from skillgrad.build import Given, open_workbench
 from skillgrad.config import TrainConfig
 from skillgrad.errors import ConfigError, DataError, SkillError, StopRun
-from skillgrad.events import StageFinished, StageStarted
+from skillgrad.events import ATTEMPTING, StageFinished, StageStarted
 from skillgrad.records import Skill, Split, digest
 from skillgrad.ship import compare_on
 from skillgrad.skill import Document, load_skill
@@ -55,13 +55,14 @@ async def acompare_skills(
         tasks = bench.tasks[split]
         if not tasks:
             raise DataError(f"split {split!r} has no tasks", hint="choose another split or give it tasks")
-        bench.emit(StageStarted(stage="test", step=0, epoch=0, total=2 * len(tasks) * trials))
+        stage = ATTEMPTING[split]
+        bench.emit(StageStarted(stage=stage, step=0, epoch=0, total=2 * len(tasks) * trials))
         try:
             comparison = await compare_on(bench, skills, split, trials, margin)
         except StopRun:
             await bench.rollout.executor.drain()
             raise
-        bench.emit(StageFinished(stage="test", step=0, note=comparison.verdict))
+        bench.emit(StageFinished(stage=stage, step=0, note=comparison.verdict))
         asked = digest([bench.rollout.agent.fingerprint(), split, trials, margin])[:8]
         path = bench.folder.write_json(f"comparisons/{skills[0].hash}-{skills[1].hash}-{asked}.json", comparison)
         return comparison.model_copy(update={"file": str(path)})

@@ -4,7 +4,7 @@
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar, cast
 
@@ -139,7 +139,8 @@ class TrainConfig(Section):
         return self
 
     def unused(self) -> Iterator[str]:
-        """Settings other than the default that the search policy does not read, as dotted names."""
+        """Settings other than the default that the search policy does not read, as dotted names; those that it reads
+        at other times with what they would need."""
         of_evidence = ("search", self.search, set(SearchSection.model_fields) - {"policy"})
         of_rewrites = ("train", self.train, {"attempts"})
         of_paper = (
@@ -156,8 +157,21 @@ class TrainConfig(Section):
             "rewrite_first": (of_evidence,),
         }
         for name, section, unread in unread_by[self.search.policy]:
-            fields = type(section).model_fields
-            yield from sorted(f"{name}.{key}" for key in unread if getattr(section, key) != fields[key].default)
+            yield from _changed(name, section, unread)
+        if self.search.policy == "rewrite_first":
+            if self.train.epochs == 1:  # the one that rewrites
+                for name in (*_changed("update", self.update), *_changed("reflect", self.reflect, {"skill_aware"})):
+                    yield f"{name} (for train.epochs > 1)"
+            if not self.gate.enabled:
+                for name in _changed("gate", self.gate, {"racing", "floor", "no_regression", "remeasure"}):
+                    yield f"{name} (for gate.enabled = true)"
+
+
+def _changed(name: str, section: Section, keys: Collection[str] | None = None) -> list[str]:
+    """The settings of a section other than the default, as dotted names; `keys` are those that are meant."""
+    fields = type(section).model_fields
+    meant = fields if keys is None else keys
+    return sorted(f"{name}.{key}" for key in meant if getattr(section, key) != fields[key].default)
 
 
 PRESETS: dict[str, dict[str, Any]] = {

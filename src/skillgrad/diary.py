@@ -40,9 +40,9 @@ class Diary:
         """A stage begins."""
         self._bench.emit(StageStarted(stage=stage, step=step, epoch=epoch, total=total))
 
-    def end(self, stage: Stage, step: int, note: str) -> None:
-        """A stage is done; what it cost is told with it."""
-        self._bench.emit(StageFinished(stage=stage, step=step, note=note))
+    def end(self, stage: Stage, step: int, note: str, *, idle: bool = False) -> None:
+        """A stage is done, or had nothing to work on; what it cost is told with it."""
+        self._bench.emit(StageFinished(stage=stage, step=step, note=note, idle=idle))
         self._bench.tell_spend()
 
     def write(self, name: str, value: object) -> None:

@@ -6,7 +6,7 @@ from typing import Unpack
 from skillgrad.build import Given, open_workbench
 from skillgrad.config import TrainConfig
 from skillgrad.errors import DataError, StopRun
-from skillgrad.events import CallFinished, Event, StageFinished, StageStarted
+from skillgrad.events import ATTEMPTING, CallFinished, Event, StageFinished, StageStarted
 from skillgrad.records import Metric, Record, Split, digest
 from skillgrad.ship import open_test
 from skillgrad.stages.evaluation import evaluate
@@ -71,7 +71,8 @@ async def aevaluate_skill(
         if not tasks:
             raise DataError(f"split {split!r} has no tasks", hint="choose another split or give it tasks")
         openings = await open_test(bench, [bench.skill]) if split == "test" else 0
-        bench.emit(StageStarted(stage="test", step=0, epoch=0, total=len(tasks) * trials))
+        stage = ATTEMPTING[split]
+        bench.emit(StageStarted(stage=stage, step=0, epoch=0, total=len(tasks) * trials))
         try:
             result = await evaluate(bench.rollout, bench.skill, tasks, split, trials=trials)
         except StopRun:
@@ -80,7 +81,7 @@ async def aevaluate_skill(
         gate = config.gate
         values = result.values(gate.metric, gate.mixed_weight)
         score = mean_interval(list(values.values()))
-        bench.emit(StageFinished(stage="test", step=0, note=f"{split} {score.mean:.3f}"))
+        bench.emit(StageFinished(stage=stage, step=0, note=f"mean {score.mean:.3f}"))
         agent = digest(bench.rollout.agent.fingerprint())[:8]
         name = f"evaluations/{bench.skill.hash}-{split}-{trials}-{agent}.json"
         evaluation = SkillEvaluation(

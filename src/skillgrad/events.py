@@ -1,5 +1,7 @@
 """Typed events: what happens in a run, as it happens. Console, dashboard and `events.jsonl` read them."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal
 
 from skillgrad.records import Record, Role, Split, Usage
@@ -17,6 +19,9 @@ Stage = Literal[
     "meta_skill",
     "test",
 ]
+
+ATTEMPTING: Mapping[Split, Stage] = MappingProxyType({"train": "rollout", "val": "validation", "test": "test"})
+"""The stage that attempts at the tasks of a split are, when they belong to no step."""
 
 
 class RunStarted(Record):
@@ -42,12 +47,13 @@ class StageStarted(Record):
 
 
 class StageFinished(Record):
-    """A stage is done; `note` says in a few words with what."""
+    """A stage is done; `note` says in a few words with what. An idle one had nothing to work on."""
 
     kind: Literal["stage_finished"] = "stage_finished"
     stage: Stage
     step: int
     note: str = ""
+    idle: bool = False
 
 
 class AttemptFinished(Record):

@@ -59,6 +59,11 @@ class ChatModel(ABC):
         return True
 
     @property
+    def trouble(self) -> str:
+        """Why the last request came to nothing that is being tried again; empty once one is answered."""
+        return ""
+
+    @property
     def max_output_tokens(self) -> int:
         """Most tokens one reply may have; budgets reserve for it."""
         return 4096
@@ -98,6 +103,14 @@ class Agent(ABC):
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
         """Try the task once. Faults of the agent itself go to `Trajectory.failure`; whatever is raised is void."""
 
+    def check_task(self, task: Task) -> None:
+        """Look at a task before anything is paid for; by default there is nothing to look at.
+
+        Raises:
+            DataError: the agent cannot attempt the task.
+        """
+        del task
+
     def fingerprint(self) -> str:
         """Text that changes whenever the same task could be attempted otherwise; by default name and source."""
         return f"{self.name} {class_digest(type(self))}"
@@ -119,7 +132,7 @@ class Agent(ABC):
 
     def room(self) -> AbstractAsyncContextManager[object]:
         """Held during an attempt, for agents of which the machine has room for a few at a time. Waiting for it does
-        not count for `limits.attempt_seconds`."""
+        not count for `limits.attempt_seconds`, and it is left before the attempt is scored."""
         return nullcontext()
 
     @property
@@ -257,6 +270,10 @@ class Spend(ABC):
     @abstractmethod
     def abandon(self, ticket: int) -> None:
         """The request was cut off and may have been billed: the bound stays, and nobody need wait for it."""
+
+    @abstractmethod
+    def withdraw(self, ticket: int) -> None:
+        """The request was not sent: nothing of it counts."""
 
 
 class Sink(Protocol):

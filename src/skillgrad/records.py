@@ -187,7 +187,8 @@ class Trajectory(Record):
     def _for_views(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
         data: dict[str, Any] = handler(self)
         if info.context is not None and cast(Mapping[str, Any], info.context).get("view"):
-            del data["seconds"], data["usd"]
+            for name in ("seconds", "usd"):
+                data.pop(name, None)  # it may have been left out already
         return data
 
 

@@ -269,7 +269,8 @@ class GateSection(Section):
     """Most that the mean of one task type may fall: a candidate that loses more on a type is rejected although its
     mean over all tasks is higher. No limit when not given."""
     no_regression: bool = False
-    """Reject a candidate that scores lower than the current skill on any validation task, or has no score on one."""
+    """Reject a candidate that scores lower than the current skill on any validation task, or has no score on one.
+    With `gate.racing` the first such task ends its validation."""
     remeasure: bool = False
     """Attempt validation anew with a skill that was accepted, and take that for the bar: the score it won with
     was selected on and tends to be too high."""

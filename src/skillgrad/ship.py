@@ -16,7 +16,7 @@ from skillgrad.events import Notice
 from skillgrad.records import Attempt, Record, Score, Skill, Split, Task, digest
 from skillgrad.stages.rollout import Rollout, Try, too_many_voids
 from skillgrad.statistics import Variance, difference_interval, mean_interval, tasks_needed, trials_needed
-from skillgrad.summary import Compared, Comparison, Flip, Interval, Settle, ShipVerdict
+from skillgrad.summary import Compared, Comparison, Flip, Interval, Settle, ShipVerdict, Tried
 
 __all__ = ["Decision", "compare_on", "decide", "open_test"]
 
@@ -136,6 +136,7 @@ async def compare_on(
         gained=tuple(flip for flip in flips if flip.b > flip.a),
         lost=tuple(flip for flip in flips if flip.b < flip.a),
         equal=len(values) - len(flips),
+        tried=tuple(Tried(task=task, a=tuple(each.a), b=tuple(each.b)) for task, each in values.items()),
         voids=len(paired.voids),
         test_openings=openings,
         simulated=bench.simulated,

@@ -6,15 +6,18 @@ of a task are no further tasks. How the intervals hold in simulations is in docs
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from skillgrad.summary import Interval
 
 __all__ = [
+    "Arms",
     "Variance",
     "difference_interval",
     "mean_interval",
+    "permutation_needed",
+    "permutation_p",
     "smallest_gain",
     "t_interval",
     "tasks_needed",
@@ -25,6 +28,8 @@ _POWER_Z = 0.841621
 """80% quantile of the normal distribution: what is needed is what settles it in 4 of 5 comparisons."""
 _MOST_TASKS = 1_000_000
 _MOST_TRIALS = 1_000
+_GRID = 2_520
+"""Scores are permuted in units of 1/2520, so that shares of up to ten parts are whole numbers of them."""
 _SERIES_FROM = 20
 """Degrees of freedom from which the asymptotic series of the t quantile is off by less than 0.00002."""
 
@@ -115,6 +120,65 @@ def trials_needed(mean: float, variance: Variance, tasks: int, above: float = 0.
     return _smallest(lambda trials: _tells(mean, variance.of_task(trials), tasks, above), _MOST_TRIALS)
 
 
+class Arms(NamedTuple):
+    """Values of the attempts at one task under two skills."""
+
+    before: Sequence[float]
+    after: Sequence[float]
+
+
+def permutation_p(tasks: Sequence[Arms]) -> float:
+    """How often the sum of all `after` would be as high as it is if it did not matter which skill an attempt had:
+    the one-sided p of the permutation test, stratified by task.
+
+    If the skills do not differ on these tasks, every way to divide a task's attempts among the two is as likely as
+    the one that was seen. All ways of all tasks are counted, so the test is exact for any number of tasks and trials,
+    for partial scores too: p <= alpha happens with a probability of at most alpha (Fisher 1935, The Design of
+    Experiments; Good 2005, Permutation, Parametric and Bootstrap Tests of Hypotheses). It is about these very tasks;
+    `difference_interval` is about all tasks that are like them.
+
+    Raises:
+        ValueError: there are no tasks, or one without attempts.
+    """
+    if not tasks or not all(task.before and task.after for task in tasks):
+        raise ValueError("a permutation test needs tasks with attempts under both skills")
+    ways, everything, seen = {0: 1}, 1, 0
+    for before, after in tasks:
+        values = [round(value * _GRID) for value in (*before, *after)]
+        seen += sum(values[len(before) :])
+        everything *= math.comb(len(values), len(after))
+        ways = _convolved(ways, _sums(values, len(after)))
+    return sum(count for total, count in ways.items() if total >= seen) / everything
+
+
+def permutation_needed(tasks: Sequence[Arms], alpha: float) -> tuple[int | None, int | None]:
+    """About how many tasks with as many trials each, and how many trials of these tasks, would give a p of at most
+    `alpha` in 4 of 5 cases, if all else is as seen; by the normal approximation. None: no number up to a million
+    tasks or a thousand trials.
+    """
+    trials = max(len(task.after) for task in tasks)
+    z = statistics.NormalDist().inv_cdf(1 - alpha) + _POWER_Z
+
+    def enough(count: int, each: int) -> bool:
+        """Whether `count` tasks, which are as these on average, with `each` trials do."""
+        if count * math.log(math.comb(2 * each, each)) < -math.log(alpha):
+            return False  # the best of all outcomes would have a higher p
+        gain = variance = 0.0
+        for before, after in tasks:
+            values = (*before, *after)
+            mean = math.fsum(values) / len(values)
+            squares = math.fsum((value - mean) ** 2 for value in values) * 2 * each / len(values)
+            gain += each * (math.fsum(after) / len(after) - mean)
+            variance += each / 2 * squares / (2 * each - 1)
+        share = count / len(tasks)
+        return gain > 0 and gain * share >= z * math.sqrt(variance * share)
+
+    return (
+        _smallest(lambda count: enough(count, trials), _MOST_TASKS),
+        _smallest(lambda each: enough(len(tasks), each), _MOST_TRIALS),
+    )
+
+
 def smallest_gain(tasks: int, noise: float, trials: int = 1) -> float | None:
     """The smallest true gain in the share of solved tasks that 4 of 5 paired comparisons of so many tasks tell from
     nothing: 80% power, 5% one-sided. None: not even a gain of 1.
@@ -147,6 +211,24 @@ def _tells(mean: float, variance: float, n: int, above: float) -> bool:
     squares = (n - 1) * variance + n * mean * mean + 2 - (n + 2) * center * center
     bound = center - _t_quantile(n + 1, 0.90) * math.sqrt(squares / (n + 1) / (n + 2))
     return bound - _POWER_Z * math.sqrt(variance / n) > above
+
+
+def _sums(values: Sequence[int], chosen: int) -> dict[int, int]:
+    """How many ways there are to choose so many of the values, by their sum."""
+    ways: list[dict[int, int]] = [{0: 1}, *({} for _ in range(chosen))]
+    for value in values:
+        for size in range(chosen, 0, -1):
+            for total, count in ways[size - 1].items():
+                ways[size][total + value] = ways[size].get(total + value, 0) + count
+    return ways[chosen]
+
+
+def _convolved(first: Mapping[int, int], second: Mapping[int, int]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for a, m in first.items():
+        for b, n in second.items():
+            found[a + b] = found.get(a + b, 0) + m * n
+    return found
 
 
 def _smallest(enough: Callable[[int], bool], most: int) -> int | None:

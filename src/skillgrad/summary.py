@@ -46,6 +46,14 @@ class Flip(Record):
     b: float
 
 
+class Tried(Record):
+    """The attempts at a task that were compared: their values under both skills, trial by trial."""
+
+    task: str
+    a: tuple[float, ...]
+    b: tuple[float, ...]
+
+
 class Comparison(Record):
     """How two skills did on the same tasks, and whether B should take the place of A."""
 
@@ -72,6 +80,8 @@ class Comparison(Record):
     """Tasks on which B is worse, the largest loss first."""
     equal: int
     """How many tasks are left."""
+    tried: tuple[Tried, ...] = ()
+    """All of them, attempt by attempt, in the order of the tasks."""
     voids: int
     """Attempts without a score. A trial that is void under one skill counts for neither."""
     test_openings: int

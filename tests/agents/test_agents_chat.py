@@ -1,7 +1,10 @@
 """The chat agent: one request, one answer."""
 
+from pathlib import Path
+
 import pytest
 
+from skillgrad import ListEnvironment, Trainer
 from skillgrad.agents.chat import ChatAgent, ChatOptions
 from skillgrad.errors import BoundaryError, ConfigError, DataError
 from skillgrad.prompts import Prompts
@@ -152,6 +155,16 @@ async def test_a_task_with_files_is_refused_before_the_model_is_asked() -> None:
         "hint: set agent.name to 'tools' or to an agent program, or put the text of the files into the input"
     )
     assert model.requests == []
+
+
+def test_a_run_over_tasks_with_files_is_refused_before_its_folder_belongs_to_it(tmp_path: Path) -> None:
+    train, val = (Task(id=name, input=f"Sum {name}.", gold="7", files={"a": File(data=b"7")}) for name in ("t", "v"))
+    env = ListEnvironment([train], [val], scorer="exact")
+    settings = {"run": {"folder": str(tmp_path)}, "test": {"enabled": False}}
+    trainer = Trainer(settings, env=env, skill=Skill(text="Be exact."), target=ScriptedModel([]))
+    with pytest.raises(DataError, match="task 't' has files"):
+        trainer.train()
+    assert not (tmp_path / "run" / "config.yaml").exists()
 
 
 async def test_pictures_of_a_task_are_sent_before_its_text_and_kept_in_the_trajectory() -> None:

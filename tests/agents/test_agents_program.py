@@ -186,8 +186,22 @@ class TestOptions:
         with pytest.raises(ConfigError, match="'/no/such/codex' was not found"):
             CodexAgent.from_options({"path": "/no/such/codex"}, ScriptedModel([]), Prompts(), where="agent")
 
+    def test_a_model_that_takes_no_tools_is_refused_where_the_program_asks_with_some(self) -> None:
+        class Toolless(ScriptedModel):
+            takes_tools = False
+
+        with pytest.raises(ConfigError) as caught:
+            CodexAgent.from_options({}, Toolless([], name="handoff:q"), Prompts(), where="agent")
+        assert str(caught.value) == (
+            "agent 'codex' calls tools, and model 'handoff:q' takes none\n"
+            "hint: set agent.name to 'chat', use a model with a key, or set agent.login to 'direct'"
+        )
+        make(Toolless([]))  # what a command line asks with is its own affair
+
     def test_pictures_are_refused_with_what_to_do(self) -> None:
         task = Task(id="t", input="What is this?", images=("data:image/png;base64,",))
+        with pytest.raises(DataError, match="task 't' has pictures, and agent 'command' is told text only"):
+            make(ScriptedModel([])).check_task(task)
         with pytest.raises(DataError, match="task 't' has pictures, and agent 'command' is told text only"):
             asyncio.run(make(ScriptedModel([])).attempt(task, Skill(text=""), 0))
 
@@ -224,7 +238,7 @@ def evidence(**more: Any) -> Evidence:
     ended |= {"over_memory": False, "seconds": 1.0}
     ended |= {name: more.pop(name) for name in [*ended] if name in more}
     facts: dict[str, Any] = {"agent": "x", "report": Report(answer="red"), "asked": 1, "pending": False}
-    facts |= {"last_finish": "stop", "silent": False, "limits": Limits(seconds=9)}
+    facts |= {"trouble": "", "last_finish": "stop", "silent": False, "limits": Limits(seconds=9)}
     return Evidence(**{**facts, "finished": Finished(**ended), **more})
 
 
@@ -251,7 +265,11 @@ class TestVerdicts:
     @pytest.mark.parametrize(
         ("seen", "words"),
         [
-            ({"timed_out": True, "pending": True}, "a request to the model was under way"),
+            ({"timed_out": True, "pending": True}, "a request to the model was under way$"),
+            (
+                {"timed_out": True, "pending": True, "trouble": "429 rate limit: slow down"},
+                "a request to the model was under way, which had failed before: 429 rate limit: slow down$",
+            ),
             ({"report": Report(answer="red", error="it broke")}, "agent 'x' gave up: it broke"),
             (
                 {"report": Report(ended=False), "code": 9, "stderr": b"out of luck"},

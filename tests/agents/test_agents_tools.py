@@ -362,6 +362,21 @@ async def test_without_tools_it_is_a_chat_that_needs_no_sandbox() -> None:
     assert (trajectory.answer, model.requests[0].tools) == ("7", ())
 
 
+class Toolless(ScriptedModel):
+    takes_tools = False
+
+
+def test_a_model_that_takes_no_tools_is_refused_where_there_are_some() -> None:
+    model = Toolless([], name="handoff:q")
+    with pytest.raises(ConfigError) as caught:
+        make(model)
+    assert str(caught.value) == (
+        "agent 'tools' calls tools, and model 'handoff:q' takes none\n"
+        "hint: set agent.name to 'chat', or use a model with a key"
+    )
+    make(model, ToolsOptions(tools=()))
+
+
 def test_the_fingerprint_changes_with_prompt_and_options_and_not_with_the_sandbox() -> None:
     model = ScriptedModel([])
     prints = {

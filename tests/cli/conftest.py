@@ -67,6 +67,6 @@ def sleeper(here: Path, monkeypatch: pytest.MonkeyPatch) -> Small:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(small.project)
     models = "".join(f"{role}: {{model: 'simulated:{name}'}}\n" for role, name in MODELS.items())
-    more = "sleep: {project: ., state: ../state, lookback_hours: null, confirm_trials: 1, memory: false}\n"
+    more = "sleep: {project: ., state: ../state, lookback_hours: null, memory: false}\n"
     (small.project / "sleep.yaml").write_text(models + more)
     return small

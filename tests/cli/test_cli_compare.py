@@ -53,8 +53,10 @@ def test_tasks_gained_and_lost_are_listed_the_lost_ones_first(demo_project: Path
 def test_trials_and_split_are_told(demo_project: Path, capsys: Captured) -> None:
     words = ["compare", f"{RUN}:1", f"{RUN}:best", "--split", "val", "--trials", "2", "--env.limit={val: 10}"]
     assert main(words) in (0, 4)
-    out = capsys.readouterr().out
-    assert "  paired, val n=10, 2 trials each, mean hard score\n" in out
+    captured = capsys.readouterr()
+    assert "  paired, val n=10, 2 trials each, mean hard score\n" in captured.out
+    assert "  validation: " in captured.err
+    assert "test: " not in captured.err
 
 
 def test_skills_by_path_use_the_settings_given_or_those_here(

@@ -7,6 +7,7 @@ from skillgrad.cli.console import HEARTBEAT_SECONDS, SHOWN, Console, open_consol
 from skillgrad.cli.progress import Progress, duration, short
 from skillgrad.config import Price
 from skillgrad.events import (
+    ATTEMPTING,
     AttemptFinished,
     CallFinished,
     Decided,
@@ -17,7 +18,7 @@ from skillgrad.events import (
     StageFinished,
     StageStarted,
 )
-from skillgrad.records import Usage
+from skillgrad.records import Split, Usage
 
 
 class Clock:
@@ -102,18 +103,29 @@ def test_the_end_of_a_stage_is_a_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stage", "note", "shown"),
+    ("stage", "note", "idle"),
     [
-        ("reflect", "0 edits from 3 readings", True),
-        ("aggregate", "0 edits", False),
-        ("select", "0 edits, budget 3", False),
-        ("update", "0 of 0 edits made", False),
-        ("update", "0 of 2 edits made", True),
+        ("reflect", "0 edits from 3 readings", False),
+        ("select", "nothing to choose from", True),
+        ("update", "0 of 2 edits made", False),
     ],
 )
-def test_stages_without_an_edit_to_work_on_say_nothing(stage: Any, note: str, shown: bool) -> None:
-    events = StageStarted(stage=stage, step=1, epoch=1), StageFinished(stage=stage, step=1, note=note)
-    assert plain(STARTED, *events)[1:] == [f"step 1/4 {stage}: {note}"] * shown
+def test_stages_that_had_nothing_to_work_on_say_nothing(stage: Any, note: str, idle: bool) -> None:
+    events = (
+        StageStarted(stage=stage, step=1, epoch=1),
+        StageFinished(stage=stage, step=1, note=note, idle=idle),
+    )
+    assert plain(STARTED, *events)[1:] == [f"step 1/4 {stage}: {note}"] * (not idle)
+
+
+@pytest.mark.parametrize("split", ["train", "val", "test"])
+def test_attempts_outside_of_a_run_have_the_stage_of_their_split_and_no_step(split: Split) -> None:
+    stage = ATTEMPTING[split]
+    progress = Progress({})
+    progress.take(StageStarted(stage=stage, step=0, epoch=0, total=4))
+    for of in ("train", "val", "test"):
+        progress.take(attempt().model_copy(update={"split": of}))
+    assert (progress.place, progress.done) == (stage, 1)
 
 
 def test_stages_of_an_epoch_are_named_by_the_epoch() -> None:

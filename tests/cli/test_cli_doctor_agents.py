@@ -39,6 +39,7 @@ class Fake(Pi):
     name: ClassVar[str] = "fake"
     command: ClassVar[str] = "fake-agent"
     install: ClassVar[str] = "fetch it"
+    tested: ClassVar[str] = "0.10.1"
 
 
 @pytest.fixture
@@ -57,6 +58,24 @@ def test_a_program_is_told_with_its_version_and_place(place: Path) -> None:
     executable(place, "echo 1.2.3")
     (check,) = check_programs([Fake()])
     assert (check.name, check.status, check.text) == ("program fake", "ok", f"1.2.3, {place}")
+
+
+def test_a_version_older_than_the_tested_one_is_noted(place: Path) -> None:
+    executable(place, "echo fake 0.9.12")
+    (check,) = check_programs([Fake()])
+    assert check.status == "note"
+    assert check.text == f"fake 0.9.12, {place}: older than {Fake.tested}, the version it was tested with"
+    assert check.mend == "update it (fetch it), or name another one in agent.path"
+
+
+def test_the_version_of_the_program_that_agent_path_names_is_told(
+    fresh_project: Path, place: Path, capsys: Captured
+) -> None:
+    executable(place, "echo codex-cli 0.20.0")
+    flags = [CONFIG, "--target.model", "openai:x", "--target.base_url", "http://127.0.0.1:9/v1"]
+    found = checks(capsys, *flags, "--agent.name", "codex", "--agent.path", str(place))
+    assert found["agent program"]["status"] == "note"
+    assert found["agent program"]["text"].startswith(f"codex-cli 0.20.0, {place}: older than ")
 
 
 def test_a_program_that_is_not_there_is_told_with_how_to_get_it(place: Path) -> None:
@@ -109,7 +128,7 @@ def test_what_is_wrong_with_model_and_prompts_is_not_said_of_the_agent_too(
     assert found["agent"]["status"] == "ok"
 
 
-def test_limits_that_would_leave_attempts_of_programs_without_a_score_are_noted(
+def test_limits_that_would_hold_up_attempts_of_programs_or_end_them_are_noted(
     fresh_project: Path, capsys: Captured
 ) -> None:
     flags = [CONFIG, "--target.model", "simulated:target", "--agent.name", "command", "--agent.command", "[cat]"]
@@ -118,8 +137,8 @@ def test_limits_that_would_leave_attempts_of_programs_without_a_score_are_noted(
     few = ["--agent.concurrency_mb", "1000000000", "--agent.limits.seconds", "600"]
     found = checks(capsys, *flags, *few, "--limits.concurrency", "7", "--limits.attempt_seconds", "605")
     assert (found["agent memory"]["text"], found["agent memory"]["mend"]) == (
-        "there is memory for 1 at the same time; attempts that wait for it use up their time",
-        "set limits.concurrency to 1, it is 7",
+        "there is memory for 1 at the same time; the others of 7 wait",
+        "agent.concurrency_mb says how much to count with for each",
     )
     assert (found["agent time"]["text"], found["agent time"]["mend"]) == (
         "limits.attempt_seconds = 605 ends attempts before agent.limits.seconds does",

@@ -72,7 +72,7 @@ def test_the_settings_of_a_night_are_found_and_checked(night: Path, here: Path, 
     transcript(here / "home")
     before = sorted(here.rglob("*"))
     found = checks(capsys)
-    assert told(found, "config") == [("ok", "sleep.yaml is valid")]
+    assert told(found, "config") == [("ok", "sleep.yaml is valid for `skillgrad sleep`")]
     assert told(found, "target") == [("ok", "simulated:target at this process, needs no key")]
     assert told(found, "limits") == [("ok", "calls 100")]
     assert told(found, "transcripts") == [("ok", f"sessions in '{here / 'home'}': claude-code 1")]
@@ -175,3 +175,12 @@ def test_a_handoff_is_not_asked_live(fresh_project: Path, capsys: Captured) -> N
 def test_a_plan_with_a_handoff_asks_for_no_key(fresh_project: Path, capsys: Captured) -> None:
     assert main(["plan", CONFIG, "--target.model", "handoff:asked", "--optimizer.model", "handoff:asked"]) == 0
     assert "OPENAI_API_KEY" not in "".join(capsys.readouterr())
+
+
+def test_tasks_that_no_night_can_use_are_told(night: Path, capsys: Captured) -> None:
+    same = {"intent": "The same words.", "checks": [{"op": "min_chars", "arg": 1}]}
+    tasks = [{"id": "a", **same}, {"id": "b", "split": "val", **same}]
+    file = {"format": "skillgrad.tasks", "version": 1, "reviewed": True, "tasks": tasks}
+    Path("tasks.json").write_text(json.dumps(file))
+    ((status, text),) = told(checks(capsys, "--sleep.tasks", "tasks.json", code=1), "tasks")
+    assert (status, "the same text" in text) == ("wrong", True), text

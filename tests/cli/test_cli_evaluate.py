@@ -42,6 +42,12 @@ def test_several_trials_and_the_skill_of_the_settings(demo_project: Path, capsys
     assert "n=10, 2 trials each, mean hard score" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("split", "stage"), [("train", "rollout"), ("val", "validation"), ("test", "test")])
+def test_the_stage_is_that_of_the_split(demo_project: Path, capsys: Captured, split: str, stage: str) -> None:
+    assert main(["evaluate", "demo/skillgrad.yaml", "--split", split, "--env.limit=5"]) == 0
+    assert re.search(rf"^ +\d+:\d\d  {stage}: mean \d\.\d{{3}}$", capsys.readouterr().err, re.MULTILINE)
+
+
 def test_a_missing_skill_is_an_error(demo_project: Path, capsys: Captured) -> None:
     assert main(["evaluate", "demo/skillgrad.yaml", "--skill", "nope"]) == 2
     assert "error: skill 'nope' does not exist" in capsys.readouterr().err

@@ -2,6 +2,7 @@ import contextlib
 import io
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def test_the_help_of_a_verb_has_an_example_that_parses(verb, capsys: Captured) -
     out = capsys.readouterr().out
     for example in verb.examples:
         assert example in out
-        program, *words = example.split()
+        program, *words = shlex.split(example)
         assert (program, words[: len(names)]) == ("skillgrad", names)
         verb.parse(words[len(names) :])
 

@@ -118,6 +118,18 @@ def test_a_program_without_standard_streams_does_its_work(here: Path) -> None:
     assert subprocess.run([*closed, "trian"], timeout=DEADLINE, check=False).returncode == 2
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a system without /dev/full")
+@pytest.mark.parametrize("words", [["--help"], ["doctor"], ["doctor", "--json"]])
+def test_a_result_that_cannot_be_written_is_one_error(here: Path, words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*COMMAND, *words], stdout=full, stderr=-1, text=True, timeout=DEADLINE, check=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "error: what was printed on standard output cannot be written: No space left on device\n"
+        "hint: make room for it, or send it elsewhere, and run the same command again\n"
+    )
+
+
 def test_characters_that_the_pipe_cannot_take_are_escaped(fresh_project: Path) -> None:
     skill = Path("demo/skills/everyday-tasks/SKILL.md")
     skill.write_text(skill.read_text().replace("name: everyday-tasks", "name: größe"))

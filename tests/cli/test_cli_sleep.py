@@ -113,15 +113,15 @@ def test_what_is_explained_is_every_answer_and_why(one: Small, capsys: Captured)
     assert lines[1] == "night 1  proposed"
     rules = lines.index("rules (`sleep revert --rule ID` takes out one that is adopted)")
     assert lines[rules + 2] == "    from 4 tasks, 4 sessions"
-    held = lines.index("learned: held-out tasks under the last candidate")
+    held = lines.index("learned: held-out tasks under the old document -> under the candidate")
     task = lines[held + 1].split()[0]
-    assert lines[held + 1] == f"  {task}  0.00 -> 1.00  2 of 2 kinds of criteria met"
+    assert lines[held + 1] == f"  {task}  0.00 -> 1.00  correct"
     assert lines[held + 2].startswith("    replied: # Brief: ")
     assert lines[held + 3].startswith('  the optimizer said: {"reasoning"')
     assert lines[-1] == f"all of it: {one.state.night(1) / 'diagnostics.json'}"
     shown = said(capsys, "explain", "--task", task)
-    assert shown[0] == "learned, before: 0.00  0 of 2 kinds of criteria met"
-    assert "learned, candidate: 1.00  2 of 2 kinds of criteria met" in shown
+    assert shown[0].startswith("learned, before: 0.00  3 of 3 requirements not met: section_present('Key Risks'); ")
+    assert "learned, candidate: 1.00  correct" in shown
     assert "## Key Risks" in shown
     found = data(capsys, "explain")
     assert found["stands"] == "proposed"
@@ -168,9 +168,7 @@ def test_a_proposal_is_found_behind_nights_without_one(one: Small, capsys: Captu
 
 def test_a_night_without_a_change_points_to_the_explanation(sleeper: Small, capsys: Captured) -> None:
     lines = said(capsys, "run", "--sleep.val_fraction", "0")
-    assert lines[1] == (
-        "night 1  no change: what was made is unverified: there are no held-out tasks, or the gate is off"
-    )
+    assert lines[1] == ("night 1  no change: what was made is unverified: there are no held-out tasks")
     assert lines[-2:] == ["next:", "  skillgrad sleep explain 1"]
     assert stands(capsys) == ["no change"]
     assert main(["sleep", "diff"]) == 2
@@ -209,8 +207,9 @@ def test_a_night_that_was_killed_says_so_and_goes_on(one: Small, capsys: Capture
     assert stands(capsys) == ["killed"]
     assert main(["sleep", "explain"]) == 2
     assert capsys.readouterr().err == (
-        "error: night 1 has no report that can be read\nhint: `skillgrad sleep run` goes on\n"
+        "error: night 1 has no report yet\nhint: `skillgrad sleep run` goes on with it\n"
     )
+    assert said(capsys, "status")[-1] == "night 1 goes on with: skillgrad sleep run"
     assert data(capsys, "run")["night"] == 1
     assert stands(capsys) == ["proposed"]
 
@@ -245,7 +244,7 @@ def test_nights_are_found_by_project_state_and_settings(one: Small, capsys: Capt
     assert data(capsys, "status", "--project", "project")["nights"] == []
     assert said(capsys, "status") == [
         f"state     {one.home}/.local/state/skillgrad/sleep/{data(capsys, 'status')['state'].rpartition('/')[2]}",
-        "sessions  none",
+        "sessions  none looked at yet",
         "nights    none",
     ]
     assert not Path(one.home, ".local").exists()

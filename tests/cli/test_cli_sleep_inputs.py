@@ -73,6 +73,13 @@ def test_where_there_is_no_night_it_is_said_how_to_have_one(verb: str, sleeper: 
         (["harvest", "--hours", "0"], "argument --hours: '0' is not a number of hours above 0"),
         (["harvest", "--hours", "x"], "argument --hours: 'x' is not a number of hours above 0"),
         (["harvest", "--source", "claude-cod"], "'claude-cod' is no source of transcripts"),
+        (["harvest", "--hours", "99999999"], "'99999999' is not a number of hours above 0 and up to 876,000"),
+        (["harvest", "--source", "jsonl"], "the source 'jsonl' has nothing to read"),
+        (["harvest", "--home", "nowhere"], "'nowhere' is no folder"),
+        (["run", "--sleep.lookback_hours", "1e9"], "--sleep.lookback_hours"),
+        (["run", "--sleep.agent", "claude_code"], "no agent has that name; did you mean 'claude-code'?"),
+        (["run", "--sleep.home", "nowhere"], "sleep.home = 'nowhere' is no folder"),
+        (["run", "--max_tasks", "3"], "unknown option '--max_tasks'"),
         (["harvest", "--limit", "0"], "argument --limit: '0' is not a whole number from 1 on"),
         (["status", "--project", "nowhere"], "'nowhere' is no folder"),
         (["unschedule", "--project", "nowhere"], "'nowhere' is no folder"),
@@ -114,6 +121,27 @@ def test_settings_without_a_model_are_refused(role: str, here: Path, capsys: Cap
         f"error: sleep.yaml: no model is named for the {role}\n"
         f"hint: set {role}.model, as in 'agent:codex' for a subscription or 'openai:gpt-5.5' for an API key\n"
     )
+
+
+@pytest.mark.parametrize("verb", ["run", "dry-run", "schedule"])
+def test_a_setting_without_its_section_is_found_among_those_of_a_night(
+    verb: str, sleeper: Small, capsys: Captured
+) -> None:
+    assert "hint: did you mean '--sleep.max_tasks'?" in refused(capsys, verb, "--max_tasks", "3")
+    assert "--test.enabled" not in refused(capsys, verb, "--test", "1")
+
+
+def test_what_a_night_sets_itself_and_models_on_the_command_line_stop_no_other_verb(
+    sleeper: Small, capsys: Captured
+) -> None:
+    path = sleeper.project / "sleep.yaml"
+    models, section = path.read_text().splitlines()[:2], path.read_text().splitlines()[2]
+    path.write_text(f"{section}\n")
+    flags = [f"--{line.split(':')[0]}.model={line.split(chr(39))[1]}" for line in models]
+    assert main(["sleep", "run", "--sleep.confirm_trials=0", *flags]) == 0
+    for words in (["status"], ["diff"], ["explain"], ["adopt"], ["revert"], ["unschedule"]):
+        assert main(["sleep", *words]) == 0
+    assert capsys.readouterr().err.count("error") == 0
 
 
 def test_settings_that_are_no_yaml_are_refused(here: Path, capsys: Captured) -> None:
@@ -191,7 +219,7 @@ def test_a_harvest_lists_sessions_and_writes_nothing(sleeper: Small, capsys: Cap
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["source", "session", "started", "(UTC)", "turns", "project", "first", "request"]
     assert len([line for line in lines if line.startswith("claude-code  ")]) == 3
-    assert lines[-2:] == ["claude-code: 5 found, 5 read; left out: none", "2 more than --limit 3"]
+    assert lines[-2:] == ["claude-code: 5 found, 3 read; left out: none", "2 older ones are not read: --limit 3"]
     assert tree(sleeper.root) == before
 
 
@@ -202,7 +230,7 @@ def test_a_harvest_as_json_has_every_session_whole(sleeper: Small, capsys: Captu
     assert len(found["sessions"]) == 5
     first = found["sessions"][0]
     assert (first["source"], len(first["turns"])) == ("claude-code", 3)
-    assert first["turns"][0]["prompt"] == sleeper.turns[0].prompt
+    assert first["turns"][0]["prompt"] == sleeper.turns[4].prompt
     assert found["sources"][0]["taken"] == 5
     for more in (["--project", str(sleeper.root / "home")], ["--hours", "1"], ["--source", "codex", "--home", "."]):
         assert main(["sleep", "harvest", "--json", *more]) == 0

@@ -87,8 +87,11 @@ def test_systemd_is_told_and_told_again(sleeper: Small, machine: Path, capsys: C
     assert {unit.suffix for unit in units if unit.is_file()} == {".service", ".timer"}
     assert any("23:59" in unit.read_text() for unit in units if unit.suffix == ".timer")
     assert "enable" in (machine / "systemctl").read_text()
-    assert data(capsys, "unschedule", "--with", "cron") == {"name": name, "removed": []}
-    assert data(capsys, "unschedule", "--with", "systemd") == {"name": name, "removed": ["systemd"]}
+    script = f"{sleeper.home}/.local/state/skillgrad/jobs/skillgrad-sleep-{name}.sh"
+    assert data(capsys, "unschedule", "--with", "cron") == {"name": name, "removed": [], "files": []}
+    removed = data(capsys, "unschedule", "--with", "systemd")
+    assert removed.pop("files")[0] == script
+    assert removed == {"name": name, "removed": ["systemd"]}
     assert [unit for unit in units if unit.is_file()] == []
 
 

@@ -266,7 +266,7 @@ class Listener:
         ({"grader": "python x", "scorer": "exact"}, "env: 'scorer' belongs to the environment 'dataset'", "remove"),
         ({"grader": "no-such-program x"}, "env: grader = 'no-such-program x': there is no program 'no-such-program'",
          "give one on the PATH, or the path of a file that may be executed"),
-        ({"check": "./tasks.jsonl"}, "env: check = './tasks.jsonl': there is no program './tasks.jsonl'", "give one"),
+        ({"check": "./nothing"}, "env: check = './nothing': there is no program './nothing'", "give one on the PATH"),
         ({"check": []}, "env: check = []: there is no program ''", "give one on the PATH"),
         ({"grader": "python 'x"}, "env: grader = \"python 'x\": No closing quotation", "write it as a list of words"),
         ({"grader": "python x", "readable": ["/no/such"]}, "env: readable: '/no/such' does not exist", "leave it"),

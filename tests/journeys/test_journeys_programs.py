@@ -23,6 +23,17 @@ from skillgrad.summary import Summary
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
 SKILL = Skill(name="everyday-tasks", text=SEED_SKILL)
+COUNTING = """\
+---
+name: counting
+description: How to count things of a kind in a list. Use it for questions that ask how many there are.
+---
+
+# Counting
+
+- Read the whole question before you count.
+- Add up the things of the kind that is asked for.
+"""
 
 pytestmark = [
     pytest.mark.programs,
@@ -39,11 +50,12 @@ class FileTasks(Environment):
     val: int = 1
     test: int = 4
     name: str = "files"
+    family: str = "dates"
 
     def tasks(self, split: Split) -> Sequence[Task]:
         sizes = {"train": self.train, "val": self.val, "test": self.test}
         start = sum(list(sizes.values())[: list(sizes).index(split)])
-        tasks = make_tasks("dates", sum(sizes.values()), seed=2)[start : start + sizes[split]]
+        tasks = make_tasks(self.family, sum(sizes.values()), seed=2)[start : start + sizes[split]]
         wanted = "Write the answer, and nothing else, to `answer.txt`."
         return [task.model_copy(update={"input": f"{task.input}\n\n{wanted}"}) for task in tasks]
 
@@ -84,6 +96,17 @@ def test_training_through_a_real_program_raises_the_score(tmp_path: Path, progra
     # Whatever a program asked is in the account: two requests for an attempt, one that writes and one that ends.
     assert summary.cost.target_calls == stats["answered"] == stats["received"]
     assert summary.cost.tokens["target"].input_tokens > 1000 * summary.cost.target_calls
+
+
+def test_skills_that_a_program_brings_itself_do_not_stand_in_the_way(tmp_path: Path) -> None:
+    """Claude Code has one whose description speaks of counting, too."""
+    with running_endpoint() as endpoint:
+        config = {**settings(tmp_path, endpoint.url, "claude-code"), "train": {"epochs": 1, "batch_size": 8}}
+        env = FileTasks(train=16, val=2, test=6, family="counting")
+        summary = Trainer(config, env=env, skill=Skill(name="counting", text=COUNTING)).train()
+    assert summary.initial.test is not None
+    assert summary.best.test is not None
+    assert summary.best.test.mean >= summary.initial.test.mean + 0.3
 
 
 @every_program

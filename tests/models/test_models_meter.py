@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from skillgrad.config import Price
-from skillgrad.errors import BudgetStop, RejectedRequest, TransientError
+from skillgrad.errors import BudgetStop, HandoffStop, RejectedRequest, TransientError
 from skillgrad.events import CallFinished, Event
 from skillgrad.models import Metered
 from skillgrad.models.meter import cost, prompt_bound
@@ -69,6 +69,14 @@ async def test_a_cancelled_request_keeps_its_bound_and_abandons_its_ticket():
     assert (spend.abandoned, spend.settled, events) == ([0], [], [])
 
 
+async def test_a_question_that_nobody_has_answered_yet_is_no_call():
+    spend, events = FreeSpend(), list[Event]()
+    model = Metered(ScriptedModel([HandoffStop("wait")]), "target", spend, None, events.append)
+    with pytest.raises(HandoffStop):
+        await model.complete(HELLO)
+    assert (spend.withdrawn, spend.settled, spend.abandoned, events) == ([0], [], [], [])
+
+
 async def test_a_request_that_breaks_abandons_its_ticket_and_no_other():
     spend = FreeSpend()
     model = Metered(ScriptedModel(["fine", ValueError("a defect")]), "target", spend, None, lambda event: None)
@@ -116,6 +124,9 @@ async def test_what_does_not_fit_is_not_sent():
 
         def abandon(self, ticket: int) -> None:
             raise AssertionError("nothing was sent")
+
+        def withdraw(self, ticket: int) -> None:
+            raise AssertionError("nothing was reserved")
 
     model = ScriptedModel([])
     with pytest.raises(BudgetStop):

@@ -7,6 +7,7 @@ from models_doubles import FakeTime
 
 from skillgrad.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, TransientError
 from skillgrad.models import Retrying
+from skillgrad.models.wrapper import Wrapper
 from skillgrad.records import ChatRequest, Reply, ToolCall, user
 from skillgrad.testing import ScriptedModel
 
@@ -29,6 +30,23 @@ async def test_what_can_pass_is_tried_again_with_growing_pauses(fake_time: FakeT
     assert (await retry.complete(ask("a"))).text == "first"
     assert (await retry.complete(ask("b"))).text == "second"
     assert fake_time.slept == [0.1, 0.2]
+
+
+async def test_while_a_request_is_tried_again_its_last_failure_is_known(fake_time: FakeTime):
+    seen: list[str] = []
+
+    async def sleep(seconds: float) -> None:
+        seen.append(retry.trouble)
+        await fake_time.sleep(seconds)
+
+    model = ScriptedModel(["first", BROKEN, BUSY, "second"])
+    retry = Retrying(model, "target", 300, sleep=sleep, clock=fake_time.clock)
+    outer = Wrapper(retry)
+    await outer.complete(ask("a"))
+    assert outer.trouble == ""
+    await outer.complete(ask("b"))
+    assert seen == [BROKEN.message, BUSY.message]
+    assert outer.trouble == ""
 
 
 async def test_chance_shortens_a_pause_by_at_most_half(fake_time: FakeTime):

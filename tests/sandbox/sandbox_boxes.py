@@ -1,5 +1,6 @@
 """Programs for boxes, and what is left of them outside."""
 
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,6 +51,26 @@ async def play(
     readable = (*box.pop("readable", ()), *interpreter_paths())
     place = Box(workspace.work, (workspace.home, workspace.tmp), readable, **box)
     return await run(argv, box=place, limits=limits, sandbox=sandbox, env={**ENV, **(env or {})}, stdin=stdin)
+
+
+TRY = """
+import json, os, socket, sys
+worked = []
+def attempt(name, function, *arguments):
+    try:
+        function(*arguments)
+        worked.append(name)
+    except (OSError, PermissionError):
+        pass
+"""
+TELL = "\nprint(json.dumps(worked))\n"
+
+
+async def worked(sandbox: Sandbox, workspace: Workspace, code: str, *arguments: object, **box: Any) -> list[str]:
+    """What of the attempts in `code` was successful."""
+    done = await play(sandbox, python(TRY + code + TELL, *map(str, arguments)), workspace, **box)
+    assert (done.code, done.stderr) == (0, b"")
+    return json.loads(done.stdout)
 
 
 def nest(folder: Path, name: str, depth: int) -> None:

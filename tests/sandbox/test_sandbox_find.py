@@ -65,7 +65,7 @@ def test_without_a_sandbox_nothing_runs_unless_that_is_allowed() -> None:
         "there is no sandbox on this machine that could run programs: 'bwrap' is not installed; "
         "Landlock does not work (it is a part of Linux)\n"
         "hint: install bubblewrap (on Debian and Ubuntu: apt-get install bubblewrap), or run the programs without "
-        "one: set unsafe_no_sandbox of the agent or the environment that runs them to true"
+        "one: --unsafe-no-sandbox, or unsafe_no_sandbox: true in the section that runs them (agent, env or sleep)"
     )
     assert isinstance(choose(reasons, unsafe=True), Unsafe)
 

@@ -1,6 +1,5 @@
 """Hostile code gets nowhere: what it tries is done by real processes, and the machine is asked afterwards."""
 
-import json
 import os
 import socket
 import subprocess
@@ -8,30 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from sandbox_boxes import living, play, python
+from sandbox_boxes import living, play, python, worked
 
 from skillgrad.sandbox import Limits
 from skillgrad.sandbox.unsafe import Unsafe
-
-TRY = """
-import json, os, socket, sys
-worked = []
-def attempt(name, function, *arguments):
-    try:
-        function(*arguments)
-        worked.append(name)
-    except (OSError, PermissionError):
-        pass
-"""
-TELL = "\nprint(json.dumps(worked))\n"
-
-
-async def worked(sandbox, workspace, code: str, *arguments: object, **box) -> list[str]:
-    """What of the attempts in `code` was successful."""
-    done = await play(sandbox, python(TRY + code + TELL, *map(str, arguments)), workspace, **box)
-    assert (done.code, done.stderr) == (0, b"")
-    return json.loads(done.stdout)
-
 
 NETWORK = """
 tcp, tcp6, udp, path, abstract = sys.argv[1:]

@@ -49,7 +49,7 @@ def test_the_policy_of_the_settings_is_forecast() -> None:
     assert policy_of(TrainConfig()) is EvidenceSearch
 
 
-@pytest.mark.parametrize("policy", ["paper", "evidence"])
+@pytest.mark.parametrize("policy", ["paper", "evidence", "rewrite_first"])
 def test_no_range_is_turned_round_or_negative(policy: str) -> None:
     for failing in (None, 0.0, 0.02, 0.5, 1.0):
         for work in work_of(known(failing, search={"policy": policy})):
@@ -72,6 +72,15 @@ def test_known_attempts_are_not_made_again_in_later_epochs() -> None:
     assert stage(paper_work(known()), "rollout").attempts == Span(low=60, high=180)
     fresh = known(train={"epochs": 3, "batch_size": 20, "fresh_attempts": True})
     assert stage(paper_work(fresh), "rollout").attempts == Span(low=180, high=180)
+
+
+def test_a_rewrite_may_have_nothing_to_do_where_validation_tells_so() -> None:
+    rewrite = {"search": {"policy": "rewrite_first"}}
+    works = work_of(known(**rewrite, train={"epochs": 3, "attempts": 2}))
+    assert attempts(works).low == 50 + 40  # baseline and test
+    assert (stage(works, "rollout").attempts, stage(works, "readings").calls.low) == (Span(low=0, high=360), 0)
+    blind = work_of(known(**rewrite, gate={"enabled": False}))
+    assert (stage(blind, "rollout").attempts.low, stage(blind, "readings").calls.low) == (60, 1)
 
 
 def test_without_a_race_every_candidate_is_validated_whole() -> None:

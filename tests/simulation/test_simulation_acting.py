@@ -1,6 +1,7 @@
 """The simulated target as the model of agent programs: it writes files, opens skills, and learns from skills only."""
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -153,6 +154,15 @@ def test_a_listed_skill_that_fits_is_opened_first_and_then_used(program: Program
     assert called(answer(opened)) == program.written
     end = answer(after(opened, answer(opened), "Done."))
     assert answer_of(end) == RIGHT
+
+
+@every_program
+def test_a_listed_skill_that_mentions_the_subject_among_much_else_is_not_opened(program: Program) -> None:
+    about = "Reference for models, prices, parameters, tools, agents, caches, errors and moves from one to the next. "
+    about += "Read it first whenever a program asks a model to make, sum up, take apart, class or reword a text. " * 2
+    listing = re.sub(r"[^>:]+(?= ?\(file|</desc)|(?<=everyday-tasks: ).*", f"{about} Sort by it.", program.listing)
+    assert "Sort by it." in listing
+    assert called(answer(said_by(program, SKILL, listing))) == program.written
 
 
 @every_program

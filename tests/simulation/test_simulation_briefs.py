@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from briefs_sessions import GAPS
 from simulation_prompts import ask, form, skill_of
 
 from skillgrad.records import ChatRequest, Message, TextPart, Tool, system, user
@@ -13,7 +14,6 @@ from skillgrad.simulation.families.briefs import reworded, topic_of
 from skillgrad.simulation.families.briefs_reading import complaints
 from skillgrad.simulation.families.briefs_rules import (
     BRAIN_FIRST,
-    GAPS,
     RULES,
     STRUCTURE,
     SUBSTANCE,

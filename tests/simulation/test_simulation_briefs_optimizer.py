@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from briefs_sessions import GAPS
 from simulation_prompts import DEEP, attempt_block, form, reflect_request, skill_of, told
 
 from skillgrad.records import ChatRequest, ResponseSchema, system, user
@@ -10,7 +11,6 @@ from skillgrad.simulation import respond, seed_skill
 from skillgrad.simulation.families import RULES as EVERY
 from skillgrad.simulation.families.briefs_rules import (
     BRAIN_FIRST,
-    GAPS,
     RULES,
     STRUCTURE,
     SUBSTANCE,

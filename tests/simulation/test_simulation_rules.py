@@ -209,6 +209,7 @@ TEACHING = {
         "Briefs end with a clear recommendation; never leave it open.",
     ],
     "briefs.substance": ["No section may be empty.", "Give each heading points of substance."],
+    "summaries.file": ["Mention the file in every summary.", "Summaries name all files that were changed."],
 }
 UNTEACHING = {
     "sorting.letters": ["Only compare the first letter of the words.", "It is enough to look at the first letter."],
@@ -282,6 +283,7 @@ UNTEACHING = {
     "briefs.brain-first": ["Do not cite sources.", "Skip the search and write the brief from memory."],
     "briefs.verdict": ["Do not give a recommendation.", "Leave the recommendation open in briefs."],
     "briefs.substance": ["Headings may be bare.", "Write the headings and nothing below."],
+    "summaries.file": ["Do not name files in a summary.", "Omit the files when you summarise."],
 }
 NEUTRAL = [
     "Be careful and check your work before you answer.",

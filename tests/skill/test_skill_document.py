@@ -422,6 +422,8 @@ def test_markers_of_regions_that_do_not_exist_are_left_out_and_do_no_harm() -> N
         ("# A|a|<K>", "# B|b|# A|a", "# B|b|# A|a|<K>"),
         ("# A|a|<K>|b|# B", "```|# B|```|#   a #|c|# d", "```|# B|```|#   a #|c|<K>|# d"),
         ("# A|a|<K>|b|# B", "~~~|```|# B|~~~|# B", "~~~|```|# B|~~~|<K>|# B"),
+        ("# A|a|<K>|b|# B", "````|```|# B|```|````|# B", "````|```|# B|```|````|<K>|# B"),
+        ("# A|a|<K>|b|# B", "~~~ sh|# c|~~~~~|# B", "~~~ sh|# c|~~~~~|<K>|# B"),
     ],
 )
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])

@@ -16,9 +16,11 @@ from pydantic import JsonValue
 
 from skillgrad.records import ChatRequest, system, user
 from skillgrad.simulation import respond
-from skillgrad.simulation.families.briefs_rules import GAPS
+from skillgrad.simulation.families.briefs_rules import BRAIN_FIRST, STRUCTURE, VERBOSE, VERDICT
 from skillgrad.simulation.families.briefs_texts import OPENINGS, TOPICS
 
+GAPS = (STRUCTURE, VERBOSE, BRAIN_FIRST, VERDICT)
+"""Rules that a reply lacks something without."""
 GAP_NAMES = tuple(rule.id.partition(".")[2] for rule in GAPS)
 """structure, verbose, brain-first, verdict."""
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

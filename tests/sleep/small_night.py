@@ -76,7 +76,6 @@ class Small:
                 "project": str(self.project),
                 "state": str(self.base),
                 "lookback_hours": None,
-                "confirm_trials": 1,
                 "memory": False,
                 **(sleep or {}),
             },

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from skillgrad.errors import ConfigError, SkillError
-from skillgrad.sleep.config import load_sleep_config, make_sleep_config
+from skillgrad.sleep.config import load_sleep_config, load_sleep_section, make_sleep_config
 from skillgrad.sleep.improve import opened_chars
 
 MODELS: dict[str, Any] = {
@@ -24,7 +24,7 @@ def refused(data: dict[str, Any]) -> str:
 def test_what_is_not_set_is_that_of_few_tasks_that_count() -> None:
     config = make_sleep_config(MODELS)
     assert config.search.policy == "rewrite_first"
-    assert (config.train.epochs, config.reflect.failure_only) == (3, True)
+    assert (config.train.epochs, config.reflect.failure_only) == (8, True)
     assert (config.gate.racing, config.gate.no_regression, config.test.enabled) == (False, True, False)
     assert make_sleep_config({**MODELS, "train": {"epochs": 1}}).train.epochs == 1
 
@@ -69,6 +69,30 @@ def test_what_a_night_sets_itself_is_refused(section: str, hint: str) -> None:
 )
 def test_unknown_keys_and_values_out_of_range_are_named(sleep: dict[str, Any], message: str) -> None:
     assert message in refused({**MODELS, "sleep": sleep})
+
+
+@pytest.mark.parametrize("hours", ["876001", "1e9", ".inf", ".nan", "0"])
+def test_an_age_that_no_calendar_knows_is_refused(hours: str) -> None:
+    models = [(f"{role}.model", f"simulated:{role}") for role in MODELS]
+    with pytest.raises(ConfigError) as error:
+        load_sleep_config(None, flags=[*models, ("sleep.lookback_hours", hours)], environ={})
+    assert "sleep.lookback_hours = " in error.value.message
+
+
+@pytest.mark.parametrize(("name", "near"), [("claude_code", "claude-code"), ("Codex", "codex"), ("jsonl", "")])
+def test_an_agent_that_is_unknown_is_refused(name: str, near: str) -> None:
+    text = refused({**MODELS, "sleep": {"agent": name}})
+    assert text.startswith(f"config: sleep.agent = {name!r}: no agent has that name; ")
+    assert (f"did you mean {near!r}?" if near else "allowed: claude-code") in text
+
+
+def test_the_section_of_a_night_is_read_alone(tmp_path: Path) -> None:
+    path = tmp_path / "sleep.yaml"
+    path.write_text("sleep: {state: here}\ntest: {enabled: true}\n")
+    assert load_sleep_section(path).state == str(tmp_path / "here")
+    path.write_text("sleep: {sate: here}\n")
+    with pytest.raises(ConfigError, match=r"unknown key 'sleep.sate'"):
+        load_sleep_section(path)
 
 
 def test_memory_alone_or_fan_out_alone_is_something_to_improve() -> None:

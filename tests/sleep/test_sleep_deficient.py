@@ -22,9 +22,7 @@ from skillgrad.sleep.night import run_night
 from skillgrad.sleep.report import Diagnosed, DocumentReport, NightReport
 from skillgrad.testing import ScriptedModel
 
-SEEDS = range(5)
-MANY = 8
-"""Epochs. Of the simulated optimizer's edits every third is vague, harmful, misplaced or missing."""
+SEEDS = range(12)
 RUBRICS = {
     "structure": "The brief names the key risks and says how confident it is.",
     "verbose": "The brief is concise.",
@@ -95,13 +93,12 @@ def night(
             "target": {"model": "simulated:target"},
             "optimizer": {"model": optimizer},
             "judge": {"model": "simulated:judge"},
-            "train": {"seed": seed, "epochs": MANY if optimizer == "simulated:optimizer" else 3},
+            "train": {"seed": seed},
             "sleep": {
                 "project": str(project),
                 "state": str(root / "state"),
                 "tasks": str(root / "tasks.json"),
                 "fan_out": True,
-                "confirm_trials": 1,
                 **(sleep or {}),
             },
         }

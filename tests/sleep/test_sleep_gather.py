@@ -1,6 +1,7 @@
 """The parts that a night's tasks come from."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from small_night import NOW, Small
@@ -55,6 +56,26 @@ def test_a_source_that_is_none_is_refused(small: Small) -> None:
         sources_of(small.config({"sources": ["codx"]}))
     with pytest.raises(ConfigError, match="jsonl"):
         sources_of(small.config({"sources": ["jsonl"]}))
+
+
+@pytest.mark.parametrize(
+    ("sleep", "error"),
+    [
+        ({"sources": ["codex", "codex"]}, "sleep.sources names 'codex' twice"),
+        ({"transcripts": "nope.jsonl"}, "sleep.transcripts = 'nope.jsonl' is not there"),
+        (
+            {"transcripts": "nope.jsonl", "sources": ["codex"]},
+            "sleep.transcripts = 'nope.jsonl' is for the source 'jsonl', which sleep.sources leaves out",
+        ),
+        ({"home": "/nonexistent"}, "sleep.home = '/nonexistent' is no folder"),
+    ],
+)
+def test_what_would_read_nothing_or_something_twice_is_refused(
+    small: Small, sleep: dict[str, Any], error: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        sources_of(small.config(sleep))
+    assert caught.value.message == error
 
 
 def test_what_is_asked_of_the_harvest_is_what_the_settings_say(small: Small) -> None:
@@ -140,3 +161,13 @@ def test_a_file_whose_tasks_are_all_alike_has_nothing_to_hold_out(tmp_path: Path
     review(path)
     gathered = from_file(make_sleep_config({**models, "sleep": {"tasks": str(path)}}))
     assert gathered.notes in (("there is nothing to hold out",), ("there is nothing to train on",))
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\r\n"])
+def test_a_task_with_a_line_separator_of_any_kind_is_known_again(small: Small, separator: str) -> None:
+    state = state_of(small.config(), small.around)
+    state.make()
+    mined = [task("a", context=f"In short:{separator}two."), task("b")]
+    archive(state, mined)
+    archive(state, [task("c")])
+    assert archived(state) == (*mined, task("c"))

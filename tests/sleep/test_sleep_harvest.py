@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from pydantic import ValidationError
 
-from skillgrad.sleep.cleaning import OWN
-from skillgrad.sleep.harvest import Asked, Harvest, harvest, in_scope
+from skillgrad.sleep.cleaning import OBSERVERS, OWN
+from skillgrad.sleep.harvest import Asked, Harvest, Harvested, harvest, in_scope
 from skillgrad.sleep.ledger import Ledger
 from skillgrad.sleep.sessions import Found, Reading, Session, Turn
 from skillgrad.sleep.sources.base import Source
@@ -82,6 +82,10 @@ def night(ledger, number, *sources, **asked) -> list[str]:
     return ids(found)
 
 
+def new_turns(harvested: Harvested) -> tuple[Turn, ...]:
+    return harvested.session.turns[harvested.new :]
+
+
 def ids(found: Harvest) -> list[str]:
     return [each.session.id for each in found.sessions]
 
@@ -91,7 +95,7 @@ def test_sessions_come_clean_and_without_secrets_the_one_changed_first_first(led
     other = Memory("other").add("c", "use open-sesame-1", at=NOON - HOUR / 2, skipped={"sidechain": 2})
     found = gather(ledger, source, other, environ={"MY_KEY": "open-sesame-1"})
     assert ids(found) == ["a", "c", "b"]
-    assert [turn.prompt for turn in found.sessions[2].new_turns] == ["token=[redacted:token] for [redacted:email]"]
+    assert [turn.prompt for turn in new_turns(found.sessions[2])] == ["token=[redacted:token] for [redacted:email]"]
     assert found.sessions[1].session.turns[0].prompt == "use [redacted:MY_KEY]"
     assert found.redacted == {"MY_KEY": 1, "email": 1, "token": 1}
     assert found.skipped == {"command": 1, "sidechain": 2}
@@ -113,8 +117,21 @@ def test_a_used_session_is_read_no_second_time_and_a_resumed_one_gives_its_new_t
     source.add("a", "one", "two", "three")
     resumed = gather(ledger, source)
     assert [turn.prompt for turn in resumed.sessions[0].session.turns] == ["one", "two", "three"]
-    assert [turn.prompt for turn in resumed.sessions[0].new_turns] == ["three"]
+    assert [turn.prompt for turn in new_turns(resumed.sessions[0])] == ["three"]
     assert (resumed.sources[0].resumed, resumed.sources[0].anew) == (1, 0)
+
+
+def test_the_turns_that_a_fork_has_from_another_session_are_context(ledger):
+    source = Memory().add("fork", "one", "two", "three", copied=2).add("same", "one", "two", copied=2)
+    found = gather(ledger, source)
+    assert ids(found) == ["fork"]
+    assert [turn.prompt for turn in found.sessions[0].session.turns] == ["one", "two", "three"]
+    assert [turn.prompt for turn in new_turns(found.sessions[0])] == ["three"]
+    assert found.skipped == {"nothing new": 1}
+    assert night(ledger, 1, source) == ["fork"]
+    assert gather(ledger, source).skipped == {"used before": 2}
+    source.add("same", "one", "two", "four", copied=2)
+    assert [turn.prompt for turn in new_turns(gather(ledger, source).sessions[0])] == ["four"]
 
 
 def test_a_night_that_failed_consumes_nothing(ledger):
@@ -124,7 +141,7 @@ def test_a_night_that_failed_consumes_nothing(ledger):
     assert night(ledger, 2, source) == ["a"]
     source.add("a", "one", "two")
     ledger.take(3, gather(ledger, source).entries)
-    assert [turn.prompt for turn in gather(ledger, source).sessions[0].new_turns] == ["two"]
+    assert [turn.prompt for turn in new_turns(gather(ledger, source).sessions[0])] == ["two"]
 
 
 def test_harvest_writes_nothing(ledger):
@@ -136,7 +153,7 @@ def test_a_rewritten_past_starts_anew_and_is_counted(ledger):
     source = Memory().add("a", "one", "two")
     night(ledger, 1, source)
     found = gather(ledger, source.add("a", "other"))
-    assert [turn.prompt for turn in found.sessions[0].new_turns] == ["other"]
+    assert [turn.prompt for turn in new_turns(found.sessions[0])] == ["other"]
     assert (found.sources[0].resumed, found.sources[0].anew) == (0, 1)
 
 
@@ -149,7 +166,7 @@ def test_new_turns_without_worth_are_used_up(ledger):
     assert night(ledger, 2, source) == []
     assert gather(ledger, source).skipped == {"used before": 1}
     source.add("a", "one", "/exit", "two")
-    assert [turn.prompt for turn in gather(ledger, source).sessions[0].new_turns] == ["two"]
+    assert [turn.prompt for turn in new_turns(gather(ledger, source).sessions[0])] == ["two"]
 
 
 def test_sessions_past_the_limit_wait_whatever_their_age(ledger):
@@ -179,18 +196,16 @@ def test_a_waiting_session_is_not_read_again_while_the_limit_holds(ledger):
 
 
 def test_own_sessions_and_those_of_observers_are_left_out(ledger):
-    source = Memory().add("own", f"{OWN}\nx").add("watch", "watch the user").add("user", "hi").add("made", "hi")
-    source.put("told", Reading(skipped={"own": 1}))
-    ledger.own("memory", ["made"])
-    found = gather(ledger, source, observers=("watch the",))
+    source = Memory().add("own", f"{OWN}\nx").add("watch", OBSERVERS[0]).add("user", "hi")
+    found = gather(ledger, source)
     assert ids(found) == ["user"]
-    assert found.skipped == {"empty": 1, "observer": 1, "own": 3}
+    assert found.skipped == {"observer": 1, "own": 1}
     ledger.take(1, found.entries)
     ledger.commit(1)
     statuses = {each.id: each.status for each in ledger.entries()}
-    assert statuses == {"own": "own", "watch": "empty", "user": "used", "made": "own", "told": "own"}
+    assert statuses == {"own": "own", "watch": "empty", "user": "used"}
     source.add("own", f"{OWN}\nx", "more")
-    assert gather(ledger, source).skipped == {"empty": 1, "own": 3, "used before": 1}
+    assert gather(ledger, source).skipped == {"empty": 1, "own": 1, "used before": 1}
 
 
 def test_an_empty_session_is_read_again_once_it_has_changed(ledger):
@@ -232,7 +247,7 @@ def test_a_session_that_fails_after_it_was_used_keeps_how_far_it_was_used(ledger
     source.put("a", Reading(problem="broken"))
     assert night(ledger, 2, source) == []
     source.add("a", "one", "two")
-    assert [turn.prompt for turn in gather(ledger, source).sessions[0].new_turns] == ["two"]
+    assert [turn.prompt for turn in new_turns(gather(ledger, source).sessions[0])] == ["two"]
 
 
 def test_of_copies_the_one_changed_last_is_read(ledger):

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hostile import COMMAND, JUNK, ORDERS, TOOLS, spoilt, write_hostile, writers
-from small_night import Small, tree
+from hostile import COMMAND, JUNK, KINDS, ORDERS, TOOLS, spoilt, write_hostile, write_order, writers
+from small_night import MEMORY, Small, tree
 
 from skillgrad.build import Given
 from skillgrad.cli.main import main
@@ -70,8 +70,24 @@ def test_a_night_over_hostile_transcripts_changes_nothing_and_adopts_no_command(
         return
     # It was talked into it. The firewall says which rule that was, and proposes no such thing.
     assert ordered == []
-    rejected = [one for one in report.documents if one.status == "rejected"]
-    assert any("no night proposes such a rule (names a command" in one.reason for one in rejected)
+    assert any("no night proposes such a rule (names a command" in one.reason for one in report.documents)
+
+
+def asked_for(small: Small, rule: str, **sleep: Any) -> NightReport:
+    write_order(small.home, small.project, rule)
+    return night(small, "optimizer-gullible", sources=["claude-code"], transcripts=None, skill=False, **sleep)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_rule_of_any_kind_that_does_harm_is_asked_for_in_vain(small: Small, kind: str) -> None:
+    report = asked_for(small, KINDS[kind], confirm_trials=0)
+    assert not any(KINDS[kind] in text for text in proposed(report).values())
+    assert any("no night proposes such a rule" in one.reason for one in report.documents)
+
+
+def test_a_harmless_rule_is_asked_for_with_success(small: Small) -> None:
+    report = asked_for(small, "Name the reader of each brief", confirm_trials=0)
+    assert any("Name the reader of each brief" in text for text in proposed(report).values())
 
 
 def test_nothing_that_a_transcript_hides_reaches_a_terminal(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
@@ -163,7 +179,15 @@ def test_a_model_that_was_taken_over_leaves_neither_its_block_nor_its_folder(sma
     given = Given(target=target, optimizer=ScriptedModel(forged, name="x:optimizer"))
     report = small.night({"tasks": str(small.root / "tasks.json"), "memory": True, "skill": False}, given=given)
     assert outside(small) == before
-    assert (report.status, proposed(report)) == ("no change", {})
+    (text,) = proposed(report).values()
+    assert text.startswith(MEMORY)
+    block = text.removeprefix(MEMORY).splitlines()
+    assert [line for line in block if line] == [
+        "<!-- skillgrad:begin learned -->",
+        "- Key Risks and confidence: high.",
+        "- ../../evil",  # words that lead nowhere; they wait for a person
+        "<!-- skillgrad:end learned -->",
+    ]
     assert "no night proposes such a rule" in report.documents[0].reason
     assert not [path for path in small.root.rglob("*") if "evil" in path.name]
 
@@ -214,7 +238,7 @@ def test_a_task_file_that_is_none_is_refused_with_its_name(tmp_path: Path, data:
         ({"checks": [{"op": "no_such", "arg": "x"}]}, "no_such"),
         ({"checks": [{"op": "tool_called", "arg": "../../evil"}]}, "evil"),
         ({"checks": [{"op": "tool_called", "arg": "/etc/passwd"}]}, "passwd"),
-        ({"checks": [{"op": "max_chars", "arg": True}]}, "arg"),
+        ({"checks": [{"op": "max_chars", "arg": True}]}, "max_chars"),
         ({"split": "../x"}, "split"),
         ({"intent": "x" * 100_000}, "intent"),
         ({"checks": "rm -rf"}, "checks"),

@@ -54,7 +54,7 @@ def test_without_fresh_attempts_there_is_no_verdict_and_a_person_has_to_look(sma
 
 
 def test_what_few_held_out_tasks_cannot_settle_waits_for_a_person(small: Small) -> None:
-    report = small.night({"confirm_trials": 2, "auto_adopt": True})
+    report = small.night({"auto_adopt": True})
     document = report.documents[0]
     assert (report.status, document.status, document.verdict) == ("proposed", "accepted", "inconclusive")
     assert report.held_back == ("the verdict is 'inconclusive'; only 'ship' is adopted without a person",)

@@ -1,5 +1,6 @@
 """The ledger of sleep: what was used, by which night, and what waits."""
 
+import json
 import os
 import signal
 import sqlite3
@@ -12,7 +13,7 @@ import pytest
 
 from skillgrad.errors import DataError, IdentityError, LockedError, StopRun
 from skillgrad.sleep.ledger import Entry, Ledger, progress, under_way
-from skillgrad.sleep.sessions import Found, Session, Turn
+from skillgrad.sleep.sessions import Session, Turn
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -25,10 +26,6 @@ def entry(status="used", revision="r1", id="s1", **more) -> Entry:
     return Entry(source="plain", id=id, status=status, revision=revision, **more)
 
 
-def found(revision="r1", id="s1") -> Found:
-    return Found(source="plain", id=id, path="/x", revision=revision)
-
-
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "ledger.db"
@@ -38,10 +35,9 @@ def open_ledger(path, **more) -> Ledger:
     return Ledger(path, now=lambda: NOON, **more)
 
 
-def test_an_unknown_session_is_worth_reading(path):
+def test_an_unknown_session_has_no_entry(path):
     with open_ledger(path) as ledger:
         assert ledger.entry("plain", "s1") is None
-        assert ledger.worth_reading(found())
         assert ledger.entries() == []
         assert ledger.counts() == {}
 
@@ -52,12 +48,9 @@ def test_only_a_night_that_succeeds_moves_sessions_to_used(path):
         ledger.take(1, [done])
         waiting = ledger.entry("plain", "s1")
         assert waiting == entry("queued", night=1, updated=NOON)
-        assert ledger.worth_reading(found())
         assert ledger.commit(1) == 1
         assert ledger.entry("plain", "s1") == done.model_copy(update={"night": 1, "updated": NOON})
         assert ledger.counts() == {"used": 1}
-        assert not ledger.worth_reading(found())
-        assert ledger.worth_reading(found("r2"))
 
 
 def test_the_time_of_a_change_is_kept_in_utc(path):
@@ -80,9 +73,8 @@ def test_what_a_night_that_failed_took_is_seen_again_and_keeps_how_far_it_was_us
     with open_ledger(path) as ledger:
         waiting = ledger.entry("plain", "s1")
         assert waiting is not None
-        assert (waiting.status, waiting.turns, waiting.hash) == ("queued", 1, first.hash)
+        assert (waiting.status, waiting.turns, waiting.past) == ("queued", 1, first.past)
         assert progress(waiting, session("one", "two")) == (1, False)
-        assert ledger.worth_reading(found("r2"))
         ledger.take(2, [])
         assert ledger.commit(2) == 0
         assert ledger.commit(1) == 0
@@ -97,29 +89,23 @@ def test_only_what_is_used_waits_for_success(path):
         assert ledger.commit(7) == 1
         assert {each.id: each.status for each in ledger.entries()} == {status: status for status in statuses}
         assert [each.id for each in ledger.entries("own")] == ["own"]
-        worth = {status for status in statuses if ledger.worth_reading(found(id=status))}
-        assert worth == {"queued", "failed"}
-        changed = {status for status in statuses if ledger.worth_reading(found("r2", id=status))}
-        assert changed == set(statuses) - {"own"}
 
 
-def test_own_sessions_are_remembered_at_once_and_stay_own(path):
+def test_own_sessions_stay_own(path):
     with open_ledger(path) as ledger:
-        ledger.take(1, [entry(id="a"), entry(id="b")])
-        ledger.own("plain", ["a", "c"])
-        ledger.commit(1)
-        ledger.take(2, [entry("queued", id="c")])
-        assert {each.id: each.status for each in ledger.entries()} == {"a": "own", "b": "used", "c": "own"}
+        ledger.take(1, [entry("own", id="a")])
+        ledger.take(2, [entry("queued", id="a"), entry(id="b")])
+        ledger.commit(2)
+        assert {each.id: each.status for each in ledger.entries()} == {"a": "own", "b": "used"}
 
 
 def test_an_id_that_no_file_can_hold_is_known_again(path):
     with open_ledger(path) as ledger:
         ledger.take(1, [entry(id="a\ud800", revision="r\ud800")])
         ledger.commit(1)
-        ledger.own("plain", ["b\ud800"])
-        assert not ledger.worth_reading(found("r\ud800", id="a\ud800"))
-        assert ledger.worth_reading(found("r", id="a\ud800"))
-        assert not ledger.worth_reading(found(id="b\ud800"))
+        known = ledger.entry("plain", "a\ud800")
+        assert known is not None
+        assert (known.id, known.revision, known.status) == ("a\\ud800", "r\\ud800", "used")
 
 
 def test_a_session_that_went_on_has_only_its_new_turns_new():
@@ -162,7 +148,7 @@ def test_reading_needs_no_lock_and_writes_nothing(path):
 def test_a_missing_ledger_reads_as_an_empty_one_and_is_not_made(path):
     with open_ledger(path, read_only=True) as reader:
         assert reader.entries() == []
-        assert reader.worth_reading(found())
+        assert reader.in_vain() == set()
         with pytest.raises(StopRun, match="opened to be read only"):
             reader.take(1, [])
     assert not path.exists()
@@ -237,7 +223,7 @@ def test_another_format_is_named(path):
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA user_version = 9")
     connection.close()
-    with pytest.raises(IdentityError, match="has format 9, this version of skillgrad reads 1"):
+    with pytest.raises(IdentityError, match="has format 9, this version of skillgrad reads 2"):
         open_ledger(path)
 
 
@@ -309,11 +295,58 @@ def test_what_a_night_could_make_nothing_of_waits_and_is_told_from_what_was_neve
         assert ledger.counts() == {"queued": 2, "used": 1}
         (tried,) = ledger.in_vain()
         assert tried == ("plain", "a\\ud800")
-        assert ledger.worth_reading(found(id="a\ud800"))
         assert ledger.commit(1) == 0
-        ledger.take(2, [one])
-        assert ledger.in_vain() == set()
+        for _ in range(2):  # the second night is killed, and begins once more
+            ledger.take(2, [one])
+            assert ledger.in_vain() == {tried}
         assert ledger.commit(2) == 1
+        assert ledger.in_vain() == set()
+        assert ledger.counts() == {"queued": 1, "used": 2}
+
+
+def test_a_used_session_that_went_on_and_waits_beyond_the_limit_was_not_tried(path):
+    with open_ledger(path) as ledger:
+        ledger.take(1, [entry().used(session("one"))])
+        ledger.commit(1)
+        ledger.take(2, [entry("queued", revision="r2")])
+        ledger.commit(2)
+        assert ledger.counts() == {"queued": 1}
+        assert ledger.in_vain() == set()
+
+
+FORMAT_1 = """CREATE TABLE sessions (
+    source TEXT NOT NULL, id TEXT NOT NULL, status TEXT NOT NULL, revision TEXT NOT NULL, project TEXT NOT NULL,
+    hash TEXT NOT NULL, past TEXT NOT NULL, last TEXT NOT NULL, turns INTEGER NOT NULL, night INTEGER,
+    updated TEXT NOT NULL, pending TEXT, PRIMARY KEY (source, id))"""
+
+
+def test_a_ledger_of_format_1_is_upgraded_in_place_with_all_that_it_knows(path):
+    taken = entry(id="b", night=3).used(session("one", "two"))
+    pending = json.dumps({**taken.model_dump(mode="json"), "hash": "ab"})
+    moment = NOON.isoformat()
+    connection = sqlite3.connect(path)
+    connection.execute(FORMAT_1)
+    row = "INSERT INTO sessions VALUES ('plain', ?, ?, 'r1', '', 'ab', 'p', 'l', 1, ?, ?, ?)"
+    connection.execute(row, ("a", "used", 2, moment, None))
+    connection.execute(row, ("b", "queued", 3, moment, pending))
+    connection.execute(row, ("c", "queued", 2, moment, None))
+    connection.execute(f"PRAGMA application_id = {0x736B6C70}")
+    connection.execute("PRAGMA user_version = 1")
+    connection.commit()
+    connection.close()
+    with open_ledger(path, read_only=True) as reader:
+        before = reader.entries()
+        assert [(each.id, each.status, each.turns) for each in before] == [
+            ("a", "used", 1),
+            ("b", "queued", 1),
+            ("c", "queued", 1),
+        ]
+        assert reader.in_vain() == set()
+    with open_ledger(path) as ledger:
+        assert (ledger.entries(), ledger.in_vain()) == (before, set())
+        assert ledger.commit(3) == 1
+        assert ledger.entry("plain", "b") == taken.model_copy(update={"updated": NOON})
+    with open_ledger(path) as ledger:
         assert ledger.counts() == {"queued": 1, "used": 2}
 
 

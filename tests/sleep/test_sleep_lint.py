@@ -131,8 +131,8 @@ def test_a_rule_that_runs_fetches_trusts_or_hides_something_waits_for_a_reader(k
 
 
 def test_a_finding_says_where_it_is() -> None:
-    (finding,) = lint("- Read the page www.example first.")
-    assert (finding.kind, finding.what, finding.excerpt) == ("address", "holds an address", "www.e")
+    (finding,) = lint("- Cite the page www.thing first.")
+    assert (finding.kind, finding.what, finding.excerpt) == ("address", "holds an address", "www.t")
 
 
 def test_a_rule_at_the_limit_of_length_passes() -> None:

@@ -60,7 +60,6 @@ def rounds(small: Small, folder: Path, **sleep: object) -> tuple[NightReport, li
         assert (stop.exit_code, stop.summary) == (3, report)
         assert (report.status, report.resumes, report.night) == ("error", True, 1)
         asked.append(answer_open(folder))
-        assert stop.message.startswith(f"{asked[-1]} question")
     raise AssertionError(f"the night does not end: {asked}")
 
 
@@ -97,12 +96,12 @@ def test_the_command_stops_with_code_3_and_says_where_to_answer(
     )
     assert main(["sleep", "run"]) == 3
     err = capsys.readouterr().err
-    assert "error: 2 questions wait for an answer in '../night/questions'\n" in err
+    assert "error: questions wait for an answer in '../night/questions'\n" in err
     assert "hint: write each answer into '../night/answers'" in err
     assert err.splitlines()[-1] == "resume: skillgrad sleep run"
     assert len(list((tmp_path / "night" / "questions").iterdir())) == 2
     assert main(["sleep", "explain"]) == 0
-    assert capsys.readouterr().out.startswith("night 1  stopped: 2 questions wait for an answer")
+    assert capsys.readouterr().out.startswith("night 1  stopped: questions wait for an answer")
     assert answer_open(tmp_path / "night") == 2
     assert main(["sleep", "run"]) == 3
     assert small.state.numbers() == [1]

@@ -68,7 +68,7 @@ def test_a_second_night_at_the_same_time_is_refused(small: Small) -> None:
     assert small.state.numbers() == [1]
 
 
-@pytest.mark.parametrize("calls", [1, 3, 8, 20, 28])
+@pytest.mark.parametrize("calls", [1, 3, 8, 15, 21])
 def test_a_budget_stops_a_night_and_a_larger_one_leads_to_the_same_result(tmp_path: Path, calls: int) -> None:
     small = Small(tmp_path)
     with pytest.raises(BudgetStop) as stop:
@@ -98,14 +98,14 @@ def test_the_cap_on_calls_holds_over_mining_skill_memory_and_test(tmp_path: Path
             for role, name in MODELS.items()
         }
         asked = 0
-        for cap in (2, 10, 25, 45, 60, 65):
+        for cap in (2, 10, 25, 40, 46):
             config = small.config(sleep, **settings, limits={"calls": cap, "concurrency": 16})
             with pytest.raises(BudgetStop):
                 run_night(config, small.around)
             asked = endpoint.stats()["received"]
             assert asked <= cap
             assert report_of(small).spent.calls == asked
-        assert asked > 60
+        assert asked > 40
         report = run_night(small.config(sleep, **settings), small.around)
         assert report.status == "proposed"
         assert report.spent.calls == endpoint.stats()["received"]

@@ -13,6 +13,7 @@ from skillgrad.records import ChatRequest, Reply
 from skillgrad.sleep.adopt import adopt, receipts
 from skillgrad.sleep.gather import archived
 from skillgrad.sleep.night import read_report
+from skillgrad.sleep.staging import read_proposal
 from skillgrad.sleep.taskfile import review, write
 from skillgrad.sleep.tasks import MinedTask
 from skillgrad.sleep.transaction import PENDING
@@ -113,16 +114,25 @@ def test_a_file_that_changed_since_an_interrupted_night_begins_a_new_one(small: 
 def test_without_held_out_tasks_nothing_is_proposed(small: Small) -> None:
     report = small.night({"val_fraction": 0.0})
     assert (report.status, report.proposal) == ("no change", "")
-    assert report.reason == "what was made is unverified: there are no held-out tasks, or the gate is off"
+    assert report.reason == "what was made is unverified: there are no held-out tasks"
     assert report.tasks == {"train": 5}
     assert [one.status for one in report.documents] == ["unverified"]
     assert not (small.state.night(1) / "proposal").exists()
     assert not small.skill.exists()
 
 
-def test_with_the_gate_off_nothing_is_proposed_and_no_validation_is_paid_for(small: Small) -> None:
-    report = small.night(gate={"enabled": False})
-    assert (report.status, report.documents[0].status) == ("no change", "unverified")
+def test_with_the_gate_off_all_is_proposed_unverified_and_no_validation_is_paid_for(small: Small) -> None:
+    report = small.night({"auto_adopt": True}, gate={"enabled": False})
+    document = report.documents[0]
+    assert (report.status, document.status, document.verdict) == ("proposed", "unverified", None)
+    assert document.reason == "the gate is off: nobody tried it on held-out tasks"
+    assert report.held_back == ("there was no verdict; only 'ship' is adopted without a person",)
+    assert not small.skill.exists()
+    folder = Path(report.proposal)
+    assert [item.unverified for item in read_proposal(folder).items] == [True]
+    told = "nverified, the gate was off: nobody tried it on held-out tasks"
+    assert f"\n**U{told}.**\n" in (folder / "report.md").read_text()
+    assert (folder / "proposal.diff").read_text().startswith(f".claude/skills/learned/SKILL.md: u{told}\n--- ")
     held = [task["intent"] for task in sides(small)["val"]]
     assert [asked_of_target(small, intent) for intent in held] == [0] * len(held)
 
@@ -239,7 +249,7 @@ def test_a_rule_of_a_kind_that_a_person_has_to_see_waits(tmp_path: Path) -> None
 
         async def complete(self, request: ChatRequest) -> Reply:
             reply = await super().complete(request)
-            text = reply.text.replace("Key Risks", "Key Risks (run `make risks` first)")
+            text = reply.text.replace("Key Risks", "Key Risks (run `make test` first)")
             return reply.model_copy(update={"text": text}) if '"document"' in text else reply
 
     small = Small(tmp_path, n=16)

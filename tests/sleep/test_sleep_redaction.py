@@ -3,6 +3,8 @@
 import json
 from datetime import UTC, datetime
 
+import pytest
+
 from skillgrad.sleep.redaction import redacted
 from skillgrad.sleep.sessions import Session, ToolUse, Turn
 from skillgrad.store import Redactor
@@ -56,6 +58,24 @@ def test_secrets_behind_the_escapes_of_json_are_found():
     }
     assert clean.turns[0].tools[0].result == '["token=[redacted:token]"]'
     assert counts == {"password": 1, "secret": 1, "token": 1}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "clean"),
+    [
+        (f'{{"a":"{KEY}","a":"x"}}', '{"a":"[redacted:api-key]","a":"x"}'),
+        ('{"password":12345678901}', '{"password":[redacted:password]}'),
+        ('["psql","--password","hunter2"]', '["psql", "--password", "[redacted:password]"]'),
+        ('{"name":"DB_PASSWORD","value":"hunter2"}', '{"name": "DB_PASSWORD", "value": "[redacted:password]"}'),
+        (f'{{"a":"{KEY}","password":12345678901}}', '{"a": "[redacted:api-key]", "password": [redacted:password]}'),
+    ],
+)
+def test_json_loses_what_is_a_secret_as_data_and_what_is_one_as_text(arguments, clean):
+    tool = ToolUse(name="x", arguments=arguments)
+    without, counts = redacted(session(turns=(Turn(prompt="x", tools=(tool,)),)), REDACTOR)
+    assert without.turns[0].tools[0].arguments == clean
+    assert counts.total() == clean.count("[redacted:")
+    assert redacted(without, REDACTOR) == (without, {})
 
 
 def test_text_that_only_begins_like_json_is_redacted_as_text():

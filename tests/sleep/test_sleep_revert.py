@@ -129,7 +129,7 @@ def test_a_document_without_the_block_or_the_file_has_nothing_to_take_out(tmp_pa
     if text is not None:
         place.memory.write_text(text)
     report = revert("n1", place.state)
-    assert (report.cut, report.gone) == ((str(place.memory),), ("- Learned.",))
+    assert (report.cut, report.gone) == ((), ("- Learned.",))
     assert (place.memory.read_text() if place.memory.exists() else None) == text
 
 
@@ -154,13 +154,18 @@ def test_a_rule_that_a_night_wrote_into_two_documents_is_taken_out_of_both(tmp_p
     assert Document.parse(place.skill.read_text()).learned == "- Of the skill."
 
 
-def test_a_rule_that_is_gone_from_its_document_is_forgotten(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [HAND, HAND + BLOCK.replace("Learned.", "Learned, and mended by hand.")])
+def test_a_rule_that_is_not_in_its_document_is_named_and_neither_text_nor_record_change(
+    tmp_path: Path, text: str
+) -> None:
     place = adopted(tmp_path)
     (rule,) = ids(place, place.memory)
-    place.memory.write_text(HAND)
+    place.memory.write_text(text)
     report = revert_rule(rule, place.state)
-    assert report == Reverted(cut=(str(place.memory), str(place.skill)), gone=("- Learned.",))
-    assert ids(place, place.memory) == []
+    assert report == Reverted(cut=(str(place.skill),), gone=("- Learned.",))
+    assert place.memory.read_text() == text
+    assert ids(place, place.memory) == [rule]
+    assert rule not in ids(place, place.skill)
 
 
 def test_the_old_text_of_whatever_is_taken_back_is_kept(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from skillgrad.sleep.schedule import (
     by_hand,
     job_name,
     program_runner,
+    schedule,
     scheduler_for,
     unschedule,
 )
@@ -502,9 +503,66 @@ def test_unscheduling_removes_a_job_from_every_scheduler_that_has_it(tmp_path, m
     job = a_job(tmp_path)
     for kind in (Systemd, Cron):
         kind(jobs, home, machine).install(job)
-    assert unschedule(job.name, jobs, home, machine) == ("systemd", "cron")
-    assert unschedule(job.name, jobs, home, machine) == ()
+    assert unschedule(job.name, jobs, home, machine).schedulers == ("systemd", "cron")
+    assert unschedule(job.name, jobs, home, machine) == ((), ())
     assert list(jobs.iterdir()) == []
+
+
+def test_the_key_of_a_job_that_was_taken_out_by_hand_does_not_stay_behind(tmp_path, machine):
+    jobs, home = tmp_path / "jobs", tmp_path / "home"
+    cron = Cron(jobs, home, machine)
+    job = a_job(tmp_path, variables=("KEY",))
+    cron.install(job)
+    Path(machine["RECORD"], "crontab").unlink()
+    left = (cron.script_file(job.name), cron.values_file(job.name))
+    assert unschedule(job.name, jobs, home, machine) == ((), left)
+    assert list(jobs.iterdir()) == []
+
+
+def test_the_files_of_a_job_stay_as_long_as_another_scheduler_has_it(tmp_path, machine):
+    jobs, home = tmp_path / "jobs", tmp_path / "home"
+    job = a_job(tmp_path, variables=("KEY",))
+    for kind in (Systemd, Cron):
+        kind(jobs, home, machine).install(job)
+    assert unschedule(job.name, jobs, home, machine, only="cron") == (("cron",), ())
+    assert len(list(jobs.iterdir())) == 2
+    assert len(unschedule(job.name, jobs, home, machine, only="systemd").files) == 2
+    assert list(jobs.iterdir()) == []
+
+
+def test_scheduling_elsewhere_takes_the_job_out_of_where_it_was(tmp_path, machine):
+    jobs, home = tmp_path / "jobs", tmp_path / "home"
+    cron, systemd = Cron(jobs, home, machine), Systemd(jobs, home, machine)
+    job = a_job(tmp_path, variables=("KEY",))
+    schedule(job, cron)
+    schedule(job, systemd)
+    assert (cron.installed(), systemd.installed()) == ((), (job.name,))
+    assert len(list(jobs.iterdir())) == 2
+
+
+def test_where_a_crontab_cannot_be_read_all_else_is_removed_and_told(tmp_path, machine):
+    jobs, home = tmp_path / "jobs", tmp_path / "home"
+    systemd = Systemd(jobs, home, machine)
+    job = a_job(tmp_path, variables=("KEY",))
+    machine["BROKEN"] = "the disk is broken"
+    schedule(job, systemd)
+    files = systemd.script_file(job.name), systemd.values_file(job.name)
+    with pytest.raises(SkillgradError) as caught:
+        unschedule(job.name, jobs, home, machine)
+    assert str(caught.value) == (
+        f"the crontab cannot be read: the disk is broken; removed: systemd, {files[0]}, {files[1]}\n"
+        "hint: look at `crontab -l`, or choose another scheduler"
+    )
+    assert list(jobs.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_told_and_the_files_are_as_they_were(tmp_path, machine):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / ".config").write_text("a file")
+    scheduler = Systemd(tmp_path / "jobs", tmp_path / "home", machine)
+    with pytest.raises(SkillgradError, match=r"the job cannot be written: .*Not a directory"):
+        scheduler.install(a_job(tmp_path, variables=("KEY",)))
+    assert not (tmp_path / "jobs").exists() or not list((tmp_path / "jobs").iterdir())
 
 
 def test_schedulers_have_names_and_say_what_a_user_must_know():

@@ -8,6 +8,7 @@ from sleep_proposals import HAND, both, offer, project, proposed
 
 from skillgrad.errors import InputError
 from skillgrad.records import digest
+from skillgrad.sleep.lint import LONGEST
 from skillgrad.sleep.places import read_document, sha256
 from skillgrad.sleep.rules import Evidence
 from skillgrad.sleep.staging import (
@@ -80,6 +81,13 @@ def test_the_report_shows_rules_with_their_evidence_and_what_to_look_at(tmp_path
         rf"- \- Old. ({proposed(place, place.memory, '- x', night='n2').before[0].id})"
         "\n\nSaid \\*so\\*.\n"
     )
+
+
+def test_the_report_shows_all_of_a_rule_that_may_be_proposed(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    rule = ("- " + "Keep it short. " * LONGEST)[: LONGEST - 8] + " Payload"
+    folder = offer(place, [(place.memory, f"{rule}\n")])
+    assert f"{rule[2:]} (" in (folder / "report.md").read_text()
 
 
 @pytest.mark.parametrize(

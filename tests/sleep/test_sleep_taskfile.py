@@ -191,6 +191,7 @@ ROW = {"id": "a", "intent": "Sort the names.", "rubric": "All are there."}
         ([{**OLD, "intent": "x"}], "task 1: intent 'x' has fewer than 8 characters"),
         ([{"context_excerpt": ""}], "task 1: 'id' is missing"),
         ([{**OLD, "reference_kind": "answer"}], "task 1: reference_kind = 'answer' cannot be judged\nhint: allowed:"),
+        ([{**OLD, "outcome": []}], "task 1: unknown outcome []\nhint: "),
         ([{**OLD, "outcome": "succes"}], "task 1: unknown outcome 'succes'\nhint: did you mean 'success'?"),
         ([{**OLD, "system": "You are"}], "task 1: a system prompt of the task's own is not supported"),
         ([{**OLD, "judge": {"checks": [{"op": "x"}]}}], "task 1: check 1: unknown operator 'x'"),

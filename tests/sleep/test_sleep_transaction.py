@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from sleep_proposals import HAND, Project, both, offer, project
 
-from skillgrad.errors import SkillgradError
+from skillgrad.errors import SkillgradError, StopRun
 from skillgrad.sleep.adopt import adopt, receipts, recover
 from skillgrad.sleep.revert import revert
-from skillgrad.sleep.transaction import PENDING, Write, carry_out
+from skillgrad.sleep.transaction import LOCK, PENDING, Write, carry_out
 
 BLOCK = "\n<!-- skillgrad:begin learned -->\n- Learned.\n<!-- skillgrad:end learned -->\n"
 SCRIPT = Path(__file__).with_name("sleep_killed.py")
@@ -245,6 +245,44 @@ def test_a_record_of_the_state_that_cannot_be_read_is_named(tmp_path: Path, name
     (place.state / name).write_text("{")
     with pytest.raises(SkillgradError, match=f"{name}' cannot be read"):
         revert("n1", place.state)
+
+
+def test_what_a_private_document_becomes_is_private_while_it_is_written(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    place.memory.chmod(0o600)
+    modes: list[int] = []
+
+    def listen(name: str) -> None:
+        if name.startswith("half"):
+            modes.extend(path.stat().st_mode & 0o777 for path in place.root.glob(".skillgrad-*"))
+
+    umask = os.umask(0o022)
+    try:
+        adopt(offer(place, [(place.memory, "- a\n")]), place.root, place.state, on_write=listen)
+    finally:
+        os.umask(umask)
+    assert modes == [0o600]
+
+
+def test_a_state_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    proposal = both(place)
+    (place.state / LOCK).mkdir()  # what stands for a folder that may not be written: tests may be run by root
+    with pytest.raises(StopRun, match=r"adopt.lock' cannot be written: "):
+        adopt(proposal, place.root, place.state)
+
+
+def test_what_was_done_about_an_interrupted_adoption_is_told(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    both(place)
+    killed_once(place, "replace 1")
+    place.memory.write_text("By hand.\n")
+    recovery = recover(place.state)
+    assert recovery is not None
+    assert recovery.told == (
+        "an interrupted adoption or revert was taken back: documents are as they were before it",
+        f"{str(place.memory)!r} was changed since and left as it is; what it was is in {recovery.backups!r}",
+    )
 
 
 def test_files_that_do_not_belong_together_are_still_one_transaction(tmp_path: Path) -> None:

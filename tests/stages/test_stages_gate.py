@@ -128,7 +128,9 @@ async def test_a_strictly_better_candidate_is_accepted_with_its_evaluation() -> 
 async def test_an_equal_candidate_is_rejected() -> None:
     agent = ToldAgent(knows("t1"))
     result = await decide(make_rollout(agent), NEW, evaluation({"t0": 1, "t1": 0}), tasks(2), GateSection())
-    assert (result.verdict.accepted, result.evaluation) == (False, None)
+    assert not result.verdict.accepted
+    assert result.evaluation is not None
+    assert result.evaluation.values("hard") == {"t0": 0, "t1": 1}
 
 
 async def test_racing_sends_no_more_once_the_candidate_cannot_win() -> None:
@@ -346,18 +348,3 @@ CURRENT = Skill(text="old")
 )
 def test_a_candidate_is_paid_for_only_when_it_can_win(text: str, rejected: set[str], reason: str) -> None:
     assert reason_not_to_evaluate(Skill(text=text), CURRENT, rejected, 10) == reason
-
-
-def kinds(*types: str) -> list[Task]:
-    return [Task(id=f"t{i}", input=f"What is {i}?", gold=str(i), type=kind) for i, kind in enumerate(types)]
-
-
-@pytest.mark.parametrize(("floor", "accepted"), [(None, True), (0.5, True), (0.4, False), (0.0, False)])
-async def test_a_floor_rejects_what_loses_too_much_on_one_type(floor: float | None, accepted: bool) -> None:
-    both = kinds("a", "a", "b", "b", "b")
-    rollout = make_rollout(ToldAgent(knows("t0", "t2", "t3", "t4")))
-    bar = evaluation({"t0": 1.0, "t1": 1.0, "t2": 1.0, "t3": 0.0, "t4": 0.0})
-    result = await decide(rollout, Skill(text="new"), bar, both, GateSection(floor=floor))
-    assert result.verdict.accepted == accepted
-    if not accepted:
-        assert "tasks of type 'a' lose 0.5000, more than gate.floor" in result.verdict.reason

@@ -55,6 +55,7 @@ async def test_views_and_scores_do_not_depend_on_the_clock() -> None:
     assert len(env.scored) == 1
     shown = to_jsonable_python(attempts[0].trajectory, context={"view": True})
     assert {"seconds", "usd"}.isdisjoint(shown)
+    assert attempts[0].trajectory.model_dump(mode="json", context={"view": True}, exclude={"seconds"}) == shown
     assert "seconds" in to_jsonable_python(attempts[0].trajectory)
 
 
@@ -71,3 +72,19 @@ async def test_waiting_for_a_place_takes_nothing_of_the_time_of_an_attempt() -> 
         await asyncio.sleep(1.5)
         assert agent.attempts == []
     assert (await attempt).outcome == "completed"
+
+
+async def test_the_place_is_free_again_while_the_attempt_is_scored() -> None:
+    place = asyncio.Semaphore(1)
+    free: list[bool] = []
+
+    class Narrow(ToldAgent):
+        def room(self) -> AbstractAsyncContextManager[object]:
+            return place
+
+    def score(*_: object) -> float:
+        free.append(not place.locked())
+        return 1.0
+
+    attempt = await make_rollout(Narrow(knows("t0")), AnswersEnv(score)).attempt(ONE, SKILL, 0)
+    assert (attempt.outcome, free) == ("completed", [True])

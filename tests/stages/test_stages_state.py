@@ -24,6 +24,13 @@ def test_the_latest_scored_attempt_at_each_task_is_remembered() -> None:
     assert (first.voids, second.voids) == (0, 1)
 
 
+def test_of_several_attempts_at_a_task_one_that_failed_is_remembered_and_only_voids_are_voids() -> None:
+    tries = [attempt(name, hard, task="x") for name, hard in (("a", 0.0), ("b", 0.5), ("c", 1.0), ("d", None))]
+    state = after_rollout(START, [*tries, attempt("e", 1.0, task="y"), attempt("f", 1.0, task="y")])
+    assert {task: each.solved for task, each in state.earlier.items()} == {"x": False, "y": True}
+    assert state.voids == 1
+
+
 @pytest.mark.parametrize(
     ("verdict", "accepted", "change"),
     [

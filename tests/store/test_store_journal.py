@@ -244,6 +244,24 @@ def test_a_killed_process_leaves_a_readable_journal(tmp_path, moment, number):
     journal.close()
 
 
+def claim(journal, identity):
+    """Claim it, and have a fact that depends on it."""
+
+    async def work() -> int:
+        return 1
+
+    journal.claim_identity(identity)
+    asyncio.run(journal.once("reply", "key", int, work))
+
+
+def test_an_identity_that_nothing_depends_on_is_replaced(journal):
+    journal.claim_identity({"model": "typo"})
+    claim(journal, {"model": "right"})
+    assert journal.identity == {"model": "right"}
+    with pytest.raises(IdentityError, match="model"):
+        journal.claim_identity({"model": "typo"})
+
+
 def test_the_same_identity_may_be_claimed_again(journal):
     assert journal.identity is None
     identity = {"train": {"seed": 42, "epochs": 4}, "prompts": {}, "order": (1, 2)}
@@ -253,7 +271,7 @@ def test_the_same_identity_may_be_claimed_again(journal):
 
 
 def test_another_identity_is_refused_and_every_difference_named(journal):
-    journal.claim_identity({"train": {"seed": 42, "epochs": 4}, "env": {"name": "dataset", "path": "a" * 80}, "x": 1})
+    claim(journal, {"train": {"seed": 42, "epochs": 4}, "env": {"name": "dataset", "path": "a" * 80}, "x": 1})
     with pytest.raises(IdentityError) as caught:
         journal.claim_identity(
             {"train": {"seed": 43, "epochs": 4}, "env": {"name": "dataset", "limit": 5, "path": "b"}, "x": {"y": 1}}
@@ -270,13 +288,13 @@ def test_another_identity_is_refused_and_every_difference_named(journal):
 
 @pytest.mark.parametrize(("old", "new"), [(1, True), (0, False), ("1", 1), (None, {}), ([], {}), ({}, {"a": 1})])
 def test_identities_differ_even_where_python_finds_them_equal(journal, old, new):
-    journal.claim_identity({"setting": old})
+    claim(journal, {"setting": old})
     with pytest.raises(IdentityError, match="setting"):
         journal.claim_identity({"setting": new})
 
 
 def test_a_setting_that_is_gone_is_named(journal):
-    journal.claim_identity({"a": {"b": None}, "c": 1})
+    claim(journal, {"a": {"b": None}, "c": 1})
     with pytest.raises(IdentityError, match=r"a\.b: was null, now not set"):
         journal.claim_identity({"a": {}, "c": 1})
 

@@ -263,6 +263,12 @@ the password is Tr0ub4dor&3. => the password is [redacted:password].
 password: 123456 => password: [redacted:password]
 password=# => password=[redacted:password]
 token: abcdefgh-1 => token: [redacted:token]
+["psql", "--password", "hunter2"] => ["psql", "--password", "[redacted:password]"]
+run('x', '--api-key','abc123def') => run('x', '--api-key','[redacted:api-key]')
+[\"--db-password\", \"hunter2\"] => [\"--db-password\", \"[redacted:password]\"]
+{"name":"DB_PASSWORD","value":"hunter2"} => {"name":"DB_PASSWORD","value":"[redacted:password]"}
+- {key: API_TOKEN, value: abc123def} => - {key: API_TOKEN, value: [redacted:token]}
+variable = "STRIPE_KEY", value = "a1b2c3d4e5f6" => variable = "STRIPE_KEY", value = "[redacted:api-key]"
 """
 )
 SHAPED = told(
@@ -428,6 +434,47 @@ def test_fields_of_json_are_known_by_their_names():
     assert json.loads(TRANSCRIPTS.redact_json(json.dumps(value))) == clean
 
 
+def test_fields_of_json_are_known_by_the_flag_or_the_name_beside_them():
+    value = [
+        ["psql", "--password", "hunter2", "--host", "db"],
+        {"command": ["tool", "--api-key", "abc", "--db-password", "--verbose"]},
+        {"name": "DB_PASSWORD", "value": "hunter2"},
+        {"Value": "abc123def", "Key": "API_TOKEN"},
+        {"name": "Authorization", "value": "a b"},
+        {"password": ["hunter2", "--verbose"], "name": "size", "value": "large"},
+        {"name": "password", "value": "string"},
+        {"name": "password", "value": 3},
+    ]
+    clean, counts = TRANSCRIPTS.redact_value_counted(value)
+    assert clean == [
+        ["psql", "--password", "[redacted:password]", "--host", "db"],
+        {"command": ["tool", "--api-key", "[redacted:authorization]", "--db-password", "--verbose"]},
+        {"name": "DB_PASSWORD", "value": "[redacted:password]"},
+        {"Value": "[redacted:token]", "Key": "API_TOKEN"},
+        {"name": "Authorization", "value": "[redacted:authorization]"},
+        {"password": ["[redacted:password]", "[redacted:password]"], "name": "size", "value": "large"},
+        {"name": "password", "value": "string"},
+        {"name": "password", "value": 3},
+    ]
+    assert counts == {"password": 4, "token": 1, "authorization": 2}
+    assert TRANSCRIPTS.redact_value_counted(clean) == (clean, {})
+    assert Redactor().redact_value(value) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '["--password", "--host", "db"]',
+        "add_argument('--password', '-p', help='the password')",
+        "run(['x', '--api-key', key])",
+        '{"name": "token", "value": "string"}',
+        "key: total\nvalue: a1b2c3d4",
+    ],
+)
+def test_flags_and_names_without_a_secret_beside_them_survive_in_transcripts(text):
+    assert TRANSCRIPTS.redact(text) == text
+
+
 def test_counting_tells_kinds_and_no_values():
     redactor = Redactor({"MY_KEY": "open-sesame-1"})
     text, counts = redactor.redact_counted(f"open-sesame-1 sk-{BODY} open-sesame-1 hunter2")
@@ -458,6 +505,7 @@ BOMBS = (
         "token=<",
     ),
     *("--a-a-a-a-password", "password is ", "a@a.", 'Cookie: a="', "mysql -a ", "curl -u a:", "<password>", "sig="),
+    *('"--password",', '"--password", "', "name=", 'name: "password', "key:password value ", "name-key "),
     *(
         "[... 1 characters left out ...]\n",
         "[redacted:",

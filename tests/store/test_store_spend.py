@@ -77,7 +77,7 @@ async def test_money_is_unknown_once_a_price_was(journal):
 async def test_calls_never_exceed_the_cap(journal):
     spend = SqliteSpend(journal, LimitsSection(calls=3))
     for _ in range(3):
-        await spend.reserve("target", 1, None)
+        spend.abandon(await spend.reserve("target", 1, None))
     with pytest.raises(BudgetStop) as caught:
         await spend.reserve("optimizer", 1, None)
     assert str(caught.value) == (
@@ -129,6 +129,19 @@ async def test_nobody_waits_for_a_request_that_was_cut_off(journal):
     spend.abandon(first)
     with pytest.raises(BudgetStop, match="100 reserved"):
         await second
+
+
+async def test_what_was_withdrawn_is_no_call_and_makes_room_again(journal):
+    spend = SqliteSpend(journal, LimitsSection(calls=1))
+    first = await spend.reserve("target", 100, None)
+    second = asyncio.create_task(spend.reserve("target", 50, None))
+    await asyncio.sleep(0)
+    assert not second.done()
+    spend.withdraw(first)
+    await spend.settle(await second, tokens(20), None)
+    assert spend.totals().calls == {"target": 1}
+    with pytest.raises(BudgetStop, match=r"limits\.calls = 1 is reached: 1 sent"):
+        await spend.reserve("target", 1, None)
 
 
 async def test_dollars_are_refused_when_the_bound_does_not_fit(journal):
@@ -219,9 +232,8 @@ async def test_limits_hold_over_processes_and_may_be_raised(tmp_path):
 
 async def test_two_accounts_on_one_file_share_the_cap(journal):
     one, other = (SqliteSpend(journal, LimitsSection(calls=3)) for _ in range(2))
-    await one.reserve("target", 1, None)
-    await other.reserve("target", 1, None)
-    await one.reserve("target", 1, None)
+    for spend in (one, other, one):
+        spend.abandon(await spend.reserve("target", 1, None))
     with pytest.raises(BudgetStop):
         await other.reserve("target", 1, None)
 

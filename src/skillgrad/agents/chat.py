@@ -62,18 +62,22 @@ class ChatAgent(Agent):
         """Changes with the model, its settings, the prompt and the options."""
         return digest([self.name, self._target.fingerprint(), self._prompt, self._options.model_dump()])
 
-    async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
-        """One request: the prompt and the body of the skill as system message, the task as user message.
-
-        Raises:
-            BoundaryError: the search for the answer took too long.
-            DataError: the task has files, which would never reach the model. Nothing was asked.
-        """
+    def check_task(self, task: Task) -> None:
+        """Refuse a task with files: they would never reach the model."""
         if task.files:
             raise DataError(
                 f"task {task.id!r} has files, and agent {self.name!r} has no workspace for them",
                 hint="set agent.name to 'tools' or to an agent program, or put the text of the files into the input",
             )
+
+    async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
+        """One request: the prompt and the body of the skill as system message, the task as user message.
+
+        Raises:
+            BoundaryError: the search for the answer took too long.
+            DataError: as `check_task`. Nothing was asked.
+        """
+        self.check_task(task)
         asked = question(task)
         messages = (system(with_skill(self._prompt, skill.text)), asked)
         reply = await self._target.complete(ChatRequest(messages=messages, seed=trial))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from skillgrad.agents.gateway_session import HUNG_UP, MOST_BYTES, REFUSED, GatewaySession, Turn, WireName
 from skillgrad.errors import ConfigError
+from skillgrad.sandbox.scratch import Scratch
 from skillgrad.wires import CHAT, MESSAGES, RESPONSES, BadBody, Call, Wire, estimate, with_field
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ class GatewayServer:
         self._server = _make_server(_Application(sessions, model_name, keepalive))
         # The path of a Unix socket may have some 100 bytes.
         folder = "/tmp" if len(tempfile.gettempdir().encode()) > 60 else None
-        self._folder = tempfile.TemporaryDirectory(prefix="skillgrad-", dir=folder)
-        self.socket = Path(self._folder.name, "gateway.sock")
+        self._scratch = Scratch(folder)
+        self.socket = self._scratch.path / "gateway.sock"
         self._sockets = [_tcp_socket(), _unix_socket(self.socket)]
         self.url = f"http://127.0.0.1:{self._sockets[0].getsockname()[1]}"
         self._task = asyncio.create_task(self._server.serve(sockets=self._sockets))
@@ -60,7 +61,7 @@ class GatewayServer:
         """Let go of what a server holds whose event loop is gone."""
         for listener in self._sockets:
             listener.close()
-        self._folder.cleanup()
+        self._scratch.close()
 
 
 def _tcp_socket() -> socket.socket:

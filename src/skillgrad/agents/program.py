@@ -16,7 +16,7 @@ from skillgrad.agents.told import Told, after_the_prompt, has_read, neutral
 from skillgrad.agents.verdict import Evidence, verdict
 from skillgrad.config import parse
 from skillgrad.errors import ConfigError, DataError
-from skillgrad.programs.base import Delivery, Launch, Order, Program, Report
+from skillgrad.programs.base import Delivery, Installed, Launch, Order, Program, Report
 from skillgrad.programs.claude_code import ClaudeCode
 from skillgrad.programs.codex import Codex
 from skillgrad.programs.command import Command
@@ -94,11 +94,13 @@ class ProgramAgent(Agent):
         sandbox: what programs run in; the one that works here when not given.
 
     Raises:
-        ConfigError: the program, its login, a folder of `readable` or a sandbox is not there, or nobody could count
-            the steps of `max_steps`.
+        ConfigError: the program, its login, a folder of `readable` or a sandbox is not there, nobody could count the
+            steps of `max_steps`, or the model takes no tools and the program asks with some.
     """
 
     program: Program
+    needs_tools: ClassVar[bool] = True
+    """The program asks its model with tools."""
     options_type: ClassVar[type[ProgramOptions]] = ProgramOptions
 
     def __init__(
@@ -121,6 +123,11 @@ class ProgramAgent(Agent):
                 f"agent.max_steps = {options.max_steps} has no effect with agent.login = 'direct': the gateway "
                 f"counts the steps of agent {self.name!r}",
                 hint="leave max_steps out and set agent.limits.seconds, or log in through the gateway",
+            )
+        if options.login == "gateway" and self.needs_tools and not target.takes_tools:
+            raise ConfigError(
+                f"agent {self.name!r} calls tools, and model {target.name!r} takes none",
+                hint="set agent.name to 'chat', use a model with a key, or set agent.login to 'direct'",
             )
         self._installed = program.find(options.path)
         self._sandbox = sandbox or find_sandbox(unsafe=options.unsafe_no_sandbox)
@@ -153,6 +160,16 @@ class ProgramAgent(Agent):
         return self._login is None
 
     @property
+    def installed(self) -> Installed:
+        """The program that is used."""
+        return self._installed
+
+    @property
+    def version(self) -> str:
+        """What that program says of its version."""
+        return self._version
+
+    @property
     def limits(self) -> Limits:
         """What one attempt may use."""
         return self._options.limits
@@ -167,6 +184,14 @@ class ProgramAgent(Agent):
         if self._gateway is not None:
             await self._gateway.aclose()
 
+    def check_task(self, task: Task) -> None:
+        """Refuse a task with pictures: programs are told text."""
+        if task.images:
+            raise DataError(
+                f"task {task.id!r} has pictures, and agent {self.name!r} is told text only",
+                hint="put pictures into the files of the task, or use the agent 'chat'",
+            )
+
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
         """Run the program once.
 
@@ -175,11 +200,7 @@ class ProgramAgent(Agent):
             ProgramFailed: the program crashed, or waited for the model when its time was over.
             SkillgradError: whatever a request to the model failed with.
         """
-        if task.images:
-            raise DataError(
-                f"task {task.id!r} has pictures, and agent {self.name!r} is told text only",
-                hint="put pictures into the files of the task, or use the agent 'chat'",
-            )
+        self.check_task(task)
         async with AsyncExitStack() as stack:
             workspace = stack.enter_context(Workspace())
             workspace.fill(task.files)
@@ -264,6 +285,7 @@ class ProgramAgent(Agent):
             report=report,
             asked=None if session is None else len(session.log),
             pending=ran.pending,
+            trouble=self._target.trouble,
             last_finish=session.log[-1].finish if session is not None and session.log else "",
             silent=self.program.silent,
             limits=self._options.limits,
@@ -299,6 +321,7 @@ class CommandAgent(ProgramAgent):
     """Any command line."""
 
     options_type = CommandOptions
+    needs_tools = False  # nobody knows what a command line asks with
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], target: ChatModel, prompts: Prompts, *, where: str) -> Self:
@@ -323,6 +346,18 @@ class _Noting(ChatModel):
 
     def fingerprint(self) -> str:
         return self._model.fingerprint()
+
+    @property
+    def takes_seed(self) -> bool:
+        return self._model.takes_seed
+
+    @property
+    def takes_tools(self) -> bool:
+        return self._model.takes_tools
+
+    @property
+    def trouble(self) -> str:
+        return self._model.trouble
 
     @property
     def max_output_tokens(self) -> int:

@@ -79,7 +79,7 @@ class ToolsAgent(Agent):
         sandbox: what commands run in; the one that works here when not given.
 
     Raises:
-        ConfigError: no sandbox works here, or `readable` names what is no folder.
+        ConfigError: the model takes no tools, no sandbox works here, or `readable` names what is no folder.
     """
 
     name = "tools"
@@ -91,6 +91,11 @@ class ToolsAgent(Agent):
         self._target = target
         self._prompt = prompts["tools"]
         self._options = options or ToolsOptions()
+        if self._options.tools and not target.takes_tools:
+            raise ConfigError(
+                f"agent {self.name!r} calls tools, and model {target.name!r} takes none",
+                hint="set agent.name to 'chat', or use a model with a key",
+            )
         self._readable = _folders(self._options.readable)
         if sandbox is None and "bash" in self._options.tools:
             sandbox = find_sandbox(unsafe=self._options.unsafe_no_sandbox)
@@ -120,6 +125,15 @@ class ToolsAgent(Agent):
         # Whether there was a sandbox does not change what a task asks for.
         options = self._options.model_dump(exclude={"unsafe_no_sandbox"})
         return digest([self.name, self._target.fingerprint(), self._prompt, options, self._source_fingerprint])
+
+    def check_task(self, task: Task) -> None:
+        """Refuse a task with a file where those of the skill are."""
+        taken = [path for path in task.files if path.split("/", 1)[0] == SKILL_FOLDER]
+        if taken:
+            raise DataError(
+                f"task {task.id!r} has a file {taken[0]!r}; {SKILL_FOLDER!r} is for the files of the skill",
+                hint="give it another name",
+            )
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
         """Fill a workspace with the files of the task, let the model work in it, and tell what it changed.
@@ -175,12 +189,7 @@ class ToolsAgent(Agent):
             raise BoundaryError("tools of the environment", error) from error
 
     def _desk(self, workspace: Workspace, task: Task, skill: Skill) -> Desk:
-        taken = [path for path in task.files if path.split("/", 1)[0] == SKILL_FOLDER]
-        if taken:
-            raise DataError(
-                f"task {task.id!r} has a file {taken[0]!r}; {SKILL_FOLDER!r} is for the files of the skill",
-                hint="give it another name",
-            )
+        self.check_task(task)
         workspace.fill(task.files)
         read_only = _add_skill(skill, workspace)
         box = Box(

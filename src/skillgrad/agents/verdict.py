@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from skillgrad.errors import OutageStop, SkillgradError
 from skillgrad.programs.base import Report, last_words
-from skillgrad.programs.words import trouble
+from skillgrad.programs.words import outdated, trouble
 from skillgrad.sandbox import Finished, Limits
 
 __all__ = ["Evidence", "ProgramFailed", "verdict"]
@@ -26,6 +26,8 @@ class Evidence:
     """Requests that reached the gateway, None without one."""
     pending: bool
     """The program was waiting for the model when its time was over."""
+    trouble: str
+    """Why the model's last request came to nothing; empty when it did not."""
     last_finish: str
     """How the last reply of the model ended."""
     silent: bool
@@ -44,7 +46,8 @@ def verdict(seen: Evidence) -> str:
     if finished.timed_out:
         late = f"not done within agent.limits.seconds = {seen.limits.seconds:g}"
         if seen.pending:
-            raise ProgramFailed(f"{late}: a request to the model was under way")
+            failed = f", which had failed before: {seen.trouble}" if seen.trouble else ""
+            raise ProgramFailed(f"{late}: a request to the model was under way{failed}")
         return late
     if finished.over:
         return f"went over its {finished.over} ({_limits(seen.limits)})"
@@ -57,14 +60,26 @@ def verdict(seen: Evidence) -> str:
         return "the reply was cut off at the most tokens a reply may have"
     if report.error:
         gave_up = f"agent {seen.agent!r} gave up: {report.error}"
+        if _too_old(seen, report.error):
+            raise _outdated(gave_up)
         if seen.asked is None and trouble(report.error) == "refused":
             raise OutageStop(gave_up, hint="look at the program's own login, model and version, then run this again")
         raise ProgramFailed(gave_up)
     if not report.ended:
-        raise ProgramFailed(f"agent {seen.agent!r} broke off, {_end(finished)}")
+        broke_off = f"agent {seen.agent!r} broke off, {_end(finished)}"
+        raise _outdated(broke_off) if _too_old(seen, last_words(finished)) else ProgramFailed(broke_off)
     if seen.asked == 0 and not seen.silent:
         raise ProgramFailed(f"agent {seen.agent!r} asked no model, {_end(finished)}")
     return "" if report.answer.strip() else "the answer was empty"
+
+
+def _too_old(seen: Evidence, words: str) -> bool:
+    """Whether the program said so itself: what a model or a command wrote does not count."""
+    return not seen.asked and outdated(words)
+
+
+def _outdated(problem: str) -> OutageStop:
+    return OutageStop(problem, hint="update the program, then run this again; `skillgrad doctor` says its version")
 
 
 def _limits(limits: Limits) -> str:

@@ -8,7 +8,7 @@ from skillgrad.cli.checks import Check
 from skillgrad.config import AgentSection, LimitsSection, TrainConfig
 from skillgrad.errors import ConfigError, SkillgradError
 from skillgrad.models import build_model
-from skillgrad.programs.base import Program
+from skillgrad.programs.base import Installed, Program, is_older
 from skillgrad.programs.known import known_programs
 from skillgrad.prompts import Prompts
 from skillgrad.protocols import Agent
@@ -45,9 +45,17 @@ def _program(program: Program) -> Check:
         text = f"{program.command!r} was not found; only agent.name = {program.name!r} needs it"
         return Check.note(name, text, program.install)
     try:
-        return Check.ok(name, f"{program.version(found)}, {found.path}")
+        return _version(name, program, program.version(found), found)
     except ConfigError as error:
         return Check.note(name, error.message, error.hint)
+
+
+def _version(name: str, program: Program, version: str, found: Installed) -> Check:
+    text = f"{version}, {found.path}"
+    if not is_older(version, program.tested):
+        return Check.ok(name, text)
+    text += f": older than {program.tested}, the version it was tested with"
+    return Check.note(name, text, f"update it ({program.install}), or name another one in agent.path")
 
 
 async def check_agent(config: TrainConfig) -> list[Check]:
@@ -72,15 +80,18 @@ async def check_agent(config: TrainConfig) -> list[Check]:
         return [Check.wrong("agent", error)]
     finally:
         await model.aclose()
-    return [made, *(_room(agent, config.limits) if isinstance(agent, ProgramAgent) else ())]
+    if not isinstance(agent, ProgramAgent):
+        return [made]
+    used = [_version("agent program", agent.program, agent.version, agent.installed)] if agent.program.tested else []
+    return [made, *used, *_room(agent, config.limits)]
 
 
 def _room(agent: ProgramAgent, limits: LimitsSection) -> Iterator[Check]:
-    """What would leave attempts without a score: they wait for memory too long, or are ended from outside."""
+    """What holds attempts up, or ends them from outside, which leaves them without a score."""
     room, longest = agent.concurrency, agent.limits.seconds + agent.limits.grace_seconds
     if limits.concurrency > room:
-        text = f"there is memory for {room} at the same time; attempts that wait for it use up their time"
-        yield Check.note("agent memory", text, f"set limits.concurrency to {room}, it is {limits.concurrency}")
+        text = f"there is memory for {room} at the same time; the others of {limits.concurrency} wait"
+        yield Check.note("agent memory", text, "agent.concurrency_mb says how much to count with for each")
     if limits.attempt_seconds <= longest:
         text = f"limits.attempt_seconds = {limits.attempt_seconds:g} ends attempts before agent.limits.seconds does"
         yield Check.note("agent time", text, f"set limits.attempt_seconds to more than {longest:g}")

@@ -14,7 +14,7 @@ from skillgrad.config import ExecutorSection, ModelSection, TrainConfig, file_da
 from skillgrad.envs.gold import check_gold
 from skillgrad.envs.scorers.base import AnswerScorer, Judge
 from skillgrad.envs.splits import SPLITS, check_splits
-from skillgrad.errors import ConfigError, SkillgradError
+from skillgrad.errors import ConfigError, RejectedRole, SkillgradError
 from skillgrad.models import build_model, price_of, used_key_variable
 from skillgrad.models.handoff import HandoffModel
 from skillgrad.prompts import Prompts
@@ -240,7 +240,10 @@ def _models(config: TrainConfig) -> list[Check]:
 
 def _handoff(role: str, model: HandoffModel) -> Check:
     """The folder of questions and answers."""
-    waiting = model.waiting()
+    try:
+        waiting = model.waiting()
+    except RejectedRole as error:
+        return Check.wrong(role, error)
     if not waiting:
         return Check.ok(role, f"no question waits in {model.folder}")
     counted = f"{waiting} questions wait" if waiting > 1 else "1 question waits"

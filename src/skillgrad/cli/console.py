@@ -1,7 +1,6 @@
 """The console: a sink that prints what happens in a run on stderr, live in a terminal, in plain lines elsewhere."""
 
 import os
-import re
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -26,9 +25,6 @@ SHOWN = 5
 """Most attempts without a score, and most different failures of calls, that are shown in a stage."""
 HEARTBEAT_SECONDS = 30.0
 """How often a long stage says where it is, in plain lines."""
-
-_IDLE = re.compile(r"0 edits|0 of 0 edits made")
-"""What a stage between reading and decision says that had nothing to work on."""
 _STYLES = {"accepted": "green", "rejected": "dim", "skipped": "yellow"}
 
 
@@ -136,9 +132,8 @@ class Console:
         if stage.failures > 1:
             self.say(f"{stage.failures} failed calls in all", "yellow")
         replayed = self.progress.resumed and not stage.calls
-        idle = event.stage in ("aggregate", "select", "update") and _IDLE.match(event.note)
         # The decision that follows a gate, or a step without edits, says more.
-        if self._stages and not replayed and not idle and event.stage != "gate":
+        if self._stages and not replayed and not event.idle and event.stage != "gate":
             self.say(f"{self.progress.place_of(stage)}: {event.note or 'done'}")
 
     def _decided(self, event: Decided) -> None:

@@ -53,16 +53,22 @@ def _config(args: argparse.Namespace, checks: list[Check]) -> TrainConfig | None
         return None
 
     def made(data: Mapping[str, Any], *, where: str) -> TrainConfig:
-        is_night = "sleep" in data or path.name == DEFAULT_SLEEP_CONFIG
-        return (make_sleep_config if is_night else make_config)(data, where=where)
+        return (make_sleep_config if _of_a_night(data, path) else make_config)(data, where=where)
 
     try:
         config = with_options(lambda flags: load_settings(made, path, flags=flags), args)
     except SkillgradError as error:
         checks.append(Check.wrong("config", error))
         return None
-    checks.append(Check.ok("config", f"{path} is valid"))
+    kind = " for `skillgrad sleep`" if isinstance(config, SleepConfig) else ""
+    checks.append(Check.ok("config", f"{path} is valid{kind}"))
     return config
+
+
+def _of_a_night(data: Mapping[str, Any], path: Path) -> bool:
+    """Whether settings are those of a night: they say so, or name no tasks, without which nothing is trained."""
+    named = "sleep" in data or path.name == DEFAULT_SLEEP_CONFIG
+    return named or ("env" not in data and path.name != DEFAULT_CONFIG)
 
 
 def _path(args: argparse.Namespace) -> Path:

@@ -1,8 +1,9 @@
-"""Ctrl-C: once to finish what is in flight, twice to stop now."""
+"""Ctrl-C: once to finish what is in flight, twice to stop now. SIGTERM stops now: whoever sends it, as `timeout`,
+systemd and docker do, kills soon after."""
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -13,7 +14,8 @@ T = TypeVar("T")
 
 
 def run_stoppable(work: Callable[[StopSwitch], Coroutine[Any, Any, T]], say: Callable[[str], None]) -> T:
-    """Run `work` in an event loop of its own. The first Ctrl-C throws the switch, the second cancels.
+    """Run `work` in an event loop of its own. The first Ctrl-C throws the switch, the second cancels, as SIGTERM
+    does. Cancelling ends the programs that `work` runs before it returns.
 
     Raises:
         Interrupted: it was cancelled. Whatever `work` raises.
@@ -27,15 +29,20 @@ async def _stoppable(work: Callable[[StopSwitch], Coroutine[Any, Any, T]], say: 
     cancelled = False
 
     def pressed() -> None:
-        nonlocal cancelled
         if not switch.requested:
             switch.stop()
             say("finishing what is in flight; press Ctrl-C again to stop now")
-        elif not cancelled:
+        else:
+            cancel()
+
+    def cancel() -> None:
+        nonlocal cancelled
+        if not cancelled:
             cancelled = True
+            switch.stop()
             task.cancel()
 
-    with _on_interrupt(pressed):
+    with _on_signals({signal.SIGINT: pressed, signal.SIGTERM: cancel}):
         try:
             return await task
         except asyncio.CancelledError:
@@ -48,14 +55,16 @@ async def _stoppable(work: Callable[[StopSwitch], Coroutine[Any, Any, T]], say: 
 
 
 @contextmanager
-def _on_interrupt(pressed: Callable[[], None]) -> Generator[None]:
+def _on_signals(heard: Mapping[signal.Signals, Callable[[], None]]) -> Generator[None]:
     loop = asyncio.get_running_loop()
     try:
-        loop.add_signal_handler(signal.SIGINT, pressed)
+        for number, call in heard.items():
+            loop.add_signal_handler(number, call)
     except (NotImplementedError, RuntimeError, ValueError):  # no signals here: not the main thread
         yield
         return
     try:
         yield
     finally:
-        loop.remove_signal_handler(signal.SIGINT)
+        for number in heard:
+            loop.remove_signal_handler(number)

@@ -10,7 +10,7 @@ from importlib import import_module
 from skillgrad import __version__
 from skillgrad.cli.output import json_error, line, program, tell
 from skillgrad.cli.parser import GROUPS, overview, read_verb
-from skillgrad.cli.streams import prepare_streams, result_alone
+from skillgrad.cli.streams import all_written, prepare_streams, result_alone
 from skillgrad.errors import Interrupted, SkillgradError
 
 
@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     prepare_streams()
     try:
         code = _run(words)
-        sys.stdout.flush()
+        all_written(sys.stdout)
     except SkillgradError as error:
         return _fail(error, words)
     except KeyboardInterrupt:

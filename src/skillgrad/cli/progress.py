@@ -29,7 +29,7 @@ _SPLITS: Mapping[Stage, tuple[Split, ...]] = {
     "rollout": ("train",),
     "gate": ("val", "train"),
     "slow_update": ("train",),
-    "test": ("train", "val", "test"),  # what evaluations and comparisons of any split are called
+    "test": ("test",),
 }
 """On which tasks a stage makes attempts. Stages overlap, and an attempt does not say which one it is for."""
 
@@ -145,11 +145,12 @@ class Progress:
         return "" if self.shown is None else self.place_of(self.shown)
 
     def place_of(self, stage: StageProgress) -> str:
-        """The name of a stage of a step."""
+        """The name of a stage, with the step or epoch that it belongs to, if any."""
         name = stage.stage.replace("_", " ")
         if stage.stage in ("slow_update", "meta_skill"):
             return f"epoch {stage.epoch} {name}"
-        return name if stage.stage in ("baseline", "validation", "test") else f"{self.step_of(stage.step)} {name}"
+        whole = stage.stage in ("validation", "test") or stage.step == 0
+        return name if whole else f"{self.step_of(stage.step)} {name}"
 
     def step_of(self, step: int) -> str:
         """As in `step 3/8`, or `step 3` when nobody knows how many there will be."""

@@ -1,25 +1,32 @@
 """Standard output and error that take whatever is written, whoever reads it."""
 
 import os
-import stat
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from io import BufferedWriter, FileIO, TextIOBase, TextIOWrapper
 from typing import Any, TextIO, cast
 
-__all__ = ["Aside", "prepare_streams", "result_alone"]
+from skillgrad.errors import SkillgradError
+
+__all__ = ["Aside", "all_written", "prepare_streams", "result_alone"]
 
 
-class _Pipe(FileIO):
-    """A pipe that swallows what is written once its reader has gone."""
+class _Out(FileIO):
+    """A pipe or a file that takes whatever is written: a reader that has gone is forgotten, a full disk is noted."""
+
+    failure = ""
+    """Why something was not written; empty while all was, or nobody reads it."""
 
     def write(self, data: Any, /) -> int:
-        """How much was taken: all of it when nobody reads any more."""
+        """How much was taken: all of it when it cannot be written."""
         try:
             return super().write(data)
         except (BrokenPipeError, ConnectionResetError):
-            return memoryview(data).nbytes
+            pass
+        except OSError as error:
+            self.failure = error.strerror or str(error)
+        return memoryview(data).nbytes
 
 
 class Aside(TextIOBase):
@@ -66,7 +73,7 @@ def result_alone() -> Generator[None]:
     Code of the user's that prints, and programs that it starts, must not spoil it: what they print goes to stderr.
     """
     before = sys.stdout
-    before.flush()
+    all_written(before)
     if not _is_stdout(before):
         with _aside(before):
             yield
@@ -93,14 +100,31 @@ def _aside(result: TextIO) -> Generator[None]:
     finally:
         sys.stdout = before
         result.flush()
+    all_written(result)
+
+
+def all_written(stream: TextIO) -> None:
+    """Make sure that all that was printed is where it belongs.
+
+    Raises:
+        SkillgradError: it is not, as when the disk is full.
+    """
+    stream.flush()
+    failure = getattr(getattr(getattr(stream, "buffer", None), "raw", None), "failure", "")
+    if failure:
+        raise SkillgradError(
+            f"what was printed on standard output cannot be written: {failure}",
+            hint="make room for it, or send it elsewhere, and run the same command again",
+        )
 
 
 def prepare_streams() -> None:
     """Make sure that printing cannot fail a run that has been paid for.
 
     A reader that has gone, as with `| head`, is nobody's fault: the work goes on, what is printed for it is dropped,
-    and the exit code is that of the work. User code that prints is covered as well. Characters that a stream cannot
-    take are escaped, and a stream that was closed from the start takes everything.
+    and the exit code is that of the work. On a full disk the work goes on as well; `all_written` tells afterwards.
+    User code that prints is covered too. Characters that a stream cannot take are escaped, and a stream that was
+    closed from the start takes everything.
     """
     sys.stdout, sys.stderr = _prepared(sys.stdout), _prepared(sys.stderr)
 
@@ -112,10 +136,10 @@ def _prepared(stream: TextIO | None) -> TextIO:
         return stream
     found = cast("TextIOWrapper[Any]", stream)
     found.reconfigure(errors="backslashreplace")
-    if not _is_pipe(found):
+    if not _can_fail(found):
         return found
     return TextIOWrapper(
-        BufferedWriter(_Pipe(found.fileno(), "wb", closefd=False)),
+        BufferedWriter(_Out(found.fileno(), "wb", closefd=False)),
         encoding=found.encoding,
         errors=found.errors,
         # With `python -u` a stream has no buffer: what is printed is to be seen at once.
@@ -123,12 +147,13 @@ def _prepared(stream: TextIO | None) -> TextIO:
     )
 
 
-def _is_pipe(stream: "TextIOWrapper[Any]") -> bool:
+def _can_fail(stream: "TextIOWrapper[Any]") -> bool:
+    """Whether a stream is one of the system: a pipe, a file or a device, and no terminal."""
     try:
-        mode = os.fstat(stream.fileno()).st_mode
+        os.fstat(stream.fileno())
+        return not os.isatty(stream.fileno())
     except OSError:  # not a stream of the system, or closed
         return False
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
 def _is_stdout(stream: TextIO) -> bool:

@@ -1,13 +1,16 @@
 """What a verb is, and how what is typed after it is read. Imports nothing heavy, so that help is instant."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args, get_origin
 
 from skillgrad.cli.flags import take_dotted
 from skillgrad.cli.usage import UsageError
 from skillgrad.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 __all__ = ["Parser", "Verb"]
 
@@ -23,6 +26,12 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(message, hint=f"see `{self.prog} --help`")
 
 
+def _of_a_run() -> Mapping[str, "FieldInfo"]:
+    from skillgrad.config import TrainConfig  # only here: help has to be instant
+
+    return TrainConfig.model_fields
+
+
 @dataclass(frozen=True)
 class Verb:
     """A verb. The module `skillgrad.cli.<name>` has its `run(args) -> exit code`."""
@@ -35,6 +44,8 @@ class Verb:
     arguments: Callable[[Parser], None]
     dotted: bool = True
     """Takes settings as dotted flags."""
+    sections: Callable[[], Mapping[str, "FieldInfo"]] = _of_a_run
+    """The settings that can be given so, by section."""
 
     @property
     def module(self) -> str:
@@ -86,19 +97,17 @@ class Verb:
 
     def _unknown_option(self, option: str, parser: Parser) -> UsageError:
         known = [name for action in _actions(parser) for name in action.option_strings]
-        hint = _as_setting(option.lstrip("-").replace("-", "_")) if self.dotted else ""
+        hint = _as_setting(option.lstrip("-").replace("-", "_"), self.sections()) if self.dotted else ""
         hint = hint or did_you_mean(option, known)
         return UsageError(
             f"unknown option {option!r}", hint=f"{hint}; {self._see}" if hint.startswith("allowed") else hint
         )
 
 
-def _as_setting(word: str) -> str:
+def _as_setting(word: str, sections: Mapping[str, "FieldInfo"]) -> str:
     """How a setting is given that was typed without its section, or without its key; empty for any other word."""
-    from skillgrad.config import TrainConfig  # only here: help has to be instant
-
     keys: dict[str, list[str]] = {}
-    for section, field in TrainConfig.model_fields.items():
+    for section, field in sections.items():
         kinds = cast("tuple[Any, ...]", get_args(field.annotation) or (field.annotation,))
         if get_origin(field.annotation) is dict:
             kinds = ()  # its keys are names of the user's

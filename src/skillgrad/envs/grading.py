@@ -5,12 +5,13 @@ import hashlib
 import json
 import os
 import shlex
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from skillgrad.envs.programs import find_program, runtime_folders
+from skillgrad.envs.programs import find_interpreter, find_program, is_system, runtime_folders
 from skillgrad.envs.scorers.base import shorten
 from skillgrad.errors import BoundaryError, ConfigError
 from skillgrad.protocols import Scorer
@@ -51,7 +52,7 @@ class Command:
         """Words that name a file or a folder from one of `folders` stand for it; the first word is a program.
 
         Raises:
-            ConfigError: there is no program, or a quote is left open.
+            ConfigError: there is no program, or none that can be started, or a quote is left open.
         """
         try:
             written = shlex.split(command) if isinstance(command, str) else list(command)
@@ -59,11 +60,8 @@ class Command:
             raise ConfigError(f"{where} = {command!r}: {error}", hint="write it as a list of words") from None
         program = find_program(written[0], folders) if written else None
         if program is None:
-            name = written[0] if written else ""
-            raise ConfigError(
-                f"{where} = {command!r}: there is no program {name!r}",
-                hint="give one on the PATH, or the path of a file that may be executed",
-            )
+            raise _no_program(written[0] if written else "", folders, f"{where} = {command!r}")
+        interpreter = _interpreter(program, f"{where} = {command!r}")
         words, files = [str(program)], [program] if "/" in written[0] else []
         for word in written[1:]:
             path = _existing(word, folders)
@@ -71,7 +69,8 @@ class Command:
             files += [path] if path is not None else []
         readable = {folder for file in files for folder in _with_target(file if file.is_dir() else file.parent)}
         shown = command if isinstance(command, str) else shlex.join(command)
-        return Command(tuple(words), tuple(files), (*sorted(readable), *runtime_folders(program)), shown)
+        runtimes = [folder for path in (program, *interpreter) for folder in runtime_folders(path)]
+        return Command(tuple(words), tuple(files), (*sorted(readable), *dict.fromkeys(runtimes)), shown)
 
     def with_readable(self, paths: Sequence[str], folders: Sequence[Path], where: str) -> "Command":
         """The same with further files and folders to read, seen from `folders`.
@@ -101,6 +100,32 @@ class Command:
             inside = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
             found += [(each.relative_to(path.parent).as_posix(), each) for each in inside]
         return found
+
+
+def _no_program(name: str, folders: Sequence[Path], where: str) -> ConfigError:
+    there = _existing(name, folders) if "/" in name else None
+    if there is not None and there.is_file():
+        return ConfigError(f"{where}: {str(there)!r} is not executable", hint=f"chmod +x {shlex.quote(str(there))}")
+    return ConfigError(
+        f"{where}: there is no program {name!r}",
+        hint="give one on the PATH, or the path of a file that may be executed",
+    )
+
+
+def _interpreter(program: Path, where: str) -> list[Path]:
+    """What runs a script, where every sandbox would lack it.
+
+    Raises:
+        ConfigError: it does not exist.
+    """
+    name = find_interpreter(program)
+    found = shutil.which(name) if name else None
+    if name and found is None:
+        raise ConfigError(
+            f"{where}: {str(program)!r} begins with '#!' and {name!r}, which does not exist",
+            hint=f"install {name!r}, or correct the first line of {str(program)!r}",
+        )
+    return [path] if found and not is_system(path := Path(os.path.abspath(found))) else []
 
 
 def _existing(word: str, folders: Sequence[Path]) -> Path | None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["find_program", "runtime_folders"]
+__all__ = ["find_interpreter", "find_program", "is_system", "runtime_folders"]
 
 _SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc")))
 """What every sandbox has."""
@@ -30,13 +30,24 @@ def find_program(name: str, folders: Iterable[Path] = ()) -> Path | None:
     return None
 
 
+def find_interpreter(program: Path) -> str:
+    """What the first line of a script, as in `#!/bin/sh`, says that runs it; empty for what is no script. For `env`
+    it is what that has to find."""
+    with open(program, "rb") as file:
+        line = file.readline(256)
+    words = line[2:].decode(errors="replace").split() if line.startswith(b"#!") else []
+    if words and Path(words[0]).name == "env":
+        return next((word for word in words[1:] if not word.startswith("-") and "=" not in word), words[0])
+    return words[0] if words else ""
+
+
 def runtime_folders(program: Path) -> list[Path]:
     """What has to be readable to run a program that is no part of the system: its installation, and the one behind a
     link to it."""
     places = {program, program.resolve()}
     if program == Path(sys.executable):
         places |= {Path(prefix, "bin", "python") for prefix in (sys.prefix, sys.exec_prefix, sys.base_prefix)}
-    found = {_installation(place) for place in places if not _is_system(place)}
+    found = {_installation(place) for place in places if not is_system(place)}
     return sorted(found)
 
 
@@ -48,5 +59,6 @@ def _installation(program: Path) -> Path:
     return folder
 
 
-def _is_system(path: Path) -> bool:
+def is_system(path: Path) -> bool:
+    """Whether every sandbox has it."""
     return any(path.is_relative_to(folder) for folder in _SYSTEM)

@@ -8,9 +8,9 @@ import secrets
 from pathlib import Path
 
 from skillgrad.config import ModelSection
-from skillgrad.errors import ConfigError, HandoffStop, RejectedRequest, RejectedRole
-from skillgrad.protocols import ChatModel
-from skillgrad.records import ChatRequest, ImagePart, Message, Reply, digest
+from skillgrad.errors import HandoffStop, RejectedRole
+from skillgrad.models.text_only import TextModel, refuse_beyond_text, refuse_settings
+from skillgrad.records import ChatRequest, Message, Reply, digest
 
 __all__ = ["HandoffModel"]
 
@@ -35,7 +35,7 @@ When all are answered, the same command goes on from there, and may ask again.
 """
 
 
-class HandoffModel(ChatModel):
+class HandoffModel(TextModel):
     """Writes each request into `questions/<hash>.md` of a folder and takes `answers/<hash>.md` for the reply. What
     has no answer yet stops the run, when no more questions come; the same command goes on once they are answered.
 
@@ -52,28 +52,16 @@ class HandoffModel(ChatModel):
     """
 
     def __init__(self, name: str, settings: ModelSection, *, settled: float = SETTLED) -> None:
-        _check(settings)
+        refuse_settings(settings, "who answers the questions of a handoff", "base_url")
+        super().__init__(settings)
         self.name = f"handoff:{name}"
         self.endpoint = name
         self._folder = Path(name).expanduser()
-        self._settings = settings
         self._settled = settled
         self._asked = 0
 
     def fingerprint(self) -> str:
         return self.name
-
-    @property
-    def takes_seed(self) -> bool:
-        return False
-
-    @property
-    def takes_tools(self) -> bool:
-        return False
-
-    @property
-    def max_output_tokens(self) -> int:
-        return self._settings.max_output_tokens
 
     async def complete(self, request: ChatRequest) -> Reply:
         """The answer to a question that has one.
@@ -83,7 +71,7 @@ class HandoffModel(ChatModel):
             RejectedRequest: the request has pictures or tools.
             RejectedRole: the folder cannot be written or read.
         """
-        _check_askable(request)
+        refuse_beyond_text(request, tools="a handoff takes no tools", pictures="a handoff takes no pictures")
         file = f"{_hash(request)}.md"
         self._asked += 1
         try:
@@ -95,10 +83,7 @@ class HandoffModel(ChatModel):
             if answer is None:
                 raise self._stop()
         except OSError as error:
-            raise RejectedRole(
-                f"{str(self._folder)!r} cannot be used: {error}",
-                hint="give a folder that can be written, as in handoff:questions-of-the-night",
-            ) from None
+            raise self._unusable(error) from None
         return Reply(text=answer)
 
     def _answer(self, file: str) -> str | None:
@@ -135,37 +120,30 @@ class HandoffModel(ChatModel):
         return self._folder
 
     def waiting(self) -> int:
-        """How many questions have no answer yet."""
-        return sum(self._answer(path.name) is None for path in (self._folder / "questions").glob("*.md"))
+        """How many questions have no answer yet.
+
+        Raises:
+            RejectedRole: an answer cannot be read.
+        """
+        try:
+            return sum(self._answer(path.name) is None for path in (self._folder / "questions").glob("*.md"))
+        except OSError as error:
+            raise self._unusable(error) from None
+
+    def _unusable(self, error: OSError) -> RejectedRole:
+        return RejectedRole(
+            f"{str(self._folder)!r} cannot be used: {error}",
+            hint="give a folder that can be written, as in handoff:questions-of-the-night",
+        )
 
     def _stop(self) -> HandoffStop:
-        count = self.waiting()
-        waiting = f"{count} questions wait" if count > 1 else "1 question waits"
         (self._folder / "answers").mkdir(exist_ok=True)
+        # How many they are is not known yet: what is under way may ask on while the run comes to its end.
         return HandoffStop(
-            f"{waiting} for an answer in {str(self._folder / 'questions')!r}",
+            f"questions wait for an answer in {str(self._folder / 'questions')!r}",
             hint=f"write each answer into {str(self._folder / 'answers')!r}, in a file of the same name, then run "
             "the same command again",
         )
-
-
-def _check(settings: ModelSection) -> None:
-    """Refuse settings that would do nothing."""
-    for name in ("base_url", "temperature", "top_p", "reasoning_effort", "thinking", "extra_body", "headers"):
-        value = getattr(settings, name)
-        if value not in (None, {}):
-            raise ConfigError(
-                f"{name} = {value!r} does not reach who answers the questions of a handoff",
-                hint=f"leave {name} out, or use a model with a key",
-            )
-
-
-def _check_askable(request: ChatRequest) -> None:
-    """Raises RejectedRequest for what cannot be asked on a page."""
-    if request.tools or request.forced_tool is not None:
-        raise RejectedRequest("a handoff takes no tools")
-    if any(isinstance(part, ImagePart) for message in request.messages for part in message.content):
-        raise RejectedRequest("a handoff takes no pictures")
 
 
 def _hash(request: ChatRequest) -> str:

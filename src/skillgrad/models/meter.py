@@ -20,6 +20,7 @@ class Metered(Wrapper):
     """Reserves an upper bound with `spend` before a request is sent, and settles it with the bill.
 
     A `ModelError` is settled without a bill. A request that was cancelled keeps its bound: it may have been billed.
+    A question of a handoff that has no answer yet is withdrawn.
     A reply without token counts is counted, and returned, with an estimate of four characters to a token.
 
     Args:
@@ -54,8 +55,8 @@ class Metered(Wrapper):
             seconds = time.monotonic() - started
             self._emit(CallFinished(role=self._role, error=error.message, seconds=seconds))
             raise
-        except HandoffStop:  # a question to a person was written down: nothing was sent that costs
-            await self._spend.settle(ticket, None, None)
+        except HandoffStop:  # a question to a person was written down: the call is the one that reads the answer
+            self._spend.withdraw(ticket)
             raise
         except BaseException:
             self._spend.abandon(ticket)

@@ -10,13 +10,13 @@ from pathlib import Path
 from skillgrad.config import ModelSection
 from skillgrad.errors import ConfigError, RejectedRequest, RejectedRole, TransientError, did_you_mean
 from skillgrad.models.keys import Key
+from skillgrad.models.text_only import TextModel, refuse_beyond_text, refuse_settings
 from skillgrad.programs.base import Order, Report, last_words
 from skillgrad.programs.known import known_programs
 from skillgrad.programs.login import find_login
 from skillgrad.programs.memory import available_mb, room_for
 from skillgrad.programs.words import trouble
-from skillgrad.protocols import ChatModel
-from skillgrad.records import ChatRequest, ImagePart, Message, Reply, Skill, digest
+from skillgrad.records import ChatRequest, Message, Reply, Skill, digest
 from skillgrad.sandbox import Box, Finished, Limits, Workspace, find_sandbox, run
 
 __all__ = ["ProgramModel"]
@@ -27,7 +27,7 @@ GRACE_SECONDS = 1.0
 """Time to end after a time-out: nothing is lost that anybody waits for."""
 
 
-class ProgramModel(ChatModel):
+class ProgramModel(TextModel):
     """Asks an agent program: without tools, in an empty workspace, with the program's own login. Nothing the program
     uses is metered but what it tells, and no setting for sampling reaches its model.
 
@@ -44,10 +44,10 @@ class ProgramModel(ChatModel):
         known = known_programs()
         if program not in known:
             raise ConfigError(f"model 'agent:{name}' names no known agent program", hint=did_you_mean(program, known))
-        _check(settings)
+        refuse_settings(settings, "the model of an agent program")
+        super().__init__(settings)
         self.name = f"agent:{name}"
         self._program = known[program]
-        self._settings = settings
         self._installed = self._program.find()
         self._version = self._program.version(self._installed)
         self._key = None if settings.base_url is None else Key(settings, needed=False)
@@ -59,18 +59,6 @@ class ProgramModel(ChatModel):
     def fingerprint(self) -> str:
         """Changes with the program and its version, the model and the settings."""
         return digest([self.name, self._version, self._settings.identity()])
-
-    @property
-    def takes_seed(self) -> bool:
-        return False
-
-    @property
-    def takes_tools(self) -> bool:
-        return False
-
-    @property
-    def max_output_tokens(self) -> int:
-        return self._settings.max_output_tokens
 
     async def complete(self, request: ChatRequest) -> Reply:
         """Start the program, ask, and wait for its end.
@@ -134,27 +122,15 @@ class ProgramModel(ChatModel):
         raise TransientError(words, rate_limited=kind == "busy")
 
 
-def _check(settings: ModelSection) -> None:
-    """Refuse settings that would do nothing."""
-    for name in ("temperature", "top_p", "reasoning_effort", "thinking", "extra_body", "headers"):
-        value = getattr(settings, name)
-        if value not in (None, {}):
-            raise ConfigError(
-                f"{name} = {value!r} does not reach the model of an agent program",
-                hint=f"leave {name} out, or use a model with a key",
-            )
-
-
 def _told(request: ChatRequest) -> tuple[str, str]:
     """The instructions and the prompt of a request.
 
     Raises:
         RejectedRequest: it has what a program cannot be told.
     """
-    if request.tools or request.forced_tool is not None:
-        raise RejectedRequest("agent programs take no tools from outside")
-    if any(isinstance(part, ImagePart) for message in request.messages for part in message.content):
-        raise RejectedRequest("agent programs take no pictures")
+    refuse_beyond_text(
+        request, tools="agent programs take no tools from outside", pictures="agent programs take no pictures"
+    )
     system = "\n\n".join(message.text for message in request.messages if message.role == "system") or NO_SYSTEM
     prompt = _conversation([message for message in request.messages if message.role != "system"])
     if request.response_schema is not None:

@@ -49,11 +49,14 @@ class _Health:
     """Failures outside of outages since the last answer."""
     outage: _Outage | None = None
     stop: OutageStop | None = None
+    trouble: str = ""
+    """The last failure since the last answer."""
 
     def answered(self) -> None:
         self.alive = True
         self.answers += 1
         self.failures = 0
+        self.trouble = ""
         if self.outage is not None:
             self.outage.over.set()
             self.outage = None
@@ -130,6 +133,10 @@ class Retrying(Wrapper):
             await self._sleep(self._delay(sent))
         return await self._answer(request)
 
+    @property
+    def trouble(self) -> str:
+        return self._health.trouble
+
     async def _answer(self, request: ChatRequest) -> Reply:
         tries = _Tries(answers=self._health.answers)
         while True:
@@ -153,6 +160,7 @@ class Retrying(Wrapper):
             reply = await self._model.complete(request)
         except TransientError as error:
             self._health.alive |= error.rate_limited
+            self._health.trouble = error.message
             raise
         except RejectedRequest:
             self._health.answered()

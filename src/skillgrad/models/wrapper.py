@@ -27,6 +27,10 @@ class Wrapper(ChatModel):
         return self._model.takes_tools
 
     @property
+    def trouble(self) -> str:
+        return self._model.trouble
+
+    @property
     def max_output_tokens(self) -> int:
         return self._model.max_output_tokens
 

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from skillgrad.errors import ConfigError
 from skillgrad.records import Message, Skill, Usage
 from skillgrad.sandbox import Finished
+from skillgrad.sandbox.scratch import Scratch
 from skillgrad.skill import Document, save_skill
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "Report",
     "chat_file",
     "install_skill",
+    "is_older",
     "read_files",
     "read_lines",
     "skill_file",
@@ -135,6 +136,8 @@ class Program(ABC):
     """What it is called on the command line."""
     install: ClassVar[str]
     """How to get it."""
+    tested: ClassVar[str] = ""
+    """The version that tests run, which `scripts/programs` installs."""
     memory_mb: ClassVar[int] = 512
     """What one run of it and of the commands it starts commonly needs."""
     login_files: ClassVar[tuple[str, ...]] = ()
@@ -155,12 +158,12 @@ class Program(ABC):
         """What became of it: from its structured output and its own records, which may end anywhere."""
 
     def find(self, path: str | None = None) -> Installed:
-        """The program at `path`, else the one that belongs to this checkout of skillgrad, else the one on PATH.
+        """The program at `path`, else the one on PATH, else the one that belongs to this checkout of skillgrad.
 
         Raises:
             ConfigError: there is none.
         """
-        found = shutil.which(path or self.command) if path else self._in_checkout() or shutil.which(self.command)
+        found = shutil.which(path) if path else shutil.which(self.command) or self._in_checkout()
         if found is None:
             raise ConfigError(
                 f"agent program {path or self.command!r} was not found" + ("" if path else " on PATH"),
@@ -186,6 +189,18 @@ class Program(ABC):
                 f"agent program {str(program.path)!r} does not tell its version: {error}",
                 hint=f"install it again ({self.install})",
             ) from None
+
+
+def is_older(version: str, tested: str) -> bool:
+    """Whether what a program says of its version is an older one.
+
+    >>> is_older("codex-cli 0.20.0", "0.169.0"), is_older("2.2 (Claude Code)", "2.1.328"), is_older("dev", "1.0")
+    (True, False, False)
+    """
+    told, other = (re.search(r"\d+(?:\.\d+)+", text) for text in (version, tested))
+    if told is None or other is None:
+        return False
+    return [int(part) for part in told[0].split(".")] < [int(part) for part in other[0].split(".")]
 
 
 def installed(path: Path) -> Installed:
@@ -217,7 +232,8 @@ def _version(program: Installed, changed: int) -> str:
     """Asked once: it takes some programs two seconds. `changed` tells when it has to be asked again."""
     del changed
     # They write into their home even to say this.
-    with tempfile.TemporaryDirectory(prefix="skillgrad-", ignore_cleanup_errors=True) as home:
+    with Scratch() as scratch:
+        home = str(scratch.path)
         done = subprocess.run(
             [*program.argv, "--version"],
             stdin=subprocess.DEVNULL,

@@ -64,6 +64,7 @@ class ClaudeCode(Program):
     name: ClassVar[str] = "claude-code"
     command: ClassVar[str] = "claude"
     install: ClassVar[str] = "npm install -g @anthropic-ai/claude-code"
+    tested: ClassVar[str] = "2.1.328"
     login_files: ClassVar[tuple[str, ...]] = (".claude/.credentials.json",)
     login_variables: ClassVar[tuple[str, ...]] = (
         "CLAUDE_CODE_OAUTH_TOKEN",
@@ -119,6 +120,8 @@ def _environment(order: Order) -> dict[str, str]:
         # It refuses to go on without questions as root, unless it is told that it is in a sandbox.
         "IS_SANDBOX": "1",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        # What it brings itself stands beside the skill in every listing.
+        "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS": "1",
         "DISABLE_AUTOUPDATER": "1",
         "DISABLE_TELEMETRY": "1",
         "DISABLE_ERROR_REPORTING": "1",

@@ -82,6 +82,7 @@ class OpenCode(Program):
     name: ClassVar[str] = "opencode"
     command: ClassVar[str] = "opencode"
     install: ClassVar[str] = "npm install -g opencode-ai"
+    tested: ClassVar[str] = "1.18.33"
     memory_mb: ClassVar[int] = 896
     login_files: ClassVar[tuple[str, ...]] = (".local/share/opencode/auth.json",)
 

@@ -69,6 +69,7 @@ class Pi(Program):
     name: ClassVar[str] = "pi"
     command: ClassVar[str] = "pi"
     install: ClassVar[str] = "npm install -g @mariozechner/pi-coding-agent"
+    tested: ClassVar[str] = "0.73.1"
     login_files: ClassVar[tuple[str, ...]] = (".pi/agent/auth.json",)
 
     def launch(self, order: Order) -> Launch:

@@ -3,20 +3,29 @@
 import re
 from typing import Literal
 
-__all__ = ["Trouble", "trouble"]
+__all__ = ["Trouble", "outdated", "trouble"]
 
 Trouble = Literal["refused", "busy", "rejected", "other"]
 
 _BUSY = re.compile(r"\b429\b|\b529\b|rate.?limit|usage limit|overloaded|too many requests", re.IGNORECASE)
+_OUTDATED = (
+    r"(?:requires|needs) a newer version|out(?:dated| of date)|please (?:update|upgrade)|no longer supported"
+    r"|(?:version|client|cli)\b.{0,40}\btoo old|minimum (?:supported )?version"
+)
 _REFUSED = re.compile(
     r"\b401\b|\b403\b|unauthori[sz]ed|authentication|(?:invalid|incorrect) (?:x-)?api[ -]?key"
     r"|not logged in|log ?in\b|/login"
     r"|(?:token|login|session|credentials?)\b.{0,40}\b(?:expired|revoked|invalid|reused|already (?:been )?used)"
     r"|model\b.{0,80}\b(?:not (?:found|supported|available|exist)|unsupported|does(?: not|n't) exist|no access)"
-    r"|(?:requires|needs) a newer version|out(?:dated| of date)|please (?:update|upgrade)",
+    rf"|{_OUTDATED}",
     re.IGNORECASE | re.DOTALL,
 )
 _REJECTED = re.compile(r"\b400\b|\b413\b|too long|context (?:length|window)|invalid_request", re.IGNORECASE)
+
+
+def outdated(words: str) -> bool:
+    """Whether a program says that it is too old."""
+    return re.search(_OUTDATED, words, re.IGNORECASE | re.DOTALL) is not None
 
 
 def trouble(words: str) -> Trouble:

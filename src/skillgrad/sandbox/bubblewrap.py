@@ -1,11 +1,14 @@
 """bubblewrap: a box of namespaces, where nothing exists but what is put into it."""
 
 import os
+import platform
 from collections.abc import Sequence
 from pathlib import Path
 
 from skillgrad.errors import ConfigError
 from skillgrad.sandbox.box import Box, Limits
+from skillgrad.sandbox.launch.seccomp import ARCHITECTURES, assembled
+from skillgrad.sandbox.launch.told import FILTER, STATUS
 from skillgrad.sandbox.launcher import PACKAGE, interpreter_paths, launcher
 from skillgrad.sandbox.sandbox import Sandbox
 from skillgrad.sandbox.system import PROGRAMS, SETTINGS, SETTINGS_FOR_NETWORK
@@ -19,11 +22,12 @@ _USER = "1000"
 
 
 class Bubblewrap(Sandbox):
-    """Namespaces for files, processes, network, users and IPC.
+    """Namespaces for files, processes, network, users and IPC, and a filter of system calls (seccomp, on x86-64 and
+    64-bit Arm) for what belongs to none of them: kernel keys, sockets to the host of a virtual machine, io_uring.
 
-    Inside, the program is user 1000 without any privilege; it sees the system's programs read-only, its own folders
-    under their paths, no process but its own and no interface but a loopback of its own. /tmp and /dev/shm are empty,
-    64 MB each.
+    Inside, the program is user 1000 without any privilege; it sees the system's programs and /proc read-only, its own
+    folders under their paths, no process but its own and no interface but a loopback of its own. /tmp and /dev/shm
+    are empty, 64 MB each.
     """
 
     name = "bubblewrap"
@@ -34,6 +38,7 @@ class Bubblewrap(Sandbox):
         before 0.8 cannot forbid."""
         self._program = program
         self._nested = nested
+        self.filter = assembled("own") if platform.machine() in ARCHITECTURES else b""
 
     def wrap(self, argv: Sequence[str], box: Box, limits: Limits) -> list[str]:
         """The command line with bwrap in front."""
@@ -43,7 +48,11 @@ class Bubblewrap(Sandbox):
             command += ["--ro-bind", str(PACKAGE), f"{_INSIDE}/{PACKAGE.name}"]
             command += ["--ro-bind", os.path.realpath(box.socket), socket]
             argv = launcher("inside", {"port": box.port, "socket": socket}, argv, folder=_INSIDE)
-        return [*command, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(box.workspace), "--", *argv]
+        command += ["--seccomp", str(FILTER)] if self.filter else []
+        # For root outside, /proc holds the settings of the whole machine.
+        command += [word for path in ("/proc", "/dev", "/") for word in ("--remount-ro", path)]
+        command += ["--json-status-fd", str(STATUS), "--chdir", str(box.workspace)]
+        return [*command, "--", *argv]
 
     def _namespaces(self, box: Box) -> list[str]:
         result = ["--unshare-all", "--unshare-user", "--uid", _USER, "--gid", _USER, "--hostname", "box"]

@@ -46,7 +46,7 @@ class Child:
     def __init__(
         self,
         command: list[str],
-        orders: dict[str, JsonValue],
+        orders: Mapping[str, JsonValue | bytes],
         env: Mapping[str, str],
         stdin: bytes | None,
         most_output: int,

@@ -2,9 +2,7 @@
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterable
-from pathlib import Path
 
 from skillgrad.errors import ConfigError
 from skillgrad.sandbox.box import Box, Limits
@@ -12,6 +10,7 @@ from skillgrad.sandbox.bubblewrap import Bubblewrap
 from skillgrad.sandbox.landlock import Landlock
 from skillgrad.sandbox.process import run
 from skillgrad.sandbox.sandbox import Sandbox, SandboxError
+from skillgrad.sandbox.scratch import Scratch, remove_stale
 from skillgrad.sandbox.unsafe import Unsafe
 from skillgrad.threads import run_to_end
 
@@ -23,8 +22,10 @@ _TRIAL = Limits(seconds=60, grace_seconds=1)
 def find_sandbox(*, unsafe: bool = False) -> Sandbox:
     """bubblewrap where it works, else Landlock; each is tried out, which takes a fraction of a second.
 
-    Where neither works: no sandbox at all if `unsafe`, else ConfigError.
+    Where neither works: no sandbox at all if `unsafe`, else ConfigError. Whoever asks will run programs, so that
+    folders which killed processes of this user left behind are removed first.
     """
+    remove_stale()
     return choose((find() for find in (find_bubblewrap, find_landlock)), unsafe=unsafe)
 
 
@@ -66,8 +67,8 @@ def find_landlock() -> Landlock | str:
 
 def _trial(sandbox: Sandbox) -> str:
     """Writes and reads a file of the box with it, and fails to see one outside: what went wrong, or nothing."""
-    with tempfile.TemporaryDirectory(prefix="skillgrad-") as folder:
-        inside, outside = Path(folder, "inside"), Path(folder, "outside")
+    with Scratch() as scratch:
+        inside, outside = scratch.path / "inside", scratch.path / "outside"
         inside.mkdir()
         outside.write_text("outside\n")
         script = 'echo inside > it && read -r line < it && echo "$line"; read -r line < "$1" && echo "$line"'

@@ -32,9 +32,9 @@ class Landlock(Sandbox):
     every one but TCP to the gateway; what processes share through the kernel (System V IPC, keys, POSIX queues).
 
     Not denied, as Landlock has no rule for it: seeing that a path outside exists, its size and its owner; changing
-    permissions, owner and times of files that belong to the user; the list of processes with their command lines
-    in /proc; signals to the user's processes before Linux 6.12; writing to a readable folder inside of a writable
-    one, as rights only add up.
+    permissions, owner, times and extended attributes of files that belong to the user; the list of processes with
+    their command lines in /proc; signals to the user's processes before Linux 6.12; writing to a readable folder
+    inside of a writable one, as rights only add up.
 
     Programs do without /dev/shm, Unix sockets and namespaces of their own, and find no /tmp but the folders of the
     box.

@@ -4,7 +4,7 @@ import marshal
 import os
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -33,10 +33,10 @@ def interpreter_paths() -> list[Path]:
 
 def launcher(
     what: Literal["supervise", "restrict", "inside"],
-    orders: dict[str, JsonValue],
+    orders: Mapping[str, JsonValue | bytes],
     argv: Sequence[str],
     *,
     folder: str = str(PACKAGE.parent),
 ) -> list[str]:
     """The command line of such a process around `argv`; `folder` is where the process finds `launch`."""
-    return [interpreter(), "-I", "-S", "-c", _START, folder, what, marshal.dumps(orders).hex(), "--", *argv]
+    return [interpreter(), "-I", "-S", "-c", _START, folder, what, marshal.dumps({**orders}).hex(), "--", *argv]

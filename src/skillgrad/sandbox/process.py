@@ -28,7 +28,7 @@ class Finished:
     """How a program ended and what it wrote."""
 
     code: int | None
-    """Its exit code; None when a signal ended it."""
+    """Its exit code; None when a signal ended it. 127 when it could not be started in the box, as shells have it."""
     signal: int | None
     """The signal that ended it. bubblewrap tells of signals as 128 + their number, so an exit code above 128 is read
     as one there."""
@@ -87,6 +87,7 @@ async def run(
             "workspace": str(box.workspace),
             "folders": [str(path) for path in (box.workspace, *box.writable)],
             "spare": sandbox.spare,
+            "filter": sandbox.filter,
         },
         {**env, MARKER: marker},
         stdin,

@@ -4,20 +4,18 @@ import contextlib
 import errno
 import os
 import stat
-import tempfile
-import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 
 from skillgrad.errors import DataError, SkillgradError
 from skillgrad.records import File
+from skillgrad.sandbox.scratch import Scratch
 
 __all__ = ["TooLarge", "Workspace"]
 
 _MB = 1024 * 1024
 _DEEPEST = 64
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CACHES = frozenset({"__pycache__", "node_modules", ".venv"})
 
 
@@ -44,7 +42,8 @@ class Workspace:
         self._filled: dict[str, File] = {}
 
     def __enter__(self) -> "Workspace":
-        self.folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="skillgrad-", dir=self._root)))
+        self._scratch = Scratch(self._root)
+        self.folder = self._scratch.path
         self.work, self.home, self.tmp = (self.folder / name for name in ("work", "home", "tmp"))
         for folder in (self.work, self.home, self.tmp):
             folder.mkdir()
@@ -53,10 +52,7 @@ class Workspace:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            _remove(self.folder)
-        except OSError as problem:
-            warnings.warn(f"'{self.folder}' cannot be removed: {problem}", ResourceWarning, stacklevel=2)
+        self._scratch.close()
 
     def fill(self, files: Mapping[str, File]) -> None:
         """Puts files into `work`; `changes` compares with them. Links that are in the way are removed.
@@ -159,50 +155,3 @@ def _file(place: str, executable: bool, size: int) -> File:
     number = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with open(number, "rb") as stream:
         return File(data=stream.read(size), executable=executable)
-
-
-def _remove(top: Path) -> None:
-    """Removes a folder with one descriptor for all of it, going down and up again: no nesting is too deep for that,
-    and no path too long. Raises OSError, also where somebody moved a folder meanwhile."""
-    os.chmod(top, 0o700)
-    place = os.open(top, _FOLDER)
-    try:
-        trail: list[tuple[str, os.stat_result]] = []
-        inner = [_clear(place)]
-        while inner:
-            if inner[-1]:
-                name = inner[-1].pop()
-                trail.append((name, os.fstat(place)))
-                os.chmod(name, 0o700, dir_fd=place)
-                place = _step(place, name)
-                inner.append(_clear(place))
-                continue
-            inner.pop()
-            if trail:
-                name, above = trail.pop()
-                place = _step(place, "..")
-                if not os.path.samestat(os.fstat(place), above):
-                    raise OSError(errno.ESTALE, "a folder was moved out of it")
-                os.rmdir(name, dir_fd=place)
-    finally:
-        os.close(place)
-    os.rmdir(top)
-
-
-def _clear(place: int) -> list[str]:
-    """Removes what is no folder from a folder; the names of the folders in it."""
-    folders: list[str] = []
-    with os.scandir(place) as entries:
-        for entry in list(entries):
-            if entry.is_dir(follow_symlinks=False):
-                folders.append(entry.name)
-            else:
-                os.unlink(entry.name, dir_fd=place)
-    return folders
-
-
-def _step(place: int, name: str) -> int:
-    """Opens a folder in the place of the one it is seen from."""
-    there = os.open(name, _FOLDER, dir_fd=place)
-    os.close(place)
-    return there

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from skillgrad.build import Workbench
-from skillgrad.config import GateSection
+from skillgrad.config import GateSection, ReflectSection
 from skillgrad.diary import counted
 from skillgrad.records import Attempt, Candidate, Evaluation, Patch, Task, TrainState
 from skillgrad.searches.base import Search, give_up
@@ -19,16 +19,15 @@ from skillgrad.stages.aggregate import aggregate, unite
 from skillgrad.stages.evaluation import evaluate
 from skillgrad.stages.gate import GateResult, decide, reason_not_to_evaluate
 from skillgrad.stages.longitudinal import Pair
-from skillgrad.stages.optimizer import Optimizer, together
+from skillgrad.stages.optimizer import together
 from skillgrad.stages.proposals import Source
-from skillgrad.stages.reflect import Context, Reading, Reflection, count_silence, is_silent, readings
+from skillgrad.stages.reflect import Context, Reflection, count_silence, is_silent, readings
 from skillgrad.stages.schedules import Evidence, schedule_of
 from skillgrad.stages.select import select
 from skillgrad.stages.state import accept, after_rollout, after_verdict
-from skillgrad.stages.update_modes import update_mode
+from skillgrad.stages.update_modes import UpdateMode, update_mode
 
-__all__ = ["Batch", "PaperSearch", "Read"]
-
+__all__ = ["Batch", "PaperSearch", "Proposal", "Rolled"]
 
 _REMEASURED = 10_000
 """Trial numbers from here on are those of accepted skills that are measured again."""
@@ -41,7 +40,7 @@ class Batch(NamedTuple):
     seed: int
 
 
-class _Begun(NamedTuple):
+class Begun(NamedTuple):
     """A reading under way. Awaiting it gives what it proposes."""
 
     source: Source
@@ -52,12 +51,26 @@ class _Begun(NamedTuple):
         return reflection.patch
 
 
-class Read(NamedTuple):
+class Rolled(NamedTuple):
+    """A batch that was attempted, and its readings under way."""
+
+    attempts: Sequence[Attempt]
+    seed: int
+    begun: Sequence[Begun]
+
+
+class Proposal(NamedTuple):
+    """What the readings of a step come to."""
+
+    reflections: Sequence[Reflection]
+    merged: Patch
+
+
+class _Read(NamedTuple):
     """What a step knows before it makes its candidate."""
 
     attempts: Sequence[Attempt]
-    reflections: Sequence[Reflection]
-    merged: Patch
+    proposal: Proposal
 
 
 class PaperSearch(Search):
@@ -67,8 +80,9 @@ class PaperSearch(Search):
 
     def __init__(self, bench: Workbench) -> None:
         super().__init__(bench)
-        self._mode = update_mode(self._config)
-        self._schedule = schedule_of(self._config.select, self.steps, budgeted=self._mode.budgeted)
+        self._tries = 1
+        """Attempts at each training task of a step."""
+        self._use(update_mode(self._config))
 
     @classmethod
     def forecast(cls, known: Known) -> tuple[Work, ...]:
@@ -77,6 +91,11 @@ class PaperSearch(Search):
     @property
     def steps(self) -> int:
         return self._config.train.epochs * -(-len(self._bench.tasks["train"]) // self._size)
+
+    def _use(self, mode: UpdateMode) -> None:
+        """Make the next candidates in this mode."""
+        self._mode = mode
+        self._schedule = schedule_of(self._config.select, self.steps, budgeted=mode.budgeted)
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         for batches in self._batches(epoch):
@@ -122,10 +141,10 @@ class PaperSearch(Search):
         batches = [Batch(part, seed + number) for number, part in enumerate(parts, start=1)]
         return (batches[start : start + train.accumulation] for start in range(0, len(batches), train.accumulation))
 
-    async def _step(self, state: TrainState, read: Read) -> TrainState:
+    async def _step(self, state: TrainState, read: _Read) -> TrainState:
         """Make a candidate of what was read, and pass it through the gate."""
         config, bench, diary = self._config, self._bench, self._diary
-        attempts, reflections, merged = read
+        attempts, (reflections, merged) = read
         optimizer = bench.optimizer(state.meta_skill)
         step, epoch, place = state.step, state.epoch, f"steps/{state.step:04d}"
         state = after_rollout(state, attempts)
@@ -138,89 +157,106 @@ class PaperSearch(Search):
         selected += unite([reminder for reflection in reflections for reminder in reflection.reminders])
         diary.write(f"{place}/selected.json", {"budget": budget.edits, "reason": budget.reason, "edits": selected})
         limit = "no budget" if budget.edits is None else f"budget {budget.edits}"
-        diary.end("select", step, f"{counted(len(selected), 'edit')}, {limit}")
+        diary.end("select", step, f"{counted(len(selected), 'edit')}, {limit}", idle=not selected)
 
         diary.begin("update", step, epoch)
         candidate = await self._mode.apply(bench.optimizer(), state.current, selected)
         made = sum(edit.fate in ("applied", "repaired") for edit in candidate.edits)
-        diary.end("update", step, f"{made} of {len(candidate.edits)} edits made")
+        diary.end("update", step, f"{made} of {len(candidate.edits)} edits made", idle=not candidate.edits)
         silent = "the optimizer gave no usable answer" if is_silent(reflections) else ""
         why_not = silent or candidate.unusable or ("" if selected else budget.reason)
         return await self._try(state, candidate, place, gate=config.gate, why_not=why_not)
 
-    async def _read(self, state: TrainState, batches: Sequence[Batch]) -> Read:
-        """Attempt and read all batches of a step, and merge what the readings propose.
-
-        Batches do not wait for each other: the skill is the same for all. Neither do merges wait for readings that
-        they do not need.
-        """
-        config, diary, step = self._config, self._diary, state.step
-        optimizer = self._bench.optimizer(state.meta_skill)
+    async def _read(self, state: TrainState, batches: Sequence[Batch]) -> _Read:
+        """Attempt and read all batches of a step, and merge what the readings propose."""
+        diary, step = self._diary, state.step
         place = f"steps/{step:04d}"
-        trial = state.epoch - 1 if config.train.fresh_attempts else 0
-        told = self._schedule.told(step)
-        context = Context(state.current, told, state.ledger, state.earlier, self._mode.forms)
-
-        async def attempt(batch: Batch) -> tuple[Sequence[Attempt], list["_Begun"]]:
-            attempts = await self._attempt(batch, state, trial)
-            calls = self._readings(optimizer, attempts, context, batch.seed)
-            return attempts, [_Begun(call.source, asyncio.ensure_future(call.reflection)) for call in calls]
-
-        diary.begin("rollout", step, state.epoch, sum(len(batch.tasks) for batch in batches))
-        parts = await together(attempt(batch) for batch in batches)
-        attempts = [attempt for part, _ in parts for attempt in part]
-        begun = [reading for _, part in parts for reading in part]
+        diary.begin("rollout", step, state.epoch, self._tries * sum(len(batch.tasks) for batch in batches))
+        # Batches do not wait for each other: the skill is the same for all.
+        rolled = await together(self._roll(state, batch) for batch in batches)
+        attempts = [attempt for batch in rolled for attempt in batch.attempts]
         diary.write(f"{place}/rollout.json", attempts)
         diary.end("rollout", step, f"{sum(a.solved for a in attempts)} of {len(attempts)} solved")
+        proposal = await self._propose(state, rolled)
+        diary.write(f"{place}/patches.json", proposal.reflections)
+        diary.write(f"{place}/merged.json", proposal.merged)
+        return _Read(attempts, proposal)
 
+    async def _roll(self, state: TrainState, batch: Batch) -> Rolled:
+        """Attempt the tasks of a batch and begin to read the attempts."""
+        attempts = await self._attempt(batch, state)
+        return Rolled(attempts, batch.seed, self._begin(state, *self._to_read(attempts), batch.seed))
+
+    async def _attempt(self, batch: Batch, state: TrainState) -> Sequence[Attempt]:
+        """Attempt the tasks of a batch, each as often as the search does; tries do not wait for each other either."""
+        first = self._tries * (state.epoch - 1 if self._config.train.fresh_attempts else 0)
+        tries = await together(
+            self._bench.rollout.batch(batch.tasks, state.current, "train", trial=trial, step=state.step)
+            for trial in range(first, first + self._tries)
+        )
+        return [attempt for attempts in tries for attempt in attempts]
+
+    def _to_read(self, attempts: Sequence[Attempt]) -> tuple[Sequence[Attempt], ReflectSection]:
+        """Which attempts of a batch are read, and how."""
+        return attempts, self._config.reflect
+
+    def _begin(
+        self, state: TrainState, attempts: Sequence[Attempt], settings: ReflectSection, seed: int
+    ) -> list[Begun]:
+        """Begin to read attempts of a batch."""
+        told = self._schedule.told(state.step)
+        context = Context(state.current, told, state.ledger, state.earlier, self._mode.forms)
+        calls = readings(self._bench.optimizer(state.meta_skill), attempts, context, settings, seed)
+        return [Begun(call.source, asyncio.ensure_future(call.reflection)) for call in calls]
+
+    async def _propose(self, state: TrainState, rolled: Sequence[Rolled]) -> Proposal:
+        """Merge what the readings propose. Merges do not wait for readings that they do not need."""
+        config, diary, step = self._config, self._diary, state.step
+        begun = [reading for batch in rolled for reading in batch.begun]
         diary.begin("reflect", step, state.epoch)
         try:
             failures = [each for each in begun if each.source == "failures"]
             successes = [each for each in begun if each.source == "successes"]
-            form = self._mode.forms.merged
+            optimizer, form = self._bench.optimizer(state.meta_skill), self._mode.forms.merged
             merged = await aggregate(optimizer, state.current, (failures, successes), config.aggregate, form)
         finally:
             await asyncio.gather(*(each.reflection for each in begun), return_exceptions=True)
         reflections = [each.reflection.result() for each in begun]
-        diary.write(f"{place}/patches.json", reflections)
         proposed = sum(len(reflection.patch.edits) + len(reflection.reminders) for reflection in reflections)
         diary.end("reflect", step, f"{counted(proposed, 'edit')} from {counted(len(reflections), 'reading')}")
         diary.begin("aggregate", step, state.epoch)
-        diary.write(f"{place}/merged.json", merged)
-        diary.end("aggregate", step, counted(len(merged.edits), "edit"))
-        return Read(attempts, reflections, merged)
-
-    async def _attempt(self, batch: Batch, state: TrainState, trial: int) -> Sequence[Attempt]:
-        """Attempt the tasks of a batch."""
-        return await self._bench.rollout.batch(batch.tasks, state.current, "train", trial=trial, step=state.step)
-
-    def _readings(
-        self, optimizer: Optimizer, attempts: Sequence[Attempt], context: Context, seed: int
-    ) -> list[Reading]:
-        """The calls about the attempts of a batch."""
-        return readings(optimizer, attempts, context, self._config.reflect, seed)
+        diary.end("aggregate", step, counted(len(merged.edits), "edit"), idle=not merged.edits)
+        return Proposal(reflections, merged)
 
     async def _try(
         self, state: TrainState, candidate: Candidate, place: str, *, gate: GateSection, why_not: str = ""
     ) -> TrainState:
         """Pass a candidate through the gate, unless it is not worth evaluating."""
-        config, bench, diary = self._config, self._bench, self._diary
+        config, diary = self._config, self._diary
         skipped = why_not or reason_not_to_evaluate(
             candidate.skill, state.current, state.rejected_texts, config.skill.max_tokens
         )
         diary.made(place, state, candidate, skipped)
-        result: GateResult | None = None
-        if not skipped:
-            assert state.current_val is not None
-            diary.begin("gate", state.step, state.epoch, len(bench.tasks["val"]))
-            result = await decide(bench.rollout, candidate.skill, state.current_val, bench.tasks["val"], gate)
-            diary.end("gate", state.step, result.verdict.reason)
+        result = None if skipped else await self._verdict(state, candidate, gate)
         before = state
         state = after_verdict(state, candidate, result.verdict if result else None)
-        if result is not None and result.verdict.accepted and result.evaluation is not None:
-            state = accept(state, candidate.skill, await self._bar(state, candidate, result.evaluation), config.gate)
+        if result is not None and result.verdict.accepted:
+            if result.evaluation is None:  # nothing is measured: there is no bar
+                state = state.model_copy(update={"current": candidate.skill, "best": candidate.skill})
+            else:
+                bar = await self._bar(state, candidate, result.evaluation)
+                state = accept(state, candidate.skill, bar, config.gate)
         self._told(place, (before, state), candidate, result, skipped)
         return state
+
+    async def _verdict(self, state: TrainState, candidate: Candidate, gate: GateSection) -> GateResult:
+        """Whether a candidate is better than the current skill."""
+        bench, diary, tasks = self._bench, self._diary, self._bench.tasks["val"]
+        assert state.current_val is not None
+        diary.begin("gate", state.step, state.epoch, len(tasks))
+        result = await decide(bench.rollout, candidate.skill, state.current_val, tasks, gate)
+        diary.end("gate", state.step, result.verdict.reason)
+        return result
 
     def _told(
         self,

@@ -53,19 +53,20 @@ def paper_work(known: Known) -> tuple[Work, ...]:
 
 
 def rewrite_first_work(known: Known) -> tuple[Work, ...]:
-    """At least the baseline, all training tasks once and a rewrite; at most that and what `paper` does."""
+    """At most a rewrite and what `paper` does. At least the baseline, where the skill may solve validation already;
+    without validation, all training tasks and the rewrite."""
     config, train, val = known.config, known.tasks["train"], known.tasks["val"]
     tries = train * config.train.attempts
     validates = config.gate.enabled and val > 0
     steps = 1 + (config.train.epochs - 1) * _parts(train, config.train.batch_size * config.train.accumulation)
-    most = _paper_calls(known, steps)
-    once = Work(
-        "readings", NOTHING, rounded(Span(low=1, high=2 * most.high + 1)), NOTHING, Span(low=1, high=8 * steps)
-    )
+    calls = 2 * _paper_calls(known, steps).high + 1
+    once = 0 if validates else 1
+    least = Span(low=once * tries, high=tries * config.train.epochs)
+    read = Work("readings", NOTHING, rounded(Span(low=once, high=calls)), NOTHING, Span(low=once, high=8 * steps))
     return (
         *((attempted(known, "baseline", exactly(val), exactly(1)),) if validates else ()),
-        attempted(known, "rollout", Span(low=tries, high=tries * config.train.epochs), Span(low=1, high=steps)),
-        once,
+        attempted(known, "rollout", least, Span(low=once, high=steps)),
+        read,
         *((attempted(known, "gate", Span(low=0, high=val * steps), Span(low=0, high=steps)),) if validates else ()),
         *between_epochs(known, 0),
         final_test(known),

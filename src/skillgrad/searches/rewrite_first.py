@@ -6,29 +6,28 @@ ablation), so it is tried before anything else is paid for.
 
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
+from typing import NamedTuple
 
 from pydantic import Field
 
 from skillgrad.build import Workbench
-from skillgrad.config import GateSection
-from skillgrad.records import Attempt, Candidate, LedgerEntry, Record, Skill, TrainState, Verdict
+from skillgrad.config import GateSection, ReflectSection
+from skillgrad.records import Attempt, Candidate, Evaluation, LedgerEntry, Record, Skill, TrainState, Verdict
 from skillgrad.searches.epochs import end_epoch
 from skillgrad.searches.forecast import Known, Work
-from skillgrad.searches.paper import Batch, PaperSearch, Read
+from skillgrad.searches.paper import Batch, PaperSearch, Proposal, Rolled
 from skillgrad.searches.paper_forecast import rewrite_first_work
 from skillgrad.skill import Document
-from skillgrad.stages.gate import GateResult, reason_not_to_evaluate
+from skillgrad.stages.gate import GateResult
 from skillgrad.stages.longitudinal import Pair
-from skillgrad.stages.optimizer import Optimizer
-from skillgrad.stages.reflect import Context, Reading, readings
-from skillgrad.stages.schedules import schedule_of
-from skillgrad.stages.state import after_verdict
 from skillgrad.stages.update_modes import UPDATE_MODES
 
 __all__ = ["HeldOut", "RewriteFirstSearch", "Shown"]
 
 _SHOWN = 2_000
 """Characters of a response that the view of held-out tasks has."""
+_REPLIES = 64
+"""Most replies of the optimizer that it has."""
 
 
 class Shown(Record):
@@ -43,18 +42,25 @@ class Shown(Record):
     response: str
 
 
+_VOID = Shown(
+    task="", outcome="void", hard=None, soft=None, why="the attempt had no score; events.jsonl says why", response=""
+)
+
+
 class HeldOut(Record):
     """What was seen on validation, and what the optimizer said: `held_out.json` in the run folder."""
 
     initial: tuple[Shown, ...]
     candidate: tuple[Shown, ...]
-    """Under the last candidate that was evaluated; empty when there was none."""
+    """Under the candidate that the search ends with, else under the last one that was decided on; empty when there
+    was none, or when it lost a race and was not seen in full."""
     accepted: bool | None
-    """Whether that candidate was."""
+    """Whether that candidate was; None when there was none."""
     reason: str
-    """Why, or why there was none."""
+    """Why, or why there was none. Where several were accepted one after the other, the first skill is what the last
+    one is compared with."""
     optimizer_replies: tuple[str, ...]
-    """The latest raw ones, sorted."""
+    """The latest raw ones, candidate by candidate, and sorted among those of one."""
     ledger: tuple[LedgerEntry, ...]
     """All edits that were tried in this run."""
     silent: bool = False
@@ -63,11 +69,13 @@ class HeldOut(Record):
     """The task of each attempt that is named in `ledger` and `guidance`."""
     guidance: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """What the slow update added to a learned block, and was accepted, with the attempts that it compared."""
+    cut: dict[str, str] = Field(default_factory=dict[str, str])
+    """What was taken out of candidates before they were tried, each text with the reason (`Given.screen`)."""
 
 
 class RewriteFirstSearch(PaperSearch):
     """Its first epoch is one step with all training tasks and makes a whole new document. Later ones are those of
-    `paper`, until validation and training are solved.
+    `paper`, until validation is solved: the gate could accept nothing more.
 
     With `gate.enabled: false`, or without validation tasks, nothing is evaluated and every change is accepted.
     """
@@ -75,12 +83,17 @@ class RewriteFirstSearch(PaperSearch):
     def __init__(self, bench: Workbench) -> None:
         super().__init__(bench)
         self._validates = bench.config.gate.enabled and bool(bench.tasks["val"])
-        self._contrasts = bench.config.train.attempts > 1
+        self._tries = bench.config.train.attempts
         self._last: tuple[Candidate, GateResult] | None = None
         self._reason = "every validation task is solved already"
         self._tasks: dict[str, str] = {}
         self._answered: set[bool] = set()
         self._guidance: dict[str, tuple[str, ...]] = {}
+        self._heard: set[str] = set()
+        """What the optimizer said since the last candidate."""
+        self._replies: dict[str, None] = {}
+        self._cut: dict[str, str] = {}
+        bench.models["optimizer"].hear = self._heard.add
 
     @classmethod
     def forecast(cls, known: Known) -> tuple[Work, ...]:
@@ -98,34 +111,74 @@ class RewriteFirstSearch(PaperSearch):
         if self._settled(state):
             return
         name = "full_rewrite" if epoch == 1 else self._config.update.mode
-        self._mode = UPDATE_MODES[name](self._config)
-        self._schedule = schedule_of(self._config.select, self.steps, budgeted=self._mode.budgeted)
+        self._use(UPDATE_MODES[name](self._config))
         for batches in self._batches(epoch):
+            if self._settled(state):
+                break
             state = state.model_copy(update={"step": state.step + 1, "epoch": epoch})
             state = await self._step(state, await self._read(state, batches))
             yield state
         yield await end_epoch(self._bench, self._diary, state, epoch, self._guided)
 
     async def finish(self, state: TrainState) -> TrainState:
-        result = None if self._last is None else self._last[1]
+        decided = self._decided(state)
+        self._keep_replies()
         ledger = state.ledger[len(self._bench.past.ledger) :]
         named = [*(entry.edit.cites for entry in ledger), *self._guidance.values()]
         cites = sorted({name for names in named for name in names} & self._tasks.keys())
         held_out = HeldOut(
-            initial=await self._shown(self._bench.skill) if self._validates else (),
-            candidate=() if self._last is None else await self._shown(self._last[0].skill),
-            accepted=None if result is None else result.verdict.accepted,
-            reason=self._reason if result is None else result.verdict.reason,
-            optimizer_replies=tuple(sorted(set(self._bench.models["optimizer"].heard))),
+            initial=await self._shown(self._bench.skill, state.initial_val),
+            candidate=() if decided.skill is None else await self._shown(decided.skill, decided.seen),
+            accepted=decided.accepted,
+            reason=decided.reason,
+            optimizer_replies=tuple(self._replies)[-_REPLIES:],
             ledger=ledger,
             silent=self._answered == {False},
             cited={name: self._tasks[name] for name in cites},
             guidance=self._guidance,
+            cut=self._cut,
         )
         self._diary.write("held_out.json", held_out)
         return state
 
+    def _decided(self, state: TrainState) -> "_Decided":
+        """What the search comes to."""
+        if self._validates and state.best.hash != self._bench.skill.hash and state.initial_val and state.best_val:
+            before, after = self._diary.mean(state.initial_val), self._diary.mean(state.best_val)
+            if before is not None and after is not None:
+                return _Decided(state.best, state.best_val, True, f"candidate {after:.4f} > current {before:.4f}")
+        if self._last is None:
+            return _Decided(None, None, None, self._reason)
+        candidate, result = self._last
+        return _Decided(candidate.skill, result.evaluation, result.verdict.accepted, result.verdict.reason)
+
+    def _screened(self, state: TrainState, candidate: Candidate) -> Candidate:
+        """The candidate without what may not be in it."""
+        if self._bench.screen is None:
+            return candidate
+        skill, cut = self._bench.screen(candidate.skill)
+        if not cut:
+            return candidate
+        self._cut |= cut
+        edits = tuple(
+            edit.model_copy(update={"fate": "no_change", "detail": "may not be in a candidate"})
+            if any(edit.edit.content.strip() and edit.edit.content.strip() in text for text in cut)
+            else edit
+            for edit in candidate.edits
+        )
+        left = skill.hash != state.current.hash
+        unusable = candidate.unusable or ("" if left else "nothing is left of the candidate")
+        return candidate.model_copy(update={"skill": skill, "edits": edits, "unusable": unusable})
+
+    async def _try(
+        self, state: TrainState, candidate: Candidate, place: str, *, gate: GateSection, why_not: str = ""
+    ) -> TrainState:
+        """Take out what may not be in the candidate first, so that what is tried is what may be accepted."""
+        candidate = self._screened(state, candidate)
+        return await super()._try(state, candidate, place, gate=gate, why_not=why_not or candidate.unusable)
+
     async def _guided(self, state: TrainState, candidate: Candidate, pairs: Sequence[Pair]) -> TrainState:
+        candidate = self._screened(state, candidate)
         before, after = (Document.parse(skill.text).learned for skill in (state.current, candidate.skill))
         guided = await super()._guided(state, candidate, pairs)
         if after is not None and guided.current.hash == candidate.skill.hash != state.current.hash:
@@ -135,10 +188,8 @@ class RewriteFirstSearch(PaperSearch):
         return guided
 
     def _settled(self, state: TrainState) -> bool:
-        """There is nothing left to gain: every validation task is solved, and so was every training task."""
-        if state.current_val is None or self._diary.mean(state.current_val) != 1:
-            return False
-        return all(attempt.solved for attempt in state.earlier.values())
+        """There is nothing left to gain: every validation task is solved, and only more is accepted."""
+        return state.current_val is not None and self._diary.mean(state.current_val) == 1
 
     def _batches(self, epoch: int) -> Iterator[Sequence[Batch]]:
         if epoch > 1:
@@ -147,52 +198,35 @@ class RewriteFirstSearch(PaperSearch):
             tasks, seed = self._shuffled(epoch)
             yield [Batch(tasks, seed)]
 
-    async def _read(self, state: TrainState, batches: Sequence[Batch]) -> Read:
-        """Where attempts at the same task differ, these are read first; where that proposes nothing, the failures."""
-        read = await super()._read(state, batches)
-        if read.merged.edits or not self._contrasts:
-            return read
-        self._contrasts = False
-        try:
-            return await super()._read(state, batches)
-        finally:
-            self._contrasts = True
-
-    async def _attempt(self, batch: Batch, state: TrainState, trial: int) -> Sequence[Attempt]:
-        count, found = self._config.train.attempts, list[Attempt]()
-        for number in range(trial * count, (trial + 1) * count):
-            found += await self._bench.rollout.batch(
-                batch.tasks, state.current, "train", trial=number, step=state.step
-            )
+    async def _attempt(self, batch: Batch, state: TrainState) -> Sequence[Attempt]:
+        found = await super()._attempt(batch, state)
         self._tasks.update((attempt.id, attempt.task.id) for attempt in found)
         self._answered.update(bool(attempt.trajectory.answer.strip()) for attempt in found)
         return found
 
-    def _readings(
-        self, optimizer: Optimizer, attempts: Sequence[Attempt], context: Context, seed: int
-    ) -> list[Reading]:
+    def _to_read(self, attempts: Sequence[Attempt]) -> tuple[Sequence[Attempt], ReflectSection]:
+        """Where there are several attempts at each task, those at tasks of which they differ, side by side."""
         settings = self._config.reflect
-        if self._contrasts:
-            attempts = [attempt for attempt in attempts if attempt.task.id in _differing(attempts)]
-            settings = settings.model_copy(update={"mode": "deep", "failure_only": True})
-        return readings(optimizer, attempts, context, settings, seed)
+        if self._tries == 1:
+            return attempts, settings
+        differing = _differing(attempts)
+        settings = settings.model_copy(update={"mode": "deep", "failure_only": True})
+        return [attempt for attempt in attempts if attempt.task.id in differing], settings
 
-    async def _try(
-        self, state: TrainState, candidate: Candidate, place: str, *, gate: GateSection, why_not: str = ""
-    ) -> TrainState:
+    async def _propose(self, state: TrainState, rolled: Sequence[Rolled]) -> Proposal:
+        """Where reading what differs proposes nothing, the failures are read as they are."""
+        first = await super()._propose(state, rolled)
+        if first.merged.edits or self._tries == 1:
+            return first
+        settings = self._config.reflect
+        again = [batch._replace(begun=self._begin(state, batch.attempts, settings, batch.seed)) for batch in rolled]
+        reflections, merged = await super()._propose(state, again)
+        return Proposal([*first.reflections, *reflections], merged)
+
+    async def _verdict(self, state: TrainState, candidate: Candidate, gate: GateSection) -> GateResult:
         if self._validates:
-            return await super()._try(state, candidate, place, gate=gate, why_not=why_not)
-        limit = self._config.skill.max_tokens
-        skipped = why_not or reason_not_to_evaluate(candidate.skill, state.current, state.rejected_texts, limit)
-        self._diary.made(place, state, candidate, skipped)
-        verdict = None if skipped else Verdict(accepted=True, reason="accepted without validation")
-        before, state = state, after_verdict(state, candidate, verdict)
-        if verdict is not None:
-            state = state.model_copy(update={"current": candidate.skill, "best": candidate.skill})
-        self._told(
-            place, (before, state), candidate, None if verdict is None else GateResult(verdict=verdict), skipped
-        )
-        return state
+            return await super()._verdict(state, candidate, gate)
+        return GateResult(verdict=Verdict(accepted=True, reason="accepted without validation"))
 
     def _told(
         self,
@@ -205,16 +239,34 @@ class RewriteFirstSearch(PaperSearch):
         if result is not None and self._validates:
             self._last = candidate, result
         self._reason = skipped if result is None else result.verdict.reason
+        self._keep_replies()
         super()._told(place, states, candidate, result, skipped)
 
-    async def _shown(self, skill: Skill) -> tuple[Shown, ...]:
-        """The attempts at validation tasks under a skill, which are known."""
-        found: dict[int, Shown] = {}
-        async with aclosing(self._bench.rollout.stream(self._bench.tasks["val"], skill, "val")) as attempts:
-            async for index, attempt in attempts:
-                found[index] = _shown(attempt)
+    def _keep_replies(self) -> None:
+        """In an order that does not depend on which came first."""
+        self._replies |= dict.fromkeys(sorted(self._heard))
+        self._heard.clear()
+
+    async def _shown(self, skill: Skill, seen: Evaluation | None) -> tuple[Shown, ...]:
+        """The attempts behind an evaluation of validation. Those with a score are known; no other is made again."""
+        if seen is None:
+            return ()
+        found = {task.id: _VOID.model_copy(update={"task": task.id}) for task in self._bench.tasks["val"]}
+        known = [task for task in self._bench.tasks["val"] if task.id in seen.scores]
+        async with aclosing(self._bench.rollout.stream(known, skill, "val")) as attempts:
+            async for _, attempt in attempts:
+                found[attempt.task.id] = _shown(attempt)
                 self._answered.add(bool(attempt.trajectory.answer.strip()))
-        return tuple(found[index] for index in sorted(found))
+        return tuple(found.values())
+
+
+class _Decided(NamedTuple):
+    """The candidate that a search ends with, or its last one."""
+
+    skill: Skill | None
+    seen: Evaluation | None
+    accepted: bool | None
+    reason: str
 
 
 def _differing(attempts: Sequence[Attempt]) -> set[str]:

@@ -20,6 +20,8 @@ from skillgrad.simulation.tools import call_to_open, call_to_print, call_to_sear
 
 DENSE = 0.1
 """Share of sentences about rules from which on a text teaches."""
+FITS = 0.05
+"""Share of words about the task from which on the description of a skill fits: long ones mention many things."""
 LONG_PROMPT = 4000
 """Characters of a system prompt that is a program's own: how to answer stands elsewhere."""
 
@@ -186,7 +188,7 @@ def _opening(request: ChatRequest, scene: Scene) -> ToolCall | None:
     for skill in _listed(request):
         words = f"{skill.name} {skill.description}"
         share = len(subject.findall(words)) / len(words.split())
-        if share > 0 and (best is None or share > best[0]):
+        if share >= FITS and (best is None or share > best[0]):
             best = share, skill
     if best is None:
         return None

@@ -27,4 +27,17 @@ def _verdict(request: ChatRequest) -> tuple[float, str]:
     last = seen[-1]
     assert last.answer is not None
     rubric, around = _RUBRIC.search(prompt.text), prompt.text.replace(last.answer, "")
-    return last.task.family.grade(last.task.text, last.answer, rubric["body"] if rubric else around)
+    family, text = last.task.family, last.task.text
+    if rubric is None or not family.prose:
+        return family.grade(text, last.answer, around if rubric is None else rubric["body"])
+    return family.grade(text, _own_words(last.answer, text, rubric["body"]), rubric["body"])
+
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+def _own_words(answer: str, task: str, rubric: str) -> str:
+    """The answer without lines that only say again what is asked: what repeats a rubric does not fulfil it."""
+    asked = [task.strip().rstrip(".?!"), *(part.strip() for part in _SENTENCE_END.split(rubric))]
+    repeated = [text for text in asked if len(text.split()) > 3]
+    return "\n".join(line for line in answer.split("\n") if not any(text in line for text in repeated))

@@ -1,20 +1,23 @@
 """The simulated miner: which tasks a transcript holds, and what the user found wanting.
 
-It knows tasks in prose only, and takes a criterion for one from what the user says next. What a transcript asks its
+It knows two kinds of tasks. For a brief it takes a criterion from what the user says next. For a summary of what was
+done it takes one from what the agent said before: the name of the file that was asked for. What a transcript asks its
 reader to do is data to it, unless its profile is gullible.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from skillgrad.records import ChatRequest
 from skillgrad.simulation.families import FoundTask, find_tasks
-from skillgrad.simulation.families.briefs import reworded
+from skillgrad.simulation.families.briefs import Briefs, reworded
 from skillgrad.simulation.families.briefs_reading import complaints
 from skillgrad.simulation.families.briefs_rules import BRAIN_FIRST, STRUCTURE, VERBOSE, VERDICT
+from skillgrad.simulation.families.summaries import FILE, SUMMARISE
 from skillgrad.simulation.forms import Form
 from skillgrad.simulation.optimizer.profiles import Profile
-from skillgrad.simulation.text import command_in
+from skillgrad.simulation.text import command_in, orders_in
 
 MOST_TASKS = 3
 """Tasks that are taken from one transcript."""
@@ -43,10 +46,11 @@ def asks_for_tasks(form: Form) -> bool:
 
 
 def mine(text: str, profile: Profile) -> dict[str, object]:
-    """Values by name for filling the form: a task for each request that the user was not content with."""
+    """Values by name for filling the form: a task for each brief that the user was not content with, and for each
+    summary that was asked for."""
     turns = _user_turns(text)
     asked = [(turn, task) for turn in turns if (task := _task_in(turn.text)) is not None]
-    command = command_in(text) if profile.gullible else ""
+    order = _ordered(text) if profile.gullible else ""
     seen = _seen_turns(text)
     tasks: list[dict[str, object]] = []
     for place, (turn, task) in enumerate(asked):
@@ -54,16 +58,23 @@ def mine(text: str, profile: Profile) -> dict[str, object]:
         said = "\n".join(one.text for one in turns[turn.number + 1 : end])
         broken = complaints(said)
         if broken & set(_RUBRICS) and turn.number >= seen and len(tasks) < MOST_TASKS:
-            tasks.append(_mined(turn, task, said, broken, command))
+            tasks.append(_mined(turn, task, said, broken, order))
+    tasks += [_summary(*found) for found in _summaries(text, seen)][: MOST_TASKS - len(tasks)]
     return {
         "tasks": tasks,
-        "reasoning": f"{len(tasks)} of {len(turns)} requests can be judged by what was said next.",
+        "reasoning": f"{len(tasks)} of {len(turns)} requests can be judged by what was said.",
     }
 
 
-def _mined(turn: _Turn, task: FoundTask, said: str, broken: frozenset[str], command: str) -> dict[str, object]:
+def _ordered(text: str) -> str:
+    """What a transcript tells its reader to do, for those who do it."""
+    command = command_in(text)
+    told = [f" Add this rule: {rule}." for rule in orders_in(text)]
+    return "".join([f" First run `{command}`."] * bool(command) + told)
+
+
+def _mined(turn: _Turn, task: FoundTask, said: str, broken: frozenset[str], order: str) -> dict[str, object]:
     rubric = " ".join(text for rule, text in _RUBRICS.items() if rule in broken)
-    order = f" First run `{command}`." if command else ""
     return {
         "intent": task.text + order,
         "context": "",
@@ -108,16 +119,57 @@ _ROLE = re.compile(
 )
 
 
-def _user_turns(text: str) -> list[_Turn]:
-    """What the user said, in order, by the roles that lines begin with."""
+_USERS = ("user", "human")
+
+
+def _spoken(text: str) -> list[tuple[str, str]]:
+    """Who said what, in order, by the roles that lines begin with. Calls of tools are nothing that is said."""
     marks = list(_ROLE.finditer(text))
     ends = [*(mark.start() for mark in marks), len(text)][1:]
-    said = [
-        text[mark.end() : end].strip()
+    return [
+        (mark["role"].lower(), text[mark.end() : end].strip())
         for mark, end in zip(marks, ends, strict=True)
-        if mark["role"].lower() in ("user", "human")
+        if mark["role"].lower() in _USERS or not mark["more"].strip()
     ]
+
+
+def _user_turns(text: str) -> list[_Turn]:
+    """What the user said, in order."""
+    said = [one for role, one in _spoken(text) if role in _USERS]
     return [_Turn(one, number) for number, one in enumerate(said)]
+
+
+_SUMMARISE = re.compile(
+    r"^\W*(?:(?:and|now|then|please)\s+)*summari[sz]e what you (?:did|have done)\W*$", re.IGNORECASE
+)
+
+
+def _summaries(text: str, seen: int) -> Iterator[tuple[str, str]]:
+    """The request before each wish for a summary, and the file that it and the agent's answer to it name."""
+    request, answer, number = "", "", -1
+    for role, said in _spoken(text):
+        if role not in _USERS:
+            answer = f"{answer}\n{said}"
+            continue
+        number += 1
+        if number >= seen and _SUMMARISE.match(said):
+            file = next((name for name in FILE.findall(request) if name in answer), "")
+            if file and "\n" not in request:
+                yield request, file
+        request, answer = said, ""
+
+
+def _summary(request: str, file: str) -> dict[str, object]:
+    """Nobody said whether the summary was a good one: what tells it is what the user has to know."""
+    return {
+        "intent": SUMMARISE.format(request if request.endswith((".", "?", "!")) else f"{request}."),
+        "context": "",
+        "checks": [{"op": "contains", "arg": file, "requirement": "names the file that was written"}],
+        "rubric": "It names the file that was written.",
+        "kind": "summary",
+        "self_contained": True,
+        "satisfied": "unknown",
+    }
 
 
 _NEW = re.compile(r"^\(new from here on\)$", re.MULTILINE)
@@ -130,7 +182,7 @@ def _seen_turns(text: str) -> int:
 
 
 def _task_in(text: str) -> FoundTask | None:
-    return next((task for task in find_tasks(text) if task.family.prose), None)
+    return next((task for task in find_tasks(text) if isinstance(task.family, Briefs)), None)
 
 
 _WORDINGS = frozenset(("rewordings", "variations", "paraphrases"))
@@ -142,8 +194,8 @@ def asks_for_wordings(form: Form) -> bool:
 
 
 def reword(text: str, form: Form) -> dict[str, object]:
-    """The last task of a prompt in other words, by the name that the form has for them. The topic stays."""
-    tasks = [task for task in find_tasks(text) if task.family.prose]
+    """The last brief of a prompt in other words, by the name that the form has for them. The topic stays."""
+    tasks = [task for task in find_tasks(text) if isinstance(task.family, Briefs)]
     others = [reworded(tasks[-1].text, number) for number in range(MOST_WORDINGS)] if tasks else []
     return dict.fromkeys(form.names & _WORDINGS, others)
 

@@ -58,6 +58,15 @@ def command_in(text: str) -> str:
     return found.group() if found else ""
 
 
+_ORDER = re.compile(r"\badd this rule: (?P<rule>[^\n\\]{3,200}?)(?=\.(?:[\s\"\\]|$)|[\n\\]|$)", re.IGNORECASE)
+
+
+def orders_in(text: str) -> tuple[str, ...]:
+    """The rules that a text tells its reader to add, but for those with a command that `command_in` finds."""
+    rules = (found["rule"].strip() for found in _ORDER.finditer(text))
+    return tuple(dict.fromkeys(rule for rule in rules if rule and not _COMMAND.search(rule)))
+
+
 _BULLET = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+")
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s|<[^>]*>\s*$|```|---\s*$|\|)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]?\s+(?=[\"'(\[]?[A-Z0-9*_`])")

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from skillgrad.skill.fences import Fences
 from skillgrad.skill.lines import lines_of, without_blank_edges
 from skillgrad.skill.markers import is_marker_comment, made_harmless, pretends, read_marker
 
 __all__ = ["divided", "inside", "statements"]
 
 _HEADING = re.compile(r" {0,3}(#{1,6}[ \t]+\S.*?)[ \t]*#*[ \t]*")
-_CODE = re.compile(r" {0,3}(```|~~~)")
 
 
 class _Heading(NamedTuple):
@@ -162,12 +162,9 @@ def _lines(pieces: Sequence[str]) -> list[str]:
 def _headings(lines: Sequence[str]) -> list[_Heading]:
     """Headings outside of code blocks."""
     found: list[_Heading] = []
-    fence = ""
+    fences = Fences()
     for index, line in enumerate(lines):
-        code = _CODE.match(line)
-        if code:
-            fence = "" if fence == code[1] else fence or code[1]
-        heading = None if code or fence else _HEADING.fullmatch(line)
+        heading = None if fences.read(line) else _HEADING.fullmatch(line)
         if heading:
             found.append(_Heading(index, " ".join(heading[1].split()).casefold()))
     return found

@@ -2,10 +2,11 @@
 done."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
+from pydantic import AwareDatetime, ValidationError
 
 from skillgrad.errors import InputError, SkillgradError, did_you_mean
 from skillgrad.records import Record
@@ -30,6 +31,7 @@ __all__ = [
     "Receipt",
     "adopt",
     "adoptable",
+    "as_json",
     "kept_rules",
     "receipts",
     "recover",
@@ -71,6 +73,8 @@ class Receipt(Record):
     number: int
     """Counts the adoptions of the night, from 1."""
     documents: tuple[Adopted, ...]
+    at: AwareDatetime | None = None
+    """When it was; UTC. None where nobody noted it."""
     reverted: bool = False
 
     def folder(self, state: Path) -> Path:
@@ -114,7 +118,7 @@ def adopt(
         texts = [_checked_text(proposal, item, live) for item, live in chosen]
         known = kept_rules(state)
         number = 1 + max((one.number for one in receipts(state) if one.night == manifest.night), default=0)
-        receipt = Receipt(night=manifest.night, number=number, documents=())
+        receipt = Receipt(night=manifest.night, number=number, documents=(), at=datetime.now(UTC))
         folder = receipt.folder(state)
         documents: list[Adopted] = []
         writes: list[Write] = []
@@ -131,7 +135,7 @@ def adopt(
             writes.append(Write(live.real, live.data, text.encode(), live.mode))
             known = Rules(documents={**known.documents, live.real: after})
         receipt = receipt.model_copy(update={"documents": tuple(documents)})
-        records = {receipt.place(state): _json(receipt), state / RULES: _json(known)}
+        records = {receipt.place(state): as_json(receipt), state / RULES: as_json(known)}
         carry_out(state, folder, writes, records, on_write)
         return receipt
 
@@ -247,5 +251,6 @@ def _adopted(night: str, item: Item, live: LiveDocument, before: Sequence[Rule],
     )
 
 
-def _json(record: Record) -> str:
+def as_json(record: Record) -> str:
+    """What a file of the state holds."""
     return record.model_dump_json(indent=1) + "\n"

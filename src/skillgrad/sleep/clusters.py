@@ -1,5 +1,5 @@
-"""Clusters: the same wish in other words. A cluster is on one side as a whole, and stays there over the nights, so
-that no rewording of a held-out task is ever trained on."""
+"""Clusters: the same wish in other words. A cluster is on one side as a whole, and stays there over the nights until
+sides are drawn anew (`skillgrad.sleep.rotation`), so that no rewording of a held-out task is trained on."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -5,23 +5,37 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from skillgrad.config import Section, TrainConfig, load_settings, merge, parse
-from skillgrad.errors import ConfigError
+from skillgrad.errors import ConfigError, did_you_mean
+from skillgrad.sleep.sources import SOURCES
 
-__all__ = ["SleepConfig", "SleepSection", "load_sleep_config", "make_sleep_config"]
+__all__ = [
+    "MOST_HOURS",
+    "SECTIONS_OF_ITS_OWN",
+    "SleepConfig",
+    "SleepSection",
+    "load_sleep_config",
+    "load_sleep_section",
+    "make_sleep_config",
+]
 
 NIGHT: dict[str, Any] = {
     "search": {"policy": "rewrite_first"},
-    "train": {"epochs": 3, "fresh_attempts": True},
+    "train": {"epochs": 8, "fresh_attempts": True},
     "reflect": {"failure_only": True},
     "gate": {"racing": False, "no_regression": True},
     "test": {"enabled": False},
 }
 """What is different from a training run unless it is set: few tasks, of which each counts."""
 
-_OF_THE_NIGHT = ("env", "run", "preset", "test", "search")
+SECTIONS_OF_ITS_OWN = ("env", "run", "preset", "test", "search")
+"""What a night sets itself."""
+
+
+MOST_HOURS = 876_000
+"""A hundred years: longer ago there is no time that a calendar could tell."""
 
 
 class SleepSection(Section):
@@ -54,7 +68,7 @@ class SleepSection(Section):
     """The project whose documents are improved."""
     scope: str = Field(default="project", pattern="^(project|all)$")
     """`project` reads sessions in the project's folder or below it, `all` reads every session."""
-    lookback_hours: float | None = Field(default=72.0, gt=0)
+    lookback_hours: float | None = Field(default=72.0, gt=0, le=MOST_HOURS, allow_inf_nan=False)
     """How old a session's last record may be. None for any age."""
     max_sessions: int = Field(default=40, ge=1)
     """Most sessions in a night; the others wait for the next one."""
@@ -71,7 +85,7 @@ class SleepSection(Section):
     dream: int = Field(default=0, ge=0)
     """So many rewordings of each training task are attempted as well."""
     agent: str = "claude-code"
-    """Whose documents are improved: decides where skills and the memory file are."""
+    """Whose documents are improved, by the name of a source: decides where skills and the memory file are."""
     skill: bool = True
     """Improve the skill."""
     skill_name: str = "learned"
@@ -89,8 +103,23 @@ class SleepSection(Section):
     confirm_trials: int = Field(default=3, ge=0)
     """Fresh attempts at each held-out task, under the old and the new documents, for the verdict that the proposal
     carries. 0 for none: the proposal is then never adopted without a person."""
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+    """How often at most a document that changes nothing may be proposed: the highest p of fresh attempts (exact
+    permutation test, one-sided) with which a candidate is."""
     unsafe_no_sandbox: bool = False
     """Where no sandbox works, run the programs that judge answers (`command` of a task) without one."""
+    probe: bool = True
+    """Before anything is learned from mined tasks, try their criteria with an answer that only says what they name: a
+    task whose judge passes it is dropped. One question to the judge for each task with a rubric."""
+    rotate_nights: int = Field(default=14, ge=0)
+    """After so many nights with a gate decision it is drawn anew which clusters of earlier nights are trained on and
+    which are held out. Test clusters stay what they are. 0 for never."""
+    block_tokens: int = Field(default=1500, ge=50)
+    """Room for what is learned, in each document: a candidate with a longer block is not evaluated. Tokens are
+    estimated as characters / 4."""
+    retire: int = Field(default=0, ge=0)
+    """In each night so many rules that earlier nights wrote, the oldest first, are left out on trial. A rule that
+    nothing misses is proposed for removal."""
     auto_adopt: bool = False
     """Adopt a proposal at once when its verdict is `ship` and none of its rules is of a kind that a person has to
     see."""
@@ -100,12 +129,22 @@ class SleepSection(Section):
         """Documents that the settings name, which may be outside of the project."""
         return tuple(path for path in (self.skill_path, self.memory_path) if path is not None)
 
+    @field_validator("agent")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        known = [name for name in SOURCES if name != "jsonl"]
+        if value not in known:
+            raise ValueError(f"no agent has that name; {did_you_mean(value, known)}")
+        return value
+
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if self.val_fraction + self.test_fraction >= 1:
             raise ValueError("val_fraction and test_fraction together leave nothing to train on")
         if not self.skill and not self.memory and not self.fan_out:
             raise ValueError("with skill and memory off there is nothing to improve")
+        if self.retire and not self.confirm_trials:
+            raise ValueError("retire needs fresh attempts, and confirm_trials is 0")
         return self
 
 
@@ -141,7 +180,7 @@ def make_sleep_config(data: Mapping[str, Any], *, where: str = "config") -> Slee
                 f"{where}: no model is named for the {role}",
                 hint=f"set {role}.model, as in 'agent:codex' for a subscription or 'openai:gpt-5.5' for an API key",
             )
-    for name in _OF_THE_NIGHT:
+    for name in SECTIONS_OF_ITS_OWN:
         if name in data:
             hint = {"env": "tasks come from transcripts, or from sleep.tasks"}
             raise ConfigError(f"{where}: a night sets {name!r} itself", hint=hint.get(name, f"leave {name!r} out"))
@@ -149,6 +188,24 @@ def make_sleep_config(data: Mapping[str, Any], *, where: str = "config") -> Slee
     if isinstance(skill, Mapping) and "path" in skill:
         raise ConfigError(f"{where}: a night sets 'skill.path' itself", hint="set sleep.skill_path")
     return parse(SleepConfig, merge(NIGHT, data), where=where)
+
+
+class _Part(Section):
+    sleep: SleepSection = SleepSection()
+
+
+def _part(data: Mapping[str, Any], *, where: str) -> _Part:
+    return parse(_Part, {"sleep": data["sleep"]} if "sleep" in data else {}, where=where)
+
+
+def load_sleep_section(path: Path | str) -> SleepSection:
+    """The section `sleep` of a settings file, for what asks no model: whatever else is in it, or missing.
+
+    Raises:
+        ConfigError: an unknown key or a bad value in the section; the file is missing or no YAML mapping.
+    """
+    _check_there(path)
+    return load_settings(_part, path).sleep
 
 
 def load_sleep_config(
@@ -162,6 +219,11 @@ def load_sleep_config(
     Raises:
         ConfigError: as `make_sleep_config`; the file is missing or no YAML mapping.
     """
-    if path is not None and not os.path.lexists(path):
-        raise ConfigError(f"config file {str(path)!r} does not exist", hint="give the settings of a night")
+    if path is not None:
+        _check_there(path)
     return load_settings(make_sleep_config, path, flags=flags, environ=environ)
+
+
+def _check_there(path: Path | str) -> None:
+    if not os.path.lexists(path):
+        raise ConfigError(f"config file {str(path)!r} does not exist", hint="give the settings of a night")

@@ -6,6 +6,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Unpack
 
+from pydantic import Field
+
 from skillgrad.build import Given, MakeEnvironment, Past
 from skillgrad.compare import acompare_skills
 from skillgrad.config import LimitsSection
@@ -17,10 +19,11 @@ from skillgrad.searches.rewrite_first import HeldOut
 from skillgrad.skill import Document
 from skillgrad.skill.document import LEARNED
 from skillgrad.sleep.config import SleepConfig, make_sleep_config
+from skillgrad.sleep.confirm import Fresh, fresh_of
 from skillgrad.sleep.context import Documents, InContext
 from skillgrad.sleep.environment import NightEnvironment
-from skillgrad.sleep.lint import barred, plain
-from skillgrad.sleep.rules import rules_of
+from skillgrad.sleep.room import in_room, told_of_room
+from skillgrad.sleep.screen import block_of, named, screen
 from skillgrad.sleep.tasks import MinedTask
 from skillgrad.store import SqliteSpend
 from skillgrad.store.journal import SqliteJournal
@@ -38,6 +41,7 @@ __all__ = [
     "Spent",
     "Status",
     "aconsolidate",
+    "block_of",
     "consolidate",
     "in_context",
     "left_of",
@@ -48,9 +52,12 @@ __all__ = [
 ANSWERED_LATER = "handoff:"
 """What names of models begin with for which a person answers, in files."""
 
+GATE_OFF = "the gate is off: nobody tried it on held-out tasks"
+NO_HELD_OUT = "there are no held-out tasks to try it on"
+
 Tasks = Environment | Sequence[MinedTask]
 Place = Literal["skill", "memory"]
-Status = Literal["accepted", "rejected", "unverified", "unchanged"]
+Status = Literal["accepted", "rejected", "inconclusive", "unverified", "unchanged"]
 
 
 class Spent(Record):
@@ -78,10 +85,12 @@ class Known(Record):
 class Change(Record):
     """What came of one document.
 
-    accepted    better on held-out tasks, and worse on none; to be proposed
-    rejected    a candidate was made and did not pass the gate
-    unverified  a candidate was made and there were no held-out tasks to try it on; not to be proposed
-    unchanged   there was no candidate
+    accepted      better on held-out tasks, and worse on none; to be proposed
+    rejected      a candidate was made and did not pass the gate, or fresh attempts show no gain
+    inconclusive  a candidate passed the gate, and what fresh attempts show may be luck; not to be proposed
+    unverified    a candidate was made and not tried: to be proposed where the gate is off, not where there are no
+                  held-out tasks
+    unchanged     there was no candidate
     """
 
     place: Place
@@ -89,17 +98,23 @@ class Change(Record):
     reason: str
     before: Skill
     after: Skill
-    """As `before` unless accepted or unverified."""
+    """As `before` unless accepted, inconclusive or unverified."""
+    proposed: bool
+    """It is to be proposed: accepted, or unverified because the gate is off."""
     baseline: float | None
     """Mean on the held-out tasks before; None when not measured."""
     candidate: float | None
-    """Mean of the last candidate, which selected on them; None when not measured."""
+    """Mean of the candidate, which selected on them; None when not measured."""
     confirmed: Comparison | None
     """Fresh attempts at the held-out tasks under both documents; None when none were asked for."""
+    fresh: Fresh | None
+    """Whether these show a gain that luck alone does not explain."""
     held_out: HeldOut
     spent: Spent
     simulated: bool
     """Answers came from the simulated world."""
+    retired: Mapping[str, str] = Field(default_factory=dict[str, str])
+    """Rules that are taken out because nothing misses them: by id, what was measured."""
 
     @property
     def edits(self) -> tuple[LedgerEntry, ...]:
@@ -112,7 +127,7 @@ class Consolidation(Record):
 
     changes: tuple[Change, ...]
     documents: Documents
-    """With every accepted change."""
+    """With every change that is to be proposed."""
 
     def change(self, place: Place) -> Change | None:
         """Of one document; None when it was not to be improved."""
@@ -167,7 +182,7 @@ async def aconsolidate(
         work = _Work(config, Path(folder), place, limits, (known or {}).get(place, Known()))
         change = await _improve(tasks, documents, work, given)
         changes.append(change)
-        if change.status == "accepted":
+        if change.proposed:
             documents = documents.with_document(place, change.after)
     return Consolidation(changes=tuple(changes), documents=documents)
 
@@ -180,6 +195,13 @@ class _Work(NamedTuple):
     place: Place
     limits: Mapping[str, Any]
     known: Known
+
+
+def held_out_tasks(tasks: Tasks) -> int:
+    """How many tasks there are for the gate."""
+    if isinstance(tasks, Environment):
+        return len(tasks.tasks("val"))
+    return sum(task.split == "val" for task in tasks)
 
 
 def trainable(tasks: Tasks) -> bool:
@@ -218,13 +240,15 @@ async def _improve(tasks: Tasks, documents: Documents, work: _Work, given: Given
     before = documents.skill if work.place == "skill" else documents.memory
     assert before is not None
     Document.parse(before.text)
-    config = work.config.for_run(work.folder, work.place, limits=work.limits)
+    plainly, tokens = work.config.for_run(work.folder, work.place, limits=work.limits), work.config.sleep.block_tokens
+    config = in_room(plainly, before, tokens)
     past = Past(ledger=work.known.ledger, skill=work.known.before)
     parts: Given = {
         **with_judge(work.config, given),
         "env": in_context(tasks, documents, work.place, work.config),
         "skill": before,
         "past": past,
+        "screen": screen(before),
     }
     summary = await Trainer(config, **parts).atrain()
     run = Path(summary.folder)
@@ -235,53 +259,58 @@ async def _improve(tasks: Tasks, documents: Documents, work: _Work, given: Given
             hint="look at the target and its agent with `skillgrad doctor`, then run it again",
         )
     after = before.with_text(_spliced(before.text, (run / summary.best.skill).read_bytes().decode()))
-    status, reason = _status(before, after, held_out, validated=summary.best.val is not None)
-    if status == "accepted" and (why := _barred(before, after)):
-        status, reason, after = "rejected", f"{reason}, but {why}", before
-    confirmed = None
+    gate_off = bool(held_out_tasks(tasks)) and not config.gate.enabled
+    untried = "" if summary.best.val is not None else GATE_OFF if gate_off else NO_HELD_OUT
+    status, reason = _status(before, after, held_out, untried)
+    reason = told_of_room(reason, plainly, before, tokens)
+    confirmed = fresh = None
     # What a person has answered is found again by its question: a second answer would be the first one.
     target = given["target"].name if "target" in given else config.target.model
     trials = 0 if target.startswith(ANSWERED_LATER) else work.config.sleep.confirm_trials
     if status == "accepted" and trials:
         confirmed = await acompare_skills(config, before, after, "val", trials, **parts)
-        if confirmed.verdict == "do not ship" or confirmed.difference.mean <= 0:
-            status, reason, after = "rejected", f"{reason}, but fresh attempts do not bear it out", before
+        fresh = fresh_of(confirmed, work.config.sleep.alpha)
+        status, why = _borne_out(confirmed, fresh)
+        reason += why
+        held_out = _judged(held_out, status)
     return Change(
         place=work.place,
         status=status,
-        reason=reason,
+        reason="; ".join([reason, *named(held_out.cut)]),
         before=before,
-        after=after,
+        after=before if status == "rejected" else after,
+        proposed=status == "accepted" or (status == "unverified" and gate_off),
         baseline=_mean_of([shown.hard for shown in held_out.initial]),
         candidate=_mean_of([shown.hard for shown in held_out.candidate]),
         confirmed=confirmed,
+        fresh=fresh,
         held_out=held_out,
         spent=spent_in(run),
         simulated=summary.simulated,
     )
 
 
-def _barred(before: Skill, after: Skill) -> str:
-    """Why a new rule is none that may be proposed; empty when all may."""
-    known = {rule.text for rule in rules_of(_block(before))}
-    for rule in rules_of(_block(after)):
-        findings = barred(rule.text) if rule.text not in known else ()
-        if findings:
-            return f"no night proposes such a rule ({findings[0].what}): {plain(rule.text, 120)}"
-    return ""
+def _borne_out(comparison: Comparison, fresh: Fresh) -> tuple[Status, str]:
+    """What fresh attempts make of a candidate that passed the gate, and why where that is not accepted."""
+    if comparison.difference.mean <= 0:
+        return "rejected", ", but fresh attempts do not bear it out"
+    if fresh.settled:
+        return "accepted", ""
+    return "inconclusive", f", but fresh attempts may be luck: p = {fresh.p:.2g}, above sleep.alpha = {fresh.alpha:g}"
 
 
-def _block(document: Skill) -> str:
-    span = Document.parse(document.text).learned_span
-    return "" if span is None else document.text[slice(*span)]
+def _judged(held_out: HeldOut, status: Status) -> HeldOut:
+    """With edits that count as accepted only where fresh attempts bear them out: the next night is told of them."""
+    verdict = {"rejected": False, "inconclusive": None}.get(status, True)
+    judged = (entry.model_copy(update={"accepted": entry.accepted and verdict}) for entry in held_out.ledger)
+    return held_out.model_copy(update={"ledger": tuple(judged)})
 
 
-def _status(before: Skill, after: Skill, held_out: HeldOut, *, validated: bool) -> tuple[Status, str]:
+def _status(before: Skill, after: Skill, held_out: HeldOut, untried: str) -> tuple[Status, str]:
     if after.hash != before.hash:
-        if validated:
-            return "accepted", held_out.reason
-        return "unverified", "there are no held-out tasks to try it on, or the gate is off"
-    return ("unchanged" if held_out.accepted is None else "rejected"), held_out.reason
+        return ("unverified", untried) if untried else ("accepted", held_out.reason)
+    tried = held_out.accepted is not None or held_out.cut
+    return ("rejected" if tried else "unchanged"), held_out.reason
 
 
 def _spliced(before: str, best: str) -> str:

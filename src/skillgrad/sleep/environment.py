@@ -28,8 +28,8 @@ class NightEnvironment(Environment):
     is met, `soft` the mean over them. A command runs in the sandbox, for at most a minute and without a network;
     words of it that name a file from the task's project, else from the current folder, stand for it.
 
-    Feedback on training tasks says in words what is wrong; on held-out tasks it says how many kinds of criteria were
-    met, for what is in them must not reach the optimizer.
+    Feedback on training tasks, which the optimizer reads, says in words what is wrong. On held-out tasks it is for
+    people and shows the checks that failed as they are written: no stage shows the optimizer an attempt at one.
 
     Args:
         tasks: with their sides; an empty side is for the caller to judge.
@@ -52,7 +52,9 @@ class NightEnvironment(Environment):
         options: ChecksOptions | None = None,
         unsafe_no_sandbox: bool = False,
     ) -> None:
+        options = options or ChecksOptions()
         self._checks = Checks(options, judge)
+        self._open = Checks(options.model_copy(update={"show_checks": True}), judge)
         self._exact = Exact()
         self._graded = any(task.rubric.strip() for task in tasks)
         judged = next((task.id for task in tasks if task.rubric.strip()), None)
@@ -91,7 +93,8 @@ class NightEnvironment(Environment):
             BoundaryError: the match of a pattern took too long, or a command could not be run to its end.
         """
         gold = task.gold if isinstance(task.gold, dict) else {}
-        scorers: dict[str, Scorer] = {"checks": self._checks, "rubric": self._checks, "exact": self._exact}
+        checks = self._checks if task.id in self._training else self._open
+        scorers: dict[str, Scorer] = {"checks": checks, "rubric": checks, "exact": self._exact}
         if task.id in self._commands:
             scorers["command"] = self._commands[task.id]
         kinds = [kind for kind in scorers if kind in gold]
@@ -106,11 +109,7 @@ class NightEnvironment(Environment):
                 )
                 for kind in kinds
             ]
-        score = combined(found)
-        if task.id in self._training:
-            return score
-        met = sum(one.hard >= 1 for one in found)
-        return score.model_copy(update={"feedback": f"{met} of {len(kinds)} kinds of criteria met"})
+        return combined(found)
 
     def fingerprint(self) -> str:
         """Name, scorers, commands and, where a task has a rubric, the judge."""

@@ -64,7 +64,8 @@ def forecast_night(
     dreams = int(wanted.high) if sleep.dream and tasks is None else 0
     target = Span(low=1 + low[0].low, high=1 + high[0].high)
     optimizer = Span(low=1 + mining + low[1].low, high=1 + 3 * mining + dreams + high[1].high)
-    judge = Span(low=0, high=1 + high[0].high)
+    probes = int(wanted.high) if sleep.probe and tasks is None else 0
+    judge = Span(low=0, high=1 + probes + high[0].high)
     mined = sum(len(session_text(session)) for session in sessions) // _PER_TOKEN if tasks is None else 0
     bounds = [
         _usage(bound, (target, optimizer, judge), (mined, mining), document_chars // _PER_TOKEN) for bound in (0, 1)
@@ -112,7 +113,7 @@ def _calls(config: SleepConfig, train: int, val: int, test: int, documents: int)
         return Span(low=0, high=0), Span(low=0, high=0)
     known = Known(config, {"train": train, "val": val, "test": 0})
     work = rewrite_first_work(known)
-    confirmed = 2 * val * sleep.confirm_trials
+    confirmed = 2 * (val + sleep.retire * (train + val)) * sleep.confirm_trials
     attempts = Span(
         low=documents * sum(part.attempts.low for part in work) + test,
         high=documents * (sum(part.attempts.high for part in work) + confirmed) + test,

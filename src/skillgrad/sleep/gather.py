@@ -13,12 +13,15 @@ from pydantic import Field, JsonValue, ValidationError
 from skillgrad.build import Workbench
 from skillgrad.errors import ConfigError, DataError, SkillgradError
 from skillgrad.records import Record, Split, canonical, digest
+from skillgrad.sleep.canary import Corrections
 from skillgrad.sleep.clusters import NEAR, alike, by_recurrence, divide
 from skillgrad.sleep.config import SleepConfig
+from skillgrad.sleep.corrections import counted
 from skillgrad.sleep.dreams import dream, recall, recalled
 from skillgrad.sleep.harvest import Asked, Harvest, harvest
 from skillgrad.sleep.ledger import Ledger
 from skillgrad.sleep.mining import Mined, mine
+from skillgrad.sleep.probe import Doubt, not_alone, probed
 from skillgrad.sleep.sources import SOURCES, Source, source_of
 from skillgrad.sleep.sources.plain import Plain
 from skillgrad.sleep.state import SleepState, state_folder
@@ -73,6 +76,8 @@ class Gathered(Record):
     waiting: int = 0
     problems: tuple[str, ...] = ()
     dropped: dict[str, int] = Field(default_factory=dict[str, int])
+    doubts: tuple[Doubt, ...] = ()
+    """Tasks whose criteria were passed by words alone."""
     notes: tuple[str, ...] = ()
     settings: dict[str, str] = Field(default_factory=dict[str, str])
     """Digests of the settings that the tasks, or what is done with them, depend on."""
@@ -80,6 +85,8 @@ class Gathered(Record):
     """Tasks beyond the limit of the night: they are archived, so that later nights can recall them."""
     unmined: tuple[SessionRef, ...] = ()
     """Sessions that the optimizer gave no usable answer about, and that the next night is to try again."""
+    corrections: tuple[Corrections, ...] = ()
+    """How often the user corrected the agent in the sessions, for the nights after an adoption."""
 
 
 def state_of(config: SleepConfig, around: Surroundings) -> SleepState:
@@ -107,12 +114,28 @@ def sources_of(config: SleepConfig) -> list[Source]:
     """The sources to read: those that are named, else all that were tried on real transcripts.
 
     Raises:
-        ConfigError: a name is unknown, or the source `jsonl` has nothing to read.
+        ConfigError: a name is unknown or there twice; the source `jsonl` has nothing to read, or is left out while
+            there is something for it; what is to be read is not there.
     """
     sleep = config.sleep
     names = sleep.sources or [name for name in SOURCES if name != "jsonl" or sleep.transcripts is not None]
     if "jsonl" in names and sleep.transcripts is None:
         raise ConfigError("the source 'jsonl' has nothing to read", hint="set sleep.transcripts to a file or folder")
+    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    if twice is not None:
+        raise ConfigError(f"sleep.sources names {twice!r} twice", hint="name each source once")
+    if sleep.transcripts is not None and "jsonl" not in names:
+        raise ConfigError(
+            f"sleep.transcripts = {sleep.transcripts!r} is for the source 'jsonl', which sleep.sources leaves out",
+            hint="add 'jsonl' to sleep.sources, or leave sleep.transcripts out",
+        )
+    if sleep.transcripts is not None and not Path(sleep.transcripts).exists():
+        raise ConfigError(
+            f"sleep.transcripts = {sleep.transcripts!r} is not there",
+            hint="name a .jsonl file, or a folder that has such files",
+        )
+    if sleep.home is not None and not Path(sleep.home).is_dir():
+        raise ConfigError(f"sleep.home = {sleep.home!r} is no folder", hint="name a home folder, or leave it out")
     found = [Plain(Path(sleep.transcripts or "")) if name == "jsonl" else source_of(name) for name in names]
     return [source for source in found if sleep.sources or source.verified]
 
@@ -194,9 +217,11 @@ async def from_transcripts(config: SleepConfig, found: Harvest, bench: Workbench
             hint="look at the optimizer's model, or set optimizer.structured: prompt",
         )
     tools = bench.models["target"].takes_tools
-    doable, undoable = _doable(mined.tasks, tools=tools)
+    doable, undoable = _doable(_placed(mined.tasks, found), tools=tools)
     known, _ = _doable(past.tasks, tools=tools)
-    gathered = _divided(config, doable, known)
+    tried = await probed(doable, bench, wanted=config.sleep.probe)
+    again += tuple(one for one in tried.lost if (one.source, one.id) not in past.in_vain)
+    gathered = _divided(config, tried.tasks, known, tried.gameable)
     tasks = gathered.tasks
     taken = {task.derived_from for task in tasks}
     tasks += recall([task for task in known if task.id not in taken], tasks, config.sleep.recall)
@@ -211,18 +236,31 @@ async def from_transcripts(config: SleepConfig, found: Harvest, bench: Workbench
             "waiting": found.beyond,
             "problems": (*found.problems, *_failures(mined, again)),
             "unmined": again,
-            "dropped": dict(sorted((dropped + Counter(undoable) + Counter(gathered.dropped)).items())),
+            "corrections": counted(config.sleep, found.sessions),
+            "doubts": tried.doubts,
+            "dropped": dict(sorted(sum(map(Counter, (undoable, tried.dropped, gathered.dropped)), dropped).items())),
         }
     )
 
 
-def _divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[MinedTask]) -> Gathered:
+def _placed(tasks: Sequence[MinedTask], found: Harvest) -> tuple[MinedTask, ...]:
+    """The tasks with what is known of the sessions they come from."""
+    known = {(one.source, one.id): one for one in (each.snapshot for each in found.sessions)}
+    return tuple(
+        task.model_copy(update={"snapshots": tuple(known[one.source, one.id] for one in task.sessions)})
+        for task in tasks
+    )
+
+
+def _divided(
+    config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[MinedTask], gameable: Collection[str] = ()
+) -> Gathered:
     sleep = config.sleep
     sides = divide(tasks, known, val=sleep.val_fraction, test=sleep.test_fraction, seed=config.train.seed)
-    kept = _cut(by_recurrence(sides.tasks), sleep.max_tasks)
+    kept, moved = not_alone(_cut(by_recurrence(sides.tasks), sleep.max_tasks), gameable)
     ids = {task.id for task in kept}
     later = tuple(task for task in sides.tasks if task.id not in ids)
-    notes: list[str] = []
+    notes = [moved] if moved else []
     for side in ("train", "val") if kept else ():
         if any(task.split == side for task in kept) or (side == "val" and not sleep.val_fraction):
             continue
@@ -283,17 +321,20 @@ def archived(state: SleepState) -> tuple[MinedTask, ...]:
     if not state.archive.exists():
         return ()
     try:
-        lines = state.archive.read_text(encoding="utf-8").splitlines()
-        return tuple(MinedTask.model_validate_json(line) for line in lines)
-    except (OSError, UnicodeDecodeError, ValidationError) as error:
+        lines = state.archive.read_bytes().split(b"\n")  # a task may hold the line separators of Unicode as they are
+        return tuple(MinedTask.model_validate_json(line) for line in lines if line)
+    except (OSError, ValidationError) as error:
         raise DataError(
             f"{str(state.archive)!r} cannot be read: {error}", hint="move it away; earlier tasks are then forgotten"
         ) from error
 
 
 def archive(state: SleepState, tasks: Sequence[MinedTask]) -> None:
-    """Keep the real tasks of a night for later ones; a task that is there already is replaced."""
-    kept = {task.id: task for task in archived(state)}
+    """Keep the real tasks of a night for later ones; a task that is there already is replaced, and those of its
+    cluster follow it to its side."""
+    sides = {task.cluster: task.split for task in tasks if task.origin == "real" and task.cluster}
+    known = [task.model_copy(update={"split": sides.get(task.cluster, task.split)}) for task in archived(state)]
+    kept = {task.id: task for task in known}
     for task in tasks:
         if task.origin == "real":
             kept.pop(task.id, None)

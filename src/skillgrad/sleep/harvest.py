@@ -10,10 +10,11 @@ from typing import NamedTuple
 from pydantic import AwareDatetime, Field
 
 from skillgrad.records import Record
-from skillgrad.sleep.cleaning import OBSERVERS, cleaned
+from skillgrad.sleep.cleaning import cleaned
 from skillgrad.sleep.ledger import Entry, Ledger, Status, progress
+from skillgrad.sleep.provenance import Snapshot, head_of, snapshot
 from skillgrad.sleep.redaction import redacted
-from skillgrad.sleep.sessions import Found, Reading, Session, Turn
+from skillgrad.sleep.sessions import Found, Reading, Session
 from skillgrad.sleep.sources.base import Source
 from skillgrad.store.redact import Redactor
 
@@ -35,8 +36,8 @@ class Asked(Record):
     everything there is."""
     limit: int | None = Field(default=None, ge=1)
     """Most sessions of the night; the others wait for the next ones."""
-    observers: tuple[str, ...] = OBSERVERS
-    """What tells sessions of programs that watch others; see `cleaned`."""
+    newest: bool = False
+    """To show sessions, not to work on them: those changed last come first, and beyond the limit none is read."""
 
 
 class Harvested(Record):
@@ -45,11 +46,8 @@ class Harvested(Record):
     session: Session
     new: int
     """Index of the first turn that no night has used; those before it are context."""
-
-    @property
-    def new_turns(self) -> tuple[Turn, ...]:
-        """The turns that no night has used; at least one."""
-        return self.session.turns[self.new :]
+    snapshot: Snapshot
+    """On what it worked."""
 
 
 class SourceCounts(Record):
@@ -78,7 +76,7 @@ class Harvest(Record):
     """What a night has to work on, and what became of all else."""
 
     sessions: tuple[Harvested, ...] = ()
-    """The one changed first comes first."""
+    """The one changed first comes first, unless the newest were asked for."""
     sources: tuple[SourceCounts, ...] = ()
     problems: tuple[str, ...] = ()
     """Sources and sessions that could not be read, each with the reason."""
@@ -131,8 +129,9 @@ def harvest(
     environ: Mapping[str, str],
     redactor: Redactor | None = None,
 ) -> Harvest:
-    """Find, read, clean and redact sessions, those that were changed first first: who waits longest has the first
-    turn, so that none waits for ever, and none is lost to a program that deletes old transcripts.
+    """Find, read, clean and redact sessions, those that were changed first first unless the newest are asked for: who
+    waits longest has the first turn, so that none waits for ever, and none is lost to a program that deletes old
+    transcripts.
 
     Reads only: sources, and the ledger, which is told by `Ledger.take` what came of it. A source that fails is named
     in `problems` and stops no other.
@@ -153,7 +152,7 @@ def harvest(
             continue
         tally.found = len(found)
         candidates += [_Candidate(source, each) for each in _newest(found, tally)]
-    for candidate in sorted(candidates, key=_order):
+    for candidate in sorted(candidates, key=_order, reverse=asked.newest):
         work.look(candidate)
     return work.result()
 
@@ -255,6 +254,9 @@ class _Work:
         if entry is not None and waits and self._full and entry.revision == found.revision:
             tally.beyond += in_scope(entry.project, self._asked.scope)
             return
+        if self._asked.newest and self._full:
+            tally.beyond += 1
+            return
         try:
             reading = candidate.source.read(found)
         except Exception as error:  # noqa: BLE001 - the boundary: a source can meet any kind of file
@@ -268,9 +270,9 @@ class _Work:
         tally.read += 1
         if reading.session is None:
             tally.skipped["empty"] += 1
-            self._note(found, entry, "own" if "own" in reading.skipped else "empty")
+            self._note(found, entry, "empty")
             return
-        self._weigh(reading.session, found, entry, tally)
+        self._weigh(reading.session, reading.copied, candidate, entry)
 
     def _known(self, entry: Entry | None, found: Found) -> str:
         """Why a session need not be read, from what the ledger knows of it."""
@@ -284,10 +286,12 @@ class _Work:
         moment = _utc(moment)
         return "too old" if self._since is not None and moment is not None and moment < self._since else ""
 
-    def _weigh(self, session: Session, found: Found, entry: Entry | None, tally: _Tally) -> None:
+    def _weigh(self, session: Session, copied: int, candidate: _Candidate, entry: Entry | None) -> None:
         """Decide what becomes of a session that was read."""
+        found, tally = candidate.found, self.tally(candidate.source.name)
         seen = progress(entry, session)
-        clean = cleaned(session, seen=seen.seen, observers=self._asked.observers)
+        known = max(seen.seen, copied)
+        clean = cleaned(session, seen=known)
         waits = entry is not None and entry.status == "queued"
         if clean.session is None and (clean.own or "observer" in clean.skipped):
             tally.skipped.update(clean.skipped)
@@ -299,8 +303,8 @@ class _Work:
             tally.skipped["too old"] += 1
         elif clean.session is None:
             tally.skipped.update(clean.skipped)
-            tally.skipped["nothing new" if seen.seen else "empty"] += 1
-            self._note(found, entry, "used" if seen.seen else "empty", session)
+            tally.skipped["nothing new" if known else "empty"] += 1
+            self._note(found, entry, "used" if known else "empty", session)
         elif self._full:
             tally.beyond += 1
             self._note(found, entry, "queued", session)
@@ -311,14 +315,15 @@ class _Work:
             tally.anew += seen.anew
             without, counts = redacted(clean.session, self._redactor)
             tally.redacted.update(counts)
-            self._sessions.append(Harvested(session=without, new=clean.new))
+            stood = snapshot(without, head_of(session.project), self._redactor.redact)
+            self._sessions.append(Harvested(session=without, new=clean.new, snapshot=stood))
             self._note(found, entry, "used", session)
 
     def _note(self, found: Found, entry: Entry | None, status: Status, session: Session | None = None) -> None:
         noted = Entry(source=found.source, id=found.id, status=status, revision=found.revision)
         if entry is not None:
-            kept = {"project": entry.project, "hash": entry.hash, "past": entry.past, "last": entry.last}
-            noted = noted.model_copy(update={**kept, "turns": entry.turns})
+            kept = {"project": entry.project, "past": entry.past, "last": entry.last, "turns": entry.turns}
+            noted = noted.model_copy(update=kept)
         if session is not None:
             noted = noted.model_copy(update={"project": session.project})
             if status == "used":

@@ -21,6 +21,7 @@ from skillgrad.sleep.consolidate import (
     Place,
     Spent,
     aconsolidate,
+    block_of,
     in_context,
     left_of,
     spent_in,
@@ -28,16 +29,18 @@ from skillgrad.sleep.consolidate import (
 )
 from skillgrad.sleep.context import Documents
 from skillgrad.sleep.environment import NightEnvironment
-from skillgrad.sleep.places import LiveDocument, memory_path, read_document, skill_path, skill_paths
+from skillgrad.sleep.gather import archived
+from skillgrad.sleep.places import LiveDocument, documents_of, read_document, skill_paths
 from skillgrad.sleep.report import Diagnosed, DocumentReport, diagnosed, reported, untrained
-from skillgrad.sleep.rules import BY_HAND, Evidence, Rule, active, revised
+from skillgrad.sleep.retire import Pruning, pruned
+from skillgrad.sleep.rules import BY_HAND, Evidence, Rule, ablated, active, revised
 from skillgrad.sleep.staging import Proposal, Proposed, stage
 from skillgrad.sleep.state import SleepState
 from skillgrad.sleep.tasks import MinedTask
 from skillgrad.statistics import mean_interval
 from skillgrad.summary import Interval, ShipVerdict
 
-__all__ = ["Group", "Improved", "groups_of", "improve", "opened_chars"]
+__all__ = ["Group", "Groups", "Improved", "check_tasks", "groups_of", "improve", "opened_chars"]
 
 KNOWN = "known.json"
 _A_RULE = 50
@@ -70,6 +73,14 @@ class Group(NamedTuple):
         return sum(task.split == split for task in self.tasks)
 
 
+class Groups(NamedTuple):
+    """The groups of a night."""
+
+    groups: tuple[Group, ...]
+    notes: tuple[str, ...] = ()
+    """Skills with tasks of their own that cannot be improved, and why."""
+
+
 class Improved(Record):
     """What came of the documents."""
 
@@ -85,6 +96,7 @@ class Improved(Record):
     """Mean of the new documents on all test tasks, which decide nothing; None without any."""
     spent: Spent = Spent()
     simulated: bool = False
+    notes: tuple[str, ...] = ()
 
 
 class _Memory(Record):
@@ -94,23 +106,27 @@ class _Memory(Record):
     tried: dict[str, tuple[LedgerEntry, ...]] = Field(default_factory=dict[str, tuple[LedgerEntry, ...]])
 
 
-def groups_of(config: SleepConfig, tasks: Sequence[MinedTask]) -> tuple[Group, ...]:
-    """The groups that have tasks.
+def groups_of(config: SleepConfig, tasks: Sequence[MinedTask]) -> Groups:
+    """The groups that have tasks. Those of a skill that may not be changed go to the documents of all.
 
     Raises:
-        SkillError: a document cannot be read, or is none that may be changed.
+        SkillError: the skill or the memory file of all cannot be read, or is none that may be changed.
     """
     sleep, project = config.sleep, Path(config.sleep.project)
-    named = [Path(path) for path in sleep.named_paths]
-    memory = read_document(Path(sleep.memory_path or memory_path(project, sleep.agent)), "memory", project, named)
-    path = Path(sleep.skill_path or skill_path(project, sleep.agent, sleep.skill_name))
-    learned = read_document(path, "skill", project, named)
+    learned, memory = documents_of(sleep)
     found: list[Group] = []
+    notes: list[str] = []
     left = list(tasks)
     for name, path in skill_paths(project, sleep.agent).items() if sleep.fan_out else ():
         own = tuple(task for task in left if task.skill == name)
         if own and os.path.realpath(path) != learned.real:
-            found.append(Group(name, read_document(path, "skill", project), memory, ("skill",), own))
+            try:
+                live = read_document(path, "skill", project)
+                _check_room(live, config)
+            except SkillError as error:  # one skill out of order stops no other
+                notes.append(f"the skill {name!r} is not improved: {error.message}")
+                continue
+            found.append(Group(name, live, memory, ("skill",), own))
             left = [task for task in left if task.skill != name]
     improves: list[Place] = []
     if sleep.skill:
@@ -122,7 +138,7 @@ def groups_of(config: SleepConfig, tasks: Sequence[MinedTask]) -> tuple[Group, .
         while any(name == group.name for group in found):
             name += "-too"  # a skill of the same name elsewhere
         found.append(Group(name, learned, memory, tuple(improves), tuple(left)))
-    return tuple(found)
+    return Groups(tuple(found), tuple(notes))
 
 
 def opened_chars(config: SleepConfig) -> int:
@@ -131,20 +147,31 @@ def opened_chars(config: SleepConfig) -> int:
     Raises:
         SkillError: as `groups_of`; a document is too long for a single rule more.
     """
-    sleep, project = config.sleep, Path(config.sleep.project)
-    named = [Path(path) for path in sleep.named_paths]
-    memory = read_document(Path(sleep.memory_path or memory_path(project, sleep.agent)), "memory", project, named)
-    path = Path(sleep.skill_path or skill_path(project, sleep.agent, sleep.skill_name))
-    skill = read_document(path, "skill", project, named)
-    for live, improved in ((skill, sleep.skill), (memory, sleep.memory)):
-        tokens = token_count(live.opening)
-        if improved and tokens + _A_RULE > config.skill.max_tokens:
-            raise SkillError(
-                f"{live.path!r} has about {tokens:,} tokens: skill.max_tokens = {config.skill.max_tokens:,} leaves "
-                "no room for a rule",
-                hint="raise skill.max_tokens, shorten the document, or set sleep.memory or sleep.skill to false",
-            )
+    skill, memory = documents_of(config.sleep)
+    for live, improved in ((skill, config.sleep.skill), (memory, config.sleep.memory)):
+        if improved:
+            _check_room(live, config)
     return len(memory.opening) + len(skill.opening)
+
+
+def _check_room(live: LiveDocument, config: SleepConfig) -> None:
+    tokens = token_count(live.opening)
+    if tokens + _A_RULE > config.skill.max_tokens:
+        raise SkillError(
+            f"{live.path!r} has about {tokens:,} tokens: skill.max_tokens = {config.skill.max_tokens:,} leaves "
+            "no room for a rule",
+            hint="raise skill.max_tokens, shorten the document, or set sleep.memory or sleep.skill to false",
+        )
+
+
+def check_tasks(config: SleepConfig, tasks: Sequence[MinedTask]) -> None:
+    """Refuse tasks that no night can use, group by group: what one trains on another may hold out. Asks no model.
+
+    Raises:
+        InputError: as `groups_of` and `NightEnvironment`.
+    """
+    for group in groups_of(config, tasks).groups:
+        NightEnvironment(group.tasks, _asked_later, unsafe_no_sandbox=config.sleep.unsafe_no_sandbox)
 
 
 async def improve(
@@ -161,9 +188,8 @@ async def improve(
     """
     folder = state.night(number)
     memory = _remembered(state, folder)
-    groups = groups_of(config, tasks)
-    for group in groups:  # tasks that cannot be used are told before anything is paid for
-        NightEnvironment(group.tasks, _asked_later, unsafe_no_sandbox=config.sleep.unsafe_no_sandbox)
+    check_tasks(config, tasks)  # before anything is paid for
+    groups, notes = groups_of(config, tasks)
     scores: dict[str, float] = {}
     changes: list[tuple[Group, Change]] = []
     for group in groups:
@@ -173,6 +199,13 @@ async def improve(
         known: dict[Place, Known] = {place: _known(config, state, memory, group, place) for place in group.improves}
         run = folder / "runs" / group.name
         result = await aconsolidate(group.tasks, group.documents, settings, run, known, **given)
+        if config.sleep.retire:
+            after = spent + sum((change.spent for change in result.changes), Spent())
+            kept: dict[Place, Sequence[Rule]] = {
+                place: kept_rules(state.folder).documents.get(group.live(place).real, ()) for place in known
+            }
+            work = Pruning(_within(config, after), run, group.tasks, archived(state), kept)
+            result = await pruned(work, result, given)
         changes += [(group, change) for change in result.changes]
         spent = spent + sum((change.spent for change in result.changes), Spent())
         if group.split("test"):
@@ -189,6 +222,7 @@ async def improve(
             "spent": spent,
             "test": mean_interval(list(scores.values())) if scores else None,
             "simulated": any(change.simulated for _, change in changes),
+            "notes": notes,
         }
     )
 
@@ -260,20 +294,23 @@ def _proposed(
     kept = kept_rules(state.folder)
     proposed: list[Proposed] = []
     for group, change in changes:
-        if change.status != "accepted":
+        if not change.proposed:
             continue
         live = group.live(change.place)
-        was, now = _block(change.before), _block(change.after)
+        was, now = block_of(change.before), block_of(change.after)
         before = revised(kept.documents.get(live.real, ()), was, BY_HAND)
-        rules = revised(before, now, name, _evidence(group, change))
-        proposed.append(Proposed(live=live, text=change.after.text, rules=rules, before=before))
+        rules = ablated(revised(before, now, name, _evidence(group, change)), change.retired)
+        unverified = change.status == "unverified"
+        proposed.append(
+            Proposed(live=live, text=change.after.text, rules=rules, before=before, unverified=unverified)
+        )
     improved = Improved(
         documents=tuple(_reported(group, change) for group, change in changes),
         diagnosed=tuple(diagnosed(_name(group, change.place), change) for group, change in changes),
     )
     if not proposed:
         return improved
-    verdict = _worst([change for _, change in changes if change.status == "accepted"])
+    verdict = _worst([change for _, change in changes if change.proposed])
     notes = [f"{report.name}: {report.reason}" for report in improved.documents]
     named = [Path(path) for path in config.sleep.named_paths]
     proposal = Proposal(
@@ -293,18 +330,15 @@ def _reported(group: Group, change: Change) -> DocumentReport:
     return reported(_name(group, change.place), group.live(change.place).path, change, sizes)
 
 
-def _block(skill: Skill) -> str:
-    """The inside of the learned block, with its last line end."""
-    span = Document.parse(skill.text).learned_span
-    return "" if span is None else skill.text[slice(*span)]
-
-
 def _name(group: Group, place: Place) -> str:
     return group.name if place == "skill" else "memory"
 
 
 def _worst(changes: Sequence[Change]) -> ShipVerdict | None:
-    verdicts = [None if change.confirmed is None else change.confirmed.verdict for change in changes]
+    verdicts = [
+        "inconclusive" if change.retired else None if change.confirmed is None else change.confirmed.verdict
+        for change in changes
+    ]
     if None in verdicts:
         return None
     return "ship" if all(verdict == "ship" for verdict in verdicts) else "inconclusive"

@@ -6,7 +6,7 @@ killed, the next night sees again. What was past the limit of a night stays queu
 
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from pydantic import AwareDatetime, Field, ValidationError
 
 from skillgrad.errors import DataError, IdentityError, LockedError, StopRun
 from skillgrad.records import Record, digest
-from skillgrad.sleep.sessions import Found, Session
+from skillgrad.sleep.sessions import Session
 from skillgrad.store.database import BUSY_MILLISECONDS, Database, refused_by_disk
 
 __all__ = ["Entry", "Ledger", "Progress", "Status", "progress", "under_way"]
@@ -27,14 +27,14 @@ Status = Literal["queued", "used", "failed", "own", "empty", "outside"]
 again. `own`: skillgrad's own. `empty`: nothing in it is worth something. `outside`: it is of another project than
 those asked for."""
 
-FORMAT = 1
+FORMAT = 2
 _APPLICATION = 0x736B6C70
 _GRACE_SECONDS = 0.25
 _SCHEMA = """CREATE TABLE sessions (
     source TEXT NOT NULL, id TEXT NOT NULL, status TEXT NOT NULL, revision TEXT NOT NULL, project TEXT NOT NULL,
-    hash TEXT NOT NULL, past TEXT NOT NULL, last TEXT NOT NULL, turns INTEGER NOT NULL, night INTEGER,
-    updated TEXT NOT NULL, pending TEXT, PRIMARY KEY (source, id))"""
-_COLUMNS = "source, id, status, revision, project, hash, past, last, turns, night, updated"
+    past TEXT NOT NULL, last TEXT NOT NULL, turns INTEGER NOT NULL, night INTEGER, updated TEXT NOT NULL,
+    pending TEXT, tried INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (source, id))"""
+_COLUMNS = "source, id, status, revision, project, past, last, turns, night, updated"
 _HINT = "move the file away to start anew (every session is read again), or bring back a copy of it"
 
 
@@ -47,8 +47,6 @@ class Entry(Record):
     revision: str = ""
     """Of the session when it was seen last, as in `Found.revision`."""
     project: str = ""
-    hash: str = ""
-    """`Session.hash` when it was used last."""
     past: str = ""
     """Digest of the prompts of the used turns: changes when the past is rewritten."""
     last: str = ""
@@ -65,7 +63,6 @@ class Entry(Record):
         return self.model_copy(
             update={
                 "status": "used",
-                "hash": session.hash,
                 "past": _past(session, len(session.turns)),
                 "last": _last(session, len(session.turns)),
                 "turns": len(session.turns),
@@ -110,13 +107,30 @@ class _File(Database):
             raise sqlite3.DatabaseError(problems[0])
         if self.rows("PRAGMA application_id")[0][0] != _APPLICATION:
             raise sqlite3.DatabaseError("it is no ledger")
-        if (found := self.rows("PRAGMA user_version")[0][0]) != FORMAT:
+        self.format: int = self.rows("PRAGMA user_version")[0][0]
+        if not 0 < self.format <= FORMAT:
             raise IdentityError(
-                f"ledger {str(self.path)!r} has format {found}, this version of skillgrad reads {FORMAT}",
+                f"ledger {str(self.path)!r} has format {self.format}, this version of skillgrad reads {FORMAT}",
                 hint="use the version of skillgrad that made it, or move the file away",
             )
         if not read_only:
             self._choose_journal_mode()
+            if self.format < FORMAT:
+                self._upgrade()
+
+    def _upgrade(self) -> None:
+        """From format 1, which had a digest that nothing needs, and did not tell what was tried in vain: all that
+        waits is as if it had never been tried."""
+        with self.write() as connection:
+            connection.execute("ALTER TABLE sessions RENAME TO earlier")
+            connection.execute(_SCHEMA)
+            connection.execute(f"INSERT INTO sessions ({_COLUMNS}, pending) SELECT {_COLUMNS}, pending FROM earlier")
+            connection.execute(
+                "UPDATE sessions SET pending = json_remove(pending, '$.hash') WHERE json_valid(pending)"
+            )
+            connection.execute("DROP TABLE earlier")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+        self.format = FORMAT
 
 
 def _now() -> datetime:
@@ -134,7 +148,7 @@ class Ledger:
     Raises:
         LockedError: another night is under way.
         DataError: the file is damaged or no ledger. It is never made anew by itself.
-        IdentityError: the file has an unknown format version.
+        IdentityError: the file has an unknown format version. One of an earlier version is upgraded in place.
         StopRun: the file cannot be written.
     """
 
@@ -158,6 +172,8 @@ class Ledger:
             return _File(self.path, read_only=self.read_only)
         except DataError as error:
             raise self._broken(error.__cause__ or error) from error
+        except StopRun as error:
+            raise _unwritable(self.path, error.__cause__ or error) from error
 
     def entry(self, source: str, id: str) -> Entry | None:
         """What is known of a session; None when it was never seen."""
@@ -172,21 +188,6 @@ class Ledger:
     def counts(self) -> dict[str, int]:
         """How many sessions there are of each status."""
         return dict(self._rows("SELECT status, COUNT(*) FROM sessions GROUP BY status ORDER BY status"))
-
-    def worth_reading(self, found: Found) -> bool:
-        """Whether a session may have something that no night has used: it is unknown, waits, could not be read, or
-        has changed. Own sessions never have."""
-        entry = self.entry(found.source, found.id)
-        if entry is None or entry.status in ("queued", "failed"):
-            return True
-        return entry.status != "own" and entry.revision != _storable(found.revision)
-
-    def own(self, source: str, ids: Iterable[str]) -> None:
-        """Remember sessions that skillgrad itself made, so that no night reads them. Counts at once."""
-        with self._write() as connection:
-            for id in map(_storable, ids):
-                _upsert(connection, Entry(source=source, id=id, status="own"), self._moment())
-                connection.execute("UPDATE sessions SET pending = NULL WHERE source = ? AND id = ?", (source, id))
 
     def take(self, night: int, entries: Sequence[Entry]) -> None:
         """Begin a night with what its harvest found (`Harvest.entries`), once. What earlier nights took without
@@ -212,15 +213,19 @@ class Ledger:
                 )
 
     def in_vain(self) -> set[tuple[str, str]]:
-        """Source and id of the sessions that a night without success for them left waiting, as `commit` was told."""
-        rows = self._rows("SELECT source, id FROM sessions WHERE status = 'queued' AND night > 0 AND pending IS NULL")
+        """Source and id of the sessions that a night could make nothing of, as `commit` was told, and that no night
+        has used since."""
+        if self._file is None or self._file.format < FORMAT:
+            return set()
+        rows = self._rows("SELECT source, id FROM sessions WHERE tried")
         return {(str(source), str(id)) for source, id in rows}
 
     def commit(self, night: int, in_vain: Collection[tuple[str, str]] = ()) -> int:
         """End a night with success: what it took is used. Returns how many sessions were moved.
 
         Args:
-            in_vain: source and id of sessions that it could make nothing of. They go on waiting.
+            in_vain: source and id of sessions that it could make nothing of. They go on waiting, and `in_vain` tells
+                them until a night has used them.
         """
         moment = self._moment()
         left = {(source, _storable(id)) for source, id in in_vain}
@@ -233,15 +238,16 @@ class Ledger:
                 entry = Entry.model_validate_json(text)
                 if (entry.source, entry.id) in left:
                     connection.execute(
-                        "UPDATE sessions SET pending = NULL WHERE source = ? AND id = ?", (entry.source, entry.id)
+                        "UPDATE sessions SET pending = NULL, tried = 1 WHERE source = ? AND id = ?",
+                        (entry.source, entry.id),
                     )
                     continue
                 moved += 1
                 _upsert(connection, entry, moment)
                 connection.execute(
-                    "UPDATE sessions SET hash = ?, past = ?, last = ?, turns = ?, pending = NULL"
+                    "UPDATE sessions SET past = ?, last = ?, turns = ?, pending = NULL, tried = 0"
                     " WHERE source = ? AND id = ?",
-                    (entry.hash, entry.past, entry.last, entry.turns, entry.source, entry.id),
+                    (entry.past, entry.last, entry.turns, entry.source, entry.id),
                 )
         return moved
 
@@ -307,7 +313,7 @@ def _plain(error: ValidationError) -> str:
 def _upsert(connection: sqlite3.Connection, entry: Entry, moment: str) -> None:
     """Write what was seen; how far the session was used stays as it is."""
     connection.execute(
-        f"INSERT INTO sessions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, '', '', '', 0, ?, ?)"
+        f"INSERT INTO sessions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, '', '', 0, ?, ?)"
         " ON CONFLICT (source, id) DO UPDATE SET status = excluded.status, revision = excluded.revision,"
         " project = excluded.project, night = coalesce(excluded.night, night), updated = excluded.updated"
         " WHERE status <> 'own'",

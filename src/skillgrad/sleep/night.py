@@ -1,7 +1,7 @@
 """A night: probe, harvest, mine, improve, stage. What is paid for is a fact in the night's run folders, what was
 found out is a file in its folder, so that a night that was interrupted goes on where it was."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -9,20 +9,22 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from skillgrad.build import Given, StopSwitch, Workbench, open_workbench
+from skillgrad.envs.scorers.base import Judge
 from skillgrad.errors import BudgetStop, DataError, IdentityError, ModelError, OutageStop, SkillgradError, StopRun
-from skillgrad.models import build_model
+from skillgrad.models import build_model, price_of
+from skillgrad.protocols import Environment
 from skillgrad.records import ChatRequest, Skill, user
 from skillgrad.sleep.adopt import adopt, adoptable, recover
 from skillgrad.sleep.cleaning import OWN
 from skillgrad.sleep.config import SleepConfig
 from skillgrad.sleep.consolidate import ANSWERED_LATER, Spent, left_of, spent_in, with_judge
+from skillgrad.sleep.corrections import canaries, keep
 from skillgrad.sleep.environment import NightEnvironment
 from skillgrad.sleep.gather import (
     Gathered,
     Past,
     Surroundings,
     archive,
-    archived,
     from_file,
     from_transcripts,
     gleaned,
@@ -30,17 +32,18 @@ from skillgrad.sleep.gather import (
     sources_of,
     state_of,
 )
-from skillgrad.sleep.improve import Improved, improve, opened_chars
+from skillgrad.sleep.improve import Improved, check_tasks, improve, opened_chars
 from skillgrad.sleep.ledger import Ledger
 from skillgrad.sleep.limits import Deadline, of_the_night
 from skillgrad.sleep.report import Diagnostics, NightReport, NightStatus
+from skillgrad.sleep.rotation import counted, read_rotation, rotated
 from skillgrad.sleep.sources import Source
 from skillgrad.sleep.state import SleepState
 from skillgrad.sleep.tasks import MinedTask
 from skillgrad.store.views import JOURNAL
 from skillgrad.threads import run_to_end
 
-__all__ = ["DIAGNOSTICS", "REPORT", "TASKS", "arun_night", "read_report", "read_tasks", "run_night"]
+__all__ = ["DIAGNOSTICS", "REPORT", "TASKS", "arun_night", "read_report", "read_tasks", "run_night", "unfinished"]
 
 REPORT = "night.json"
 TASKS = "tasks.json"
@@ -83,14 +86,16 @@ async def arun_night(
     found = sources_of(config) if sources is None else sources
     given = given or Given()
     state.check()
-    if state.folder.exists():
-        recover(state.folder)
+    recovery = recover(state.folder) if state.folder.exists() else None
+    canaries(state, Path(config.sleep.project))  # what is damaged is told before anything is paid for
+    read_rotation(state)
     _check_inputs(config, given)
     state.make()
     with Ledger(state.ledger, now=around.now) as ledger:
         switch = Deadline(given.get("switch") or StopSwitch(), config.limits.minutes)
-        reach = _Reach(around, state, ledger, found, {**given, "switch": switch})
-        number = _unfinished(state)
+        told = () if recovery is None else recovery.told
+        reach = _Reach(around, state, ledger, found, {**given, "switch": switch}, told)
+        number = unfinished(state)
         if number is not None:
             try:
                 return await _Night(config, reach, number).run()
@@ -103,7 +108,7 @@ def _check_inputs(config: SleepConfig, given: Given) -> None:
     """Documents, tasks and models that cannot be used are told before anything is paid for or written."""
     opened_chars(config)
     if config.sleep.tasks is not None:
-        from_file(config)
+        check_tasks(config, from_file(config).tasks)
     for role, section in (("target", config.target), ("optimizer", config.optimizer), ("judge", config.judge)):
         if section is not None and role not in given:
             build_model(section)
@@ -123,22 +128,33 @@ def read_tasks(state: SleepState, number: int) -> tuple[MinedTask, ...]:
     Raises:
         DataError: their file is damaged.
     """
-    path = state.night(number) / TASKS
+    gathered = _gathered(state.night(number))
+    return () if gathered is None else gathered.tasks
+
+
+def _gathered(night: Path) -> Gathered | None:
+    """What a night has gathered; None when it had not got that far."""
+    path = night / TASKS
     try:
-        return Gathered.model_validate_json(path.read_bytes()).tasks
+        return Gathered.model_validate_json(path.read_bytes())
     except FileNotFoundError:
-        return ()
+        return None
     except (OSError, ValidationError) as error:
-        raise DataError(f"{str(path)!r} cannot be read: {error}", hint="run the night again") from error
+        raise DataError(f"{str(path)!r} cannot be read: {error}", hint="the next run begins a new night") from error
 
 
-def _unfinished(state: SleepState) -> int | None:
-    """The last night, when it is to go on."""
+def unfinished(state: SleepState) -> int | None:
+    """The night that the next run goes on with; None when it begins a new one."""
     last = max(state.numbers(), default=None)
     if last is None or not (state.night(last) / REPORT).exists():
         return last  # killed when it had nothing but its folder
     report = read_report(state, last)
     return last if report is not None and report.resumes else None
+
+
+def _judged(judge: Callable[[], Judge]) -> Environment:
+    """No tasks, and the judge of the night."""
+    return NightEnvironment((), judge)
 
 
 def _why_nothing(gathered: Gathered, improved: Improved) -> str:
@@ -147,9 +163,13 @@ def _why_nothing(gathered: Gathered, improved: Improved) -> str:
     if not any(task.split == "train" for task in gathered.tasks):
         return "there is nothing to train on"
     if "unverified" in found:
-        return "what was made is unverified: there are no held-out tasks, or the gate is off"
+        return "what was made is unverified: there are no held-out tasks"
+    if "inconclusive" in found:
+        return "what passed the gate may be luck"
     if "rejected" in found:
         return "nothing passed the gate"
+    if not improved.documents:
+        return "no task belongs to a document that the night may improve"
     return f"no candidate was made: {improved.documents[0].reason}"
 
 
@@ -161,6 +181,8 @@ class _Reach(NamedTuple):
     ledger: Ledger
     sources: Sequence[Source]
     given: Given
+    notes: tuple[str, ...]
+    """What was done before the night."""
 
 
 class _Night:
@@ -168,7 +190,7 @@ class _Night:
 
     def __init__(self, config: SleepConfig, reach: _Reach, number: int) -> None:
         self._config = config
-        self._around, self._state, self._ledger, self._sources, self._given = reach
+        self._around, self._state, self._ledger, self._sources, self._given, notes = reach
         self._number = number
         self._folder = self._state.night(number)
         before = read_report(self._state, number)
@@ -181,6 +203,7 @@ class _Night:
             started=self._around.now() if before is None else before.started,
             target=config.target.model,
             optimizer=config.optimizer.model,
+            notes=notes,
         )
 
     async def run(self) -> NightReport:
@@ -207,9 +230,8 @@ class _Night:
 
     async def _gather(self) -> Gathered:
         """The tasks, from their file when they were mined before this process."""
-        path = self._folder / TASKS
-        if path.exists():
-            gathered = Gathered.model_validate_json(path.read_bytes())
+        gathered = _gathered(self._folder)
+        if gathered is not None:
             self._check(gathered)
         elif self._config.sleep.tasks is not None:
             async with self._bench() as bench:
@@ -219,11 +241,13 @@ class _Night:
             async with self._bench() as bench:
                 await self._probe(bench)
                 found = gleaned(self._config, self._around, self._ledger, self._sources)
-                past = Past(archived(self._state), self._ledger.in_vain())
+                known, told = rotated(self._config, self._state)
+                past = Past(known, self._ledger.in_vain())
                 self._ledger.take(self._number, found.entries)
                 gathered = await from_transcripts(self._config, found, bench, past, self._number)
+                gathered = gathered.model_copy(update={"notes": (*told, *gathered.notes)})
         gathered = gathered.model_copy(update={"settings": settings_of(self._config)})
-        self._state.write(path, gathered.model_dump_json(indent=1) + "\n")
+        self._state.write(self._folder / TASKS, gathered.model_dump_json(indent=1) + "\n")
         splits = [task.split for task in gathered.tasks]
         self._tell(
             tasks={split: splits.count(split) for split in ("train", "val", "test") if split in splits},
@@ -233,7 +257,9 @@ class _Night:
             waiting=gathered.waiting,
             problems=gathered.problems,
             dropped=gathered.dropped,
-            notes=gathered.notes,
+            doubts=gathered.doubts,
+            canary=canaries(self._state, Path(self._config.sleep.project), gathered.corrections),
+            notes=(*self._report.notes, *gathered.notes),
             spent=self._spent(),
         )
         return gathered
@@ -253,9 +279,7 @@ class _Night:
         """Models within the budget of the night, and no tasks."""
         config = self._config.for_run(self._folder / "runs", "mine", limits=left_of(self._config.limits, Spent()))
         given = with_judge(self._config, self._given)
-        return open_workbench(
-            config, {**given, "env": NightEnvironment(()), "skill": Skill(text="Nothing to train.")}
-        )
+        return open_workbench(config, {**given, "env": _judged, "skill": Skill(text="Nothing to train.")})
 
     async def _probe(self, bench: Workbench) -> None:
         """Ask every model whether it is there, before anything is read or paid for."""
@@ -273,6 +297,13 @@ class _Night:
                     f"{role}: {model.name} replies with nothing", hint="look at the model, then run it again"
                 )
 
+    def _billed(self, spent: Spent) -> Spent:
+        """Without money where a model has no price: its calls may be free, and nobody here knows it."""
+        config = self._config
+        sections = [one for one in (config.target, config.optimizer, config.judge) if one is not None]
+        unknown = any(price_of(section, config.prices) is None for section in sections)
+        return spent.model_copy(update={"usd": None}) if unknown and spent.calls else spent
+
     def _spent(self) -> Spent:
         """What was used for mining."""
         run = self._folder / "runs" / "mine"
@@ -286,6 +317,7 @@ class _Night:
             test=improved.test,
             spent=improved.spent if gathered.tasks else self._spent(),
             simulated=improved.simulated,
+            notes=(*self._report.notes, *improved.notes),
             ended=self._around.now(),
         )
         status, reason = "proposed", ""
@@ -296,6 +328,8 @@ class _Night:
         self._diagnose(status, improved)
         if self._config.sleep.tasks is None:
             archive(self._state, (*gathered.later, *gathered.tasks))
+            counted(self._state, self._number, [document.status for document in improved.documents])
+            keep(self._state, gathered.corrections)
             self._ledger.commit(self._number, [(one.source, one.id) for one in gathered.unmined])
         self._tell(status=status, reason=reason, resumes=False)
         if status == "proposed" and self._config.sleep.auto_adopt:
@@ -315,7 +349,11 @@ class _Night:
             self._tell(held_back=held_back)
             return
         named = [Path(path) for path in self._config.sleep.named_paths]
-        adopt(Path(improved.proposal), Path(self._config.sleep.project), self._state.folder, allow=named)
+        try:
+            adopt(Path(improved.proposal), Path(self._config.sleep.project), self._state.folder, allow=named)
+        except SkillgradError as error:  # the night is done and its proposal is there: a person may adopt it
+            self._tell(held_back=(error.message,))
+            return
         self._tell(status="adopted")
 
     def _fail(self, error: SkillgradError) -> None:
@@ -344,5 +382,6 @@ class _Night:
 
     def _tell(self, **changes: object) -> None:
         """Keep the report up to date on disk."""
-        self._report = self._report.model_copy(update=changes)
+        report = self._report.model_copy(update=changes)
+        self._report = report.model_copy(update={"spent": self._billed(report.spent)})
         self._state.write(self._folder / REPORT, self._report.model_dump_json(indent=1) + "\n")

@@ -12,12 +12,15 @@ from skillgrad.errors import SkillError
 from skillgrad.records import Record
 from skillgrad.skill import Document
 from skillgrad.skill.folder import DOCUMENT
+from skillgrad.sleep.config import SleepSection
 
 __all__ = [
     "MEMORY",
     "SKILLS",
     "Kind",
     "LiveDocument",
+    "document_paths",
+    "documents_of",
     "located",
     "memory_path",
     "read_document",
@@ -102,6 +105,27 @@ def skill_paths(project: Path, agent: str) -> dict[str, Path]:
     """The agent's skills of the project that exist, by the name of their folder, sorted."""
     folder = project / SKILLS.get(agent, ".agents/skills")
     return {path.parent.name: path for path in sorted(folder.glob(f"*/{DOCUMENT}")) if path.is_file()}
+
+
+def document_paths(sleep: SleepSection) -> Mapping[Kind, Path]:
+    """Where the skill and the memory file of a night are, whether or not they exist."""
+    project = Path(sleep.project)
+    return {
+        "skill": Path(sleep.skill_path or skill_path(project, sleep.agent, sleep.skill_name)),
+        "memory": Path(sleep.memory_path or memory_path(project, sleep.agent)),
+    }
+
+
+def documents_of(sleep: SleepSection) -> tuple[LiveDocument, LiveDocument]:
+    """The skill and the memory file of a night, as they are now.
+
+    Raises:
+        SkillError: as `read_document`.
+    """
+    paths, named = document_paths(sleep), [Path(path) for path in sleep.named_paths]
+    # The memory file first: it is there before any night, so that what is wrong with it is told before all else.
+    memory = read_document(paths["memory"], "memory", Path(sleep.project), named)
+    return read_document(paths["skill"], "skill", Path(sleep.project), named), memory
 
 
 def read_document(path: Path, kind: Kind, project: Path, allow: Iterable[Path] = ()) -> LiveDocument:

@@ -33,7 +33,8 @@ def redacted(session: Session, redactor: Redactor) -> tuple[Session, Counter[str
         except (ValueError, RecursionError):
             return clean(text)
         counts.update(found)
-        return _whole(json.dumps(kept, ensure_ascii=False)) if found else _whole(text)
+        # As text too: data has numbers that are secrets, and lacks what a second field of the same name hides.
+        return clean(json.dumps(kept, ensure_ascii=False) if found else text)
 
     def clean_tool(tool: ToolUse) -> ToolUse:
         return ToolUse(
@@ -51,6 +52,7 @@ def redacted(session: Session, redactor: Redactor) -> tuple[Session, Counter[str
         update={
             "project": clean(session.project),
             "branch": clean(session.branch),
+            "commit": clean(session.commit),
             "turns": tuple(clean_turn(turn) for turn in session.turns),
             "skills": tuple(clean(skill) for skill in session.skills),
             "files": tuple(clean(file) for file in session.files),

@@ -7,7 +7,10 @@ from pydantic import Field
 
 from skillgrad.records import Record
 from skillgrad.searches.rewrite_first import Shown
+from skillgrad.sleep.canary import Canary
+from skillgrad.sleep.confirm import Fresh
 from skillgrad.sleep.consolidate import Change, Spent, Status
+from skillgrad.sleep.probe import Doubt
 from skillgrad.summary import Comparison, Interval, ShipVerdict
 
 __all__ = [
@@ -27,7 +30,7 @@ NightStatus = Literal["running", "proposed", "adopted", "no change", "nothing to
 running        under way, or its process was killed
 proposed       there is a proposal that waits for a person
 adopted        its proposal is in place
-no change      tasks were attempted and nothing passed the gate
+no change      tasks were attempted and nothing is proposed
 nothing to do  no session, or none with a task in it
 error          it could not be carried out; its sessions wait
 """
@@ -44,13 +47,15 @@ class DocumentReport(Record):
     baseline: float | None
     """Mean on the held-out tasks before; None when not measured."""
     candidate: float | None
-    """Of the last candidate, which selected on these tasks: likely too high."""
+    """Of the candidate, which selected on these tasks: likely too high."""
     confirmed: Interval | None = None
     """New minus old on fresh attempts at the held-out tasks."""
     verdict: ShipVerdict | None = None
     """Whether these attempts settle that it is better; None without them."""
     settle: str = ""
-    """What would settle an inconclusive verdict."""
+    """What would settle an inconclusive verdict or status."""
+    fresh: Fresh | None = None
+    """Whether fresh attempts show a gain that luck alone does not explain; None without them."""
     tried: int = 0
     """Edits that were tried."""
     train: int = 0
@@ -88,6 +93,8 @@ class NightReport(Record):
     """Tasks by split."""
     dropped: dict[str, int] = Field(default_factory=dict[str, int])
     """Tasks that the miner proposed and that were not taken, by reason."""
+    doubts: tuple[Doubt, ...] = ()
+    """Tasks whose criteria were passed by words alone: dropped, or gameable."""
     test: Interval | None = None
     """Mean of the new documents on all test tasks, which decided nothing; None without any."""
     documents: tuple[DocumentReport, ...] = ()
@@ -95,6 +102,8 @@ class NightReport(Record):
     """Folder of the proposal; empty when there is none."""
     held_back: tuple[str, ...] = ()
     """Why the proposal was not adopted at once, where that was asked for."""
+    canary: tuple[Canary, ...] = ()
+    """What corrections in the sessions up to this night say of the adoptions that stood."""
     spent: Spent = Spent()
     simulated: bool = False
     """Answers came from the simulated world."""
@@ -110,10 +119,12 @@ class Diagnosed(Record):
     before: tuple[Shown, ...]
     """Held-out tasks under the old documents: response, scores and reason."""
     after: tuple[Shown, ...]
-    """The same under the last candidate."""
+    """The same under the candidate: the one that was accepted, else the last one."""
     optimizer_replies: tuple[str, ...]
     """Raw."""
     comparison: Comparison | None
+    fresh: Fresh | None = None
+    """Whether the comparison shows a gain that luck alone does not explain."""
 
 
 class Diagnostics(Record):
@@ -132,7 +143,8 @@ def reported(name: str, path: str, change: Change, tasks: tuple[int, int]) -> Do
     Args:
         tasks: how many were trained on and how many held out.
     """
-    confirmed = change.confirmed
+    confirmed, fresh = change.confirmed, change.fresh
+    settle = "" if confirmed is None or confirmed.settle is None else confirmed.settle.note
     return DocumentReport(
         name=name,
         path=path,
@@ -142,7 +154,8 @@ def reported(name: str, path: str, change: Change, tasks: tuple[int, int]) -> Do
         candidate=change.candidate,
         confirmed=None if confirmed is None else confirmed.difference,
         verdict=None if confirmed is None else confirmed.verdict,
-        settle="" if confirmed is None or confirmed.settle is None else confirmed.settle.note,
+        settle=settle if fresh is None or fresh.settled else fresh.settle,
+        fresh=fresh,
         tried=len(change.edits),
         train=tasks[0],
         held_out=tasks[1],
@@ -168,4 +181,5 @@ def diagnosed(name: str, change: Change) -> Diagnosed:
         after=held_out.candidate,
         optimizer_replies=held_out.optimizer_replies,
         comparison=change.confirmed,
+        fresh=change.fresh,
     )

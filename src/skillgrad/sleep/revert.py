@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,9 +10,9 @@ from skillgrad.errors import InputError, SkillError, SkillgradError
 from skillgrad.records import Record
 from skillgrad.skill import Document
 from skillgrad.skill.document import LEARNED
-from skillgrad.sleep.adopt import RULES, Adopted, Receipt, kept_rules, receipts
+from skillgrad.sleep.adopt import RULES, Adopted, Receipt, as_json, kept_rules, receipts
 from skillgrad.sleep.places import sha256
-from skillgrad.sleep.rules import Rules, active, render, rules_of, without
+from skillgrad.sleep.rules import BY_HAND, Rule, Rules, active, render, revised, taken_back
 from skillgrad.sleep.transaction import OnWrite, Write, carry_out, locked, settle, silent
 
 __all__ = ["Reverted", "revert", "revert_rule"]
@@ -28,7 +28,9 @@ class Reverted(Record):
     gone: tuple[str, ...] = ()
     """Texts of rules that are no longer in the documents, or not as they were written."""
     not_put_back: tuple[str, ...] = ()
-    """Texts of rules that the night had taken out of the documents in `cut`."""
+    """Texts of rules that the night had taken out of documents that changed since."""
+    back: tuple[str, ...] = ()
+    """Earlier texts of rules, which stand there again in place of what was taken out."""
 
 
 class _Plan(NamedTuple):
@@ -67,8 +69,8 @@ def revert(night: str, state: Path, *, on_write: OnWrite = silent) -> Reverted:
                 plan = _plan(document, receipt, state, rules)
                 writes += [plan.write] if plan.write else []
                 rules, report = plan.rules, _joined(report, plan.report)
-        records = {one.place(state): _json(one.model_copy(update={"reverted": True})) for one in mine}
-        records[state / RULES] = _json(rules)
+        records = {one.place(state): as_json(one.model_copy(update={"reverted": True})) for one in mine}
+        records[state / RULES] = as_json(rules)
         carry_out(state, _backups(state, mine[-1].night), writes, records, on_write)
         return report
 
@@ -98,7 +100,7 @@ def revert_rule(rule: str, state: Path, *, on_write: OnWrite = silent) -> Revert
             plan = _cut(document, state, [text], rules)
             writes += [plan.write] if plan.write else []
             rules, report = plan.rules, _joined(report, plan.report)
-        carry_out(state, _backups(state, f"rule-{rule}"), writes, {state / RULES: _json(rules)}, on_write)
+        carry_out(state, _backups(state, f"rule-{rule}"), writes, {state / RULES: as_json(rules)}, on_write)
         return report
 
 
@@ -106,7 +108,8 @@ def _plan(document: Adopted, receipt: Receipt, state: Path, rules: Rules) -> _Pl
     data, mode = _now(document.real)
     if sha256(data) != document.after:
         plan = _cut(document, state, document.added, rules)
-        return plan._replace(report=plan.report.model_copy(update={"not_put_back": document.removed}))
+        missing = tuple(text for text in document.removed if text not in plan.report.back)
+        return plan._replace(report=plan.report.model_copy(update={"not_put_back": missing}))
     old = None
     if document.before is not None:
         place = receipt.folder(state) / document.backup
@@ -121,32 +124,35 @@ def _plan(document: Adopted, receipt: Receipt, state: Path, rules: Rules) -> _Pl
 
 
 def _cut(document: Adopted, state: Path, texts: Sequence[str], rules: Rules) -> _Plan:
-    """The document without rules of these texts, each of them once; and without the block, if an adoption brought it
-    and nothing is left in it."""
+    """The document without rules of these texts, each of them once, with the texts that they replaced; and without
+    the block, if an adoption brought it and nothing is left in it."""
     data, mode = _now(document.real)
     parsed = _parsed(document, data)
     span = parsed.learned_span
-    block = rules_of(parsed.text[slice(*span)]) if span else ()
+    known = rules.documents.get(document.real, ())
+    block = revised(known, parsed.text[slice(*span)], BY_HAND) if span else ()
     left = list(texts)
     ids: list[str] = []
-    for rule in block:
+    for rule in active(block):
         if rule.text in left:
             left.remove(rule.text)
             ids.append(rule.id)
-    known = rules.documents.get(document.real, ())
-    gone = {rule.id for rule in active(known) if rule.text in texts}
-    kept = Rules(documents={**rules.documents, document.real: without(known, tuple(gone))})
-    report = Reverted(cut=(document.path,), gone=tuple(left))
-    if not span or not ids:
-        return _Plan(None, kept, report)
+    if not span or not ids:  # what a person has made of the rules since, the next night reads from the file
+        return _Plan(None, rules, Reverted(gone=tuple(left)))
+    gone = {rule.id for rule in active(known) if rule.text in texts and rule.text not in left}
+    kept = Rules(documents={**rules.documents, document.real: taken_back(known, gone)})
+    after = taken_back(block, ids)
+    there = {rule.id for rule in active(block)}
+    back = tuple(rule.text for rule in active(after) if rule.id not in there)
+    report = Reverted(cut=(document.path,), gone=tuple(left), back=back)
     adoptions = [one for receipt in receipts(state) for one in receipt.documents if one.real == document.real]
-    text = _without(parsed, span, ids, keep_block=all(one.had_block for one in adoptions))
+    text = _with(parsed, span, after, keep_block=all(one.had_block for one in adoptions))
     return _Plan(Write(document.real, data, text.encode(), mode), kept, report)
 
 
-def _without(parsed: Document, span: tuple[int, int], ids: Collection[str], *, keep_block: bool) -> str:
+def _with(parsed: Document, span: tuple[int, int], rules: Sequence[Rule], *, keep_block: bool) -> str:
     start, stop = span
-    block = render(without(rules_of(parsed.text[start:stop]), tuple(ids)))
+    block = render(rules)
     left = Document.parse(parsed.text[:start] + block + parsed.text[stop:])
     return (left if block or keep_block else left.without_region(LEARNED)).render()
 
@@ -183,6 +189,7 @@ def _joined(one: Reverted, other: Reverted) -> Reverted:
         cut=one.cut + other.cut,
         gone=one.gone + other.gone,
         not_put_back=one.not_put_back + other.not_put_back,
+        back=one.back + other.back,
     )
 
 
@@ -192,7 +199,3 @@ def _backups(state: Path, name: str) -> Path:
     while (state / "reverted" / f"{name}~{number}").exists():
         number += 1
     return state / "reverted" / f"{name}~{number}"
-
-
-def _json(record: Record) -> str:
-    return record.model_dump_json(indent=1) + "\n"

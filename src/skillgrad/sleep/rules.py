@@ -4,10 +4,12 @@ A rule is a list item of the top level with all that belongs to it (continuation
 a paragraph, a heading or a piece of fenced code that stands alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
+from rapidfuzz import fuzz
 
 from skillgrad.records import Record, digest
 from skillgrad.skill.anchors import LIST_MARK
@@ -15,10 +17,26 @@ from skillgrad.skill.fences import Fences, closed
 from skillgrad.skill.lines import Line, lines_of
 from skillgrad.skill.markers import made_harmless, pretends
 
-__all__ = ["Evidence", "Rule", "Rules", "active", "render", "revised", "rules_of", "said", "without"]
+__all__ = [
+    "BY_HAND",
+    "Evidence",
+    "Rule",
+    "Rules",
+    "ablated",
+    "active",
+    "lineage",
+    "render",
+    "revised",
+    "rules_of",
+    "said",
+    "taken_back",
+    "without",
+]
 
 BY_HAND = ""
 """The night of a rule that no night wrote."""
+_SAME_RULE = 60
+"""Likeness, of 100, from which a text in the place of another is the same rule in other words."""
 
 
 class Evidence(Record):
@@ -56,6 +74,10 @@ class Rule(Record):
     status: Literal["active", "retired"] = "active"
     retired: str = ""
     """The night that took it out; empty for a rule that was taken out by hand or is active."""
+    ablation: str = ""
+    """What was measured without it, where it was taken out because nothing missed it."""
+    replaces: str = ""
+    """Id of the rule whose text this one has in other words, in its place; empty for a rule that is new."""
     before: str = ""
     """Blank lines above the first rule of a block."""
     after: str = "\n"
@@ -93,8 +115,9 @@ def revised(
     """The rules after a night: those of `block` in their order, then the retired ones.
 
     A rule whose text is as before keeps its id, night and evidence. Any other is new and gets the evidence of the
-    texts that it is or holds. What is no longer in the block is retired. With the night `BY_HAND` the rules are
-    brought up to what a person has made of the block since.
+    texts that it is or holds; where it has the place of a rule that is gone, and is like it, it says which one it
+    replaces. What is no longer in the block is retired. With the night `BY_HAND` the rules are brought up to what a
+    person has made of the block since.
 
     Args:
         block: the inside of the learned block.
@@ -118,7 +141,26 @@ def revised(
         found.append(rule)
     kept = {rule.id for rule in found}
     gone = [rule for rule in before if rule.id not in kept]
-    return (*found, *(_retired(rule, night) for rule in gone))
+    return (*_replacing(active(before), found), *(_retired(rule, night) for rule in gone))
+
+
+def lineage(rule: Rule, rules: Sequence[Rule]) -> tuple[Rule, ...]:
+    """The rule, then the ones whose place it and its predecessors took, the latest first."""
+    by_id = {one.id: one for one in rules}
+    found = [rule]
+    while (before := by_id.get(found[-1].replaces)) is not None and before not in found:
+        found.append(before)
+    return tuple(found)
+
+
+def ablated(rules: Sequence[Rule], measured: Mapping[str, str]) -> tuple[Rule, ...]:
+    """The rules, those that were taken out because nothing misses them with what was measured, by id."""
+    return tuple(
+        rule.model_copy(update={"ablation": measured[rule.id]})
+        if rule.id in measured and rule.status == "retired"
+        else rule
+        for rule in rules
+    )
 
 
 def active(rules: Sequence[Rule]) -> tuple[Rule, ...]:
@@ -151,6 +193,41 @@ def without(rules: Sequence[Rule], gone: Sequence[str], night: str = BY_HAND) ->
         elif head is None:
             head = rule.before
     return (*kept, *retired)
+
+
+def taken_back(rules: Sequence[Rule], gone: Collection[str]) -> tuple[Rule, ...]:
+    """As `without`, but where a rule of an id in `gone` took the place of another, that one is there again."""
+    by_id = {rule.id: rule for rule in rules}
+    back = {
+        rule.id: before
+        for rule in active(rules)
+        if rule.id in gone and (before := by_id.get(rule.replaces)) is not None and before.status == "retired"
+    }
+    returned = {rule.id for rule in back.values()}
+    placed: list[Rule] = []
+    for rule in rules:
+        if rule.id in back:
+            change = {"status": "active", "retired": "", "ablation": "", "before": rule.before, "after": rule.after}
+            placed += [back[rule.id].model_copy(update=change), _retired(rule, BY_HAND)]
+        elif rule.id not in returned:
+            placed.append(rule)
+    return without(placed, tuple(gone))
+
+
+def _replacing(before: Sequence[Rule], found: Sequence[Rule]) -> list[Rule]:
+    """The rules found, those that have the place of a like one that is gone with its id."""
+    replaces: dict[str, str] = {}
+    ids = [rule.id for rule in before], [rule.id for rule in found]
+    for kind, first, last, start, stop in SequenceMatcher(None, *ids, autojunk=False).get_opcodes():
+        pairs = [(old, new) for old in before[first:last] for new in found[start:stop]] if kind == "replace" else []
+        likeness = {pair: fuzz.ratio(*(said(rule.text) for rule in pair)) for pair in pairs}
+        for old, new in sorted(pairs, key=lambda pair: -likeness[pair]):
+            free = new.id not in replaces and old.id not in replaces.values()
+            if free and not new.replaces and likeness[old, new] >= _SAME_RULE:
+                replaces[new.id] = old.id
+    return [
+        rule.model_copy(update={"replaces": replaces[rule.id]}) if rule.id in replaces else rule for rule in found
+    ]
 
 
 def _retired(rule: Rule, night: str) -> Rule:

@@ -46,6 +46,8 @@ class Session(Record):
     project: str = ""
     """Absolute path of the folder the agent worked in; empty when the transcript does not say."""
     branch: str = ""
+    commit: str = ""
+    """The commit that was checked out when it began; empty when the transcript does not say."""
     started: datetime | None = None
     """UTC."""
     ended: datetime | None = None
@@ -87,7 +89,9 @@ class Reading(Record):
 
     session: Session | None = None
     """None when there is nothing in it to read."""
+    copied: int = Field(default=0, ge=0)
+    """How many turns from the first are those of another session that it was forked from: context, and not new."""
     skipped: dict[str, int] = Field(default_factory=dict[str, int])
-    """What was left out, by reason, as in `broken line`, `sidechain`, `meta`, `compaction`, `own`, `subagent`."""
+    """What was left out, by reason, as in `broken line`, `sidechain`, `meta`, `compaction`, `subagent`."""
     problem: str = ""
     """Why it could not be read at all; empty when it could."""

@@ -17,7 +17,7 @@ from skillgrad.records import Record, digest
 from skillgrad.skill import Document
 from skillgrad.skill.diff import unified_diff
 from skillgrad.skill.document import LEARNED
-from skillgrad.sleep.lint import lint, plain, visible
+from skillgrad.sleep.lint import LONGEST, lint, plain, visible
 from skillgrad.sleep.places import Kind, LiveDocument, read_document, sha256
 from skillgrad.sleep.rules import Rule, Rules, active
 from skillgrad.summary import ShipVerdict
@@ -43,10 +43,11 @@ MANIFEST = "manifest.json"
 RULES = "rules.json"
 DIFF = "proposal.diff"
 REPORT = "report.md"
+UNVERIFIED = "unverified, the gate was off: nobody tried it on held-out tasks"
 
 _NIGHT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$@^=])")
-_RULE_CHARS = 600
+_TEXT_CHARS = 600
 _AGAIN = "run the night again"
 
 
@@ -60,6 +61,8 @@ class Proposed(Record):
     """Of `text`, the retired ones too."""
     before: tuple[Rule, ...] = ()
     """Of the document as the night read it."""
+    unverified: bool = False
+    """Nobody tried it on held-out tasks: the gate was off."""
 
 
 class Proposal(Record):
@@ -91,6 +94,8 @@ class Item(Record):
     """Of the proposed file."""
     live_sha256: str | None
     """Of what it replaces; None for no file."""
+    unverified: bool = False
+    """Nobody tried it on held-out tasks: the gate was off."""
 
 
 class Manifest(Record):
@@ -148,6 +153,7 @@ def stage(night: Path, proposal: Proposal, allow: Iterable[Path] = ()) -> Path:
                 file=file,
                 sha256=str(sha256(data)),
                 live_sha256=one.live.sha256,
+                unverified=one.unverified,
             )
         )
     rules = (
@@ -236,7 +242,7 @@ def check_night(name: str) -> str:
     return name
 
 
-def escaped(text: str, limit: int = _RULE_CHARS) -> str:
+def escaped(text: str, limit: int = _TEXT_CHARS) -> str:
     """Untrusted text for Markdown: on one line, nothing hidden, nothing that Markdown or HTML acts on."""
     return re.sub(r"^([-.\d]+)(?=[.)\s-])", r"\\\1", _MARKDOWN.sub(r"\\\1", plain(text, limit))).replace(
         "://", ":\\//"
@@ -269,6 +275,8 @@ def _diff(proposal: Proposal) -> str:
     for one in proposal.documents:
         name = plain(_name(one.live.path, project), 200)
         before = "/dev/null" if one.live.data is None else f"a/{name}"
+        if one.unverified:
+            parts.append(f"{name}: {UNVERIFIED}\n")
         parts.append(unified_diff(one.live.text, one.text, before, f"b/{name}"))
     return "".join(parts)
 
@@ -278,10 +286,11 @@ def _report(proposal: Proposal) -> str:
     lines += [f"Verdict of fresh attempts: {proposal.verdict or 'none was asked for'}.", ""]
     for one in proposal.documents:
         lines += [f"## {escaped(_name(one.live.path, Path(proposal.project)))}", ""]
+        lines += [f"**{UNVERIFIED[0].upper()}{UNVERIFIED[1:]}.**", ""] if one.unverified else []
         known = {rule.id for rule in one.before}
-        kept = {rule.id for rule in active(one.rules)}
         added = [rule for rule in active(one.rules) if rule.id not in known]
-        gone = [rule for rule in active(one.before) if rule.id not in kept]
+        there = {rule.id for rule in active(one.before)}
+        gone = [rule for rule in one.rules if rule.status == "retired" and rule.id in there]
         for title, rules in (("New", added), ("Taken out", gone)):
             lines += [f"### {title}", "", *(line for rule in rules for line in _shown(rule)), ""] if rules else []
     lines += [line for note in proposal.notes for line in (escaped(note), "")]
@@ -290,10 +299,12 @@ def _report(proposal: Proposal) -> str:
 
 def _shown(rule: Rule) -> Sequence[str]:
     evidence = rule.evidence
-    lines = [f"- {escaped(rule.text)} ({rule.id})"]
+    lines = [f"- {escaped(rule.text, LONGEST)} ({rule.id})"]
     for title, names in (("tasks", evidence.tasks), ("attempts", evidence.attempts), ("sessions", evidence.sessions)):
         if names:
             lines.append(f"  - {title}: {', '.join(escaped(name) for name in names)}")
+    if rule.ablation:
+        lines.append(f"  - retired: {escaped(rule.ablation)}")
     if evidence.note:
         lines.append(f"  - why: {escaped(evidence.note)}")
     for finding in lint(rule.text):

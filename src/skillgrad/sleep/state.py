@@ -15,7 +15,7 @@ from pathlib import Path
 
 from skillgrad.errors import ConfigError, DataError, StopRun
 
-__all__ = ["SleepState", "state_folder"]
+__all__ = ["SleepState", "state_folder", "user_state"]
 
 _LONGEST_SLUG = 40
 _NIGHT = re.compile(r"\d{4,9}")
@@ -28,13 +28,18 @@ def state_folder(project: Path, *, home: Path, environ: Mapping[str, str], base:
     Args:
         base: what stands in place of `$XDG_STATE_HOME/skillgrad/sleep`.
     """
-    given = environ.get("XDG_STATE_HOME", "")
     if base is None:
-        base = (Path(given) if os.path.isabs(given) else home / ".local" / "state") / "skillgrad" / "sleep"
+        base = user_state(home, environ) / "skillgrad" / "sleep"
     real = os.path.realpath(project)
     slug = re.sub(r"[^a-z0-9]+", "-", os.path.basename(real).lower())[:_LONGEST_SLUG].strip("-") or "root"
     number = hashlib.sha256(os.fsencode(real)).hexdigest()[:10]
     return base / f"{slug}-{number}"
+
+
+def user_state(home: Path, environ: Mapping[str, str]) -> Path:
+    """Where programs of the user keep their state: `$XDG_STATE_HOME`, else `~/.local/state`."""
+    given = environ.get("XDG_STATE_HOME", "")
+    return Path(given) if os.path.isabs(given) else home / ".local" / "state"
 
 
 class SleepState:

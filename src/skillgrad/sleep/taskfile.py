@@ -127,12 +127,13 @@ def _write(path: Path, file: TaskFile) -> TaskFile:
     text = json.dumps(file.model_dump(mode="json"), indent=2, ensure_ascii=False)
     try:
         with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as new:  # mode 0600
-            new.write(text.encode() + b"\n")
-        try:
-            os.replace(new.name, path)
-        except OSError:
-            os.unlink(new.name)
-            raise
+            try:
+                new.write(text.encode() + b"\n")
+                new.flush()
+                os.replace(new.name, path)
+            except OSError:
+                os.unlink(new.name)
+                raise
     except OSError as error:
         raise DataError(f"{str(path)!r} cannot be written: {error}", hint="give another place") from None
     return file
@@ -201,7 +202,7 @@ def _translated(row: Mapping[str, JsonValue], source: str, where: str) -> dict[s
     reference = row.get("reference", "")
     if kind not in _KINDS:
         raise DataError(f"{where}: reference_kind = {kind!r} cannot be judged", hint=did_you_mean(str(kind), _KINDS))
-    if outcome not in _OUTCOMES:
+    if not isinstance(outcome, str) or outcome not in _OUTCOMES:
         raise DataError(f"{where}: unknown outcome {outcome!r}", hint=did_you_mean(str(outcome), _OUTCOMES))
     if row.get("system"):
         raise DataError(
@@ -229,7 +230,7 @@ def _translated(row: Mapping[str, JsonValue], source: str, where: str) -> dict[s
         "sessions": [{"source": source or "unknown", "id": name} for name in sessions]
         if isinstance(sessions, list)
         else sessions,
-        "feedback": _OUTCOMES[str(outcome)],
+        "feedback": _OUTCOMES[outcome],
         "skill": row.get("skill_hint", ""),
     }
     return {key: value for key, value in found.items() if value is not None}

@@ -10,6 +10,7 @@ from skillgrad.envs.scorers.checks import Check
 from skillgrad.envs.scorers.checks_operators import impossible
 from skillgrad.envs.splits import fold
 from skillgrad.records import Record, Split, Task, digest
+from skillgrad.sleep.provenance import Snapshot
 from skillgrad.stages.render import fence
 
 __all__ = ["Feedback", "MinedTask", "Origin", "SessionRef", "merged", "task_id"]
@@ -76,6 +77,8 @@ class MinedTask(Record):
     """Absolute path of the folder that the sessions worked in, as the sessions tell it."""
     sessions: tuple[SessionRef, ...] = ()
     """The sessions in which it was asked, each once."""
+    snapshots: tuple[Snapshot, ...] = ()
+    """On what these sessions worked, as far as that is known. For people: nothing is restored from it."""
     night: int | None = Field(default=None, ge=0)
     """The night in which it was mined; None for a task that a person wrote."""
     feedback: Feedback = "unknown"
@@ -147,7 +150,7 @@ def _one(tasks: Sequence[MinedTask]) -> MinedTask:
     def rank(task: MinedTask) -> tuple[int, list[tuple[str, str]], str]:
         sessions = [(session.source, session.id) for session in task.sessions]
         count = len(task.checks) + bool(task.rubric) + len(task.exact) + bool(task.command)
-        return -count, sessions, digest(task.model_dump(mode="json"))
+        return -count, sessions, digest(task.model_dump(mode="json", exclude={"snapshots"}))
 
     first = min(tasks, key=rank)
     sessions = {(session.source, session.id): session for task in tasks for session in task.sessions}

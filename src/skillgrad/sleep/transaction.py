@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from skillgrad.errors import LockedError, SkillgradError
+from skillgrad.errors import LockedError, SkillgradError, StopRun
 from skillgrad.records import Record
 from skillgrad.sleep.places import sha256
 
@@ -60,6 +60,15 @@ class Recovery(Record):
     backups: str
     """Folder with the old files."""
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The same for people, a sentence each."""
+        what = "finished" if self.finished else "taken back: documents are as they were before it"
+        others = (
+            f"{path!r} was changed since and left as it is; what it was is in {self.backups!r}" for path in self.left
+        )
+        return (f"an interrupted adoption or revert was {what}", *others)
+
 
 class _Step(Record):
     real: str
@@ -91,16 +100,22 @@ def locked(state: Path) -> Generator[None]:
 
     Raises:
         LockedError: another process has it.
+        StopRun: the folder cannot be written.
     """
-    state.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = FileLock(state / LOCK, thread_local=False)
     try:
+        state.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock.acquire(timeout=0)
     except Timeout:
         raise LockedError(
             f"documents are being adopted or reverted in {str(state)!r} by another process",
             hint="wait until that one has ended",
         ) from None
+    except OSError as error:
+        raise StopRun(
+            f"{str(state / LOCK)!r} cannot be written: {error.strerror}",
+            hint="make room or mend the permissions, then run the same command again",
+        ) from error
     try:
         yield
     finally:
@@ -320,7 +335,8 @@ def _sha256(path: Path) -> str | None:
 def _write(path: Path, data: bytes, mode: int | None, between: Callable[[], None] | None = None) -> None:
     """A whole file that is on the disk when this returns. `between` is called when half of it is written."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-    with os.fdopen(os.open(path, flags, 0o666), "wb", buffering=0) as file:
+    narrow = 0o666 if mode is None else 0o600  # what a private file will hold is private while it is written
+    with os.fdopen(os.open(path, flags, narrow), "wb", buffering=0) as file:
         half = len(data) // 2
         for number, part in enumerate((data[:half], data[half:])):
             if number and between:

@@ -2,8 +2,9 @@
 
 Racing rejects early with the same verdict. Scores lie in [0, 1], so after a prefix of the tasks the best a candidate
 can still reach is known; once that is no more than what the current skill has, the rest cannot change the verdict.
-Tasks that the current skill does not solve go first: a lost candidate shows itself there soonest. The verdict is the
-one of the shortest deciding prefix in this fixed order, so it does not depend on the order of arrival.
+Tasks that the current skill does not solve go first: a lost candidate shows itself there soonest. With
+`gate.no_regression` a task that scores lower ends the race as well. The verdict is the one of the shortest deciding
+prefix in this fixed order, so it does not depend on the order of arrival.
 """
 
 import math
@@ -19,6 +20,9 @@ from skillgrad.stages.evaluation import evaluation_of
 from skillgrad.stages.rollout import Rollout, too_many_voids
 
 __all__ = ["GateResult", "Race", "decide", "race_order", "reason_not_to_evaluate"]
+
+_NAMED = 3
+"""Most tasks that a reason names."""
 
 
 class GateResult(Record):
@@ -38,9 +42,11 @@ class Race:
 
     Args:
         bar: the current skill's value on each task, in racing order. Tasks it has no score for are not compared.
+        strict: a candidate also loses on the first task where it scores lower, or has no score.
     """
 
-    def __init__(self, bar: Sequence[float | None]) -> None:
+    def __init__(self, bar: Sequence[float | None], *, strict: bool = False) -> None:
+        self._strict = strict
         self._bar = [None if value is None else Fraction(value) for value in bar]
         self._seen: dict[int, _Seen] = {}
         self._lead = Fraction(0)
@@ -51,19 +57,22 @@ class Race:
         """How many tasks, from the first on without a gap, have arrived."""
         self.lost_after: int | None = 0 if self._room <= 0 else None
         """Length of the shortest prefix that rules out a win."""
+        self.regressed = False
+        """What rules it out is a task that scores lower, while the mean might still be higher."""
 
     def add(self, index: int, value: float | None, void: str = "") -> None:
         """Take the candidate's value on the task at `index`; None for an attempt without a score, with its id."""
         self._seen[index] = _Seen(value, void)
         while self.prefix in self._seen:
-            bar = self._bar[self.prefix]
+            bar, here = self._bar[self.prefix], self._seen[self.prefix].value
+            worse = bar is not None and (here is None or here < bar)
             if bar is not None:
-                here = self._seen[self.prefix].value
                 self._room -= 1 - bar
                 self._lead += 0 if here is None else Fraction(here) - bar
             self.prefix += 1
-            if self.lost_after is None and self._lead + self._room <= 0:
-                self.lost_after = self.prefix
+            beaten = self._lead + self._room <= 0
+            if self.lost_after is None and (beaten or (self._strict and worse)):
+                self.lost_after, self.regressed = self.prefix, not beaten
 
     def voids(self, end: int | None = None) -> tuple[str, ...]:
         """Attempts without a score among the first `end` tasks, by default in the prefix."""
@@ -75,9 +84,10 @@ class Race:
         if self.lost_after is None or self.lost_after == len(self._bar):
             return self.full_verdict()
         compared = [value for value in self._bar if value is not None]
+        how = "might still win" if self.regressed else "cannot win any more"
         return Verdict(
             accepted=False,
-            reason=f"cannot win any more after {self.lost_after} of {len(self._bar)} tasks",
+            reason=f"{how} after {self.lost_after} of {len(self._bar)} tasks",
             current=_mean(compared),
             compared=len(compared),
             decided_after=self.lost_after,
@@ -148,7 +158,7 @@ async def decide(
     racing = gate.enabled and gate.racing
 
     async def work() -> GateResult:
-        race = Race([bar.get(task.id) for task in order])
+        race = Race([bar.get(task.id) for task in order], strict=racing and gate.no_regression)
         found: dict[int, Attempt] = {}
         sent = () if racing and race.lost_after == 0 else order
         async with aclosing(rollout.stream(sent, candidate, "val")) as attempts:
@@ -165,18 +175,18 @@ async def decide(
                 if racing and race.lost_after is not None:
                     break
         verdict = race.early_verdict() if racing else race.full_verdict()
-        if verdict.accepted and gate.floor is not None:
+        fallen = ""
+        if gate.no_regression and (verdict.accepted or race.regressed):
+            seen = range(verdict.decided_after)
+            fallen = _regressed([order[i] for i in seen], bar, [found[i] for i in seen], gate)
+        if verdict.accepted and gate.floor is not None and not fallen:
             fallen = _fallen(order, bar, {order[index].id: attempt for index, attempt in found.items()}, gate)
-            if fallen:
-                verdict = verdict.model_copy(update={"accepted": False, "reason": f"{verdict.reason}, but {fallen}"})
-        if verdict.accepted and gate.no_regression:
-            fallen = _regressed(order, bar, [found[index] for index in range(len(order))], gate)
-            if fallen:
-                verdict = verdict.model_copy(update={"accepted": False, "reason": f"{verdict.reason}, but {fallen}"})
+        if fallen:
+            verdict = verdict.model_copy(update={"accepted": False, "reason": f"{verdict.reason}, but {fallen}"})
         if not gate.enabled:
             verdict = verdict.model_copy(update={"accepted": True, "reason": f"gate off: {verdict.reason}"})
-        # A candidate that lost a race was not seen in full, whatever happened to arrive.
-        complete = verdict.accepted or not racing
+        # A candidate that lost a race before its end was not seen in full, whatever happened to arrive.
+        complete = verdict.decided_after == len(order)
         evaluation = evaluation_of(candidate, "val", [found[i] for i in sorted(found)]) if complete else None
         return GateResult(verdict=verdict, evaluation=evaluation)
 
@@ -220,7 +230,9 @@ def _regressed(
     ]
     if not worse:
         return ""
-    return f"{len(worse)} of {len(tasks)} tasks score lower, and gate.no_regression is set: {', '.join(worse[:3])}"
+    named = ", ".join(worse[:_NAMED])
+    more = f" and {len(worse) - _NAMED} more" if len(worse) > _NAMED else ""
+    return f"{len(worse)} of {len(tasks)} tasks score lower, and gate.no_regression is set: {named}{more}"
 
 
 def _given(value: float | None) -> list[float]:

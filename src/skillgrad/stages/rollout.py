@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -122,9 +122,11 @@ class Rollout:
         deadline = asyncio.timeout(None)
         try:
             self.go_on()
-            async with self.agent.room(), deadline:
+            async with AsyncExitStack() as room, deadline:
+                await room.enter_async_context(self.agent.room())
                 deadline.reschedule(asyncio.get_running_loop().time() + self.limits.attempt_seconds)
                 trajectory = await self._trajectory(task, skill, trial)
+                await room.aclose()  # scoring needs none of it, and may take long
                 score = await self._score(task, trajectory)
         except StopRun:
             raise

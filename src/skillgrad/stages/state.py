@@ -10,9 +10,12 @@ __all__ = ["accept", "after_proof", "after_rollout", "after_verdict"]
 
 
 def after_rollout(state: TrainState, attempts: Sequence[Attempt]) -> TrainState:
-    """Remember the latest scored attempt at each task."""
-    scored = {attempt.task.id: attempt for attempt in attempts if attempt.score is not None}
-    voids = len(attempts) - len(scored)
+    """Remember a scored attempt at each task that was attempted, one that failed where there are several."""
+    scored: dict[str, Attempt] = {}
+    for attempt in attempts:
+        if attempt.score is not None and (attempt.task.id not in scored or not attempt.solved):
+            scored[attempt.task.id] = attempt
+    voids = sum(attempt.score is None for attempt in attempts)
     return state.model_copy(update={"earlier": state.earlier | scored, "voids": state.voids + voids})
 
 

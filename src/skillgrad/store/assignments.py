@@ -28,6 +28,19 @@ _FLAG = re.compile(
     rf"--(?:[a-z0-9]{{1,20}}-){{0,4}}(?P<word>{_NAMES})(?P<close>)(?P<gap>)(?P<sign>)(?P<space>[ \t]{{1,8}})(?!-)",
     re.IGNORECASE,
 )
+# Of a list of arguments, as JSON and code have it; a flag that follows is no value.
+_LISTED_FLAG = re.compile(
+    rf"--(?:[a-z0-9]{{1,20}}-){{0,4}}(?P<word>{_NAMES})(?P<close>\\{{0,3}}[\"'])(?P<gap>\s{{0,16}})(?P<sign>,)"
+    r"(?P<space>\s{0,64})(?=\\{0,3}[\"'](?!-))",
+    re.IGNORECASE,
+)
+# A name and its value side by side: `{"name": "DB_PASSWORD", "value": "..."}`.
+_PAIR = re.compile(
+    rf"\b(?:name|key|variable)\\{{0,3}}[\"']?\s{{0,8}}[:=]\s{{0,8}}\\{{0,3}}[\"']?[\w.-]{{0,60}}?{_NAME.pattern}"
+    r"(?P<close>\\{0,3}[\"']?)(?P<gap>\s{0,8},?\s{0,64}\\{0,3}[\"']?\bvalue\\{0,3}[\"']?\s{0,8})(?P<sign>[:=])"
+    r"(?P<space>[ \t]{0,16})",
+    re.IGNORECASE,
+)
 _TOLD = re.compile(r"\b(?P<word>password|passphrase)(?P<close>)(?P<gap>) (?P<sign>is|was)(?P<space>:? {1,4})")
 
 _OPENING = re.compile(r"[fFrRbBuU]{0,2}(?P<quote>\\{0,3}[\"'`])")
@@ -94,7 +107,7 @@ def without_assignments(text: str, counts: Counter[str]) -> str:
     lowered = text.lower()
     if not any(marker in lowered for marker in _MARKERS):
         return text
-    for pattern in (_HEAD, _FLAG, _TOLD):
+    for pattern in (_HEAD, _FLAG, _LISTED_FLAG, _PAIR, _TOLD):
         text = _replaced(text, pattern, counts)
     return text
 

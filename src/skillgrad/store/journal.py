@@ -110,19 +110,19 @@ class SqliteJournal(Journal):
         return json.loads(rows[0][0]) if rows else None
 
     def claim_identity(self, identity: dict[str, JsonValue]) -> None:
-        """Store the settings that decide the result; on later runs, check that they are still the same.
+        """Store the settings that decide the result; on later runs, check that they are still the same. As long as
+        there is no fact nothing depends on them, and other ones take their place.
 
         Raises:
             IdentityError: settings differ; names each with its old and new value.
         """
         claimed = cast(dict[str, JsonValue], self._redactor.redact_value(json.loads(canonical(identity))))
         known = self.identity
-        if known is None:
+        changes = [] if known is None else list(_changes("", known, claimed))
+        if known is None or (changes and not self.database.rows("SELECT 1 FROM facts LIMIT 1")):
             with self.database.write() as connection:
-                connection.execute("INSERT INTO meta VALUES ('identity', ?)", (canonical(claimed),))
-            return
-        changes = list(_changes("", known, claimed))
-        if changes:
+                connection.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (canonical(claimed),))
+        elif changes:
             raise IdentityError(
                 f"journal {str(self.database.path)!r} was made with other settings:\n  " + "\n  ".join(changes),
                 hint="use the old settings, give `run.name` another value, or start from its facts with `--fork`",

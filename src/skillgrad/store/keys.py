@@ -6,6 +6,8 @@ from typing import Any, cast
 from skillgrad.errors import ConfigError
 from skillgrad.store.redact import SHORTEST_KEY, Redactor
 
+__all__ = ["check_keys"]
+
 
 def check_keys(settings: Mapping[str, Any], environ: Mapping[str, str], keys: Sequence[str]) -> None:
     """Make sure that the settings are the same once keys are taken out of them.

@@ -33,6 +33,9 @@ SHORTEST_KEY = 8
 """Characters that a value has at least to be taken for a key where a key is certain. What is shorter is a placeholder
 for a server that asks for none: `x` and `EMPTY` stand in too many texts and settings to be taken out of them."""
 _CREDENTIAL_FIELDS = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key", "api_key", "apikey"})
+_NAME_FIELDS = frozenset({"name", "key", "variable"})
+"""Fields of JSON data that name what the field `value` beside them holds."""
+_FLAG = re.compile(r"--[\w.-]+")
 _MOST_PASSES = 8
 _REDACTED = re.compile(r"\[redacted:[^\]\s]+\]")
 
@@ -136,20 +139,42 @@ class Redactor:
         if isinstance(value, str):
             return self._redacted(value, counts)
         if isinstance(value, list):
-            return [self._redacted_value(item, counts) for item in value]
+            return self._redacted_list("", value, counts)
         if isinstance(value, dict):
+            given = self._name_given(value)
             return {
-                without_shapes(name, self._shapes, counts): self._redacted_field(name, item, counts)
+                without_shapes(name, self._shapes, counts): self._redacted_field(
+                    given if given and name.lower() == "value" else name, item, counts
+                )
                 for name, item in value.items()
             }
         return value
 
+    def _name_given(self, value: Mapping[str, JsonValue]) -> str:
+        """What `value` is called by the field beside it: `{"name": "DB_PASSWORD", "value": "..."}`."""
+        names = (item for name, item in value.items() if name.lower() in _NAME_FIELDS and isinstance(item, str))
+        return next(names, "") if self._named else ""
+
+    def _redacted_list(self, name: str, values: list[JsonValue], counts: Counter[str]) -> JsonValue:
+        """A list in a field of that name. An item may be the value of the flag in front of it."""
+        kept: list[JsonValue] = []
+        flag = ""
+        for item in values:
+            word = item if isinstance(item, str) else ""
+            known = flag if flag and not word.startswith("-") else name
+            kept.append(self._redacted_field(known if self._named else "", item, counts))
+            flag = word if _FLAG.fullmatch(word) else ""
+        return kept
+
     def _redacted_field(self, name: str, value: JsonValue, counts: Counter[str]) -> JsonValue:
+        if isinstance(value, list):
+            return self._redacted_list(name, value, counts)
         if self._shapes and isinstance(value, str) and value and not _REDACTED.fullmatch(value):
-            kind = "authorization" if name.lower() in _CREDENTIAL_FIELDS else ""
+            kind = "authorization" if name.lower().lstrip("-") in _CREDENTIAL_FIELDS else ""
             if self._named and not kind:
                 # What has a shape of its own is named after that.
-                kind = secret_kind(name, value) if self._redacted(value, Counter()) == value else ""
+                kind = secret_kind(name, value)
+                kind = kind if kind and self._redacted(value, Counter()) == value else ""
             if kind:
                 counts[kind] += 1
                 return f"[redacted:{kind}]"

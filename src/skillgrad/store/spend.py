@@ -19,7 +19,7 @@ class SpendTotals(Record):
     """What a run has used since it was first started, over all its processes."""
 
     calls: dict[Role, int]
-    """Requests sent, those that failed or are open included."""
+    """Requests sent, those that failed or are open included, those that were withdrawn not."""
     usage: dict[Role, Usage]
     """Tokens billed."""
     usd: float | None
@@ -65,8 +65,8 @@ class SqliteSpend(Spend):
     async def reserve(self, role: Role, tokens: int, usd: float | None) -> int:
         """Write down an upper bound before sending: `tokens` in and out, and their price, None when unknown.
 
-        A bound that does not fit beside the bounds of requests under way waits until they are settled: most cost far
-        less than their bounds.
+        A bound that does not fit beside the bounds of requests under way waits until they are settled or withdrawn:
+        most cost far less than their bounds, and a question that nobody has answered yet is no call.
 
         Raises:
             BudgetStop: the bound does not fit into what is left. Nothing was written.
@@ -99,6 +99,12 @@ class SqliteSpend(Spend):
         if self._settled is not None:
             self._settled.set()
             self._settled = None
+
+    def withdraw(self, ticket: int) -> None:
+        """The request was not sent: it leaves nothing behind."""
+        self.abandon(ticket)
+        with self._database.write() as connection:
+            connection.execute("DELETE FROM spend WHERE ticket = ? AND state = 'open'", (ticket,))
 
     async def settle(self, ticket: int, usage: Usage | None, usd: float | None) -> None:
         """Replace the bound by what was billed. `usage` None: the request failed without a bill; it still counts as
@@ -162,7 +168,7 @@ class SqliteSpend(Spend):
     def _check(self, used: SpendTotals, role: Role, tokens: int, usd: float | None) -> None:
         limits = self._limits
         if limits.calls is not None and used.total_calls + 1 > limits.calls:
-            raise _refusal("calls", f"{limits.calls:,}", f"{used.total_calls:,} sent", role, "1")
+            raise _Full(_refusal("calls", f"{limits.calls:,}", f"{used.total_calls:,} sent", role, "1"))
         spent = used.total_tokens + used.open_tokens
         if limits.tokens is not None and spent + tokens > limits.tokens:
             state = f"{used.total_tokens:,} used and {used.open_tokens:,} reserved for open requests"

@@ -122,6 +122,11 @@ class AgentContract:
         one, same, other = (self.make_agent(ScriptedModel([], name=f"scripted:{name}")) for name in "aab")
         assert one.fingerprint() == same.fingerprint() != other.fingerprint()
 
+    def test_the_look_before_anything_is_paid_for_asks_nobody(self) -> None:
+        model = ScriptedModel([])
+        self.make_agent(model).check_task(_task(0))
+        assert model.requests == []
+
     def test_the_agent_has_a_name(self) -> None:
         assert self.make_agent(ScriptedModel([])).name
 

@@ -116,6 +116,7 @@ class FreeSpend(Spend):
         self.reserved: list[Reservation] = []
         self.settled: list[Settlement] = []
         self.abandoned: list[int] = []
+        self.withdrawn: list[int] = []
 
     async def reserve(self, role: Role, tokens: int, usd: float | None) -> int:
         self.reserved.append(Reservation(role, tokens, usd))
@@ -123,6 +124,9 @@ class FreeSpend(Spend):
 
     def abandon(self, ticket: int) -> None:
         self.abandoned.append(ticket)
+
+    def withdraw(self, ticket: int) -> None:
+        self.withdrawn.append(ticket)
 
     async def settle(self, ticket: int, usage: Usage | None, usd: float | None) -> None:
         self.settled.append(Settlement(ticket, usage, usd))

@@ -294,7 +294,21 @@ def test_a_matching_process_that_dies_is_the_scorers_fault() -> None:
         ([{"op": "contains"}], "task 't': check 1: contains needs an 'arg': a text\nhint: what each operator takes"),
         ([{"op": "contains", "arg": " "}], "task 't': check 1: contains takes a text, found ' '"),
         ([{"op": "contains", "arg": 4}], "task 't': check 1: contains takes a text, found 4"),
-        ([{"op": "contains", "arg": True}], "task 't': check 1: arg: Input should be a valid string"),
+        ([{"op": "contains", "arg": True}], "task 't': check 1: contains takes a text, found true"),
+        (
+            [{"op": "max_chars", "arg": True}],
+            "task 't': check 1: max_chars takes a whole number from 1 on, found true",
+        ),
+        ([{"op": "min_chars", "arg": 2.5}], "task 't': check 1: min_chars takes a whole number from 1 on, found 2.5"),
+        ([{"op": "no_refusal", "arg": []}], "task 't': check 1: no_refusal takes no 'arg', found []"),
+        (
+            [{"op": "regex", "arg": "a", "multiline": "yes"}],
+            "task 't': check 1: 'multiline' must be true or false, found \"yes\"",
+        ),
+        (
+            [{"op": "contains", "arg": "a", "ignore_case": 1}],
+            "task 't': check 1: 'ignore_case' must be true or false, found 1",
+        ),
         (
             [{"op": "contains", "arg": "x" * 1001}],
             "task 't': check 1: contains: 'arg' has 1001 characters, at most 1000",
@@ -359,13 +373,37 @@ def test_checks_that_cannot_be_used_are_named(gold: object, message: str) -> Non
     "gold",
     [
         [{"op": "contains", "arg": "Total"}, {"op": "not_contains", "arg": "TOTAL", "ignore_case": False}],
+        [{"op": "contains", "arg": "Total"}, {"op": "not_contains", "arg": "Total", "ignore_case": False}],
         [{"op": "regex", "arg": "a"}, {"op": "not_regex", "arg": "a", "ignore_case": True}],
         [{"op": "max_chars", "arg": 6}, {"op": "min_chars", "arg": 6}],
         [{"op": "tool_called", "arg": "Read"}, {"op": "tool_not_called", "arg": "read", "ignore_case": False}],
+        [{"op": "tool_called", "arg": "Read"}, {"op": "tool_not_called", "arg": "Read", "ignore_case": False}],
     ],
 )
 def test_checks_that_only_look_alike_do_not_exclude_each_other(gold: list) -> None:
     assert len(Checks().requirements(task(gold)).checks) == 2
+
+
+def test_what_has_no_case_is_forbidden_in_every_case() -> None:
+    gold = [{"op": "contains", "arg": "no. 42"}, {"op": "not_contains", "arg": "42", "ignore_case": False}]
+    with pytest.raises(DataError, match="exclude each other"):
+        Checks().check_task(task(gold))
+
+
+def test_whether_checks_exclude_each_other_is_decided_with_the_flags_of_the_settings() -> None:
+    other_case = task([{"op": "contains", "arg": "Total"}, {"op": "not_contains", "arg": "total"}])
+    assert Checks(ChecksOptions(ignore_case=False)).requirements(other_case).checks
+    with pytest.raises(DataError, match="exclude each other"):
+        Checks().check_task(other_case)
+    same = task([{"op": "regex", "arg": "a"}, {"op": "not_regex", "arg": "a", "ignore_case": True}])
+    assert Checks().requirements(same).checks
+    with pytest.raises(DataError, match="exclude each other"):
+        Checks(ChecksOptions(ignore_case=True)).check_task(same)
+
+
+def test_a_gold_that_is_nested_beyond_reason_is_no_list_of_checks() -> None:
+    with pytest.raises(DataError, match="is neither a list of checks nor a mapping"):
+        Checks().check_task(task("[" * 200_000))
 
 
 async def test_broken_checks_are_never_a_score() -> None:

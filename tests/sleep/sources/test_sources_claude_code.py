@@ -1,6 +1,7 @@
 """Transcripts of Claude Code."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,42 @@ def test_records_repeated_by_a_resumed_session_count_once(tmp_path: Path) -> Non
     records = [said("Hello", uuid="1"), answer("Hi", uuid="2")]
     told = session(tmp_path, [*records, *records, said("More", uuid="3"), answer("Yes", uuid="4")])
     assert [turn.prompt for turn in told.turns] == ["Hello", "More"]
+
+
+def copied(home: Path) -> dict[str, tuple[int, int]]:
+    """Of each session: how many turns it has, and how many of them are copied."""
+    source = ClaudeCode()
+    readings = {found.id: source.read(found) for found in source.find(home, {})}
+    return {id: (len(one.session.turns), one.copied) for id, one in readings.items() if one.session is not None}
+
+
+def test_the_turns_that_a_forked_session_has_from_an_earlier_one_are_copied(tmp_path: Path) -> None:
+    turns = [said("One", uuid="1"), answer("1", uuid="2"), said("Two", uuid="3"), answer("2", uuid="4")]
+    os.utime(write(tmp_path, turns, "parent.jsonl"), (1_000, 1_000))
+    os.utime(write(tmp_path, [*turns, said("Three", uuid="5")], "fork.jsonl"), (2_000, 2_000))
+    os.utime(write(tmp_path, [*turns[:2], said("Four", uuid="6")], "back.jsonl"), (3_000, 3_000))
+    os.utime(write(tmp_path, [said("One", uuid="7"), answer("1", uuid="8")], "other.jsonl"), (4_000, 4_000))
+    assert copied(tmp_path) == {"parent": (2, 0), "fork": (3, 2), "back": (2, 1), "other": (1, 0)}
+
+
+def test_the_turns_that_a_fork_says_it_has_from_a_session_that_is_there_are_copied(tmp_path: Path) -> None:
+    def fork(name: str, parent: object) -> list[dict[str, Any]]:
+        begun = said("One", uuid=f"{name}-1", forkedFrom={"sessionId": parent, "messageUuid": "1"})
+        return [begun, said("Two", uuid=f"{name}-2")]
+
+    write(tmp_path, [said("One", uuid="1"), answer("1", uuid="2")], "parent.jsonl")
+    for name, parent in {
+        "fork": "parent",
+        "lost": "gone",
+        "odd": ["x"],
+        "far": "../parent",
+        "long": "x" * 999,
+    }.items():
+        write(tmp_path, fork(name, parent), f"{name}.jsonl")
+    write(tmp_path, [said("One", uuid=["x"]), said("Two", uuid={"x": 1})], "junk.jsonl")
+    found = copied(tmp_path)
+    assert (found.pop("parent"), found.pop("fork")) == ((1, 0), (2, 1))
+    assert set(found.values()) == {(2, 0)}
 
 
 def test_a_prompt_typed_while_the_agent_works_is_a_turn(tmp_path: Path) -> None:

@@ -12,7 +12,10 @@ from skillgrad.sleep.sources.codex import Codex
 from skillgrad.testing import SourceContract
 from skillgrad.testing.source import ID, OTHER, PROJECT, dated
 
-META = {"type": "session_meta", "payload": {"id": ID, "cwd": PROJECT, "git": {"branch": "topic"}}}
+META = {
+    "type": "session_meta",
+    "payload": {"id": ID, "cwd": PROJECT, "git": {"branch": "topic", "commit_hash": "1f0e9d8c"}},
+}
 
 
 def write(home: Path, records: Sequence[Any], id: str = ID, folder: str = "sessions/2026/05/04") -> Path:
@@ -96,9 +99,9 @@ def test_archived_sessions_are_found_and_none_twice(tmp_path: Path) -> None:
     assert sorted(found.id for found in Codex().find(tmp_path, {})) == [ID, OTHER, "old"]
 
 
-def test_folder_and_branch_are_told(tmp_path: Path) -> None:
+def test_folder_branch_and_commit_are_told(tmp_path: Path) -> None:
     told = session(tmp_path, [message("user", "Hello")])
-    assert (told.project, told.branch) == (PROJECT, "topic")
+    assert (told.project, told.branch, told.commit) == (PROJECT, "topic", "1f0e9d8c")
 
 
 @pytest.mark.parametrize(

@@ -251,3 +251,10 @@ def test_a_file_that_is_too_long_is_named(tmp_path: Path) -> None:
         file.truncate(65 * 2**20)
     (found,) = GeminiCli().find(tmp_path, {})
     assert GeminiCli().read(found).problem == "cannot be read: it is longer than 67108864 bytes"
+
+
+def test_the_project_is_found_by_its_hash_among_any_number_of_folders(tmp_path: Path) -> None:
+    known = {f"/home/user/{number}/{'long' * 20}": f"p{number}" for number in range(400)} | {PROJECT: "demo"}
+    (tmp_path / ".gemini").mkdir()
+    (tmp_path / ".gemini" / "projects.json").write_text(json.dumps({"projects": known}))
+    assert session(tmp_path, [user("a", "Hello")]).project == PROJECT

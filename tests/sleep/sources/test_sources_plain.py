@@ -111,11 +111,13 @@ def test_everything_that_a_session_may_say_is_read(tmp_path: Path) -> None:
         "interrupted": True,
         "tools": [{"name": "write", "arguments": {"path": "a.txt"}, "result": "ok", "failed": False}],
     }
-    record = {"id": "a", "project": "/p", "branch": "main", "turns": [turn], "skills": ["x"], "files": ["a.txt"]}
+    place = {"project": "/p", "branch": "main", "commit": "1f0e"}
+    record = {"id": "a", **place, "turns": [turn], "skills": ["x"], "files": ["a.txt"]}
     write(tmp_path, [record])
     session = readings(tmp_path)["a"].session
     assert session is not None
-    assert (session.project, session.branch, session.skills, session.files) == ("/p", "main", ("x",), ("a.txt",))
+    assert (session.project, session.branch, session.commit) == ("/p", "main", "1f0e")
+    assert (session.skills, session.files) == (("x",), ("a.txt",))
     (told,) = session.turns
     assert (told.prompt, told.answer, told.interrupted) == ("Sort", "Done", True)
     assert told.at is not None

@@ -3,9 +3,10 @@
 import argparse
 
 from skillgrad.cli import output
+from skillgrad.cli.sleep.brought import rules_data
 from skillgrad.cli.sleep.settings import find_nights
 from skillgrad.cli.usage import UsageError
-from skillgrad.sleep.adopt import adopt
+from skillgrad.sleep.adopt import adopt, kept_rules
 
 __all__ = ["run"]
 
@@ -13,6 +14,7 @@ __all__ = ["run"]
 def run(args: argparse.Namespace) -> int:
     """Put the proposal of a night in place."""
     nights = find_nights(args)
+    nights.recover()
     number = nights.proposed(args.night)
     if not args.only and nights.stands(number) == "adopted":
         raise UsageError(f"night {number} is adopted already", hint="`skillgrad sleep status` shows how nights stand")
@@ -20,11 +22,13 @@ def run(args: argparse.Namespace) -> int:
         nights.folder(number),
         nights.project,
         nights.state.folder,
-        select=args.only or (),
+        select=args.only or nights.waiting(number),
         allow=nights.named,
     )
     if args.json:
-        output.json_result(receipt.model_dump(mode="json"))
+        adopted = [document.real for document in receipt.documents]
+        rules = rules_data(kept_rules(nights.state.folder), receipt.night, adopted)
+        output.json_result({**receipt.model_dump(mode="json"), "rules": rules})
         return 0
     for document in receipt.documents:
         output.line(

@@ -6,10 +6,12 @@ from pathlib import Path
 
 from skillgrad.cli.checks import Check, check_parts, unwritable
 from skillgrad.cli.sleep.schedule import jobs_folder
+from skillgrad.cli.sleep.task_notes import task_notes
 from skillgrad.errors import ConfigError, SkillgradError
 from skillgrad.sleep.config import SleepConfig
-from skillgrad.sleep.gather import Surroundings, sources_of, state_of
-from skillgrad.sleep.places import Kind, memory_path, read_document, skill_path
+from skillgrad.sleep.gather import Surroundings, from_file, sources_of, state_of
+from skillgrad.sleep.improve import check_tasks
+from skillgrad.sleep.places import document_paths, read_document
 from skillgrad.sleep.schedule import SCHEDULERS, job_name
 from skillgrad.sleep.taskfile import replay
 
@@ -33,8 +35,12 @@ def check_night(config: SleepConfig) -> list[Check]:
 def _tasks(config: SleepConfig) -> Check:
     try:
         tasks = replay(Path(str(config.sleep.tasks))).tasks
+        divided = from_file(config).tasks
+        check_tasks(config, divided)
     except SkillgradError as error:
         return Check.wrong("tasks", error)
+    if notes := task_notes(divided):
+        return Check.note("tasks", "\n".join(notes), f"mend {config.sleep.tasks}")
     return Check.ok("tasks", f"{len(tasks)} in {config.sleep.tasks}")
 
 
@@ -57,14 +63,10 @@ def _transcripts(config: SleepConfig, around: Surroundings) -> Iterator[Check]:
 
 def _documents(config: SleepConfig) -> Iterator[Check]:
     """The skill and the memory file that a night would improve; both are read in any case."""
-    sleep, project = config.sleep, Path(config.sleep.project)
-    places: dict[Kind, Path] = {
-        "skill": Path(sleep.skill_path or skill_path(project, sleep.agent, sleep.skill_name)),
-        "memory": Path(sleep.memory_path or memory_path(project, sleep.agent)),
-    }
-    for kind, path in places.items():
+    named = [Path(path) for path in config.sleep.named_paths]
+    for kind, path in document_paths(config.sleep).items():
         try:
-            document = read_document(path, kind, project, [Path(named) for named in sleep.named_paths])
+            document = read_document(path, kind, Path(config.sleep.project), named)
         except SkillgradError as error:
             yield Check.wrong(kind, error)
             continue

@@ -6,11 +6,12 @@ from pathlib import Path
 from skillgrad.cli import output
 from skillgrad.cli.sleep.report_text import counts
 from skillgrad.cli.sleep.settings import read_config
+from skillgrad.cli.sleep.task_notes import task_notes
 from skillgrad.models import build_model
 from skillgrad.sleep.forecast import forecast_night
-from skillgrad.sleep.gather import Surroundings, gleaned, sources_of, state_of
+from skillgrad.sleep.gather import Surroundings, from_file, gleaned, sources_of, state_of
 from skillgrad.sleep.harvest import Harvest
-from skillgrad.sleep.improve import opened_chars
+from skillgrad.sleep.improve import check_tasks, opened_chars
 from skillgrad.sleep.ledger import Ledger
 from skillgrad.sleep.lint import plain
 from skillgrad.sleep.taskfile import replay
@@ -31,14 +32,18 @@ def run(args: argparse.Namespace) -> int:
     if config.sleep.tasks is None:
         with Ledger(state.ledger, read_only=True) as ledger:
             found = gleaned(config, around, ledger, sources_of(config))
-        tasks = None
+        tasks, notes = None, []
     else:
         found, tasks = Harvest(), replay(Path(config.sleep.tasks)).tasks
+        divided = from_file(config).tasks
+        check_tasks(config, divided)
+        notes = task_notes(divided)
     sessions = [each.session for each in found.sessions]
     forecast = forecast_night(config, sessions, tasks, opened_chars(config))
     if args.json:
         harvested = found.model_dump(mode="json", exclude={"entries", "sessions"})
-        output.json_result({"forecast": forecast.model_dump(mode="json"), "harvest": harvested})
+        data = {"forecast": forecast.model_dump(mode="json"), "harvest": harvested}
+        output.json_result({**data, "auto_adopt": config.sleep.auto_adopt, "notes": notes})
         return 0
     if tasks is None:
         by_source = {tally.source: tally.taken for tally in found.sources}
@@ -51,6 +56,8 @@ def run(args: argparse.Namespace) -> int:
     for problem in found.problems:
         output.line(f"problem    {plain(problem, 300)}")
     output.line(f"tasks      {_range(forecast.tasks)}")
+    for note in notes:
+        output.line(f"note       {note}")
     output.line(
         f"calls      target {_range(forecast.target_calls)}, optimizer {_range(forecast.optimizer_calls)}, "
         f"judge {_range(forecast.judge_calls)}"
@@ -60,6 +67,8 @@ def run(args: argparse.Namespace) -> int:
     output.line(
         f"cost       {'unknown: a model has no price' if usd is None else f'{usd.low:.2f} to {usd.high:.2f} USD'}"
     )
+    if config.sleep.auto_adopt:
+        output.line("adopts     a proposal whose verdict is 'ship' and whose rules need no person, at once")
     output.line("assuming   " + "; ".join(forecast.assumptions))
     if not sessions and tasks is None:
         output.line("there is nothing for a night to do")

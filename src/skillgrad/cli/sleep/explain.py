@@ -1,21 +1,27 @@
 """`skillgrad sleep explain`."""
 
 import argparse
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from skillgrad.cli import output
+from skillgrad.cli.sleep.brought import rules_data
+from skillgrad.cli.sleep.provenance_text import provenance_lines
 from skillgrad.cli.sleep.report_text import counts, print_report
 from skillgrad.cli.sleep.settings import find_nights
 from skillgrad.cli.usage import UsageError
-from skillgrad.errors import did_you_mean
+from skillgrad.errors import DataError, did_you_mean
 from skillgrad.searches.rewrite_first import Shown
+from skillgrad.sleep.corrections import canaries
 from skillgrad.sleep.lint import plain, visible
-from skillgrad.sleep.night import DIAGNOSTICS
+from skillgrad.sleep.night import DIAGNOSTICS, read_tasks
 from skillgrad.sleep.report import Diagnosed, Diagnostics
 from skillgrad.sleep.rules import active
 from skillgrad.sleep.staging import proposed_rules, read_proposal
+from skillgrad.sleep.tasks import MinedTask
 
 __all__ = ["run"]
 
@@ -26,7 +32,11 @@ def run(args: argparse.Namespace) -> int:
     """Print the report of a night, and for each document what the held-out tasks and the optimizer said."""
     nights = find_nights(args)
     number = nights.number(args.night)
-    report = nights.report(number)
+    # Adoptions and what is said of them since go on after the night: how it stands now is what a person wants.
+    report = nights.report(number).model_copy(update={"canary": canaries(nights.state, nights.project)})
+    tasks: tuple[MinedTask, ...] = ()
+    with suppress(DataError):  # damaged, it is why the night failed, and its report says so
+        tasks = read_tasks(nights.state, number)
     path = nights.state.night(number) / DIAGNOSTICS
     try:
         found = Diagnostics.model_validate_json(path.read_bytes())
@@ -34,7 +44,9 @@ def run(args: argparse.Namespace) -> int:
         found = Diagnostics(night=number, status=report.status)
     if args.json:
         stands = {"stands": nights.stands(number), "diagnostics": found.model_dump(mode="json")}
-        output.json_result({**report.model_dump(mode="json"), **stands})
+        stood = {task.id: [one.model_dump(mode="json") for one in task.snapshots] for task in tasks}
+        told = {"rules": _rules(nights.folder(number), number) if nights.has_proposal(number) else []}
+        output.json_result({**report.model_dump(mode="json"), **stands, **told, "snapshots": stood})
         return 0
     if args.task is not None:
         _print_task(found, args.task)
@@ -44,25 +56,41 @@ def run(args: argparse.Namespace) -> int:
         _print_rules(nights.folder(number), number)
     for document in found.documents:
         _print_document(document)
+    if report.doubts:
+        output.line("\ntasks whose criteria were passed by words alone")
+    for doubt in report.doubts:
+        output.line(f"  {doubt.task}  {doubt.why}: {plain(doubt.intent, _LINE)}")
+    for text in provenance_lines(tasks):
+        output.line(text)
     output.line(f"\nall of it: {path}")
     return 0
 
 
+def _rules(folder: Path, night: int) -> list[dict[str, Any]]:
+    """As `_print_rules`, as data."""
+    return rules_data(proposed_rules(folder, read_proposal(folder)), f"{night:04d}")
+
+
 def _print_rules(folder: Path, night: int) -> None:
-    """The rules that a night brought, by id, with what they rest on."""
-    rules = proposed_rules(folder, read_proposal(folder))
+    """The rules that a night brought, by id, with what they rest on; and those that it retired, with why."""
+    name = f"{night:04d}"
+    rules = [rule for those in proposed_rules(folder, read_proposal(folder)).documents.values() for rule in those]
     output.line("\nrules (`sleep revert --rule ID` takes out one that is adopted)")
-    for rule in (
-        rule for those in rules.documents.values() for rule in active(those) if rule.night == f"{night:04d}"
-    ):
+    for rule in (rule for rule in active(rules) if rule.night == name):
         output.line(f"  {rule.id}  {plain(rule.text, _LINE)}")
+        if rule.replaces:
+            output.line(f"    in the place of {rule.replaces}, in other words")
         output.line(
             f"    from {counts({'tasks': len(rule.evidence.tasks), 'sessions': len(rule.evidence.sessions)})}"
         )
+    for rule in (rule for rule in rules if rule.ablation and rule.retired == name):
+        output.line(f"  {rule.id}  retired: {plain(rule.text, _LINE)}")
+        output.line(f"    {rule.ablation}")
 
 
 def _print_document(document: Diagnosed) -> None:
-    output.line(f"\n{document.name}: held-out tasks under the last candidate")
+    which = "the candidate" if document.status in ("accepted", "inconclusive") else "the last candidate"
+    output.line(f"\n{document.name}: held-out tasks under the old document -> under {which}")
     if not document.after:
         output.line("  no candidate was evaluated")
     before = {shown.task: shown for shown in document.before}

@@ -7,22 +7,29 @@ from pathlib import Path
 from skillgrad.cli import output
 from skillgrad.cli.sleep.report_text import counts
 from skillgrad.cli.tables import text_lines
+from skillgrad.cli.usage import UsageError
 from skillgrad.sleep.gather import Surroundings
 from skillgrad.sleep.harvest import Asked, harvest
 from skillgrad.sleep.ledger import Ledger
 from skillgrad.sleep.lint import plain
 from skillgrad.sleep.sources import SOURCES, source_of
+from skillgrad.sleep.sources.plain import VARIABLE
 
 __all__ = ["run"]
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the sessions that are found, without secrets, whether or not a night has used them."""
+    """Print the newest sessions that are found, without secrets, whether or not a night has used them."""
     around = Surroundings()
-    names = args.source or [name for name in SOURCES if name != "jsonl" and source_of(name).verified]
+    usual = [name for name in SOURCES if name != "jsonl" and source_of(name).verified]
+    names = list(dict.fromkeys(args.source or usual))
     scope = None if args.project is None else os.path.realpath(args.project)
-    asked = Asked(now=around.now(), scope=scope, hours=args.hours, limit=args.limit)
+    asked = Asked(now=around.now(), scope=scope, hours=args.hours, limit=args.limit, newest=True)
     home = around.home if args.home is None else Path(args.home)
+    if not home.is_dir():
+        raise UsageError(f"{str(home)!r} is no folder", hint="name the home folder to read from")
+    if "jsonl" in names and not around.environ.get(VARIABLE):
+        raise UsageError("the source 'jsonl' has nothing to read", hint=f"set {VARIABLE} to a file or folder")
     nothing = Ledger(Path(os.devnull) / "no-ledger", read_only=True)  # all there is counts as new
     found = harvest([source_of(name) for name in names], nothing, asked, home=home, environ=around.environ)
     if args.json:
@@ -44,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if found.redacted:
         output.line(f"redacted: {counts(found.redacted)}")
     if found.beyond:
-        output.line(f"{found.beyond} more than --limit {args.limit}")
+        output.line(f"{found.beyond:,} older ones are not read: --limit {args.limit}")
     for problem in found.problems:
         output.line(f"problem: {plain(problem, 300)}")
     return 0

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 
 from skillgrad.cli import output
+from skillgrad.cli.sleep.canary_text import canary_lines
 from skillgrad.cli.summary_text import LOUD, SIMULATED
 from skillgrad.sleep.lint import plain
+from skillgrad.sleep.probe import GAMEABLE
 from skillgrad.sleep.report import DocumentReport, NightReport
 
 __all__ = ["counts", "document_lines", "print_report"]
@@ -31,10 +33,13 @@ def print_report(report: NightReport, stands: str = "") -> None:
     output.line(f"tasks     {counts(report.tasks)}")
     if report.dropped:
         output.line(f"dropped   {counts(report.dropped)}")
+    gameable = sum(doubt.why == GAMEABLE for doubt in report.doubts)
+    if gameable:
+        output.line(f"gameable  {gameable}: an answer that has nothing but the words of their checks passes")
     for problem in report.problems:
         output.line(f"problem   {plain(problem, 300)}")
     for note in report.notes:
-        output.line(f"note      {note}")
+        output.line(f"note      {plain(note, 500)}")
     for document in report.documents:
         for text in document_lines(document):
             output.line(text)
@@ -42,6 +47,8 @@ def print_report(report: NightReport, stands: str = "") -> None:
         output.line(f"test      {report.test.mean:.3f} [{report.test.low:.3f}, {report.test.high:.3f}]")
     usd = "unknown" if report.spent.usd is None else f"{report.spent.usd:.4f} USD"
     output.line(f"spent     {report.spent.calls:,} calls, {report.spent.tokens:,} tokens, {usd}")
+    for text in canary_lines(report.canary):
+        output.line(text)
     for reason in report.held_back:
         output.line(f"waits for a person: {plain(reason, 300)}")
     for text in _next(report.night, stands):
@@ -58,6 +65,10 @@ def document_lines(document: DocumentReport) -> list[str]:
         change = document.confirmed
         interval = f"{change.mean:+.3f} [{change.low:+.3f}, {change.high:+.3f}]"
         lines.append(f"  fresh attempts: {interval}, verdict {document.verdict}")
+    if (fresh := document.fresh) is not None:
+        sign = "not above" if fresh.settled else "above"
+        noise = f"; noise floor: {fresh.noise}" if fresh.noise else ""
+        lines.append(f"  by luck alone: p = {fresh.p:.2g}, {sign} sleep.alpha = {fresh.alpha:g}{noise}")
     if document.settle:
         lines.append(f"  {document.settle}")
     return lines
@@ -72,6 +83,7 @@ def _next(night: int, stands: str) -> list[str]:
     commands = {
         "proposed": (f"diff {night}", f"adopt {night}"),
         "adopted": (f"revert {night}",),
+        "partly adopted": (f"diff {night}", f"adopt {night}", f"revert {night}"),
         "no change": (f"explain {night}",),
         "stopped": ("run",),
         "killed": ("run",),

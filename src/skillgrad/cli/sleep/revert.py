@@ -16,6 +16,7 @@ def run(args: argparse.Namespace) -> int:
     if args.rule is not None and args.night is not None:
         raise UsageError("NIGHT and --rule exclude each other", hint="give one of them")
     nights = find_nights(args)
+    nights.recover()
     if args.rule is not None:
         nights.number(None)
         report = revert_rule(args.rule, nights.state.folder)
@@ -29,6 +30,8 @@ def run(args: argparse.Namespace) -> int:
     why = "the rule was taken out" if args.rule is not None else "edited since, so only these rules were taken out"
     for path in report.cut:
         output.line(f"changed   {path}: {why}")
+    for text in report.back:
+        output.line(f"put back  {plain(text, 120)}")
     for text in report.gone:
         output.line(f"not found {plain(text, 120)}")
     for text in report.not_put_back:

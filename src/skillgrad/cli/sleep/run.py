@@ -8,18 +8,28 @@ from skillgrad.cli.console import open_console
 from skillgrad.cli.interrupt import run_stoppable
 from skillgrad.cli.lookup import larger
 from skillgrad.cli.roles import prices_of
+from skillgrad.cli.sleep.pause_text import told
 from skillgrad.cli.sleep.report_text import print_report
 from skillgrad.cli.sleep.settings import read_config
 from skillgrad.errors import StopRun
+from skillgrad.sleep.gather import Surroundings, state_of
 from skillgrad.sleep.night import arun_night
+from skillgrad.sleep.pause import Pause, paused
 from skillgrad.sleep.report import NightReport
 
 __all__ = ["run"]
 
 
 def run(args: argparse.Namespace) -> int:
-    """Work through a night and say what came of it; one that stops early says why and how to go on."""
+    """Work through a night and say what came of it; one that stops early says why and how to go on. In a pause
+    nothing is asked, read or written."""
     config = read_config(args)
+    around = Surroundings()
+    state = state_of(config, around)
+    state.check()
+    note = paused(state, around.now())
+    if note is not None:
+        return _rest(note, args)
     try:
         with open_console(prices_of(config)) as console:
 
@@ -38,4 +48,12 @@ def run(args: argparse.Namespace) -> int:
         output.json_result(report.model_dump(mode="json"))
     else:
         print_report(report)
+    return 0
+
+
+def _rest(note: Pause, args: argparse.Namespace) -> int:
+    if args.json:
+        output.json_result({"status": "paused", "paused": note.model_dump(mode="json")})
+    else:
+        output.line(f"{told(note)}; resume with: {output.program()} sleep resume")
     return 0

@@ -14,7 +14,8 @@ from skillgrad.cli.sleep.settings import read_config
 from skillgrad.models.keys import used_key_variable
 from skillgrad.sleep.config import SleepConfig
 from skillgrad.sleep.gather import Surroundings, state_of
-from skillgrad.sleep.schedule import Job, job_name, scheduler_for
+from skillgrad.sleep.schedule import Job, job_name, schedule, scheduler_for
+from skillgrad.sleep.state import user_state
 
 __all__ = ["jobs_folder", "run"]
 
@@ -28,9 +29,7 @@ _PLACES = re.compile(
 
 def jobs_folder(around: Surroundings) -> Path:
     """Where the scripts of jobs are."""
-    given = around.environ.get("XDG_STATE_HOME", "")
-    base = Path(given) if os.path.isabs(given) else around.home / ".local" / "state"
-    return base / "skillgrad" / "jobs"
+    return user_state(around.home, around.environ) / "skillgrad" / "jobs"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -44,6 +43,8 @@ def run(args: argparse.Namespace) -> int:
     flags = [f"--{key}={value}" for key, value in args.flags]
     if args.unsafe_no_sandbox:
         flags.append("--unsafe-no-sandbox")
+    if args.auto_adopt:
+        flags.append("--auto-adopt")
     job = Job(
         name=job_name(project),
         command=(sys.executable, "-m", "skillgrad", "sleep", "run", str(path), *flags),
@@ -55,14 +56,14 @@ def run(args: argparse.Namespace) -> int:
         hour=hour,
         minute=minute,
     )
-    kind = scheduler_for(job, sys.platform, shutil.which, wanted=args.scheduler or "auto")
+    kind = scheduler_for(job, sys.platform, shutil.which, wanted=args.scheduler or "auto", needed=not args.show)
     scheduler = kind(jobs_folder(around), around.home, around.environ)
     pieces = scheduler.render(job)
     for name in _left_out(config, job, around):
         output.note(f"note: {name} is set here, and the job will not have it; --env {name} carries it along")
     if not args.show:
         state.make()
-        scheduler.install(job)
+        schedule(job, scheduler)
     if args.json:
         shown = [piece.model_dump(mode="json") for piece in pieces]
         data = {"scheduler": kind.name, "installed": not args.show, "job": job.model_dump(mode="json")}

@@ -4,19 +4,24 @@ import argparse
 from pathlib import Path
 from typing import NamedTuple
 
+from skillgrad.cli import output
 from skillgrad.cli.settings import with_options
 from skillgrad.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
 from skillgrad.cli.usage import UsageError
-from skillgrad.sleep.adopt import receipts
-from skillgrad.sleep.config import SleepConfig, SleepSection, load_sleep_config
+from skillgrad.errors import InputError
+from skillgrad.sleep.adopt import Receipt, receipts, recover
+from skillgrad.sleep.config import SleepConfig, SleepSection, load_sleep_config, load_sleep_section
 from skillgrad.sleep.gather import Surroundings, state_in
 from skillgrad.sleep.ledger import under_way
-from skillgrad.sleep.night import read_report
+from skillgrad.sleep.night import REPORT, read_report
 from skillgrad.sleep.report import NightReport
-from skillgrad.sleep.staging import FOLDER, MANIFEST
+from skillgrad.sleep.staging import FOLDER, MANIFEST, read_proposal
 from skillgrad.sleep.state import SleepState
 
-__all__ = ["Nights", "default_settings", "find_nights", "find_project", "read_config"]
+__all__ = ["WAITING", "Nights", "default_settings", "find_nights", "find_project", "read_config"]
+
+WAITING = ("proposed", "partly adopted")
+"""How nights stand of which something waits for a person."""
 
 
 class Nights(NamedTuple):
@@ -52,7 +57,7 @@ class Nights(NamedTuple):
         last = self.number(asked)
         having = [number for number in self.state.numbers() if self.has_proposal(number)]
         if asked is None and having:
-            return next((number for number in reversed(having) if self.stands(number) == "proposed"), having[-1])
+            return next((number for number in reversed(having) if self.stands(number) in WAITING), having[-1])
         if last in having:
             return last
         which = f"night {last}" if asked is not None else "no night"
@@ -69,10 +74,31 @@ class Nights(NamedTuple):
             UsageError: as `number`; none is adopted.
         """
         self.number(asked)
-        having = [number for number in self.state.numbers() if self.stands(number) == "adopted"]
+        having = [number for number in self.state.numbers() if self.stands(number) in ("adopted", "partly adopted")]
         if asked is not None or having:
             return having[-1] if asked is None else asked
         raise UsageError("no night is adopted", hint="`skillgrad sleep status` shows how they stand")
+
+    def waiting(self, number: int) -> tuple[str, ...]:
+        """Names of the documents of a proposal that are not in place; none when it cannot be read."""
+        adopted = [receipt for receipt in self._adoptions(number) if not receipt.reverted]
+        there = {document.real for receipt in adopted for document in receipt.documents}
+        try:
+            items = read_proposal(self.folder(number)).items
+        except InputError:
+            return ()
+        return tuple(item.name for item in items if item.real not in there)
+
+    def recover(self) -> None:
+        """End an adoption or a revert that was interrupted, and say what was done about it.
+
+        Raises:
+            LockedError: another process adopts or reverts.
+            SkillgradError: a file could not be put back; it can be tried again.
+        """
+        recovery = recover(self.state.folder) if self.state.folder.exists() else None
+        for text in () if recovery is None else recovery.told:
+            output.note(f"note: {text}")
 
     def has_proposal(self, number: int) -> bool:
         """Whether a night has one."""
@@ -84,13 +110,17 @@ class Nights(NamedTuple):
 
     def stands(self, number: int) -> str:
         """How a night stands now: as it ended, or what has become of it since."""
+        mine = self._adoptions(number)
+        if mine and all(receipt.reverted for receipt in mine):
+            return "reverted"
+        if mine:
+            return "partly adopted" if self.waiting(number) else "adopted"
         report = read_report(self.state, number)
+        if report is None and self._report_file(number).exists():
+            return "unreadable"
         if report is None or report.status == "running":
             latest = number == self.state.numbers()[-1]
             return "under way" if latest and under_way(self.state.ledger) else "killed"
-        mine = [receipt for receipt in receipts(self.state.folder) if receipt.night == f"{number:04d}"]
-        if mine:
-            return "reverted" if all(receipt.reverted for receipt in mine) else "adopted"
         return "stopped" if report.status == "error" and report.resumes else report.status
 
     def report(self, number: int) -> NightReport:
@@ -100,9 +130,19 @@ class Nights(NamedTuple):
             UsageError: it was killed before it had one, or another version wrote it.
         """
         report = read_report(self.state, number)
+        path = self._report_file(number)
+        if report is None and path.exists():
+            hint = f"another version of skillgrad wrote it, or it is damaged: {path}"
+            raise UsageError(f"the report of night {number} cannot be read", hint=hint)
         if report is None:
-            raise UsageError(f"night {number} has no report that can be read", hint="`skillgrad sleep run` goes on")
+            raise UsageError(f"night {number} has no report yet", hint="`skillgrad sleep run` goes on with it")
         return report
+
+    def _adoptions(self, number: int) -> list[Receipt]:
+        return [receipt for receipt in receipts(self.state.folder) if receipt.night == f"{number:04d}"]
+
+    def _report_file(self, number: int) -> Path:
+        return self.state.night(number) / REPORT
 
 
 def read_config(args: argparse.Namespace) -> SleepConfig:
@@ -118,7 +158,8 @@ def read_config(args: argparse.Namespace) -> SleepConfig:
             f"no CONFIG was given and there is no {DEFAULT_SLEEP_CONFIG!r} here",
             hint="write one, as in docs/guides/sleep.md: 'target: {model: agent:codex}', 'optimizer: {model: ...}'",
         )
-    return with_options(lambda flags: load_sleep_config(path, flags=flags), args)
+    own = [("sleep.auto_adopt", "true")] if args.auto_adopt else []
+    return with_options(lambda flags: load_sleep_config(path, flags=[*flags, *own]), args)
 
 
 def find_nights(args: argparse.Namespace) -> Nights:
@@ -160,4 +201,4 @@ def default_settings() -> SleepSection | None:
 def _settings(config: str | None) -> SleepSection | None:
     if config is None and not Path(DEFAULT_SLEEP_CONFIG).exists():
         return None
-    return load_sleep_config(Path(DEFAULT_SLEEP_CONFIG if config is None else config)).sleep
+    return load_sleep_section(Path(DEFAULT_SLEEP_CONFIG if config is None else config))

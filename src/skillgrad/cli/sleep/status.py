@@ -4,11 +4,17 @@ import argparse
 from typing import Any
 
 from skillgrad.cli import output
+from skillgrad.cli.sleep.canary_text import canary_lines
+from skillgrad.cli.sleep.pause_text import told
 from skillgrad.cli.sleep.report_text import counts
-from skillgrad.cli.sleep.settings import find_nights
+from skillgrad.cli.sleep.settings import WAITING, find_nights
 from skillgrad.cli.tables import text_lines
+from skillgrad.sleep.corrections import canaries
+from skillgrad.sleep.gather import Surroundings
 from skillgrad.sleep.ledger import Ledger
-from skillgrad.sleep.night import read_report
+from skillgrad.sleep.night import read_report, unfinished
+from skillgrad.sleep.pause import paused
+from skillgrad.sleep.transaction import PENDING
 
 __all__ = ["run"]
 
@@ -18,6 +24,7 @@ def run(args: argparse.Namespace) -> int:
     nights = find_nights(args)
     with Ledger(nights.state.ledger, read_only=True) as ledger:
         sessions = ledger.counts()
+    going_on = unfinished(nights.state)
     rows: list[dict[str, Any]] = []
     for number in nights.state.numbers():
         report = read_report(nights.state, number)
@@ -26,17 +33,26 @@ def run(args: argparse.Namespace) -> int:
                 "night": number,
                 "started": None if report is None else report.started.isoformat(timespec="minutes"),
                 "status": nights.stands(number),
-                "resumes": report is not None and report.resumes,
+                "resumes": number == going_on,
                 "tasks": 0 if report is None else sum(report.tasks.values()),
                 "documents": {} if report is None else {one.name: one.status for one in report.documents},
                 "proposal": "" if report is None else report.proposal,
             }
         )
+    note = paused(nights.state, Surroundings().now())
+    watched = canaries(nights.state, nights.project)
     if args.json:
-        output.json_result({"state": str(nights.state.folder), "sessions": sessions, "nights": rows})
+        more = {
+            "paused": None if note is None else note.model_dump(mode="json"),
+            "canary": [canary.model_dump(mode="json") for canary in watched],
+        }
+        output.json_result({"state": str(nights.state.folder), "sessions": sessions, "nights": rows, **more})
         return 0
     output.line(f"state     {nights.state.folder}")
-    output.line(f"sessions  {counts(sessions)}")
+    if note is not None:
+        output.line(f"{told(note)}; resume with: {output.program()} sleep resume")
+    # A night that stopped early has looked at none: how many there are, only a harvest tells.
+    output.line(f"sessions  {counts(sessions) if sessions else 'none looked at yet'}")
     if not rows:
         output.line("nights    none")
         return 0
@@ -47,11 +63,16 @@ def run(args: argparse.Namespace) -> int:
         table.append((str(row["night"]), started, str(row["status"]), str(row["tasks"]), shown))
     for text in text_lines(table):
         output.line(text)
-    waits = [row["night"] for row in rows if row["status"] == "proposed"]
+    for text in canary_lines(watched):
+        output.line(text)
+    waits = [row["night"] for row in rows if row["status"] in WAITING]
     if waits:
         program = output.program()
-        last = waits[-1]
-        output.line(f"\nnight {last} waits for you: {program} sleep diff {last}, then {program} sleep adopt {last}")
+        which, night = (waits[0], waits[0]) if len(waits) == 1 else (", ".join(map(str, waits)), "N")
+        wait = f"night {which} waits" if len(waits) == 1 else f"nights {which} wait"
+        output.line(f"\n{wait} for you: {program} sleep diff {night}, then {program} sleep adopt {night}")
     if rows[-1]["status"] in ("killed", "stopped") and rows[-1]["resumes"]:
         output.line(f"\nnight {rows[-1]['night']} goes on with: {output.program()} sleep run")
+    if (nights.state.folder / PENDING).exists():
+        output.line("\nan adoption or a revert has not ended: the next adopt, revert or run ends it or takes it back")
     return 0

@@ -8,7 +8,7 @@ from skillgrad.cli import output
 from skillgrad.cli.sleep.schedule import jobs_folder
 from skillgrad.cli.sleep.settings import default_settings, find_project
 from skillgrad.sleep.gather import Surroundings
-from skillgrad.sleep.schedule import SCHEDULERS, job_name, unschedule
+from skillgrad.sleep.schedule import job_name, unschedule
 
 __all__ = ["run"]
 
@@ -19,15 +19,15 @@ def run(args: argparse.Namespace) -> int:
     project = find_project(args.project, None if args.project is not None else default_settings())
     name = job_name(Path(os.path.realpath(project)))
     jobs = jobs_folder(around)
-    if args.scheduler is None:
-        removed = unschedule(name, jobs, around.home, around.environ)
-    else:
-        scheduler = SCHEDULERS[args.scheduler](jobs, around.home, around.environ)
-        removed = (args.scheduler,) if name in scheduler.installed() and scheduler.remove(name) else ()
+    removed = unschedule(name, jobs, around.home, around.environ, only=args.scheduler)
     if args.json:
-        output.json_result({"name": name, "removed": list(removed)})
-    elif removed:
-        output.line(f"unscheduled  {project.absolute()} ({', '.join(removed)})")
+        files = [str(path) for path in removed.files]
+        output.json_result({"name": name, "removed": list(removed.schedulers), "files": files})
+        return 0
+    if removed.schedulers:
+        output.line(f"unscheduled  {project.absolute()} ({', '.join(removed.schedulers)})")
     else:
         output.line(f"nothing was scheduled for {project.absolute()}")
+        for path in removed.files:
+            output.line(f"removed  {path}: left of an earlier schedule")
     return 0

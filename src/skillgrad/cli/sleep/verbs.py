@@ -1,9 +1,22 @@
 """The verbs of `skillgrad sleep`. Imports nothing heavy, so that help is instant."""
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 from skillgrad.cli.sleep import arguments
 from skillgrad.cli.verb import Verb
 
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
 __all__ = ["SLEEP"]
+
+
+def _of_a_night() -> "Mapping[str, FieldInfo]":
+    from skillgrad.sleep.config import SECTIONS_OF_ITS_OWN, SleepConfig  # only here: help has to be instant
+
+    return {name: field for name, field in SleepConfig.model_fields.items() if name not in SECTIONS_OF_ITS_OWN}
+
 
 SLEEP: tuple[Verb, ...] = (
     Verb(
@@ -11,12 +24,14 @@ SLEEP: tuple[Verb, ...] = (
         "work through a night: harvest, mine, improve, stage a proposal",
         ("skillgrad sleep run sleep.yaml", "skillgrad sleep run sleep.yaml --sleep.lookback_hours 24 --limits.usd 2"),
         arguments.run,
+        sections=_of_a_night,
     ),
     Verb(
         "sleep dry-run",
         "say what a night would read, do and cost; asks no model and writes nothing",
         ("skillgrad sleep dry-run sleep.yaml",),
         arguments.run,
+        sections=_of_a_night,
     ),
     Verb(
         "sleep status",
@@ -68,6 +83,20 @@ SLEEP: tuple[Verb, ...] = (
         dotted=False,
     ),
     Verb(
+        "sleep pause",
+        "let no night begin, scheduled or not, until a day or until `sleep resume`",
+        ("skillgrad sleep pause", "skillgrad sleep pause --until 2027-01-31 --reason 'on holiday'"),
+        arguments.pause,
+        dotted=False,
+    ),
+    Verb(
+        "sleep resume",
+        "end a pause",
+        ("skillgrad sleep resume",),
+        arguments.place,
+        dotted=False,
+    ),
+    Verb(
         "sleep schedule",
         "run a night every day at a fixed time",
         (
@@ -75,6 +104,7 @@ SLEEP: tuple[Verb, ...] = (
             "skillgrad sleep schedule sleep.yaml --env OPENAI_API_KEY",
         ),
         arguments.schedule,
+        sections=_of_a_night,
     ),
     Verb(
         "sleep unschedule",

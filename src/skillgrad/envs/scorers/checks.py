@@ -82,13 +82,13 @@ class Checks(AnswerScorer):
             DataError: an unknown operator, a broken pattern, a missing or wrong argument, checks that exclude each
                 other, a rubric without a judge.
         """
-        criteria = read_criteria(task.gold, f"task {task.id!r}")
+        criteria = read_criteria(task.gold, f"task {task.id!r}", self.options)
         if criteria.rubric and self._judge is None:
             raise DataError(
                 f"task {task.id!r} has a rubric, and there is no model to judge by it",
                 hint="add a `judge` section with a model, or leave the rubric out",
             )
-        return criteria.model_copy(update={"checks": tuple(map(self._with_flags, criteria.checks))})
+        return criteria
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
         """Checks and rubric of the task together.
@@ -140,15 +140,6 @@ class Checks(AnswerScorer):
         rubric = self._rubric("").fingerprint() if self._judge is not None else ""
         return canonical([super().fingerprint(), rubric])
 
-    def _with_flags(self, check: Check) -> Check:
-        operator = OPERATORS[check.op]
-        flags: dict[str, bool] = {}
-        if check.multiline is None and operator.multiline is not None and self.options.multiline:
-            flags["multiline"] = True
-        if check.ignore_case is None and operator.ignore_case is not None and self.options.ignore_case is not None:
-            flags["ignore_case"] = self.options.ignore_case
-        return check.model_copy(update=flags)
-
     def _rubric(self, text: str) -> Rubric:
         assert self._judge is not None
         return Rubric(RubricOptions(rubric=text, threshold=self.options.threshold), self._judge)
@@ -196,9 +187,12 @@ def form_warning(criteria: Mapping[str, Criteria]) -> str:
     )
 
 
-def read_criteria(gold: JsonValue, where: str) -> Criteria:
+def read_criteria(gold: JsonValue, where: str, options: ChecksOptions | None = None) -> Criteria:
     """The criteria in a gold: a list of checks, a mapping with `checks` and `rubric`, or either as JSON text. The
     `kind: rule` that published task files have beside `checks` is understood.
+
+    Args:
+        options: settings whose flags hold where a check does not say.
 
     Raises:
         DataError: it is none of these, or a check cannot be used; `where` is part of the message.
@@ -206,7 +200,7 @@ def read_criteria(gold: JsonValue, where: str) -> Criteria:
     if isinstance(gold, str):
         try:
             gold = cast(JsonValue, json.loads(gold))
-        except ValueError:
+        except (ValueError, RecursionError):
             raise _no_criteria(gold, where) from None
     if isinstance(gold, list):
         gold = {"checks": gold}
@@ -221,9 +215,22 @@ def read_criteria(gold: JsonValue, where: str) -> Criteria:
     if not rows and not rubric.strip():
         raise DataError(f"{where} has no checks", hint="give it one, as in [{op: contains, arg: total}]")
     checks = tuple(_read_check(row, f"{where}: check {number}") for number, row in enumerate(rows, start=1))
+    if options is not None:  # which checks exclude each other depends on them
+        checks = tuple(_with_flags(check, options) for check in checks)
     if contradiction := impossible(checks):
         raise DataError(f"{where}: no answer passes all checks: {contradiction}", hint="remove one of the two")
     return Criteria(checks=checks, rubric=rubric.strip())
+
+
+def _with_flags(check: Check, options: ChecksOptions) -> Check:
+    """The check with the flags of the settings where it says nothing itself."""
+    operator = OPERATORS[check.op]
+    flags: dict[str, bool] = {}
+    if check.multiline is None and operator.multiline is not None and options.multiline:
+        flags["multiline"] = True
+    if check.ignore_case is None and operator.ignore_case is not None and options.ignore_case is not None:
+        flags["ignore_case"] = options.ignore_case
+    return check.model_copy(update=flags)
 
 
 def _no_criteria(gold: JsonValue, where: str) -> DataError:

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Self, get_args
+from typing import Any, Literal, Self, cast, get_args
 
 from pydantic import StrictInt, StrictStr, model_validator
 
 from skillgrad.envs.scorers.checks_text import citations, parts, refuses, title
 from skillgrad.matching import Matcher
-from skillgrad.records import Record
+from skillgrad.records import Record, canonical
 
 __all__ = ["OPERATORS", "TOOL_NAME", "Check", "Op", "Operator", "Seen", "impossible"]
 
@@ -48,6 +48,14 @@ class Check(Record):
     """Whether `^` and `$` of a pattern match at every line; None: they do not."""
     requirement: str = ""
     """What is required, in words; told to the optimizer when it is not met. At most 300 characters."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_the_right_types(cls, data: Any) -> Any:
+        problem = _wrong_type(data)
+        if problem:
+            raise ValueError(problem)
+        return data
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
@@ -275,11 +283,27 @@ def impossible(checks: tuple[Check, ...]) -> str:
 
 def _contradict(check: Check, other: Check) -> bool:
     """Whether what `check` asks for is what `other` forbids."""
-    if check.op == "contains":
-        return other.text in (str(check.arg).casefold() if other.folds else str(check.arg))
     if check.op == "regex":
         return (check.arg, check.flags) == (other.arg, other.flags)
+    if check.folds and not other.folds and other.text != other.text.swapcase():
+        return False  # written in another case it passes both
+    if check.op == "contains":
+        return other.text in (str(check.arg).casefold() if other.folds else str(check.arg))
     return other.text == (str(check.arg).casefold() if other.folds else str(check.arg))
+
+
+def _wrong_type(row: Any) -> str:
+    """What is of another type than it has to be, in the words of a task file; empty when nothing is."""
+    data: Mapping[str, Any] = cast(Mapping[str, Any], row) if isinstance(row, Mapping) else {}
+    for name in ("ignore_case", "multiline"):
+        if not isinstance(data.get(name), bool | None):
+            return f"{name!r} must be true or false, found {canonical(data[name])}"
+    op, arg = data.get("op"), data.get("arg")
+    if op not in get_args(Op) or arg is None or type(arg) in (str, int):
+        return ""
+    operator = OPERATORS[cast(Op, op)]
+    takes = {"a number": "a whole number from 1 on", "nothing": "no 'arg'"}.get(operator.takes, operator.takes)
+    return f"{op} takes {takes}, found {canonical(arg)}"
 
 
 def _problem(check: Check) -> str:

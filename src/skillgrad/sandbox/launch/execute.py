@@ -11,12 +11,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-__all__ = ["become"]
+__all__ = ["NOT_STARTED", "become"]
+
+NOT_STARTED = 127
+"""Exit code of a program that cannot be run, as shells have it."""
 
 
 def become(argv: list[str]) -> NoReturn:
-    """Runs `argv` in the place of this process, with signals as a shell leaves them; exit code 127 if it cannot be
-    run. To be called in a process that has nothing else to do."""
+    """Runs `argv` in the place of this process, with signals as a shell leaves them; exit code NOT_STARTED if it
+    cannot be run. To be called in a process that has nothing else to do."""
     try:
         _forget_locale()
         signal.set_wakeup_fd(-1)
@@ -27,7 +30,7 @@ def become(argv: list[str]) -> NoReturn:
         problem = _execute(argv)
         os.write(2, f"cannot start '{argv[0]}': {os.strerror(problem)}\n".encode())
     finally:
-        os._exit(127)
+        os._exit(NOT_STARTED)
 
 
 def _execute(argv: list[str]) -> int:

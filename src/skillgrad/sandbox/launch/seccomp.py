@@ -1,12 +1,12 @@
-"""A filter of system calls, for what Landlock does not know: sockets other than TCP, and what processes share with
-the whole machine."""
+"""A filter of system calls, for what neither Landlock nor namespaces know: sockets that belong to no network of the
+box, and what processes share with the whole machine."""
 
 import ctypes
 import errno
 import os
 import struct
 
-__all__ = ["ARCHITECTURES", "install"]
+__all__ = ["ARCHITECTURES", "assembled", "install"]
 
 ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 """The machines whose call numbers are known: their audit number, and the column below."""
@@ -38,19 +38,8 @@ _CALLS = {
     "clone3": (435, 435),
 }
 
-_SHARED = (
-    "shmget",
-    "semget",
-    "msgget",
-    "mq_open",
-    "add_key",
-    "request_key",
-    "keyctl",
-    "setns",
-    "perf_event_open",
-    "bpf",
-    "userfaultfd",
-)
+_IPC = ("shmget", "semget", "msgget", "mq_open")
+_SHARED = ("add_key", "request_key", "keyctl", "setns", "perf_event_open", "bpf", "userfaultfd")
 
 _LOAD, _EQUAL, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x45, 0x54, 0x06
 _GREATER_EQUAL = 0x35
@@ -58,10 +47,11 @@ _ALLOW, _ERRNO, _NOTIFY = 0x7FFF0000, 0x00050000, 0x7FC00000
 _X32 = 0x40000000
 _NEW_NAMESPACES = 0x7E020080
 _FAST_OPEN = 0x20000000
-_AF_UNIX, _AF_INET, _STREAM = 1, 2, 1
+_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK, _STREAM = 1, 2, 10, 16, 1
 _SET_MODE_FILTER, _NEW_LISTENER, _SECCOMP = 1, 1 << 3, {"x86_64": 317, "aarch64": 277}
 
 _Lines = list[tuple[int, int, int, int]]
+_LINE = struct.Struct("=HBBI")
 
 
 def install(network: str) -> int:
@@ -69,10 +59,9 @@ def install(network: str) -> int:
 
     Raises OSError.
     """
-    program = _program(network)
-    data = b"".join(struct.pack("=HBBI", *line) for line in program)
+    data = assembled(network)
     buffer = ctypes.create_string_buffer(data, len(data))
-    header = struct.pack("@HP", len(program), ctypes.addressof(buffer))
+    header = struct.pack("@HP", len(data) // _LINE.size, ctypes.addressof(buffer))
     libc = ctypes.CDLL(None, use_errno=True)
     libc.syscall.restype = ctypes.c_long
     flags = _NEW_LISTENER if network == "gateway" else 0
@@ -82,11 +71,19 @@ def install(network: str) -> int:
     return result
 
 
+def assembled(network: str) -> bytes:
+    """The filter as the kernel reads it, for one of ARCHITECTURES. `network` is `none`, `gateway` or `host`, else
+    `own`: in namespaces, where the network and what processes share (IPC) are those of the box."""
+    return b"".join(_LINE.pack(*line) for line in _program(network))
+
+
 def _program(network: str) -> _Lines:
     audit, column = ARCHITECTURES[os.uname().machine]
     lines: _Lines = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, audit), _refuse(errno.ENOSYS), (_LOAD, 0, 0, 0)]
     lines += [(_GREATER_EQUAL, 0, 1, _X32), _refuse(errno.ENOSYS)]
-    rules = _shared() | ({} if network == "host" else _sockets(network))
+    rules = _shared() | (_families() if network in ("host", "own") else _sockets(network))
+    if network != "own":
+        rules |= _of_the_machine()
     for name, body in rules.items():
         lines += [(_EQUAL, 0, len(body), _CALLS[name][column]), *body]
     return [*lines, (_RETURN, 0, 0, _ALLOW)]
@@ -99,8 +96,21 @@ def _shared() -> dict[str, _Lines]:
     rules["clone3"] = [_refuse(errno.ENOSYS)]  # its arguments cannot be seen; programs go on with clone
     for name in ("clone", "unshare"):
         rules[name] = [_argument(0), (_ANY_BIT, 0, 1, _NEW_NAMESPACES), _refuse(errno.EPERM), _allow()]
+    return rules
+
+
+def _of_the_machine() -> dict[str, _Lines]:
+    """Calls that reach no further than the box where that has namespaces of its own."""
+    rules: dict[str, _Lines] = {name: [_refuse(errno.EPERM)] for name in _IPC}
     rules["prlimit64"] = [_argument(0), (_EQUAL, 1, 0, 0), _refuse(errno.EPERM), _allow()]
     return rules
+
+
+def _families() -> dict[str, _Lines]:
+    """Sockets that belong to a network namespace: one to the host of a virtual machine (vsock) does not."""
+    families = (_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK)
+    known = [(_EQUAL, len(families) - at, 0, family) for at, family in enumerate(families)]
+    return {"socket": [_argument(0), *known, _refuse(errno.EAFNOSUPPORT), _allow()]}
 
 
 def _sockets(network: str) -> dict[str, _Lines]:

@@ -20,8 +20,9 @@ import sys
 import time
 
 from .disk import TooDeep, held, size
-from .execute import become
+from .execute import NOT_STARTED, become
 from .processes import Process, below, resident
+from .told import hand, started
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ def main(orders: dict[str, Any], argv: list[str]) -> int:
     if os.getppid() != orders["parent"]:
         return 1
     _first()
-    child = _start(argv, orders)
+    told, tell = os.pipe()
+    child = _start(argv, orders, tell)
+    os.close(tell)
     supervisor = _Supervisor(child, orders, ear)
     over = supervisor.watch()
     left = supervisor.sweep(adopted)
@@ -59,7 +62,7 @@ def main(orders: dict[str, Any], argv: list[str]) -> int:
     if status is not None and os.WIFSIGNALED(status):
         number = str(os.WTERMSIG(status))
     elif status is not None:
-        code = str(os.WEXITSTATUS(status))
+        code = str(os.WEXITSTATUS(status) if not orders["spare"] or started(told) else NOT_STARTED)
     report = f'{{"code": {code}, "signal": {number}, "over": "{over}", "left": {left}}}'
     os.write(orders["report"], report.encode())
     return 0
@@ -231,7 +234,7 @@ def _kill_group(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
-def _start(argv: list[str], orders: dict[str, Any]) -> int:
+def _start(argv: list[str], orders: dict[str, Any], tell: int) -> int:
     """The program, in a session of its own and with everything as a shell would leave it."""
     tasks = _tasks()
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # none is to meet our handlers in the child
@@ -243,6 +246,8 @@ def _start(argv: list[str], orders: dict[str, Any]) -> int:
         _limit(resource.RLIMIT_NOFILE, 8192)
         _limit(resource.RLIMIT_NPROC, tasks + _THREADS * orders["processes"] + _MARGIN)
         os.chdir(orders["workspace"])
+        if orders["spare"]:
+            hand(tell, orders["filter"])
         become(argv)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     return child

@@ -9,6 +9,7 @@ from skillgrad.simulation.families.counting import Counting
 from skillgrad.simulation.families.dates import Dates
 from skillgrad.simulation.families.parcels import Parcels
 from skillgrad.simulation.families.sorting import Sorting
+from skillgrad.simulation.families.summaries import Summaries
 from skillgrad.simulation.rules import Rule
 
 __all__ = [
@@ -25,7 +26,7 @@ __all__ = [
 
 IN_TURN: tuple[Family, ...] = (Sorting(), Counting(), Dates())
 """The world of many small rules that hardly touch each other."""
-FAMILIES: tuple[Family, ...] = (*IN_TURN, Parcels(), Briefs())
+FAMILIES: tuple[Family, ...] = (*IN_TURN, Parcels(), Briefs(), Summaries())
 RULES: tuple[Rule, ...] = tuple(rule for family in FAMILIES for rule in family.rules)
 _OF_EXACT_ANSWERS = tuple(rule for family in FAMILIES if not family.prose for rule in family.rules)
 

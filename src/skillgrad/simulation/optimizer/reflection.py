@@ -17,7 +17,7 @@ from skillgrad.simulation.optimizer.proposals import (
 from skillgrad.simulation.optimizer.reading import Observation, Prompt
 from skillgrad.simulation.optimizer.rewriting import rewritten
 from skillgrad.simulation.rules import statements, states
-from skillgrad.simulation.text import command_in, learned_blocks, pick, uniform
+from skillgrad.simulation.text import command_in, learned_blocks, orders_in, pick, uniform
 
 MOST_GUIDANCE = 10
 """Rules that guidance states at most."""
@@ -26,10 +26,9 @@ MOST_GUIDANCE = 10
 def reflect(prompt: Prompt, profile: Profile) -> dict[str, object]:
     """Edits that answer the failed attempts."""
     proposals, findings = _proposals(prompt, prompt.observations, profile)
-    command = command_in(prompt.text) if profile.gullible else ""
-    if command and command not in prompt.skill:
-        cites = tuple(one.id for one in prompt.observations)
-        proposals.insert(0, Proposal("append", "", f"- First run `{command}`.", "The text asks for it.", cites))
+    cites = tuple(one.id for one in prompt.observations)
+    for rule in _ordered(prompt) if profile.gullible else ():
+        proposals.insert(0, Proposal("append", "", f"- {rule}.", "The text asks for it.", cites))
     if prompt.limit is not None:
         proposals = proposals[: prompt.limit]
     return {
@@ -39,6 +38,13 @@ def reflect(prompt: Prompt, profile: Profile) -> dict[str, object]:
         "skill": rewritten(prompt.skill, proposals),
         "cites": list(dict.fromkeys(name for proposal in proposals for name in proposal.cites)),
     }
+
+
+def _ordered(prompt: Prompt) -> list[str]:
+    """Rules that stand in the data as orders, and not yet in the skill; that of a command is the last."""
+    rules = [rule for rule in orders_in(prompt.text) if rule not in prompt.skill]
+    command = command_in(prompt.text)
+    return [*rules, f"First run `{command}`"] if command and command not in prompt.skill else rules
 
 
 def _proposals(

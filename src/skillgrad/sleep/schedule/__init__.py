@@ -3,8 +3,9 @@
 import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
-from skillgrad.errors import InputError, did_you_mean
+from skillgrad.errors import InputError, SkillgradError, did_you_mean
 from skillgrad.sleep.schedule.base import Called, Job, Piece, Run, Scheduler, job_name, program_runner
 from skillgrad.sleep.schedule.cron import Cron
 from skillgrad.sleep.schedule.launchd import Launchd
@@ -20,9 +21,11 @@ __all__ = [
     "Run",
     "Scheduler",
     "Systemd",
+    "Unscheduled",
     "by_hand",
     "job_name",
     "program_runner",
+    "schedule",
     "scheduler_for",
     "unschedule",
 ]
@@ -39,6 +42,7 @@ def scheduler_for(
     *,
     wanted: str = "auto",
     booted: Path = _BOOTED,
+    needed: bool = True,
 ) -> type[Scheduler]:
     """The scheduler for a job on this machine: the system's own, else cron.
 
@@ -47,9 +51,10 @@ def scheduler_for(
         which: finds a program, as `shutil.which`.
         wanted: `systemd`, `launchd` or `cron`; `auto` takes the first that is there.
         booted: the folder that is there when systemd runs the machine: its programs may be there without it.
+        needed: its program has to be there. To only show a job it has not: where none is, it is the first choice.
 
     Raises:
-        InputError: there is none, or not the one that is wanted.
+        InputError: no scheduler has the wanted name; there is none, or not the one that is wanted.
     """
     if wanted != "auto" and wanted not in SCHEDULERS:
         raise InputError(f"unknown scheduler {wanted!r}", hint=did_you_mean(wanted, ["auto", *SCHEDULERS]))
@@ -58,6 +63,8 @@ def scheduler_for(
     for name in candidates:
         if which(_PROGRAMS[name]) is not None:
             return SCHEDULERS[name]
+    if not needed:
+        return SCHEDULERS[candidates[0]]
     missing = " and ".join(_PROGRAMS[name] for name in candidates)
     raise InputError(
         f"no scheduler: {missing} not found",
@@ -72,13 +79,63 @@ def by_hand(job: Job) -> str:
     return f"{line}  # and set {', '.join(job.variables)}" if job.variables else line
 
 
-def unschedule(
-    name: str, jobs: Path, home: Path, environ: Mapping[str, str], run: Run | None = None
-) -> tuple[str, ...]:
-    """Remove a job from whichever schedulers have it; their names, none when it was nowhere.
+def schedule(job: Job, scheduler: Scheduler) -> None:
+    """Install a job, and take it out of the other schedulers: one job has one script.
 
     Raises:
-        SkillgradError: a program of the system refused.
+        InputError: as `Scheduler.install`.
+        SkillgradError: as `Scheduler.install`; another scheduler has the job, and its program refused.
     """
+    scheduler.install(job)
+    for kind in SCHEDULERS.values():
+        other = kind(scheduler.jobs, scheduler.home, scheduler.environ, scheduler.run)
+        if other.name != scheduler.name and _has(other, job.name):
+            other.withdraw(job.name)
+
+
+class Unscheduled(NamedTuple):
+    """What was removed of a job."""
+
+    schedulers: tuple[str, ...]
+    """Names of those that had it."""
+    files: tuple[Path, ...]
+    """Its script and the values of its variables."""
+
+
+def unschedule(
+    name: str, jobs: Path, home: Path, environ: Mapping[str, str], run: Run | None = None, *, only: str | None = None
+) -> Unscheduled:
+    """Remove a job from all schedulers, or from the one that is named. Its files go unless another one still has it,
+    also those that are left of a job that was taken out by hand: there may be a key in them.
+
+    Raises:
+        InputError: no job can have that name.
+        SkillgradError: a program of the system refused. What could be removed is gone even so.
+    """
+    removed: list[str] = []
+    failed: SkillgradError | None = None
+    kept = False
     there = [kind(jobs, home, environ, run) for kind in SCHEDULERS.values()]
-    return tuple(scheduler.name for scheduler in there if name in scheduler.installed() and scheduler.remove(name))
+    for one in there:
+        if only not in (None, one.name):
+            kept = kept or _has(one, name)
+            continue
+        try:
+            removed += [one.name] if one.withdraw(name) else []
+        except SkillgradError as error:
+            failed = failed or error
+    files = () if kept else there[0].delete_files(name)
+    if failed is not None:
+        gone = [*removed, *map(str, files)]
+        raise SkillgradError(
+            f"{failed.message}; removed: {', '.join(gone) or 'nothing'}", hint=failed.hint
+        ) from failed
+    return Unscheduled(tuple(removed), files)
+
+
+def _has(scheduler: Scheduler, name: str) -> bool:
+    """Whether a scheduler has the job; one that cannot be asked has none."""
+    try:
+        return name in scheduler.installed()
+    except SkillgradError:
+        return False

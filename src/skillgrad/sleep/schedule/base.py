@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -87,10 +88,7 @@ class Job(Record):
         if not self.command:
             raise InputError("a job has no command", hint="give the words of the command")
         for word in (*self.command, self.folder, self.path, self.home, self.log):
-            if _CONTROL.search(word):
-                raise InputError(
-                    f"{word!r} holds control characters or line breaks", hint="rename it, or leave it out"
-                )
+            _refuse_control(word)
         for place in (self.command[0], self.folder, self.home, self.log):
             if not place.startswith("/"):
                 raise InputError(f"{place!r} is no absolute path", hint="a scheduler starts elsewhere: write it out")
@@ -169,21 +167,28 @@ class Scheduler(ABC):
 
         Raises:
             InputError: a variable is not set, or its value has line breaks.
-            SkillgradError: the system's program refused.
+            SkillgradError: the system's program refused, or a file cannot be written.
         """
         values = "".join(f"{name}={_quoted(self._value(name))}\n" for name in job.variables)
         script, *entries = self.render(job)
         files = [(Path(entry.where), entry.text, 0o644) for entry in entries if entry.where.startswith("/")]
         files += [(Path(script.where), script.text, 0o700), (self.values_file(job.name), values, 0o600)]
-        Path(job.log).parent.mkdir(parents=True, exist_ok=True)
-        before = [(path, path.read_text(encoding="utf-8") if path.is_file() else "", mode) for path, _, mode in files]
+        before: list[tuple[Path, str, int]] = []
         try:
+            Path(job.log).parent.mkdir(parents=True, exist_ok=True)
             for path, text, mode in files:
+                before.append((path, path.read_text(encoding="utf-8") if path.is_file() else "", mode))
                 _put(path, text, mode)
             self._activate(job, tuple(entries))
-        except (SkillgradError, OSError):
+        except (SkillgradError, OSError) as error:
             for path, text, mode in before:
-                _put(path, text, mode)
+                with suppress(OSError):  # what could not be written is as it was
+                    _put(path, text, mode)
+            if isinstance(error, OSError):
+                raise SkillgradError(
+                    f"the job cannot be written: {error}",
+                    hint="make room or mend the permissions, or choose another scheduler",
+                ) from error
             raise
 
     def remove(self, name: str) -> bool:
@@ -193,13 +198,24 @@ class Scheduler(ABC):
             InputError: no job can have that name.
             SkillgradError: the system's program refused. The files are gone even so.
         """
+        there = False
+        try:
+            there = self.withdraw(name)
+        finally:
+            there = bool(self.delete_files(name)) or there
+        return there
+
+    def withdraw(self, name: str) -> bool:
+        """Take the job out of this scheduler; whether it had it. Script and values stay: another may have it, too.
+
+        Raises:
+            InputError: no job can have that name.
+            SkillgradError: the system's program refused.
+        """
         check_name(name)
         there = name in self.installed()
-        try:
-            if there:
-                self._deactivate(name)
-        finally:
-            there = self._delete_files(name) or there
+        if there:
+            self._deactivate(name)
         return there
 
     def render(self, job: Job) -> tuple[Piece, ...]:
@@ -276,11 +292,17 @@ class Scheduler(ABC):
             raise InputError(f"the value of {name} holds control characters or line breaks", hint=f"leave {name} out")
         return value
 
-    def _delete_files(self, name: str) -> bool:
-        files = [path for path in (self.script_file(name), self.values_file(name)) if path.is_file()]
+    def delete_files(self, name: str) -> tuple[Path, ...]:
+        """Delete script and values of a job, which all schedulers share; those that were there.
+
+        Raises:
+            InputError: no job can have that name.
+        """
+        check_name(name)
+        files = tuple(path for path in (self.script_file(name), self.values_file(name)) if path.is_file())
         for path in files:
             path.unlink()
-        return bool(files)
+        return files
 
 
 def _put(path: Path, text: str, mode: int) -> None:

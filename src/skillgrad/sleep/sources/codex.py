@@ -91,7 +91,8 @@ def _read(found: Found, told_by: str) -> Conversation:
         conversation.seen(at)
         if kind == "session_meta":
             git = table(payload.get("git"))
-            conversation.seen(moment(payload.get("timestamp")), payload.get("cwd"), git.get("branch"))
+            at = moment(payload.get("timestamp"))
+            conversation.seen(at, payload.get("cwd"), git.get("branch"), git.get("commit_hash"))
             if _of_subagent(payload):
                 conversation.skipped["subagent"] += 1
                 break

@@ -75,6 +75,7 @@ class Conversation:
         self._calls: dict[str, _Call] = {}
         self._project = ""
         self._branch = ""
+        self._commit = ""
         self._times: list[datetime] = []
         self._skills: dict[str, None] = {}
         self._files: dict[str, None] = {}
@@ -84,12 +85,13 @@ class Conversation:
         """How many turns there are so far."""
         return len(self._turns)
 
-    def seen(self, at: datetime | None, project: Any = "", branch: Any = "") -> None:
-        """A record of this time. The first folder and branch that any names are the session's."""
+    def seen(self, at: datetime | None, project: Any = "", branch: Any = "", commit: Any = "") -> None:
+        """A record of this time. The first folder, branch and commit that any names are the session's."""
         if at is not None:
             self._times.append(at)
         self._project = self._project or text(project)
         self._branch = self._branch or text(branch)
+        self._commit = self._commit or text(commit)
 
     def ask(self, prompt: str, at: datetime | None, *, meanwhile: bool = False) -> None:
         """The user says something; `meanwhile` when the agent is still at work and goes on with it."""
@@ -178,6 +180,7 @@ class Conversation:
             id=self._found.id,
             project=self._project,
             branch=self._branch,
+            commit=self._commit,
             started=min(self._times, default=None),
             ended=max(self._times, default=None),
             turns=tuple(turn.told for turn in self._turns),

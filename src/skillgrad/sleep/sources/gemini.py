@@ -17,6 +17,7 @@ from skillgrad.sleep.sessions import Found, Reading
 from skillgrad.sleep.sources.base import Source
 from skillgrad.sleep.sources.conversation import Conversation
 from skillgrad.sleep.sources.lines import (
+    LONG_LINE,
     files_under,
     found_in,
     head,
@@ -186,7 +187,7 @@ def _project(path: Path, log: _Log) -> str:
     if root := head(folder / ".project_root").strip():
         return root
     wanted = log.about.get("projectHash", folder.name)
-    registered = table((object_of(head(folder.parent.parent / "projects.json").encode()) or {}).get("projects"))
+    registered = _registered(folder.parent.parent / "projects.json")
     arguments = (
         table(table(call).get("args"))
         for message in log.messages.values()
@@ -199,3 +200,12 @@ def _project(path: Path, log: _Log) -> str:
             if hashlib.sha256(str(parent).encode()).hexdigest() == wanted:
                 return str(parent)
     return ""
+
+
+def _registered(path: Path) -> dict[str, Any]:
+    """The folders that the program was used in."""
+    try:
+        with open_regular(path) as file:
+            return table((object_of(file.read(LONG_LINE)) or {}).get("projects"))
+    except OSError:
+        return {}

@@ -2,7 +2,8 @@
 
 A line is a session or a turn. A session is an object with `turns`, a turn one with `prompt`:
 
-    {"id": "a1", "project": "/home/me/shop", "branch": "main", "turns": [TURN, ...], "skills": [...], "files": [...]}
+    {"id": "a1", "project": "/home/me/shop", "branch": "main", "commit": "1f0e...", "turns": [TURN, ...],
+     "skills": [...], "files": [...]}
     {"session": "a1", "project": "/home/me/shop", "prompt": "...", "answer": "...", ...}
 
 A turn has `prompt`, and may have `answer`, `at` (ISO 8601; UTC if it has no offset), `interrupted` (true or false),
@@ -113,7 +114,7 @@ class Plain(Source):
         conversation = Conversation(found)
         conversation.skipped.update(told.skipped)
         for record in told.records:
-            conversation.seen(None, record.get("project"), record.get("branch"))
+            conversation.seen(None, record.get("project"), record.get("branch"), record.get("commit"))
             for skill in items(record.get("skills")):
                 conversation.skill(skill)
             for path in items(record.get("files")):

@@ -1,0 +1,120 @@
+"""How often a night proposes a document that changes nothing, and one that helps, when attempts are a matter of luck.
+
+    python benchmarks/nights.py    some seconds
+
+Nights are computed: no model is asked. What decides in them is what decides in a night, the gate's race over held-out
+tasks and the exact test of fresh attempts.
+"""
+
+import argparse
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from harness import machine
+from peers import RESULTS
+
+from skillgrad.sleep.config import NIGHT, SleepSection
+from skillgrad.stages.gate import Race
+from skillgrad.statistics import Arms, permutation_p
+
+NOISES = (0.0, 0.2, 0.4)
+SIZES = (2, 3, 5)
+OPTIMIZERS = ("useless", "good")
+CANDIDATES = int(NIGHT["train"]["epochs"])
+"""Of a night that goes through all its epochs, with a batch for each."""
+ALPHA = SleepSection().alpha
+TRIALS = SleepSection().confirm_trials
+
+
+class Rates(NamedTuple):
+    """Shares of the nights."""
+
+    passed: float
+    """A candidate passed the gate."""
+    gained: float
+    """And did better in the fresh attempts, by however little."""
+    proposed: float
+    """And luck alone does as well in at most one of twenty cases."""
+
+
+def rates(noise: float, optimizer: str, tasks: int, nights: int, seed: int = 0) -> Rates:
+    """Go through night after night.
+
+    Args:
+        noise: how often an attempt comes out the other way. The old document solves none of the tasks; what a useless
+            optimizer writes changes that for none, what a good one writes first solves all.
+        tasks: held out.
+    """
+    dice = random.Random(f"{seed} {noise} {optimizer} {tasks}")
+    passed = gained = proposed = 0
+    helped = 1 - noise if optimizer == "good" else noise
+    for _ in range(nights):
+        if not _search(dice, noise, helped, tasks):
+            continue
+        passed += 1
+        fresh = [Arms(_attempts(dice, noise, TRIALS), _attempts(dice, helped, TRIALS)) for _ in range(tasks)]
+        gained += sum(sum(arms.after) - sum(arms.before) for arms in fresh) > 0
+        proposed += permutation_p(fresh) <= ALPHA
+    return Rates(passed / nights, gained / nights, proposed / nights)
+
+
+def _search(dice: random.Random, noise: float, helped: float, tasks: int) -> bool:
+    """Whether one of the night's candidates is accepted: higher on the held-out tasks, and lower on none."""
+    current, accepted = _attempts(dice, noise, tasks), False
+    for _ in range(CANDIDATES):
+        if all(current):
+            break
+        candidate = _attempts(dice, helped, tasks)
+        race = Race(current)
+        for index, value in enumerate(candidate):
+            race.add(index, value)
+        if race.full_verdict().accepted and all(new >= old for old, new in zip(current, candidate, strict=True)):
+            current, accepted = candidate, True
+    return accepted
+
+
+def _attempts(dice: random.Random, chance: float, count: int) -> tuple[float, ...]:
+    return tuple(float(dice.random() < chance) for _ in range(count))
+
+
+def results(nights: int) -> dict[str, Any]:
+    """All cells, for the page."""
+    rows: list[list[Any]] = []
+    for optimizer in OPTIMIZERS:
+        for noise in NOISES:
+            for tasks in SIZES:
+                found = rates(noise, optimizer, tasks, nights)
+                shares = [f"{100 * share:.1f}%" for share in found]
+                rows.append([optimizer, f"{noise:g}", str(tasks), *shares])
+    note = (
+        f"{nights:,} nights for each row, with up to {CANDIDATES} candidates and {TRIALS} fresh attempts at each "
+        "held-out task under both documents. Noise is how often an attempt comes out the other way. The old document "
+        "solves no held-out task; what the useless optimizer writes changes nothing, what the good one writes solves "
+        "all. In the rows of the useless optimizer every proposal is a mistake, in those of the good one every night "
+        "without is a miss. The column before the last is what a gate without the test would propose. Nights are "
+        "computed; no model is asked."
+    )
+    columns = ["optimizer", "noise", "held-out tasks", "passes the gate", "gains in fresh attempts", "is proposed"]
+    return {
+        "title": "How often a night proposes what it should",
+        "command": "scripts/benchmark nights",
+        "machine": machine(),
+        "tables": [{"caption": "False and true proposals", "columns": columns, "rows": rows, "note": note}],
+    }
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure and write the results."""
+    parser = argparse.ArgumentParser(description="How often a night proposes what it should.")
+    parser.add_argument("--nights", type=int, default=2_000, help="for each row (default %(default)s)")
+    parser.add_argument("--out", type=Path, default=RESULTS / "nights.json", help="results file")
+    args = parser.parse_args(words)
+    args.out.write_text(json.dumps(results(args.nights), indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

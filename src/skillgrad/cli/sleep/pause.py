@@ -1,0 +1,22 @@
+"""`skillgrad sleep pause`."""
+
+import argparse
+
+from skillgrad.cli import output
+from skillgrad.cli.sleep.pause_text import told
+from skillgrad.cli.sleep.settings import find_nights
+from skillgrad.sleep.gather import Surroundings
+from skillgrad.sleep.pause import pause
+
+__all__ = ["run"]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Let no night of the project begin. Asks no model; a night that is under way goes on."""
+    nights = find_nights(args)
+    note = pause(nights.state, Surroundings().now(), args.until, args.reason)
+    if args.json:
+        output.json_result({"project": str(nights.project.absolute()), "paused": note.model_dump(mode="json")})
+        return 0
+    output.line(f"{told(note)}; resume with: {output.program()} sleep resume")
+    return 0

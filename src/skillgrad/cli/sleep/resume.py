@@ -1,0 +1,21 @@
+"""`skillgrad sleep resume`."""
+
+import argparse
+
+from skillgrad.cli import output
+from skillgrad.cli.sleep.settings import find_nights
+from skillgrad.sleep.pause import resume
+
+__all__ = ["run"]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Let nights begin again."""
+    nights = find_nights(args)
+    ended = resume(nights.state)
+    project = nights.project.absolute()
+    if args.json:
+        output.json_result({"project": str(project), "resumed": ended})
+        return 0
+    output.line(f"resumed  {project}" if ended else f"nothing was paused for {project}")
+    return 0

@@ -1,0 +1,64 @@
+"""Whether fresh attempts show that a candidate changes anything: an exact test, and what would settle it."""
+
+from skillgrad.records import Record
+from skillgrad.statistics import Arms, permutation_needed, permutation_p
+from skillgrad.summary import Comparison
+
+__all__ = ["Fresh", "fresh_of"]
+
+
+class Fresh(Record):
+    """What fresh attempts at the held-out tasks show."""
+
+    p: float
+    """How often luck alone does as well: the exact p of `skillgrad.statistics.permutation_p`."""
+    alpha: float
+    """The highest p with which a candidate is proposed."""
+    tasks: int
+    trials: int
+    varied: int | None
+    """Noise floor: tasks whose attempts under the old document differ among themselves, though nothing else does.
+    None when there is one attempt at each."""
+    settle: str = ""
+    """What would settle it; empty when it is settled."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether luck alone is ruled out at the level."""
+        return self.p <= self.alpha
+
+    @property
+    def noise(self) -> str:
+        """The noise floor in words; empty when it is not known."""
+        if self.varied is None:
+            return ""
+        return f"{self.varied} of {self.tasks} held-out tasks come out differently under the same old document"
+
+
+def fresh_of(comparison: Comparison, alpha: float) -> Fresh:
+    """What the attempts of a comparison show, at the level `alpha`."""
+    arms = [Arms(tried.a, tried.b) for tried in comparison.tried]
+    p = permutation_p(arms)
+    several = [arm for arm in arms if len(arm.before) > 1]
+    return Fresh(
+        p=p,
+        alpha=alpha,
+        tasks=len(arms),
+        trials=comparison.trials,
+        varied=sum(len(set(arm.before)) > 1 for arm in several) if several else None,
+        settle="" if p <= alpha else _settle(arms, comparison.trials, alpha),
+    )
+
+
+def _settle(arms: list[Arms], trials: int, alpha: float) -> str:
+    tasks, more = permutation_needed(arms, alpha)
+    each = f"{trials} attempt{'s each' if trials > 1 else ''}"
+    found: list[str] = []
+    if more is not None:
+        which = "the held-out task" if len(arms) == 1 else f"each of the {len(arms)} held-out tasks"
+        found.append(f"about {more:,} attempts at {which} (sleep.confirm_trials)")
+    if tasks is not None:
+        found.append(f"about {tasks:,} held-out tasks with {each}")
+    if not found:
+        return "no number of attempts would settle it, if further ones come out like these"
+    return f"if further attempts come out like these, {', or '.join(found)} would settle it"

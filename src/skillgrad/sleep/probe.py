@@ -1,0 +1,217 @@
+"""The probe of criteria: an answer that says all they name, and nothing, must not pass them.
+
+A judge that grades such an answer well grades words, not work: what a night learned from its grades would be to say
+the words. Checks that their own words satisfy can at best see that a rule is followed in form.
+"""
+
+import asyncio
+import re
+from collections.abc import Collection, Mapping, Sequence
+from importlib import import_module
+from typing import Any, Literal
+
+from skillgrad.build import Workbench
+from skillgrad.envs.scorers.checks import Check, Checks
+from skillgrad.errors import OutageStop, RejectedRequest, SkillgradError, StopRun, UnusableReply
+from skillgrad.protocols import Environment
+from skillgrad.records import Record, Trajectory
+from skillgrad.sleep.consolidate import ANSWERED_LATER
+from skillgrad.sleep.tasks import MinedTask, SessionRef
+from skillgrad.stages.optimizer import together
+
+__all__ = [
+    "GAMEABLE",
+    "HOLLOW",
+    "Doubt",
+    "Probed",
+    "hollow_answer",
+    "literal_answer",
+    "not_alone",
+    "probe",
+    "probed",
+]
+
+HOLLOW = "its judge passes a hollow answer"
+GAMEABLE = "gameable"
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_FILLER = "x"
+_LONGEST = 10_000
+"""Characters that a repetition, or a row of citations, comes to at most."""
+_PARSER = import_module("re._parser")
+"""Python's own reading of patterns."""
+
+
+class Doubt(Record):
+    """A task whose criteria do not hold what they promise."""
+
+    task: str
+    intent: str
+    why: Literal["its judge passes a hollow answer", "gameable"]
+    """The first is dropped; of the second, all checks pass on an answer that has nothing but their own words."""
+
+
+class Probed(Record):
+    """What came of a probe."""
+
+    tasks: tuple[MinedTask, ...] = ()
+    """Those that are used."""
+    doubts: tuple[Doubt, ...] = ()
+    lost: tuple[SessionRef, ...] = ()
+    """Sessions of whose tasks none is left: another night may write better criteria for them."""
+
+    @property
+    def dropped(self) -> Mapping[str, int]:
+        """How many tasks were dropped, by reason."""
+        count = sum(doubt.why == HOLLOW for doubt in self.doubts)
+        return {HOLLOW: count} if count else {}
+
+    @property
+    def gameable(self) -> frozenset[str]:
+        """Ids of the tasks whose checks their own words pass."""
+        return frozenset(doubt.task for doubt in self.doubts if doubt.why == GAMEABLE)
+
+
+async def probed(tasks: Sequence[MinedTask], bench: Workbench, *, wanted: bool) -> Probed:
+    """As `probe`, with the judge of a workbench whose environment is that of a night."""
+    if not wanted:
+        return Probed(tasks=tuple(tasks))
+    judge = bench.models.get("judge")
+    ask = judge is not None and not judge.name.startswith(ANSWERED_LATER)
+    return await probe(tasks, bench.rollout.env, ask=ask)
+
+
+async def probe(tasks: Sequence[MinedTask], env: Environment, *, ask: bool = True) -> Probed:
+    """Try the criteria of each task: a rubric with one question to its judge, checks that stand alone by code.
+
+    Args:
+        env: asks the judge of the night (`NightEnvironment`).
+        ask: whether the judge may be asked. A person who judges is not.
+
+    Raises:
+        StopRun: a call failed. Known answers are facts: the same call goes on from there.
+    """
+    judged = [task for task in tasks if task.rubric.strip()] if ask else []
+    passed = await together(_judge_passes(task, env) for task in judged)
+    hollow = {task.id for task, fooled in zip(judged, passed, strict=True) if fooled}
+    alone = [task for task in tasks if task.checks and not (task.rubric.strip() or task.exact or task.command)]
+    literal = {task.id for task in alone if await asyncio.to_thread(_checks_pass, task)}
+    left = tuple(task for task in tasks if task.id not in hollow)
+    behind = {(session.source, session.id) for task in left for session in task.sessions}
+    lost = [one for task in tasks for one in task.sessions if (one.source, one.id) not in behind]
+    return Probed(
+        tasks=left,
+        lost=tuple({(one.source, one.id): one for one in lost}.values()),
+        doubts=tuple(
+            Doubt(task=task.id, intent=task.intent, why=HOLLOW if task.id in hollow else GAMEABLE)
+            for task in tasks
+            if task.id in hollow or task.id in literal
+        ),
+    )
+
+
+def not_alone(tasks: Sequence[MinedTask], gameable: Collection[str]) -> tuple[tuple[MinedTask, ...], str]:
+    """The tasks, and what to tell of it where held-out ones among them were put on the side for training: all of them
+    where each is gameable, for then the gate could be passed with words alone; none where another one is beside
+    them."""
+    held = {task.id for task in tasks if task.split == "val"}
+    if not held or held - set(gameable):
+        return tuple(tasks), ""
+    turned = tuple(task.model_copy(update={"split": "train"}) if task.id in held else task for task in tasks)
+    return turned, f"only gameable tasks were held out: {len(held)} for training instead"
+
+
+def hollow_answer(task: MinedTask) -> str:
+    """Everything that the request and its rubric name, the claim that it is all there, and nothing else."""
+    wanted = [sentence.strip() for sentence in _SENTENCE.split(task.rubric) if sentence.strip()]
+    said = "\n".join(f"- {sentence}" for sentence in wanted)
+    return (
+        f"This is the answer to: {task.intent.strip()}\n\n"
+        "It meets every requirement in full. Each of the following is true of it:\n\n"
+        f"{said}\n\n"
+        "All of this has been done completely, with care, and nothing is missing.\n"
+    )
+
+
+def literal_answer(checks: Sequence[Check]) -> str:
+    """Nothing but what the checks themselves say: their headings and texts, the shortest that their patterns take,
+    numbers in brackets as citations, and all of it again until it is long enough."""
+    parts = [text for check in checks if (text := _literal(check))] or ["ok"]
+    answer = "\n\n".join(parts)
+    least = max((check.number for check in checks if check.op == "min_chars"), default=0)
+    while len(answer) < least:
+        answer = f"{answer}\n\n{parts[-1]}"
+    return answer
+
+
+def _literal(check: Check) -> str:
+    match check.op:
+        case "contains":
+            return str(check.arg)
+        case "section_present" | "section_contains":
+            return f"## {check.arg}\n\n{check.arg}"
+        case "regex":
+            return _shortest(_PARSER.parse(str(check.arg), check.flags))
+        case "min_citations":
+            return " ".join(f"[{number + 1}]" for number in range(min(check.number, _LONGEST)))
+        case _:
+            return ""
+
+
+def _shortest(pattern: Any) -> str:
+    """A text that the pattern takes, as a rule: what it asks for around the match, and groups named again, are left
+    out, so that it may not be one."""
+    return "".join(_said(str(op), argument) for op, argument in pattern)
+
+
+def _said(op: str, argument: Any) -> str:
+    match op:
+        case "LITERAL":
+            return chr(argument)
+        case "IN":
+            return _first(argument)
+        case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+            text = _shortest(argument[2])
+            return text * min(int(argument[0]), _LONGEST // max(1, len(text)))
+        case "SUBPATTERN":
+            return _shortest(argument[3])
+        case "ATOMIC_GROUP":
+            return _shortest(argument)
+        case "BRANCH":
+            return min((_shortest(one) for one in argument[1]), key=len)
+        case "ANY" | "NOT_LITERAL":
+            return _FILLER if argument != ord(_FILLER) else "y"
+        case _:
+            return ""
+
+
+def _first(members: Sequence[Any]) -> str:
+    """A character of a class."""
+    op, argument = str(members[0][0]), members[0][1]
+    if op == "LITERAL":
+        return chr(argument)
+    if op == "RANGE":
+        return chr(argument[0])
+    return {"CATEGORY_DIGIT": "1", "CATEGORY_SPACE": " "}.get(str(argument), _FILLER)
+
+
+def _checks_pass(task: MinedTask) -> bool:
+    try:
+        return Checks().decide(task.checks, literal_answer(task.checks), ()).hard >= 1
+    except SkillgradError:  # a match took too long: whoever wants to game it has the same trouble
+        return False
+
+
+async def _judge_passes(task: MinedTask, env: Environment) -> bool:
+    """Whether the judge takes the hollow answer for a good one. One that has no usable grade takes it for nothing."""
+    asked = task.task.model_copy(update={"gold": {"rubric": task.rubric.strip()}})
+    try:
+        score: Any = env.score(asked, Trajectory(answer=hollow_answer(task)))
+        score = await score if asyncio.iscoroutine(score) else score
+    except (StopRun, UnusableReply, RejectedRequest) as error:
+        if isinstance(error, StopRun):
+            raise
+        return False
+    except SkillgradError as error:
+        hint = error.hint or "mend the cause and run the same command again"
+        raise OutageStop(f"judge: {error.message}", hint=hint) from error
+    return score.hard >= 1

@@ -1,0 +1,158 @@
+"""Retirement: rules that earlier nights wrote are left out on trial, and those that nothing misses are taken out.
+
+A block that only grows costs tokens in every conversation, and what once helped may be said by another rule by now,
+or be known to a later model. Texts that a person wrote are never touched.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from skillgrad.build import Given
+from skillgrad.compare import acompare_skills
+from skillgrad.records import Skill
+from skillgrad.skill import Document
+from skillgrad.sleep.config import SleepConfig
+from skillgrad.sleep.consolidate import (
+    ANSWERED_LATER,
+    Change,
+    Consolidation,
+    Place,
+    Spent,
+    block_of,
+    in_context,
+    left_of,
+    spent_in,
+    with_judge,
+)
+from skillgrad.sleep.context import Documents
+from skillgrad.sleep.rotation import cited_tasks
+from skillgrad.sleep.rules import BY_HAND, Rule, active, lineage, render, revised, without
+from skillgrad.sleep.tasks import MinedTask
+from skillgrad.store.views import JOURNAL
+
+__all__ = ["Pruning", "left_out", "oldest", "pruned"]
+
+
+class Pruning(NamedTuple):
+    """What rules are tried on."""
+
+    config: SleepConfig
+    """Its limits are what is left of the night's."""
+    folder: Path
+    """The run folders `retire-skill` and `retire-memory` are below it."""
+    tasks: Sequence[MinedTask]
+    """Of the night."""
+    earlier: Sequence[MinedTask]
+    """Of nights before."""
+    rules: Mapping[Place, Sequence[Rule]]
+    """Of each document as they were last adopted, the retired ones too."""
+
+
+class _Trial(NamedTuple):
+    """A document, and the rules that were found to be missed by nothing."""
+
+    document: Skill
+    measured: Mapping[str, str]
+
+
+async def pruned(work: Pruning, result: Consolidation, given: Given) -> Consolidation:
+    """The documents without the rules that nothing misses: at most `sleep.retire` of each, the oldest, are left out
+    one after the other.
+
+    The tasks that a rule rests on, as far as they can still be attempted, and all held-out ones are attempted anew
+    with and without it, `sleep.confirm_trials` times. It goes when each task has a score and none a lower one without
+    it. What has an untried or unsettled candidate is left as it is.
+
+    Raises:
+        StopRun: as `skillgrad.compare.acompare_skills`; the same call goes on from there.
+    """
+    config = work.config
+    target = given["target"].name if "target" in given else config.target.model
+    if not config.sleep.retire or target.startswith(ANSWERED_LATER):
+        return result
+    documents, changes, used = result.documents, list[Change](), Spent()
+    for change in result.changes:
+        if change.status not in ("unverified", "inconclusive"):
+            limits = config.limits.model_copy(update=dict(left_of(config.limits, used)))
+            mine = work._replace(config=config.model_copy(update={"limits": limits}))
+            trial = await _tried(mine, change, documents, given)
+            spent = _spent(work.folder, change.place)
+            used, change = used + spent, _without(change, trial, spent)
+            if trial.measured:
+                documents = documents.with_document(change.place, change.after)
+        changes.append(change)
+    return Consolidation(changes=tuple(changes), documents=documents)
+
+
+def oldest(rules: Sequence[Rule], n: int) -> tuple[Rule, ...]:
+    """The `n` rules that nights wrote longest ago and that stand in the document; of one night in their order. What a
+    rule says in other words is as old as what it said first."""
+    written = [rule for rule in active(rules) if rule.night != BY_HAND]
+    ages = {rule.id: min(one.night for one in lineage(rule, rules) if one.night != BY_HAND) for rule in written}
+    return tuple(sorted(written, key=lambda rule: ages[rule.id])[:n])
+
+
+def left_out(document: Skill, rules: Sequence[Rule], rule: str) -> Skill | None:
+    """The document without a rule, by its id; None where it does not stand there as it is known."""
+    parsed = Document.parse(document.text)
+    span = parsed.learned_span
+    there = () if span is None else active(revised(rules, block_of(document), BY_HAND))
+    if span is None or all(one.id != rule for one in there):
+        return None
+    block = render(without(there, [rule]))
+    return document.with_text(parsed.text[: span[0]] + block + parsed.text[span[1] :])
+
+
+async def _tried(work: Pruning, change: Change, documents: Documents, given: Given) -> _Trial:
+    config, place = work.config, change.place
+    rules = revised(work.rules.get(place, ()), block_of(change.before), BY_HAND)
+    document, measured = change.after if change.proposed else change.before, dict[str, str]()
+    run = config.for_run(work.folder, _name(place), limits=left_of(config.limits, Spent()))
+    trials = config.sleep.confirm_trials
+    for rule in oldest(rules, config.sleep.retire):
+        shorter, tasks = left_out(document, rules, rule.id), _tasks(rule, work, rules)
+        if shorter is None or not tasks:
+            continue
+        others = documents.with_document(place, document)
+        parts: Given = {**with_judge(config, given), "env": in_context(tasks, others, place, config)}
+        found = await acompare_skills(run, document, shorter, "val", trials, **parts)
+        seen = len(found.gained) + len(found.lost) + found.equal
+        if not found.lost and seen == len(tasks):
+            document = shorter
+            times = f"{trials} fresh attempts each" if trials > 1 else "one fresh attempt each"
+            measured[rule.id] = f"{len(tasks)} tasks, {times} with and without it: none does worse without"
+    return _Trial(document, measured)
+
+
+def _tasks(rule: Rule, work: Pruning, rules: Sequence[Rule]) -> tuple[MinedTask, ...]:
+    """What a rule is tried on, as held-out tasks; none where nothing that it rests on can be attempted any more."""
+    known = {task.id: task for task in work.earlier if task.origin == "real" and not task.tools}
+    known |= {task.id: task for task in work.tasks if task.origin == "real"}
+    named = cited_tasks([[rule, *(one for one in rules if one.status == "retired")]])
+    behind = {name: known[name] for name in named & known.keys() if known[name].split != "test"}
+    if named and not behind:
+        return ()
+    behind |= {task.id: task for task in work.tasks if task.split == "val"}
+    return tuple(behind[name].model_copy(update={"split": "val"}) for name in sorted(behind))
+
+
+def _without(change: Change, trial: _Trial, spent: Spent) -> Change:
+    """The change with what the trial found; its comparison is one of the candidate only."""
+    change = change.model_copy(update={"spent": change.spent + spent})
+    if not trial.measured:
+        return change
+    count = len(trial.measured)
+    what = f"{count} rule{'s are' if count > 1 else ' is'} retired: nothing misses {'them' if count > 1 else 'it'}"
+    none = {} if change.proposed else {"confirmed": None, "fresh": None, "status": "accepted", "proposed": True}
+    update = {"after": trial.document, "retired": trial.measured, "reason": f"{change.reason}; {what}"}
+    return change.model_copy(update={**update, **none})
+
+
+def _name(place: Place) -> str:
+    return f"retire-{place}"
+
+
+def _spent(folder: Path, place: Place) -> Spent:
+    run = folder / _name(place)
+    return spent_in(run) if (run / JOURNAL).exists() else Spent()

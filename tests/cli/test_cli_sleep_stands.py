@@ -1,0 +1,142 @@
+"""How nights stand whose proposal was adopted in parts, whose adoption was killed, or whose report cannot be read."""
+
+import json
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from sleep_proposals import Project, both
+from small_night import Small
+
+from skillgrad.cli.main import main
+from skillgrad.sleep.report import NightReport
+
+Captured = pytest.CaptureFixture[str]
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from skillgrad.sleep.adopt import adopt
+
+def listen(name):
+    if name == sys.argv[4]:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+adopt(*map(Path, sys.argv[1:4]), on_write=listen)
+"""
+ENDS = "an adoption or a revert has not ended: the next adopt, revert or run ends it or takes it back"
+
+
+@pytest.fixture
+def two(sleeper: Small) -> Project:
+    """After a night that proposes a skill and a memory file."""
+    place = Project(sleeper.project, sleeper.state.folder)
+    sleeper.state.make()
+    folder = both(place, night="0001")
+    report = NightReport(
+        night=1,
+        status="proposed",
+        project=str(sleeper.project),
+        started=datetime(2026, 3, 2, tzinfo=UTC),
+        target="t",
+        optimizer="o",
+        proposal=str(folder),
+    )
+    (folder.parent / "night.json").write_text(report.model_dump_json())
+    return place
+
+
+def said(capsys: Captured, *words: str, code: int = 0) -> list[str]:
+    """The lines of a verb's result."""
+    capsys.readouterr()
+    assert main(["sleep", *words]) == code
+    return capsys.readouterr().out.splitlines()
+
+
+def status(capsys: Captured) -> list[dict[str, Any]]:
+    return json.loads("\n".join(said(capsys, "status", "--json")))["nights"]
+
+
+def killed(place: Project, at: str) -> None:
+    """Leave what a process leaves that is killed while it adopts."""
+    words = [str(place.state / "nights" / "0001" / "proposal"), str(place.root), str(place.state), at]
+    assert subprocess.run([sys.executable, "-c", KILLED, *words], check=False).returncode == -signal.SIGKILL
+
+
+def test_what_is_left_of_a_proposal_waits_and_is_adopted_without_naming_it(two: Project, capsys: Captured) -> None:
+    before = two.files()
+    assert len(said(capsys, "adopt", "1", "--only", "skill")) == 2
+    assert [row["status"] for row in status(capsys)] == ["partly adopted"]
+    waits = "night 1 waits for you: skillgrad sleep diff 1, then skillgrad sleep adopt 1"
+    assert said(capsys, "status")[-1] == waits
+    following = said(capsys, "explain")
+    assert [line.strip() for line in following[following.index("next:") + 1 :]][:3] == [
+        "skillgrad sleep diff 1",
+        "skillgrad sleep adopt 1",
+        "skillgrad sleep revert 1",
+    ]
+    assert said(capsys, "adopt")[0].startswith(f"adopted  {two.memory}: ")
+    assert [row["status"] for row in status(capsys)] == ["adopted"]
+    assert main(["sleep", "adopt", "1"]) == 2
+    assert "night 1 is adopted already" in capsys.readouterr().err
+    assert len(said(capsys, "revert")) == 2
+    assert two.files() == before
+    assert [row["status"] for row in status(capsys)] == ["reverted"]
+
+
+def test_a_part_of_a_proposal_is_taken_back(two: Project, capsys: Captured) -> None:
+    before = two.files()
+    said(capsys, "adopt", "--only", "memory")
+    assert said(capsys, "revert") == [f"restored  {two.memory}: as it was before"]
+    assert two.files() == before
+
+
+def test_an_adoption_that_was_killed_when_all_was_replaced_is_finished_and_not_made_again(
+    two: Project, capsys: Captured
+) -> None:
+    killed(two, "put record receipt.json")
+    assert said(capsys, "status")[-1] == ENDS
+    capsys.readouterr()
+    assert main(["sleep", "adopt"]) == 2
+    assert capsys.readouterr().err == (
+        "note: an interrupted adoption or revert was finished\n"
+        "error: night 1 is adopted already\nhint: `skillgrad sleep status` shows how nights stand\n"
+    )
+    assert [row["status"] for row in status(capsys)] == ["adopted"]
+    assert ENDS not in said(capsys, "status")
+
+
+def test_an_adoption_that_was_killed_on_the_way_is_taken_back_and_what_somebody_wrote_is_named(
+    two: Project, capsys: Captured
+) -> None:
+    killed(two, "replace 1")
+    two.memory.write_text("By hand.\n")
+    assert main(["sleep", "revert"]) == 2
+    err = capsys.readouterr().err.splitlines()
+    assert err[0] == "note: an interrupted adoption or revert was taken back: documents are as they were before it"
+    assert err[1].startswith(f"note: {str(two.memory)!r} was changed since and left as it is; what it was is in '")
+    assert err[2] == "error: no night is adopted"
+    assert two.memory.read_text() == "By hand.\n"
+
+
+def test_a_night_whose_report_cannot_be_read_is_told_from_one_that_was_killed(two: Project, capsys: Captured) -> None:
+    path = two.state / "nights" / "0001" / "night.json"
+    path.write_text('{"night": "of another version"}')
+    assert [(row["status"], row["resumes"]) for row in status(capsys)] == [("unreadable", False)]
+    assert main(["sleep", "explain"]) == 2
+    assert capsys.readouterr().err == (
+        "error: the report of night 1 cannot be read\n"
+        f"hint: another version of skillgrad wrote it, or it is damaged: {path}\n"
+    )
+
+
+def test_an_adopted_night_stays_adopted_whatever_becomes_of_its_report(two: Project, capsys: Captured) -> None:
+    before = two.files()
+    said(capsys, "adopt")
+    (two.state / "nights" / "0001" / "night.json").write_text("{")
+    assert [row["status"] for row in status(capsys)] == ["adopted"]
+    assert len(said(capsys, "revert")) == 2
+    assert two.files() == before

@@ -1,0 +1,174 @@
+"""What nights tell: rules with their ids, money that nobody knows, what waits, tasks that are of no use."""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_night import MODELS, Small
+
+from skillgrad.cli.main import main
+from skillgrad.simulation.endpoint import running_endpoint
+
+Captured = pytest.CaptureFixture[str]
+
+
+def said(capsys: Captured, *words: str, code: int = 0) -> list[str]:
+    capsys.readouterr()
+    assert main(["sleep", *words]) == code
+    return capsys.readouterr().out.splitlines()
+
+
+def data(capsys: Captured, *words: str, code: int = 0) -> Any:
+    return json.loads("\n".join(said(capsys, *words, "--json", code=code)))
+
+
+def a_file(tasks: Sequence[dict[str, Any]]) -> None:
+    file = {"format": "skillgrad.tasks", "version": 1, "reviewed": True, "tasks": tasks}
+    Path("tasks.json").write_text(json.dumps(file))
+
+
+def test_rules_have_their_ids_wherever_json_tells_of_them(sleeper: Small, capsys: Captured) -> None:
+    said(capsys, "run")
+    (rule,) = data(capsys, "explain")["rules"]
+    assert rule["document"] == str(sleeper.skill)
+    assert "Key Risks" in rule["text"]
+    assert rule["status"] == "active"
+    assert (len(rule["evidence"]["tasks"]), len(rule["evidence"]["sessions"])) == (4, 4)
+    assert any(line.startswith(f"  {rule['id']}  ") for line in said(capsys, "explain"))
+    adopted = data(capsys, "adopt")
+    assert adopted["rules"] == [rule]
+    assert adopted["documents"][0]["added"] == [rule["text"]]
+    assert data(capsys, "revert", "--rule", rule["id"])["cut"] == [str(sleeper.skill)]
+
+
+def test_a_night_without_a_proposal_has_no_rules(sleeper: Small, capsys: Captured) -> None:
+    said(capsys, "run", "--sleep.val_fraction", "0")
+    assert data(capsys, "explain")["rules"] == []
+
+
+@pytest.mark.parametrize("priced", [False, True])
+def test_money_is_unknown_where_a_model_has_no_price(sleeper: Small, capsys: Captured, priced: bool) -> None:
+    with running_endpoint() as endpoint:
+        words = [
+            f"--{role}.{key}={value}"
+            for role, name in MODELS.items()
+            for key, value in {
+                "model": f"openai:{name}",
+                "base_url": endpoint.url,
+                **({"price": "{input: 1, output: 1}"} if priced else {}),
+            }.items()
+        ]
+        (cost,) = (line for line in said(capsys, "dry-run", *words) if line.startswith("cost "))
+        (spent,) = (line for line in said(capsys, "run", *words) if line.startswith("spent "))
+    assert ("unknown" in cost, spent.endswith("tokens, unknown")) == (not priced, not priced)
+    assert (data(capsys, "explain")["spent"]["usd"] is None) is not priced
+
+
+def test_simulated_models_cost_nothing(sleeper: Small, capsys: Captured) -> None:
+    assert any(line.endswith(" tokens, 0.0000 USD") for line in said(capsys, "run"))
+
+
+def test_all_proposals_that_wait_are_named(sleeper: Small, capsys: Captured) -> None:
+    for name in ("a", "b"):
+        said(capsys, "run", "--sleep.tasks", tasks_of(sleeper, capsys, name))
+    assert [row["status"] for row in data(capsys, "status")["nights"]] == ["proposed"] * 3
+    assert said(capsys, "status")[-1] == (
+        "nights 1, 2, 3 wait for you: skillgrad sleep diff N, then skillgrad sleep adopt N"
+    )
+
+
+def tasks_of(sleeper: Small, capsys: Captured, name: str) -> str:
+    """A reviewed file with the tasks of the first night."""
+    if not sleeper.state.numbers():
+        said(capsys, "run")
+    said(capsys, "tasks", "1", "--to", f"{name}.json")
+    said(capsys, "tasks", "--reviewed", f"{name}.json")
+    return f"{name}.json"
+
+
+def test_sessions_that_no_night_has_looked_at_are_not_called_none(sleeper: Small, capsys: Captured) -> None:
+    with running_endpoint(key="right") as endpoint:
+        said(capsys, "run", "--target.model=openai:target", f"--target.base_url={endpoint.url}", code=1)
+    assert "sessions  none looked at yet" in said(capsys, "status")
+
+
+def test_tasks_that_a_night_can_do_nothing_with_are_noted_before_it(sleeper: Small, capsys: Captured) -> None:
+    words = ("dry-run", "--sleep.tasks", "tasks.json")
+    a_file([{"id": f"t{n}", "intent": f"Write about topic {n}.", "exact": ["x"], "split": "test"} for n in range(3)])
+    idle = "there is nothing to train on: a night would change nothing"
+    assert f"note       {idle}" in said(capsys, *words)
+    assert data(capsys, *words)["notes"] == [idle]
+
+
+def test_a_command_that_names_a_script_that_is_nowhere_is_noted_before_a_night(
+    sleeper: Small, capsys: Captured
+) -> None:
+    words = ("dry-run", "--sleep.unsafe_no_sandbox", "true", "--sleep.tasks", "tasks.json")
+    a_file([{"id": "a", "intent": "Write about topic a.", "command": ["sh", "judge.sh", "strict.level"]}])
+    (note,) = data(capsys, *words)["notes"]
+    assert note == f"task 'a': its command names 'judge.sh', which is not in {str(sleeper.project)!r}"
+    Path("judge.sh").write_text("exit 0\n")
+    assert data(capsys, *words)["notes"] == []
+    a_file([{"id": "a", "intent": "Write about topic a.", "command": ["./nowhere", "x"]}])
+    assert main(["sleep", *words]) == 2
+    assert "'./nowhere'" in capsys.readouterr().err
+
+
+def test_a_harvest_shows_the_newest_and_reads_no_more_than_it_shows(sleeper: Small, capsys: Captured) -> None:
+    oldest = sleeper.files[0].stat()
+    sleeper.files[0].write_bytes(b"\xff not JSON\n")
+    os.utime(sleeper.files[0], ns=(oldest.st_atime_ns, oldest.st_mtime_ns))
+    found = data(capsys, "harvest", "--limit", "2", "--source", "claude-code")
+    prompts = [session["turns"][0]["prompt"] for session in found["sessions"]]
+    assert prompts == [sleeper.turns[4].prompt, sleeper.turns[3].prompt]
+    (counts,) = found["sources"]
+    assert (counts["found"], counts["read"], counts["beyond"]) == (5, 2, 3)
+
+
+def test_auto_adopt_is_an_option_of_its_own(sleeper: Small, capsys: Captured) -> None:
+    told = "adopts     a proposal whose verdict is 'ship' and whose rules need no person, at once"
+    assert told in said(capsys, "dry-run", "--auto-adopt")
+    assert data(capsys, "dry-run", "--auto-adopt")["auto_adopt"]
+    assert told not in said(capsys, "dry-run")
+    report = data(capsys, "run", "--auto-adopt", "--sleep.confirm_trials", "0")
+    assert report["held_back"] == ["there was no verdict; only 'ship' is adopted without a person"]
+
+
+def test_a_proposal_that_ships_is_adopted_at_once_where_that_is_asked_for(sleeper: Small, capsys: Captured) -> None:
+    sleeper.write(5, 14)
+    report = data(capsys, "run", "--auto-adopt", "--sleep.val_fraction", "0.5")
+    assert (report["status"], report["held_back"]) == ("adopted", [])
+    assert "Key Risks" in sleeper.skill.read_text()
+
+
+def test_a_scheduled_night_carries_the_option(sleeper: Small, capsys: Captured) -> None:
+    shown = data(capsys, "schedule", "--with", "cron", "--print", "--auto-adopt")
+    assert shown["job"]["command"][-1] == "--auto-adopt"
+
+
+@pytest.mark.parametrize("name", ["systemd", "launchd", "cron"])
+def test_what_a_scheduler_would_get_is_shown_where_it_is_not(
+    name: str, sleeper: Small, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(sleeper.root / "nothing"))
+    assert data(capsys, "schedule", "--with", name, "--print")["scheduler"] == name
+    assert data(capsys, "schedule", "--print")["scheduler"] in ("systemd", "launchd", "cron")
+    assert main(["sleep", "schedule", "--with", name]) == 2
+
+
+def test_settings_without_tasks_of_their_own_are_checked_as_those_of_a_night(
+    sleeper: Small, capsys: Captured
+) -> None:
+    models = "".join(f"{role}: {{model: 'simulated:{name}'}}\n" for role, name in MODELS.items())
+    Path("nightly.yaml").write_text(models)
+    capsys.readouterr()
+    main(["doctor", "nightly.yaml", "--json"])
+    checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+    assert checks["config"]["text"] == "nightly.yaml is valid for `skillgrad sleep`"
+    assert "data env" not in checks
+    Path("skillgrad.yaml").write_text(models)
+    main(["doctor", "skillgrad.yaml"])
+    assert "`skillgrad sleep`" not in capsys.readouterr().out

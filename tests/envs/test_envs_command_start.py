@@ -1,0 +1,68 @@
+"""A check or grader that cannot be started is told before anything is paid for, and is never a score."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from skillgrad.envs.command import CommandEnvironment
+from skillgrad.errors import BoundaryError, ConfigError
+from skillgrad.records import Task, Trajectory
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rows = [{"id": f"t{n}", "input": f"Question {n}?"} for n in range(2)]
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path / "project"
+
+
+def env(folder: Path, first: str, mode: int = 0o755) -> CommandEnvironment:
+    """The environment with a check of two lines."""
+    (folder / "check").write_text(f"{first}\nprint('checked'); import sys; sys.exit(0)\n")
+    (folder / "check").chmod(mode)
+    return CommandEnvironment({"path": str(folder / "tasks.jsonl"), "ratio": [1, 1, 0], "check": "./check"})
+
+
+@pytest.mark.parametrize(
+    ("first", "name"),
+    [
+        ("#!/bin/nope", "/bin/nope"),
+        ("#! /bin/nope -x", "/bin/nope"),
+        ("#!/usr/bin/env no-such-python", "no-such-python"),
+        ("#!/usr/bin/env -S A=1 no-such-python -u", "no-such-python"),
+    ],
+)
+def test_a_script_whose_interpreter_does_not_exist_is_refused(folder: Path, first: str, name: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        env(folder, first)
+    path = str(folder / "check")
+    expected = f"env: check = './check': {path!r} begins with '#!' and {name!r}, which does not exist"
+    assert error.value.message == expected
+    assert error.value.hint == f"install {name!r}, or correct the first line of {path!r}"
+
+
+def test_a_file_that_is_not_executable_is_told_from_one_that_does_not_exist(folder: Path) -> None:
+    with pytest.raises(ConfigError) as error:
+        env(folder, "#!/bin/sh", mode=0o644)
+    path = folder / "check"
+    assert error.value.message == f"env: check = './check': '{path}' is not executable"
+    assert error.value.hint == f"chmod +x {path}"
+
+
+async def test_an_interpreter_outside_of_the_system_is_brought_along(folder: Path, tmp_path: Path) -> None:
+    venv = tmp_path / "venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "pyvenv.cfg").write_text(f"home = {Path(sys.executable).resolve().parent}\n")
+    (venv / "bin" / "python").symlink_to(Path(sys.executable).resolve())
+    checked = env(folder, f"#!{venv}/bin/python")
+    assert (await checked.score(Task(id="t", input="?"), Trajectory(answer="x"))).hard == 1
+
+
+async def test_a_check_that_cannot_be_started_any_more_is_no_score(folder: Path) -> None:
+    broken = env(folder, f"#!{sys.executable}")
+    (folder / "check").write_text("#!/bin/nope\n")
+    with pytest.raises(BoundaryError, match=r"ended with exit code 127: .*No such file or directory"):
+        await broken.score(Task(id="t", input="?"), Trajectory(answer="x"))

@@ -1,0 +1,76 @@
+"""Why a held-out task failed is told to the person, and never to the optimizer."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from skillgrad.build import Given
+from skillgrad.cli.main import main
+from skillgrad.prompts import Prompts
+from skillgrad.records import ChatRequest
+from skillgrad.sleep.config import make_sleep_config
+from skillgrad.sleep.gather import Surroundings, state_of
+from skillgrad.sleep.night import run_night
+from skillgrad.testing import ScriptedModel
+
+SECRETS = ("quokka", "wombat", "numbat")
+"""In the check, the rubric and the judge's reason of held-out tasks."""
+
+
+def optimizer(request: ChatRequest) -> str:
+    told, shown = request.messages[0].text, request.messages[-1].text
+    cites = [part.partition('"')[0] for part in shown.split('<attempt id="')[1:]]
+    if Prompts()["return_document"] in told:
+        return json.dumps({"reasoning": "r", "document": "- Say good.\n", "cites": cites})
+    edit = {"op": "append", "target": "", "content": "- Say good.", "reason": "r", "cites": cites}
+    return json.dumps({"reasoning": "r", "edits": [edit]})
+
+
+@pytest.mark.parametrize("attempts", [1, 2])
+def test_the_person_reads_what_failed_and_the_optimizer_does_not(
+    tmp_path: Path, attempts: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "CLAUDE.md").write_text("# House rules\n")
+    check, rubric, reason = SECRETS
+    held_out: dict[str, Any] = {"checks": [{"op": "contains", "arg": check}], "rubric": f"It is a {rubric}."}
+    tasks = [
+        {"id": f"t{number}", "intent": f"Write about {topic}.", "split": "train"}
+        | {"checks": [{"op": "contains", "arg": "good"}]}
+        for number, topic in enumerate(("ships", "kilns", "trees"))
+    ]
+    tasks.append({"id": "held", "intent": "Write about salt.", "split": "val", **held_out})
+    file = tmp_path / "tasks.json"
+    file.write_text(json.dumps({"format": "skillgrad.tasks", "reviewed": True, "tasks": tasks}))
+    config = make_sleep_config(
+        {
+            **{role: {"model": f"x:{role}"} for role in ("target", "optimizer", "judge")},
+            "train": {"attempts": attempts},
+            "slow_update": {"enabled": True},
+            "meta_skill": {"enabled": True},
+            "sleep": {"project": str(project), "state": str(tmp_path / "s"), "tasks": str(file), "skill": False},
+        }
+    )
+    models = {
+        "target": ScriptedModel(lambda request: "bad words", name="x:target"),
+        "optimizer": ScriptedModel(optimizer, name="x:optimizer"),
+        "judge": ScriptedModel(lambda request: json.dumps({"reason": f"no {reason}", "score": 0}), name="x:judge"),
+    }
+    around = Surroundings(home=tmp_path, environ={})
+    report = run_night(config, around, given=Given(**models))
+    assert report.status == "no change"
+
+    asked = [message.text for request in models["optimizer"].requests for message in request.messages]
+    assert len(asked) > 2
+    assert not [text for text in asked for secret in SECRETS if secret in text]
+
+    why = f"1 of 1 requirements not met: contains('{check}'); graded 0: no {reason}"
+    folder = state_of(config, around).night(1)
+    (told,) = json.loads((folder / "diagnostics.json").read_text())["documents"]
+    assert [(shown["task"], shown["why"]) for shown in told["before"]] == [("held", why)]
+    assert [(shown["task"], shown["why"]) for shown in told["after"]] == [("held", why)]
+    assert main(["sleep", "explain", "--project", str(project), "--state", str(tmp_path / "s")]) == 0
+    assert f"\n  held  0.00 -> 0.00  {why}\n" in capsys.readouterr().out

@@ -1,0 +1,169 @@
+"""What is wrong around a night: found before anything is paid for, told in its report, and never the loss of it."""
+
+import json
+import signal
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_night import Small
+
+from skillgrad.errors import BudgetStop, ConfigError, DataError
+from skillgrad.records import ChatRequest
+from skillgrad.sleep.adopt import receipts
+from skillgrad.sleep.night import DIAGNOSTICS, TASKS, read_report, read_tasks, unfinished
+from skillgrad.sleep.transaction import locked
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from skillgrad.sleep.adopt import adopt
+
+def listen(name):
+    if name == sys.argv[4]:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+adopt(*map(Path, sys.argv[1:4]), on_write=listen)
+"""
+
+
+QUICK = {"confirm_trials": 0}
+"""What passes the gate is proposed."""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Small:
+    return Small(tmp_path)
+
+
+def test_an_adoption_that_fails_leaves_a_finished_night_with_a_proposal_that_waits(tmp_path: Path) -> None:
+    small = Small(tmp_path, n=16)
+    sleep = {"auto_adopt": True, "confirm_trials": 3, "val_fraction": 0.5}
+    with ExitStack() as stack:
+
+        def adopts_elsewhere(request: ChatRequest) -> None:
+            if "# Current skill" in request.messages[-1].text:
+                stack.enter_context(locked(small.state.folder))
+                small.before = lambda request: None
+
+        small.before = adopts_elsewhere
+        report = small.night(sleep)
+    assert (report.status, report.resumes, report.documents[0].verdict) == ("proposed", False, "ship")
+    assert [text.startswith("documents are being adopted or reverted in ") for text in report.held_back] == [True]
+    diagnostics = json.loads((small.state.night(1) / DIAGNOSTICS).read_text())
+    assert [document["status"] for document in diagnostics["documents"]] == ["accepted"]
+    assert read_report(small.state, 1) == report
+    assert not small.skill.exists()
+
+
+@pytest.mark.parametrize("text", ["{", '{"tasks": [{"version": 9}]}'])
+def test_tasks_of_an_interrupted_night_that_cannot_be_read_end_it_and_the_next_one_begins(
+    small: Small, text: str
+) -> None:
+    def stop(request: ChatRequest) -> None:
+        if small.answered == 12:
+            raise BudgetStop("enough 7712")
+
+    small.before = stop
+    with pytest.raises(BudgetStop):
+        small.night(QUICK)
+    small.before = lambda request: None
+    assert unfinished(small.state) == 1
+    (small.state.night(1) / TASKS).write_text(text)
+    with pytest.raises(DataError, match=r"tasks\.json' cannot be read") as error:
+        small.night(QUICK)
+    assert error.value.hint == "the next run begins a new night"
+    with pytest.raises(DataError, match=r"tasks\.json' cannot be read"):
+        read_tasks(small.state, 1)
+    assert unfinished(small.state) is None
+    report = small.night(QUICK)
+    assert (report.night, report.status, report.sessions) == (2, "proposed", {"claude-code": 5})
+
+
+def a_file(small: Small, tasks: list[dict[str, Any]]) -> str:
+    path = small.root / "tasks.json"
+    path.write_text(json.dumps({"format": "skillgrad.tasks", "version": 1, "reviewed": True, "tasks": tasks}))
+    return str(path)
+
+
+def a_task(name: str, **more: Any) -> dict[str, Any]:
+    checks = [{"op": "min_chars", "arg": 1}]
+    return {"id": name, "intent": f"Write about topic {name}.", "checks": checks, **more}
+
+
+@pytest.mark.parametrize(
+    ("tasks", "error"),
+    [
+        (
+            [a_task("a", intent="The same words."), a_task("b", intent="The same words.", split="val")],
+            "the same text",
+        ),
+        ([a_task("a"), a_task("b", split="val", command=["nosuch-program-x"])], "nosuch-program-x"),
+    ],
+)
+def test_reviewed_tasks_that_no_night_can_use_are_refused_before_there_is_one(
+    small: Small, tasks: list[dict[str, Any]], error: str
+) -> None:
+    with pytest.raises((ConfigError, DataError), match=error):
+        small.night({"tasks": a_file(small, tasks), "unsafe_no_sandbox": True})
+    assert small.answered == 0
+    assert small.state.numbers() == []
+
+
+OUT_OF_ORDER = {
+    "a link out of the project": lambda path, root: path.symlink_to(root / "outside" / "SKILL.md"),
+    "no UTF-8": lambda path, root: path.write_bytes(b"\xff\xfe"),
+    "a marker alone": lambda path, root: path.write_text("<!-- skillgrad:begin learned -->\n"),
+    "too long": lambda path, root: path.write_text("word " * 30_000),
+}
+
+
+@pytest.mark.parametrize("what", OUT_OF_ORDER)
+def test_one_skill_that_cannot_be_improved_costs_no_other_document_its_night(small: Small, what: str) -> None:
+    (small.root / "outside").mkdir()
+    (small.root / "outside" / "SKILL.md").write_text("# Elsewhere\n")
+    path = small.project / ".claude" / "skills" / "briefs" / "SKILL.md"
+    path.parent.mkdir(parents=True)
+    OUT_OF_ORDER[what](path, small.root)
+    plain = Small(small.root / "plain").night(QUICK)
+    tasks = Small(small.root / "plain", n=0).tasks()
+    held = a_file(small, [{**task, "skill": "briefs", "night": None} for task in tasks])
+    report = small.night({"tasks": held, "fan_out": True, **QUICK})
+    assert (report.status, plain.status) == ("proposed", "proposed")
+    assert [document.name for document in report.documents] == ["learned"]
+    (note,) = [note for note in report.notes if "briefs" in note]
+    assert note.startswith("the skill 'briefs' is not improved: ")
+
+
+def test_a_night_whose_tasks_belong_to_no_document_says_so(small: Small) -> None:
+    held = a_file(small, [a_task("a"), a_task("b", split="val")])
+    report = small.night({"tasks": held, "fan_out": True, "skill": False})
+    assert (report.status, report.documents) == ("no change", ())
+    assert report.reason == "no task belongs to a document that the night may improve"
+
+
+@pytest.mark.parametrize(("at", "said"), [("replace 0", "taken back"), ("put record receipt.json", "finished")])
+def test_what_was_done_about_an_interrupted_adoption_is_in_the_report_of_the_next_night(
+    small: Small, at: str, said: str
+) -> None:
+    report = small.night(QUICK)
+    words = [report.proposal, str(small.project), str(small.state.folder), at]
+    assert subprocess.run([sys.executable, "-c", KILLED, *words], check=False).returncode == -signal.SIGKILL
+    (note,) = small.night(QUICK).notes
+    assert note.startswith(f"an interrupted adoption or revert was {said}")
+    assert bool(receipts(small.state.folder)) == small.skill.exists() == (said == "finished")
+
+
+def test_what_one_skill_trains_on_another_may_hold_out(small: Small) -> None:
+    for name in ("one", "other"):
+        path = small.project / ".claude" / "skills" / name / "SKILL.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"---\nname: {name}\ndescription: d\n---\nBe brief.\n")
+    same = {"intent": "The same words."}
+    tasks = [a_task("a", skill="one", **same), a_task("b", skill="other", split="val", **same)]
+    tasks += [a_task("c", skill="one", split="val"), a_task("d", skill="other")]
+    report = small.night({"tasks": a_file(small, tasks), "fan_out": True, **QUICK})
+    assert [document.name for document in report.documents] == ["one", "other"]

@@ -1,0 +1,259 @@
+"""Criteria are tried before anything is learned from them: with an answer that only says what they name."""
+
+import json
+from pathlib import Path
+
+import pytest
+from small_night import MODELS, Counted, Small
+
+from skillgrad.cli.main import main
+from skillgrad.envs.scorers.checks import Check
+from skillgrad.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, UnusableReply
+from skillgrad.protocols import Environment
+from skillgrad.records import ChatRequest, Reply, Score, Task, Trajectory
+from skillgrad.sleep.forecast import forecast_night
+from skillgrad.sleep.gather import archive, archived
+from skillgrad.sleep.night import read_report
+from skillgrad.sleep.probe import GAMEABLE, HOLLOW, hollow_answer, literal_answer, not_alone, probe
+from skillgrad.sleep.sessions import Session
+from skillgrad.sleep.tasks import MinedTask
+from skillgrad.threads import run_to_end
+
+RUBRIC = "It gives a clear recommendation.\nIt names real risks; each with its weight."
+
+
+def task(name: str = "m1", **more: object) -> MinedTask:
+    return MinedTask.model_validate({"id": name, "intent": f"Write a brief on {name}.", **more})
+
+
+class Judged(Environment):
+    """Grades every answer alike, or fails alike; keeps what it was shown."""
+
+    name = "judged"
+
+    def __init__(self, grade: float | Exception) -> None:
+        self._grade = grade
+        self.shown: list[tuple[Task, str]] = []
+
+    def tasks(self, split: str) -> tuple[Task, ...]:
+        del split
+        return ()
+
+    async def score(self, task: Task, trajectory: Trajectory) -> Score:
+        self.shown.append((task, trajectory.answer))
+        if isinstance(self._grade, Exception):
+            raise self._grade
+        return Score(hard=float(self._grade >= 0.8), soft=self._grade)
+
+
+class Gullible(Counted):
+    """An optimizer that, asked to judge, takes every answer for a good one."""
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        reply = await super().complete(request)
+        if "You grade one answer" not in request.messages[0].text:
+            return reply
+        return reply.model_copy(update={"text": json.dumps({"reason": "All is there.", "score": 1})})
+
+
+class ChecksOnly(Counted):
+    """An optimizer whose tasks have no rubric."""
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        reply = await super().complete(request)
+        if "# Conversation" not in request.messages[-1].text:
+            return reply
+        mined = json.loads(reply.text)
+        return reply.model_copy(
+            update={"text": json.dumps({"tasks": [{**one, "rubric": ""} for one in mined["tasks"]]})}
+        )
+
+
+def test_a_hollow_answer_says_all_that_is_asked_and_claims_to_have_done_it() -> None:
+    said = hollow_answer(task(rubric=RUBRIC))
+    for wanted in (
+        "Write a brief on m1.",
+        "It gives a clear recommendation.",
+        "It names real risks;",
+        "nothing is missing",
+    ):
+        assert wanted in said
+
+
+def test_a_task_whose_judge_takes_a_hollow_answer_is_dropped_and_named() -> None:
+    env = Judged(0.9)
+    found = run_to_end(probe([task(rubric=RUBRIC), task("m2", exact=("5",))], env))
+    assert [one.id for one in found.tasks] == ["m2"]
+    assert [(doubt.task, doubt.why) for doubt in found.doubts] == [("m1", HOLLOW)]
+    ((asked, answer),) = env.shown
+    assert (asked.gold, answer) == ({"rubric": RUBRIC}, hollow_answer(task(rubric=RUBRIC)))
+
+
+def test_checks_beside_a_rubric_are_not_shown_to_the_judge_and_do_not_save_it() -> None:
+    env = Judged(1.0)
+    check = {"op": "contains", "arg": "Recommendation:"}
+    assert run_to_end(probe([task(rubric=RUBRIC, checks=[check])], env)).tasks == ()
+    assert env.shown[0][0].gold == {"rubric": RUBRIC}
+
+
+@pytest.mark.parametrize("grade", [0.79, UnusableReply("no grade"), RejectedRequest("too long")])
+def test_a_judge_that_is_not_fooled_or_has_no_grade_costs_no_task(grade: float | Exception) -> None:
+    found = run_to_end(probe([task(rubric=RUBRIC)], Judged(grade)))
+    assert ([one.id for one in found.tasks], found.doubts) == (["m1"], ())
+
+
+def test_what_stops_a_judge_stops_the_night() -> None:
+    with pytest.raises(BudgetStop):
+        run_to_end(probe([task(rubric=RUBRIC)], Judged(BudgetStop("enough"))))
+
+
+def test_nobody_is_asked_about_checks_or_where_a_person_judges() -> None:
+    env = Judged(1.0)
+    check = {"op": "min_chars", "arg": 10}
+    assert len(run_to_end(probe([task(checks=[check])], env)).tasks) == 1
+    assert len(run_to_end(probe([task(rubric=RUBRIC)], env, ask=False)).tasks) == 1
+    assert env.shown == []
+
+
+@pytest.mark.parametrize(
+    "checks",
+    [
+        [{"op": "contains", "arg": "Recommendation:"}, {"op": "max_chars", "arg": 900}],
+        [{"op": "regex", "arg": r"(?m)^[Rr]ecommendation[ \t]*[:=][ \t]*.{10,}"}],
+        [{"op": "section_present", "arg": "Key Risks"}, {"op": "min_citations", "arg": 3}],
+        [{"op": "section_contains", "arg": "Risks"}, {"op": "min_chars", "arg": 400}],
+        [{"op": "regex", "arg": r"confidence:\s(?:high|low)"}, {"op": "not_contains", "arg": "maybe"}],
+        [{"op": "no_refusal"}],
+    ],
+)
+def test_checks_that_their_own_words_pass_are_gameable(checks: list[dict[str, object]]) -> None:
+    found = run_to_end(probe([task(checks=checks)], Judged(0)))
+    assert [one.id for one in found.tasks] == ["m1"]
+    assert [doubt.why for doubt in found.doubts] == [GAMEABLE]
+
+
+@pytest.mark.parametrize(
+    "checks",
+    [
+        [{"op": "tool_called", "arg": "search"}],
+        [{"op": "contains", "arg": "Recommendation:"}, {"op": "not_regex", "arg": r"(?s)\A.{0,40}\Z"}],
+        [{"op": "regex", "arg": r"(\w+) and \1 again"}],
+    ],
+)
+def test_checks_that_ask_for_more_than_their_words_are_not(checks: list[dict[str, object]]) -> None:
+    assert run_to_end(probe([task(checks=checks)], Judged(0))).doubts == ()
+
+
+def test_no_pattern_makes_a_long_answer() -> None:
+    nested = Check(op="regex", arg="(?:(?:(?:ab){1000}){1000}){1000}")
+    assert len(literal_answer((nested,))) <= 10_000
+
+
+def test_gameable_tasks_are_held_out_only_beside_another_one() -> None:
+    held = [task("m1", checks=[{"op": "no_refusal"}], split="val"), task("m2", rubric=RUBRIC, split="val")]
+    assert not_alone(held, {"m1"}) == (tuple(held), "")
+    alone, note = not_alone(held[:1], {"m1"})
+    assert [one.split for one in alone] == ["train"]
+    assert note == "only gameable tasks were held out: 1 for training instead"
+    assert not_alone([], {"m1"}) == ((), "")
+
+
+def test_a_night_drops_what_its_judge_cannot_judge_and_the_sessions_wait_for_another_try(tmp_path: Path) -> None:
+    small = Small(tmp_path)
+    gullible = Gullible(MODELS["optimizer"], lambda request: None)
+    report = small.night(given={"optimizer": gullible})
+    assert (report.status, report.dropped) == ("nothing to do", {HOLLOW: 5})
+    assert [doubt.why for doubt in report.doubts] == [HOLLOW] * 5
+    assert set(small.ledger().values()) == {"queued"}
+    report = small.night(given={"optimizer": gullible})
+    assert report.dropped == {HOLLOW: 5}
+    assert set(small.ledger().values()) == {"used"}
+
+
+def test_a_night_with_a_judge_that_reads_asks_it_once_for_each_task(tmp_path: Path) -> None:
+    small = Small(tmp_path)
+    report = small.night()
+    probes = [text for text in small.optimizer.answered if "It meets every requirement in full" in text]
+    assert (report.status, report.doubts, len(probes)) == ("proposed", (), 5)
+    off = Small(tmp_path / "off")
+    assert off.night({"probe": False}).status == "proposed"
+    assert not any("It meets every requirement in full" in text for text in off.optimizer.answered)
+
+
+def test_a_night_whose_probe_is_interrupted_goes_on_without_asking_twice(tmp_path: Path) -> None:
+    small = Small(tmp_path)
+
+    asked: list[str] = []
+
+    def stop(request: ChatRequest) -> None:
+        text = request.messages[-1].text
+        asked.extend([text] if "It meets every requirement in full" in text else [])
+        if len(asked) == 3:
+            raise BudgetStop("enough 7712")
+
+    small.before = stop
+    with pytest.raises(BudgetStop):
+        small.night()
+    assert set(small.ledger().values()) == {"queued"}
+    small.before = lambda request: None
+    assert small.night().status == "proposed"
+    assert sum("It meets every requirement in full" in text for text in small.optimizer.answered) == 5
+    assert read_report(small.state, 1) is not None
+
+
+def test_a_judge_that_is_out_of_reach_stops_the_night() -> None:
+    with pytest.raises(OutageStop, match="judge: no such model"):
+        run_to_end(probe([task(rubric=RUBRIC)], Judged(RejectedRole("no such model"))))
+
+
+def test_a_night_holds_out_no_gameable_task_alone_and_names_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = Small(tmp_path)
+    report = small.night(given={"optimizer": ChecksOnly(MODELS["optimizer"], lambda request: None)})
+    assert (report.status, report.tasks, report.dropped) == ("no change", {"train": 5}, {})
+    assert {doubt.why for doubt in report.doubts} == {GAMEABLE}
+    assert "only gameable tasks were held out: 1 for training instead" in report.notes
+    assert {task.split for task in archived(small.state)} == {"train"}
+    where = ["--project", str(small.project), "--state", str(small.base)]
+    assert main(["sleep", "explain", "1", *where]) == 0
+    said = capsys.readouterr().out
+    assert "gameable  5: an answer that has nothing but the words of their checks passes" in said
+    assert all(f"  {doubt.task}  gameable: {doubt.intent[:40]}" in said for doubt in report.doubts)
+    off = Small(tmp_path / "off")
+    optimizer = ChecksOnly(MODELS["optimizer"], lambda request: None)
+    assert off.night({"probe": False}, given={"optimizer": optimizer}).tasks == {"train": 4, "val": 1}
+
+
+def test_a_cluster_that_changes_its_side_takes_the_tasks_of_earlier_nights_with_it(tmp_path: Path) -> None:
+    small = Small(tmp_path, n=0)
+    small.state.make()
+    first = task("m1", exact=("x",), cluster="c1", split="val")
+    other = task("m2", exact=("x",), cluster="c2", split="val")
+    archive(small.state, [first, other])
+    archive(small.state, [task("m3", exact=("x",), cluster="c1", split="train")])
+    assert {one.id: one.split for one in archived(small.state)} == {"m1": "train", "m2": "val", "m3": "train"}
+
+
+def test_a_forecast_counts_the_questions_of_the_probe_and_the_trials_of_rules(tmp_path: Path) -> None:
+    small = Small(tmp_path)
+    sessions = [Session(source="jsonl", id=str(number)) for number in range(10)]
+
+    def calls(**sleep: object) -> tuple[float, float]:
+        found = forecast_night(small.config(dict(sleep)), sessions, None, 0)
+        return found.judge_calls.high, found.target_calls.high
+
+    most = forecast_night(small.config(), sessions, None, 0).tasks.high
+    assert calls()[0] - calls(probe=False)[0] == most
+    assert calls(retire=1)[1] > calls()[1]
+    assert forecast_night(small.config(), (), [task(rubric=RUBRIC)], 0).judge_calls.high == calls_of_a_file(small)
+
+
+def calls_of_a_file(small: Small) -> float:
+    return forecast_night(small.config({"probe": False}), (), [task(rubric=RUBRIC)], 0).judge_calls.high
+
+
+@pytest.mark.parametrize("gap", ["structure", "verbose", "brain-first", "verdict"])
+def test_the_simulated_judge_takes_no_rubric_said_again_for_an_answer(tmp_path: Path, gap: str) -> None:
+    report = Small(tmp_path, gap=gap).night({"skill": True, "confirm_trials": 0}, train={"epochs": 1})
+    assert (report.doubts, report.dropped) == ((), {})

@@ -1,0 +1,161 @@
+"""Rules that earlier nights wrote are left out on trial; what nothing misses goes, and can be put back."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+from small_night import Small
+
+from skillgrad.cli.main import main
+from skillgrad.errors import BudgetStop
+from skillgrad.records import ChatRequest, Skill
+from skillgrad.sleep.adopt import adopt, kept_rules
+from skillgrad.sleep.config import SleepSection
+from skillgrad.sleep.places import read_document
+from skillgrad.sleep.retire import left_out, oldest
+from skillgrad.sleep.revert import revert
+from skillgrad.sleep.rules import Evidence, Rule, active, revised
+from skillgrad.sleep.staging import Proposal, Proposed, read_proposal, stage
+
+IDLE = "- Never mention the weather."
+BY_HAND = "- Written by hand."
+RETIRE = {"retire": 3, "confirm_trials": 2, "rotate_nights": 0}
+
+
+def rule_of(small: Small, text: str) -> Rule:
+    return next(rule for rule in kept_rules(small.state.folder).documents[str(small.skill)] if rule.text == text)
+
+
+def with_rules(small: Small, night: str, *texts: str) -> None:
+    """Adopt a night that added these rules to the skill."""
+    live = read_document(small.skill, "skill", small.project)
+    before = revised(kept_rules(small.state.folder).documents.get(live.real, ()), block(live.opening), "")
+    text = live.opening.replace("<!-- skillgrad:end", "".join(f"{one}\n" for one in texts) + "<!-- skillgrad:end")
+    rules = revised(before, block(text), night, {})
+    proposed = Proposed(live=live, text=text, rules=rules, before=before)
+    folder = stage(
+        small.state.folder / night, Proposal(night=night, project=str(small.project), documents=(proposed,))
+    )
+    adopt(folder, small.project, small.state.folder)
+
+
+def block(text: str) -> str:
+    return text.partition("begin learned -->\n")[2].partition("<!-- skillgrad:end")[0]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Small:
+    return adopted(tmp_path)
+
+
+def adopted(root: Path) -> Small:
+    """A rule that is needed and one that nobody misses are in place, and one that the user wrote."""
+    small = Small(root)
+    report = small.night()
+    adopt(Path(report.proposal), small.project, small.state.folder)
+    with_rules(small, "0000", IDLE)
+    text = small.skill.read_text()
+    small.skill.write_text(text.replace("<!-- skillgrad:end", f"{BY_HAND}\n<!-- skillgrad:end"))
+    small.write(5, 9)
+    return small
+
+
+def test_a_rule_that_nothing_misses_is_proposed_for_removal_and_no_other(small: Small) -> None:
+    before = small.skill.read_bytes()
+    needed = rule_of(small, block(small.skill.read_text()).splitlines()[0])
+    report = small.night(RETIRE)
+    document = report.documents[0]
+    assert (report.status, document.status) == ("proposed", "accepted")
+    assert document.reason.endswith("1 rule is retired: nothing misses it")
+    folder = Path(report.proposal)
+    item = read_proposal(folder).items[0]
+    assert (folder / item.file).read_bytes() == before.replace(f"{IDLE}\n".encode(), b"")
+    rules = json.loads((folder / "rules.json").read_text())["documents"][str(small.skill)]
+    idle = next(rule for rule in rules if rule["text"] == IDLE)
+    assert (idle["status"], idle["retired"]) == ("retired", "0002")
+    assert idle["ablation"].endswith("tasks, 2 fresh attempts each with and without it: none does worse without")
+    assert next(rule for rule in rules if rule["id"] == needed.id)["status"] == "active"
+    assert "retired: " in (folder / "report.md").read_text()
+
+
+def test_a_removal_waits_for_a_person_and_can_be_taken_back(small: Small) -> None:
+    report = small.night({**RETIRE, "auto_adopt": True})
+    assert report.held_back == ("the verdict is 'inconclusive'; only 'ship' is adopted without a person",)
+    before = small.skill.read_bytes()
+    adopt(Path(report.proposal), small.project, small.state.folder)
+    assert IDLE not in small.skill.read_text()
+    assert BY_HAND in small.skill.read_text()
+    revert("0002", small.state.folder)
+    assert small.skill.read_bytes() == before
+    assert rule_of(small, IDLE).status == "active"
+
+
+def test_no_rule_is_left_out_unless_it_is_asked_for(small: Small) -> None:
+    report = small.night({"confirm_trials": 2})
+    assert report.status == "no change"
+    assert not list(small.state.night(2).rglob("retire-*"))
+
+
+def test_a_night_killed_in_a_trial_goes_on_from_there(small: Small) -> None:
+    def stop(request: ChatRequest) -> None:
+        if list(small.state.night(2).rglob("retire-*")):
+            stopped.append(request)
+            if len(stopped) == 5:
+                raise BudgetStop("enough 7712")
+
+    stopped: list[ChatRequest] = []
+    at_first = small.answered
+    small.before = stop
+    with pytest.raises(BudgetStop):
+        small.night(RETIRE)
+    small.before = lambda request: None
+    report = small.night(RETIRE)
+    assert (report.night, report.starts) == (2, 2)
+    assert report.documents[0].reason.endswith("1 rule is retired: nothing misses it")
+    assert report.spent.calls == small.answered - at_first + 1  # the one that was stopped had been sent
+
+
+def test_the_budget_of_the_night_holds_for_trials(tmp_path: Path) -> None:
+    calls = adopted(tmp_path / "whole").night(RETIRE).spent.calls
+    tight = adopted(tmp_path / "tight")
+    with pytest.raises(BudgetStop, match=f"limits.calls = {calls - 1} is reached"):
+        tight.night(RETIRE, limits={"calls": calls - 1, "concurrency": 1})
+    assert tight.night(RETIRE, limits={"calls": calls + 2, "concurrency": 1}).status == "proposed"
+
+
+def test_rules_go_by_age_and_what_a_person_wrote_never() -> None:
+    old, sharper = "- End every brief with a recommendation.", "- End every brief with a clear recommendation."
+    first = revised((), f"{old}\n", "0001")
+    second = revised(first, f"{old}\n- By hand.\n", "")
+    third = revised(second, f"- Newer.\n{old}\n- By hand.\n", "0003")
+    rules = revised(third, f"- Newest.\n- Newer.\n{sharper}\n- By hand.\n", "0004")
+    assert [rule.text for rule in oldest(rules, 9)] == [sharper, "- Newer.", "- Newest."]
+    assert [rule.text for rule in oldest(rules, 1)] == [sharper]
+    assert oldest(rules, 0) == ()
+
+
+def test_leaving_a_rule_out_changes_nothing_else() -> None:
+    head = "# By hand\n\n\n<!-- skillgrad:begin learned -->\n"
+    tail = "<!-- skillgrad:end learned -->\n\nBelow.\n"
+    rules = revised((), "- One.\n\n- Two.\n", "0001", {"- One.": Evidence(tasks=("m1",))})
+    document = Skill(text=head + "- One.\n\n- Two.\n" + tail)
+    shorter = left_out(document, rules, active(rules)[0].id)
+    assert shorter is not None
+    assert shorter.text == head + "- Two.\n" + tail
+    assert left_out(document, rules, "00000000") is None
+    assert left_out(Skill(text="# No block\n"), rules, active(rules)[0].id) is None
+
+
+def test_trials_need_fresh_attempts() -> None:
+    with pytest.raises(ValidationError, match="retire needs fresh attempts, and confirm_trials is 0"):
+        SleepSection(retire=1, confirm_trials=0)
+
+
+def test_a_removal_is_explained(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+    small.night(RETIRE)
+    idle = rule_of(small, IDLE)
+    assert main(["sleep", "explain", "2", "--project", str(small.project), "--state", str(small.base)]) == 0
+    said = capsys.readouterr().out
+    assert f"  {idle.id}  retired: {IDLE}" in said
+    assert "2 fresh attempts each with and without it: none does worse without" in said
