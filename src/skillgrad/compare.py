@@ -25,7 +25,7 @@ async def acompare_skills(
     a: Skill | Path | str,
     b: Skill | Path | str,
     split: Split = "test",
-    trials: int = TRIALS,
+    trials: int | range = TRIALS,
     *,
     margin: float = 0.0,
     **given: Unpack[Given],
@@ -36,6 +36,8 @@ async def acompare_skills(
     Trials on training and validation tasks are such as no search has chosen by. Method: `skillgrad.ship.compare_on`.
 
     Args:
+        trials: how many, or their numbers: what was attempted with the same numbers elsewhere may come out alike, as
+            they are the seeds of attempts.
         margin: the smallest gain worth having, in [0, 1): `do not ship` needs no proof of harm, only that a larger
             gain is excluded.
 
@@ -50,20 +52,21 @@ async def acompare_skills(
         raise SkillError("both skills are the same", hint="compare two skills that differ in text or files")
     given["skill"] = skills[0]
     # Warnings about repeated attempts are the workbench's, and it looks at the settings.
-    config = config.model_copy(update={"test": config.test.model_copy(update={"trials": trials})})
+    count, named = (trials, trials) if isinstance(trials, int) else (len(trials), list(trials))
+    config = config.model_copy(update={"test": config.test.model_copy(update={"trials": count})})
     async with open_workbench(config, given, claim=False) as bench:
         tasks = bench.tasks[split]
         if not tasks:
             raise DataError(f"split {split!r} has no tasks", hint="choose another split or give it tasks")
         stage = ATTEMPTING[split]
-        bench.emit(StageStarted(stage=stage, step=0, epoch=0, total=2 * len(tasks) * trials))
+        bench.emit(StageStarted(stage=stage, step=0, epoch=0, total=2 * len(tasks) * count))
         try:
             comparison = await compare_on(bench, skills, split, trials, margin)
         except StopRun:
             await bench.rollout.executor.drain()
             raise
         bench.emit(StageFinished(stage=stage, step=0, note=comparison.verdict))
-        asked = digest([bench.rollout.agent.fingerprint(), split, trials, margin])[:8]
+        asked = digest([bench.rollout.agent.fingerprint(), split, named, margin])[:8]
         path = bench.folder.write_json(f"comparisons/{skills[0].hash}-{skills[1].hash}-{asked}.json", comparison)
         return comparison.model_copy(update={"file": str(path)})
 
@@ -73,7 +76,7 @@ def compare_skills(
     a: Skill | Path | str,
     b: Skill | Path | str,
     split: Split = "test",
-    trials: int = TRIALS,
+    trials: int | range = TRIALS,
     *,
     margin: float = 0.0,
     **given: Unpack[Given],

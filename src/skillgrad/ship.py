@@ -18,9 +18,9 @@ from skillgrad.stages.rollout import Rollout, Try, too_many_voids
 from skillgrad.statistics import Variance, difference_interval, mean_interval, tasks_needed, trials_needed
 from skillgrad.summary import Compared, Comparison, Flip, Interval, Settle, ShipVerdict, Tried
 
-__all__ = ["Decision", "compare_on", "decide", "open_test"]
+__all__ = ["FRESH", "Decision", "compare_on", "decide", "open_test"]
 
-_FRESH = 1_000
+FRESH = 1_000
 """First trial on training and validation tasks: those below were seen by the search, and chosen by."""
 
 _NOTHING_TO_SETTLE = (
@@ -91,7 +91,7 @@ def decide(before: Sequence[float], after: Sequence[float], margin: float = 0.0)
 
 
 async def compare_on(
-    bench: Workbench, skills: tuple[Skill, Skill], split: Split, trials: int, margin: float = 0.0
+    bench: Workbench, skills: tuple[Skill, Skill], split: Split, trials: int | range, margin: float = 0.0
 ) -> Comparison:
     """Attempt every task of a split `trials` times under both skills (A, B) and decide whether to ship B.
 
@@ -99,6 +99,7 @@ async def compare_on(
     attempted once; there is nothing to ship then.
 
     Args:
+        trials: how many, or their numbers.
         margin: the smallest gain worth having, in [0, 1).
 
     Raises:
@@ -106,7 +107,9 @@ async def compare_on(
         StopRun: a budget is used up, an endpoint is dead, or too many attempts have no score.
     """
     openings = await open_test(bench, skills) if split == "test" else 0
-    paired = await _attempt_both(bench.rollout, skills, bench.tasks[split], split, trials)
+    first = 0 if split == "test" else FRESH
+    numbers = range(first, first + trials) if isinstance(trials, int) else trials
+    paired, trials = await _attempt_both(bench.rollout, skills, bench.tasks[split], split, numbers), len(numbers)
     gate = bench.config.gate
     values = _values(paired, gate)
     if not values:
@@ -182,10 +185,8 @@ def _opening(number: int) -> dict[str, str | int]:
 
 
 async def _attempt_both(
-    rollout: Rollout, skills: tuple[Skill, Skill], tasks: Sequence[Task], split: Split, trials: int
+    rollout: Rollout, skills: tuple[Skill, Skill], tasks: Sequence[Task], split: Split, numbers: range
 ) -> _Paired:
-    first = 0 if split == "test" else _FRESH
-    numbers = range(first, first + trials)
     different = skills[:1] if skills[0].hash == skills[1].hash else skills
     items = [Try(task, skill, trial) for trial in numbers for task in tasks for skill in different]
 

@@ -16,6 +16,7 @@ __all__ = [
     "Variance",
     "difference_interval",
     "mean_interval",
+    "permutation_level",
     "permutation_needed",
     "permutation_p",
     "smallest_gain",
@@ -140,6 +141,30 @@ def permutation_p(tasks: Sequence[Arms]) -> float:
     Raises:
         ValueError: there are no tasks, or one without attempts.
     """
+    ways, everything, seen = _ways(tasks)
+    return sum(count for total, count in ways.items() if total >= seen) / everything
+
+
+def permutation_level(tasks: Sequence[Arms], alpha: float) -> float:
+    """The largest p of at most `alpha` that `permutation_p` could have for these values, however they were divided
+    among the skills; 0 where there is none. If the skills do not differ, p is at most `alpha` with this probability.
+
+    Raises:
+        ValueError: there are no tasks, or one without attempts.
+    """
+    ways, everything, _ = _ways(tasks)
+    reached, level = 0, 0.0
+    for total in sorted(ways, reverse=True):
+        reached += ways[total]
+        if reached / everything > alpha:
+            break
+        level = reached / everything
+    return level
+
+
+def _ways(tasks: Sequence[Arms]) -> tuple[dict[int, int], int, int]:
+    """In how many ways the sum of all `after` comes to each total, how many ways there are, and the total that was
+    seen."""
     if not tasks or not all(task.before and task.after for task in tasks):
         raise ValueError("a permutation test needs tasks with attempts under both skills")
     ways, everything, seen = {0: 1}, 1, 0
@@ -148,7 +173,7 @@ def permutation_p(tasks: Sequence[Arms]) -> float:
         seen += sum(values[len(before) :])
         everything *= math.comb(len(values), len(after))
         ways = _convolved(ways, _sums(values, len(after)))
-    return sum(count for total, count in ways.items() if total >= seen) / everything
+    return ways, everything, seen
 
 
 def permutation_needed(tasks: Sequence[Arms], alpha: float) -> tuple[int | None, int | None]:

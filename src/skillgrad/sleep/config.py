@@ -106,6 +106,9 @@ class SleepSection(Section):
     alpha: float = Field(default=0.05, gt=0, lt=1)
     """How often at most a document that changes nothing may be proposed: the highest p of fresh attempts (exact
     permutation test, one-sided) with which a candidate is."""
+    carry_nights: int = Field(default=3, ge=0)
+    """A candidate that may be luck is tried again in so many later nights, and what all of them saw counts together:
+    all their looks propose one that changes nothing as seldom as `alpha` says. 0 for never."""
     unsafe_no_sandbox: bool = False
     """Where no sandbox works, run the programs that judge answers (`command` of a task) without one."""
     probe: bool = True

@@ -4,7 +4,7 @@ from skillgrad.records import Record
 from skillgrad.statistics import Arms, permutation_needed, permutation_p
 from skillgrad.summary import Comparison
 
-__all__ = ["Fresh", "fresh_of"]
+__all__ = ["Fresh", "fresh_of", "fresh_of_arms"]
 
 
 class Fresh(Record):
@@ -13,7 +13,9 @@ class Fresh(Record):
     p: float
     """How often luck alone does as well: the exact p of `skillgrad.statistics.permutation_p`."""
     alpha: float
-    """The highest p with which a candidate is proposed."""
+    """The highest p with which a candidate is proposed: `sleep.alpha` at the first look, less at later ones."""
+    looks: int = 1
+    """Nights that looked at the candidate, whose attempts count together."""
     tasks: int
     trials: int
     varied: int | None
@@ -28,6 +30,12 @@ class Fresh(Record):
         return self.p <= self.alpha
 
     @property
+    def threshold(self) -> str:
+        """What p is held against, in words."""
+        first = f"sleep.alpha = {self.alpha:g}"
+        return first if self.looks == 1 else f"{self.alpha:.2g}, the level of look {self.looks} (sleep.carry_nights)"
+
+    @property
     def noise(self) -> str:
         """The noise floor in words; empty when it is not known."""
         if self.varied is None:
@@ -37,16 +45,24 @@ class Fresh(Record):
 
 def fresh_of(comparison: Comparison, alpha: float) -> Fresh:
     """What the attempts of a comparison show, at the level `alpha`."""
-    arms = [Arms(tried.a, tried.b) for tried in comparison.tried]
+    return fresh_of_arms([Arms(tried.a, tried.b) for tried in comparison.tried], comparison.trials, alpha)
+
+
+def fresh_of_arms(arms: list[Arms], trials: int, alpha: float) -> Fresh:
+    """What attempts show, at the level `alpha`.
+
+    Args:
+        trials: how many a night makes at each task under each document.
+    """
     p = permutation_p(arms)
     several = [arm for arm in arms if len(arm.before) > 1]
     return Fresh(
         p=p,
         alpha=alpha,
         tasks=len(arms),
-        trials=comparison.trials,
+        trials=trials,
         varied=sum(len(set(arm.before)) > 1 for arm in several) if several else None,
-        settle="" if p <= alpha else _settle(arms, comparison.trials, alpha),
+        settle="" if p <= alpha else _settle(arms, trials, alpha),
     )
 
 

@@ -113,7 +113,8 @@ def _calls(config: SleepConfig, train: int, val: int, test: int, documents: int)
         return Span(low=0, high=0), Span(low=0, high=0)
     known = Known(config, {"train": train, "val": val, "test": 0})
     work = rewrite_first_work(known)
-    confirmed = 2 * (val + sleep.retire * (train + val)) * sleep.confirm_trials
+    looks = 2 if sleep.carry_nights else 1  # at a candidate of an earlier night, and at its own
+    confirmed = 2 * (looks * val + sleep.retire * (train + val)) * sleep.confirm_trials
     attempts = Span(
         low=documents * sum(part.attempts.low for part in work) + test,
         high=documents * (sum(part.attempts.high for part in work) + confirmed) + test,

@@ -5,15 +5,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import Field, ValidationError
-
 from skillgrad.build import Given
 from skillgrad.envs.scorers.base import Judge
 from skillgrad.errors import SkillError, SkillgradError
 from skillgrad.evaluate import aevaluate_skill
-from skillgrad.records import LedgerEntry, Record, Skill, Split
+from skillgrad.records import Record, Skill, Split
 from skillgrad.skill import Document, token_count
 from skillgrad.sleep.adopt import kept_rules, receipts
+from skillgrad.sleep.carry import Carried
 from skillgrad.sleep.config import SleepConfig, SleepSection
 from skillgrad.sleep.consolidate import (
     Change,
@@ -30,6 +29,7 @@ from skillgrad.sleep.consolidate import (
 from skillgrad.sleep.context import Documents
 from skillgrad.sleep.environment import NightEnvironment
 from skillgrad.sleep.gather import archived
+from skillgrad.sleep.known import Memory, remember, remembered
 from skillgrad.sleep.places import LiveDocument, documents_of, read_document, skill_paths
 from skillgrad.sleep.report import Diagnosed, DocumentReport, diagnosed, reported, untrained
 from skillgrad.sleep.retire import Pruning, pruned
@@ -42,11 +42,8 @@ from skillgrad.summary import Interval, ShipVerdict
 
 __all__ = ["Group", "Groups", "Improved", "check_tasks", "groups_of", "improve", "opened_chars"]
 
-KNOWN = "known.json"
 _A_RULE = 50
 """Tokens that a rule has at least, its block with it."""
-_LEDGER = 200
-"""Edits of earlier nights that are kept for the optimizer, the latest ones."""
 
 
 class Group(NamedTuple):
@@ -97,13 +94,6 @@ class Improved(Record):
     spent: Spent = Spent()
     simulated: bool = False
     notes: tuple[str, ...] = ()
-
-
-class _Memory(Record):
-    """Edits that nights have tried, by the real path of the document: `known.json` in the state folder."""
-
-    version: int = 1
-    tried: dict[str, tuple[LedgerEntry, ...]] = Field(default_factory=dict[str, tuple[LedgerEntry, ...]])
 
 
 def groups_of(config: SleepConfig, tasks: Sequence[MinedTask]) -> Groups:
@@ -187,7 +177,7 @@ async def improve(
         StopRun: as `aconsolidate`.
     """
     folder = state.night(number)
-    memory = _remembered(state, folder)
+    memory = remembered(state, folder)
     check_tasks(config, tasks)  # before anything is paid for
     groups, notes = groups_of(config, tasks)
     scores: dict[str, float] = {}
@@ -196,7 +186,10 @@ async def improve(
         if not group.split("train"):
             continue
         settings = _within(config, spent).model_copy(update={"sleep": _only(config, group)})
-        known: dict[Place, Known] = {place: _known(config, state, memory, group, place) for place in group.improves}
+        known: dict[Place, Known] = {
+            place: _known(config, state, memory, group, place).model_copy(update={"night": number})
+            for place in group.improves
+        }
         run = folder / "runs" / group.name
         result = await aconsolidate(group.tasks, group.documents, settings, run, known, **given)
         if config.sleep.retire:
@@ -212,7 +205,10 @@ async def improve(
             scores |= await _tested(_within(config, spent), group, result.documents, run, given)
             spent = spent + spent_in(run / "test")
     improved = _proposed(config, state, number, changes)
-    _remember(state, memory, changes)
+    came = [
+        (group.live(change.place).real, change.edits, _carried(group, change, number)) for group, change in changes
+    ]
+    remember(state, memory, came)
     idle = [
         untrained(group.name, group.skill.path, group.split("val")) for group in groups if not group.split("train")
     ]
@@ -258,13 +254,13 @@ def _only(config: SleepConfig, group: Group) -> SleepSection:
     return config.sleep.model_copy(update=change)
 
 
-def _known(config: SleepConfig, state: SleepState, memory: _Memory, group: Group, place: Place) -> Known:
+def _known(config: SleepConfig, state: SleepState, memory: Memory, group: Group, place: Place) -> Known:
     """What earlier nights know of a document."""
     live = group.live(place)
     compares = config.slow_update.enabled or config.meta_skill.enabled
     before = _replaced(state, live) if compares else None
     opened = None if before is None else _opened(before, _name(group, place))
-    return Known(ledger=memory.tried.get(live.real, ()), before=opened)
+    return Known(ledger=memory.tried.get(live.real, ()), before=opened, carried=memory.carried.get(live.real))
 
 
 def _replaced(state: SleepState, live: LiveDocument) -> LiveDocument | None:
@@ -346,9 +342,13 @@ def _worst(changes: Sequence[Change]) -> ShipVerdict | None:
 
 def _evidence(group: Group, change: Change) -> Mapping[str, Evidence]:
     """By the text of each accepted edit and guidance: the attempts behind it, their tasks, and the sessions of
-    these."""
+    these. Of a candidate of an earlier night, what that night knew."""
+    if change.origin is not None:
+        return change.origin.evidence
     held_out = change.held_out
-    texts = [(entry.edit.content, entry.edit.cites, entry.edit.reason) for entry in change.edits if entry.accepted]
+    kept = (True, None) if change.status == "inconclusive" else (True,)
+    edits = [entry.edit for entry in change.edits if entry.accepted in kept]
+    texts = [(edit.content, edit.cites, edit.reason) for edit in edits]
     texts += [(text, names, "comparison with the document before") for text, names in held_out.guidance.items()]
     by_id = {task.id: task for task in group.tasks}
     found: dict[str, Evidence] = {}
@@ -366,29 +366,9 @@ def _evidence(group: Group, change: Change) -> Mapping[str, Evidence]:
     return found
 
 
-def _remembered(state: SleepState, night: Path) -> _Memory:
-    """What was known when the night began: an interrupted one goes on from that."""
-    ours, all_nights = night / KNOWN, state.folder / KNOWN
-    for path in (ours, all_nights):
-        try:
-            memory = _Memory.model_validate_json(path.read_bytes())
-        except FileNotFoundError:
-            continue
-        except (OSError, ValidationError) as error:
-            raise SkillgradError(f"{str(path)!r} cannot be read: {error}", hint="restore it, or remove it") from error
-        break
-    else:
-        memory = _Memory()
-    if not ours.exists():
-        state.write(ours, memory.model_dump_json(indent=1) + "\n")
-    return memory
-
-
-def _remember(state: SleepState, memory: _Memory, changes: Sequence[tuple[Group, Change]]) -> None:
-    """Edits of this night for the next ones; running a night again adds nothing twice."""
-    tried = dict(memory.tried)
-    for group, change in changes:
-        real = group.live(change.place).real
-        known = tried.get(real, ())
-        tried[real] = (*known, *(entry for entry in change.edits if entry not in known))[-_LEDGER:]
-    state.write(state.folder / KNOWN, _Memory(tried=tried).model_dump_json(indent=1) + "\n")
+def _carried(group: Group, change: Change, night: int) -> Carried | None:
+    """What later nights look at again; with what its rules rest on where this night made it."""
+    carried = change.carried
+    if carried is None or carried.night != night:
+        return carried
+    return carried.model_copy(update={"evidence": _evidence(group, change)})

@@ -8,6 +8,7 @@ from pydantic import Field
 from skillgrad.records import Record
 from skillgrad.searches.rewrite_first import Shown
 from skillgrad.sleep.canary import Canary
+from skillgrad.sleep.carry import Carried
 from skillgrad.sleep.confirm import Fresh
 from skillgrad.sleep.consolidate import Change, Spent, Status
 from skillgrad.sleep.probe import Doubt
@@ -56,6 +57,10 @@ class DocumentReport(Record):
     """What would settle an inconclusive verdict or status."""
     fresh: Fresh | None = None
     """Whether fresh attempts show a gain that luck alone does not explain; None without them."""
+    carried: str = ""
+    """That later nights look at a candidate again, and what its next look needs; empty where there is none."""
+    origin: int | None = None
+    """The earlier night that made what is proposed; None where this one did."""
     tried: int = 0
     """Edits that were tried."""
     train: int = 0
@@ -125,6 +130,10 @@ class Diagnosed(Record):
     comparison: Comparison | None
     fresh: Fresh | None = None
     """Whether the comparison shows a gain that luck alone does not explain."""
+    carried: Carried | None = None
+    """The candidate that later nights look at again, with all that was seen of it."""
+    origin: Carried | None = None
+    """What is proposed is this candidate of an earlier night."""
 
 
 class Diagnostics(Record):
@@ -156,6 +165,8 @@ def reported(name: str, path: str, change: Change, tasks: tuple[int, int]) -> Do
         verdict=None if confirmed is None else confirmed.verdict,
         settle=settle if fresh is None or fresh.settled else fresh.settle,
         fresh=fresh,
+        carried=change.carry_told,
+        origin=None if change.origin is None else change.origin.night,
         tried=len(change.edits),
         train=tasks[0],
         held_out=tasks[1],
@@ -182,4 +193,6 @@ def diagnosed(name: str, change: Change) -> Diagnosed:
         optimizer_replies=held_out.optimizer_replies,
         comparison=change.confirmed,
         fresh=change.fresh,
+        carried=change.carried,
+        origin=change.origin,
     )

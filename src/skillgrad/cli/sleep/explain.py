@@ -15,6 +15,7 @@ from skillgrad.cli.sleep.settings import find_nights
 from skillgrad.cli.usage import UsageError
 from skillgrad.errors import DataError, did_you_mean
 from skillgrad.searches.rewrite_first import Shown
+from skillgrad.sleep.carry import Carried
 from skillgrad.sleep.corrections import canaries
 from skillgrad.sleep.lint import plain, visible
 from skillgrad.sleep.night import DIAGNOSTICS, read_tasks
@@ -89,6 +90,11 @@ def _print_rules(folder: Path, night: int) -> None:
 
 
 def _print_document(document: Diagnosed) -> None:
+    for candidate, what in ((document.origin, "proposed"), (document.carried, "carried to the next night")):
+        if candidate is not None:
+            _print_looks(document.name, candidate, what)
+    if document.origin is not None:
+        return
     which = "the candidate" if document.status in ("accepted", "inconclusive") else "the last candidate"
     output.line(f"\n{document.name}: held-out tasks under the old document -> under {which}")
     if not document.after:
@@ -101,6 +107,16 @@ def _print_document(document: Diagnosed) -> None:
         output.line(f"    replied: {plain(shown.response, _LINE)}")
     for reply in document.optimizer_replies:
         output.line(f"  the optimizer said: {plain(reply, _LINE)}")
+
+
+def _print_looks(name: str, candidate: Carried, what: str) -> None:
+    """Every fresh attempt at a candidate of which several nights saw something, or will."""
+    output.line(f"\n{name}: the candidate of night {candidate.night} is {what}; fresh attempts, old -> candidate")
+    for look in candidate.looks:
+        output.line(f"  night {look.night}: p = {look.p:.2g} so far, level {look.level:.2g}")
+        for one in look.tried:
+            a, b = (", ".join(f"{value:g}" for value in values) for values in (one.a, one.b))
+            output.line(f"    {one.task}  {a} -> {b}")
 
 
 def _print_task(found: Diagnostics, task: str) -> None:

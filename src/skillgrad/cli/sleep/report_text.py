@@ -68,9 +68,11 @@ def document_lines(document: DocumentReport) -> list[str]:
     if (fresh := document.fresh) is not None:
         sign = "not above" if fresh.settled else "above"
         noise = f"; noise floor: {fresh.noise}" if fresh.noise else ""
-        lines.append(f"  by luck alone: p = {fresh.p:.2g}, {sign} sleep.alpha = {fresh.alpha:g}{noise}")
+        lines.append(f"  by luck alone: p = {fresh.p:.2g}, {sign} {fresh.threshold}{noise}")
     if document.settle:
         lines.append(f"  {document.settle}")
+    if document.carried:
+        lines.append(f"  {document.carried}")
     return lines
 
 

@@ -36,6 +36,7 @@ def run(args: argparse.Namespace) -> int:
                 "resumes": number == going_on,
                 "tasks": 0 if report is None else sum(report.tasks.values()),
                 "documents": {} if report is None else {one.name: one.status for one in report.documents},
+                "carried": [] if report is None else [one.name for one in report.documents if one.carried],
                 "proposal": "" if report is None else report.proposal,
             }
         )
@@ -58,7 +59,10 @@ def run(args: argparse.Namespace) -> int:
         return 0
     table = [("night", "started (UTC)", "status", "tasks", "documents")]
     for row in rows:
-        shown = ", ".join(f"{name} {status}" for name, status in row["documents"].items())
+        carried = row["carried"]
+        shown = ", ".join(
+            f"{name} {status}{' (carried)' if name in carried else ''}" for name, status in row["documents"].items()
+        )
         started = str(row["started"] or "")[:16].replace("T", " ")
         table.append((str(row["night"]), started, str(row["status"]), str(row["tasks"]), shown))
     for text in text_lines(table):

@@ -1,0 +1,123 @@
+"""What came of one document in a night, what earlier nights know about it, and what it cost."""
+
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from skillgrad.config import LimitsSection
+from skillgrad.errors import BudgetStop
+from skillgrad.records import LedgerEntry, Record, Skill
+from skillgrad.searches.rewrite_first import HeldOut
+from skillgrad.sleep.carry import Carried
+from skillgrad.sleep.confirm import Fresh
+from skillgrad.store import SqliteSpend
+from skillgrad.store.journal import SqliteJournal
+from skillgrad.store.views import JOURNAL
+from skillgrad.summary import Comparison
+
+__all__ = ["Change", "Known", "Place", "Spent", "Status", "left_of", "spent_in"]
+
+Place = Literal["skill", "memory"]
+Status = Literal["accepted", "rejected", "inconclusive", "unverified", "unchanged"]
+
+
+class Spent(Record):
+    """What was used, over all processes that worked on it."""
+
+    calls: int = 0
+    tokens: int = 0
+    usd: float | None = 0.0
+    """None when a price is unknown."""
+
+    def __add__(self, other: "Spent") -> "Spent":
+        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
+        return Spent(calls=self.calls + other.calls, tokens=self.tokens + other.tokens, usd=usd)
+
+
+class Known(Record):
+    """What earlier nights know about a document."""
+
+    ledger: tuple[LedgerEntry, ...] = ()
+    """Edits that were tried. They are for the optimizer, never for the agent."""
+    before: Skill | None = None
+    """The document that the last adopted proposal replaced; the slow update compares the document with it."""
+    carried: Carried | None = None
+    """A candidate that may be luck; looked at again where the document is the one that it was made from."""
+    night: int = 1
+    """This one."""
+
+
+class Change(Record):
+    """What came of one document.
+
+    accepted      better on held-out tasks, and worse on none; to be proposed
+    rejected      a candidate was made and did not pass the gate, or fresh attempts show no gain
+    inconclusive  a candidate passed the gate, and what fresh attempts show may be luck; not to be proposed
+    unverified    a candidate was made and not tried: to be proposed where the gate is off, not where there are no
+                  held-out tasks
+    unchanged     there was no candidate
+    """
+
+    place: Place
+    status: Status
+    reason: str
+    before: Skill
+    after: Skill
+    """As `before` unless accepted, inconclusive or unverified."""
+    proposed: bool
+    """It is to be proposed: accepted, or unverified because the gate is off."""
+    baseline: float | None
+    """Mean on the held-out tasks before; None when not measured."""
+    candidate: float | None
+    """Mean of the candidate, which selected on them; None when not measured."""
+    confirmed: Comparison | None
+    """Fresh attempts at the held-out tasks under both documents; None when none were asked for."""
+    fresh: Fresh | None
+    """Whether these show a gain that luck alone does not explain."""
+    held_out: HeldOut
+    spent: Spent
+    simulated: bool
+    """Answers came from the simulated world."""
+    retired: Mapping[str, str] = Field(default_factory=dict[str, str])
+    """Rules that are taken out because nothing misses them: by id, what was measured."""
+    carried: Carried | None = None
+    """The candidate that later nights look at again, with all that was seen of it."""
+    carry_told: str = ""
+    """What its next look needs, in words."""
+    origin: Carried | None = None
+    """What is proposed is this candidate of an earlier night, with all that was seen of it."""
+
+    @property
+    def edits(self) -> tuple[LedgerEntry, ...]:
+        """Edits that were tried, with what came of them."""
+        return self.held_out.ledger
+
+
+def left_of(limits: LimitsSection, spent: Spent) -> Mapping[str, Any]:
+    """The limits of a part of a night, after what the parts before it have used.
+
+    Raises:
+        BudgetStop: nothing is left.
+    """
+    left: dict[str, Any] = limits.model_dump(exclude_unset=True)
+    for name, used in (("calls", spent.calls), ("tokens", spent.tokens), ("usd", spent.usd)):
+        limit = left.get(name)
+        if limit is None or used is None:
+            continue
+        left[name] = limit - used
+        if left[name] <= 0:
+            raise BudgetStop(
+                f"limits.{name} = {limit:g} is used up by the parts of the night before this one",
+                hint=f"raise limits.{name} and run the same command again",
+            )
+    return left
+
+
+def spent_in(run: Path) -> Spent:
+    """What was used in a run folder that is closed."""
+    with closing(SqliteJournal(run / JOURNAL)) as journal:
+        totals = SqliteSpend(journal, LimitsSection()).totals()
+    return Spent(calls=totals.total_calls, tokens=totals.total_tokens, usd=totals.usd)

@@ -1,0 +1,169 @@
+"""Looks at candidates: fresh attempts at the held-out tasks of a night, under the old document and under one that
+passed the gate, in this night or, where it may be luck, in an earlier one."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from skillgrad.build import Given
+from skillgrad.compare import acompare_skills
+from skillgrad.config import TrainConfig
+from skillgrad.records import Skill
+from skillgrad.searches.rewrite_first import HeldOut
+from skillgrad.ship import FRESH
+from skillgrad.sleep.carry import Carried
+from skillgrad.sleep.changes import Change, Known, Place, Spent, Status, spent_in
+from skillgrad.sleep.config import SleepConfig
+from skillgrad.sleep.confirm import Fresh, fresh_of
+from skillgrad.summary import Comparison
+
+__all__ = ["ANSWERED_LATER", "Again", "Shown", "Work", "again", "shown", "trials_of"]
+
+ANSWERED_LATER = "handoff:"
+"""What names of models begin with for which a person answers, in files."""
+
+NO_LEVEL = "its looks could have used up sleep.alpha"
+
+
+class Work(NamedTuple):
+    """One document that is to be improved."""
+
+    config: SleepConfig
+    folder: Path
+    place: Place
+    limits: Mapping[str, Any]
+    known: Known
+
+
+def trials_of(config: SleepConfig, given: Given) -> int:
+    """Fresh attempts at each task under each document. What a person has answered is found again by its question: a
+    second answer would be the first one."""
+    target = given["target"].name if "target" in given else config.target.model
+    return 0 if target.startswith(ANSWERED_LATER) else config.sleep.confirm_trials
+
+
+class Again(NamedTuple):
+    """What came of the candidate that was carried to this night."""
+
+    carried: Carried | None = None
+    """As it is carried on; None where there is none any more."""
+    told: tuple[str, ...] = ()
+    spent: Spent = Spent()
+    change: Change | None = None
+    """Where it is the candidate of this night."""
+    looked: Carried | None = None
+    """With the look of this night."""
+    last: Comparison | None = None
+
+
+async def again(before: Skill, held_out: bool, work: Work, parts: Given) -> Again:
+    """Look again at what was carried to this night, under the level that is left for it."""
+    carried, sleep, trials = work.known.carried, work.config.sleep, trials_of(work.config, parts)
+    if carried is None:
+        return Again()
+    if carried.before != before.hash:
+        return Again(told=(f"the candidate of night {carried.night} is dropped: the document is another since",))
+    level = carried.level(sleep.alpha, sleep.carry_nights)
+    if not level:
+        why = "the settings leave no further look" if carried.left(sleep.carry_nights) == 0 else NO_LEVEL
+        return Again(told=(f"the candidate of night {carried.night} is dropped: {why}",))
+    if not held_out or not trials or not work.config.gate.enabled:
+        return Again(carried)  # nothing to look at: its next look is in another night
+    after = before.with_text(carried.text)
+    config = work.config.for_run(work.folder, f"carried-{work.place}", limits=work.limits)
+    # Numbers of trials are seeds: those of the looks before would show again what is known.
+    first = FRESH * (len(carried.looks) + 1)
+    last = await acompare_skills(config, before, after, "val", range(first, first + trials), **parts)
+    looked, spent = carried.seen(work.known.night, last.tried, level), spent_in(work.folder / config.run.name)
+    status, why = _over_looks(looked, work.config)
+    if status == "accepted":
+        change = _staged(before, after, work, looked, last)
+        return Again(change=change.model_copy(update={"spent": spent}))
+    kept, told = (None, why) if status == "rejected" else _kept(looked, work.config)
+    return Again(kept, (told,) if told else (), spent, looked=looked, last=last)
+
+
+def _over_looks(looked: Carried, config: SleepConfig) -> tuple[Status, str]:
+    """What all looks at a carried candidate come to, and why where it is rejected."""
+    which = f"the candidate of night {looked.night} is rejected"
+    if not looked.gains:
+        return "rejected", f"{which}: fresh attempts in {looked.nights} show no gain"
+    if looked.settled:
+        return "accepted", ""
+    if looked.worse and config.gate.no_regression:
+        return "rejected", f"{which}: {looked.worse[0]!r} does worse in fresh attempts in {looked.nights}"
+    return "inconclusive", ""
+
+
+def _kept(looked: Carried, config: SleepConfig) -> tuple[Carried | None, str]:
+    """The candidate as later nights look at it again, or why they do not."""
+    alpha, nights = config.sleep.alpha, config.sleep.carry_nights
+    if not nights:
+        return None, ""
+    which = f"the candidate of night {looked.night} is not carried"
+    if not looked.left(nights):
+        return None, f"{which} any further: it may still be luck after {len(looked.looks)} looks"
+    return (looked, "") if looked.level(alpha, nights) else (None, f"{which}: {NO_LEVEL}")
+
+
+def _staged(before: Skill, after: Skill, work: Work, looked: Carried, last: Comparison) -> Change:
+    """A candidate of an earlier night that all looks together bear out."""
+    reason = f"the candidate of night {looked.night}: fresh attempts in {looked.nights} bear it out"
+    none = HeldOut(initial=(), candidate=(), accepted=True, reason=reason, optimizer_replies=(), ledger=())
+    return Change(
+        place=work.place,
+        status="accepted",
+        reason=reason,
+        before=before,
+        after=after,
+        proposed=True,
+        baseline=None,
+        candidate=None,
+        confirmed=looked.compared(last),
+        fresh=looked.fresh(),
+        held_out=none,
+        spent=Spent(),
+        simulated=last.simulated,
+        origin=looked,
+    )
+
+
+class Shown(NamedTuple):
+    """What fresh attempts make of a candidate that passed the gate."""
+
+    status: Status
+    why: str
+    confirmed: Comparison | None = None
+    fresh: Fresh | None = None
+    carried: Carried | None = None
+
+
+async def shown(
+    config: TrainConfig, documents: tuple[Skill, Skill], work: Work, tonight: Again, parts: Given
+) -> Shown:
+    sleep, (before, after) = work.config.sleep, documents
+    if tonight.looked is not None and tonight.last is not None and tonight.looked.text == after.text:
+        # Found once more: a test of its own would be one more chance for what this night has looked at already.
+        status, _ = _over_looks(tonight.looked, work.config)
+        why = f", but it is the candidate of night {tonight.looked.night}, which may be luck"
+        if status == "rejected":
+            why = f", but it is the candidate of night {tonight.looked.night}"
+        return Shown(status, why, tonight.looked.compared(tonight.last), tonight.looked.fresh(), tonight.carried)
+    confirmed = await acompare_skills(config, before, after, "val", sleep.confirm_trials, **parts)
+    fresh = fresh_of(confirmed, sleep.alpha)
+    status, why = _borne_out(confirmed, fresh)
+    if status != "inconclusive":
+        return Shown(status, why, confirmed, fresh, tonight.carried)
+    night = work.known.night
+    looked = Carried(night=night, before=before.hash, text=after.text).seen(night, confirmed.tried, sleep.alpha)
+    kept, told = _kept(looked, work.config)
+    return Shown(status, why + (f"; {told}" if told else ""), confirmed, fresh, kept or tonight.carried)
+
+
+def _borne_out(comparison: Comparison, fresh: Fresh) -> tuple[Status, str]:
+    """What fresh attempts make of a candidate that passed the gate, and why where that is not accepted."""
+    if comparison.difference.mean <= 0:
+        return "rejected", ", but fresh attempts do not bear it out"
+    if fresh.settled:
+        return "accepted", ""
+    return "inconclusive", f", but fresh attempts may be luck: p = {fresh.p:.2g}, above sleep.alpha = {fresh.alpha:g}"
