@@ -64,7 +64,10 @@ def night(small: Small, log: Path, at: int = 0) -> list[str]:
         writes = Writes(small.base, at)
         sys.addaudithook(writes.listen)
         models = Given(target=Logged(small.target, log), optimizer=Logged(small.optimizer, log))
-        small.night(given=Given(**models, on_write=lambda moment, number: writes.tell(f"journal {moment} {number}")))
+        small.night(
+            {"proposer": "auto"},
+            given=Given(**models, on_write=lambda moment, number: writes.tell(f"journal {moment} {number}")),
+        )
         told.write_text(json.dumps(writes.names))
         os._exit(0)
     _, status = os.waitpid(child, 0)

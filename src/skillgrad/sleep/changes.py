@@ -18,10 +18,13 @@ from skillgrad.store.journal import SqliteJournal
 from skillgrad.store.views import JOURNAL
 from skillgrad.summary import Comparison
 
-__all__ = ["Change", "Known", "Place", "Spent", "Status", "left_of", "spent_in"]
+__all__ = ["DECIDED", "Change", "Known", "Place", "Spent", "Status", "left_of", "spent_in"]
 
 Place = Literal["skill", "memory"]
 Status = Literal["accepted", "rejected", "inconclusive", "unverified", "unchanged"]
+
+DECIDED = frozenset[str](("accepted", "rejected", "inconclusive"))
+"""How documents stand on which a gate has decided."""
 
 
 class Spent(Record):

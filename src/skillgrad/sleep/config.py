@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -123,6 +123,10 @@ class SleepSection(Section):
     retire: int = Field(default=0, ge=0)
     """In each night so many rules that earlier nights wrote, the oldest first, are left out on trial. A rule that
     nothing misses is proposed for removal."""
+    proposer: Literal["auto", "rewrite", "contrast", "prune"] = "rewrite"
+    """What makes candidates: `rewrite` is one rewrite first, `contrast` the same with `train.attempts: 3`, `prune`
+    the same with `sleep.retire: 1`; where you set one of these two, your value stays. `auto` picks the one that
+    earlier nights speak for."""
     auto_adopt: bool = False
     """Adopt a proposal at once when its verdict is `ship` and none of its rules is of a kind that a person has to
     see."""
@@ -148,6 +152,8 @@ class SleepSection(Section):
             raise ValueError("with skill and memory off there is nothing to improve")
         if self.retire and not self.confirm_trials:
             raise ValueError("retire needs fresh attempts, and confirm_trials is 0")
+        if self.proposer in ("auto", "prune") and not self.confirm_trials:
+            raise ValueError(f"proposer: {self.proposer} needs fresh attempts, and confirm_trials is 0")
         return self
 
 

@@ -22,6 +22,7 @@ from skillgrad.sleep.harvest import Asked, Harvest, harvest
 from skillgrad.sleep.ledger import Ledger
 from skillgrad.sleep.mining import Mined, mine
 from skillgrad.sleep.probe import Doubt, not_alone, probed
+from skillgrad.sleep.proposers import Pick, fixed
 from skillgrad.sleep.sources import SOURCES, Source, source_of
 from skillgrad.sleep.sources.plain import Plain
 from skillgrad.sleep.state import SleepState, state_folder
@@ -79,6 +80,8 @@ class Gathered(Record):
     doubts: tuple[Doubt, ...] = ()
     """Tasks whose criteria were passed by words alone."""
     notes: tuple[str, ...] = ()
+    proposer: Pick = Pick()
+    """What makes the candidates of the night."""
     settings: dict[str, str] = Field(default_factory=dict[str, str])
     """Digests of the settings that the tasks, or what is done with them, depend on."""
     later: tuple[MinedTask, ...] = ()
@@ -152,6 +155,8 @@ def settings_of(config: SleepConfig) -> dict[str, str]:
         values |= {f"{name}.{key}".rstrip("."): part for key, part in parts}
     if config.sleep.tasks is not None:  # what the file says, wherever it is
         values["sleep.tasks"] = from_file(config).model_dump(mode="json")
+    if config.sleep.proposer != "rewrite":  # set to the default, a setting wins over a proposer all the same
+        values |= {f"{name} (set)": True for name in fixed(config)}
     return {name: digest(canonical(value))[:16] for name, value in sorted(values.items())}
 
 

@@ -35,6 +35,7 @@ from skillgrad.sleep.gather import (
 from skillgrad.sleep.improve import Improved, check_tasks, improve, opened_chars
 from skillgrad.sleep.ledger import Ledger
 from skillgrad.sleep.limits import Deadline, of_the_night
+from skillgrad.sleep.proposers import applied, credited, picked
 from skillgrad.sleep.report import Diagnostics, NightReport, NightStatus
 from skillgrad.sleep.rotation import counted, read_rotation, rotated
 from skillgrad.sleep.sources import Source
@@ -89,6 +90,7 @@ async def arun_night(
     recovery = recover(state.folder) if state.folder.exists() else None
     canaries(state, Path(config.sleep.project))  # what is damaged is told before anything is paid for
     read_rotation(state)
+    picked(config, state)
     _check_inputs(config, given)
     state.make()
     with Ledger(state.ledger, now=around.now) as ledger:
@@ -215,8 +217,9 @@ class _Night:
         try:
             gathered = await self._gather()
             if gathered.tasks:
+                config = applied(self._config, gathered.proposer.name)
                 improved = await improve(
-                    self._config, gathered.tasks, self._state, self._number, self._spent(), self._given
+                    config, gathered.tasks, self._state, self._number, self._spent(), self._given
                 )
             self._end(gathered, improved)
         except BudgetStop as error:
@@ -231,6 +234,7 @@ class _Night:
     async def _gather(self) -> Gathered:
         """The tasks, from their file when they were mined before this process."""
         gathered = _gathered(self._folder)
+        pick = picked(self._config, self._state) if gathered is None else gathered.proposer
         if gathered is not None:
             self._check(gathered)
         elif self._config.sleep.tasks is not None:
@@ -246,7 +250,7 @@ class _Night:
                 self._ledger.take(self._number, found.entries)
                 gathered = await from_transcripts(self._config, found, bench, past, self._number)
                 gathered = gathered.model_copy(update={"notes": (*told, *gathered.notes)})
-        gathered = gathered.model_copy(update={"settings": settings_of(self._config)})
+        gathered = gathered.model_copy(update={"settings": settings_of(self._config), "proposer": pick})
         self._state.write(self._folder / TASKS, gathered.model_dump_json(indent=1) + "\n")
         splits = [task.split for task in gathered.tasks]
         self._tell(
@@ -257,6 +261,7 @@ class _Night:
             waiting=gathered.waiting,
             problems=gathered.problems,
             dropped=gathered.dropped,
+            proposer=pick,
             doubts=gathered.doubts,
             canary=canaries(self._state, Path(self._config.sleep.project), gathered.corrections),
             notes=(*self._report.notes, *gathered.notes),
@@ -326,9 +331,12 @@ class _Night:
         elif not improved.proposal:
             status, reason = "no change", _why_nothing(gathered, improved)
         self._diagnose(status, improved)
+        statuses = [document.status for document in improved.documents]
+        tasks = sum(task.split != "test" for task in gathered.tasks)
+        credited(self._state, self._number, gathered.proposer.name, statuses, tasks)
         if self._config.sleep.tasks is None:
             archive(self._state, (*gathered.later, *gathered.tasks))
-            counted(self._state, self._number, [document.status for document in improved.documents])
+            counted(self._state, self._number, statuses)
             keep(self._state, gathered.corrections)
             self._ledger.commit(self._number, [(one.source, one.id) for one in gathered.unmined])
         self._tell(status=status, reason=reason, resumes=False)

@@ -12,6 +12,7 @@ from skillgrad.sleep.carry import Carried
 from skillgrad.sleep.confirm import Fresh
 from skillgrad.sleep.consolidate import Change, Spent, Status
 from skillgrad.sleep.probe import Doubt
+from skillgrad.sleep.proposers import Pick
 from skillgrad.summary import Comparison, Interval, ShipVerdict
 
 __all__ = [
@@ -98,6 +99,8 @@ class NightReport(Record):
     """Tasks by split."""
     dropped: dict[str, int] = Field(default_factory=dict[str, int])
     """Tasks that the miner proposed and that were not taken, by reason."""
+    proposer: Pick = Pick()
+    """What made candidates."""
     doubts: tuple[Doubt, ...] = ()
     """Tasks whose criteria were passed by words alone: dropped, or gameable."""
     test: Interval | None = None

@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 from skillgrad.errors import SkillgradError
 from skillgrad.records import Record, Split, digest
 from skillgrad.sleep.adopt import kept_rules
+from skillgrad.sleep.changes import DECIDED
 from skillgrad.sleep.config import SleepConfig
 from skillgrad.sleep.gather import archive, archived
 from skillgrad.sleep.rules import Rule, active, lineage
@@ -21,8 +22,6 @@ from skillgrad.sleep.tasks import MinedTask
 __all__ = ["ROTATION", "Rotation", "cited_tasks", "counted", "drawn_anew", "read_rotation", "rotated"]
 
 ROTATION = "rotation.json"
-_DECIDED = frozenset(("accepted", "rejected", "inconclusive"))
-"""How documents stand on which a gate has decided."""
 
 
 class Rotation(Record):
@@ -58,7 +57,7 @@ def counted(state: SleepState, night: int, statuses: Iterable[str]) -> None:
     """Count a night, if the gate has decided on one of its documents. Told again of the same night, as after a kill,
     nothing changes."""
     rotation = read_rotation(state)
-    if night not in rotation.nights and _DECIDED & set(statuses):
+    if night not in rotation.nights and DECIDED & set(statuses):
         state.write(_path(state), _json(rotation.model_copy(update={"nights": (*rotation.nights, night)})))
 
 

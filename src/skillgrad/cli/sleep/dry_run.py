@@ -14,6 +14,7 @@ from skillgrad.sleep.harvest import Harvest
 from skillgrad.sleep.improve import check_tasks, opened_chars
 from skillgrad.sleep.ledger import Ledger
 from skillgrad.sleep.lint import plain
+from skillgrad.sleep.proposers import applied, picked
 from skillgrad.sleep.taskfile import replay
 from skillgrad.summary import Span
 
@@ -39,11 +40,14 @@ def run(args: argparse.Namespace) -> int:
         check_tasks(config, divided)
         notes = task_notes(divided)
     sessions = [each.session for each in found.sessions]
-    forecast = forecast_night(config, sessions, tasks, opened_chars(config))
+    pick = picked(config, state)
+    forecast = forecast_night(applied(config, pick.name), sessions, tasks, opened_chars(config))
     if args.json:
         harvested = found.model_dump(mode="json", exclude={"entries", "sessions"})
         data = {"forecast": forecast.model_dump(mode="json"), "harvest": harvested}
-        output.json_result({**data, "auto_adopt": config.sleep.auto_adopt, "notes": notes})
+        output.json_result(
+            {**data, "proposer": pick.model_dump(), "auto_adopt": config.sleep.auto_adopt, "notes": notes}
+        )
         return 0
     if tasks is None:
         by_source = {tally.source: tally.taken for tally in found.sources}
@@ -58,6 +62,8 @@ def run(args: argparse.Namespace) -> int:
     output.line(f"tasks      {_range(forecast.tasks)}")
     for note in notes:
         output.line(f"note       {note}")
+    if pick.told:
+        output.line(f"proposer   {pick.told}")
     output.line(
         f"calls      target {_range(forecast.target_calls)}, optimizer {_range(forecast.optimizer_calls)}, "
         f"judge {_range(forecast.judge_calls)}"

@@ -36,6 +36,8 @@ def print_report(report: NightReport, stands: str = "") -> None:
     gameable = sum(doubt.why == GAMEABLE for doubt in report.doubts)
     if gameable:
         output.line(f"gameable  {gameable}: an answer that has nothing but the words of their checks passes")
+    if report.proposer.told:
+        output.line(f"proposer  {report.proposer.told}")
     for problem in report.problems:
         output.line(f"problem   {plain(problem, 300)}")
     for note in report.notes:

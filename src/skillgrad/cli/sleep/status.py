@@ -37,6 +37,7 @@ def run(args: argparse.Namespace) -> int:
                 "tasks": 0 if report is None else sum(report.tasks.values()),
                 "documents": {} if report is None else {one.name: one.status for one in report.documents},
                 "carried": [] if report is None else [one.name for one in report.documents if one.carried],
+                "proposer": None if report is None else report.proposer.model_dump(),
                 "proposal": "" if report is None else report.proposal,
             }
         )
@@ -67,6 +68,9 @@ def run(args: argparse.Namespace) -> int:
         table.append((str(row["night"]), started, str(row["status"]), str(row["tasks"]), shown))
     for text in text_lines(table):
         output.line(text)
+    last = read_report(nights.state, rows[-1]["night"])
+    if last is not None and last.proposer.told:
+        output.line(f"proposer  night {last.night} {last.proposer.told}")
     for text in canary_lines(watched):
         output.line(text)
     waits = [row["night"] for row in rows if row["status"] in WAITING]

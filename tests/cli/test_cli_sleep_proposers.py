@@ -1,0 +1,50 @@
+"""The proposer of a night is named with the reason, before, during and after it."""
+
+import json
+from typing import Any
+
+import pytest
+from small_night import Small
+
+from skillgrad.cli.main import main
+
+Captured = pytest.CaptureFixture[str]
+AUTO = ("--sleep.proposer", "auto")
+UNTRIED = "auto: no night with a gate decision has tried it"
+
+
+def said(capsys: Captured, *words: str) -> list[str]:
+    capsys.readouterr()
+    assert main(["sleep", *words]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def data(capsys: Captured, *words: str) -> Any:
+    return json.loads("\n".join(said(capsys, *words, "--json")))
+
+
+def test_the_proposer_is_named_wherever_a_night_is_told_of(sleeper: Small, capsys: Captured) -> None:
+    assert f"proposer   rewrite: {UNTRIED}" in said(capsys, "dry-run", *AUTO)
+    assert f"proposer  rewrite: {UNTRIED}" in said(capsys, "run", *AUTO)
+    assert f"proposer  rewrite: {UNTRIED}" in said(capsys, "explain")
+    assert f"proposer  night 1 rewrite: {UNTRIED}" in said(capsys, "status")
+    assert f"proposer   contrast: {UNTRIED}" in said(capsys, "dry-run", *AUTO)
+    told = {"name": "rewrite", "why": UNTRIED}
+    assert data(capsys, "explain")["proposer"] == told
+    assert [night["proposer"] for night in data(capsys, "status")["nights"]] == [told]
+    assert data(capsys, "dry-run", *AUTO)["proposer"] == {"name": "contrast", "why": UNTRIED}
+
+
+def test_where_nobody_asked_for_one_no_line_is_about_it(sleeper: Small, capsys: Captured) -> None:
+    for verb in ("dry-run", "run", "explain", "status"):
+        assert not [line for line in said(capsys, verb) if line.startswith("proposer")]
+    assert data(capsys, "explain")["proposer"] == {"name": "rewrite", "why": ""}
+
+
+def test_a_dry_run_foretells_what_the_proposer_costs(sleeper: Small, capsys: Captured) -> None:
+    most = [
+        data(capsys, "dry-run", *words)["forecast"]["target_calls"]["high"]
+        for words in ([], ["--sleep.proposer", "contrast"], ["--train.attempts", "3"], ["--sleep.proposer", "prune"])
+    ]
+    assert most[0] < most[1] == most[2]
+    assert most[3] > most[0]
