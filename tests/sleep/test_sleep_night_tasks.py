@@ -249,7 +249,7 @@ def test_a_rule_of_a_kind_that_a_person_has_to_see_waits(tmp_path: Path) -> None
 
         async def complete(self, request: ChatRequest) -> Reply:
             reply = await super().complete(request)
-            text = reply.text.replace("Key Risks", "Key Risks (run `make test` first)")
+            text = reply.text.replace("Key Risks", "Key Risks (as `pytest` has them)")
             return reply.model_copy(update={"text": text}) if '"document"' in text else reply
 
     small = Small(tmp_path, n=16)
