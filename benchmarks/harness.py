@@ -41,7 +41,7 @@ class Setting:
     epochs: int = 4
     batch_size: int = 40
     workers: int = 8
-    latency: float = 0.1
+    latency: float = 0.2
     target: str = "target"
     optimizer: str = "optimizer"
 
@@ -178,7 +178,8 @@ _EXCEPTION = re.compile(r"(?:\w+\.)*[A-Z]\w*: ")
 
 def _drive(python: Path, system: str, folder: Path, minutes: float) -> str:
     """Run a driver; the reason of its failure, if it failed."""
-    environ = {key: value for key, value in os.environ.items() if not key.startswith(("SKILLGRAD_", "OPENAI_"))}
+    ours = ("SKILLGRAD_", "OPENAI_", "PYTHON")  # whatever is set for this interpreter is not meant for the systems'
+    environ = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
     log = folder / "log.txt"
     with log.open("w") as out:
         try:

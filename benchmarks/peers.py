@@ -1,6 +1,6 @@
 """skillgrad and its peers side by side on the simulated endpoint.
 
-    python benchmarks/peers.py --seeds 10 --workers 8 --latency 0.1
+    python benchmarks/peers.py --seeds 10 --workers 8 --latency 0.2
 
 Each run has an endpoint of its own on loopback and a process of its own; the systems get the same tasks, the same
 first skill, the same number of requests in flight and the same latency. Peers are installed from the package
@@ -74,7 +74,7 @@ def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
     add("--quick", action="store_true", help="two seeds, two epochs, less latency; done in about a minute")
     add("--seeds", type=int, help="runs of each system (default 10)")
     add("--epochs", type=int, help="passes over the training tasks (default 4)")
-    add("--latency", type=float, help="seconds before each answer (default 0.1)")
+    add("--latency", type=float, help="seconds before each answer (default 0.2)")
     add("--workers", type=int, default=Setting.workers, help="requests in flight (default %(default)s)")
     add("--family", default=Setting.family, help=f"family of tasks, or {MIXED} (default %(default)s)")
     add("--train", type=int, default=Setting.train, help="training tasks (default %(default)s)")

@@ -111,7 +111,8 @@ def test_every_minibatch_is_read_once() -> None:
 
 def test_evidence_spends_validation_on_the_report_only() -> None:
     works = evidence_work()
-    assert stage(works, "validation").attempts == Span(low=50, high=50)
+    # Once more where it began too early.
+    assert stage(works, "validation").attempts == Span(low=50, high=100)
     assert "gate" not in [work.stage for work in works]
 
 

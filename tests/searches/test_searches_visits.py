@@ -2,14 +2,15 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from skillgrad import ListEnvironment, Skill, Task, Trainer
-from skillgrad.records import ChatRequest
+from skillgrad.records import ChatRequest, Split
+from skillgrad.stages.rollout import Rollout
 from skillgrad.summary import Summary
 from skillgrad.testing import ScriptedModel
 
@@ -91,6 +92,31 @@ def test_a_step_goes_on_where_the_last_one_ended(tmp_path) -> None:
 def test_a_wave_is_as_long_as_the_missing_failures_make_likely(tmp_path, solves: Solves, sizes: list[int]) -> None:
     run(tmp_path, solves, "Useless.", failures=4, revisits=0)
     assert [len(step) for step in visits(tmp_path)][: len(sizes)] == sizes
+
+
+def test_a_further_wave_is_no_shorter_than_the_failures_that_a_step_looks_for(tmp_path) -> None:
+    run(tmp_path / "order", lambda number, _: True, "Useless.")
+    order = visits(tmp_path / "order")[0]
+    failing = {*order[:3], order[8]}
+    run(tmp_path / "run", lambda number, _: number not in failing, "Useless.", failures=4)
+    # One of eight is missing at 4 in 10: two or three tasks would do, for which four take no longer.
+    assert visits(tmp_path / "run")[0] == order[:12]
+
+
+def test_known_outcomes_take_no_waves(tmp_path, monkeypatch) -> None:
+    waves: list[tuple[int, str]] = []
+    batch = Rollout.batch
+
+    async def counted(self: Rollout, tasks: Sequence[Task], skill: Skill, split: Split, **more: Any) -> Any:
+        waves.append((more["step"], skill.hash))
+        return await batch(self, tasks, skill, split, **more)
+
+    monkeypatch.setattr(Rollout, "batch", counted)
+    summary, _ = run(tmp_path, lambda number, _: number % 3 > 0, "Useless.", failures=4)
+    first = next(step for step, _ in enumerate(visits(tmp_path), 1) if sum(map(len, visits(tmp_path)[:step])) >= 30)
+    later = [step for step, _ in waves if step > first]
+    assert later == list(range(first + 1, summary.steps + 1))
+    assert len(waves) - len(later) > first
 
 
 @pytest.mark.parametrize("revisits", [0, 4, 40])

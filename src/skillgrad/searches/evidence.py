@@ -4,15 +4,16 @@ import random
 from collections.abc import AsyncGenerator, Sequence
 from typing import ClassVar, Literal, NamedTuple
 
+from skillgrad.build import Workbench
 from skillgrad.diary import counted
 from skillgrad.records import AppliedEdit, Attempt, Candidate, Edit, Record, Skill, Task, TrainState, Verdict
 from skillgrad.searches.base import Search
 from skillgrad.searches.epochs import end_epoch
 from skillgrad.searches.evidence_forecast import evidence_work
 from skillgrad.searches.forecast import Known, Work
+from skillgrad.searches.validation import Validation
 from skillgrad.skill import apply_edit, apply_edits, token_count
 from skillgrad.stages.aggregate import unite
-from skillgrad.stages.evaluation import evaluate
 from skillgrad.stages.gate import GateResult
 from skillgrad.stages.longitudinal import Pair
 from skillgrad.stages.optimizer import together
@@ -60,11 +61,30 @@ class EvidenceSearch(Search):
 
     patience: ClassVar[int | None] = _PATIENCE
 
+    def __init__(self, bench: Workbench) -> None:
+        super().__init__(bench)
+        self._validation = Validation(bench, self._diary)
+        self._began_with = ""
+
     @classmethod
     def forecast(cls, known: Known) -> tuple[Work, ...]:
         return evidence_work(known, _PATIENCE)
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
+        skill = state.current.hash
+        if skill == self._began_with:  # the epoch before brought nothing, so this one is probably the last
+            self._validation.begin(state)
+        self._began_with = skill
+        try:
+            async for after in self._visit(state, epoch):
+                if after.current.hash != skill:
+                    await self._validation.give_up()
+                yield after
+        except BaseException:
+            await self._validation.give_up()
+            raise
+
+    async def _visit(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         shuffled, seed = self._shuffled(epoch)
         tasks = self._worth_a_visit(state, shuffled)
         while tasks:
@@ -90,15 +110,10 @@ class EvidenceSearch(Search):
         yield await end_epoch(self._bench, self._diary, state, epoch, proved)
 
     async def finish(self, state: TrainState) -> TrainState:
-        bench, diary = self._bench, self._diary
-        tasks = bench.tasks["val"]
-        diary.begin("validation", state.step, state.epoch, len(tasks))
-        val = await evaluate(bench.rollout, state.best, tasks, "val")
-        mean = diary.mean(val)
-        diary.end("validation", state.step, "no task has a score" if mean is None else f"{mean:.3f}")
+        val = await self._validation.result(state)
         voids = state.voids + len(val.voids)
         measured = {"current_val": val, "best_val": val, "voids": voids}
-        if state.best.hash == bench.skill.hash:
+        if state.best.hash == self._bench.skill.hash:
             measured["initial_val"] = val
         return state.model_copy(update=measured)
 
@@ -118,15 +133,38 @@ class EvidenceSearch(Search):
         wanted, trial = self._config.search.failures, self._trial(state)
         attempts: list[Attempt] = []
         failed = 0
+        tried: list[bool] = []
         self._diary.begin("rollout", state.step, state.epoch, len(tasks))
         while len(attempts) < len(tasks) and failed < wanted:
-            rate = (1 + failed) / (2 + len(attempts))
-            wave = tasks[len(attempts) :][: round((wanted - failed) / rate)]
-            attempts += await self._bench.rollout.batch(wave, state.current, "train", trial=trial, step=state.step)
-            failed = sum(_failed(attempt) for attempt in attempts)
+            rate = (1 + sum(tried)) / (2 + len(tried))
+            wave = self._wave(state, tasks[len(attempts) :], wanted - failed, rate)
+            found = await self._bench.rollout.batch(wave, state.current, "train", trial=trial, step=state.step)
+            tried += [_failed(attempt) for attempt in found if self._known(state, attempt.task) is None]
+            failed += sum(_failed(attempt) for attempt in found)
+            attempts += found
         self._diary.write(f"steps/{state.step:04d}/rollout.json", attempts)
         self._diary.end("rollout", state.step, f"{failed} of {len(attempts)} failed")
         return attempts
+
+    def _wave(self, state: TrainState, tasks: Sequence[Task], missing: int, rate: float) -> list[Task]:
+        """The first tasks, as many as bring the failures that are missing if the others fail at this rate. Those that
+        are attempted are no fewer than a step looks for: a wave takes as long as one attempt, however short it is."""
+        wave: list[Task] = []
+        others = 0
+        for task in tasks:
+            wave.append(task)
+            known = self._known(state, task)
+            others += known is None
+            missing -= known is not None and _failed(known)
+            if missing <= 0 or others >= max(self._config.search.failures, round(missing / rate)):
+                break
+        return wave
+
+    def _known(self, state: TrainState, task: Task) -> Attempt | None:
+        """The attempt at a task that would not be made again."""
+        attempt = state.earlier.get(task.id)
+        same = attempt is not None and (attempt.skill_hash, attempt.trial) == (state.current.hash, self._trial(state))
+        return attempt if same else None
 
     async def _step(self, state: TrainState, attempts: Sequence[Attempt], seed: int) -> TrainState:
         place = f"steps/{state.step:04d}"

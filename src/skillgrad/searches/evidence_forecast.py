@@ -72,10 +72,17 @@ def evidence_work(known: Known, patience: int) -> tuple[Work, ...]:
             rounded(Span(low=quick.failures, high=max(_tests(known, slow), _fruitless(known, idle)))),
             Span(low=min(quick.steps, quick.failures), high=6 * steps),
         ),
-        attempted(known, "validation", exactly(known.tasks["val"]), exactly(1)),
+        attempted(known, "validation", _validations(known, patience), exactly(1)),
         *between_epochs(known, config.search.guard),
         final_test(known),
     )
+
+
+def _validations(known: Known, patience: int) -> Span:
+    """Once, or once more where it began too early: beside an epoch after an idle one that brought something still."""
+    tasks = known.tasks["val"]
+    again = patience > 1 and known.config.train.epochs > patience
+    return Span(low=tasks, high=2 * tasks if again else tasks)
 
 
 def _epochs(known: Known, failing: float, count: int, learns: int | None) -> list[_Epoch]:

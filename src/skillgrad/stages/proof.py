@@ -260,7 +260,9 @@ class Proving:
 
     async def _values(self, wanted: Sequence[tuple[Task, Sequence[int], int]]) -> list[float | None]:
         """What each task scores with the edits of these numbers in this trial; None without a score."""
-        tries = [Try(task, self.trial.variant(sorted(edits)), trial) for task, edits, trial in wanted]
+        numbers = {tuple(sorted(edits)) for _, edits, _ in wanted}
+        skills = {edits: self.trial.variant(edits) for edits in numbers}
+        tries = [Try(task, skills[tuple(sorted(edits))], trial) for task, edits, trial in wanted]
         attempts = await probe(self.rollout, tries, self.step)
         self.attempts += attempts
         return [None if attempt.score is None else self._value(attempt) for attempt in attempts]
