@@ -188,6 +188,14 @@ async def test_a_skill_is_named_only_where_it_was_the_only_one() -> None:
         ([row(checks=[{"op": "contain", "arg": "x", "requirement": "r"}])], "tasks.0.checks.0.op: Input should be"),
         ([row(checks=[{"op": "max_chars", "arg": "many", "requirement": "r"}])], "takes a whole number from 1 on"),
         (
+            [row(checks=[{"op": "min_chars", "arg": "100001", "requirement": "r"}])],
+            "min_chars takes a whole number from 1 to 100,000, found '100001'",
+        ),
+        (
+            [row(checks=[{"op": "min_citations", "arg": "9" * 5000, "requirement": "r"}])],
+            "min_citations takes a whole number from 1 to 100,000, found '999",
+        ),
+        (
             [row(checks=[{"op": "contains", "arg": "x", "requirement": " "}])],
             "the requirement behind contains is missing",
         ),

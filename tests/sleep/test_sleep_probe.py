@@ -149,6 +149,24 @@ def test_no_pattern_makes_a_long_answer() -> None:
     assert len(literal_answer((nested,))) <= 10_000
 
 
+@pytest.mark.parametrize(("op", "number"), [("min_chars", 10**18), ("min_chars", 100_001), ("min_citations", 10**18)])
+def test_checks_that_ask_for_more_than_any_answer_has_are_tried_at_no_cost(op: str, number: int) -> None:
+    checks = [{"op": "contains", "arg": "Risks"}, {"op": op, "arg": number}]
+    assert run_to_end(probe([task(checks=checks)], Judged(0))).doubts == ()
+
+
+def test_the_last_words_are_said_again_until_there_are_enough() -> None:
+    checks = (Check(op="contains", arg="Risks"), Check(op="min_chars", arg=100_000))
+    said = literal_answer(checks)
+    assert set(said.split()) == {"Risks"}
+    assert 100_000 <= len(said) < 100_000 + len("\n\nRisks")
+
+
+def test_groups_within_groups_stop_no_probe() -> None:
+    deep = Check(op="regex", arg="(" * 300 + "a" + ")" * 300)
+    assert run_to_end(probe([task(checks=[deep])], Judged(0))).doubts == ()
+
+
 def test_gameable_tasks_are_held_out_only_beside_another_one() -> None:
     held = [task("m1", checks=[{"op": "no_refusal"}], split="val"), task("m2", rubric=RUBRIC, split="val")]
     assert not_alone(held, {"m1"}) == (tuple(held), "")

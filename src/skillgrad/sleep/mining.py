@@ -28,6 +28,8 @@ _SAID_CHARS = 3_000
 _TOOL_CHARS = 300
 _MOST_TOOLS = 12
 _KIND_CHARS = 60
+_LARGEST = 100_000
+"""A number in a check: no answer has more characters, nor as many sources."""
 _FEEDBACK: Mapping[str, Feedback] = {"yes": "satisfied", "no": "unsatisfied", "unknown": "unknown"}
 
 
@@ -40,11 +42,21 @@ class _CheckReply(ReplyForm):
     def _usable(self) -> Self:
         if not self.requirement.strip():
             raise ValueError(f"the requirement behind {self.op} is missing")
+        if self._too_large:
+            found = cut_middle(self.arg, _KIND_CHARS)
+            raise ValueError(f"{self.op} takes a whole number from 1 to {_LARGEST:,}, found {found!r}")
         try:
             self.check()
         except ValidationError as error:
             raise ValueError(told(error.errors(include_url=False)[0]["msg"])) from None
         return self
+
+    @property
+    def _too_large(self) -> bool:
+        number = self.arg.strip()
+        if OPERATORS[self.op].takes != "a number" or not number.isdecimal():
+            return False
+        return len(number) > len(str(_LARGEST)) or int(number) > _LARGEST
 
     def check(self) -> Check:
         takes = OPERATORS[self.op].takes

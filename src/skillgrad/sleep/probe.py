@@ -5,6 +5,7 @@ the words. Checks that their own words satisfy can at best see that a rule is fo
 """
 
 import asyncio
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from importlib import import_module
@@ -36,7 +37,9 @@ GAMEABLE = "gameable"
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _FILLER = "x"
 _LONGEST = 10_000
-"""Characters that a repetition, or a row of citations, comes to at most."""
+"""Characters that a repetition comes to at most, and citations of a row."""
+_LONGEST_ANSWER = 100_000
+"""Characters that an answer is made for; checks that ask for more are not tried."""
 _PARSER = import_module("re._parser")
 """Python's own reading of patterns."""
 
@@ -134,13 +137,14 @@ def hollow_answer(task: MinedTask) -> str:
 
 def literal_answer(checks: Sequence[Check]) -> str:
     """Nothing but what the checks themselves say: their headings and texts, the shortest that their patterns take,
-    numbers in brackets as citations, and all of it again until it is long enough."""
+    numbers in brackets as citations, and the last of it again until it is long enough; nothing where that takes more
+    than 100,000 characters."""
     parts = [text for check in checks if (text := _literal(check))] or ["ok"]
-    answer = "\n\n".join(parts)
+    answer, again = "\n\n".join(parts), f"\n\n{parts[-1]}"
     least = max((check.number for check in checks if check.op == "min_chars"), default=0)
-    while len(answer) < least:
-        answer = f"{answer}\n\n{parts[-1]}"
-    return answer
+    if max(least, len(answer)) > _LONGEST_ANSWER:
+        return ""
+    return answer + again * math.ceil(max(0, least - len(answer)) / len(again))
 
 
 def _literal(check: Check) -> str:
@@ -150,7 +154,10 @@ def _literal(check: Check) -> str:
         case "section_present" | "section_contains":
             return f"## {check.arg}\n\n{check.arg}"
         case "regex":
-            return _shortest(_PARSER.parse(str(check.arg), check.flags))
+            try:
+                return _shortest(_PARSER.parse(str(check.arg), check.flags))
+            except RecursionError:  # groups within groups, more than can be followed
+                return ""
         case "min_citations":
             return " ".join(f"[{number + 1}]" for number in range(min(check.number, _LONGEST)))
         case _:
