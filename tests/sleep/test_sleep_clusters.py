@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillgrad.errors import ConfigError
-from skillgrad.sleep.clusters import NEAR, alike, by_recurrence, divide, likeness
+from skillgrad.records import Split
+from skillgrad.sleep.clusters import NEAR, alike, by_recurrence, divide, followed, likeness
 from skillgrad.sleep.tasks import MinedTask, SessionRef
 
 TOPICS = (
@@ -140,6 +141,92 @@ def test_a_task_that_is_like_several_earlier_ones_joins_the_nearest() -> None:
     for archive in ([far, near, twin], [twin, near, far]):
         (found,) = divide([mined("new", "epsilon delta gamma beta")], archive).tasks
         assert (found.cluster, found.split) == ("c2", "test")
+
+
+BILLING = "Write the weekly status report about the billing service for the managers"
+BETWEEN = "Write the weekly status report about the payment service for the team managers"
+PAYMENT = "Write the weekly status summary about the payment service for the team leads"
+"""The second is near both others, which are not near each other."""
+
+
+def sides_between(billing: Split, payment: Split) -> dict[str, str]:
+    """Where the three are in a night that has them all, and had the outer two before."""
+    archive = [
+        mined("billing", BILLING, cluster="c1", split=billing),
+        mined("payment", PAYMENT, cluster="c2", split=payment),
+    ]
+    tonight = [mined("billing", BILLING), mined("between", BETWEEN), mined("payment", PAYMENT)]
+    assert likeness(BILLING, PAYMENT) < NEAR <= min(likeness(BILLING, BETWEEN), likeness(BETWEEN, PAYMENT))
+    found = {tuple((task.id, task.split) for task in divide(tonight, archive, seed=seed).tasks) for seed in range(5)}
+    (one,) = found
+    return dict(one)
+
+
+@pytest.mark.parametrize(
+    ("billing", "payment", "sides"),
+    [
+        ("test", "train", ("test", "test", "train")),
+        ("val", "test", ("val", "test", "test")),
+        ("test", "test", ("test", "test", "test")),
+        ("train", "val", ("val", "val", "val")),
+        ("val", "train", ("val", "val", "val")),
+        ("train", "train", ("train", "train", "train")),
+    ],
+)
+def test_a_request_near_two_sides_unlocks_nothing_and_locks_nothing_that_was_used(
+    billing: Split, payment: Split, sides: tuple[str, ...]
+) -> None:
+    assert tuple(sides_between(billing, payment).values()) == sides
+
+
+def test_a_new_request_near_a_test_task_is_for_the_test_where_other_sides_are_nearer() -> None:
+    archive = [
+        mined("t", "alpha beta gamma delta", cluster="c1", split="test"),
+        mined("v", "beta gamma delta epsilon", cluster="c2", split="val"),
+    ]
+    (found,) = divide([mined("new", "epsilon delta gamma beta alpha")], archive).tasks
+    assert (found.cluster, found.split) == ("c1", "test")
+
+
+def test_a_cluster_that_has_a_test_task_is_locked_as_a_whole() -> None:
+    archive = [
+        mined("a", INTENTS[0], cluster="c1", split="train"),
+        mined("b", INTENTS[1], cluster="c1", split="test"),
+    ]
+    tasks = divide(night(*INTENTS[:2]), archive).tasks
+    assert {(task.cluster, task.split) for task in tasks} == {("c1", "test")}
+
+
+def test_tasks_of_one_earlier_cluster_stay_together_without_the_one_between_them() -> None:
+    archive = [
+        mined("billing", BILLING, cluster="c1", split="train"),
+        mined("payment", PAYMENT, cluster="c1", split="train"),
+        mined("near", f"{PAYMENT} again", cluster="c2", split="val"),
+    ]
+    tasks = divide([mined("billing", BILLING), mined("payment", PAYMENT)], archive).tasks
+    assert {(task.cluster, task.split) for task in tasks} == {("c2", "val")}
+    assert {(task.cluster, task.split) for task in followed(archive, tasks)} == {("c2", "val")}
+
+
+def test_earlier_tasks_follow_their_cluster_and_leave_no_test() -> None:
+    archive = [
+        mined("a", INTENTS[0], cluster="c1", split="train"),
+        mined("b", INTENTS[1], cluster="c1", split="train"),
+        mined("c", INTENTS[2], cluster="c2", split="test"),
+        mined("d~1", INTENTS[3], cluster="c1", origin="dream", derived_from="a"),
+        mined("e", INTENTS[4], cluster="c3", split="val"),
+    ]
+    tonight = [
+        mined("a", INTENTS[0], cluster="c4", split="val"),
+        mined("new", INTENTS[5], cluster="c2", split="train"),
+    ]
+    assert [(task.cluster, task.split) for task in followed(archive, tonight)] == [
+        ("c4", "val"),
+        ("c4", "val"),
+        ("c2", "test"),
+        ("c4", "train"),
+        ("c3", "val"),
+    ]
 
 
 def test_of_two_clusters_one_is_held_out_and_one_is_for_training() -> None:

@@ -2,7 +2,7 @@
 sides are drawn anew (`skillgrad.sleep.rotation`), so that no rewording of a held-out task is trained on."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -11,13 +11,15 @@ from skillgrad.errors import ConfigError
 from skillgrad.records import Record, Split, digest
 from skillgrad.sleep.tasks import MinedTask
 
-__all__ = ["NEAR", "Division", "alike", "by_recurrence", "divide", "likeness"]
+__all__ = ["NEAR", "Division", "alike", "by_recurrence", "divide", "followed", "likeness"]
 
 NEAR = 0.75
 """Likeness from which two intents count as the same wish."""
 _SAME_DATA = 0.5
 """Likeness below which two contexts make the same wish two tasks."""
 _NEEDED: tuple[Split, Split] = ("train", "val")
+_LOCKED: tuple[Split, ...] = ("test", "val", "train")
+"""The sides, the one that is left least easily first."""
 
 _WORD = re.compile(r"[\w.@/-]*\w")
 _EMPTY_WORDS = frozenset(
@@ -86,11 +88,13 @@ def divide(
     """Find the cluster of every task, and its side. The result does not depend on the order of the tasks; they come
     back in the order in which they were given.
 
-    A task that is like one of an earlier night joins its cluster and its side. Other clusters are divided at random.
+    A task that is like one of an earlier night joins its cluster and its side. Where it is like tasks of several
+    sides it is for `test`, else held out, and takes those of them that come tonight along; but nothing leaves `test`,
+    and nothing that an earlier night had on another side enters it. Other clusters are divided at random.
+
     Where there are two clusters or more and nothing to train on, or nothing held out, one that is new tonight changes
-    its side; those of earlier nights stay where they are, what is in `test` stays there, and nothing is held out
-    where `val` is 0. Dreams and recalled tasks are for training, and belong to the cluster of what they are derived
-    from.
+    its side; those of earlier nights stay where they are, and nothing is held out where `val` is 0. Dreams and
+    recalled tasks are for training, and belong to the cluster of what they are derived from.
 
     Args:
         tasks: tonight's.
@@ -138,26 +142,63 @@ def by_recurrence(tasks: Sequence[MinedTask]) -> tuple[MinedTask, ...]:
     return tuple(sorted(tasks, key=rank))
 
 
+def followed(known: Iterable[MinedTask], tasks: Iterable[MinedTask]) -> tuple[MinedTask, ...]:
+    """Tasks of earlier nights, where tonight's take them: all of a cluster go with those of it that have joined
+    another one, and are on the side of their cluster. What is in `test` stays there, and dreams are for training."""
+    tonight = {task.id: task for task in tasks if task.origin == "real" and task.cluster}
+    sides = {task.cluster: task.split for task in tonight.values()}
+    earlier = tuple(known)
+    joined = {task.cluster: tonight[task.id].cluster for task in earlier if task.id in tonight}
+    found: list[MinedTask] = []
+    for task in earlier:
+        cluster = joined.get(task.cluster, task.cluster)
+        stays = task.split == "test" or task.origin != "real"
+        split = task.split if stays else sides.get(cluster, task.split)
+        found.append(task.model_copy(update={"cluster": cluster, "split": split}))
+    return tuple(found)
+
+
 def _clusters(
     tasks: Sequence[MinedTask], known: Sequence[MinedTask], sides: Sides
 ) -> tuple[dict[str, str], dict[str, Split]]:
-    """The cluster of each task by its id, and the side of each cluster."""
+    """The cluster of each task by its id, and the side of each cluster.
+
+    What is near a test task goes to it first, but for the tasks that earlier nights had on another side: nothing that
+    was trained on, or chosen by, enters `test`.
+    """
+    homes = {task.id: task.cluster for task in known}
+    held = _held(known)
+    locked = [task for task in known if held[task.cluster] == "test"]
+    used = [task for task in known if held[task.cluster] != "test"]
     clusters: dict[str, str] = {}
     split: dict[str, Split] = {}
-    for group in _components(tasks):
-        earlier = _nearest(group, known)
-        if earlier is None:
+    if locked:
+        apart = {task.id for task in used}
+        for group in _components([task for task in tasks if task.id not in apart], homes):
+            if name := _nearest(group, locked, held):
+                split[name] = "test"
+                clusters.update((task.id, name) for task in group)
+    for group in _components([task for task in tasks if task.id not in clusters], homes):
+        if name := _nearest(group, used, held):
+            split[name] = held[name]
+        else:
             name = f"c{min(digest([sorted(_grams(task.intent)), fold(task.context)]) for task in group)[:12]}"
             split[name] = sides.of(name)
-        else:
-            name = earlier.cluster
-            split[name] = earlier.split
         clusters.update((task.id, name) for task in group)
     return clusters, split
 
 
-def _components(tasks: Sequence[MinedTask]) -> list[list[MinedTask]]:
-    """Tasks of which each is near another of its group."""
+def _held(known: Iterable[MinedTask]) -> dict[str, Split]:
+    """The side of each cluster; where its tasks tell several, the one that is left least easily."""
+    found: dict[str, Split] = {}
+    for task in known:
+        other = found.get(task.cluster, task.split)
+        found[task.cluster] = min(task.split, other, key=lambda side: _LOCKED.index(side))
+    return found
+
+
+def _components(tasks: Sequence[MinedTask], homes: Mapping[str, str]) -> list[list[MinedTask]]:
+    """Tasks of which each is near another of its group, or was in one cluster with it (`homes`, by id)."""
     leads = list(range(len(tasks)))
 
     def root(at: int) -> int:
@@ -165,9 +206,13 @@ def _components(tasks: Sequence[MinedTask]) -> list[list[MinedTask]]:
             at = leads[at]
         return at
 
+    def belong(one: MinedTask, other: MinedTask) -> bool:
+        home = homes.get(one.id)
+        return (home is not None and home == homes.get(other.id)) or alike(one, other) >= NEAR
+
     for at, task in enumerate(tasks):
         for other in range(at):
-            if root(at) != root(other) and alike(task, tasks[other]) >= NEAR:
+            if root(at) != root(other) and belong(task, tasks[other]):
                 leads[root(at)] = root(other)
     found: dict[int, list[MinedTask]] = {}
     for at, task in enumerate(tasks):
@@ -175,14 +220,16 @@ def _components(tasks: Sequence[MinedTask]) -> list[list[MinedTask]]:
     return list(found.values())
 
 
-def _nearest(group: Sequence[MinedTask], known: Sequence[MinedTask]) -> MinedTask | None:
-    """The earlier task that is most like one of the group; of several, the one whose cluster comes first by name."""
-    best: tuple[float, str, MinedTask] | None = None
+def _nearest(group: Sequence[MinedTask], known: Sequence[MinedTask], held: Mapping[str, Split]) -> str:
+    """The earlier cluster that one of the group is near: of several a held-out one, then the one with the task that
+    is most like one of the group, then the first by name; empty when there is none."""
+    best: tuple[int, float, str] | None = None
     for earlier in known:
         near = max(alike(task, earlier) for task in group)
-        if near >= NEAR and (best is None or (-near, earlier.cluster) < best[:2]):
-            best = (-near, earlier.cluster, earlier)
-    return None if best is None else best[2]
+        rank = (_LOCKED.index(held[earlier.cluster]), -near, earlier.cluster)
+        if near >= NEAR and (best is None or rank < best):
+            best = rank
+    return "" if best is None else best[2]
 
 
 def _repair(split: dict[str, Split], earlier: set[str], sides: Sides) -> tuple[str, ...]:

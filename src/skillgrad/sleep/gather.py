@@ -14,7 +14,7 @@ from skillgrad.build import Workbench
 from skillgrad.errors import ConfigError, DataError, SkillgradError
 from skillgrad.records import Record, Split, canonical, digest
 from skillgrad.sleep.canary import Corrections
-from skillgrad.sleep.clusters import NEAR, alike, by_recurrence, divide
+from skillgrad.sleep.clusters import NEAR, alike, by_recurrence, divide, followed
 from skillgrad.sleep.config import SleepConfig
 from skillgrad.sleep.corrections import counted
 from skillgrad.sleep.dreams import dream, recall, recalled
@@ -46,7 +46,8 @@ __all__ = [
 ]
 
 _ARCHIVED = 1000
-"""Tasks of earlier nights that are kept, the latest ones."""
+"""Tasks of earlier nights that are kept, the latest ones; those of `test` beside them, for what is forgotten there
+could come back on another side."""
 _FEWEST = 3
 """Tasks of earlier nights that stand in for a side, where there are so many."""
 
@@ -336,13 +337,12 @@ def archived(state: SleepState) -> tuple[MinedTask, ...]:
 
 def archive(state: SleepState, tasks: Sequence[MinedTask]) -> None:
     """Keep the real tasks of a night for later ones; a task that is there already is replaced, and those of its
-    cluster follow it to its side."""
-    sides = {task.cluster: task.split for task in tasks if task.origin == "real" and task.cluster}
-    known = [task.model_copy(update={"split": sides.get(task.cluster, task.split)}) for task in archived(state)]
-    kept = {task.id: task for task in known}
+    cluster follow it. Of the tasks that are not in `test` the latest 1,000 are kept."""
+    kept = {task.id: task for task in followed(archived(state), tasks)}
     for task in tasks:
         if task.origin == "real":
             kept.pop(task.id, None)
             kept[task.id] = task
-    latest = list(kept.values())[-_ARCHIVED:]
-    state.write(state.archive, "".join(f"{task.model_dump_json()}\n" for task in latest))
+    others = [task.id for task in kept.values() if task.split != "test"]
+    old = set(others[:-_ARCHIVED])
+    state.write(state.archive, "".join(f"{task.model_dump_json()}\n" for task in kept.values() if task.id not in old))
