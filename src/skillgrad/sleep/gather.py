@@ -1,10 +1,12 @@
 """The tasks of a night: from a reviewed file, or mined from the transcripts that nobody has used yet."""
 
+import asyncio
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +23,7 @@ from skillgrad.sleep.dreams import dream, recall, recalled
 from skillgrad.sleep.harvest import Asked, Harvest, harvest
 from skillgrad.sleep.ledger import Ledger
 from skillgrad.sleep.mining import Mined, mine
-from skillgrad.sleep.probe import Doubt, not_alone, probed
+from skillgrad.sleep.probe import Doubt, not_alone, probed, words_pass
 from skillgrad.sleep.proposers import Pick, fixed
 from skillgrad.sleep.sources import SOURCES, Source, source_of
 from skillgrad.sleep.sources.plain import Plain
@@ -36,6 +38,7 @@ __all__ = [
     "archive",
     "archived",
     "asked_of",
+    "divided",
     "from_file",
     "from_transcripts",
     "gleaned",
@@ -186,7 +189,7 @@ def from_file(config: SleepConfig, *, tools: bool = True) -> Gathered:
     tasks, dropped = _doable(replay(Path(str(config.sleep.tasks))).tasks, tools=tools)
     if any(task.split != "train" for task in tasks):
         return Gathered(tasks=tasks, dropped=dropped)
-    gathered = _divided(config, tasks, ())
+    gathered = divided(config, tasks, ())
     return gathered.model_copy(update={"dropped": {**gathered.dropped, **dropped}})
 
 
@@ -227,10 +230,11 @@ async def from_transcripts(config: SleepConfig, found: Harvest, bench: Workbench
     known, _ = _doable(past.tasks, tools=tools)
     tried = await probed(doable, bench, wanted=config.sleep.probe)
     again += tuple(one for one in tried.lost if (one.source, one.id) not in past.in_vain)
-    gathered = _divided(config, tried.tasks, known, tried.gameable)
+    gathered = await asyncio.to_thread(divided, config, tried.tasks, known, tried.gameable)
     tasks = gathered.tasks
     taken = {task.derived_from for task in tasks}
-    tasks += recall([task for task in known if task.id not in taken], tasks, config.sleep.recall)
+    past_tasks = followed(known, (*gathered.later, *tasks))
+    tasks += recall([task for task in past_tasks if task.id not in taken], tasks, config.sleep.recall)
     dreamt = await dream(tasks, config.sleep.dream, optimizer)
     dropped = Counter(each.reason for each in (*mined.dropped, *dreamt.dropped))
     return gathered.model_copy(
@@ -258,19 +262,27 @@ def _placed(tasks: Sequence[MinedTask], found: Harvest) -> tuple[MinedTask, ...]
     )
 
 
-def _divided(
+def divided(
     config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[MinedTask], gameable: Collection[str] = ()
 ) -> Gathered:
+    """The tasks of a night on their sides, as many as it may have, and tasks of earlier nights where there is nothing
+    on one of the two that it needs. Blocks while criteria of these are tried.
+
+    Args:
+        known: those of earlier nights, with their clusters and sides.
+        gameable: ids of tonight's whose checks their own words pass.
+    """
     sleep = config.sleep
     sides = divide(tasks, known, val=sleep.val_fraction, test=sleep.test_fraction, seed=config.train.seed)
     kept, moved = not_alone(_cut(by_recurrence(sides.tasks), sleep.max_tasks), gameable)
     ids = {task.id for task in kept}
-    later = tuple(task for task in sides.tasks if task.id not in ids)
+    later = followed([task for task in sides.tasks if task.id not in ids], kept)
+    known = followed(known, (*later, *kept))
     notes = [moved] if moved else []
     for side in ("train", "val") if kept else ():
         if any(task.split == side for task in kept) or (side == "val" and not sleep.val_fraction):
             continue
-        found = _earlier(side, kept, known)
+        found = _earlier(side, kept, known, probe=sleep.probe)
         kept += found
         wanted = "train on" if side == "train" else "hold out"
         notes.append(
@@ -290,16 +302,21 @@ def _cut(tasks: Sequence[MinedTask], most: int) -> tuple[MinedTask, ...]:
     """The first tasks, with one of each of the two sides that a night needs where there is room for both."""
     kept = list(tasks[:most])
     for side in ("train", "val"):
-        others = [task for task in kept if task.split != side]
         left = next((task for task in tasks[most:] if task.split == side), None)
-        if len(others) == len(kept) > 1 and left is not None:
-            kept[-1] = left
+        if len(kept) < 2 or left is None or any(task.split == side for task in kept):
+            continue
+        tested = [task for task in kept if task.split == "test"]
+        kept.remove((tested or kept)[-1])
+        kept.append(left)
     return tuple(kept)
 
 
-def _earlier(side: Split, tasks: Sequence[MinedTask], known: Sequence[MinedTask]) -> tuple[MinedTask, ...]:
+def _earlier(
+    side: Split, tasks: Sequence[MinedTask], known: Sequence[MinedTask], *, probe: bool
+) -> tuple[MinedTask, ...]:
     """Tasks of earlier nights that were on that side, for a night that has none of its own: those that are most like
-    tonight's, of the same projects, as many as there are tonight and at least `_FEWEST`."""
+    tonight's, of the same projects, as many as there are tonight and at least `_FEWEST`. Held out are none that their
+    own words pass, where these are probed: another night may have had them beside better ones."""
     projects, ids = {task.project for task in tasks}, {task.id for task in tasks}
     found: list[tuple[float, str, MinedTask]] = []
     for task in known:
@@ -308,7 +325,9 @@ def _earlier(side: Split, tasks: Sequence[MinedTask], known: Sequence[MinedTask]
         near = max(alike(task, other) for other in tasks)
         if near < NEAR:  # what is as near as that is the same wish, and on one side with it
             found.append((-near, task.id, task))
-    best = [task for *_, task in sorted(found, key=lambda row: row[:2])[: max(_FEWEST, len(tasks))]]
+    likest = (task for *_, task in sorted(found, key=lambda row: row[:2]))
+    fit = (task for task in likest if side == "train" or not (probe and words_pass(task)))
+    best = islice(fit, max(_FEWEST, len(tasks)))
     return tuple(recalled(task) if side == "train" else task for task in best)
 
 

@@ -30,6 +30,7 @@ __all__ = [
     "not_alone",
     "probe",
     "probed",
+    "words_pass",
 ]
 
 HOLLOW = "its judge passes a hollow answer"
@@ -96,8 +97,7 @@ async def probe(tasks: Sequence[MinedTask], env: Environment, *, ask: bool = Tru
     judged = [task for task in tasks if task.rubric.strip()] if ask else []
     passed = await together(_judge_passes(task, env) for task in judged)
     hollow = {task.id for task, fooled in zip(judged, passed, strict=True) if fooled}
-    alone = [task for task in tasks if task.checks and not (task.rubric.strip() or task.exact or task.command)]
-    literal = {task.id for task in alone if await asyncio.to_thread(_checks_pass, task)}
+    literal = {task.id for task in tasks if await asyncio.to_thread(words_pass, task)}
     left = tuple(task for task in tasks if task.id not in hollow)
     behind = {(session.source, session.id) for task in left for session in task.sessions}
     lost = [one for task in tasks for one in task.sessions if (one.source, one.id) not in behind]
@@ -201,7 +201,10 @@ def _first(members: Sequence[Any]) -> str:
     return {"CATEGORY_DIGIT": "1", "CATEGORY_SPACE": " "}.get(str(argument), _FILLER)
 
 
-def _checks_pass(task: MinedTask) -> bool:
+def words_pass(task: MinedTask) -> bool:
+    """Whether a task has checks alone, and their own words pass all of them. Blocks while patterns are matched."""
+    if not task.checks or task.rubric.strip() or task.exact or task.command:
+        return False
     try:
         return Checks().decide(task.checks, literal_answer(task.checks), ()).hard >= 1
     except SkillgradError:  # a match took too long: whoever wants to game it has the same trouble
