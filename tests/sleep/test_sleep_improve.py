@@ -4,10 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
-from small_night import Small
+from briefs_sessions import START, write_claude
+from small_night import Small, later
 
 from skillgrad.errors import BudgetStop, SkillgradError
-from skillgrad.records import ChatRequest
+from skillgrad.records import ChatRequest, Edit, LedgerEntry
+from skillgrad.sleep.gather import archive, archived
+from skillgrad.sleep.known import Memory, TriedEdit, read_memory, tried_edits
 from skillgrad.sleep.night import read_report
 
 
@@ -24,7 +27,7 @@ def test_what_nights_know_and_cannot_be_read_is_named_before_documents_are_worke
         small.night()
     assert (error.value.exit_code, error.value.hint) == (1, "restore it, or remove it")
     assert not any("# Current skill" in text for text in small.optimizer.answered)
-    assert set(small.ledger().values()) == {"queued"}
+    assert "used" not in small.ledger().values()
     known.unlink()
     assert small.night().status == "proposed"
 
@@ -89,3 +92,37 @@ def test_the_budget_of_a_night_holds_for_its_test_too(small: Small) -> None:
     report = small.night(sleep, limits={"calls": used, "concurrency": 1})
     assert report.test is not None
     assert report.spent.calls <= used
+
+
+def test_edits_are_kept_with_the_real_tasks_they_cite_and_not_told_where_one_is_held_out() -> None:
+    edit = Edit(op="append", content="- Be brief.", cites=("a1", "a2", "a3", "gone"))
+    entry = LedgerEntry(step=1, edit=edit, fate="applied", accepted=False)
+    tried = tried_edits([entry], {"a1": "recall:m1", "a2": "m2~b3", "a3": "m2"})
+    assert tried == (TriedEdit(**dict(entry), tasks=("m1", "m2")),)
+    memory = Memory(tried={"/p/SKILL.md": tried})
+    assert memory.ledger("/p/SKILL.md", {"m3"}) == (entry,)
+    assert memory.ledger("/p/SKILL.md", {"m2"}) == ()
+    assert memory.ledger("/p/other", ()) == ()
+    before = Memory.model_validate({"tried": {"/p/SKILL.md": [entry.model_dump(mode="json")]}})
+    assert before.ledger("/p/SKILL.md", {"m2"}) == (entry,)
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_the_optimizer_is_told_of_earlier_edits_but_not_of_those_from_what_is_held_out_now(
+    small: Small, held: bool
+) -> None:
+    small.night()
+    (tried,) = read_memory(small.state).tried.values()
+    cited = {name for entry in tried for name in entry.tasks}
+    assert cited
+    if held:
+        sides = {True: "val", False: "train"}
+        known = [task.model_copy(update={"split": sides[task.id in cited]}) for task in archived(small.state)]
+        archive(small.state, known)
+    write_claude(small.home, small.turns[:5], str(small.project), later(START, days=50))
+    seen: list[str] = []
+    small.before = lambda request: seen.append("\n".join(message.text for message in request.messages))
+    small.night()
+    assert {task["split"] for task in small.tasks(2) if task["id"] in cited} == ({"val"} if held else {"train"})
+    told = [text for text in seen if "# Earlier edits and their outcomes" in text]
+    assert bool(told) is not held

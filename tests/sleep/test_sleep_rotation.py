@@ -9,10 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_night import Small
 
-from skillgrad.errors import SkillgradError, StopRun
-from skillgrad.records import Split
+from skillgrad.errors import BudgetStop, SkillgradError, StopRun
+from skillgrad.records import ChatRequest, Split
 from skillgrad.sleep.adopt import adopt, kept_rules
+from skillgrad.sleep.carry import Carried
 from skillgrad.sleep.gather import archive, archived
+from skillgrad.sleep.known import Memory, remember
+from skillgrad.sleep.night import read_report
 from skillgrad.sleep.rotation import ROTATION, Rotation, cited_tasks, counted, drawn_anew, read_rotation, rotated
 from skillgrad.sleep.rules import Evidence, revised
 from skillgrad.sleep.state import SleepState
@@ -128,8 +131,42 @@ def test_clusters_behind_an_adopted_rule_stay_on_the_side_for_training(tmp_path:
     assert cited
     for number in range(1, 6):
         small.state.write(small.state.folder / ROTATION, Rotation(number=number, nights=(1,)).model_dump_json())
-        found, _ = rotated(small.config({"rotate_nights": 1}), small.state)
+        found, _ = rotated(small.config({"rotate_nights": 1}), small.state, 2)
         assert {task.split for task in found if task.id in cited} == {"train"}
+
+
+def test_clusters_that_a_carried_candidate_was_made_from_stay_on_the_side_for_training(tmp_path: Path) -> None:
+    small = Small(tmp_path, n=0)
+    small.state.make()
+    archive(small.state, tasks(["train", "val"] * 4))
+    carried = Carried(night=1, before="0", text="New.", evidence={"- A rule.": Evidence(tasks=("m0", "recall:m2"))})
+    remember(small.state, Memory(), [("/p/SKILL.md", (), carried)])
+    for number in range(1, 6):
+        small.state.write(small.state.folder / ROTATION, Rotation(number=number, nights=(1,)).model_dump_json())
+        found, _ = rotated(small.config({"rotate_nights": 1}), small.state, 2)
+        assert {task.split for task in found} == {"train", "val"}
+        assert {task.split for task in found if task.id in ("m0", "m2")} == {"train"}
+
+
+def test_a_night_that_drew_sides_and_was_stopped_tells_it_then_and_when_it_goes_on(tmp_path: Path) -> None:
+    small = Small(tmp_path, n=3)
+    sleep = {"rotate_nights": 1}
+    small.night(sleep)
+    small.write(3, 6)
+
+    def stop(request: ChatRequest) -> None:
+        if "# Conversation" in request.messages[-1].text:
+            raise BudgetStop("enough 7712")
+
+    small.before = stop
+    with pytest.raises(BudgetStop):
+        small.night(sleep)
+    stopped = read_report(small.state, 2)
+    assert stopped is not None
+    small.before = lambda request: None
+    report = small.night(sleep)
+    note = "rotation 1: it was drawn anew which clusters are trained on (nights with a gate decision before: 1)"
+    assert (report.night, stopped.notes, report.notes.count(note)) == (2, (note,), 1)
 
 
 def test_an_older_proposal_that_is_adopted_later_takes_its_clusters_back(tmp_path: Path) -> None:
@@ -138,7 +175,7 @@ def test_an_older_proposal_that_is_adopted_later_takes_its_clusters_back(tmp_pat
     known = archived(small.state)
     archive(small.state, [task.model_copy(update={"split": "val"}) for task in known])
     adopt(Path(report.proposal), small.project, small.state.folder)
-    found, notes = rotated(small.config(), small.state)
+    found, notes = rotated(small.config(), small.state, 2)
     assert notes == ()
     assert "train" in {task.split for task in found}
 
@@ -160,12 +197,13 @@ def test_killed_at_either_write_the_next_night_draws_the_same(tmp_path: Path, lo
 
     whole, broken = project("whole"), project("broken")
     config = whole.config({"rotate_nights": 1})
-    expected = rotated(config, whole.state)
+    expected = rotated(config, whole.state, 2)
     with pytest.raises(StopRun):
-        rotated(config, Killed(broken.state.folder))
-    assert rotated(config, broken.state) == expected
-    assert read_rotation(broken.state) == read_rotation(whole.state) == Rotation(number=1)
-    assert rotated(config, broken.state) == (expected[0], ())
+        rotated(config, Killed(broken.state.folder), 2)
+    assert rotated(config, broken.state, 2) == expected
+    assert read_rotation(broken.state) == read_rotation(whole.state) == Rotation(number=1, night=2, before=1)
+    assert rotated(config, broken.state, 2) == expected
+    assert rotated(config, broken.state, 3) == (expected[0], ())
 
 
 def test_a_damaged_count_is_told_before_anything_is_paid_for(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The documents of a project, improved on the tasks of a night, and what is proposed for them."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ from skillgrad.sleep.consolidate import (
 from skillgrad.sleep.context import Documents
 from skillgrad.sleep.environment import NightEnvironment
 from skillgrad.sleep.gather import archived
-from skillgrad.sleep.known import Memory, remember, remembered
+from skillgrad.sleep.known import Memory, remember, remembered, tried_edits
 from skillgrad.sleep.places import LiveDocument, documents_of, read_document, skill_paths
 from skillgrad.sleep.report import Diagnosed, DocumentReport, diagnosed, reported, untrained
 from skillgrad.sleep.retire import Pruning, pruned
@@ -180,6 +180,7 @@ async def improve(
     memory = remembered(state, folder)
     check_tasks(config, tasks)  # before anything is paid for
     groups, notes = groups_of(config, tasks)
+    held = _held_out(tasks, state)
     scores: dict[str, float] = {}
     changes: list[tuple[Group, Change]] = []
     for group in groups:
@@ -187,7 +188,7 @@ async def improve(
             continue
         settings = _within(config, spent).model_copy(update={"sleep": _only(config, group)})
         known: dict[Place, Known] = {
-            place: _known(config, state, memory, group, place).model_copy(update={"night": number})
+            place: _known(config, state, memory, group, place, held).model_copy(update={"night": number})
             for place in group.improves
         }
         run = folder / "runs" / group.name
@@ -206,7 +207,12 @@ async def improve(
             spent = spent + spent_in(run / "test")
     improved = _proposed(config, state, number, changes)
     came = [
-        (group.live(change.place).real, change.edits, _carried(group, change, number)) for group, change in changes
+        (
+            group.live(change.place).real,
+            tried_edits(change.edits, change.held_out.cited),
+            _carried(group, change, number),
+        )
+        for group, change in changes
     ]
     remember(state, memory, came)
     idle = [
@@ -254,13 +260,23 @@ def _only(config: SleepConfig, group: Group) -> SleepSection:
     return config.sleep.model_copy(update=change)
 
 
-def _known(config: SleepConfig, state: SleepState, memory: Memory, group: Group, place: Place) -> Known:
-    """What earlier nights know of a document."""
+def _held_out(tasks: Sequence[MinedTask], state: SleepState) -> frozenset[str]:
+    """Ids of the tasks that no optimizer is told of: tonight's held-out ones, and earlier ones of their clusters."""
+    held = [task for task in tasks if task.split != "train"]
+    clusters = {task.cluster for task in held if task.cluster}
+    like = (task for task in archived(state) if task.cluster in clusters)
+    return frozenset(task.id for task in (*held, *like))
+
+
+def _known(
+    config: SleepConfig, state: SleepState, memory: Memory, group: Group, place: Place, held: Collection[str]
+) -> Known:
+    """What earlier nights know of a document, but for what is learned from tasks of `held`."""
     live = group.live(place)
     compares = config.slow_update.enabled or config.meta_skill.enabled
     before = _replaced(state, live) if compares else None
     opened = None if before is None else _opened(before, _name(group, place))
-    return Known(ledger=memory.tried.get(live.real, ()), before=opened, carried=memory.carried.get(live.real))
+    return Known(ledger=memory.ledger(live.real, held), before=opened, carried=memory.carried.get(live.real))
 
 
 def _replaced(state: SleepState, live: LiveDocument) -> LiveDocument | None:

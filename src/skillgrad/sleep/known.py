@@ -1,6 +1,6 @@
 """What nights know of documents and later ones need: `known.json` in the state folder."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -9,22 +9,68 @@ from skillgrad.errors import SkillgradError
 from skillgrad.records import LedgerEntry, Record
 from skillgrad.sleep.carry import Carried
 from skillgrad.sleep.state import SleepState
+from skillgrad.sleep.tasks import original_id
 
-__all__ = ["KNOWN", "Memory", "remember", "remembered"]
+__all__ = ["KNOWN", "Memory", "TriedEdit", "read_memory", "remember", "remembered", "tried_edits"]
 
 KNOWN = "known.json"
 _LEDGER = 200
 """Edits of earlier nights that are kept for the optimizer, the latest ones."""
 
 
+class TriedEdit(LedgerEntry):
+    """An edit that a night has tried, with what it was learned from."""
+
+    tasks: tuple[str, ...] = ()
+    """Ids of the real tasks whose attempts it cites."""
+
+
 class Memory(Record):
     """By the real path of the document."""
 
     version: int = 1
-    tried: dict[str, tuple[LedgerEntry, ...]] = Field(default_factory=dict[str, tuple[LedgerEntry, ...]])
+    tried: dict[str, tuple[TriedEdit, ...]] = Field(default_factory=dict[str, tuple[TriedEdit, ...]])
     """Edits that nights have tried."""
     carried: dict[str, Carried] = Field(default_factory=dict[str, Carried])
     """Candidates that may be luck, for the next night to look at again."""
+
+    def ledger(self, real: str, held: Collection[str]) -> tuple[LedgerEntry, ...]:
+        """The edits that were tried on a document, for the optimizer: without those that cite a task of `held`, for
+        they tell what it asks for."""
+        told = (entry for entry in self.tried.get(real, ()) if not set(entry.tasks) & set(held))
+        return tuple(
+            LedgerEntry(**{name: getattr(entry, name) for name in LedgerEntry.model_fields}) for entry in told
+        )
+
+    @property
+    def made_from(self) -> set[str]:
+        """Ids of the real tasks that carried candidates were made from."""
+        behind = (one for candidate in self.carried.values() for one in candidate.evidence.values())
+        return {original_id(name) for one in behind for name in one.tasks}
+
+
+def tried_edits(edits: Iterable[LedgerEntry], cited: Mapping[str, str]) -> tuple[TriedEdit, ...]:
+    """Edits with the tasks that they cite.
+
+    Args:
+        cited: the task of each attempt, by their ids.
+    """
+    return tuple(
+        TriedEdit(
+            **dict(entry),
+            tasks=tuple(dict.fromkeys(original_id(cited[name]) for name in entry.edit.cites if name in cited)),
+        )
+        for entry in edits
+    )
+
+
+def read_memory(state: SleepState) -> Memory:
+    """What all nights so far have left.
+
+    Raises:
+        SkillgradError: its file is damaged.
+    """
+    return _read(state.folder / KNOWN) or Memory()
 
 
 def remembered(state: SleepState, night: Path) -> Memory:
@@ -33,24 +79,25 @@ def remembered(state: SleepState, night: Path) -> Memory:
     Raises:
         SkillgradError: its file is damaged.
     """
-    ours, all_nights = night / KNOWN, state.folder / KNOWN
-    for path in (ours, all_nights):
-        try:
-            memory = Memory.model_validate_json(path.read_bytes())
-        except FileNotFoundError:
-            continue
-        except (OSError, ValidationError) as error:
-            raise SkillgradError(f"{str(path)!r} cannot be read: {error}", hint="restore it, or remove it") from error
-        break
-    else:
-        memory = Memory()
-    if not ours.exists():
+    ours = night / KNOWN
+    memory = _read(ours)
+    if memory is None:
+        memory = read_memory(state)
         state.write(ours, memory.model_dump_json(indent=1) + "\n")
     return memory
 
 
+def _read(path: Path) -> Memory | None:
+    try:
+        return Memory.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as error:
+        raise SkillgradError(f"{str(path)!r} cannot be read: {error}", hint="restore it, or remove it") from error
+
+
 def remember(
-    state: SleepState, memory: Memory, came: Iterable[tuple[str, tuple[LedgerEntry, ...], Carried | None]]
+    state: SleepState, memory: Memory, came: Iterable[tuple[str, tuple[TriedEdit, ...], Carried | None]]
 ) -> None:
     """Keep for the next nights what came of documents in this one: of each its real path, the edits that were tried,
     and the candidate that is carried. Running a night again adds nothing twice."""

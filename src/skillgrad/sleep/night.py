@@ -245,7 +245,8 @@ class _Night:
             async with self._bench() as bench:
                 await self._probe(bench)
                 found = gleaned(self._config, self._around, self._ledger, self._sources)
-                known, told = rotated(self._config, self._state)
+                known, told = rotated(self._config, self._state, self._number)
+                self._tell(notes=(*self._report.notes, *told))
                 past = Past(known, self._ledger.in_vain())
                 self._ledger.take(self._number, found.entries)
                 gathered = await from_transcripts(self._config, found, bench, past, self._number)
@@ -264,7 +265,7 @@ class _Night:
             proposer=pick,
             doubts=gathered.doubts,
             canary=canaries(self._state, Path(self._config.sleep.project), gathered.corrections),
-            notes=(*self._report.notes, *gathered.notes),
+            notes=tuple(dict.fromkeys((*self._report.notes, *gathered.notes))),
             spent=self._spent(),
         )
         return gathered

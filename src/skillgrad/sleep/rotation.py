@@ -15,9 +15,10 @@ from skillgrad.sleep.adopt import kept_rules
 from skillgrad.sleep.changes import DECIDED
 from skillgrad.sleep.config import SleepConfig
 from skillgrad.sleep.gather import archive, archived
+from skillgrad.sleep.known import read_memory
 from skillgrad.sleep.rules import Rule, active, lineage
 from skillgrad.sleep.state import SleepState
-from skillgrad.sleep.tasks import MinedTask
+from skillgrad.sleep.tasks import MinedTask, original_id
 
 __all__ = ["ROTATION", "Rotation", "cited_tasks", "counted", "drawn_anew", "read_rotation", "rotated"]
 
@@ -32,6 +33,10 @@ class Rotation(Record):
     """How often all sides were drawn anew."""
     nights: tuple[int, ...] = Field(default=())
     """Nights with a gate decision since then."""
+    night: int | None = None
+    """The night in which it was done last."""
+    before: int = 0
+    """Nights with a gate decision between the last time and the one before it."""
 
     def due(self, after: int) -> bool:
         """Whether sides are to be drawn anew; never where `after` is 0."""
@@ -61,26 +66,31 @@ def counted(state: SleepState, night: int, statuses: Iterable[str]) -> None:
         state.write(_path(state), _json(rotation.model_copy(update={"nights": (*rotation.nights, night)})))
 
 
-def rotated(config: SleepConfig, state: SleepState) -> tuple[tuple[MinedTask, ...], tuple[str, ...]]:
+def rotated(config: SleepConfig, state: SleepState, night: int) -> tuple[tuple[MinedTask, ...], tuple[str, ...]]:
     """The tasks of earlier nights, on new sides where it is time for that, and what to tell of it.
 
-    A cluster that a standing rule rests on is for training in any case: its proposal may be older than the sides.
-    The archive is written before the number of the rotation. Killed between the two, the next night draws again, and
-    the same.
+    A cluster that a standing rule rests on is for training in any case: its proposal may be older than the sides. So
+    is one that a carried candidate was made from. The archive is written before the number of the rotation. Killed
+    between the two, the next night draws again, and the same; killed later, the night that goes on tells it again.
+
+    Args:
+        night: this one.
 
     Raises:
         SkillgradError: a file of the state is damaged.
     """
     tasks, rotation = archived(state), read_rotation(state)
-    cited = cited_tasks(kept_rules(state.folder).documents.values())
-    notes: tuple[str, ...] = ()
+    cited = cited_tasks(kept_rules(state.folder).documents.values()) | read_memory(state).made_from
     if rotation.due(config.sleep.rotate_nights):
-        number, sleep = rotation.number + 1, config.sleep
-        tasks = drawn_anew(tasks, cited, number=number, val=sleep.val_fraction, seed=config.train.seed)
+        sleep = config.sleep
+        rotation = Rotation(number=rotation.number + 1, night=night, before=len(rotation.nights))
+        tasks = drawn_anew(tasks, cited, number=rotation.number, val=sleep.val_fraction, seed=config.train.seed)
         archive(state, tasks)
-        state.write(_path(state), _json(Rotation(number=number)))
-        decided = f"nights with a gate decision before: {len(rotation.nights)}"
-        notes = (f"rotation {number}: it was drawn anew which clusters are trained on ({decided})",)
+        state.write(_path(state), _json(rotation))
+    notes: tuple[str, ...] = ()
+    if rotation.night == night:
+        decided = f"nights with a gate decision before: {rotation.before}"
+        notes = (f"rotation {rotation.number}: it was drawn anew which clusters are trained on ({decided})",)
     learned = {task.cluster for task in tasks if task.id in cited}
     back = {task.id for task in tasks if task.split == "val" and task.cluster in learned}
     return tuple(task.model_copy(update={"split": "train"}) if task.id in back else task for task in tasks), notes
@@ -118,7 +128,7 @@ def cited_tasks(documents: Iterable[Sequence[Rule]]) -> set[str]:
         for one in lineage(rule, rules)
         for name in one.evidence.tasks
     }
-    return {name.removeprefix("recall:").partition("~")[0] for name in named}
+    return {original_id(name) for name in named}
 
 
 def _path(state: SleepState) -> Path:

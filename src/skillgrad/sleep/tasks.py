@@ -13,7 +13,7 @@ from skillgrad.records import Record, Split, Task, digest
 from skillgrad.sleep.provenance import Snapshot
 from skillgrad.stages.render import fence
 
-__all__ = ["Feedback", "MinedTask", "Origin", "SessionRef", "merged", "task_id"]
+__all__ = ["Feedback", "MinedTask", "Origin", "SessionRef", "merged", "original_id", "task_id"]
 
 T = TypeVar("T")
 
@@ -134,6 +134,11 @@ class MinedTask(Record):
 def task_id(project: str, intent: str, context: str = "") -> str:
     """The id of a mined task: the same for the same words in the same project, case and white space apart."""
     return f"m{digest([project, fold(intent), fold(context)])[:12]}"
+
+
+def original_id(id: str) -> str:
+    """The id of the real task that a rewording or a recalled task stands for, by its own id."""
+    return id.removeprefix("recall:").partition("~")[0]
 
 
 def merged(tasks: Iterable[MinedTask]) -> tuple[MinedTask, ...]:
