@@ -64,12 +64,27 @@ def test_a_worktree_has_a_head_of_its_own_and_the_branches_of_all(tmp_path: Path
 
 @pytest.mark.parametrize(
     "head",
-    ["", "ref: refs/heads/../../secret", "ref: refs/tags/v1", "ref: /etc/passwd", "a" * 39, "\0", "ref: refs/heads/"],
+    [
+        "",
+        "ref: refs/heads/../../secret",
+        "ref: refs/heads/a/.b",
+        "ref: refs/tags/v1",
+        "ref: /etc/passwd",
+        "a" * 39,
+        "\0",
+        "ref: refs/heads/",
+    ],
 )
 def test_a_head_that_git_would_not_write_tells_nothing(tmp_path: Path, head: str) -> None:
     git = repository(tmp_path, head)
     (git.parent / "secret").write_text(A)
     assert head_of(str(tmp_path)) == Head()
+
+
+def test_the_stand_in_of_a_repository_that_keeps_its_branches_elsewhere_is_no_branch(tmp_path: Path) -> None:
+    repository(tmp_path, "ref: refs/heads/.invalid\n")
+    assert head_of(str(tmp_path)) == Head()
+    assert snapshot(session(branch="main"), head_of(str(tmp_path)), same).branch == "main"
 
 
 def test_what_is_no_repository_or_cannot_be_read_tells_nothing(tmp_path: Path) -> None:

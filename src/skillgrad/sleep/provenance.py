@@ -20,7 +20,8 @@ _LONGEST_NAME = 300
 _LONGEST_FILE = 4 * 2**20
 """Bytes of a file of git's that are read."""
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_BRANCH = re.compile(r"ref: refs/heads/((?!.*\.\.)[^\x00-\x20\x7f~^:?*\[\\]{1,200})")
+# No part of a branch's name begins with a dot: repositories of the format reftable have `.invalid` in the file.
+_BRANCH = re.compile(r"ref: refs/heads/((?!\.|.*[/.]\.)[^\x00-\x20\x7f~^:?*\[\\]{1,200})")
 
 
 class Snapshot(Record):
