@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,15 +15,34 @@ from skillgrad.sleep.adopt import Adopted, adopt, receipts
 from skillgrad.sleep.canary import Corrections, Tally
 from skillgrad.sleep.config import SleepSection
 from skillgrad.sleep.corrections import CORRECTIONS, canaries, counted, keep, kept, reads
-from skillgrad.sleep.harvest import Harvested
+from skillgrad.sleep.harvest import Asked, Harvested, harvest
+from skillgrad.sleep.ledger import Ledger
 from skillgrad.sleep.provenance import Snapshot
-from skillgrad.sleep.sessions import Session, Turn
+from skillgrad.sleep.sessions import Found, Reading, Session, Turn
+from skillgrad.sleep.sources.base import Source
 from skillgrad.sleep.state import SleepState
 
 
 @pytest.fixture
 def small(tmp_path: Path) -> Small:
     return Small(tmp_path)
+
+
+class One(Source):
+    """Has one session."""
+
+    name = "one"
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def find(self, home: Path, environ: Mapping[str, str]) -> list[Found]:
+        del home, environ
+        return [Found(source=self.name, id="a", path="/a", revision=self._session.hash, changed=NOW)]
+
+    def read(self, found: Found) -> Reading:
+        del found
+        return Reading(session=self._session)
 
 
 def adopted_at(small: Small, days: float) -> None:
@@ -112,6 +132,30 @@ def test_only_sessions_of_the_project_count_and_converted_ones_are_the_agents(tm
     sleep = SleepSection(project=str(tmp_path), agent="gemini-cli")
     sessions = [session("jsonl", str(tmp_path / "sub")), session("codex", "/other"), session("pi", "")]
     assert [(one.source, one.agent) for one in counted(sleep, sessions)] == [("jsonl", "gemini-cli")]
+
+
+@pytest.mark.parametrize(("more", "turns"), [((), 0), (("You forgot the tests.",), 1)])
+def test_a_turn_that_the_agent_went_on_with_is_counted_once(
+    tmp_path: Path, more: tuple[str, ...], turns: int
+) -> None:
+    complaint = Turn(prompt="No, that is wrong.", answer="On it.", at=NOW)
+    asked = Turn(prompt="Do it.", answer="Done.", at=NOW)
+    seen = (asked, complaint)
+    now = (asked, complaint.model_copy(update={"answer": "Done."}))
+    now += tuple(Turn(prompt=prompt, answer="Done.", at=NOW) for prompt in more)
+    sleep = SleepSection(project=str(tmp_path))
+
+    def harvested(turns: tuple[Turn, ...], number: int) -> tuple[Harvested, ...]:
+        session = Session(source="one", id="a", project=str(tmp_path), turns=turns, started=NOW, ended=NOW)
+        with Ledger(tmp_path / "ledger.db", now=lambda: NOW) as ledger:
+            found = harvest([One(session)], ledger, Asked(now=NOW), home=tmp_path, environ={})
+            ledger.take(number, found.entries)
+            ledger.commit(number)
+        return found.sessions
+
+    first, then = counted(sleep, harvested(seen, 1)), counted(sleep, harvested(now, 2))
+    assert [(one.turns, one.corrected) for one in first] == [(2, 1)]
+    assert [(one.turns, one.corrected) for one in then] == [(1, 1)][:turns]
 
 
 def document(path: Path) -> Adopted:

@@ -63,7 +63,8 @@ class Canary(Record):
 
 
 def corrections(session: Session, agent: str, new: int = 0) -> Corrections | None:
-    """The counts of the turns from `new` on; None when there is none, or nobody knows when it began.
+    """The counts of the turns from `new` on, the first that no night has counted; None when there is none, or nobody
+    knows when it began.
 
     Every turn counts in which the agent did something, the last one too: a user who is content may just leave.
     """

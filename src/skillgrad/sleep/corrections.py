@@ -32,10 +32,15 @@ class _Table(Record):
 
 def counted(sleep: SleepSection, harvested: Iterable[Harvested]) -> tuple[Corrections, ...]:
     """The counts of what is new in the sessions that worked in the project. Transcripts that the user converted
-    (`jsonl`) are taken for those of the agent whose documents are improved."""
+    (`jsonl`) are taken for those of the agent whose documents are improved. A turn that the agent went on with was
+    counted by the night that used it first."""
     scope = os.path.realpath(sleep.project)
     found = [
-        corrections(one.session, sleep.agent if one.session.source == "jsonl" else one.session.source, one.new)
+        corrections(
+            one.session,
+            sleep.agent if one.session.source == "jsonl" else one.session.source,
+            one.new + one.again,
+        )
         for one in harvested
         if in_scope(one.session.project, scope)
     ]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pydantic import AwareDatetime, Field
 
 from skillgrad.records import Record
-from skillgrad.sleep.cleaning import cleaned
+from skillgrad.sleep.cleaning import cleaned, left_out
 from skillgrad.sleep.ledger import Entry, Ledger, Status, progress
 from skillgrad.sleep.provenance import Snapshot, head_of, snapshot
 from skillgrad.sleep.redaction import redacted
@@ -48,6 +48,8 @@ class Harvested(Record):
     """Index of the first turn that no night has used; those before it are context."""
     snapshot: Snapshot
     """On what it worked."""
+    again: bool = False
+    """A night has used that turn already, and the agent went on with it afterwards."""
 
 
 class SourceCounts(Record):
@@ -316,7 +318,9 @@ class _Work:
             without, counts = redacted(clean.session, self._redactor)
             tally.redacted.update(counts)
             stood = snapshot(without, head_of(session.project), self._redactor.redact)
-            self._sessions.append(Harvested(session=without, new=clean.new, snapshot=stood))
+            used = entry is not None and not seen.anew and known < entry.turns
+            again = used and not left_out(session.turns[known])
+            self._sessions.append(Harvested(session=without, new=clean.new, snapshot=stood, again=again))
             self._note(found, entry, "used", session)
 
     def _note(self, found: Found, entry: Entry | None, status: Status, session: Session | None = None) -> None:
