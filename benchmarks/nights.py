@@ -18,6 +18,7 @@ from peers import RESULTS
 
 from skillgrad.sleep.carry import Carried
 from skillgrad.sleep.config import NIGHT, SleepSection
+from skillgrad.sleep.confirm import lost_in
 from skillgrad.stages.gate import Race
 from skillgrad.statistics import Arms, permutation_p
 from skillgrad.summary import Tried
@@ -40,7 +41,7 @@ class Rates(NamedTuple):
     gained: float
     """And did better in the fresh attempts, by however little."""
     proposed: float
-    """And luck alone does as well in at most one of twenty cases."""
+    """And luck alone does as well in at most one of twenty cases, and no task is lost."""
 
 
 def rates(noise: float, optimizer: str, tasks: int, nights: int, seed: int = 0) -> Rates:
@@ -60,7 +61,8 @@ def rates(noise: float, optimizer: str, tasks: int, nights: int, seed: int = 0) 
         passed += 1
         fresh = [Arms(_attempts(dice, noise, TRIALS), _attempts(dice, helped, TRIALS)) for _ in range(tasks)]
         gained += sum(sum(arms.after) - sum(arms.before) for arms in fresh) > 0
-        proposed += permutation_p(fresh) <= ALPHA
+        lost = lost_in([Tried(task=str(number), a=tuple(a), b=tuple(b)) for number, (a, b) in enumerate(fresh)])
+        proposed += permutation_p(fresh) <= ALPHA and not lost
     return Rates(passed / nights, gained / nights, proposed / nights)
 
 
@@ -79,7 +81,7 @@ def over_looks(noise: float, optimizer: str, tasks: int, candidates: int, seed: 
             arms = [(_attempts(dice, noise, TRIALS), _attempts(dice, helped, TRIALS)) for _ in range(tasks)]
             tried = [Tried(task=f"{night}.{number}", a=a, b=b) for number, (a, b) in enumerate(arms)]
             carried = carried.seen(night, tried, level)
-            if not carried.gains or (night > 1 and carried.worse and not carried.settled):
+            if not carried.gains or carried.worse:
                 break
             if carried.settled:
                 found = [found[0] + (night == 1), found[1] + 1]

@@ -225,6 +225,32 @@ def test_what_does_worse_on_a_task_over_all_looks_is_rejected(tmp_path: Path) ->
     )
 
 
+def test_what_loses_a_task_is_rejected_however_clear_the_gain_of_the_others_is(tmp_path: Path) -> None:
+    first = a_night(tmp_path)
+    val = [*VAL, *(Task(id=f"v{number}", input=f"Task {number}.") for number in (7, 8, 9))]
+    more = {"n": 2, "val": val, "answer": but_for_task_9}
+    second = a_night(tmp_path, Known(carried=first.carried), **more)
+    assert (second.origin, second.proposed) == (None, False)
+    assert (
+        "the candidate of night 1 is rejected: 'v9' does worse in fresh attempts in nights 1 and 2" in second.reason
+    )
+    config = {"gate": {"no_regression": False}}
+    second = a_night(tmp_path / "free", Known(carried=first.carried), config=config, **more)
+    assert (second.status, second.origin is not None) == ("accepted", True)
+
+
+def but_for_task_9(request: ChatRequest) -> str:
+    told, asked = request.messages[0].text, request.messages[-1].text
+    return "yes" if with_rule(told) != ("Task 9." in asked) else "no"
+
+
+def test_a_task_is_worse_where_a_look_lost_it_and_not_where_luck_may_have_it_lower() -> None:
+    assert carried(tried("v", YES, (1, 1, 0))).worse == ()
+    assert carried(tried("v", YES, NO)).worse == ("v",)
+    assert carried(tried("v", YES, NO), tried("v", NO, YES)).worse == ()
+    assert carried(tried("v", NO, (1, 0, 0)), tried("v", YES, NO)).worse == ("v",)
+
+
 def test_what_may_still_be_luck_goes_on_until_its_looks_are_over(tmp_path: Path) -> None:
     """With one attempt at one task, no two looks get below 1/4."""
     sleep = {**SLEEP, "confirm_trials": 1, "carry_nights": 2}

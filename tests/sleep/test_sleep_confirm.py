@@ -75,6 +75,25 @@ def test_what_may_be_luck_is_inconclusive_and_taken_nowhere(tmp_path: Path, alph
         assert change.fresh.noise == ""  # one attempt does not tell
 
 
+@pytest.mark.parametrize(("no_regression", "status"), [(True, "rejected"), (False, "accepted")])
+def test_a_task_that_passed_the_gate_by_luck_and_fails_every_fresh_attempt_rejects(
+    tmp_path: Path, no_regression: bool, status: str
+) -> None:
+    def answer(request: ChatRequest) -> str:
+        rule = "Say yes." in request.messages[0].text
+        if "Task 9." in request.messages[-1].text:
+            return "yes" if not rule or (request.seed or 0) < 1_000 else "no"
+        return "yes" if rule else "no"
+
+    val = [Task(id=f"v{number}", input=f"Task {number}.") for number in (5, 6, 7, 9)]
+    config = {"gate": {"no_regression": no_regression}}
+    sleep = {"memory": False, "confirm_trials": 3}
+    found, _ = night(tmp_path, bool, Optimizer("Say yes."), val=val, answer=answer, sleep=sleep, config=config)
+    change = found.changes[0]
+    assert (change.status, change.proposed) == (status, not no_regression)
+    assert change.reason.endswith(", but 'v9' does worse in fresh attempts") is no_regression
+
+
 def test_the_noise_floor_is_what_differs_under_the_old_document(tmp_path: Path) -> None:
     val = [Task(id=f"v{number}", input=f"Task {number}.") for number in range(5, 10)]
     dice = random.Random(1)

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from skillgrad.records import Record
 from skillgrad.ship import decide
-from skillgrad.sleep.confirm import Fresh, fresh_of_arms
+from skillgrad.sleep.confirm import Fresh, fresh_of_arms, lost_in
 from skillgrad.sleep.rules import Evidence
 from skillgrad.statistics import Arms, mean_interval, permutation_level, permutation_p
 from skillgrad.summary import Comparison, Flip, Tried
@@ -90,8 +90,9 @@ class Carried(Record):
 
     @property
     def worse(self) -> tuple[str, ...]:
-        """Tasks that come out worse in the mean over all looks."""
-        return tuple(one.task for one in self.pooled if _mean(one.b) < _mean(one.a))
+        """Tasks that one of the looks has lost (`lost_in`) and that come out worse in the mean over all of them."""
+        lost = {task for look in self.looks for task in lost_in(look.tried)}
+        return tuple(one.task for one in self.pooled if one.task in lost and _mean(one.b) < _mean(one.a))
 
     @property
     def gains(self) -> bool:

@@ -56,8 +56,9 @@ class Known(Record):
 class Change(Record):
     """What came of one document.
 
-    accepted      better on held-out tasks, and worse on none; to be proposed
-    rejected      a candidate was made and did not pass the gate, or fresh attempts show no gain
+    accepted      better on held-out tasks, and with `gate.no_regression` none of them lost in fresh attempts
+                  (`skillgrad.sleep.confirm.lost_in`); to be proposed
+    rejected      a candidate was made and did not pass the gate, or fresh attempts show no gain or lose a task
     inconclusive  a candidate passed the gate, and what fresh attempts show may be luck; not to be proposed
     unverified    a candidate was made and not tried: to be proposed where the gate is off, not where there are no
                   held-out tasks

@@ -14,7 +14,7 @@ from skillgrad.ship import FRESH
 from skillgrad.sleep.carry import Carried
 from skillgrad.sleep.changes import Change, Known, Place, Spent, Status, spent_in
 from skillgrad.sleep.config import SleepConfig
-from skillgrad.sleep.confirm import Fresh, fresh_of
+from skillgrad.sleep.confirm import Fresh, fresh_of, lost_in
 from skillgrad.summary import Comparison
 
 __all__ = ["ANSWERED_LATER", "Again", "Shown", "Work", "again", "shown", "trials_of"]
@@ -88,10 +88,10 @@ def _over_looks(looked: Carried, config: SleepConfig) -> tuple[Status, str]:
     which = f"the candidate of night {looked.night} is rejected"
     if not looked.gains:
         return "rejected", f"{which}: fresh attempts in {looked.nights} show no gain"
-    if looked.settled:
-        return "accepted", ""
     if looked.worse and config.gate.no_regression:
         return "rejected", f"{which}: {looked.worse[0]!r} does worse in fresh attempts in {looked.nights}"
+    if looked.settled:
+        return "accepted", ""
     return "inconclusive", ""
 
 
@@ -151,7 +151,7 @@ async def shown(
         return Shown(status, why, tonight.looked.compared(tonight.last), tonight.looked.fresh(), tonight.carried)
     confirmed = await acompare_skills(config, before, after, "val", sleep.confirm_trials, **parts)
     fresh = fresh_of(confirmed, sleep.alpha)
-    status, why = _borne_out(confirmed, fresh)
+    status, why = _borne_out(confirmed, fresh, work.config)
     if status != "inconclusive":
         return Shown(status, why, confirmed, fresh, tonight.carried)
     night = work.known.night
@@ -160,10 +160,13 @@ async def shown(
     return Shown(status, why + (f"; {told}" if told else ""), confirmed, fresh, kept or tonight.carried)
 
 
-def _borne_out(comparison: Comparison, fresh: Fresh) -> tuple[Status, str]:
+def _borne_out(comparison: Comparison, fresh: Fresh, config: SleepConfig) -> tuple[Status, str]:
     """What fresh attempts make of a candidate that passed the gate, and why where that is not accepted."""
     if comparison.difference.mean <= 0:
         return "rejected", ", but fresh attempts do not bear it out"
+    lost = lost_in(comparison.tried)
+    if lost and config.gate.no_regression:
+        return "rejected", f", but {lost[0]!r} does worse in fresh attempts"
     if fresh.settled:
         return "accepted", ""
     return "inconclusive", f", but fresh attempts may be luck: p = {fresh.p:.2g}, above sleep.alpha = {fresh.alpha:g}"
