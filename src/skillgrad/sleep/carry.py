@@ -4,7 +4,8 @@ A look is what one night sees of a candidate: fresh attempts at its held-out tas
 the candidate. Looks add up, and so do chances of a mistake. The first look has the level `sleep.alpha`. What a look
 spends is not its level but the largest p up to it that its permutation distribution has, which the scores of all
 attempts decide together, whichever document they had; later looks share what is left. By the union bound the chance
-that any look at a candidate that changes nothing passes is at most the sum of what they spend.
+that any look at a candidate that changes nothing passes is at most the sum of what they spend. That holds for a text
+and not only for a candidate: what is made once more from the same document goes on where its looks ended.
 """
 
 import math
@@ -12,15 +13,17 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
-from skillgrad.records import Record
+from skillgrad.records import Record, digest
 from skillgrad.ship import decide
 from skillgrad.sleep.confirm import Fresh, fresh_of_arms, lost_in
 from skillgrad.sleep.rules import Evidence
 from skillgrad.statistics import Arms, mean_interval, permutation_level, permutation_p
 from skillgrad.summary import Comparison, Flip, Tried
 
-__all__ = ["Carried", "Look", "nights_of"]
+__all__ = ["Carried", "Look", "LookedAt", "kept_looks", "nights_of"]
 
+_TESTED = 100
+"""Texts of a document whose looks are kept, those that were looked at last."""
 _NOTHING = 1e-12
 """What is left of a level by rounding alone."""
 
@@ -37,6 +40,16 @@ class Look(Record):
     """The highest p with which the candidate would have been proposed."""
     spent: float
     """The largest p up to the level that these attempts could have had."""
+
+
+class LookedAt(Record):
+    """The looks at a text that has not passed, whether it is carried or not: what is left of its level."""
+
+    before: str
+    """Hash of the document that it was made from."""
+    text: str
+    """Hash of the whole text."""
+    looks: tuple[Look, ...]
 
 
 class Carried(Record):
@@ -65,8 +78,13 @@ class Carried(Record):
         """
         if not self.looks:
             return alpha
-        rest, left = alpha - math.fsum(look.spent for look in self.looks), self.left(nights)
-        return rest / left if left and rest > _NOTHING else 0.0
+        left = self.left(nights)
+        return self._rest(alpha) / left if left else 0.0
+
+    def level_once_more(self, alpha: float, nights: int) -> float:
+        """Of a look at a text that was not carried to this night and that it has made once more: as `level`. After
+        the last of the looks that share alpha it is half of what they have left; 0 when nothing is."""
+        return self.level(alpha, nights) if self.left(nights) else self._rest(alpha) / 2
 
     def seen(self, night: int, tried: Sequence[Tried], level: float) -> "Carried":
         """With one more look, at this level."""
@@ -145,8 +163,26 @@ class Carried(Record):
         )
 
     @property
+    def tested(self) -> LookedAt:
+        """What is kept of it where it is not carried on."""
+        return LookedAt(before=self.before, text=digest(self.text), looks=self.looks)
+
+    def _rest(self, alpha: float) -> float:
+        rest = alpha - math.fsum(look.spent for look in self.looks)
+        return rest if rest > _NOTHING else 0.0
+
+    @property
     def _arms(self) -> list[Arms]:
         return [Arms(one.a, one.b) for look in self.looks for one in look.tried]
+
+
+def kept_looks(known: Sequence[LookedAt], more: Sequence[LookedAt]) -> tuple[LookedAt, ...]:
+    """What is known of the texts of a document, with the looks at some of them brought up to date."""
+    kept = {(one.before, one.text): one for one in known}
+    for one in more:
+        kept.pop((one.before, one.text), None)
+        kept[one.before, one.text] = one
+    return tuple(kept.values())[-_TESTED:]
 
 
 def nights_of(numbers: Sequence[int]) -> str:

@@ -11,7 +11,7 @@ from skillgrad.config import LimitsSection
 from skillgrad.errors import BudgetStop
 from skillgrad.records import LedgerEntry, Record, Skill
 from skillgrad.searches.rewrite_first import HeldOut
-from skillgrad.sleep.carry import Carried
+from skillgrad.sleep.carry import Carried, LookedAt
 from skillgrad.sleep.confirm import Fresh
 from skillgrad.store import SqliteSpend
 from skillgrad.store.journal import SqliteJournal
@@ -49,6 +49,8 @@ class Known(Record):
     """The document that the last adopted proposal replaced; the slow update compares the document with it."""
     carried: Carried | None = None
     """A candidate that may be luck; looked at again where the document is the one that it was made from."""
+    tested: tuple[LookedAt, ...] = ()
+    """The looks at texts that have not passed."""
     night: int = 1
     """This one."""
 
@@ -89,6 +91,8 @@ class Change(Record):
     """Rules that are taken out because nothing misses them: by id, what was measured."""
     carried: Carried | None = None
     """The candidate that later nights look at again, with all that was seen of it."""
+    tested: tuple[LookedAt, ...] = ()
+    """Texts that this night has looked at and that have not passed, with all their looks."""
     carry_told: str = ""
     """What its next look needs, in words."""
     origin: Carried | None = None

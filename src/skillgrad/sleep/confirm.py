@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from skillgrad.records import Record
 from skillgrad.statistics import Arms, permutation_needed, permutation_p
-from skillgrad.summary import Comparison, Tried
+from skillgrad.summary import Tried
 
-__all__ = ["Fresh", "fresh_of", "fresh_of_arms", "lost_in"]
+__all__ = ["Fresh", "fresh_of_arms", "lost_in"]
 
 
 class Fresh(Record):
@@ -43,11 +43,6 @@ class Fresh(Record):
         if self.varied is None:
             return ""
         return f"{self.varied} of {self.tasks} held-out tasks come out differently under the same old document"
-
-
-def fresh_of(comparison: Comparison, alpha: float) -> Fresh:
-    """What the attempts of a comparison show, at the level `alpha`."""
-    return fresh_of_arms([Arms(tried.a, tried.b) for tried in comparison.tried], comparison.trials, alpha)
 
 
 def fresh_of_arms(arms: list[Arms], trials: int, alpha: float) -> Fresh:

@@ -201,6 +201,7 @@ async def _improve(tasks: Tasks, documents: Documents, work: Work, given: Given)
         spent=carried.spent + spent_in(run),
         simulated=summary.simulated,
         carried=found.carried,
+        tested=tuple(one.tested for one in (carried.looked, found.looked) if one is not None),
         carry_told="" if found.carried is None else found.carried.told(sleep.alpha, sleep.carry_nights),
     )
 

@@ -211,6 +211,7 @@ async def improve(
             group.live(change.place).real,
             tried_edits(change.edits, change.held_out.cited),
             _carried(group, change, number),
+            change.tested,
         )
         for group, change in changes
     ]
@@ -276,7 +277,12 @@ def _known(
     compares = config.slow_update.enabled or config.meta_skill.enabled
     before = _replaced(state, live) if compares else None
     opened = None if before is None else _opened(before, _name(group, place))
-    return Known(ledger=memory.ledger(live.real, held), before=opened, carried=memory.carried.get(live.real))
+    return Known(
+        ledger=memory.ledger(live.real, held),
+        before=opened,
+        carried=memory.carried.get(live.real),
+        tested=memory.tested.get(live.real, ()),
+    )
 
 
 def _replaced(state: SleepState, live: LiveDocument) -> LiveDocument | None:

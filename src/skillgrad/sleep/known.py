@@ -7,7 +7,7 @@ from pydantic import Field, ValidationError
 
 from skillgrad.errors import SkillgradError
 from skillgrad.records import LedgerEntry, Record
-from skillgrad.sleep.carry import Carried
+from skillgrad.sleep.carry import Carried, LookedAt, kept_looks
 from skillgrad.sleep.state import SleepState
 from skillgrad.sleep.tasks import original_id
 
@@ -33,6 +33,8 @@ class Memory(Record):
     """Edits that nights have tried."""
     carried: dict[str, Carried] = Field(default_factory=dict[str, Carried])
     """Candidates that may be luck, for the next night to look at again."""
+    tested: dict[str, tuple[LookedAt, ...]] = Field(default_factory=dict[str, tuple[LookedAt, ...]])
+    """The looks at texts that have not passed, for a night that makes one of them once more."""
 
     def ledger(self, real: str, held: Collection[str]) -> tuple[LedgerEntry, ...]:
         """The edits that were tried on a document, for the optimizer: without those that cite a task of `held`, for
@@ -97,15 +99,19 @@ def _read(path: Path) -> Memory | None:
 
 
 def remember(
-    state: SleepState, memory: Memory, came: Iterable[tuple[str, tuple[TriedEdit, ...], Carried | None]]
+    state: SleepState,
+    memory: Memory,
+    came: Iterable[tuple[str, tuple[TriedEdit, ...], Carried | None, tuple[LookedAt, ...]]],
 ) -> None:
     """Keep for the next nights what came of documents in this one: of each its real path, the edits that were tried,
-    and the candidate that is carried. Running a night again adds nothing twice."""
-    tried, carried = dict(memory.tried), dict(memory.carried)
-    for real, edits, candidate in came:
+    the candidate that is carried, and the looks at what has not passed. Running a night again adds nothing twice."""
+    tried, carried, tested = dict(memory.tried), dict(memory.carried), dict(memory.tested)
+    for real, edits, candidate, looked in came:
         known = tried.get(real, ())
         tried[real] = (*known, *(entry for entry in edits if entry not in known))[-_LEDGER:]
         carried.pop(real, None)
         if candidate is not None:
             carried[real] = candidate
-    state.write(state.folder / KNOWN, Memory(tried=tried, carried=carried).model_dump_json(indent=1) + "\n")
+        tested[real] = kept_looks(tested.get(real, ()), looked)
+    known = Memory(tried=tried, carried=carried, tested=tested)
+    state.write(state.folder / KNOWN, known.model_dump_json(indent=1) + "\n")

@@ -14,7 +14,7 @@ from skillgrad.ship import FRESH
 from skillgrad.sleep.carry import Carried
 from skillgrad.sleep.changes import Change, Known, Place, Spent, Status, spent_in
 from skillgrad.sleep.config import SleepConfig
-from skillgrad.sleep.confirm import Fresh, fresh_of, lost_in
+from skillgrad.sleep.confirm import Fresh
 from skillgrad.summary import Comparison
 
 __all__ = ["ANSWERED_LATER", "Again", "Shown", "Work", "again", "shown", "trials_of"]
@@ -136,6 +136,8 @@ class Shown(NamedTuple):
     confirmed: Comparison | None = None
     fresh: Fresh | None = None
     carried: Carried | None = None
+    looked: Carried | None = None
+    """With the look of this night, where that was one and it has not passed."""
 
 
 async def shown(
@@ -149,24 +151,41 @@ async def shown(
         if status == "rejected":
             why = f", but it is the candidate of night {tonight.looked.night}"
         return Shown(status, why, tonight.looked.compared(tonight.last), tonight.looked.fresh(), tonight.carried)
-    confirmed = await acompare_skills(config, before, after, "val", sleep.confirm_trials, **parts)
-    fresh = fresh_of(confirmed, sleep.alpha)
-    status, why = _borne_out(confirmed, fresh, work.config)
-    if status != "inconclusive":
-        return Shown(status, why, confirmed, fresh, tonight.carried)
-    night = work.known.night
-    looked = Carried(night=night, before=before.hash, text=after.text).seen(night, confirmed.tried, sleep.alpha)
-    kept, told = _kept(looked, work.config)
-    return Shown(status, why + (f"; {told}" if told else ""), confirmed, fresh, kept or tonight.carried)
+    known = _known(work, before, after)
+    level = known.level_once_more(sleep.alpha, sleep.carry_nights)
+    if not level:
+        status, why = _borne_out(known, work)
+        why += f"; the same text is not tried again: {NO_LEVEL}"
+        return Shown("rejected" if status == "rejected" else "inconclusive", why, carried=tonight.carried)
+    # Numbers of trials are seeds: a text that was looked at before has others than at its first look.
+    first, count = FRESH * (len(known.looks) + 1), sleep.confirm_trials
+    confirmed = await acompare_skills(config, before, after, "val", range(first, first + count), **parts)
+    looked = known.seen(work.known.night, confirmed.tried, level)
+    compared, fresh = looked.compared(confirmed) if known.looks else confirmed, looked.fresh()
+    status, why = _borne_out(looked, work)
+    if status == "accepted":
+        return Shown(status, why, compared, fresh, tonight.carried)
+    kept, told = _kept(looked, work.config) if status == "inconclusive" else (None, "")
+    why += f"; {told}" if told else ""
+    return Shown(status, why, compared, fresh, kept or tonight.carried, looked)
 
 
-def _borne_out(comparison: Comparison, fresh: Fresh, config: SleepConfig) -> tuple[Status, str]:
+def _known(work: Work, before: Skill, after: Skill) -> Carried:
+    """A candidate of this night, with the looks of earlier ones at the same text made from the same document."""
+    found = Carried(night=work.known.night, before=before.hash, text=after.text)
+    mine = found.tested
+    looks = [one.looks for one in work.known.tested if (one.before, one.text) == (mine.before, mine.text)]
+    return found.model_copy(update={"looks": looks[0]}) if looks else found
+
+
+def _borne_out(looked: Carried, work: Work) -> tuple[Status, str]:
     """What fresh attempts make of a candidate that passed the gate, and why where that is not accepted."""
-    if comparison.difference.mean <= 0:
-        return "rejected", ", but fresh attempts do not bear it out"
-    lost = lost_in(comparison.tried)
-    if lost and config.gate.no_regression:
-        return "rejected", f", but {lost[0]!r} does worse in fresh attempts"
-    if fresh.settled:
+    over = "" if [look.night for look in looked.looks] == [work.known.night] else f" in {looked.nights}"
+    if not looked.gains:
+        return "rejected", f", but fresh attempts do not bear it out{over}"
+    if looked.worse and work.config.gate.no_regression:
+        return "rejected", f", but {looked.worse[0]!r} does worse in fresh attempts{over}"
+    if looked.settled:
         return "accepted", ""
-    return "inconclusive", f", but fresh attempts may be luck: p = {fresh.p:.2g}, above sleep.alpha = {fresh.alpha:g}"
+    fresh = looked.fresh()
+    return "inconclusive", f", but fresh attempts{over} may be luck: p = {fresh.p:.2g}, above {fresh.threshold}"
