@@ -346,6 +346,27 @@ def test_nights_carry_a_candidate_over_and_say_so(tmp_path: Path, capsys: pytest
     assert [Look.model_validate(look).night for look in found["origin"]["looks"]] == [1, 2]
 
 
+def test_sessions_that_a_carried_candidate_left_unread_wait_for_the_next_night(tmp_path: Path) -> None:
+    small = Small(tmp_path)
+    small.night({"confirm_trials": 2})
+    small.write(5, 14)
+    report = small.night({"confirm_trials": 2})
+    assert report.documents[0].origin == 1
+    tasks = [task for task in small.tasks(2) if task["origin"] == "real" and task["night"] == 2]
+    sides = {
+        side: {one["id"] for t in tasks if t["split"] == side for one in t["sessions"]} for side in ("train", "val")
+    }
+    assert {id for id, status in small.ledger().items() if status == "queued"} == sides["train"]
+    assert sides["train"]
+    assert sides["val"]
+    told = "sessions that wait, as a candidate of an earlier night passed before they were read: "
+    assert f"{told}{len(sides['train'])}" in report.notes
+    third = small.night({"confirm_trials": 2})
+    assert third.sessions == {"claude-code": len(sides["train"])}
+    assert (third.documents[0].origin, set(small.ledger().values())) == (None, {"used"})
+    assert [note for note in third.notes if told in note] == []
+
+
 def test_a_night_that_is_interrupted_within_a_look_counts_it_once(tmp_path: Path) -> None:
     small = Small(tmp_path)
     small.night({"confirm_trials": 2})

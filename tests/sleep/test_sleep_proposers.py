@@ -253,3 +253,19 @@ def test_a_damaged_file_is_told_before_anything_is_asked(small: Small) -> None:
     assert caught.value.message.startswith(f"{str(path)!r} cannot be read: ")
     assert caught.value.hint == "restore it, or remove it"
     assert (small.answered, small.state.numbers()) == (0, [])
+
+
+def test_a_candidate_of_an_earlier_night_is_no_credit_to_the_proposer_of_tonight(tmp_path: Path) -> None:
+    small = Small(tmp_path)
+    auto = {"confirm_trials": 2, "proposer": "auto"}
+    assert small.night(auto).documents[0].carried
+    small.write(5, 14)
+    report = small.night(auto)
+    assert (report.proposer.name, report.documents[0].status, report.documents[0].origin) == (
+        "contrast",
+        "accepted",
+        1,
+    )
+    assert [(one.night, one.proposer, one.accepted) for one in read_proposers(small.state).nights] == [
+        (1, "rewrite", False)
+    ]

@@ -1,6 +1,6 @@
 """What came of one document in a night, what earlier nights know about it, and what it cost."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
@@ -13,12 +13,13 @@ from skillgrad.records import LedgerEntry, Record, Skill
 from skillgrad.searches.rewrite_first import HeldOut
 from skillgrad.sleep.carry import Carried, LookedAt
 from skillgrad.sleep.confirm import Fresh
+from skillgrad.sleep.tasks import MinedTask
 from skillgrad.store import SqliteSpend
 from skillgrad.store.journal import SqliteJournal
 from skillgrad.store.views import JOURNAL
 from skillgrad.summary import Comparison
 
-__all__ = ["DECIDED", "Change", "Known", "Place", "Spent", "Status", "left_of", "spent_in"]
+__all__ = ["DECIDED", "Change", "Known", "Place", "Spent", "Status", "left_of", "spent_in", "unread_in"]
 
 Place = Literal["skill", "memory"]
 Status = Literal["accepted", "rejected", "inconclusive", "unverified", "unchanged"]
@@ -129,3 +130,18 @@ def spent_in(run: Path) -> Spent:
     with closing(SqliteJournal(run / JOURNAL)) as journal:
         totals = SqliteSpend(journal, LimitsSection()).totals()
     return Spent(calls=totals.total_calls, tokens=totals.total_tokens, usd=totals.usd)
+
+
+def unread_in(changes: Sequence[tuple[Sequence[MinedTask], Change]], night: int) -> tuple[tuple[str, str], ...]:
+    """Source and id of the sessions of a night on whose training tasks no document was trained, since candidates of
+    earlier nights passed.
+
+    Args:
+        changes: each with the tasks of its document.
+    """
+    sessions: dict[bool, set[tuple[str, str]]] = {True: set(), False: set()}
+    for tasks, change in changes:
+        for task in tasks:
+            if task.split == "train" and task.origin == "real" and task.night == night:
+                sessions[change.origin is None].update((one.source, one.id) for one in task.sessions)
+    return tuple(sorted(sessions[False] - sessions[True]))

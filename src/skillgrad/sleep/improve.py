@@ -13,6 +13,7 @@ from skillgrad.records import Record, Skill, Split
 from skillgrad.skill import Document, token_count
 from skillgrad.sleep.adopt import kept_rules, receipts
 from skillgrad.sleep.carry import Carried
+from skillgrad.sleep.changes import unread_in
 from skillgrad.sleep.config import SleepConfig, SleepSection
 from skillgrad.sleep.consolidate import (
     Change,
@@ -94,6 +95,13 @@ class Improved(Record):
     spent: Spent = Spent()
     simulated: bool = False
     notes: tuple[str, ...] = ()
+    unread: tuple[tuple[str, str], ...] = ()
+    """Source and id of the night's sessions that are left to the next one, as a candidate of an earlier one passed."""
+
+    @property
+    def decided(self) -> tuple[str, ...]:
+        """How the documents stand whose candidates this night has made."""
+        return tuple(document.status for document in self.documents if document.origin is None)
 
 
 def groups_of(config: SleepConfig, tasks: Sequence[MinedTask]) -> Groups:
@@ -219,9 +227,15 @@ async def improve(
     idle = [
         untrained(group.name, group.skill.path, group.split("val")) for group in groups if not group.split("train")
     ]
+    unread = unread_in([(group.tasks, change) for group, change in changes], number)
+    if unread:
+        notes += (
+            f"sessions that wait, as a candidate of an earlier night passed before they were read: {len(unread)}",
+        )
     return improved.model_copy(
         update={
             "documents": (*improved.documents, *idle),
+            "unread": unread,
             "spent": spent,
             "test": mean_interval(list(scores.values())) if scores else None,
             "simulated": any(change.simulated for _, change in changes),

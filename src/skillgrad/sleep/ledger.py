@@ -220,15 +220,20 @@ class Ledger:
         rows = self._rows("SELECT source, id FROM sessions WHERE tried")
         return {(str(source), str(id)) for source, id in rows}
 
-    def commit(self, night: int, in_vain: Collection[tuple[str, str]] = ()) -> int:
+    def commit(
+        self, night: int, in_vain: Collection[tuple[str, str]] = (), unread: Collection[tuple[str, str]] = ()
+    ) -> int:
         """End a night with success: what it took is used. Returns how many sessions were moved.
 
         Args:
             in_vain: source and id of sessions that it could make nothing of. They go on waiting, and `in_vain` tells
                 them until a night has used them.
+            unread: source and id of sessions from which it has not learned anything. They go on waiting, as if it had
+                not taken them.
         """
         moment = self._moment()
         left = {(source, _storable(id)) for source, id in in_vain}
+        free = {(source, _storable(id)) for source, id in unread} - left
         moved = 0
         with self._write() as connection:
             rows = connection.execute(
@@ -239,6 +244,12 @@ class Ledger:
                 if (entry.source, entry.id) in left:
                     connection.execute(
                         "UPDATE sessions SET pending = NULL, tried = 1 WHERE source = ? AND id = ?",
+                        (entry.source, entry.id),
+                    )
+                    continue
+                if (entry.source, entry.id) in free:
+                    connection.execute(
+                        "UPDATE sessions SET pending = NULL, night = NULL WHERE source = ? AND id = ?",
                         (entry.source, entry.id),
                     )
                     continue

@@ -334,12 +334,12 @@ class _Night:
         self._diagnose(status, improved)
         statuses = [document.status for document in improved.documents]
         tasks = sum(task.split != "test" for task in gathered.tasks)
-        credited(self._state, self._number, gathered.proposer.name, statuses, tasks)
+        credited(self._state, self._number, gathered.proposer.name, improved.decided, tasks)
         if self._config.sleep.tasks is None:
             archive(self._state, (*gathered.later, *gathered.tasks))
             counted(self._state, self._number, statuses)
             keep(self._state, gathered.corrections)
-            self._ledger.commit(self._number, [(one.source, one.id) for one in gathered.unmined])
+            self._ledger.commit(self._number, [(one.source, one.id) for one in gathered.unmined], improved.unread)
         self._tell(status=status, reason=reason, resumes=False)
         if status == "proposed" and self._config.sleep.auto_adopt:
             self._adopt(improved)

@@ -64,7 +64,7 @@ class Played(Record):
     night: int
     proposer: Proposer
     accepted: bool
-    """A document was proposed that stands as accepted."""
+    """A document was proposed that stands as accepted, other than a candidate of an earlier night."""
     attempts: int
     """Attempts of the target in the night: those to learn from, at held-out tasks, and for the verdicts."""
     tasks: int
@@ -139,8 +139,13 @@ def fixed(config: SleepConfig) -> tuple[str, ...]:
 
 
 def credited(state: SleepState, night: int, proposer: Proposer, statuses: Collection[str], tasks: int) -> None:
-    """Count a night for its proposer, if the gate has decided on one of its documents. Told again of the same night,
-    as after a kill, nothing changes."""
+    """Count a night for its proposer, if the gate has decided on a document. Told again of the same night, as after a
+    kill, nothing changes.
+
+    Args:
+        statuses: of the documents whose candidates the proposer has made: one of an earlier night is none of its.
+        tasks: of the night, those for training and the held-out ones.
+    """
     known = read_proposers(state)
     if DECIDED.isdisjoint(statuses) or any(one.night == night for one in known.nights):
         return
