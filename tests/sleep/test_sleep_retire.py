@@ -11,9 +11,10 @@ from skillgrad.cli.main import main
 from skillgrad.errors import BudgetStop
 from skillgrad.records import ChatRequest, Skill
 from skillgrad.sleep.adopt import adopt, kept_rules
+from skillgrad.sleep.changes import Trial
 from skillgrad.sleep.config import SleepSection
 from skillgrad.sleep.places import read_document
-from skillgrad.sleep.retire import left_out, oldest
+from skillgrad.sleep.retire import Standing, due, left_out
 from skillgrad.sleep.revert import revert
 from skillgrad.sleep.rules import Evidence, Rule, active, revised
 from skillgrad.sleep.staging import Proposal, Proposed, read_proposal, stage
@@ -130,9 +131,77 @@ def test_rules_go_by_age_and_what_a_person_wrote_never() -> None:
     second = revised(first, f"{old}\n- By hand.\n", "")
     third = revised(second, f"- Newer.\n{old}\n- By hand.\n", "0003")
     rules = revised(third, f"- Newest.\n- Newer.\n{sharper}\n- By hand.\n", "0004")
-    assert [rule.text for rule in oldest(rules, 9)] == [sharper, "- Newer.", "- Newest."]
-    assert [rule.text for rule in oldest(rules, 1)] == [sharper]
-    assert oldest(rules, 0) == ()
+    assert [rule.text for rule in due(Standing(rules))] == [sharper, "- Newer.", "- Newest."]
+
+
+def test_what_a_person_wrote_is_not_left_out_in_the_words_of_a_night_either() -> None:
+    by_hand = revised((), "- Always answer in British English.\n", "")
+    reworded = revised(by_hand, "- Always answer in British English, please.\n", "0005")
+    assert active(reworded)[0].replaces
+    assert due(Standing(reworded)) == ()
+    again = revised(reworded, "- Always answer in proper British English, please.\n", "0006")
+    assert due(Standing(again)) == ()
+
+
+def test_each_rule_has_its_turn_and_what_a_person_put_back_has_none() -> None:
+    rules = revised(revised((), "- One.\n", "0001"), "- One.\n- Two.\n- Three.\n", "0002")
+    one, two, three = active(rules)
+    tried = {one.id: Trial(night=4, retired=False), two.id: Trial(night=3, retired=False)}
+    assert due(Standing(rules, tried)) == (three, two, one)
+    assert due(Standing(rules, tried, {three.id})) == (two, one)
+    reworded = revised(rules, "- One!\n- Two.\n- Three.\n", "0005")
+    assert [rule.text for rule in due(Standing(reworded, tried, {three.id}))] == ["- Two.", "- One!"]
+
+
+def trials(small: Small, night: int) -> int:
+    """How many rules were left out in a night."""
+    return len(list(small.state.night(night).rglob("retire-skill/comparisons/*.json")))
+
+
+def test_rules_take_turns_so_that_one_that_is_tried_keeps_no_other_from_its_trial(small: Small) -> None:
+    tides = "- Never mention the tides."
+    with_rules(small, "0000z", tides)
+    for last, text in ((9, IDLE), (12, tides)):
+        report = small.night({**RETIRE, "retire": 1})
+        known = json.loads((small.state.folder / "known.json").read_text())["trials"][str(small.skill)]
+        assert known[rule_of(small, text).id] == {"night": report.night, "retired": True}
+        small.write(last, last + 3)
+    assert len(known) == 2
+
+
+def test_a_rule_that_cannot_be_tried_leaves_its_place_to_the_next(small: Small) -> None:
+    live = read_document(small.skill, "skill", small.project)
+    before = revised(kept_rules(small.state.folder).documents[live.real], block(live.opening), "")
+    told = "- Greet the reader."
+    text = live.opening.replace("<!-- skillgrad:end", f"{told}\n<!-- skillgrad:end")
+    rules = revised(before, block(text), "0000", {told: Evidence(tasks=("gone",))})
+    rules = tuple(rule.model_copy(update={"night": "000"}) if rule.text == told else rule for rule in rules)
+    proposed = Proposed(live=live, text=text, rules=rules, before=before)
+    folder = stage(
+        small.state.folder / "0000y", Proposal(night="0000y", project=str(small.project), documents=(proposed,))
+    )
+    adopt(folder, small.project, small.state.folder)
+    known = Standing(kept_rules(small.state.folder).documents[live.real])
+    assert due(known)[0].text == told
+    small.night({**RETIRE, "retire": 1})
+    assert trials(small, 2) == 1
+    assert due(known)[0].id not in json.loads((small.state.folder / "known.json").read_text())["trials"][live.real]
+
+
+def test_a_rule_that_a_person_put_back_is_not_left_out_again(small: Small) -> None:
+    report = small.night(RETIRE)
+    idle = rule_of(small, IDLE)
+    small.write(9, 11)
+    proposed_again = small.night(RETIRE)  # nobody has decided on the first proposal
+    assert proposed_again.documents[0].reason.endswith("1 rule is retired: nothing misses it")
+    adopt(Path(proposed_again.proposal), small.project, small.state.folder)
+    revert("0003", small.state.folder)
+    assert rule_of(small, IDLE).status == "active"
+    small.write(11, 13)
+    report = small.night(RETIRE)
+    assert "retired" not in report.documents[0].reason
+    last = json.loads((small.state.folder / "known.json").read_text())["trials"][str(small.skill)][idle.id]
+    assert last == {"night": 3, "retired": True}
 
 
 def test_leaving_a_rule_out_changes_nothing_else() -> None:

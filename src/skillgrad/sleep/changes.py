@@ -19,7 +19,7 @@ from skillgrad.store.journal import SqliteJournal
 from skillgrad.store.views import JOURNAL
 from skillgrad.summary import Comparison
 
-__all__ = ["DECIDED", "Change", "Known", "Place", "Spent", "Status", "left_of", "spent_in", "unread_in"]
+__all__ = ["DECIDED", "Change", "Known", "Place", "Spent", "Status", "Trial", "left_of", "spent_in", "unread_in"]
 
 Place = Literal["skill", "memory"]
 Status = Literal["accepted", "rejected", "inconclusive", "unverified", "unchanged"]
@@ -39,6 +39,14 @@ class Spent(Record):
     def __add__(self, other: "Spent") -> "Spent":
         usd = None if self.usd is None or other.usd is None else self.usd + other.usd
         return Spent(calls=self.calls + other.calls, tokens=self.tokens + other.tokens, usd=usd)
+
+
+class Trial(Record):
+    """When a rule was last left out on trial."""
+
+    night: int
+    retired: bool
+    """Nothing missed it: its removal was proposed."""
 
 
 class Known(Record):
@@ -90,6 +98,8 @@ class Change(Record):
     """Answers came from the simulated world."""
     retired: Mapping[str, str] = Field(default_factory=dict[str, str])
     """Rules that are taken out because nothing misses them: by id, what was measured."""
+    left_out: tuple[str, ...] = ()
+    """Ids of all rules that were left out on trial."""
     carried: Carried | None = None
     """The candidate that later nights look at again, with all that was seen of it."""
     tested: tuple[LookedAt, ...] = ()

@@ -121,7 +121,7 @@ class SleepSection(Section):
     """Room for what is learned, in each document: a candidate with a longer block is not evaluated. Tokens are
     estimated as characters / 4."""
     retire: int = Field(default=0, ge=0)
-    """In each night so many rules that earlier nights wrote, the oldest first, are left out on trial. A rule that
+    """In each night so many rules that earlier nights wrote, each in its turn, are left out on trial. A rule that
     nothing misses is proposed for removal."""
     proposer: Literal["auto", "rewrite", "contrast", "prune"] = "rewrite"
     """What makes candidates: `rewrite` is one rewrite first, `contrast` the same with `train.attempts: 3`, `prune`

@@ -30,10 +30,10 @@ from skillgrad.sleep.consolidate import (
 from skillgrad.sleep.context import Documents
 from skillgrad.sleep.environment import NightEnvironment
 from skillgrad.sleep.gather import archived
-from skillgrad.sleep.known import Memory, remember, remembered, tried_edits
+from skillgrad.sleep.known import Memory, remember, remembered
 from skillgrad.sleep.places import LiveDocument, documents_of, read_document, skill_paths
 from skillgrad.sleep.report import Diagnosed, DocumentReport, diagnosed, reported, untrained
-from skillgrad.sleep.retire import Pruning, pruned
+from skillgrad.sleep.retire import Pruning, Standing, pruned, standing
 from skillgrad.sleep.rules import BY_HAND, Evidence, Rule, ablated, active, revised
 from skillgrad.sleep.staging import Proposal, Proposed, stage
 from skillgrad.sleep.state import SleepState
@@ -96,7 +96,7 @@ class Improved(Record):
     simulated: bool = False
     notes: tuple[str, ...] = ()
     unread: tuple[tuple[str, str], ...] = ()
-    """Source and id of the night's sessions that are left to the next one, as a candidate of an earlier one passed."""
+    """Source and id of the night's sessions that are left to the next one, as earlier candidates passed."""
 
     @property
     def decided(self) -> tuple[str, ...]:
@@ -203,9 +203,10 @@ async def improve(
         result = await aconsolidate(group.tasks, group.documents, settings, run, known, **given)
         if config.sleep.retire:
             after = spent + sum((change.spent for change in result.changes), Spent())
-            kept: dict[Place, Sequence[Rule]] = {
-                place: kept_rules(state.folder).documents.get(group.live(place).real, ()) for place in known
-            }
+            kept: dict[Place, Standing] = {}
+            for place in known:
+                real = group.live(place).real
+                kept[place] = standing(state.folder, real, memory.trials.get(real, {}))
             work = Pruning(_within(config, after), run, group.tasks, archived(state), kept)
             result = await pruned(work, result, given)
         changes += [(group, change) for change in result.changes]
@@ -214,16 +215,8 @@ async def improve(
             scores |= await _tested(_within(config, spent), group, result.documents, run, given)
             spent = spent + spent_in(run / "test")
     improved = _proposed(config, state, number, changes)
-    came = [
-        (
-            group.live(change.place).real,
-            tried_edits(change.edits, change.held_out.cited),
-            _carried(group, change, number),
-            change.tested,
-        )
-        for group, change in changes
-    ]
-    remember(state, memory, came)
+    came = [(group.live(change.place).real, change, _carried(group, change, number)) for group, change in changes]
+    remember(state, memory, number, came)
     idle = [
         untrained(group.name, group.skill.path, group.split("val")) for group in groups if not group.split("train")
     ]

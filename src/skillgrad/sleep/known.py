@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError
 from skillgrad.errors import SkillgradError
 from skillgrad.records import LedgerEntry, Record
 from skillgrad.sleep.carry import Carried, LookedAt, kept_looks
+from skillgrad.sleep.changes import Change, Trial
 from skillgrad.sleep.state import SleepState
 from skillgrad.sleep.tasks import original_id
 
@@ -16,6 +17,8 @@ __all__ = ["KNOWN", "Memory", "TriedEdit", "read_memory", "remember", "remembere
 KNOWN = "known.json"
 _LEDGER = 200
 """Edits of earlier nights that are kept for the optimizer, the latest ones."""
+_TRIALS = 500
+"""Rules of a document whose last trials are kept, those that were tried last."""
 
 
 class TriedEdit(LedgerEntry):
@@ -35,6 +38,8 @@ class Memory(Record):
     """Candidates that may be luck, for the next night to look at again."""
     tested: dict[str, tuple[LookedAt, ...]] = Field(default_factory=dict[str, tuple[LookedAt, ...]])
     """The looks at texts that have not passed, for a night that makes one of them once more."""
+    trials: dict[str, dict[str, Trial]] = Field(default_factory=dict[str, dict[str, Trial]])
+    """The last trial of each rule, by its id."""
 
     def ledger(self, real: str, held: Collection[str]) -> tuple[LedgerEntry, ...]:
         """The edits that were tried on a document, for the optimizer: without those that cite a task of `held`, for
@@ -101,17 +106,28 @@ def _read(path: Path) -> Memory | None:
 def remember(
     state: SleepState,
     memory: Memory,
-    came: Iterable[tuple[str, tuple[TriedEdit, ...], Carried | None, tuple[LookedAt, ...]]],
+    night: int,
+    came: Iterable[tuple[str, Change, Carried | None]],
 ) -> None:
-    """Keep for the next nights what came of documents in this one: of each its real path, the edits that were tried,
-    the candidate that is carried, and the looks at what has not passed. Running a night again adds nothing twice."""
+    """Keep for the next nights what came of documents in this one. Running a night again adds nothing twice.
+
+    Args:
+        came: of each document its real path, what came of it, and the candidate that is carried.
+    """
     tried, carried, tested = dict(memory.tried), dict(memory.carried), dict(memory.tested)
-    for real, edits, candidate, looked in came:
+    trials = dict(memory.trials)
+    for real, change, candidate in came:
         known = tried.get(real, ())
+        edits = tried_edits(change.edits, change.held_out.cited)
         tried[real] = (*known, *(entry for entry in edits if entry not in known))[-_LEDGER:]
         carried.pop(real, None)
         if candidate is not None:
             carried[real] = candidate
-        tested[real] = kept_looks(tested.get(real, ()), looked)
-    known = Memory(tried=tried, carried=carried, tested=tested)
+        tested[real] = kept_looks(tested.get(real, ()), change.tested)
+        tonight = {rule: Trial(night=night, retired=rule in change.retired) for rule in change.left_out}
+        trials[real] = dict(
+            [*(one for one in trials.get(real, {}).items() if one[0] not in tonight), *tonight.items()]
+        )
+        trials[real] = dict(list(trials[real].items())[-_TRIALS:])
+    known = Memory(tried=tried, carried=carried, tested=tested, trials=trials)
     state.write(state.folder / KNOWN, known.model_dump_json(indent=1) + "\n")

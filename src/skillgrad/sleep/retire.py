@@ -4,14 +4,17 @@ A block that only grows costs tokens in every conversation, and what once helped
 or be known to a later model. Texts that a person wrote are never touched.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from skillgrad.build import Given
 from skillgrad.compare import acompare_skills
 from skillgrad.records import Skill
 from skillgrad.skill import Document
+from skillgrad.sleep.adopt import kept_rules, receipts
+from skillgrad.sleep.changes import Trial
 from skillgrad.sleep.config import SleepConfig
 from skillgrad.sleep.consolidate import (
     ANSWERED_LATER,
@@ -31,7 +34,18 @@ from skillgrad.sleep.rules import BY_HAND, Rule, active, lineage, render, revise
 from skillgrad.sleep.tasks import MinedTask
 from skillgrad.store.views import JOURNAL
 
-__all__ = ["Pruning", "left_out", "oldest", "pruned"]
+__all__ = ["Pruning", "Standing", "due", "left_out", "pruned", "standing"]
+
+
+class Standing(NamedTuple):
+    """What is known of the rules of a document."""
+
+    rules: Sequence[Rule] = ()
+    """As they were last adopted, the retired ones too."""
+    tried: Mapping[str, Trial] = MappingProxyType({})
+    """The last trial of each, by id."""
+    put_back: Collection[str] = ()
+    """Ids of those whose removal was adopted: where one stands all the same, a person wants it."""
 
 
 class Pruning(NamedTuple):
@@ -45,8 +59,8 @@ class Pruning(NamedTuple):
     """Of the night."""
     earlier: Sequence[MinedTask]
     """Of nights before."""
-    rules: Mapping[Place, Sequence[Rule]]
-    """Of each document as they were last adopted, the retired ones too."""
+    rules: Mapping[Place, Standing]
+    """Of each document."""
 
 
 class _Trial(NamedTuple):
@@ -54,11 +68,24 @@ class _Trial(NamedTuple):
 
     document: Skill
     measured: Mapping[str, str]
+    tried: tuple[str, ...] = ()
+    """All that were left out."""
+
+
+def standing(state: Path, real: str, tried: Mapping[str, Trial]) -> Standing:
+    """What is known of the rules of a document, by its real path.
+
+    Raises:
+        SkillgradError: rules or receipts cannot be read.
+    """
+    adopted = {one.night for one in receipts(state) if any(each.real == real for each in one.documents)}
+    put_back = {rule for rule, trial in tried.items() if trial.retired and f"{trial.night:04d}" in adopted}
+    return Standing(kept_rules(state).documents.get(real, ()), tried, put_back)
 
 
 async def pruned(work: Pruning, result: Consolidation, given: Given) -> Consolidation:
-    """The documents without the rules that nothing misses: at most `sleep.retire` of each, the oldest, are left out
-    one after the other.
+    """The documents without the rules that nothing misses: at most `sleep.retire` of each are left out, one after the
+    other as they are due. Those that cannot be tried do not count.
 
     The tasks that a rule rests on, as far as they can still be attempted, and all held-out ones are attempted anew
     with and without it, `sleep.confirm_trials` times. It goes when each task has a score and none a lower one without
@@ -85,12 +112,25 @@ async def pruned(work: Pruning, result: Consolidation, given: Given) -> Consolid
     return Consolidation(changes=tuple(changes), documents=documents)
 
 
-def oldest(rules: Sequence[Rule], n: int) -> tuple[Rule, ...]:
-    """The `n` rules that nights wrote longest ago and that stand in the document; of one night in their order. What a
-    rule says in other words is as old as what it said first."""
-    written = [rule for rule in active(rules) if rule.night != BY_HAND]
-    ages = {rule.id: min(one.night for one in lineage(rule, rules) if one.night != BY_HAND) for rule in written}
-    return tuple(sorted(written, key=lambda rule: ages[rule.id])[:n])
+def due(known: Standing) -> tuple[Rule, ...]:
+    """The rules that nights wrote and that stand in the document, in the order in which they are left out: those that
+    were never tried, then those whose last trial is longest ago; of these the oldest first, of one night in their
+    order. What a rule says in other words is as old, and was tried as lately, as what it said before.
+
+    Not among them is what a person wrote, in the words of a night too, nor what a person has put back.
+    """
+    past = {rule.id: lineage(rule, known.rules) for rule in active(known.rules)}
+    ours = [
+        rule
+        for rule in active(known.rules)
+        if all(one.night != BY_HAND and one.id not in known.put_back for one in past[rule.id])
+    ]
+
+    def order(rule: Rule) -> tuple[int, str]:
+        last = max((known.tried[one.id].night for one in past[rule.id] if one.id in known.tried), default=0)
+        return last, min(one.night for one in past[rule.id])
+
+    return tuple(sorted(ours, key=order))
 
 
 def left_out(document: Skill, rules: Sequence[Rule], rule: str) -> Skill | None:
@@ -106,14 +146,18 @@ def left_out(document: Skill, rules: Sequence[Rule], rule: str) -> Skill | None:
 
 async def _tried(work: Pruning, change: Change, documents: Documents, given: Given) -> _Trial:
     config, place = work.config, change.place
-    rules = revised(work.rules.get(place, ()), block_of(change.before), BY_HAND)
-    document, measured = change.after if change.proposed else change.before, dict[str, str]()
+    known = work.rules.get(place, Standing())
+    rules = revised(known.rules, block_of(change.before), BY_HAND)
+    document, measured, tried = change.after if change.proposed else change.before, dict[str, str](), list[str]()
     run = config.for_run(work.folder, _name(place), limits=left_of(config.limits, Spent()))
     trials = config.sleep.confirm_trials
-    for rule in oldest(rules, config.sleep.retire):
+    for rule in due(known._replace(rules=rules)):
+        if len(tried) == config.sleep.retire:
+            break
         shorter, tasks = left_out(document, rules, rule.id), _tasks(rule, work, rules)
         if shorter is None or not tasks:
             continue
+        tried.append(rule.id)
         others = documents.with_document(place, document)
         parts: Given = {**with_judge(config, given), "env": in_context(tasks, others, place, config)}
         found = await acompare_skills(run, document, shorter, "val", trials, **parts)
@@ -122,7 +166,7 @@ async def _tried(work: Pruning, change: Change, documents: Documents, given: Giv
             document = shorter
             times = f"{trials} fresh attempts each" if trials > 1 else "one fresh attempt each"
             measured[rule.id] = f"{len(tasks)} tasks, {times} with and without it: none does worse without"
-    return _Trial(document, measured)
+    return _Trial(document, measured, tuple(tried))
 
 
 def _tasks(rule: Rule, work: Pruning, rules: Sequence[Rule]) -> tuple[MinedTask, ...]:
@@ -139,7 +183,7 @@ def _tasks(rule: Rule, work: Pruning, rules: Sequence[Rule]) -> tuple[MinedTask,
 
 def _without(change: Change, trial: _Trial, spent: Spent) -> Change:
     """The change with what the trial found; its comparison is one of the candidate only."""
-    change = change.model_copy(update={"spent": change.spent + spent})
+    change = change.model_copy(update={"spent": change.spent + spent, "left_out": trial.tried})
     if not trial.measured:
         return change
     count = len(trial.measured)
