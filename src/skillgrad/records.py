@@ -327,7 +327,8 @@ class LedgerEntry(Record):
     edit: Edit
     fate: EditFate
     accepted: bool | None
-    """The verdict on its candidate; None when there was none to decide on."""
+    """The verdict on its candidate; None when there was none to decide on, or when a night holds what passed for
+    possible luck, and `change` is then there."""
     change: float | None = None
     """Candidate mean minus current mean on validation; None when not measured in full."""
     types: tuple[str, ...] = ()

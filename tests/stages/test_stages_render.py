@@ -217,6 +217,7 @@ def rows(block: str) -> list[dict[str, object]]:
         ({"accepted": False, "change": -0.1}, "rejected"),
         ({"accepted": False, "change": None}, "rejected"),
         ({"accepted": None}, "made, not evaluated"),
+        ({"accepted": None, "change": 0.1}, "passed validation, but the gain may be luck"),
         ({"fate": "repaired", "accepted": True}, "accepted"),
         ({"fate": "missed", "accepted": True}, "not made (missed)"),
         ({"fate": "protected", "accepted": None}, "not made (protected)"),

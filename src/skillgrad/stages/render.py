@@ -111,7 +111,8 @@ def _outcome(entry: LedgerEntry) -> str:
     if entry.fate not in ("applied", "repaired"):
         return f"not made ({entry.fate})"
     if entry.accepted is None:
-        return "made, not evaluated"
+        # What has a change was decided on: it passed, and fresh attempts left open whether that was luck.
+        return "made, not evaluated" if entry.change is None else "passed validation, but the gain may be luck"
     # How far a rejected candidate fell short depends on when its race ended; what is shown must not.
     if not entry.accepted:
         return "rejected"
