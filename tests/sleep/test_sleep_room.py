@@ -2,15 +2,19 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 from small_night import Small
+from test_sleep_carry import SLEEP, a_night
+from test_sleep_consolidate import VAL, Optimizer
 
 from skillgrad.config import TrainConfig
 from skillgrad.records import Skill
+from skillgrad.sleep.changes import Known
 from skillgrad.sleep.config import SleepSection
-from skillgrad.sleep.room import in_room, told_of_room
+from skillgrad.sleep.room import in_room, no_room, told_of_room
 from skillgrad.stages.gate import reason_not_to_evaluate
 
 BEGIN, END = "<!-- skillgrad:begin learned -->\n", "<!-- skillgrad:end learned -->\n"
@@ -35,6 +39,15 @@ def test_a_block_may_be_as_long_as_its_budget_and_no_longer() -> None:
     assert (
         told_of_room(reason, config(), before, 10) == "a block of about 12 tokens, more than sleep.block_tokens = 10"
     )
+
+
+def test_what_was_short_enough_to_be_tried_has_room_by_the_same_measure() -> None:
+    for length in range(30, 50):
+        for head in ("\n", "x\n", "xx\n", "xxx\n"):
+            before, after = document("", head), document("- " + "x" * length + "\n", head)
+            tried = reason_not_to_evaluate(after, before, (), in_room(config(), before, 10).skill.max_tokens)
+            assert bool(no_room(after, 5000, 10)) == bool(tried)
+    assert no_room(Skill(text="x" * 40), 9, 1) == "about 10 tokens, more than skill.max_tokens = 9"
 
 
 def test_the_optimizer_is_told_the_budget_and_what_is_left_after_the_house_rules() -> None:
@@ -85,3 +98,19 @@ def test_a_night_tries_no_candidate_whose_block_is_too_long_and_says_so(tmp_path
     )
     small.write(5, 9)
     assert small.night({"block_tokens": 100}, train={"epochs": 1}).status == "proposed"
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"sleep": {**SLEEP, "block_tokens": 60}}, "a block of about 197 tokens, more than sleep.block_tokens = 60"),
+        ({"config": {"skill": {"max_tokens": 200}}}, "about 230 tokens, more than skill.max_tokens = 200"),
+    ],
+)
+def test_a_candidate_that_the_settings_leave_no_room_for_is_dropped(
+    tmp_path: Path, more: dict[str, Any], why: str
+) -> None:
+    first = a_night(tmp_path, optimizer=Optimizer("Say yes. " + "Words that nobody needs. " * 31))
+    second = a_night(tmp_path, Known(carried=first.carried), n=2, val=VAL, **more)
+    assert f"the candidate of night 1 is dropped: {why}" in second.reason
+    assert second.origin is None

@@ -15,6 +15,7 @@ from skillgrad.sleep.carry import Carried
 from skillgrad.sleep.changes import Change, Known, Place, Spent, Status, spent_in
 from skillgrad.sleep.config import SleepConfig
 from skillgrad.sleep.confirm import Fresh
+from skillgrad.sleep.room import no_room
 from skillgrad.summary import Comparison
 
 __all__ = ["ANSWERED_LATER", "Again", "Shown", "Work", "again", "shown", "trials_of"]
@@ -63,13 +64,15 @@ async def again(before: Skill, held_out: bool, work: Work, parts: Given) -> Agai
         return Again()
     if carried.before != before.hash:
         return Again(told=(f"the candidate of night {carried.night} is dropped: the document is another since",))
+    after = before.with_text(carried.text)
+    if long := no_room(after, work.config.skill.max_tokens, sleep.block_tokens):
+        return Again(told=(f"the candidate of night {carried.night} is dropped: {long}",))
     level = carried.level(sleep.alpha, sleep.carry_nights)
     if not level:
         why = "the settings leave no further look" if carried.left(sleep.carry_nights) == 0 else NO_LEVEL
         return Again(told=(f"the candidate of night {carried.night} is dropped: {why}",))
     if not held_out or not trials or not work.config.gate.enabled:
         return Again(carried)  # nothing to look at: its next look is in another night
-    after = before.with_text(carried.text)
     config = work.config.for_run(work.folder, f"carried-{work.place}", limits=work.limits)
     # Numbers of trials are seeds: those of the looks before would show again what is known.
     first = FRESH * (len(carried.looks) + 1)

@@ -7,7 +7,7 @@ from skillgrad.records import Skill
 from skillgrad.skill import Document, token_count
 from skillgrad.skill.document import CHARACTERS_PER_TOKEN
 
-__all__ = ["in_room", "told_of_room"]
+__all__ = ["in_room", "no_room", "told_of_room"]
 
 _TOO_LONG = re.compile(r"about (\d+) tokens, more than skill\.max_tokens = \d+")
 
@@ -28,6 +28,17 @@ def in_room(config: TrainConfig, document: Skill, block_tokens: int) -> TrainCon
             "reflect": config.reflect.model_copy(update={"preferences": "\n\n".join(filter(None, preferences))}),
         }
     )
+
+
+def no_room(document: Skill, max_tokens: int, block_tokens: int) -> str:
+    """Why a document is too long to be tried, by the measure of `in_room`; empty where it is not."""
+    span, whole = Document.parse(document.text).learned_span, token_count(document.text)
+    if whole > max_tokens:
+        return f"about {whole} tokens, more than skill.max_tokens = {max_tokens}"
+    if span is None or whole <= _most(document, span, block_tokens):
+        return ""
+    used = token_count(document.text[slice(*span)])
+    return f"a block of about {used} tokens, more than sleep.block_tokens = {block_tokens}"
 
 
 def told_of_room(reason: str, config: TrainConfig, document: Skill, block_tokens: int) -> str:
