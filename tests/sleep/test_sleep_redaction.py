@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from skillgrad.sleep.redaction import redacted
+from skillgrad.sleep.redaction import LONG_PROMPT, LONG_TEXT, redacted
 from skillgrad.sleep.sessions import Session, ToolUse, Turn
 from skillgrad.store import Redactor
 
@@ -93,3 +93,24 @@ def test_halves_of_surrogate_pairs_are_replaced_and_pairs_made_whole():
     assert clean.turns[0].tools[0].arguments == '{"a": "\ufffd pwd=[redacted:password]"}'
     assert clean.turns[0].tools[0].result == "[\ufffd]"
     assert counts == {"password": 1}
+
+
+def test_long_data_of_tools_loses_its_secrets_before_it_is_cut():
+    arguments = json.dumps({"name": "DB_PASSWORD", "lines": [f"x\n{KEY}"] * 5 + ["more"] * 3000, "value": "hunter2"})
+    tool = ToolUse(name="x", arguments=arguments, result=arguments)
+    clean, counts = redacted(session(turns=(Turn(prompt="x", tools=(tool,)),)), REDACTOR)
+    (used,) = clean.turns[0].tools
+    assert counts == {"api-key": 10, "password": 2}
+    assert used.arguments == used.result
+    assert len(arguments) > LONG_TEXT + 100 > len(used.arguments)
+    assert used.arguments.endswith('"value": "[redacted:password]"}')
+
+
+def test_what_is_said_at_length_is_cut_and_the_halves_of_a_secret_at_the_cut_go():
+    said = "a " * (LONG_PROMPT // 4 - 5) + KEY + " b" * LONG_PROMPT
+    clean, counts = redacted(session(turns=(Turn(prompt=said, answer=said),)), REDACTOR)
+    for cut in (clean.turns[0].prompt, clean.turns[0].answer):
+        assert len(cut) < LONG_PROMPT + 100
+        assert "sk-a1" not in cut
+        assert "characters left out" in cut
+    assert counts == {"cut-secret": 2}

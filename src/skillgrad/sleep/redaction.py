@@ -6,16 +6,22 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from skillgrad.prompts.cuts import cut_middle
 from skillgrad.sleep.sessions import Session, ToolUse, Turn
 from skillgrad.store.redact import Redactor
 
-__all__ = ["redacted"]
+__all__ = ["LONG_PROMPT", "LONG_TEXT", "redacted"]
+
+LONG_TEXT = 8_000
+"""Characters. What goes into a tool or comes out of it is cut to about as many once it has no secrets."""
+LONG_PROMPT = 64_000
+"""Characters. What a user or an agent says is cut to about as many before secrets are looked for, to save time."""
 
 
 def redacted(session: Session, redactor: Redactor) -> tuple[Session, Counter[str]]:
     """The session without secrets, and how many were taken out by kind, never which. `source`, `id` and the times
     stay, all other texts pass the redactor (`Redactor.for_transcripts`), with U+FFFD where one held half of a
-    surrogate pair, which nothing could store or send."""
+    surrogate pair, which nothing could store or send. Long ones are cut in the middle."""
     counts = Counter[str]()
 
     def clean(text: str) -> str:
@@ -39,14 +45,15 @@ def redacted(session: Session, redactor: Redactor) -> tuple[Session, Counter[str
     def clean_tool(tool: ToolUse) -> ToolUse:
         return ToolUse(
             name=clean(tool.name),
-            arguments=clean_data(tool.arguments),
-            result=clean_data(tool.result),
+            arguments=cut_middle(clean_data(tool.arguments), LONG_TEXT),
+            result=cut_middle(clean_data(tool.result), LONG_TEXT),
             failed=tool.failed,
         )
 
     def clean_turn(turn: Turn) -> Turn:
         tools = tuple(clean_tool(tool) for tool in turn.tools)
-        return turn.model_copy(update={"prompt": clean(turn.prompt), "answer": clean(turn.answer), "tools": tools})
+        prompt, answer = (clean(cut_middle(said, LONG_PROMPT)) for said in (turn.prompt, turn.answer))
+        return turn.model_copy(update={"prompt": prompt, "answer": answer, "tools": tools})
 
     without = session.model_copy(
         update={

@@ -22,6 +22,7 @@ from skillgrad.store.shapes import (
     without_addresses,
     without_cut_secrets,
     without_shapes,
+    without_terminal,
 )
 
 __all__ = ["SHORTEST_KEY", "Redactor"]
@@ -71,12 +72,13 @@ class Redactor:
     def for_transcripts(cls, environ: Mapping[str, str] | None = None, keys: Collection[str] = ()) -> Self:
         """One for what strangers wrote, where to take out too much does less harm than to leave a secret in.
 
-        Takes out besides: tokens of more services, web hooks, cookies, signatures, passwords on command lines, e-mail
-        addresses, what is left of secrets at a cut, and the values of names of secrets (`DB_PASSWORD=...`,
-        `"api_key": "..."`, `Pwd=...;`) unless they are placeholders, types or code.
+        Takes out besides: keys and tokens that a letter stands before, as escapes of JSON leave one; tokens of more
+        services, web hooks, cookies, signatures, passwords on command lines, e-mail addresses, what is left of
+        secrets at a cut, and the values of names of secrets (`DB_PASSWORD=...`, `"api_key": "..."`, `Pwd=...;`)
+        unless they are placeholders, types or code. Sequences that colour a terminal go, too.
         """
         redactor = cls(environ, keys)
-        redactor._shapes = TRANSCRIPT_SHAPES + SHAPES
+        redactor._shapes = TRANSCRIPT_SHAPES
         redactor._named = True
         return redactor
 
@@ -116,6 +118,7 @@ class Redactor:
         return text if redacted == value else json.dumps(redacted, ensure_ascii=False, separators=(",", ":"))
 
     def _redacted(self, text: str, counts: Counter[str]) -> str:
+        text = without_terminal(text) if self._named else text
         if self._values is not None:
 
             def named(match: re.Match[str]) -> str:
@@ -169,6 +172,8 @@ class Redactor:
     def _redacted_field(self, name: str, value: JsonValue, counts: Counter[str]) -> JsonValue:
         if isinstance(value, list):
             return self._redacted_list(name, value, counts)
+        if self._named and isinstance(value, str):
+            value = without_terminal(value)
         if self._shapes and isinstance(value, str) and value and not _REDACTED.fullmatch(value):
             kind = "authorization" if name.lower().lstrip("-") in _CREDENTIAL_FIELDS else ""
             if self._named and not kind:

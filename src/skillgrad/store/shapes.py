@@ -17,6 +17,7 @@ __all__ = [
     "without_addresses",
     "without_cut_secrets",
     "without_shapes",
+    "without_terminal",
 ]
 
 
@@ -32,39 +33,63 @@ class Shape(NamedTuple):
 
 _START = r"(?<![A-Za-z0-9_-])"
 _END = r"(?![A-Za-z0-9_-])"
+# What tools print has escapes before a secret: of JSON, and the ends `m` and `K` of what colours a terminal.
+_ESCAPE = r"(?<=\\[abefnrtv])|(?<=[\d\[;]m)|(?<=\[K)"
+_LOOSE = rf"(?:(?<![A-Za-z0-9])|{_ESCAPE})"
 # Tells a credential from a word of prose that follows `Bearer` or `Basic`.
 _MIXED = r"(?=[\w.~+/-]*(?:\d|=|[a-z][A-Z]))"
 _PEM_END = r"-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"
 
-SHAPES: tuple[Shape, ...] = (
+
+def _tokens(start: str, sure: str, inside: str) -> tuple[Shape, ...]:
+    """Keys and tokens that are one word.
+
+    Args:
+        start: what has to be before a beginning that words of prose may end with.
+        sure: what has to be before one that nothing else has.
+        inside: what may be before the beginning of a JSON web token, from the start of its word on.
+    """
+    return (
+        Shape(
+            "api-key",
+            ("sk-",),
+            re.compile(
+                rf"{sure}sk-(?:ant|proj|svcacct)-[A-Za-z0-9_-]{{16,}}"
+                rf"|{start}sk-(?:(?:or|admin)-[A-Za-z0-9_-]{{16,}}|[A-Za-z0-9]{{20,}}"
+                r"|(?=(?:[A-Za-z_-]{0,40}\d){6})[A-Za-z0-9_-]{20,})"
+            ),
+        ),
+        Shape("api-key", ("gsk_", "hf_", "xai-"), re.compile(rf"{sure}(?:gsk_|hf_|xai-)[A-Za-z0-9]{{20,}}")),
+        Shape("api-key", ("k_live_", "k_test_"), re.compile(rf"{sure}[rs]k_(?:live|test)_[A-Za-z0-9]{{16,}}")),
+        Shape("api-key", ("aiza",), re.compile(rf"{sure}AIza[A-Za-z0-9_-]{{35}}{_END}")),
+        Shape("aws-key", ("akia", "asia"), re.compile(rf"{sure}A[KS]IA[0-9A-Z]{{16}}(?![A-Za-z0-9])")),
+        Shape(
+            "token",
+            ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"),
+            re.compile(rf"{sure}(?:gh[pousr]_[A-Za-z0-9]{{20,}}|github_pat_\w{{20,}}|glpat-[A-Za-z0-9_-]{{20,}})"),
+        ),
+        Shape("token", ("xox",), re.compile(rf"{sure}xox[abeoprs]-[A-Za-z0-9-]{{10,}}")),
+        Shape(
+            "jwt",
+            ("eyj",),
+            re.compile(rf"{_START}{inside}eyJ[A-Za-z0-9_-]{{8,}}+\.eyJ[A-Za-z0-9_-]{{8,}}\.[A-Za-z0-9_-]*"),
+        ),
+    )
+
+
+_PRIVATE_KEY = (
     Shape(
         "private-key",
         ("private key-----", "private key block-----"),
         re.compile(
             r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"
             # The text up to the next line of dashes, so that many beginnings without an end are read once each.
-            rf"(?:[^-]*+(?:-(?!----(?:BEGIN|END) )[^-]*+)*+{_PEM_END}|(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{{16,}})+)"
+            rf"(?:[^-]*+(?:-(?!----(?:BEGIN|END) )[^-]*+)*+{_PEM_END}"
+            r"|(?:(?:\s|\\{1,8}[nr])*[A-Za-z0-9+/=]{16,})+)"
         ),
     ),
-    Shape(
-        "api-key",
-        ("sk-",),
-        re.compile(
-            rf"{_START}sk-(?:(?:ant|proj|or|svcacct|admin)-[A-Za-z0-9_-]{{16,}}|[A-Za-z0-9]{{20,}}"
-            r"|(?=(?:[A-Za-z_-]*\d){6})[A-Za-z0-9_-]{20,})"
-        ),
-    ),
-    Shape("api-key", ("gsk_", "hf_", "xai-"), re.compile(rf"{_START}(?:gsk_|hf_|xai-)[A-Za-z0-9]{{20,}}")),
-    Shape("api-key", ("k_live_", "k_test_"), re.compile(rf"{_START}[rs]k_(?:live|test)_[A-Za-z0-9]{{16,}}")),
-    Shape("api-key", ("aiza",), re.compile(rf"{_START}AIza[A-Za-z0-9_-]{{35}}{_END}")),
-    Shape("aws-key", ("akia", "asia"), re.compile(rf"{_START}A[KS]IA[0-9A-Z]{{16}}(?![A-Za-z0-9])")),
-    Shape(
-        "token",
-        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"),
-        re.compile(rf"{_START}(?:gh[pousr]_[A-Za-z0-9]{{20,}}|github_pat_\w{{20,}}|glpat-[A-Za-z0-9_-]{{20,}})"),
-    ),
-    Shape("token", ("xox",), re.compile(rf"{_START}xox[abeoprs]-[A-Za-z0-9-]{{10,}}")),
-    Shape("jwt", ("eyj",), re.compile(rf"{_START}eyJ[A-Za-z0-9_-]{{8,}}\.eyJ[A-Za-z0-9_-]{{8,}}\.[A-Za-z0-9_-]*")),
+)
+_CREDENTIALS = (
     Shape(
         "password",
         ("://",),
@@ -90,36 +115,41 @@ SHAPES: tuple[Shape, ...] = (
     Shape(
         "authorization",
         ("api-key", "api_key", "apikey"),
-        re.compile(r"(?P<keep>\bx-api-key\\?[\"']?\s*[:=]\s*\\?[\"']?)(?=[\w.-]*\d)[\w.-]{8,}", re.IGNORECASE),
+        re.compile(
+            rf"(?P<keep>{_LOOSE}x-api-key\\?[\"']?\s*[:=]\s*\\?[\"']?)(?=[\w.-]*\d)[\w.-]{{8,}}", re.IGNORECASE
+        ),
     ),
     Shape(
         "authorization",
         ("bearer",),
-        re.compile(rf"(?P<keep>\bbearer\s+)(?-i:{_MIXED})[\w.~+/-]{{16,}}=*", re.IGNORECASE),
+        re.compile(rf"(?P<keep>{_LOOSE}bearer\s+)(?-i:{_MIXED})[\w.~+/-]{{16,}}=*", re.IGNORECASE),
     ),
 )
 
-_PLAIN_PREFIXES = (
-    *("npm_", "whsec_", "r8_", "pplx-", "lsv2_pt_", "lsv2_sk_", "api_org_", "dop_v1_", "doo_v1_", "shpat_", "shpss_"),
-    *("lin_api_", "ntn_", "dapi", "rubygems_"),
+SHAPES: tuple[Shape, ...] = (*_PRIVATE_KEY, *_tokens(_START, _START, ""), *_CREDENTIALS)
+
+_SURE_PREFIXES = (
+    *("npm_", "whsec_", "pplx-", "lsv2_pt_", "lsv2_sk_", "api_org_", "dop_v1_", "doo_v1_", "shpat_", "shpss_"),
+    *("lin_api_", "rubygems_"),
 )
+_SHORT_PREFIXES = ("r8_", "ntn_", "dapi")
 _DASHED_PREFIXES = (
     *("nvapi-", "tvly-", "sq0atp-", "sq0csp-", "dckr_pat_", "glsa_", "hvs.", "figd_", "gloas-", "gldt-", "glrt-"),
     *("atatt3", "gocspx-", "ya29.", "pypi-ag", "age-secret-key-1", "pmak-", "xapp-"),
 )
-"""What tokens of registries, clouds and other services begin with, in lower case. After the first only letters and
-digits follow, so that names in code are none."""
-_PREFIXES = _PLAIN_PREFIXES + _DASHED_PREFIXES
+"""What tokens of registries, clouds and other services begin with, in lower case. After the first two only letters
+and digits follow, so that names in code are none."""
+_PREFIXES = _SURE_PREFIXES + _SHORT_PREFIXES + _DASHED_PREFIXES
 
 _COOKIE = r"\\?[\"']?\s{0,8}[:=]\s{0,8}"
 
 TRANSCRIPT_SHAPES: tuple[Shape, ...] = (
     Shape(
         "token",
-        _PLAIN_PREFIXES,
+        _SURE_PREFIXES + _SHORT_PREFIXES,
         re.compile(
-            rf"{_START}(?:{'|'.join(map(re.escape, _PLAIN_PREFIXES))})"
-            r"(?=[a-z]*\d)[a-z0-9]{20,}(?:_[a-f0-9]{8,})?",
+            rf"(?:{'|'.join(map(re.escape, _SURE_PREFIXES))}|{_LOOSE}(?:{'|'.join(_SHORT_PREFIXES)}))"
+            r"(?=[a-z]{0,64}\d)[a-z0-9]{20,}(?:_[a-f0-9]{8,})?",
             re.IGNORECASE,
         ),
     ),
@@ -127,13 +157,14 @@ TRANSCRIPT_SHAPES: tuple[Shape, ...] = (
         "token",
         _DASHED_PREFIXES,
         re.compile(
-            rf"{_START}(?:{'|'.join(map(re.escape, _DASHED_PREFIXES))})(?=[a-z_-]*\d)[\w-]{{20,}}", re.IGNORECASE
+            rf"{_LOOSE}(?:{'|'.join(map(re.escape, _DASHED_PREFIXES))})(?=[a-z_-]{{0,64}}\d)[\w-]{{20,}}",
+            re.IGNORECASE,
         ),
     ),
-    Shape("token", ("sg.",), re.compile(rf"{_START}SG\.[\w-]{{16,64}}\.[\w-]{{16,64}}{_END}")),
-    Shape("token", (":aa",), re.compile(rf"{_START}\d{{8,10}}:AA[\w-]{{33}}{_END}")),
-    Shape("api-key", ("jqqj9",), re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]{52}JQQJ9[A-Za-z0-9]{27}(?![A-Za-z0-9])")),
-    Shape("secret", ("q~",), re.compile(r"(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{31,34}(?![\w~.-])")),
+    Shape("token", ("sg.",), re.compile(rf"{_LOOSE}SG\.[\w-]{{16,64}}\.[\w-]{{16,64}}{_END}")),
+    Shape("token", (":aa",), re.compile(rf"(?<!\d)\d{{8,10}}:AA[\w-]{{30,40}}{_END}")),
+    Shape("api-key", ("jqqj9",), re.compile(rf"{_LOOSE}[A-Za-z0-9]{{52}}JQQJ9[A-Za-z0-9]{{27}}(?![A-Za-z0-9])")),
+    Shape("secret", ("q~",), re.compile(rf"(?:(?<![\w~.-])|{_ESCAPE})[\w~.-]{{3}}\dQ~[\w~.-]{{31,34}}(?![\w~.-])")),
     Shape(
         "webhook",
         ("hooks.slack.com/", "/api/webhooks/", "webhook.office.com/"),
@@ -149,7 +180,7 @@ TRANSCRIPT_SHAPES: tuple[Shape, ...] = (
         # In quotes as a whole (`-H 'Cookie: a=b'`, `"Cookie": "a=b"`), else up to the end of the line.
         re.compile(
             rf"(?P<keep>(?<=[\"'])(?:set-)?cookie:\s{{0,8}}|cookie{_COOKIE}\\?[\"'])(?=[\w.-]{{1,128}}=)[^\r\n\"']+"
-            rf"|(?P<keep2>(?<![\w-])(?:set-)?cookie:\s{{0,8}})(?=[\w.-]{{1,128}}=)"
+            rf"|(?P<keep2>{_LOOSE}(?:set-)?cookie:\s{{0,8}})(?=[\w.-]{{1,128}}=)"
             r"(?:[^\r\n\\\"']|\"[^\"\r\n]{0,512}\")+",
             re.IGNORECASE,
         ),
@@ -160,7 +191,7 @@ TRANSCRIPT_SHAPES: tuple[Shape, ...] = (
     Shape(
         "signature",
         ("sig=", "signature="),
-        re.compile(r"(?P<keep>(?<![A-Za-z])(?:sig|signature)=)[\w%+/-]{16,}=*", re.IGNORECASE),
+        re.compile(rf"(?P<keep>(?:(?<![A-Za-z])|{_ESCAPE})(?:sig|signature)=)[\w%+/-]{{16,}}=*", re.IGNORECASE),
     ),
     Shape(
         "password",
@@ -174,13 +205,15 @@ TRANSCRIPT_SHAPES: tuple[Shape, ...] = (
     Shape(
         "password",
         ("mysql", "mariadb"),
-        re.compile(r"(?P<keep>\b(?:mysql|mariadb)[\w-]{0,20} (?:[^\n|;&]{0,200}? )??-p)(?![\s$<\[-])[^\s\"'|;&]+"),
+        re.compile(
+            rf"(?P<keep>{_LOOSE}(?:mysql|mariadb)[\w-]{{0,20}} (?:[^\n|;&]{{0,200}}? )??-p)(?![\s$<\[-])[^\s\"'|;&]+"
+        ),
     ),
     Shape(
         "password",
         ("sshpass", " login", "mongo", "redis-cli"),
         re.compile(
-            r"(?P<keep>(?:\bsshpass|\b(?:docker|podman|registry) login|\bmongo[a-z]{0,8}|\bredis-cli) "
+            rf"(?P<keep>{_LOOSE}(?:sshpass|(?:docker|podman|registry) login|mongo[a-z]{{0,8}}|redis-cli) "
             r"(?:[^\n|;&]{0,200}? )??(?:-p|-a) {0,4}[\"']?)(?![\s$<\[\"'-])(?=[^\s]*[^\s\d.])[^\s\"'|;&]+"
         ),
     ),
@@ -188,10 +221,20 @@ TRANSCRIPT_SHAPES: tuple[Shape, ...] = (
         "password",
         ("curl", "wget"),
         re.compile(
-            r"(?P<keep>\b(?:curl|wget) (?:[^\n|;&]{0,200}? )??(?:-u|--user) {0,4}[\"']?[\w.@-]{0,64}:)"
+            rf"(?P<keep>{_LOOSE}(?:curl|wget) (?:[^\n|;&]{{0,200}}? )??(?:-u|--user) {{0,4}}[\"']?[\w.@-]{{0,64}}:)"
             r"(?![\s$<\[\"'])[^\s\"'|;&]+"
         ),
     ),
+    *_PRIVATE_KEY,
+    *_tokens(_LOOSE, "", r"(?P<keep>[A-Za-z0-9_-]{0,64}?)"),
+    *_CREDENTIALS,
+)
+"""Those of `SHAPES` among more: in what tools print a letter of an escape may stand before a secret."""
+
+_TERMINAL = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_])"
+    # As JSON has it.
+    r"|\\{1,8}u001[bB]\[[\d;?]{0,32}[A-Za-z]"
 )
 
 _NO_HOST = re.compile(
@@ -209,7 +252,7 @@ _CUT = re.compile(
 _CUT_MARKERS = ("left out", "truncated", "omitted")
 _REACH = 512
 _HEAD = re.compile(
-    r"(?:(?<![A-Za-z0-9_-])(?:sk-|gsk_|hf_|xai-|[rs]k_(?:live|test)_|AIza|A[KS]IA|gh[pousr]_|github_pat_|glpat-"
+    rf"(?:{_LOOSE}(?:sk-|gsk_|hf_|xai-|[rs]k_(?:live|test)_|AIza|A[KS]IA|gh[pousr]_|github_pat_|glpat-"
     rf"|xox[abeoprs]-|eyJ|{'|'.join(map(re.escape, _PREFIXES))})[\w.+/=-]*)$"
 )
 _REDACTED_HEAD = re.compile(r"\[redacted:(?P<kind>(?!email\])[\w-]{1,128})\]$")
@@ -236,6 +279,11 @@ def without_shapes(text: str, shapes: Sequence[Shape], counts: Counter[str]) -> 
 
             text = shape.pattern.sub(replaced, text)
     return text
+
+
+def without_terminal(text: str) -> str:
+    """`text` without the sequences that colour a terminal or move its cursor: they may stand within a secret."""
+    return _TERMINAL.sub("", text) if "\x1b" in text or "u001" in text else text
 
 
 def without_addresses(text: str, counts: Counter[str]) -> str:

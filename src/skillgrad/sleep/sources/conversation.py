@@ -12,8 +12,9 @@ from skillgrad.sleep.sources.lines import as_json, items, table, text
 
 __all__ = ["LONG_TEXT", "Conversation"]
 
-LONG_TEXT = 8_000
-"""Characters. What goes into a tool or comes out of it is cut to about as many."""
+LONG_TEXT = 40_000
+"""Characters. What goes into a tool or comes out of it is cut to about as many; JSON that is cut is redacted as text,
+so that shorter cuts wait until secrets are out (`redaction`)."""
 
 _SKILL_FILE = re.compile(r"([\w.-]{1,100})[/\\]{1,4}SKILL\.md\b")
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)

@@ -1,0 +1,103 @@
+"""Secrets in what tools print: behind escapes, between the colours of a terminal, within longer words."""
+
+import json
+
+import pytest
+
+from skillgrad.store import Redactor
+
+# Put together at run time, so that no scanner takes this file for a leak.
+BODY = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+JWT = "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0NTY3ODkwIn0" + ".dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
+TRANSCRIPTS = Redactor.for_transcripts()
+SURE = [
+    ("sk-ant-" + "api03-" + BODY, "api-key"),
+    ("sk-proj-" + BODY, "api-key"),
+    ("gsk_" + BODY, "api-key"),
+    ("hf_" + BODY, "api-key"),
+    ("xai-" + BODY, "api-key"),
+    ("sk_live_" + BODY, "api-key"),
+    ("AIza" + (BODY * 2)[:35], "api-key"),
+    ("AKIA" + "IOSFODNN7EXAMPLE", "aws-key"),
+    ("ghp_" + BODY, "token"),
+    ("github_pat_" + BODY, "token"),
+    ("glpat-" + BODY[:20], "token"),
+    ("xoxb-" + "123456789012-abcdefABCDEF", "token"),
+    ("npm_" + BODY, "token"),
+    ("dop_v1_" + BODY, "token"),
+    (JWT, "jwt"),
+]
+OTHERS = [
+    ("sk-" + BODY, "api-key"),
+    ("pypi-AgEI" + BODY, "token"),
+    ("hvs." + BODY, "token"),
+    ("SG." + BODY[:22] + "." + BODY, "token"),
+]
+COMMANDS = [
+    ("curl -u me:{}", "password"),
+    ("mysql -u me -p{}", "password"),
+    ("docker login -p {}", "password"),
+    ("sshpass -p {}", "password"),
+    ("Cookie: session={}", "cookie"),
+]
+
+
+@pytest.mark.parametrize("before", ["\\n", "\\t", "\\\\n", "\\x1b[32m", "\\033[01;31m\\033[K", "run-", "x_"])
+@pytest.mark.parametrize(("secret", "kind"), SURE + OTHERS)
+def test_an_escape_or_a_part_of_a_word_before_a_secret_does_not_hide_it(before, secret, kind):
+    assert TRANSCRIPTS.redact(f"{before}{secret} is it") == f"{before}[redacted:{kind}] is it"
+
+
+@pytest.mark.parametrize(("secret", "kind"), SURE)
+def test_what_only_a_secret_begins_with_is_found_within_a_word(secret, kind):
+    assert TRANSCRIPTS.redact(f"abc{secret}") == f"abc[redacted:{kind}]"
+
+
+@pytest.mark.parametrize("before", ["\\n", "\\t", "\\x1b[0m"])
+@pytest.mark.parametrize(("command", "kind"), COMMANDS)
+def test_an_escape_before_a_command_does_not_hide_its_password(before, command, kind):
+    text, counts = TRANSCRIPTS.redact_counted(before + command.format("S3cretPass99"))
+    assert "S3cretPass99" not in text
+    assert counts == {kind: 1}
+
+
+@pytest.mark.parametrize("escape", ["\x1b", "\\u001b", "\\\\u001b"])
+def test_colours_within_a_secret_do_not_hide_it(escape):
+    red, plain = f"{escape}[01;31m{escape}[K", f"{escape}[m{escape}[K"
+    assert TRANSCRIPTS.redact(f"a: {red}ghp_{plain}{BODY}") == "a: [redacted:token]"
+    assert TRANSCRIPTS.redact(f"{red}password{plain}={BODY}") == "password=[redacted:password]"
+
+
+def test_colours_around_the_value_of_a_field_do_not_hide_it():
+    assert TRANSCRIPTS.redact_value({"password": "\x1b[32mhunter2x\x1b[0m"}) == {"password": "[redacted:password]"}
+
+
+@pytest.mark.parametrize(("secret", "kind"), SURE + OTHERS)
+def test_a_secret_in_json_in_json_is_found_where_the_outer_text_was_cut(secret, kind):
+    text = json.dumps({"content": json.dumps({"line": f"first\n{secret}\nlast"})})[:-4]
+    assert TRANSCRIPTS.redact(text) == text.replace(secret, f"[redacted:{kind}]")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "task-0001-of-the-validation-split, disk-image-2024-01-01-backup, desk-1234567890123456789012",
+        "C:\\new\\tasks-and-risks-of-2024-01-01-and-2025-02-02",
+        "print('\\033[32mdone\\033[0m')",
+    ],
+)
+def test_words_that_end_like_the_beginning_of_a_key_survive(text):
+    assert TRANSCRIPTS.redact(text) == text
+
+
+def test_other_texts_keep_what_only_looks_like_a_secret_in_a_word():
+    text = f"abc{SURE[0][0]} run-{SURE[8][0]} \x1b[32mcolour"
+    assert Redactor().redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "bomb", ["sk-", "eyJ", "eyJ_", "sk-ant-", "nvapi-", "npm_", "\x1b[", "\x1b]", "\\u001b[", "pplx-a"]
+)
+def test_beginnings_without_an_end_take_time_that_grows_with_the_text(bomb):
+    text = bomb * (1_000_000 // len(bomb))
+    TRANSCRIPTS.redact(text)
