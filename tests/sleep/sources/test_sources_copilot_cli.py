@@ -196,13 +196,14 @@ def test_the_folder_is_found_where_the_user_moved_it(tmp_path):
     assert found.id == ID
 
 
-def test_a_store_that_is_none_has_no_sessions(tmp_path):
+def test_a_store_that_is_none_is_found_and_reading_it_says_why(tmp_path):
     path = tmp_path / ".copilot" / "session-store.db"
     path.parent.mkdir()
     path.write_bytes(b"no database, but as long as the header of one would have to be " * 20)
-    assert list(CopilotCli().find(tmp_path, {})) == []
-    reading = CopilotCli().read(Found(source="copilot-cli", id=ID, path=str(path), revision=""))
-    assert reading.problem == "cannot be read: it cannot be read as a database: file is not a database"
+    source = CopilotCli()
+    (found,) = source.find(tmp_path, {})
+    assert source.read(found) == source.read(Found(source="copilot-cli", id=ID, path=str(path), revision=""))
+    assert source.read(found).problem == "cannot be read: it cannot be read as a database: file is not a database"
 
 
 # --- transcripts of the real program

@@ -387,10 +387,45 @@ def test_a_database_that_is_written_to_all_the_time_or_too_large_is_left_for_ano
 def test_a_query_that_never_ends_is_ended(tmp_path):
     path = tmp_path / "endless.db"
     with contextlib.closing(sqlite3.connect(path)) as database, database:
-        endless = "WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT id FROM n"
-        database.execute(f"CREATE VIEW session AS {endless}")
+        database.execute("CREATE TABLE session (id)")
+        database.executemany("INSERT INTO session VALUES (?)", [(number,) for number in range(1_000)])
     with pytest.raises(OSError, match="interrupted"), Databases(steps=10).opened(path) as database:
-        database.execute("SELECT count(*) FROM session").fetchone()
+        database.execute("SELECT sum(a.id * b.id * c.id) FROM session a, session b, session c").fetchone()
+
+
+ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
+COLUMNS = "NULL AS parent_id, 1 AS time_updated, 1 AS time_created"
+
+
+@pytest.mark.parametrize(
+    ("name", "view"),
+    [
+        ("session", f"{ENDLESS} SELECT 's' || x AS id, {COLUMNS} FROM n"),
+        ("session", f"SELECT '{ID}' AS id, {COLUMNS}, hex(zeroblob(450000000)) AS directory"),
+        (
+            "part",
+            f"{ENDLESS} SELECT '{ID}' AS session_id, 'm' AS message_id, x AS id, '{{}}' AS data, {COLUMNS} FROM n",
+        ),
+    ],
+)
+def test_a_view_in_the_place_of_a_table_is_not_read(name, view, tmp_path):
+    path = tmp_path / DATABASE
+    write_database(path, ID, PROJECT, [asked(1, said("Do it."))])
+    (real,) = OpenCode().find(tmp_path, {})
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute(f"DROP TABLE {name}")
+        database.execute(f"CREATE VIEW {name} AS {view}")
+    source = OpenCode()
+    (found,) = source.find(tmp_path, {})
+    assert "cannot be read as a database" in source.read(found).problem
+    assert "cannot be read as a database" in source.read(real).problem
+
+
+def test_a_value_that_a_query_makes_too_long_ends_it(tmp_path):
+    path = tmp_path / DATABASE
+    write_database(path, ID, PROJECT, [asked(1, said("Do it."))])
+    with pytest.raises(OSError, match="too big"), Databases().opened(path) as database:
+        database.execute("SELECT hex(zeroblob(450000000))").fetchone()
 
 
 def test_a_session_that_is_gone_a_forged_table_and_a_huge_part_are_no_obstacle(tmp_path):
@@ -405,7 +440,9 @@ def test_a_session_that_is_gone_a_forged_table_and_a_huge_part_are_no_obstacle(t
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute("DROP TABLE part")
     assert OpenCode().read(found).problem == "cannot be read: it cannot be read as a database: no such table: part"
-    assert list(OpenCode().find(tmp_path, {})) == []
+    source = OpenCode()
+    (broken,) = source.find(tmp_path, {})
+    assert source.read(broken).problem == "cannot be read: it cannot be read as a database: no such table: part"
 
 
 def test_a_long_stored_part_is_counted(tmp_path):

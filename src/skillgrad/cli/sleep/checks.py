@@ -52,6 +52,11 @@ def _transcripts(config: SleepConfig, around: Surroundings) -> Iterator[Check]:
     except SkillgradError as error:
         yield Check.wrong("transcripts", error)
         return
+    except OSError as error:
+        yield Check.note(
+            "transcripts", f"they cannot be read: {error}", "`skillgrad sleep harvest` shows each source"
+        )
+        return
     found = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
     if found:
         yield Check.ok("transcripts", f"sessions in {str(home)!r}: {found}")

@@ -23,11 +23,15 @@ class Source(ABC):
     @abstractmethod
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
         """The sessions there are under a home folder, the one changed last first; none when the program was never
-        used. Reads no more of each than it must.
+        used. Reads no more of each than it must. What is there and cannot be read is one of them, whose reading has
+        the reason, or is raised.
 
         Args:
             home: the user's home folder.
             environ: where programs let their folders be moved to, such as `CODEX_HOME`.
+
+        Raises:
+            OSError: the folder of the program cannot be read.
         """
 
     @abstractmethod

@@ -53,6 +53,8 @@ class CopilotCli(Source):
         )
 
     def read(self, found: Found) -> Reading:
+        if problem := self._databases.problem(found):
+            return Reading(problem=problem)
         conversation = Conversation(found)
         try:
             if found.path.endswith(_EVENTS):
@@ -79,8 +81,8 @@ class CopilotCli(Source):
                     for row in rows(database, "sessions", _SESSION, "")
                     if (id := text(row["id"]))
                 ]
-        except OSError:
-            return []
+        except OSError as error:
+            return self._databases.refused(self.name, path, error)
 
 
 def _tell(event: dict[str, Any], conversation: Conversation) -> None:

@@ -9,6 +9,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -50,11 +51,14 @@ def program_folder(home: Path, environ: Mapping[str, str], variable: str, *defau
 
 
 def files_under(root: Path, suffix: str, depth: int) -> Iterator[tuple[Path, os.stat_result]]:
-    """Regular files whose name ends with `suffix`, in folders at most `depth` below the root. Follows no links
-    below it."""
+    """Regular files whose name ends with `suffix`, in folders at most `depth` below the root; none where there is no
+    such folder. Follows no links below it, and passes over folders below it that cannot be read.
+
+    Raises OSError when the root cannot be read.
+    """
     try:
         entries = sorted(os.scandir(root), key=lambda entry: entry.name)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return
     for entry in entries:
         try:
@@ -64,7 +68,8 @@ def files_under(root: Path, suffix: str, depth: int) -> Iterator[tuple[Path, os.
             # Gone meanwhile, or a name that no program gives.
             continue
         if stat.S_ISDIR(state.st_mode) and depth:
-            yield from files_under(root / entry.name, suffix, depth - 1)
+            with suppress(OSError):
+                yield from files_under(root / entry.name, suffix, depth - 1)
         elif stat.S_ISREG(state.st_mode) and entry.name.endswith(suffix):
             yield root / entry.name, state
 

@@ -5,6 +5,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -59,6 +60,8 @@ class OpenCode(Source):
         return sorted(found.values(), key=lambda each: (_stamp(each.changed), each.id), reverse=True)
 
     def read(self, found: Found) -> Reading:
+        if problem := self._databases.problem(found):
+            return Reading(problem=problem)
         conversation = Conversation(found, _WRITERS)
         try:
             if found.path.endswith(".json"):
@@ -85,12 +88,14 @@ class OpenCode(Source):
                             Found(source=self.name, id=id, path=str(path), revision=revision, changed=moment(updated))
                         )
                 return found
-        except OSError:
-            return []
+        except OSError as error:
+            return self._databases.refused(self.name, path, error)
 
     def _in_storage(self, storage: Path) -> Iterator[Found]:
         for path, state in files_under(storage / "session", ".json", 1):
-            messages = [each.st_mtime_ns for _, each in files_under(storage / "message" / path.stem, ".json", 0)]
+            messages: list[int] = []
+            with suppress(OSError):  # reading it says why
+                messages += [each.st_mtime_ns for _, each in files_under(storage / "message" / path.stem, ".json", 0)]
             revision = f"{state.st_size}:{state.st_mtime_ns}:{len(messages)}:{max(messages, default=0)}"
             changed = moment(state.st_mtime_ns // 10**6)
             yield Found(source=self.name, id=path.stem, path=str(path), revision=revision, changed=changed)

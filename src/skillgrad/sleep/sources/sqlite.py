@@ -14,7 +14,8 @@ from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from skillgrad.sleep.sources.lines import open_regular
+from skillgrad.sleep.sessions import Found
+from skillgrad.sleep.sources.lines import LONG_LINE, open_regular, reason_of
 
 __all__ = ["MOST_BYTES", "Databases", "Row", "columns", "rows"]
 
@@ -24,6 +25,8 @@ MOST_BYTES = 2 * 2**30
 _SUFFIXES = ("", "-wal", "-journal")
 _TRIES = 5
 _STEPS = 100_000
+_LONGEST_VALUE = 8 * LONG_LINE
+"""Bytes. What is longer ends the reading; it leaves room for files that a program keeps beside what was said."""
 
 Row = dict[str, object]
 
@@ -32,19 +35,32 @@ class Databases:
     """Private copies of databases. Each is kept until the original changes or this object is gone.
 
     Args:
-        steps: what is done with a copy is ended after as many times 100,000 instructions of SQLite: a view in a
-            forged database can go on for ever.
+        steps: what is done with a copy is ended after as many times 100,000 instructions of SQLite.
     """
 
-    def __init__(self, steps: int = 20_000) -> None:
+    def __init__(self, steps: int = 5_000) -> None:
         self._steps = steps
         self._copies: dict[Path, tuple[object, Path]] = {}
         self._numbers: dict[Path, int] = {}
         self._folder: Path | None = None
+        self._refused: dict[str, str] = {}
+
+    def refused(self, source: str, path: Path, error: OSError) -> list[Found]:
+        """What is found in place of the sessions of a database that cannot be read, so that reading it tells why;
+        nothing where there is no database."""
+        if isinstance(error, FileNotFoundError | NotADirectoryError):
+            return []
+        self._refused[str(path)] = reason_of(error)
+        return [Found(source=source, id=str(path), path=str(path), revision="")]
+
+    def problem(self, found: Found) -> str:
+        """Why the database was refused that `found` stands for; empty for a session."""
+        return self._refused.get(found.id, "")
 
     @contextmanager
     def opened(self, path: Path) -> Generator[sqlite3.Connection]:
-        """A copy of the database, as it was committed last.
+        """A copy of the database, as it was committed last. Its tables can be read and its views cannot: one in a
+        forged database has rows and columns without end.
 
         Raises:
             OSError: it is no regular file, too large, no database, or is written to all the time; also in place of
@@ -57,6 +73,8 @@ class Databases:
                 steps = iter(range(self._steps))
                 database.set_progress_handler(lambda: next(steps, None) is None, _STEPS)
                 database.execute("PRAGMA trusted_schema = OFF")
+                database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+                database.set_authorizer(_tables_only)
                 yield database
         except (sqlite3.Error, sqlite3.Warning) as error:
             raise OSError(0, f"it cannot be read as a database: {error}") from None
@@ -127,6 +145,12 @@ def _copy_file(path: Path, target: Path) -> None:
             shutil.copyfileobj(source, file)
     except FileNotFoundError:
         pass  # most have no log; whether one went meanwhile is looked at afterwards
+
+
+def _tables_only(action: int, first: str | None, second: str | None, of: str | None, view: str | None) -> int:
+    """SQLite asks this of all that a statement does; the last argument names the view or trigger that does it."""
+    del action, first, second, of
+    return sqlite3.SQLITE_OK if view is None else sqlite3.SQLITE_DENY
 
 
 def _decoded(data: bytes) -> str:
