@@ -15,7 +15,9 @@ from skillgrad.sleep.cleaning import OBSERVERS, OWN
 from skillgrad.sleep.harvest import Asked, Harvest, Harvested, harvest, in_scope
 from skillgrad.sleep.ledger import Ledger
 from skillgrad.sleep.sessions import Found, Reading, Session, Turn
+from skillgrad.sleep.sources import source_of
 from skillgrad.sleep.sources.base import Source
+from skillgrad.store.redact import Redactor
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -231,6 +233,37 @@ def test_a_broken_source_stops_no_other_and_is_named(ledger):
     ]
     assert found.skipped == {"unreadable": 2}
     assert [counts.source for counts in found.sources] == ["broken", "memory"]
+
+
+class Exhausted(Redactor):
+    """Fails at one text."""
+
+    def redact_counted(self, text):
+        if text == "two":
+            raise MemoryError("no more")
+        return super().redact_counted(text)
+
+
+def test_a_session_that_cannot_be_worked_up_stops_no_other(ledger):
+    source = Memory().add("a", "one").add("b", "two").add("c", "three")
+    found = harvest([source], ledger, Asked(now=NOON), home=Path("/home/user"), environ={}, redactor=Exhausted())
+    assert ids(found) == ["a", "c"]
+    assert found.problems == ("memory: session 'b': MemoryError: no more",)
+    assert (found.skipped, found.sources[0].taken) == ({"unreadable": 1}, 2)
+    assert [entry.status for entry in found.entries] == ["used", "failed", "used"]
+
+
+def test_a_store_that_cannot_be_read_is_a_problem_and_not_an_empty_one(ledger, tmp_path):
+    database = tmp_path / ".local" / "share" / "opencode" / "opencode.db"
+    database.parent.mkdir(parents=True)
+    database.write_bytes(b"no database" * 100)
+    (tmp_path / ".codex").mkdir()
+    (tmp_path / ".codex" / "sessions").symlink_to("sessions")
+    asked = Asked(now=NOON, hours=1)
+    found = harvest([source_of("opencode"), source_of("codex")], ledger, asked, home=tmp_path, environ={})
+    assert [problem.partition(":")[0] for problem in found.problems] == ["codex", "opencode"]
+    assert "file is not a database" in found.problems[1]
+    assert found.skipped == {"unreadable": 1}
 
 
 def test_what_could_not_be_read_is_tried_again(ledger):

@@ -119,7 +119,7 @@ def in_scope(project: str, scope: str | None) -> bool:
         inner, outer = Path(os.path.realpath(project)), Path(os.path.realpath(scope))
     except ValueError:  # a transcript may hold what no path can
         return False
-    return inner == outer or outer in inner.parents
+    return inner.is_relative_to(outer)
 
 
 def harvest(
@@ -265,16 +265,23 @@ class _Work:
             reading = Reading(problem=_told(error))
         tally.skipped.update(reading.skipped)
         if reading.problem:
-            tally.skipped["unreadable"] += 1
-            self.problem(f"{candidate.source.name}: session {found.id!r}: {reading.problem}")
-            self._note(found, entry, "failed")
+            self._fail(candidate, entry, reading.problem)
             return
         tally.read += 1
         if reading.session is None:
             tally.skipped["empty"] += 1
             self._note(found, entry, "empty")
             return
-        self._weigh(reading.session, reading.copied, candidate, entry)
+        try:
+            self._weigh(reading.session, reading.copied, candidate, entry)
+        except Exception as error:  # noqa: BLE001 - the boundary: a session can hold anything
+            self._fail(candidate, entry, _told(error))
+
+    def _fail(self, candidate: _Candidate, entry: Entry | None, reason: str) -> None:
+        found, name = candidate.found, candidate.source.name
+        self.tally(name).skipped["unreadable"] += 1
+        self.problem(f"{name}: session {found.id!r}: {reason}")
+        self._note(found, entry, "failed")
 
     def _known(self, entry: Entry | None, found: Found) -> str:
         """Why a session need not be read, from what the ledger knows of it."""
@@ -311,13 +318,13 @@ class _Work:
             tally.beyond += 1
             self._note(found, entry, "queued", session)
         else:
+            without, counts = redacted(clean.session, self._redactor)
+            stood = snapshot(without, head_of(session.project), self._redactor.redact)
             tally.skipped.update(clean.skipped)
             tally.taken += 1
             tally.resumed += seen.seen > 0
             tally.anew += seen.anew
-            without, counts = redacted(clean.session, self._redactor)
             tally.redacted.update(counts)
-            stood = snapshot(without, head_of(session.project), self._redactor.redact)
             used = entry is not None and not seen.anew and known < entry.turns
             again = used and not left_out(session.turns[known])
             self._sessions.append(Harvested(session=without, new=clean.new, snapshot=stood, again=again))

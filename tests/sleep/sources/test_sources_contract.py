@@ -251,3 +251,22 @@ def test_what_happens_before_the_first_prompt_belongs_to_no_turn() -> None:
     conversation.stop()
     conversation.done()
     assert conversation.reading().session is None
+
+
+def test_a_folder_with_a_path_that_no_system_opens_is_no_project() -> None:
+    conversation = Conversation(Found(source="plain", id="a", path="/a", revision="1"))
+    conversation.ask("Hello.", None)
+    conversation.seen(None, "/" + "a/" * 2_048)
+    conversation.seen(None, "/" + "a/" * 2_047 + "b")
+    session = conversation.reading().session
+    assert session is not None
+    assert session.project.endswith("/b")
+
+
+def test_a_folder_that_cannot_be_read_is_an_error_and_one_that_is_not_there_is_empty(tmp_path: Path) -> None:
+    assert list(files_under(tmp_path / "none", ".jsonl", depth=1)) == []
+    (tmp_path / "file").write_text("")
+    assert list(files_under(tmp_path / "file", ".jsonl", depth=1)) == []
+    (tmp_path / "round").symlink_to("round")
+    with pytest.raises(OSError, match="round"):
+        list(files_under(tmp_path / "round", ".jsonl", depth=1))

@@ -258,3 +258,18 @@ def test_the_project_is_found_by_its_hash_among_any_number_of_folders(tmp_path: 
     (tmp_path / ".gemini").mkdir()
     (tmp_path / ".gemini" / "projects.json").write_text(json.dumps({"projects": known}))
     assert session(tmp_path, [user("a", "Hello")]).project == PROJECT
+
+
+def test_what_is_rewound_again_and_again_is_counted_and_the_rest_stays(tmp_path: Path) -> None:
+    told = [user(str(number), f"Number {number}.") for number in range(2_000)]
+    again = [{"$rewindTo": "1999"}, user("1999", "Once more.")]
+    reading = read(tmp_path, [*told, *again * 2_000, {"$rewindTo": "unknown"}, {"$rewindTo": "1"}])
+    assert reading.session is not None
+    assert [turn.prompt for turn in reading.session.turns] == ["Number 0."]
+    assert reading.skipped["taken back"] == 3_999
+
+
+def test_a_path_that_no_system_opens_is_not_asked_for_the_folders_above_it(tmp_path: Path) -> None:
+    long = "/demo" + "/a" * 4_096
+    told = [user("1", "Do it."), agent("2", "Done.", call("read_file", file_path=long))]
+    assert session(tmp_path, [{"projectHash": hashlib.sha256(b"/demo").hexdigest()}, *told]).project == ""

@@ -10,11 +10,14 @@ from skillgrad.prompts.cuts import cut_middle
 from skillgrad.sleep.sessions import Found, Reading, Session, ToolUse, Turn
 from skillgrad.sleep.sources.lines import as_json, items, table, text
 
-__all__ = ["LONG_TEXT", "Conversation"]
+__all__ = ["LONGEST_PATH", "LONG_TEXT", "Conversation"]
 
 LONG_TEXT = 40_000
 """Characters. What goes into a tool or comes out of it is cut to about as many; JSON that is cut is redacted as text,
 so that shorter cuts wait until secrets are out (`redaction`)."""
+
+LONGEST_PATH = 4_096
+"""Characters. A longer path of a folder is none that a system opens, and looking at all above it fills the memory."""
 
 _SKILL_FILE = re.compile(r"([\w.-]{1,100})[/\\]{1,4}SKILL\.md\b")
 _PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
@@ -87,10 +90,12 @@ class Conversation:
         return len(self._turns)
 
     def seen(self, at: datetime | None, project: Any = "", branch: Any = "", commit: Any = "") -> None:
-        """A record of this time. The first folder, branch and commit that any names are the session's."""
+        """A record of this time. The first folder, branch and commit that any names are the session's; a folder of
+        more than `LONGEST_PATH` characters is none."""
         if at is not None:
             self._times.append(at)
-        self._project = self._project or text(project)
+        folder = text(project)
+        self._project = self._project or (folder if len(folder) <= LONGEST_PATH else "")
         self._branch = self._branch or text(branch)
         self._commit = self._commit or text(commit)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from skillgrad.sleep.sessions import Found, Reading
 from skillgrad.sleep.sources.base import Source
-from skillgrad.sleep.sources.conversation import Conversation
+from skillgrad.sleep.sources.conversation import LONGEST_PATH, Conversation
 from skillgrad.sleep.sources.lines import (
     LONG_LINE,
     files_under,
@@ -95,9 +95,9 @@ class _Log:
     def take(self, record: dict[str, Any]) -> None:
         rewind = record.get("$rewindTo")
         if isinstance(rewind, str):
-            ids = list(self.messages)
-            for id in ids[ids.index(rewind) :] if rewind in self.messages else []:
-                self.taken_back += self.messages.pop(id).get("type") == "user"
+            while rewind in self.messages:
+                _, message = self.messages.popitem()
+                self.taken_back += message.get("type") == "user"
         elif isinstance(record.get("id"), str):
             self._put(record)
         else:
@@ -195,6 +195,8 @@ def _project(path: Path, log: _Log) -> str:
     )
     used = (text(values.get(key)) for values in arguments for key in _PATHS)
     for candidate in (*registered, *used):
+        if len(candidate) > LONGEST_PATH:
+            continue
         place = PurePosixPath(text(candidate))
         for parent in (place, *place.parents):
             if hashlib.sha256(str(parent).encode()).hexdigest() == wanted:
