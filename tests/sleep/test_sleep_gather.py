@@ -94,6 +94,24 @@ def test_another_home_is_read_in_place_of_the_users(small: Small, tmp_path: Path
         assert len(gleaned(small.config({"home": str(small.home)}), around, ledger, sources).sessions) == 2
 
 
+def test_variables_that_move_programs_do_not_count_in_a_home_that_is_named(small: Small, tmp_path: Path) -> None:
+    moved = {
+        "CLAUDE_CONFIG_DIR": str(small.home / ".claude"),
+        "SKILLGRAD_TRANSCRIPTS": "/t",
+        "MY_KEY": "k-12345678901",
+    }
+    around = Surroundings(home=tmp_path / "nobody", environ=moved, now=lambda: NOW)
+    (tmp_path / "backup").mkdir()
+    small.state.make()
+    with Ledger(small.state.ledger, read_only=True) as ledger:
+        sources = sources_of(small.config())
+        assert len(gleaned(small.config(), around, ledger, sources).sessions) == 2
+        backup = small.config({"home": str(tmp_path / "backup")})
+        assert gleaned(backup, around, ledger, sources).sessions == ()
+    assert around.transcripts(None) == (tmp_path / "nobody", moved)
+    assert around.transcripts("/b") == (Path("/b"), {"SKILLGRAD_TRANSCRIPTS": "/t"})
+
+
 def test_the_state_is_in_the_folder_that_is_named_or_in_the_usual_place(small: Small, tmp_path: Path) -> None:
     around = Surroundings(home=tmp_path / "home", environ={}, now=lambda: NOW)
     assert state_of(small.config(), around).folder.parent == tmp_path / "state"

@@ -14,7 +14,7 @@ from skillgrad.records import ChatRequest, Split
 from skillgrad.sleep.adopt import adopt, kept_rules
 from skillgrad.sleep.carry import Carried
 from skillgrad.sleep.gather import archive, archived
-from skillgrad.sleep.known import Memory, remember
+from skillgrad.sleep.known import KNOWN, Memory
 from skillgrad.sleep.night import read_report
 from skillgrad.sleep.rotation import ROTATION, Rotation, cited_tasks, counted, drawn_anew, read_rotation, rotated
 from skillgrad.sleep.rules import Evidence, revised
@@ -140,7 +140,7 @@ def test_clusters_that_a_carried_candidate_was_made_from_stay_on_the_side_for_tr
     small.state.make()
     archive(small.state, tasks(["train", "val"] * 4))
     carried = Carried(night=1, before="0", text="New.", evidence={"- A rule.": Evidence(tasks=("m0", "recall:m2"))})
-    remember(small.state, Memory(), [("/p/SKILL.md", (), carried)])
+    small.state.write(small.state.folder / KNOWN, Memory(carried={"/p/SKILL.md": carried}).model_dump_json())
     for number in range(1, 6):
         small.state.write(small.state.folder / ROTATION, Rotation(number=number, nights=(1,)).model_dump_json())
         found, _ = rotated(small.config({"rotate_nights": 1}), small.state, 2)

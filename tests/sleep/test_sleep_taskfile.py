@@ -81,8 +81,8 @@ def test_tasks_are_worked_on_only_when_a_person_has_reviewed_them(tmp_path) -> N
         replay(path)
     reviewed = review(path)
     assert reviewed.reviewed
-    assert replay(path) == reviewed
-    assert replay(path).tasks == TASKS
+    assert read(path) == reviewed
+    assert (replay(path).tasks, replay(path).redacted) == (TASKS, {})
 
 
 def test_a_command_is_taken_from_a_file_that_a_person_has_reviewed(tmp_path) -> None:
@@ -102,7 +102,7 @@ def test_a_file_without_tasks_can_be_read_and_not_worked_on(tmp_path) -> None:
 
 
 def test_the_published_format_is_understood(tmp_path) -> None:
-    file = replay(saved(tmp_path, OLD_FILE))
+    file = read(saved(tmp_path, OLD_FILE))
     assert file == TaskFile(
         reviewed=True,
         project="/p",
@@ -234,3 +234,25 @@ def test_a_folder_in_the_place_of_the_file_leaves_nothing_behind(tmp_path) -> No
     with pytest.raises(DataError, match="cannot be written"):
         write(tmp_path / "tasks.json", TASKS)
     assert os.listdir(tmp_path) == ["tasks.json"]
+
+
+def test_tasks_are_worked_on_without_the_secrets_that_their_file_holds(tmp_path) -> None:
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4"
+    said = f"Say {key} aloud."
+    task = MinedTask(id="one", intent=said, context=said, rubric=said, exact=(said, "12"))
+    path = tmp_path / "tasks.json"
+    write(path, [task])
+    assert review(path).tasks == (task,)
+    replayed = replay(path)
+    clean = "Say [redacted:token] aloud."
+    assert replayed.tasks == (MinedTask(id="one", intent=clean, context=clean, rubric=clean, exact=(clean, "12")),)
+    assert replayed.redacted == {"token": 4}
+
+
+def test_a_pipe_is_refused_and_a_link_to_a_file_is_followed(tmp_path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match="it is no regular file"):
+        review(tmp_path / "pipe")
+    write(tmp_path / "tasks.json", TASKS)
+    (tmp_path / "link.json").symlink_to("tasks.json")
+    assert read(tmp_path / "link.json").tasks == TASKS

@@ -59,7 +59,8 @@ class SleepSection(Section):
     state: str | None = None
     """Folder of ledgers, nights and proposals; by default `skillgrad/sleep` in the user's state folder."""
     home: str | None = None
-    """Home folder to read transcripts from; the user's own by default."""
+    """Home folder to read transcripts from; the user's own by default. In one that is named, variables such as
+    `CODEX_HOME` do not count."""
     transcripts: str | None = None
     """A JSONL file or a folder of such files for the source `jsonl`."""
     sources: tuple[str, ...] = ()

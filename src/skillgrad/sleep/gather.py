@@ -26,10 +26,11 @@ from skillgrad.sleep.mining import Mined, mine
 from skillgrad.sleep.probe import Doubt, not_alone, probed, words_pass
 from skillgrad.sleep.proposers import Pick, fixed
 from skillgrad.sleep.sources import SOURCES, Source, source_of
-from skillgrad.sleep.sources.plain import Plain
+from skillgrad.sleep.sources.plain import Plain, of_named_home
 from skillgrad.sleep.state import SleepState, state_folder
 from skillgrad.sleep.taskfile import replay
 from skillgrad.sleep.tasks import MinedTask, SessionRef
+from skillgrad.store.redact import Redactor
 
 __all__ = [
     "Gathered",
@@ -67,6 +68,11 @@ class Surroundings:
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     now: Callable[[], datetime] = _now
     """The clock, in UTC."""
+
+    def transcripts(self, home: str | None) -> tuple[Path, Mapping[str, str]]:
+        """The home folder to read transcripts from, and the environment that says where in it they are: of one that
+        is named, none of the variables by which programs move their folders."""
+        return (self.home, self.environ) if home is None else (Path(home), of_named_home(self.environ))
 
 
 class Gathered(Record):
@@ -173,8 +179,9 @@ def asked_of(config: SleepConfig, now: datetime) -> Asked:
 
 def gleaned(config: SleepConfig, around: Surroundings, ledger: Ledger, sources: Sequence[Source]) -> Harvest:
     """The harvest of the settings. Writes nothing."""
-    home = around.home if config.sleep.home is None else Path(config.sleep.home)
-    return harvest(sources, ledger, asked_of(config, around.now()), home=home, environ=around.environ)
+    home, environ = around.transcripts(config.sleep.home)
+    redactor = Redactor.for_transcripts(around.environ)
+    return harvest(sources, ledger, asked_of(config, around.now()), home=home, environ=environ, redactor=redactor)
 
 
 def from_file(config: SleepConfig, *, tools: bool = True) -> Gathered:
@@ -186,11 +193,12 @@ def from_file(config: SleepConfig, *, tools: bool = True) -> Gathered:
     Raises:
         DataError: the file cannot be used, or nobody has reviewed it.
     """
-    tasks, dropped = _doable(replay(Path(str(config.sleep.tasks))).tasks, tools=tools)
+    file = replay(Path(str(config.sleep.tasks)))
+    tasks, dropped = _doable(file.tasks, tools=tools)
     if any(task.split != "train" for task in tasks):
-        return Gathered(tasks=tasks, dropped=dropped)
+        return Gathered(tasks=tasks, dropped=dropped, redacted=file.redacted)
     gathered = divided(config, tasks, ())
-    return gathered.model_copy(update={"dropped": {**gathered.dropped, **dropped}})
+    return gathered.model_copy(update={"dropped": {**gathered.dropped, **dropped}, "redacted": file.redacted})
 
 
 def _doable(tasks: Sequence[MinedTask], *, tools: bool) -> tuple[tuple[MinedTask, ...], dict[str, int]]:

@@ -5,6 +5,7 @@ Reading a file executes nothing and opens nothing that it names.
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -16,9 +17,11 @@ from skillgrad.envs.scorers.base import shorten
 from skillgrad.envs.scorers.checks import Criteria, read_criteria
 from skillgrad.errors import DataError, did_you_mean, told
 from skillgrad.records import Record, canonical
+from skillgrad.sleep.sources.lines import open_regular
 from skillgrad.sleep.tasks import MinedTask
+from skillgrad.store.redact import Redactor
 
-__all__ = ["TaskFile", "read", "replay", "review", "write"]
+__all__ = ["Replayed", "TaskFile", "read", "replay", "review", "write"]
 
 FORMAT: Literal["skillgrad.tasks"] = "skillgrad.tasks"
 PUBLISHED = "skillopt_sleep.tasks.v1"
@@ -57,6 +60,15 @@ class TaskFile(Record):
     project: str = ""
     """The project whose documents they are for."""
     tasks: tuple[MinedTask, ...]
+
+
+class Replayed(Record):
+    """The tasks of a file that a person has read."""
+
+    tasks: tuple[MinedTask, ...]
+    """Without secrets: their texts are sent to models and stored."""
+    redacted: dict[str, int]
+    """Secrets that were taken out, by kind."""
 
 
 def write(path: Path, tasks: Iterable[MinedTask], *, project: str = "") -> TaskFile:
@@ -103,8 +115,9 @@ def review(path: Path) -> TaskFile:
     return _write(path, read(path).model_copy(update={"reviewed": True}))
 
 
-def replay(path: Path) -> TaskFile:
-    """The tasks of a reviewed file, to be worked on.
+def replay(path: Path) -> Replayed:
+    """The tasks of a reviewed file, to be worked on, without what looks like a secret in intent, context, rubric and
+    exact answers.
 
     Raises:
         DataError: as `read`; nobody has reviewed it; it has no tasks.
@@ -117,7 +130,25 @@ def replay(path: Path) -> TaskFile:
         )
     if not file.tasks:
         raise DataError(f"{path} has no tasks", hint="give it at least one")
-    return file
+    redactor, counts = Redactor.for_transcripts(), Counter[str]()
+
+    def clean(text: str) -> str:
+        kept, found = redactor.redact_counted(text)
+        counts.update(found)
+        return kept
+
+    tasks = tuple(
+        task.model_copy(
+            update={
+                "intent": clean(task.intent),
+                "context": clean(task.context),
+                "rubric": clean(task.rubric),
+                "exact": tuple(clean(answer) for answer in task.exact),
+            }
+        )
+        for task in file.tasks
+    )
+    return Replayed(tasks=tasks, redacted=dict(sorted(counts.items())))
 
 
 _EXAMPLE = canonical({"format": FORMAT, "version": 1, "reviewed": False, "tasks": []})
@@ -141,11 +172,16 @@ def _write(path: Path, file: TaskFile) -> TaskFile:
 
 def _json(path: Path) -> JsonValue:
     try:
-        return cast(JsonValue, json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant))
+        return cast(JsonValue, json.loads(_text(path), parse_constant=_no_constant))
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{str(path)!r} cannot be read: {error}", hint="give a JSON file in UTF-8") from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is no JSON: {error}", hint="mend it, or write it again") from None
+
+
+def _text(path: Path) -> str:
+    with open_regular(os.path.realpath(path)) as file:  # a person may link to a file, and a pipe has no end
+        return file.read().decode("utf-8")
 
 
 def _no_constant(name: str) -> None:

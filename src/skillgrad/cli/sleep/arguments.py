@@ -80,7 +80,9 @@ def revert(parser: Arguments) -> None:
 def harvest(parser: Arguments) -> None:
     """Of `sleep harvest`."""
     parser.add_argument("--source", action="append", metavar="NAME", help="read only this one (may be repeated)")
-    parser.add_argument("--home", metavar="DIR", help="home folder to read from (default: your own)")
+    parser.add_argument(
+        "--home", metavar="DIR", help="home folder to read from, without CODEX_HOME and the like (default: your own)"
+    )
     parser.add_argument("--project", metavar="DIR", help="only sessions in this folder or below it")
     parser.add_argument("--hours", type=_hours, metavar="N", help="only sessions that changed in the last N hours")
     parser.add_argument(

@@ -46,9 +46,9 @@ def _tasks(config: SleepConfig) -> Check:
 
 def _transcripts(config: SleepConfig, around: Surroundings) -> Iterator[Check]:
     """How many sessions there are, of any age and project."""
-    home = around.home if config.sleep.home is None else Path(config.sleep.home)
+    home, environ = around.transcripts(config.sleep.home)
     try:
-        counts = {source.name: len(source.find(home, around.environ)) for source in sources_of(config)}
+        counts = {source.name: len(source.find(home, environ)) for source in sources_of(config)}
     except SkillgradError as error:
         yield Check.wrong("transcripts", error)
         return

@@ -14,6 +14,7 @@ from skillgrad.sleep.ledger import Ledger
 from skillgrad.sleep.lint import plain
 from skillgrad.sleep.sources import SOURCES, source_of
 from skillgrad.sleep.sources.plain import VARIABLE
+from skillgrad.store.redact import Redactor
 
 __all__ = ["run"]
 
@@ -25,13 +26,15 @@ def run(args: argparse.Namespace) -> int:
     names = list(dict.fromkeys(args.source or usual))
     scope = None if args.project is None else os.path.realpath(args.project)
     asked = Asked(now=around.now(), scope=scope, hours=args.hours, limit=args.limit, newest=True)
-    home = around.home if args.home is None else Path(args.home)
+    home, environ = around.transcripts(args.home)
     if not home.is_dir():
         raise UsageError(f"{str(home)!r} is no folder", hint="name the home folder to read from")
     if "jsonl" in names and not around.environ.get(VARIABLE):
         raise UsageError("the source 'jsonl' has nothing to read", hint=f"set {VARIABLE} to a file or folder")
     nothing = Ledger(Path(os.devnull) / "no-ledger", read_only=True)  # all there is counts as new
-    found = harvest([source_of(name) for name in names], nothing, asked, home=home, environ=around.environ)
+    redactor = Redactor.for_transcripts(around.environ)
+    sources = [source_of(name) for name in names]
+    found = harvest(sources, nothing, asked, home=home, environ=environ, redactor=redactor)
     if args.json:
         data = found.model_dump(mode="json", exclude={"entries"})
         output.json_result({**data, "sessions": [each["session"] for each in data["sessions"]]})

@@ -35,7 +35,7 @@ from skillgrad.sleep.sources.lines import (
     text,
 )
 
-__all__ = ["VARIABLE", "Plain"]
+__all__ = ["VARIABLE", "Plain", "of_named_home"]
 
 VARIABLE = "SKILLGRAD_TRANSCRIPTS"
 """Names the file or the folder."""
@@ -54,6 +54,12 @@ class _Told:
     def revision(self) -> str:
         lines = as_json([self.records, self.skipped])
         return hashlib.sha256(lines.encode()).hexdigest()[:16]
+
+
+def of_named_home(environ: Mapping[str, str]) -> Mapping[str, str]:
+    """What counts of the environment where the user names a home folder: not the variables that say where programs
+    keep the transcripts of the user's own."""
+    return {VARIABLE: environ[VARIABLE]} if VARIABLE in environ else {}
 
 
 class Plain(Source):
