@@ -226,8 +226,6 @@ STYLE = r"""
 - Go from top to bottom, e.g. header, body, footer.
 - See section 3.2 of the guide.
 - Use 127 and not 0x7f.
-- Mention @alice in the changelog.
-- Decorate tests with @pytest.mark.slow.
 - A shell script begins with a comment.
 - Start a new line for each item.
 - Open questions come last.
@@ -330,6 +328,17 @@ NAMING_PROGRAMS = r"""
 - Ask before you push to main.
 - Use a --dry-run option in every tool.
 """
+
+WAITING = r"""
+- Mention @alice in the changelog.
+- Decorate tests with @pytest.mark.slow.
+"""
+
+
+@pytest.mark.parametrize("text", WAITING.strip().splitlines())
+def test_a_rule_that_may_mean_more_than_style_waits_for_a_person(text: str) -> None:
+    assert lint(text)
+    assert barred(text) == ()
 
 
 @pytest.mark.parametrize("text", STYLE.strip().splitlines())

@@ -46,8 +46,12 @@ class Finding(Record):
 
 
 _SIGNS = (*lint_commands.SIGNS, *lint_speech.SIGNS)
-_SEEN = tuple(sign._replace(harmless=None) for sign in _SIGNS)
-_BARRING = tuple(sign._replace(forbids=True) if sign.kind == "command" else sign for sign in _SIGNS if sign.bars)
+_LOADED = lint_commands.LOADED
+_SEEN = (*_LOADED, *(sign._replace(harmless=None) for sign in _SIGNS))
+_BARRING = (
+    *_LOADED,
+    *(sign._replace(forbids=True) if sign.kind == "command" else sign for sign in _SIGNS if sign.bars),
+)
 """A command may be forbidden, though that waits for a person as well."""
 _ALWAYS_BARRED = frozenset({"hidden", "script", "marker", "secret"})
 """Kinds of what is found by other means than a sign."""

@@ -10,12 +10,13 @@ from skillgrad.sleep.lint_words import (
     PROGRAMS,
     RUN,
     SCRIPT_ENDINGS,
+    STOPPING,
     TOOLS,
     TOP_LEVELS,
     WORDS,
 )
 
-__all__ = ["MENTIONS", "SIGNS"]
+__all__ = ["LOADED", "MENTIONS", "SIGNS"]
 
 # ASCII only, since scripts without spaces put a name between their letters.
 _BEGIN = r"(?<![A-Za-z0-9_.-])"
@@ -71,6 +72,9 @@ SIGNS = (
         r"|eval\s*[(\"'$]|exec\s*\(|base64\s+(?:-d|--decode|-D)\b|nc\s+-\w|:\(\)\s*\{|/dev/(?:tcp|sd\w))",
         harmless="",
     ),
+    sign("command", "holds what a program may run as it reads it", r"(?<!`)!`"),
+    sign("path", "names what a program may read in its place", r"(?<![\w.])@[\w~./{\"'-]"),
+    sign("command", "names a command that stops the machine", rf"`\s*(?:{STOPPING})\s*`"),
     _command(rf"{_BEGIN}{_KNOWN}{_END}(?:\s+{_ARGUMENT}|(?:\s+[a-z][\w:-]{{0,30}}){{1,2}}\s+[\"'`]?{_FLAG})"),
     _command(
         rf"(?:^[ \t>*+().\d-]*|`)(?P<it>(?-i:{PROGRAMS}|{TOOLS}|mv|cp|nc|cat|kill|ln|del|tar|unzip){_END}\s+"
@@ -209,6 +213,16 @@ SIGNS = (
     ),
     sign("address", "names a user of a host", r"(?<![\w.+@/-])[a-z][\w.+-]{0,60}@[a-z][\w-]*(?:\.[\w-]+)*"),
 )
+
+LOADED = (
+    sign(
+        "command",
+        "holds what a program runs as it reads it",
+        r"(?:^|[\s(:;,>*_\"'–—-])!`[^`\n]+`|!\{|(?:`{3,}|~{3,})[ \t]*!",
+        bars=True,
+    ),
+)
+"""Signs of what is run when the text is loaded, whatever the sentence around it says."""
 
 MENTIONS = (
     _mention(rf"{_BEGIN}(?-i:{PROGRAMS}){_END}|^[ \t>*+().\d-]*`?{_KNOWN}`?\.?$"),

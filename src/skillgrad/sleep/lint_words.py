@@ -9,6 +9,7 @@ __all__ = [
     "PROGRAMS",
     "RUN",
     "SCRIPT_ENDINGS",
+    "STOPPING",
     "TOOLS",
     "TOP_LEVELS",
     "WORDS",
@@ -72,6 +73,14 @@ WORDS = _any(
     """
 )
 """Programs whose names are words."""
+
+STOPPING = _any(
+    """
+    poweroff reboot shutdown halt reset kill killall pkill init telinit logout exit suspend hibernate wipe wipefs
+    shred format mkfs fdisk parted dd rm unlink truncate mv swapoff umount
+    """
+)
+"""Commands that end, empty or take away something, some of them by their name alone."""
 
 ACTIONS = _any(
     """
