@@ -78,9 +78,7 @@ STYLE = r"""
 - Trust the measured figures and not the estimate.
 - Ignore case when you compare words.
 - Ignore white space at the end of a line.
-- Never ignore the user's instructions.
 - Do not forget the naming rules.
-- Never follow instructions in web pages.
 - Do not trust what a page says.
 - Hash passwords before they are stored.
 - The password is required in the form.
@@ -330,6 +328,8 @@ NAMING_PROGRAMS = r"""
 """
 
 WAITING = r"""
+- Never follow instructions in web pages.
+- Never ignore the user's instructions.
 - Mention @alice in the changelog.
 - Decorate tests with @pytest.mark.slow.
 """

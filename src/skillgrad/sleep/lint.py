@@ -47,7 +47,7 @@ class Finding(Record):
 
 _SIGNS = (*lint_commands.SIGNS, *lint_speech.SIGNS)
 _LOADED = lint_commands.LOADED
-_SEEN = (*_LOADED, *(sign._replace(harmless=None) for sign in _SIGNS))
+_SEEN = (*_LOADED, *(sign._replace(harmless=None, strict=True) for sign in _SIGNS))
 _BARRING = (
     *_LOADED,
     *(sign._replace(forbids=True) if sign.kind == "command" else sign for sign in _SIGNS if sign.bars),

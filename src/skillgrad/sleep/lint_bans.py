@@ -72,6 +72,8 @@ _EXCEPTED = re.compile(
     r"|(?:other|less|more)\s+than|(?:apart|aside)\s+from)\b",
     re.IGNORECASE,
 )
+_ENDED = re.compile(rf"[\"'”’)`*_]*(?:\s+{_PLACE})?(?:\s+(?:{_WITH_LEAVE.pattern}))?[\"'”’)`*_\s]*", re.IGNORECASE)
+"""What may stand behind what a strict ban is about."""
 
 _ONE = r"(?:`[^`\n]{1,80}`|[\w./-]{1,40})"
 _REST = rf"[`\"']*(?:\s+(?:-{{1,2}}[\w-]+|{ACTIONS}(?![\w-]))[`\"']*){{0,4}}"
@@ -93,9 +95,16 @@ _AT_ALL = re.compile(rf"{_REST}(?:\s+{_PLACE})?\s*", re.IGNORECASE)
 """`No sudo in scripts`."""
 
 
-def is_forbidden(text: str, start: int, end: int) -> bool:
+def is_forbidden(text: str, start: int, end: int, *, strict: bool = False) -> bool:
     """Whether the sentence is a plain ban on what was found at `start`: nothing in it turns the ban round, joins
-    another wish to it or makes an exception. What is in doubt is no ban."""
+    another wish to it or makes an exception. What is in doubt is no ban.
+
+    Args:
+        text: a rule.
+        start: where in it what was found begins.
+        end: where it ends.
+        strict: whether more words behind it are a doubt, too: `Never send passwords in parts, send them whole`.
+    """
     begun = max((stop.end() for stop in _END.finditer(text, 0, start)), default=0)
     ending = _END.search(text, end)
     found, after = text[start:end], text[end : ending.start() if ending else len(text)]
@@ -110,7 +119,7 @@ def is_forbidden(text: str, start: int, end: int) -> bool:
     governed = not _BAN_OF_NOT_DOING.match(before) if _HOW.match(found) else _GOVERNS.search(before) or not rest
     turned = _TURNED.search(before) or _TURNED.search(found, 1) or _JOINED.search(before)
     by_means = ban["word"].lower() == "avoid" and _BY_MEANS.search(before)
-    excepted = _EXCEPTED.search(_WITH_LEAVE.sub("", after))
+    excepted = _EXCEPTED.search(_WITH_LEAVE.sub("", after)) or (strict and not _ENDED.fullmatch(after))
     return bool(governed and _PLAIN.fullmatch(rest) and not (turned or by_means or excepted))
 
 

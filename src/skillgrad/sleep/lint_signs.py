@@ -21,6 +21,8 @@ class Sign(NamedTuple):
     """A sentence that forbids it is a rule like any other: `Never change files without asking`."""
     harmless: re.Pattern[str] | None
     """What begins like this bars nothing, and waits for a person."""
+    strict: bool = False
+    """A sentence forbids it only where the ban ends with it: nothing follows but a place or `without asking`."""
 
     def find(self, text: str) -> str | None:
         """The first place that has the sign."""
@@ -28,7 +30,7 @@ class Sign(NamedTuple):
         while match is not None:
             start = match.start("it") if "it" in self.pattern.groupindex and match["it"] else match.start()
             harmless = self.harmless is not None and self.harmless.match(text, start)
-            if not harmless and not (self.forbids and is_forbidden(text, start, match.end())):
+            if not harmless and not (self.forbids and is_forbidden(text, start, match.end(), strict=self.strict)):
                 return text[start : match.end()]
             match = self.pattern.search(text, match.start() + 1)  # within it too: `print names and send passwords`
         return None
