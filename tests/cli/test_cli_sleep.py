@@ -92,8 +92,9 @@ def test_one_rule_is_taken_out_by_its_id(one: Small, capsys: Captured) -> None:
     said(capsys, "adopt")
     lines = said(capsys, "explain")
     rule = lines[lines.index("rules (`sleep revert --rule ID` takes out one that is adopted)") + 1].split()[0]
-    assert said(capsys, "revert", "--rule", rule) == [f"changed   {one.skill}: the rule was taken out"]
-    assert "Key Risks" not in one.skill.read_text()
+    assert said(capsys, "revert", "--rule", rule) == [f"restored  {one.skill}: as it was before"]
+    assert not one.skill.exists()
+    assert "reverted" in said(capsys, "status")[-1]
     assert main(["sleep", "revert", "--rule", rule]) == 2
     assert f"error: no adopted document has a rule '{rule}'" in capsys.readouterr().err
 
@@ -103,7 +104,7 @@ def test_a_document_that_was_edited_since_keeps_what_was_written(one: Small, cap
     with one.skill.open("a") as file:
         file.write("\nBy hand.\n")
     lines = said(capsys, "revert", "1")
-    assert lines == [f"changed   {one.skill}: edited since, so only these rules were taken out"]
+    assert lines == [f"changed   {one.skill}: other changes stay, so only rules were taken out"]
     assert one.skill.read_text().endswith("\nBy hand.\n")
     assert "Key Risks" not in one.skill.read_text()
 

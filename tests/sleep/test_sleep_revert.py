@@ -1,5 +1,6 @@
 """Taking a night or a rule back."""
 
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -143,7 +144,7 @@ def test_one_rule_is_taken_out_by_its_id(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"no adopted document has a rule '{second}'"):
         revert_rule(second, place.state)
     revert("n1", place.state)
-    assert not Document.parse(place.skill.read_text()).regions
+    assert not place.skill.exists()
 
 
 def test_a_rule_that_a_night_wrote_into_two_documents_is_taken_out_of_both(tmp_path: Path) -> None:
@@ -247,3 +248,87 @@ def test_a_file_whose_mode_was_changed_since_keeps_that_mode(tmp_path: Path) -> 
     place.memory.chmod(0o600)
     revert("n1", place.state)
     assert (place.memory.read_text(), place.memory.stat().st_mode & 0o777) == (HAND, 0o600)
+
+
+NIGHTS = {
+    "n1": "- Write dates as ISO.\n- Two spaces here.\n",
+    "n2": "- Write dates as ISO.\n- Two spaces here.\n- Name the unit always.\n",
+    "n3": "- Write dates as ISO 8601.\n- Name the unit always.\n- Close with a list.\n",
+}
+
+
+def adopted_nights(tmp_path: Path, nights: dict[str, str], memory: str | None = HAND) -> Project:
+    place = project(tmp_path, memory)
+    for night, block in nights.items():
+        adopt(offer(place, [(place.memory, block)], night=night), place.root, place.state)
+    return place
+
+
+@pytest.mark.parametrize("order", list(permutations(NIGHTS)))
+def test_in_whatever_order_nights_are_taken_back_nothing_of_them_is_left(
+    tmp_path: Path, order: tuple[str, ...]
+) -> None:
+    place = adopted_nights(tmp_path, NIGHTS)
+    for night in order:
+        revert(night, place.state)
+    assert place.memory.read_text() == HAND
+    assert ids(place, place.memory) == []
+
+
+@pytest.mark.parametrize("memory", [HAND, None])
+@pytest.mark.parametrize("later", ["- Write dates as ISO 8601.\n", "- Name units too please.\n"])
+def test_a_rule_of_a_night_that_was_taken_back_does_not_return_with_what_replaced_it(
+    tmp_path: Path, memory: str | None, later: str
+) -> None:
+    place = adopted_nights(tmp_path, {"n1": "- Write dates as ISO.\n", "n2": later}, memory)
+    assert revert("n1", place.state).gone == ("- Write dates as ISO.",)
+    report = revert("n2", place.state)
+    assert report.back == report.not_put_back == ()
+    assert (place.memory.read_text() if place.memory.exists() else None) == memory
+
+
+def test_a_wording_of_a_night_that_stands_returns_past_one_that_was_taken_back(tmp_path: Path) -> None:
+    wordings = {
+        "n1": "- Write dates as ISO.\n",
+        "n2": "- Write dates as ISO 8601.\n",
+        "n3": "- Write ISO 8601 dates.\n",
+    }
+    place = adopted_nights(tmp_path, wordings)
+    revert("n2", place.state)
+    assert revert("n3", place.state).back == ("- Write dates as ISO.",)
+    assert Document.parse(place.memory.read_text()).learned == "- Write dates as ISO."
+
+
+def test_a_night_whose_rules_were_all_taken_out_one_by_one_is_taken_back(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    before, first, second = place.files(), *ids(place, place.skill)
+    revert_rule(first, place.state)
+    assert [receipt.reverted for receipt in receipts(place.state)] == [False]
+    assert revert_rule(second, place.state).restored == (str(place.skill),)
+    assert [receipt.reverted for receipt in receipts(place.state)] == [True]
+    assert set(place.files()) < set(before)
+    assert not (place.root / ".claude").exists()
+
+
+def test_a_night_stands_while_a_later_one_holds_its_rule_in_other_words(tmp_path: Path) -> None:
+    nights = {"n1": "- Write dates as ISO.\n- Two spaces here.\n"}
+    nights["n2"] = "- Write dates as ISO 8601.\n- Two spaces here.\n"
+    place = adopted_nights(tmp_path, nights)
+    reworded, other = ids(place, place.memory)
+    (former,) = [rule.id for rule in kept_rules(place.state).documents[str(place.memory)] if rule.status == "retired"]
+    with pytest.raises(
+        InputError, match=f"'{former}' stands in other words: rule '{reworded}' of night 'n2'"
+    ) as error:
+        revert_rule(former, place.state)
+    assert error.value.hint == f"take out rule '{reworded}'"
+    revert_rule(other, place.state)
+    assert [receipt.reverted for receipt in receipts(place.state)] == [False, False]
+    assert revert_rule(reworded, place.state).back == ("- Write dates as ISO.",)
+    assert [receipt.reverted for receipt in receipts(place.state)] == [False, True]
+
+
+def test_a_file_that_an_adoption_made_stays_while_it_holds_more_than_that(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    place.skill.write_text(place.skill.read_text() + "Mine.\n")
+    revert("n1", place.state)
+    assert place.skill.read_text().endswith("---\n\nMine.\n")

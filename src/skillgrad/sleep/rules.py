@@ -195,14 +195,15 @@ def without(rules: Sequence[Rule], gone: Sequence[str], night: str = BY_HAND) ->
     return (*kept, *retired)
 
 
-def taken_back(rules: Sequence[Rule], gone: Collection[str]) -> tuple[Rule, ...]:
-    """As `without`, but where a rule of an id in `gone` took the place of another, that one is there again."""
-    by_id = {rule.id: rule for rule in rules}
-    back = {
-        rule.id: before
-        for rule in active(rules)
-        if rule.id in gone and (before := by_id.get(rule.replaces)) is not None and before.status == "retired"
-    }
+def taken_back(rules: Sequence[Rule], gone: Collection[str], dead: Collection[str] = frozenset()) -> tuple[Rule, ...]:
+    """As `without`, but where a rule of an id in `gone` took the place of another, that one is there again: of its
+    predecessors the latest that no night in `dead` wrote."""
+    back: dict[str, Rule] = {}
+    for rule in active(rules):
+        earlier = lineage(rule, rules)[1:] if rule.id in gone else ()
+        before = next((one for one in earlier if one.night not in dead), None)
+        if before is not None and before.status == "retired":
+            back[rule.id] = before
     returned = {rule.id for rule in back.values()}
     placed: list[Rule] = []
     for rule in rules:

@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     for path in report.restored:
         output.line(f"restored  {path}: as it was before")
-    why = "the rule was taken out" if args.rule is not None else "edited since, so only these rules were taken out"
+    why = "the rule was taken out" if args.rule is not None else "other changes stay, so only rules were taken out"
     for path in report.cut:
         output.line(f"changed   {path}: {why}")
     for text in report.back:
