@@ -291,3 +291,55 @@ def test_files_that_do_not_belong_together_are_still_one_transaction(tmp_path: P
     (tmp_path / "state").mkdir()
     carry_out(tmp_path / "state", tmp_path / "state" / "b", writes, {})
     assert (one.read_bytes(), other.read_bytes()) == (b"new", b"new")
+
+
+@pytest.mark.parametrize("at", ["backups", "pending", "text 0", "written", "replace 0"])
+@pytest.mark.parametrize("what", ["folder", "file"])
+def test_nothing_is_written_through_a_link_that_appears_while_a_document_is_adopted(
+    tmp_path: Path, at: str, what: str
+) -> None:
+    place = project(tmp_path)
+    place.skill.parent.mkdir(parents=True)
+    place.skill.write_text("---\nname: learned\ndescription: d\n---\n")
+    outside = tmp_path / "outside"
+    shutil.copytree(place.skill.parent, outside)
+    proposal = offer(place, [(place.skill, "- a\n")])
+
+    def listen(name: str) -> None:
+        if name == at:
+            link, target = (place.skill.parent, outside) if what == "folder" else (place.skill, outside / "SKILL.md")
+            link.rename(tmp_path / "moved")
+            link.symlink_to(target)
+
+    with pytest.raises(SkillgradError, match=r"SKILL.md' is reached through a link now"):
+        adopt(proposal, place.root, place.state, on_write=listen)
+    assert [path.name for path in outside.iterdir()] == ["SKILL.md"]
+    assert "learned -->" not in (outside / "SKILL.md").read_text()
+    assert not (place.state / PENDING).exists()
+
+
+@pytest.mark.parametrize("at", ["backups", "pending"])
+def test_a_new_document_is_not_made_below_a_folder_that_became_a_link(tmp_path: Path, at: str) -> None:
+    place = project(tmp_path)
+    outside, folder = tmp_path / "outside", place.root / ".claude"
+    outside.mkdir()
+    folder.mkdir()
+    proposal = offer(place, [(place.skill, "- a\n")])
+
+    def listen(name: str) -> None:
+        if name == at:
+            folder.rmdir()
+            folder.symlink_to(outside)
+
+    with pytest.raises(SkillgradError, match=r"SKILL.md' is reached through a link now"):
+        adopt(proposal, place.root, place.state, on_write=listen)
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize("size", [0, 50, 900])
+def test_a_disk_that_is_full_at_the_first_note_leaves_no_half_of_it(tmp_path: Path, size: int) -> None:
+    place = project(tmp_path, "x\n")
+    proposal = both(place)
+    command = [sys.executable, "-c", FULL, str(proposal), str(place.root), str(place.state), str(size)]
+    assert "are as they were" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert not list(place.state.glob("*.new"))

@@ -174,6 +174,7 @@ def settle(state: Path, on_write: OnWrite = silent) -> Recovery | None:
     try:
         pending = _Pending.model_validate_json(place.read_bytes())
     except FileNotFoundError:
+        _new(place).unlink(missing_ok=True)  # a first record that was not written in full
         return None
     except (OSError, ValidationError) as error:
         raise SkillgradError(
@@ -197,6 +198,7 @@ def _plan(backups: Path, writes: Sequence[Write], records: Mapping[Path, str]) -
     steps: list[_Step] = []
     planned: set[Path] = set()
     for number, write in enumerate(writes):
+        _check_place(write.real)
         real = Path(write.real)
         made = [folder for folder in reversed(real.parents) if folder not in planned and not folder.exists()]
         planned |= set(made)
@@ -232,7 +234,14 @@ def _prepare(pending: _Pending, writes: Sequence[Write], records: Mapping[Path, 
         _write(_new(path), text.encode(), 0o600)
 
 
+def _check_place(real: str) -> None:
+    """Raises SkillgradError where the path leads through a link: what is written there would land elsewhere."""
+    if os.path.realpath(real) != real:
+        raise SkillgradError(f"{real!r} is reached through a link now", hint="look at it, then try again")
+
+
 def _replace(step: _Step) -> None:
+    _check_place(step.real)
     real = Path(step.real)
     if _sha256(real) != step.before:
         raise SkillgradError(f"{step.real!r} changed while it was being replaced", hint="look at it, then try again")
@@ -262,8 +271,7 @@ def _finish(state: Path, pending: _Pending, on_write: OnWrite) -> None:
             with suppress(OSError):  # something is in it, or it is gone
                 os.rmdir(folder)
     on_write("commit")
-    (state / PENDING).unlink()
-    _sync(state)
+    _forget(state)
 
 
 def _put_back(state: Path, pending: _Pending, on_write: OnWrite) -> tuple[str, ...]:
@@ -287,8 +295,7 @@ def _put_back(state: Path, pending: _Pending, on_write: OnWrite) -> tuple[str, .
     for path in map(Path, pending.records):
         _new(path).unlink(missing_ok=True)
     on_write("end")
-    (state / PENDING).unlink()
-    _sync(state)
+    _forget(state)
     return tuple(sorted(left))
 
 
@@ -297,7 +304,7 @@ def _put_back_one(step: _Step, on_write: OnWrite) -> list[str]:
     now = _sha256(real)
     if now == step.before:
         return []
-    if now != step.after:
+    if now != step.after or os.path.realpath(step.real) != step.real:
         return [step.real]
     on_write(f"put back {step.real}")
     if step.before is None:
@@ -314,6 +321,13 @@ def _note(state: Path, pending: _Pending) -> None:
     place = state / PENDING
     _write(_new(place), pending.model_dump_json(indent=1).encode(), 0o600)
     os.replace(_new(place), place)
+    _sync(state)
+
+
+def _forget(state: Path) -> None:
+    """The transaction has ended. A record that was to follow the pending one may not have been written in full."""
+    _new(state / PENDING).unlink(missing_ok=True)
+    (state / PENDING).unlink()
     _sync(state)
 
 
