@@ -1,4 +1,5 @@
 import configparser
+import os
 import plistlib
 import re
 import stat
@@ -100,6 +101,7 @@ def a_job(tmp_path: Path, **changes: object) -> Job:
         "path": "/usr/bin:/bin",
         "home": str(tmp_path),
         "log": str(tmp_path / "logs" / "sleep.log"),
+        "nights": str(tmp_path / "nights"),
         "hour": 4,
         "minute": 5,
         **changes,
@@ -309,7 +311,8 @@ def test_an_agent_of_launchd_is_started_at_its_time(tmp_path, machine):
         f"launchctl bootstrap gui/501 {path}",
     ]
     assert scheduler.remove(job.name)
-    assert calls(machine)[2:] == [f"launchctl bootout gui/501/skillgrad-sleep-{job.name}"]
+    label = f"skillgrad-sleep-{job.name}"
+    assert calls(machine)[2:] == [f"launchctl bootout gui/501/{name}" for name in (label, f"{label}.catch-up")]
 
 
 def vixie(command: str, *, halves_backslashes: bool) -> str:
@@ -339,12 +342,16 @@ def test_the_line_of_a_crontab_starts_the_script_whatever_its_folder_is_called(
     scheduler = Cron(tmp_path / folder / "jobs", tmp_path, machine)
     job = a_job(tmp_path, command=(str(tell),))
     scheduler.install(job)
-    (line,) = [line for line in crontab(machine).decode().splitlines() if not line.startswith("#")]
-    minute, hour, *days, command = line.split(" ", 5)
+    nightly, booted = [line for line in crontab(machine).decode().splitlines() if not line.startswith("#")]
+    minute, hour, *days, command = nightly.split(" ", 5)
     assert (minute, hour, days) == ("5", "4", ["*", "*", "*"])
-    read = vixie(command, halves_backslashes=halves_backslashes)
-    subprocess.run(["/bin/sh", "-c", read], env={"PATH": "/usr/bin:/bin"}, check=True)
-    assert Path(job.log).read_text() == "started\n"
+    at, command_of_start = booted.split(" ", 1)
+    assert at == "@reboot"
+    a_day_old(scheduler.script_file(job.name))
+    for each in (command, command_of_start):
+        read = vixie(each, halves_backslashes=halves_backslashes)
+        subprocess.run(["/bin/sh", "-c", read], env={"PATH": "/usr/bin:/bin"}, check=True)
+    assert Path(job.log).read_text() == "started\n" * 2
 
 
 @pytest.mark.parametrize(
@@ -568,6 +575,62 @@ def test_a_folder_that_cannot_be_written_is_told_and_the_files_are_as_they_were(
 def test_schedulers_have_names_and_say_what_a_user_must_know():
     assert {name: kind.name for name, kind in SCHEDULERS.items()} == {name: name for name in SCHEDULERS}
     assert all(kind.note for kind in SCHEDULERS.values())
+
+
+def a_day_old(path: Path) -> None:
+    then = path.stat().st_mtime - 25 * 60 * 60
+    os.utime(path, (then, then))
+
+
+@pytest.mark.parametrize(
+    ("job_is_new", "last_night", "starts"),
+    [
+        (False, None, True),
+        (False, "old", True),
+        (False, "new", False),
+        (True, None, False),
+        (True, "old", False),
+    ],
+)
+def test_a_start_that_catches_up_leaves_at_once_where_no_night_was_missed(
+    job_is_new, last_night, starts, tmp_path, machine
+):
+    tell = program(tmp_path / "tell", "#!/bin/sh\necho started\n")
+    job = a_job(tmp_path, command=(str(tell),), nights=str(tmp_path / "state of 'me'" / "nights"))
+    scheduler = a_scheduler(Cron, tmp_path, machine)
+    scheduler.install(job)
+    script = scheduler.script_file(job.name)
+    if not job_is_new:
+        a_day_old(script)
+    if last_night:
+        for number in ("0001", "0002"):
+            report = Path(job.nights, number, "night.json")
+            report.parent.mkdir(parents=True)
+            report.write_text("{}")
+            if (number, last_night) != ("0002", "new"):
+                a_day_old(report)
+    subprocess.run(["/bin/sh", str(script), "catch-up"], env={"PATH": "/usr/bin:/bin"}, check=True)
+    assert Path(job.log).exists() == starts
+    subprocess.run(["/bin/sh", str(script)], env={"PATH": "/usr/bin:/bin"}, check=True)
+    assert Path(job.log).read_text() == "started\n" * (1 + starts)
+
+
+def test_an_agent_of_launchd_catches_up_at_the_next_login(tmp_path, machine):
+    scheduler = Launchd(tmp_path / "jobs", tmp_path / "home", machine, user=501)
+    job = a_job(tmp_path)
+    scheduler.install(job)
+    assert scheduler.installed() == (job.name,)
+    place = tmp_path / "home" / "Library" / "LaunchAgents" / f"skillgrad-sleep-{job.name}.catch-up.plist"
+    agent = plistlib.loads(place.read_bytes())
+    assert agent["RunAtLoad"] is True
+    assert agent["ProgramArguments"] == ["/bin/sh", str(scheduler.script_file(job.name)), "catch-up"]
+    assert "StartCalendarInterval" not in agent
+    assert [call for call in calls(machine) if "bootstrap" in call] == [
+        f"launchctl bootstrap gui/501 {place.with_name(f'skillgrad-sleep-{job.name}.plist')}"
+    ]
+    assert scheduler.withdraw(job.name)
+    assert list(place.parent.iterdir()) == []
+    assert f"launchctl bootout gui/501/skillgrad-sleep-{job.name}.catch-up" in calls(machine)
 
 
 def test_a_program_that_is_missing_or_hangs_up_is_a_failed_call(tmp_path):

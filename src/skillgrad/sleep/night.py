@@ -39,14 +39,13 @@ from skillgrad.sleep.proposers import applied, credited, picked
 from skillgrad.sleep.report import Diagnostics, NightReport, NightStatus
 from skillgrad.sleep.rotation import counted, read_rotation, rotated
 from skillgrad.sleep.sources import Source
-from skillgrad.sleep.state import SleepState
+from skillgrad.sleep.state import REPORT, SleepState
 from skillgrad.sleep.tasks import MinedTask
 from skillgrad.store.views import JOURNAL
 from skillgrad.threads import run_to_end
 
 __all__ = ["DIAGNOSTICS", "REPORT", "TASKS", "arun_night", "read_report", "read_tasks", "run_night", "unfinished"]
 
-REPORT = "night.json"
 TASKS = "tasks.json"
 DIAGNOSTICS = "diagnostics.json"
 

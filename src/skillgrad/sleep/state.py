@@ -15,8 +15,10 @@ from pathlib import Path
 
 from skillgrad.errors import ConfigError, DataError, StopRun
 
-__all__ = ["SleepState", "state_folder", "user_state"]
+__all__ = ["REPORT", "SleepState", "state_folder", "user_state"]
 
+REPORT = "night.json"
+"""The file in the folder of a night that says how it stands."""
 _LONGEST_SLUG = 40
 _NIGHT = re.compile(r"\d{4,9}")
 

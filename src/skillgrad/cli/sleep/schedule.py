@@ -11,6 +11,7 @@ from pathlib import Path
 from skillgrad.cli import output
 from skillgrad.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
 from skillgrad.cli.sleep.settings import read_config
+from skillgrad.config import ModelSection
 from skillgrad.models.keys import used_key_variable
 from skillgrad.sleep.config import SleepConfig
 from skillgrad.sleep.gather import Surroundings, state_of
@@ -22,7 +23,7 @@ __all__ = ["jobs_folder", "run"]
 _PLACES = re.compile(
     r"SKILLGRAD_\w+|XDG_(?:STATE|DATA|CONFIG)_HOME|CLAUDE_CONFIG_DIR|CODEX_HOME|COPILOT_HOME|GEMINI_CLI_HOME|OPENCODE_DB"
     r"|PI_CODING_AGENT_DIR|QWEN_HOME|QWEN_RUNTIME_DIR|VSCODE_PORTABLE"
-    r"|(?:OPENAI|ANTHROPIC)_BASE_URL|(?i:https?|all|no)_(?:PROXY|proxy)|SSL_CERT_(?:FILE|DIR)"
+    r"|(?:OPENAI|ANTHROPIC)_BASE_URL|AZURE_OPENAI_ENDPOINT|(?i:https?|all|no)_(?:PROXY|proxy)|SSL_CERT_(?:FILE|DIR)"
 )
 """Variables that decide what a night reads, where it writes and how it reaches models. None of them is a key."""
 
@@ -52,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
         path=around.environ.get("PATH", os.defpath),
         home=str(around.home),
         log=str(state.folder / "nights.log"),
+        nights=str(state.nights),
         variables=_carried(args.env, around),
         hour=hour,
         minute=minute,
@@ -61,13 +63,17 @@ def run(args: argparse.Namespace) -> int:
     pieces = scheduler.render(job)
     for name in _left_out(config, job, around):
         output.note(f"note: {name} is set here, and the job will not have it; --env {name} carries it along")
+    for model in _with_unknown_keys(config, args.env):
+        output.note(f"note: which keys {model} needs is not known here; --env NAME carries one along")
+    if not args.json:
+        output.note(f"note: {kind.note} ({kind.name})")
     if not args.show:
         state.make()
         schedule(job, scheduler)
     if args.json:
         shown = [piece.model_dump(mode="json") for piece in pieces]
-        data = {"scheduler": kind.name, "installed": not args.show, "job": job.model_dump(mode="json")}
-        output.json_result({**data, "pieces": shown})
+        data = {"scheduler": kind.name, "note": kind.note, "installed": not args.show}
+        output.json_result({**data, "job": job.model_dump(mode="json"), "pieces": shown})
         return 0
     if args.show:
         for piece in pieces:
@@ -88,7 +94,21 @@ def _carried(asked: Sequence[str], around: Surroundings) -> tuple[str, ...]:
 
 def _left_out(config: SleepConfig, job: Job, around: Surroundings) -> list[str]:
     """Variables with the keys of models that are set here, and that the job will not have."""
-    sections = (config.target, config.optimizer, config.judge)
-    names = [used_key_variable(section) for section in sections if section is not None]
+    names = [used_key_variable(section) for section in _models(config) if not _reads_its_own(section)]
     lacking = {name for name in names if name is not None and name not in job.variables}
     return sorted(lacking & around.environ.keys())
+
+
+def _with_unknown_keys(config: SleepConfig, asked: Sequence[str]) -> list[str]:
+    """Models whose provider reads keys of its own, where no variable at all is carried along by name."""
+    return [] if asked else sorted({section.model for section in _models(config) if _reads_its_own(section)})
+
+
+def _reads_its_own(section: ModelSection) -> bool:
+    """The package of an `adapter:` model knows where its keys are, unless a variable is named."""
+    default = ModelSection.model_fields["api_key_env"].default
+    return section.model.startswith("adapter:") and section.api_key_env == default
+
+
+def _models(config: SleepConfig) -> list[ModelSection]:
+    return [section for section in (config.target, config.optimizer, config.judge) if section is not None]

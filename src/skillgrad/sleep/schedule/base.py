@@ -20,9 +20,12 @@ from pydantic import model_validator
 
 from skillgrad.errors import InputError, SkillgradError
 from skillgrad.records import Record
+from skillgrad.sleep.state import REPORT
 
-__all__ = ["MARK", "Called", "Job", "Piece", "Run", "Scheduler", "job_name", "program_runner"]
+__all__ = ["CATCH_UP", "MARK", "Called", "Job", "Piece", "Run", "Scheduler", "job_name", "program_runner"]
 
+CATCH_UP = "catch-up"
+"""The word with which a script leaves at once where no night was missed."""
 MARK = "skillgrad-sleep-"
 """What all that is written begins with, before the name of the job."""
 
@@ -72,6 +75,9 @@ class Job(Record):
     """HOME of the job; absolute."""
     log: str
     """The file that its output is appended to; absolute."""
+    nights: str
+    """The folder with a folder for each night, which has the report of it; absolute. It tells whether one was
+    missed."""
     variables: tuple[str, ...] = ()
     """Names of variables it also gets. Their values are in a file that only the user can read, nowhere else."""
     hour: int = 3
@@ -87,9 +93,9 @@ class Job(Record):
             )
         if not self.command:
             raise InputError("a job has no command", hint="give the words of the command")
-        for word in (*self.command, self.folder, self.path, self.home, self.log):
+        for word in (*self.command, self.folder, self.path, self.home, self.log, self.nights):
             _refuse_control(word)
-        for place in (self.command[0], self.folder, self.home, self.log):
+        for place in (self.command[0], self.folder, self.home, self.log, self.nights):
             if not place.startswith("/"):
                 raise InputError(f"{place!r} is no absolute path", hint="a scheduler starts elsewhere: write it out")
         for name in self.variables:
@@ -266,10 +272,15 @@ class Scheduler(ABC):
 
     def _script(self, job: Job) -> str:
         word = shlex.quote
+        reports = f"{word(job.nights)}/*/{REPORT}"
         lines = [
             "#!/bin/sh",
             f"# Every night at {job.hour:02}:{job.minute:02}. `skillgrad sleep schedule` writes it anew,",
             "# `skillgrad sleep unschedule` takes it away.",
+            f'if [ "$1" = {CATCH_UP} ]; then',
+            "  # Nothing was missed where a night ran in the last 24 hours, or this was written then.",
+            f'  [ -z "$(find {reports} {word(str(self.script_file(job.name)))} -mmin -1440 2>/dev/null)" ] || exit 0',
+            "fi",
             f"(umask 077; : >> {word(job.log)}) || exit 1",
             f"exec >> {word(job.log)} 2>&1 < /dev/null",
             f"cd {word(job.folder)} || exit 1",

@@ -5,7 +5,7 @@ import shlex
 from typing import ClassVar
 
 from skillgrad.errors import InputError, SkillgradError
-from skillgrad.sleep.schedule.base import MARK, Job, Piece, Scheduler
+from skillgrad.sleep.schedule.base import CATCH_UP, MARK, Job, Piece, Scheduler
 
 __all__ = ["Cron"]
 
@@ -17,20 +17,28 @@ _OWN = re.compile(rf"# {MARK}([a-z0-9-]+)$")
 
 
 class Cron(Scheduler):
-    """A line for each job, in a marked block of the crontab. All other lines stay byte for byte."""
+    """Two lines for each job, in a marked block of the crontab: one for its time, one for the start of the computer,
+    which catches up. All other lines stay byte for byte."""
 
     name: ClassVar[str] = "cron"
-    note: ClassVar[str] = "a night that the computer was off for is not caught up"
+    note: ClassVar[str] = (
+        "a night that the computer was off for is caught up when it starts, unless one ran in the 24 hours before; "
+        "one that it slept through is not"
+    )
 
     def installed(self) -> tuple[str, ...]:
         _, block, _ = _parts(self._read())
-        return tuple(sorted(name for line in block if (name := _name(line))))
+        return tuple(sorted({name for line in block if (name := _name(line))}))
 
     def _entries(self, job: Job) -> tuple[Piece, ...]:
-        line = f"{job.minute} {job.hour} * * * /bin/sh {_word(str(self.script_file(job.name)))} # {MARK}{job.name}"
-        if len(line.encode()) > _MOST:
+        script, mark = _word(str(self.script_file(job.name))), f"# {MARK}{job.name}"
+        lines = [
+            f"{job.minute} {job.hour} * * * /bin/sh {script} {mark}",
+            f"@reboot /bin/sh {script} {CATCH_UP} {mark}",
+        ]
+        if max(len(line.encode()) for line in lines) > _MOST:
             raise InputError(f"the folder {str(self.jobs)!r} is too long for a crontab", hint="use a shorter one")
-        return (Piece(where="crontab", text=line + "\n"),)
+        return (Piece(where="crontab", text="".join(f"{line}\n" for line in lines)),)
 
     def _activate(self, job: Job, entries: tuple[Piece, ...]) -> None:
         (entry,) = entries

@@ -6,13 +6,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from skillgrad.sleep.schedule.base import MARK, Job, Piece, Run, Scheduler
+from skillgrad.sleep.schedule.base import CATCH_UP, MARK, Job, Piece, Run, Scheduler
 
 __all__ = ["Launchd"]
 
 
+_LATER = f".{CATCH_UP}"
+"""Behind the name of a job, in which there is no dot: the agent that catches up."""
+
+
 class Launchd(Scheduler):
-    """A property list for each job, in `~/Library/LaunchAgents`.
+    """Two property lists for each job, in `~/Library/LaunchAgents`: one for its time, one that catches up when the
+    user logs in.
 
     Args:
         user: the number of the user whose session starts the jobs; this user's by default.
@@ -20,7 +25,8 @@ class Launchd(Scheduler):
 
     name: ClassVar[str] = "launchd"
     note: ClassVar[str] = (
-        "a night that the computer slept through is caught up when it wakes; it runs while you are logged in"
+        "a night that the computer slept through is caught up when it wakes, one that it was off for when you log "
+        "in, unless one ran in the 24 hours before; it runs while you are logged in"
     )
 
     def __init__(
@@ -41,25 +47,35 @@ class Launchd(Scheduler):
         return self.home / "Library" / "LaunchAgents"
 
     def installed(self) -> tuple[str, ...]:
-        found = self.agents.glob(f"{MARK}*.plist")
-        return tuple(sorted(path.name.removeprefix(MARK).removesuffix(".plist") for path in found))
+        found = (path.name.removeprefix(MARK).removesuffix(".plist") for path in self.agents.glob(f"{MARK}*.plist"))
+        return tuple(sorted(name for name in found if not name.endswith(_LATER)))
 
     def _entries(self, job: Job) -> tuple[Piece, ...]:
-        agent = {
-            "Label": MARK + job.name,
-            "ProgramArguments": ["/bin/sh", str(self.script_file(job.name))],
-            "StartCalendarInterval": {"Hour": job.hour, "Minute": job.minute},
-            "ProcessType": "Background",
+        command = ["/bin/sh", str(self.script_file(job.name))]
+        starts: dict[str, dict[str, object]] = {
+            job.name: {
+                "ProgramArguments": command,
+                "StartCalendarInterval": {"Hour": job.hour, "Minute": job.minute},
+            },
+            job.name + _LATER: {"ProgramArguments": [*command, CATCH_UP], "RunAtLoad": True},
         }
-        return (Piece(where=str(self._list(job.name)), text=plistlib.dumps(agent).decode()),)
+        return tuple(
+            Piece(
+                where=str(self._list(name)),
+                text=plistlib.dumps({"Label": MARK + name, "ProcessType": "Background", **start}).decode(),
+            )
+            for name, start in starts.items()
+        )
 
     def _activate(self, job: Job, entries: tuple[Piece, ...]) -> None:
         self._leave(job.name)  # an agent that is there already would be an error
+        # The agent that catches up is loaded by the next login: nothing is to be caught up yet.
         self.call("launchctl", "bootstrap", self._domain, str(self._list(job.name)))
 
     def _deactivate(self, name: str) -> None:
-        self._leave(name)
-        self._list(name).unlink()
+        for one in (name, name + _LATER):
+            self._leave(one)
+            self._list(one).unlink(missing_ok=True)
 
     def _leave(self, name: str) -> None:
         # It fails where the agent is not loaded, which is what is wanted.
