@@ -52,6 +52,15 @@ def test_the_status_says_that_nights_rest(sleeper: Small, capsys: Captured) -> N
     assert said(capsys, "status")[1] == line
 
 
+def test_a_look_ahead_says_that_nights_rest(sleeper: Small, capsys: Captured) -> None:
+    assert data(capsys, "dry-run")["paused"] is None
+    said(capsys, "pause", "--until", "2999-12-31")
+    assert data(capsys, "dry-run")["paused"]["until"] == "2999-12-31"
+    line = said(capsys, "dry-run")[0]
+    assert line.startswith("paused since 20")
+    assert line.endswith(" (UTC) until 2999-12-31; resume with: skillgrad sleep resume")
+
+
 def test_a_pause_that_is_over_rests_no_night(sleeper: Small, capsys: Captured) -> None:
     said(capsys, "pause")
     place = sleeper.state.folder / PAUSE

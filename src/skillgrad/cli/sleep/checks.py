@@ -5,22 +5,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from skillgrad.cli.checks import Check, check_parts, unwritable
+from skillgrad.cli.sleep.pause_text import told
 from skillgrad.cli.sleep.schedule import jobs_folder
 from skillgrad.cli.sleep.task_notes import task_notes
 from skillgrad.errors import ConfigError, SkillgradError
 from skillgrad.sleep.config import SleepConfig
 from skillgrad.sleep.gather import Surroundings, from_file, sources_of, state_of
 from skillgrad.sleep.improve import check_tasks
+from skillgrad.sleep.pause import paused
 from skillgrad.sleep.places import document_paths, read_document
 from skillgrad.sleep.schedule import SCHEDULERS, job_name
+from skillgrad.sleep.state import SleepState
 from skillgrad.sleep.taskfile import replay
 
 __all__ = ["check_night"]
 
 
 def check_night(config: SleepConfig) -> list[Check]:
-    """Everything that the settings of a night name: models, tasks or transcripts, documents, the state folder and
-    the schedule. Asks no model and writes nothing."""
+    """Everything that the settings of a night name: models, tasks or transcripts, documents, the state folder, a
+    pause and the schedule. Asks no model and writes nothing."""
     around = Surroundings()
     checks = check_parts(config)
     if not Path(config.sleep.project).is_dir():
@@ -87,7 +90,19 @@ def _state(config: SleepConfig, around: Surroundings) -> list[Check]:
         return [Check.wrong("state", error)]
     nights = len(state.numbers())
     there = Check.ok("state", f"{state.folder}: {nights} night{'' if nights == 1 else 's'}")
-    return unwritable("state", state.folder, "set sleep.state to another folder") or [there]
+    looked = unwritable("state", state.folder, "set sleep.state to another folder") or [there]
+    return [*looked, *_pause(state, around)]
+
+
+def _pause(state: SleepState, around: Surroundings) -> Iterator[Check]:
+    """A pause that holds: no night begins while it does."""
+    try:
+        note = paused(state, around.now())
+    except SkillgradError as error:
+        yield Check.wrong("pause", error)
+        return
+    if note is not None:
+        yield Check.note("pause", told(note), "`skillgrad sleep resume` ends it")
 
 
 def _schedule(config: SleepConfig, around: Surroundings) -> Check:

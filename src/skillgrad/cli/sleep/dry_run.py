@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from skillgrad.cli import output
+from skillgrad.cli.sleep.pause_text import told
 from skillgrad.cli.sleep.report_text import counts
 from skillgrad.cli.sleep.settings import read_config
 from skillgrad.cli.sleep.task_notes import task_notes
@@ -14,6 +15,7 @@ from skillgrad.sleep.harvest import Harvest
 from skillgrad.sleep.improve import check_tasks, opened_chars
 from skillgrad.sleep.ledger import Ledger
 from skillgrad.sleep.lint import plain
+from skillgrad.sleep.pause import paused
 from skillgrad.sleep.proposers import applied, picked
 from skillgrad.sleep.taskfile import replay
 from skillgrad.summary import Span
@@ -27,6 +29,7 @@ def run(args: argparse.Namespace) -> int:
     around = Surroundings()
     state = state_of(config, around)
     state.check()
+    pause = paused(state, around.now())
     for section in (config.target, config.optimizer, config.judge):
         if section is not None:
             build_model(section)  # settings that cannot work are told now
@@ -46,9 +49,17 @@ def run(args: argparse.Namespace) -> int:
         harvested = found.model_dump(mode="json", exclude={"entries", "sessions"})
         data = {"forecast": forecast.model_dump(mode="json"), "harvest": harvested}
         output.json_result(
-            {**data, "proposer": pick.model_dump(), "auto_adopt": config.sleep.auto_adopt, "notes": notes}
+            {
+                **data,
+                "proposer": pick.model_dump(),
+                "auto_adopt": config.sleep.auto_adopt,
+                "notes": notes,
+                "paused": None if pause is None else pause.model_dump(mode="json"),
+            }
         )
         return 0
+    if pause is not None:
+        output.line(f"{told(pause)}; resume with: {output.program()} sleep resume")
     if tasks is None:
         by_source = {tally.source: tally.taken for tally in found.sources}
         waiting = f"; {found.beyond} wait for later nights" if found.beyond else ""
