@@ -186,6 +186,32 @@ def test_without_validation_every_change_is_accepted_and_nothing_is_evaluated(tm
     assert view(tmp_path, "held_out.json")["reason"] == "accepted without validation"
 
 
+@pytest.mark.parametrize("why", ["no validation tasks", "gate off"])
+def test_without_validation_training_ends_once_every_training_task_is_solved(tmp_path: Path, why: str) -> None:
+    more = {"gate": {"enabled": False}} if why == "gate off" else {}
+    summary = run(
+        tmp_path,
+        lambda number, skill, trial: "Always" in skill,
+        Optimizer("Always say yes."),
+        val=why == "gate off",
+        train={"epochs": 8, "batch_size": 2},
+        **more,
+    )
+    # The rewrite, and both batches of the epoch that sees it solve everything.
+    assert (summary.steps, summary.cost.target_calls) == (3, 2 * len(TASKS))
+
+
+def test_without_validation_one_solved_batch_does_not_end_training(tmp_path: Path) -> None:
+    summary = run(
+        tmp_path,
+        lambda number, skill, trial: number != 0,
+        Optimizer("Say maybe."),
+        val=False,
+        train={"epochs": 3, "batch_size": 1},
+    )
+    assert summary.steps == 1 + 2 * len(TASKS)
+
+
 def test_attempts_that_differ_at_the_same_task_are_read_side_by_side(tmp_path: Path) -> None:
     optimizer = Optimizer("Always say yes.")
     run(

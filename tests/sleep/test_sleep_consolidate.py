@@ -124,6 +124,11 @@ def test_the_memory_is_tried_with_the_skill_that_was_accepted(tmp_path: Path) ->
     assert memory.baseline == 1.0
 
 
+def test_without_held_out_tasks_there_is_one_rewrite_for_each_document(tmp_path: Path) -> None:
+    _, target = night(tmp_path, lambda text: False, Optimizer("Say yes."), val=[], config={"train": {"epochs": 5}})
+    assert len(target.requests) == 2 * len(TRAIN)
+
+
 def test_without_held_out_tasks_a_change_is_unverified_and_taken_nowhere(tmp_path: Path) -> None:
     found, _ = night(tmp_path, lambda text: "Say yes." in text, Optimizer("Say yes."), val=[])
     skill = found.change("skill")

@@ -96,3 +96,12 @@ def test_money_is_unknown_where_a_price_is() -> None:
 def test_a_program_is_said_to_make_many_calls() -> None:
     found = forecast_night(config(agent={"name": "codex"}), SESSIONS, None, 100)
     assert found.assumptions[1] == "an attempt of a program is many calls"
+
+
+def test_without_held_out_tasks_there_is_one_epoch() -> None:
+    many, one = (
+        forecast_night(config({"val_fraction": 0.0}, train={"epochs": epochs}), SESSIONS, None, 100)
+        for epochs in (8, 1)
+    )
+    assert many.target_calls == one.target_calls
+    assert many.optimizer_calls == one.optimizer_calls

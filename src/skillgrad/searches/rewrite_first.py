@@ -77,7 +77,8 @@ class RewriteFirstSearch(PaperSearch):
     """Its first epoch is one step with all training tasks and makes a whole new document. Later ones are those of
     `paper`, until validation is solved: the gate could accept nothing more.
 
-    With `gate.enabled: false`, or without validation tasks, nothing is evaluated and every change is accepted.
+    With `gate.enabled: false`, or without validation tasks, nothing is evaluated and every change is accepted, until
+    every training task is solved.
     """
 
     def __init__(self, bench: Workbench) -> None:
@@ -87,6 +88,9 @@ class RewriteFirstSearch(PaperSearch):
         self._last: tuple[Candidate, GateResult] | None = None
         self._reason = "every validation task is solved already"
         self._tasks: dict[str, str] = {}
+        self._open: tuple[str, frozenset[str]] = ("", frozenset())
+        """Hash of the skill that was attempted last, and ids of the training tasks whose latest attempts do not all
+        solve them under it."""
         self._answered: set[bool] = set()
         self._guidance: dict[str, tuple[str, ...]] = {}
         self._heard: set[str] = set()
@@ -188,7 +192,10 @@ class RewriteFirstSearch(PaperSearch):
         return guided
 
     def _settled(self, state: TrainState) -> bool:
-        """There is nothing left to gain: every validation task is solved, and only more is accepted."""
+        """There is nothing left to gain: every validation task is solved, and only more is accepted; without
+        validation every training task, so that nothing is left to learn from."""
+        if not self._validates:
+            return self._open == (state.current.hash, frozenset())
         return state.current_val is not None and self._diary.mean(state.current_val) == 1
 
     def _batches(self, epoch: int) -> Iterator[Sequence[Batch]]:
@@ -200,6 +207,11 @@ class RewriteFirstSearch(PaperSearch):
 
     async def _attempt(self, batch: Batch, state: TrainState) -> Sequence[Attempt]:
         found = await super()._attempt(batch, state)
+        known, left = self._open
+        if known != state.current.hash:
+            left = frozenset(task.id for task in self._bench.tasks["train"])
+        failed = {attempt.task.id for attempt in found if not attempt.solved}
+        self._open = state.current.hash, (left - {attempt.task.id for attempt in found}) | failed
         self._tasks.update((attempt.id, attempt.task.id) for attempt in found)
         self._answered.update(bool(attempt.trajectory.answer.strip()) for attempt in found)
         return found

@@ -111,6 +111,8 @@ def _calls(config: SleepConfig, train: int, val: int, test: int, documents: int)
     sleep = config.sleep
     if not train:
         return Span(low=0, high=0), Span(low=0, high=0)
+    if not val:
+        config = config.model_copy(update={"train": config.train.model_copy(update={"epochs": 1})})
     known = Known(config, {"train": train, "val": val, "test": 0})
     work = rewrite_first_work(known)
     looks = 2 if sleep.carry_nights else 1  # at a candidate of an earlier night, and at its own
