@@ -195,3 +195,14 @@ def test_a_setting_that_would_do_nothing_is_an_error(model: str, settings: dict[
     with pytest.raises(ConfigError) as caught:
         make(model, **settings)
     assert str(caught.value) == error
+
+
+def test_that_an_address_comes_from_base_url_is_told_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "claude"
+    program.write_text("#!/bin/sh\necho '2.1.0 (Claude Code)'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    model = make("claude-code", base_url="http://me:s3cret@127.0.0.1:8000/v1")
+    assert model.endpoint == "http://127.0.0.1:8000/v1 (base_url, not the login of claude)"
+    with pytest.raises(ConfigError, match="base_url = 'nowhere' is no address"):
+        make("claude-code", base_url="nowhere")

@@ -10,6 +10,7 @@ from pathlib import Path
 from skillgrad.config import ModelSection
 from skillgrad.errors import ConfigError, RejectedRequest, RejectedRole, TransientError, did_you_mean
 from skillgrad.models.keys import Key
+from skillgrad.models.sdk import shown_address
 from skillgrad.models.text_only import TextModel, refuse_beyond_text, refuse_settings
 from skillgrad.programs.base import Order, Report, last_words
 from skillgrad.programs.known import known_programs
@@ -52,7 +53,10 @@ class ProgramModel(TextModel):
         self._version = self._program.version(self._installed)
         self._key = None if settings.base_url is None else Key(settings, needed=False)
         self._login = find_login(self._program, os.environ, Path.home()) if self._key is None else None
-        self.endpoint = settings.base_url or f"the login of {self._program.command}"
+        login = f"the login of {self._program.command}"
+        self.endpoint = (
+            login if settings.base_url is None else f"{shown_address(settings.base_url)} (base_url, not {login})"
+        )
         self._sandbox = find_sandbox(unsafe=True)  # without tools there is nothing to keep in
         self._room = asyncio.Semaphore(room_for(self._program.memory_mb, available_mb()))
 
