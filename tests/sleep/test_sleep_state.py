@@ -2,12 +2,22 @@
 
 import os
 import stat
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from skillgrad.errors import ConfigError, DataError, StopRun
+from skillgrad.errors import ConfigError, DataError, SkillgradError, StopRun
+from skillgrad.sleep.adopt import kept_rules, receipts, recover
+from skillgrad.sleep.corrections import CORRECTIONS, kept
+from skillgrad.sleep.gather import archived
+from skillgrad.sleep.night import read_tasks
+from skillgrad.sleep.pause import PAUSE, paused
+from skillgrad.sleep.proposers import read_proposers
+from skillgrad.sleep.rotation import read_rotation
 from skillgrad.sleep.state import SleepState, state_folder
+from skillgrad.sleep.transaction import PENDING
 
 
 def mode(path: Path) -> int:
@@ -127,3 +137,31 @@ def test_a_folder_of_another_user_is_refused(tmp_path):
     os.chown(state.folder, 12345, -1)
     with pytest.raises(ConfigError, match="it belongs to another user"):
         state.make()
+
+
+READERS: dict[str, Callable[[SleepState], object]] = {
+    "rules.json": lambda state: kept_rules(state.folder),
+    "adopted/0001~1/receipt.json": lambda state: receipts(state.folder),
+    PENDING: lambda state: recover(state.folder),
+    PAUSE: lambda state: paused(state, datetime.now(UTC)),
+    CORRECTIONS: kept,
+    "proposers.json": read_proposers,
+    "rotation.json": read_rotation,
+    "archive.jsonl": archived,
+    "nights/0001/tasks.json": lambda state: read_tasks(state, 1),
+}
+
+
+@pytest.mark.parametrize("data", [b'{"api_key": "s3cret-s3cret', b'["s3cret-s3cret"]\n', b"\xff"])
+@pytest.mark.parametrize("name", READERS)
+def test_a_damaged_file_is_told_in_one_line_with_a_way_out_and_nothing_of_what_is_in_it(tmp_path, name, data):
+    state = SleepState(tmp_path / "state")
+    place = state.folder / name
+    place.parent.mkdir(parents=True)
+    place.write_bytes(data)
+    with pytest.raises(SkillgradError) as caught:
+        READERS[name](state)
+    assert caught.value.message.startswith(f"{str(place)!r} cannot be read: ")
+    assert caught.value.hint
+    for word in ("\n", "pydantic", "s3cret"):
+        assert word not in caught.value.message

@@ -22,6 +22,7 @@ from skillgrad.sleep.staging import (
     proposed_text,
     read_proposal,
 )
+from skillgrad.sleep.state import why_unreadable
 from skillgrad.sleep.transaction import OnWrite, Recovery, Write, carry_out, locked, settle, silent
 from skillgrad.summary import ShipVerdict
 
@@ -189,7 +190,9 @@ def kept_rules(state: Path) -> Rules:
     except FileNotFoundError:
         return Rules()
     except (OSError, ValidationError) as error:
-        raise SkillgradError(f"{str(place)!r} cannot be read: {error}", hint="restore it, or remove it") from error
+        raise SkillgradError(
+            f"{str(place)!r} cannot be read: {why_unreadable(error)}", hint="restore it, or remove it"
+        ) from error
 
 
 def _receipts(state: Path) -> Iterator[Receipt]:
@@ -198,7 +201,7 @@ def _receipts(state: Path) -> Iterator[Receipt]:
             yield Receipt.model_validate_json(place.read_bytes())
         except (OSError, ValidationError) as error:
             raise SkillgradError(
-                f"{str(place)!r} cannot be read: {error}", hint="restore it, or remove it"
+                f"{str(place)!r} cannot be read: {why_unreadable(error)}", hint="restore it, or remove it"
             ) from error
 
 

@@ -14,7 +14,7 @@ from skillgrad.sleep.canary import Canary, Corrections, corrections, watch
 from skillgrad.sleep.config import SleepSection
 from skillgrad.sleep.harvest import Harvested, in_scope
 from skillgrad.sleep.places import MEMORY, SKILLS, memory_path
-from skillgrad.sleep.state import SleepState
+from skillgrad.sleep.state import SleepState, why_unreadable
 
 __all__ = ["CORRECTIONS", "canaries", "counted", "keep", "kept", "reads"]
 
@@ -60,7 +60,8 @@ def kept(state: SleepState) -> tuple[Corrections, ...]:
         return ()
     except (OSError, ValidationError) as error:
         raise DataError(
-            f"{str(path)!r} cannot be read: {error}", hint="move it away; adoptions are then watched anew"
+            f"{str(path)!r} cannot be read: {why_unreadable(error)}",
+            hint="move it away; adoptions are then watched anew",
         ) from error
 
 

@@ -27,7 +27,7 @@ from skillgrad.sleep.probe import Doubt, not_alone, probed, words_pass
 from skillgrad.sleep.proposers import Pick, fixed
 from skillgrad.sleep.sources import SOURCES, Source, source_of
 from skillgrad.sleep.sources.plain import Plain, of_named_home
-from skillgrad.sleep.state import SleepState, state_folder
+from skillgrad.sleep.state import SleepState, state_folder, why_unreadable
 from skillgrad.sleep.taskfile import replay
 from skillgrad.sleep.tasks import MinedTask, SessionRef
 from skillgrad.store.redact import Redactor
@@ -358,7 +358,8 @@ def archived(state: SleepState) -> tuple[MinedTask, ...]:
         return tuple(MinedTask.model_validate_json(line) for line in lines if line)
     except (OSError, ValidationError) as error:
         raise DataError(
-            f"{str(state.archive)!r} cannot be read: {error}", hint="move it away; earlier tasks are then forgotten"
+            f"{str(state.archive)!r} cannot be read: {why_unreadable(error)}",
+            hint="move it away; earlier tasks are then forgotten",
         ) from error
 
 

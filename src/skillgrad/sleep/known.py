@@ -9,7 +9,7 @@ from skillgrad.errors import SkillgradError
 from skillgrad.records import LedgerEntry, Record
 from skillgrad.sleep.carry import Carried, LookedAt, kept_looks
 from skillgrad.sleep.changes import Change, Trial
-from skillgrad.sleep.state import SleepState
+from skillgrad.sleep.state import SleepState, why_unreadable
 from skillgrad.sleep.tasks import original_id
 
 __all__ = ["KNOWN", "Memory", "TriedEdit", "read_memory", "remember", "remembered", "tried_edits"]
@@ -100,7 +100,7 @@ def _read(path: Path) -> Memory | None:
     except FileNotFoundError:
         return None
     except (OSError, ValidationError) as error:
-        raise SkillgradError(f"{str(path)!r} cannot be read: {error}", hint="restore it, or remove it") from error
+        raise SkillgradError(f"{str(path)!r} cannot be read: {why_unreadable(error)}", hint="restore it, or remove it") from error
 
 
 def remember(

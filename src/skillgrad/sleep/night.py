@@ -39,7 +39,7 @@ from skillgrad.sleep.proposers import applied, credited, picked
 from skillgrad.sleep.report import Diagnostics, NightReport, NightStatus
 from skillgrad.sleep.rotation import counted, read_rotation, rotated
 from skillgrad.sleep.sources import Source
-from skillgrad.sleep.state import REPORT, SleepState
+from skillgrad.sleep.state import REPORT, SleepState, why_unreadable
 from skillgrad.sleep.tasks import MinedTask
 from skillgrad.store.views import JOURNAL
 from skillgrad.threads import run_to_end
@@ -141,7 +141,9 @@ def _gathered(night: Path) -> Gathered | None:
     except FileNotFoundError:
         return None
     except (OSError, ValidationError) as error:
-        raise DataError(f"{str(path)!r} cannot be read: {error}", hint="the next run begins a new night") from error
+        raise DataError(
+            f"{str(path)!r} cannot be read: {why_unreadable(error)}", hint="the next run begins a new night"
+        ) from error
 
 
 def unfinished(state: SleepState) -> int | None:

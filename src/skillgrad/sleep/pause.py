@@ -7,7 +7,7 @@ from pydantic import AwareDatetime, ValidationError
 
 from skillgrad.errors import DataError, InputError
 from skillgrad.records import Record
-from skillgrad.sleep.state import SleepState
+from skillgrad.sleep.state import SleepState, why_unreadable
 
 __all__ = ["PAUSE", "Pause", "pause", "paused", "resume"]
 
@@ -68,7 +68,8 @@ def paused(state: SleepState, now: datetime) -> Pause | None:
         return None
     except (OSError, ValidationError) as error:
         raise DataError(
-            f"{str(path)!r} cannot be read: {error}", hint="`skillgrad sleep resume` takes the pause away"
+            f"{str(path)!r} cannot be read: {why_unreadable(error)}",
+            hint="`skillgrad sleep resume` takes the pause away",
         ) from error
     return note if note.holds(_local(now)) else None
 

@@ -19,7 +19,7 @@ from skillgrad.records import Record
 from skillgrad.sleep.changes import DECIDED
 from skillgrad.sleep.config import SleepConfig
 from skillgrad.sleep.looks import ANSWERED_LATER
-from skillgrad.sleep.state import SleepState
+from skillgrad.sleep.state import SleepState, why_unreadable
 from skillgrad.store.journal import SqliteJournal
 from skillgrad.store.views import JOURNAL
 
@@ -167,7 +167,9 @@ def read_proposers(state: SleepState) -> Proposers:
     except FileNotFoundError:
         return Proposers()
     except (OSError, ValidationError) as error:
-        raise SkillgradError(f"{str(path)!r} cannot be read: {error}", hint="restore it, or remove it") from error
+        raise SkillgradError(
+            f"{str(path)!r} cannot be read: {why_unreadable(error)}", hint="restore it, or remove it"
+        ) from error
 
 
 def _won(config: SleepConfig, proposer: Proposer) -> Iterator[str]:

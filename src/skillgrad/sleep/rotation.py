@@ -17,7 +17,7 @@ from skillgrad.sleep.config import SleepConfig
 from skillgrad.sleep.gather import archive, archived
 from skillgrad.sleep.known import read_memory
 from skillgrad.sleep.rules import Rule, active, lineage
-from skillgrad.sleep.state import SleepState
+from skillgrad.sleep.state import SleepState, why_unreadable
 from skillgrad.sleep.tasks import MinedTask, original_id
 
 __all__ = ["ROTATION", "Rotation", "cited_tasks", "counted", "drawn_anew", "read_rotation", "rotated"]
@@ -55,7 +55,9 @@ def read_rotation(state: SleepState) -> Rotation:
     except FileNotFoundError:
         return Rotation()
     except (OSError, ValidationError) as error:
-        raise SkillgradError(f"{str(path)!r} cannot be read: {error}", hint="restore it, or remove it") from error
+        raise SkillgradError(
+            f"{str(path)!r} cannot be read: {why_unreadable(error)}", hint="restore it, or remove it"
+        ) from error
 
 
 def counted(state: SleepState, night: int, statuses: Iterable[str]) -> None:

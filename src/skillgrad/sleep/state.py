@@ -13,9 +13,11 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from skillgrad.errors import ConfigError, DataError, StopRun
 
-__all__ = ["REPORT", "SleepState", "state_folder", "user_state"]
+__all__ = ["REPORT", "SleepState", "state_folder", "user_state", "why_unreadable"]
 
 REPORT = "night.json"
 """The file in the folder of a night that says how it stands."""
@@ -151,6 +153,15 @@ class SleepState:
             folder.chmod(0o700)
         except OSError as error:
             raise _unusable(folder, str(error.strerror)) from error
+
+
+def why_unreadable(error: OSError | ValidationError) -> str:
+    """What is wrong with a file of the state, in one line and without what is in the file."""
+    if isinstance(error, OSError):
+        return str(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"{where}: {first['msg']}" if where else first["msg"]
 
 
 def _unusable(path: Path, why: str) -> ConfigError:

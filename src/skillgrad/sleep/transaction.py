@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from skillgrad.errors import LockedError, SkillgradError, StopRun
 from skillgrad.records import Record
 from skillgrad.sleep.places import sha256
+from skillgrad.sleep.state import why_unreadable
 
 __all__ = ["LOCK", "PENDING", "OnWrite", "Recovery", "Write", "carry_out", "locked", "settle", "silent"]
 
@@ -178,7 +179,7 @@ def settle(state: Path, on_write: OnWrite = silent) -> Recovery | None:
         return None
     except (OSError, ValidationError) as error:
         raise SkillgradError(
-            f"{str(place)!r} cannot be read: {error}",
+            f"{str(place)!r} cannot be read: {why_unreadable(error)}",
             hint=f"compare your documents with the copies in {str(state)!r}, then remove that file",
         ) from error
     try:
