@@ -332,3 +332,12 @@ def test_a_file_that_an_adoption_made_stays_while_it_holds_more_than_that(tmp_pa
     place.skill.write_text(place.skill.read_text() + "Mine.\n")
     revert("n1", place.state)
     assert place.skill.read_text().endswith("---\n\nMine.\n")
+
+
+def test_a_night_whose_records_were_lost_is_not_taken_back_with_a_rule_of_another(tmp_path: Path) -> None:
+    place = adopted_nights(tmp_path, {"n1": "- Write dates as ISO.\n"})
+    (place.state / "rules.json").unlink()
+    adopt(offer(place, [(place.memory, "- Write dates as ISO.\n- b\n")], night="n2"), place.root, place.state)
+    _, later = ids(place, place.memory)
+    revert_rule(later, place.state)
+    assert [(one.night, one.reverted) for one in receipts(place.state)] == [("n1", False), ("n2", True)]

@@ -111,7 +111,7 @@ def revert_rule(rule: str, state: Path, *, on_write: OnWrite = silent) -> Revert
         rules, report, history = kept_rules(state), Reverted(), _History.of(state)
         adopted = {one.real: one for receipt in history.receipts for one in receipt.documents}
         found = [
-            (adopted[real], one.text)
+            (adopted[real], one)
             for real, those in rules.documents.items()
             for one in active(those)
             if one.id == rule and real in adopted
@@ -119,11 +119,11 @@ def revert_rule(rule: str, state: Path, *, on_write: OnWrite = silent) -> Revert
         if not found:
             raise _unknown(rule, rules)
         writes: list[Write] = []
-        for document, text in found:
-            plan = _cut(document, history, [text], rules)
+        for document, one in found:
+            plan = _cut(document, history, [one.text], rules)
             writes += [plan.write] if plan.write else []
             rules, report = plan.rules, _joined(report, plan.report)
-        empty = _records(state, _emptied(history, rules), rules)
+        empty = _records(state, _emptied(history, {one.night for _, one in found}, rules), rules)
         carry_out(state, _backups(state, f"rule-{rule}"), writes, empty, on_write)
         return report
 
@@ -134,8 +134,8 @@ def _records(state: Path, gone: Sequence[Receipt], rules: Rules) -> dict[Path, s
     return {**records, state / RULES: as_json(rules)}
 
 
-def _emptied(history: _History, rules: Rules) -> list[Receipt]:
-    """Receipts of nights that stand and all of whose changes were taken back rule by rule. A rule that a later night
+def _emptied(history: _History, nights: set[str], rules: Rules) -> list[Receipt]:
+    """Receipts of those of these nights all of whose changes were taken back rule by rule. A rule that a later night
     took out counts as there: it comes back with what that night did."""
 
     def stands(receipt: Receipt, document: Adopted) -> bool:
@@ -146,7 +146,7 @@ def _emptied(history: _History, rules: Rules) -> list[Receipt]:
             text not in there for text in document.removed
         )
 
-    standing = [receipt for receipt in history.receipts if not receipt.reverted]
+    standing = [one for one in history.receipts if not one.reverted and one.night in nights]
     full = {one.night for one in standing if any(stands(one, document) for document in one.documents)}
     return [one for one in standing if one.night not in full]
 
