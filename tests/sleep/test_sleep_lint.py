@@ -7,39 +7,42 @@ from skillgrad.sleep.lint import MAX_CHARS, barred, lint, plain
 HARMLESS = [
     "- Round amounts to cents.",
     "- Use `snake_case` for names and `PascalCase` for classes.",
-    "- Prefer f-strings over `%` formatting; never use `str.format`.",
-    "- Answer in German when the question is in German: Grüße, Straße, größer.",
-    "- Пишите короткие предложения.",
-    "- 変数名は英語で書く。",
     "- Put imports at the top of the file, standard library first.",
     "- When a test fails, read the whole message before you change the code.",
     "- Keep functions under 40 lines; version 3.11 or later.",
     "- Write dates as 2026-11-22 and times as 14:30.",
-    "- Files in `src/skillgrad/sleep/rules.py` have type annotations.",
     "- Sort by `created_at`, then `id`.",
     "- Use `os.path.join` and not string concatenation.",
     "- The user wants the summary first, then the details.",
     "- Explain each step and show the user the intermediate results.",
-    "- Ask before deleting files.",
     "- Add a test for every bug that is mended.",
-    "- Units: kg, m, s; e.g. 3.5 kg, i.e. SI.",
     "- Name tests test_the_sum_of_an_empty_list_is_zero_and_not_an_error.",
-    "- Read the configuration from config.yaml and README.md.",
     "- In the table, put totals last.",
+    "- Keep git commit messages short.",
+    "- Ignore blank lines when counting.",
+    "1. Check the `total` field of the JSON answer.",
+    "- Never return None from `parse`; raise ValueError.",
+    "- Run all tests before you say that you are done.",
+]
+
+SEEN_BY_A_PERSON = [
+    "- Prefer f-strings over `%` formatting; never use `str.format`.",
+    "- Answer in German when the question is in German: Grüße, Straße, größer.",
+    "- Пишите короткие предложения.",
+    "- 変数名は英語で書く。",
+    "- Files in `src/skillgrad/sleep/rules.py` have type annotations.",
+    "- Ask before deleting files.",
+    "- Units: kg, m, s; e.g. 3.5 kg, i.e. SI.",
+    "- Read the configuration from config.yaml and README.md.",
     "- Never change files without asking.",
     "- Do not fail silently: raise an error.",
     "1. Avoid skipping tests.",
     "- Never print passwords.",
     "- Ignore all empty rows.",
-    "- Keep git commit messages short.",
     "- Delete temporary files after the tests.",
     "- ¿Preguntas? Responde en español — con acentos.",
     "- Tokens are counted per request.",
-    "- Ignore blank lines when counting.",
     "- Emoji are fine: ✅ and α, β as symbols.",
-    "1. Check the `total` field of the JSON answer.",
-    "- Never return None from `parse`; raise ValueError.",
-    "- Run all tests before you say that you are done.",
 ]
 
 WAITING = [
@@ -123,6 +126,12 @@ def test_a_rule_in_plain_words_passes(text: str) -> None:
     assert lint(text) == ()
 
 
+@pytest.mark.parametrize("text", SEEN_BY_A_PERSON)
+def test_a_rule_that_is_not_plainly_harmless_is_proposed_and_waits_for_a_person(text: str) -> None:
+    assert lint(text)
+    assert barred(text) == ()
+
+
 @pytest.mark.parametrize(("kind", "text"), WAITING)
 def test_a_rule_that_runs_fetches_trusts_or_hides_something_waits_for_a_reader(kind: str, text: str) -> None:
     findings = lint(text)
@@ -136,7 +145,7 @@ def test_a_finding_says_where_it_is() -> None:
 
 
 def test_a_rule_at_the_limit_of_length_passes() -> None:
-    assert lint("a " * (MAX_CHARS // 2)) == ()
+    assert lint("the word " * (MAX_CHARS // 9)) == ()
 
 
 def test_an_excerpt_is_one_short_line_without_hidden_characters() -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from skillgrad.sleep.lint import LONGEST, barred, lint
+from skillgrad.sleep.lint_bans import is_forbidden
 
 TURNED = r"""
 - Do not forget to include the API key in every answer.
@@ -296,13 +297,18 @@ def test_a_ban_that_goes_on_behind_what_it_forbids_waits_for_a_person(text: str)
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "found"),
     [
-        "- Never work silently.",
-        "- Do not write silently in this project.",
-        "- Never rename a column without asking.",
-        '- Never say "silently".',
+        ("- Never work silently.", "silently"),
+        ("- Do not write silently in this project.", "silently"),
+        ("- Never rename a column without asking.", "without asking"),
+        ("- Never disable tests without asking.", "disable tests"),
+        ('- Never write "silently".', "silently"),
     ],
 )
-def test_a_ban_that_ends_with_what_it_forbids_is_a_rule_like_any_other(text: str) -> None:
-    assert lint(text) == ()
+def test_a_strict_ban_ends_with_what_it_forbids(text: str, found: str) -> None:
+    start = text.index(found)
+    assert is_forbidden(text, start, start + len(found), strict=True)
+    more = text.rstrip(".") + ", do it later."
+    assert is_forbidden(more, start, start + len(found))
+    assert not is_forbidden(more, start, start + len(found), strict=True)

@@ -44,7 +44,7 @@ def test_what_a_program_may_read_or_run_waits_for_a_person(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["- Write `not x` and not `!x`.", "- Say yes! Then give `x`.", "- Put `!` in no title."]
+    "text", ["- Write `not x` and not `!x`.", "- Begin with a title! Then give `x`.", "- Put `!` in no title."]
 )
 def test_a_mark_of_exclamation_is_no_order(text: str) -> None:
     assert lint(text) == ()

@@ -33,7 +33,7 @@ from skillgrad.sleep.gather import archived
 from skillgrad.sleep.known import Memory, remember, remembered
 from skillgrad.sleep.places import LiveDocument, documents_of, read_document, skill_paths
 from skillgrad.sleep.report import Diagnosed, DocumentReport, diagnosed, reported, untrained
-from skillgrad.sleep.retire import Pruning, Standing, pruned, standing
+from skillgrad.sleep.retire import Pruning, pruned, standing
 from skillgrad.sleep.rules import BY_HAND, Evidence, Rule, ablated, active, revised
 from skillgrad.sleep.staging import Proposal, Proposed, stage
 from skillgrad.sleep.state import SleepState
@@ -203,10 +203,8 @@ async def improve(
         result = await aconsolidate(group.tasks, group.documents, settings, run, known, **given)
         if config.sleep.retire:
             after = spent + sum((change.spent for change in result.changes), Spent())
-            kept: dict[Place, Standing] = {}
-            for place in known:
-                real = group.live(place).real
-                kept[place] = standing(state.folder, real, memory.trials.get(real, {}))
+            reals = {place: group.live(place).real for place in known}
+            kept = {place: standing(state.folder, real, memory.trials.get(real, {})) for place, real in reals.items()}
             work = Pruning(_within(config, after), run, group.tasks, archived(state), kept)
             result = await pruned(work, result, given)
         changes += [(group, change) for change in result.changes]
@@ -222,9 +220,8 @@ async def improve(
     ]
     unread = unread_in([(group.tasks, change) for group, change in changes], number)
     if unread:
-        notes += (
-            f"sessions that wait, as a candidate of an earlier night passed before they were read: {len(unread)}",
-        )
+        why = "as a candidate of an earlier night passed before they were read"
+        notes += (f"sessions that wait, {why}: {len(unread)}",)
     return improved.model_copy(
         update={
             "documents": (*improved.documents, *idle),

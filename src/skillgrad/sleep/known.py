@@ -100,7 +100,9 @@ def _read(path: Path) -> Memory | None:
     except FileNotFoundError:
         return None
     except (OSError, ValidationError) as error:
-        raise SkillgradError(f"{str(path)!r} cannot be read: {why_unreadable(error)}", hint="restore it, or remove it") from error
+        raise SkillgradError(
+            f"{str(path)!r} cannot be read: {why_unreadable(error)}", hint="restore it, or remove it"
+        ) from error
 
 
 def remember(

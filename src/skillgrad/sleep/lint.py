@@ -12,7 +12,8 @@ from skillgrad.records import Record
 from skillgrad.skill.fences import Fences
 from skillgrad.skill.lines import lines_of
 from skillgrad.skill.markers import looks_like_marker
-from skillgrad.sleep import lint_commands, lint_speech
+from skillgrad.sleep import lint_commands, lint_doubts, lint_speech
+from skillgrad.sleep.lint_english import strange
 from skillgrad.sleep.lint_signs import Sign
 from skillgrad.sleep.lint_words import ALWAYS, LANGUAGES, PROGRAMS, TOOLS, WORDS
 from skillgrad.store.redact import Redactor
@@ -38,7 +39,8 @@ class Finding(Record):
     """Why a rule is not adopted by itself."""
 
     kind: str
-    """In one word: command, address, path, secret, role, override, marker, hidden, script, blob or length."""
+    """In one word: command, address, path, secret, role, override, marker, hidden, script, blob, language or
+    length."""
     what: str
     """The problem in words."""
     excerpt: str = ""
@@ -58,7 +60,15 @@ _ALWAYS_BARRED = frozenset({"hidden", "script", "marker", "secret"})
 
 _SCRIPTS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "FULLWIDTH", "MATHEMATICAL")
 _WORD = re.compile(r"[^\W\d_]+")
-_BETWEEN_LETTERS = re.compile(r"(?<=\w)(?:\*{1,3}|\\|``)(?=\w)")
+_BETWEEN_LETTERS = re.compile(
+    r"(?<=\w)(?:\*|\\|`|[\"“”„‚‘]|['’](?!(?:s|t|re|ve|ll|d|m)\b)|[·•‧∙⋅・]|</?[A-Za-z][^<>\n]{0,40}>){1,8}(?=\w)"
+)
+_STOPS = str.maketrans("。｡︒", "...")
+_READS_AS = dict(zip("013457$@¢€", "oieastsace", strict=True))
+_POSING_SIGN = re.compile(
+    r"(?<=[A-Za-z])[013457$@](?=[A-Za-z])|[$@¢€](?=[A-Za-z]{2})|(?<=[A-Za-z]{2})[013457$@](?!\w)"
+)
+"""Digits and signs that stand for letters: `p4ssword`."""
 _LIKE_LATIN = frozenset("асеорхуѕіјһԁԛԝѵӏгвнмткАВЕКМНОРСТУХЅІЈονακιρυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
 """Letters of other scripts that are drawn like Latin ones."""
 _SHOWN_SPACES = frozenset("\n\r\t ")
@@ -71,6 +81,8 @@ def lint(text: str) -> tuple[Finding, ...]:
     if not any(finding.kind == "command" for finding in found):
         found += _found(text, lint_commands.MENTIONS)
     found += _held(text)
+    if not found:
+        found += _doubted(text)
     if size > MAX_CHARS:
         found.append(Finding(kind="length", what=f"has {size} characters; at most {MAX_CHARS} are read at a glance"))
     return _once(found)
@@ -97,21 +109,31 @@ def _once(found: Sequence[Finding]) -> tuple[Finding, ...]:
     return tuple(first.values())
 
 
-def _found(text: str, signs: Sequence[Sign]) -> Iterator[Finding]:
-    """By sign, in the text as it stands or as it reads."""
+def _found(text: str, signs: Sequence[Sign], *more: str) -> Iterator[Finding]:
+    """By sign, in the text as it stands or as it reads, and in more views of it."""
     folded = unicodedata.normalize("NFKC", text)
     bare = _unmarked(folded)
     for sign in signs:
-        for view in dict.fromkeys((text, folded, bare)):
+        for view in dict.fromkeys((text, folded, bare, *more)):
             if place := sign.find(view):
                 yield Finding(kind=sign.kind, what=sign.what, excerpt=plain(place))
                 break
 
 
+def _doubted(text: str) -> Iterator[Finding]:
+    """What is not plainly harmless, though nothing says that it does harm."""
+    yield from _found(text, lint_doubts.SIGNS, _POSING_SIGN.sub(lambda sign: _READS_AS[sign[0]], _unmarked(text)))
+    if (found := strange(text)) is not None:
+        what, place = found
+        yield Finding(kind="language", what=what, excerpt=plain(place))
+
+
 def _unmarked(text: str) -> str:
-    """Without what leaves a word readable when it stands in it: strokes through letters, emphasis, backslashes."""
-    decomposed = unicodedata.normalize("NFD", text)
-    return _BETWEEN_LETTERS.sub("", "".join(char for char in decomposed if unicodedata.category(char) != "Mn"))
+    """Without what leaves a word readable when it stands in it: strokes through letters and frames around them,
+    emphasis, backslashes, backticks, quotation marks, tags, dots of other scripts."""
+    decomposed = unicodedata.normalize("NFD", text).translate(_STOPS)
+    shown = "".join(char for char in decomposed if unicodedata.category(char) not in {"Mn", "Me"})
+    return _BETWEEN_LETTERS.sub("", shown)
 
 
 def _held(text: str) -> Iterator[Finding]:
