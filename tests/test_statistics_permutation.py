@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from skillgrad.statistics import Arms, permutation_needed, permutation_p
+from skillgrad.statistics import Arms, permutation, permutation_level, permutation_needed, permutation_p
 
 
 def counted(tasks: Sequence[Arms]) -> float:
@@ -70,6 +70,46 @@ def test_many_tasks_with_scores_of_any_size_are_no_matter() -> None:
     dice = random.Random(1)
     tasks = [Arms(*(tuple(dice.random() for _ in range(3)) for _ in range(2))) for _ in range(8)]
     assert 0 < permutation_p(tasks) < 1
+
+
+@pytest.mark.parametrize(("count", "trials"), [(14, 3), (8, 10), (30, 10)])
+def test_many_trials_with_scores_of_any_size_are_no_matter_either(count: int, trials: int) -> None:
+    dice = random.Random(count)
+    plain = [Arms(*([dice.random() for _ in range(trials)] for _ in range(2))) for _ in range(count)]
+    better = [Arms(task.before, [min(1.0, value + 0.5) for value in task.after]) for task in plain]
+    p, level = permutation(plain, 0.05)
+    assert p == permutation_p(plain)
+    assert 0.04 < level <= 0.05 == pytest.approx(permutation_level(plain, 0.05), abs=0.01)
+    assert 0.01 < p < 0.99
+    assert 1 <= p + permutation_p([Arms(task.after, task.before) for task in plain]) < 1.1
+    assert permutation_p(better) < 1e-6
+
+
+def test_scores_that_are_rounded_to_be_counted_keep_the_promise_of_the_level() -> None:
+    """Of the ways to divide these attempts at most alpha have a p of at most alpha, and just the level."""
+    dice = random.Random(4)
+    values = [[dice.random() for _ in range(20)] for _ in range(3)]
+    level = permutation([Arms(one[:10], one[10:]) for one in values], 0.2).level
+    low, rounds = 0, 40
+    for _ in range(rounds):
+        drawn = [dice.sample(one, 20) for one in values]
+        low += permutation_p([Arms(one[:10], one[10:]) for one in drawn]) <= 0.2
+    assert 0.19 < level <= 0.2
+    assert abs(low - level * rounds) <= 3.3 * math.sqrt(level * (1 - level) * rounds)
+
+
+@pytest.mark.parametrize("count", [30, 120])
+def test_plain_outcomes_are_counted_exactly_however_many_there_are(count: int) -> None:
+    tasks = [Arms((0, 1, 0), (1, 0, 1))] * count
+    ways, most = {0: 1}, [1, 9, 9, 1]  # how many of a task's three solved attempts the new skill has
+    for _ in range(count):
+        more: dict[int, int] = {}
+        for total, times in ways.items():
+            for solved, each in enumerate(most):
+                more[total + solved] = more.get(total + solved, 0) + times * each
+        ways = more
+    reached = sum(times for total, times in ways.items() if total >= 2 * count)
+    assert permutation_p(tasks) == reached / 20**count
 
 
 @pytest.mark.parametrize("tasks", [[], [Arms((), ())]])

@@ -13,9 +13,11 @@ from skillgrad.summary import Interval
 
 __all__ = [
     "Arms",
+    "Permutation",
     "Variance",
     "difference_interval",
     "mean_interval",
+    "permutation",
     "permutation_level",
     "permutation_needed",
     "permutation_p",
@@ -29,8 +31,11 @@ _POWER_Z = 0.841621
 """80% quantile of the normal distribution: what is needed is what settles it in 4 of 5 comparisons."""
 _MOST_TASKS = 1_000_000
 _MOST_TRIALS = 1_000
-_GRID = 2_520
-"""Scores are permuted in units of 1/2520, so that shares of up to ten parts are whole numbers of them."""
+_GRIDS = (2_520, 840, 240, 120, 60, 24, 12, 6, 4, 2)
+"""Scores are permuted in units of 1/2520, so that shares of up to ten parts are whole numbers of them, or in coarser
+ones where those are too many to count."""
+_MOST_STEPS = 500_000
+"""Additions in a count of all ways, about a tenth of a second."""
 _SERIES_FROM = 20
 """Degrees of freedom from which the asymptotic series of the t quantile is off by less than 0.00002."""
 
@@ -138,11 +143,14 @@ def permutation_p(tasks: Sequence[Arms]) -> float:
     Experiments; Good 2005, Permutation, Parametric and Bootstrap Tests of Hypotheses). It is about these very tasks;
     `difference_interval` is about all tasks that are like them.
 
+    Where scores of many sizes make the ways too many to count, they are rounded to coarser steps first, at the worst
+    to halves; plain outcomes are the same in all of them. How coarse depends on the scores alone and not on which
+    skill had which, so the test is exact for the rounded ones, and what it may lose is a small gain.
+
     Raises:
         ValueError: there are no tasks, or one without attempts.
     """
-    ways, everything, seen = _ways(tasks)
-    return sum(count for total, count in ways.items() if total >= seen) / everything
+    return permutation(tasks, 1.0).p
 
 
 def permutation_level(tasks: Sequence[Arms], alpha: float) -> float:
@@ -152,28 +160,64 @@ def permutation_level(tasks: Sequence[Arms], alpha: float) -> float:
     Raises:
         ValueError: there are no tasks, or one without attempts.
     """
-    ways, everything, _ = _ways(tasks)
+    return permutation(tasks, alpha).level
+
+
+class Permutation(NamedTuple):
+    """What `permutation_p` and `permutation_level` say of the same attempts."""
+
+    p: float
+    level: float
+
+
+def permutation(tasks: Sequence[Arms], alpha: float) -> Permutation:
+    """`permutation_p` and `permutation_level` in one count.
+
+    Raises:
+        ValueError: there are no tasks, or one without attempts.
+    """
+    if not tasks or not all(task.before and task.after for task in tasks):
+        raise ValueError("a permutation test needs tasks with attempts under both skills")
+    strata = next((each for grid in _GRIDS if _steps(each := _whole(tasks, grid)) <= _MOST_STEPS), None)
+    ways, everything, seen = {0: 1}, 1, 0
+    for before, after in strata or _whole(tasks, _GRIDS[-1]):
+        values = [*before, *after]
+        seen += sum(after)
+        everything *= math.comb(len(values), len(after))
+        ways = _convolved(ways, _sums(values, len(after)))
+    p = sum(count for total, count in ways.items() if total >= seen) / everything
     reached, level = 0, 0.0
     for total in sorted(ways, reverse=True):
         reached += ways[total]
         if reached / everything > alpha:
             break
         level = reached / everything
-    return level
+    return Permutation(p, level)
 
 
-def _ways(tasks: Sequence[Arms]) -> tuple[dict[int, int], int, int]:
-    """In how many ways the sum of all `after` comes to each total, how many ways there are, and the total that was
-    seen."""
-    if not tasks or not all(task.before and task.after for task in tasks):
-        raise ValueError("a permutation test needs tasks with attempts under both skills")
-    ways, everything, seen = {0: 1}, 1, 0
-    for before, after in tasks:
-        values = [round(value * _GRID) for value in (*before, *after)]
-        seen += sum(values[len(before) :])
-        everything *= math.comb(len(values), len(after))
-        ways = _convolved(ways, _sums(values, len(after)))
-    return ways, everything, seen
+def _whole(tasks: Sequence[Arms], grid: int) -> list[tuple[list[int], list[int]]]:
+    """The values of each task above its lowest one, in the largest unit that has whole numbers of it, of those that
+    are whole numbers of 1/grid."""
+    found: list[tuple[list[int], list[int]]] = []
+    for task in tasks:
+        before, after = ([round(value * grid) for value in values] for values in task)
+        least = min(*before, *after)
+        found.append(([value - least for value in before], [value - least for value in after]))
+    unit = math.gcd(*(value for arms in found for values in arms for value in values)) or 1
+    return [([value // unit for value in before], [value // unit for value in after]) for before, after in found]
+
+
+def _steps(strata: Sequence[tuple[Sequence[int], Sequence[int]]]) -> int:
+    """How many additions a count of all ways has at most."""
+    steps, sums, span = 0, 1, 0
+    for before, after in strata:
+        values, chosen = sorted([*before, *after]), len(after)
+        mine = sum(values[-chosen:]) - sum(values[:chosen])
+        most = min(mine + 1, math.comb(len(values), chosen))
+        span += mine
+        steps += len(values) * chosen * most // 2 + sums * most
+        sums = min(sums * most, span + 1)
+    return steps
 
 
 def permutation_needed(tasks: Sequence[Arms], alpha: float) -> tuple[int | None, int | None]:

@@ -17,7 +17,7 @@ from skillgrad.records import Record, digest
 from skillgrad.ship import decide
 from skillgrad.sleep.confirm import Fresh, fresh_of_arms, lost_in
 from skillgrad.sleep.rules import Evidence
-from skillgrad.statistics import Arms, mean_interval, permutation_level, permutation_p
+from skillgrad.statistics import Arms, mean_interval, permutation
 from skillgrad.summary import Comparison, Flip, Tried
 
 __all__ = ["Carried", "Look", "LookedAt", "kept_looks", "nights_of"]
@@ -89,8 +89,8 @@ class Carried(Record):
     def seen(self, night: int, tried: Sequence[Tried], level: float) -> "Carried":
         """With one more look, at this level."""
         arms = [*self._arms, *(Arms(one.a, one.b) for one in tried)]
-        spent = permutation_level(arms, level)
-        look = Look(night=night, tried=tuple(tried), p=permutation_p(arms), level=level, spent=spent)
+        found = permutation(arms, level)
+        look = Look(night=night, tried=tuple(tried), p=found.p, level=level, spent=found.level)
         return self.model_copy(update={"looks": (*self.looks, look)})
 
     @property
@@ -126,10 +126,9 @@ class Carried(Record):
         """What all looks show together, at the level of the last one."""
         last = self.looks[-1]
         trials = max(len(one.b) for one in last.tried)
-        fresh = fresh_of_arms([Arms(one.a, one.b) for one in self.pooled], trials, last.level)
-        settle = "" if self.settled else fresh.settle
-        # Strata are nights and tasks: what differs from night to night is no effect of the candidate.
-        return fresh.model_copy(update={"p": last.p, "settle": settle, "looks": len(self.looks)})
+        # The strata of p are nights and tasks: what differs from night to night is no effect of the candidate.
+        fresh = fresh_of_arms([Arms(one.a, one.b) for one in self.pooled], last.p, trials, last.level)
+        return fresh.model_copy(update={"looks": len(self.looks)})
 
     def compared(self, last: Comparison) -> Comparison:
         """The comparison of the last look with the attempts of all of them. Its interval does not know how often

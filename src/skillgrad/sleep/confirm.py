@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from skillgrad.records import Record
-from skillgrad.statistics import Arms, permutation_needed, permutation_p
+from skillgrad.statistics import Arms, permutation_needed
 from skillgrad.summary import Tried
 
 __all__ = ["Fresh", "fresh_of_arms", "lost_in"]
@@ -45,13 +45,13 @@ class Fresh(Record):
         return f"{self.varied} of {self.tasks} held-out tasks come out differently under the same old document"
 
 
-def fresh_of_arms(arms: list[Arms], trials: int, alpha: float) -> Fresh:
+def fresh_of_arms(arms: list[Arms], p: float, trials: int, alpha: float) -> Fresh:
     """What attempts show, at the level `alpha`.
 
     Args:
+        p: how often luck alone does as well.
         trials: how many a night makes at each task under each document.
     """
-    p = permutation_p(arms)
     several = [arm for arm in arms if len(arm.before) > 1]
     return Fresh(
         p=p,

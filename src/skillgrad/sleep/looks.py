@@ -1,6 +1,7 @@
 """Looks at candidates: fresh attempts at the held-out tasks of a night, under the old document and under one that
 passed the gate, in this night or, where it may be luck, in an earlier one."""
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,7 +78,8 @@ async def again(before: Skill, held_out: bool, work: Work, parts: Given) -> Agai
     # Numbers of trials are seeds: those of the looks before would show again what is known.
     first = FRESH * (len(carried.looks) + 1)
     last = await acompare_skills(config, before, after, "val", range(first, first + trials), **parts)
-    looked, spent = carried.seen(work.known.night, last.tried, level), spent_in(work.folder / config.run.name)
+    looked = await asyncio.to_thread(carried.seen, work.known.night, last.tried, level)
+    spent = spent_in(work.folder / config.run.name)
     status, why = _over_looks(looked, work.config)
     if status == "accepted":
         change = _staged(before, after, work, looked, last)
@@ -163,7 +165,7 @@ async def shown(
     # Numbers of trials are seeds: a text that was looked at before has others than at its first look.
     first, count = FRESH * (len(known.looks) + 1), sleep.confirm_trials
     confirmed = await acompare_skills(config, before, after, "val", range(first, first + count), **parts)
-    looked = known.seen(work.known.night, confirmed.tried, level)
+    looked = await asyncio.to_thread(known.seen, work.known.night, confirmed.tried, level)
     compared, fresh = looked.compared(confirmed) if known.looks else confirmed, looked.fresh()
     status, why = _borne_out(looked, work)
     if status == "accepted":
