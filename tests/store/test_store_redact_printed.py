@@ -1,4 +1,5 @@
-"""Secrets in what tools print: behind escapes, between the colours of a terminal, within longer words."""
+"""Secrets in what tools print and people tell: behind escapes, between the colours of a terminal, within longer
+words, and those that only the words before them give away."""
 
 import json
 
@@ -96,8 +97,72 @@ def test_other_texts_keep_what_only_looks_like_a_secret_in_a_word():
 
 
 @pytest.mark.parametrize(
-    "bomb", ["sk-", "eyJ", "eyJ_", "sk-ant-", "nvapi-", "npm_", "\x1b[", "\x1b]", "\\u001b[", "pplx-a"]
+    "bomb",
+    [
+        "sk-",
+        "eyJ",
+        "eyJ_",
+        "sk-ant-",
+        "nvapi-",
+        "npm_",
+        "token ",
+        "password is ",
+        "api_key a",
+        "login a password ",
+        "Authorization: Bearer ",
+        "\x1b[",
+        "\x1b]",
+        "\\u001b[",
+        "pplx-a",
+    ],
 )
 def test_beginnings_without_an_end_take_time_that_grows_with_the_text(bomb):
     text = bomb * (1_000_000 // len(bomb))
     TRANSCRIPTS.redact(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw", "token"),
+        ("https://api.telegram.org/bot123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw/getMe", "token"),
+        ("AGE-SECRET-KEY-1" + "QLZ" * 16, "token"),
+        ("client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpN", "private-key"),
+        ("machine api.example login me password S3cretPass99", "password"),
+        ("Authorization: Bearer abcdefghijklmnop", "authorization"),
+        ('{"Authorization": "Basic abcdefghijklmnop"}', "authorization"),
+        ("the pwd is S3cretPass99.", "password"),
+        ("mot de passe : S3cretPass99", "password"),
+        ("contraseña: S3cretPass99", "password"),
+        ("Das Passwort ist Sommer2026!", "password"),
+        ("密码是 S3cretPass99", "password"),
+        ("密码：S3cretPass99", "password"),
+        ("use token abc123def456", "token"),
+        ("my token is ghx8s7d6f5g4h3", "token"),
+        ("AZURE_OPENAI_API_KEY 0123456789abcdef0123456789abcdef", "api-key"),
+    ],
+)
+def test_transcripts_lose_what_only_the_words_before_it_give_away(text, kind):
+    clean, counts = TRANSCRIPTS.redact_counted(text)
+    assert counts == {kind: 1}
+    assert TRANSCRIPTS.redact_counted(clean) == (clean, {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The password is required. The pwd is wrong. Das Passwort ist falsch. Mot de passe : obligatoire",
+        "the token is base64-encoded, a token is sha256-hashed, token internationalization, token get_token2(x)",
+        "the api key internationalization of keys, primary key 12, the API key is in the vault",
+        "Authorization: Basic authentication is used, or Bearer <token>",
+        "login screen password field, login with password",
+        "contraseña: ${PASSWORD_1}, 密码是什么",
+    ],
+)
+def test_prose_about_secrets_survives_in_transcripts(text):
+    assert TRANSCRIPTS.redact(text) == text
+
+
+@pytest.mark.parametrize("text", ["Authorization: Bearer abcdefghijklmnop", "my token is ghx8s7d6f5g4h3"])
+def test_what_may_be_prose_stays_in_other_texts(text):
+    assert Redactor().redact(text) == text

@@ -24,6 +24,7 @@ from skillgrad.store.shapes import (
     without_shapes,
     without_terminal,
 )
+from skillgrad.store.told import TOLD_SHAPES
 
 __all__ = ["SHORTEST_KEY", "Redactor"]
 
@@ -78,7 +79,7 @@ class Redactor:
         unless they are placeholders, types or code. Sequences that colour a terminal go, too.
         """
         redactor = cls(environ, keys)
-        redactor._shapes = TRANSCRIPT_SHAPES
+        redactor._shapes = TRANSCRIPT_SHAPES + TOLD_SHAPES
         redactor._named = True
         return redactor
 
