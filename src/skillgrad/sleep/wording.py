@@ -64,6 +64,15 @@ _FAULT = (
     r"|made (?:a|an|the same|another) (?:mistake|error)|got (?:it|that|this) wrong|should have|shouldn't have"
     r"|should not have|weren't|were not|changed the wrong|keep|kept|failed)"
 )
+_FAILS = r"(?:fails?|failed|crashes|crashed|breaks|broke|hangs|errors)"
+# What may follow where other words would make it a request: `the tests fail on Windows` is what is to be mended.
+_NOW = (
+    r"(?: (?:now|again|still|too|here|anymore|any more|at all|for me|as (?:before|above|last time|well)|every time))*"
+    r"(?: (?:when|whenever|after|even|despite|because|since)\b.*)?"
+)
+_CHOSE = (
+    r"(?:choos\w+|pick\w*|select\w*|us(?:e|ing)|prefer\w*|go(?:ing)? (?:with|for)|decid\w+|recommend\w*|suggest\w*)"
+)
 _WHICH = r"(?:(?:an?|the|another|a new|this|that) )?(?:same )?"
 _FAILURE = r"(?:error|exception|failure|crash|traceback|warning)s?"
 _DONE = r"(?:that|this|it|your|those|these|the last|the change|what you|everything)"
@@ -80,16 +89,17 @@ _NEGATIVE = (
     rf"{_THING}{_IS} {_BAD}\b.*",
     rf"{_THING} (?:still |just )?(?:do|does|did){_NOT} (?:\w+ )?{_DOES}\b.*",
     rf"(?:still |just )?(?:does|did){_NOT} (?:\w+ )?{_DOES}\b.*",
-    rf"{_THING} (?:fails?|failed|crashes|crashed|breaks|broke|hangs|errors)\b.*",
+    rf"(?:it|that|this|these|those|they|which|your \w+) {_FAILS}\b.*",
+    rf"{_THING} {_FAILS}{_NOW}",
     rf"(?:{_WHO}(?: is| are| am| do| does|'s|'re)? )?still {_REMAINS}.*",
     rf"(?:i'm|i am|i|we|now i|now we) (?:still )?(?:get|got|getting|see|seeing) {_WHICH}(?:\w+ )?{_FAILURE}\b.*",
-    r"(?:the )?same (?:error|problem|issue|exception|failure|result|mistake|thing)\b.*",
-    r"(?:nothing|not much) (?:changed|happened|happens|works)\b.*",
-    r"no (?:change|effect|difference|luck|longer works?)\b.*",
+    rf"(?:the )?same (?:error|problem|issue|exception|failure|result|mistake|thing){_NOW}",
+    rf"(?:nothing|not much) (?:changed|happened|happens|works){_NOW}",
+    rf"no (?:change|effect|difference|luck|longer works?){_NOW}",
     r"(?:it|that|this) no longer works?\b.*",
     rf"you {_FAULT}\b.*",
     r"you (?:did|have|do|are|were|had|has|could)(?:n't| not) .*",
-    r"i (?:already )?(?:said|told you|meant|specifically|explicitly)\b.*",
+    r"i (?:already )?(?:said|told you|meant(?! to (?:ask|say|add|mention)\b)|specifically|explicitly)\b.*",
     r"i asked (?:you )?(?:for|to|not)\b.*",
     r"i (?:did|do)(?:n't| not) (?:ask|mean|want|say|like|need) .*",
     r"i never (?:asked|said|wanted|told)\b.*",
@@ -97,7 +107,7 @@ _NEGATIVE = (
     rf"(?:undo|revert|roll back|rollback) {_DONE}\b.*",
     r"(?:undo|revert)",
     r"(?:put|change|bring) (?:it|that|this) back\b.*",
-    r"why (?:did|didn't|are|have|would) you .*",
+    rf"why (?:did|didn't|are|have|would) you (?!{_CHOSE}\b).*",
     r"try (?:it )?(?:again|harder|once more)\b.*",
     r"do it (?:again|over)\b.*",
     r"don't (?:do that|change that|touch|guess)\b.*",
