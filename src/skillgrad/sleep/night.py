@@ -247,7 +247,8 @@ class _Night:
                 await self._probe(bench)
                 found = gleaned(self._config, self._around, self._ledger, self._sources)
                 known, told = rotated(self._config, self._state, self._number)
-                self._tell(notes=(*self._report.notes, *told))
+                if told:  # whatever becomes of the night, the sides are others from here on
+                    self._tell(notes=(*self._report.notes, *told))
                 past = Past(known, self._ledger.in_vain())
                 self._ledger.take(self._number, found.entries)
                 gathered = await from_transcripts(self._config, found, bench, past, self._number)
