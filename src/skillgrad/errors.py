@@ -139,11 +139,12 @@ class UnusableReply(SkillgradError):
 
 
 class BoundaryError(SkillgradError):
-    """User code failed. `where` names the part: an agent, an environment or a scorer."""
+    """User code failed. `where` names the part: an agent, an environment or a scorer; `cause` is what it raised."""
 
     def __init__(self, where: str, cause: BaseException) -> None:
         super().__init__(f"{where}: {type(cause).__name__}: {cause}")
         self.where = where
+        self.cause = cause
 
 
 def told(message: str) -> str:

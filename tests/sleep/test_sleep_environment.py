@@ -101,11 +101,40 @@ async def test_of_held_out_criteria_all_is_told_as_it_is_written(split: str) -> 
     assert (await env.score(task, Trajectory())).feedback == "there is no answer"
 
 
-async def test_a_slow_pattern_leaves_no_score() -> None:
+@pytest.mark.parametrize("op", ["regex", "not_regex"])
+async def test_an_answer_at_which_a_mined_pattern_does_not_end_meets_no_check_and_keeps_its_other_grades(
+    op: str,
+) -> None:
+    checks = (Check.model_validate({"op": op, "arg": "(a+)+$"}),)
+    tasks = [mined("a", checks=checks, rubric="It is kind.", night=1)]
+    env = NightEnvironment(tasks, Half, options=ChecksOptions(seconds=0.5))
+    score = await env.score(env.tasks("train")[0], Trajectory(answer="a" * 60 + "!"))
+    assert (score.hard, score.soft) == (0, 0.25)
+    assert score.feedback.startswith("whether the answer meets its checks cannot be told: a pattern takes too long")
+    assert "(a+)+" not in score.feedback
+
+
+async def test_a_slow_pattern_that_a_person_wrote_leaves_no_score() -> None:
     checks = (Check(op="regex", arg="(a+)+$"),)
     env = NightEnvironment([mined("a", checks=checks)], options=ChecksOptions(seconds=0.5))
     with pytest.raises(BoundaryError, match="no result after"):
         await env.score(env.tasks("train")[0], Trajectory(answer="a" * 60 + "!"))
+
+
+class Dead:
+    """Never has a grade."""
+
+    def fingerprint(self) -> str:
+        return "dead"
+
+    async def ask(self, messages: Sequence[Message], reply_type: type[Grade]) -> Grade:
+        raise BoundaryError("the judge", TimeoutError("no result after 1 s"))
+
+
+async def test_what_else_takes_too_long_leaves_no_score() -> None:
+    env = NightEnvironment([mined("a", checks=(SHORT,), rubric="It is kind.", night=1)], Dead)
+    with pytest.raises(BoundaryError, match="no result after"):
+        await env.score(env.tasks("train")[0], Trajectory(answer="yes"))
 
 
 async def test_a_task_of_another_environment_has_no_score() -> None:

@@ -14,7 +14,7 @@ from skillgrad.records import ChatRequest, Reply, Score, Task, Trajectory
 from skillgrad.sleep.forecast import forecast_night
 from skillgrad.sleep.gather import archive, archived
 from skillgrad.sleep.night import read_report
-from skillgrad.sleep.probe import GAMEABLE, HOLLOW, hollow_answer, literal_answer, not_alone, probe
+from skillgrad.sleep.probe import GAMEABLE, HOLLOW, SLOW, hollow_answer, literal_answer, not_alone, probe, too_slow
 from skillgrad.sleep.sessions import Session
 from skillgrad.sleep.tasks import MinedTask
 from skillgrad.threads import run_to_end
@@ -165,6 +165,46 @@ def test_the_last_words_are_said_again_until_there_are_enough() -> None:
 def test_groups_within_groups_stop_no_probe() -> None:
     deep = Check(op="regex", arg="(" * 300 + "a" + ")" * 300)
     assert run_to_end(probe([task(checks=[deep])], Judged(0))).doubts == ()
+
+
+@pytest.mark.parametrize(
+    ("op", "pattern"),
+    [
+        ("regex", r"(a+)+$"),
+        ("not_regex", r"^Note: (\w+\s?)*!$"),
+        ("regex", r"([^x]+)+x"),
+        ("regex", r"(?<=z)(\W+)+$"),
+    ],
+)
+def test_a_task_whose_pattern_has_no_end_on_some_answer_is_dropped_and_its_judge_not_asked(
+    op: str, pattern: str
+) -> None:
+    env = Judged(1.0)
+    slow = task(checks=[{"op": op, "arg": pattern}], rubric=RUBRIC, sessions=[{"source": "x", "id": "s1"}])
+    found = run_to_end(probe([slow, task("m2", exact=("5",))], env))
+    assert [one.id for one in found.tasks] == ["m2"]
+    assert ([doubt.why for doubt in found.doubts], dict(found.dropped)) == ([SLOW], {SLOW: 1})
+    assert [one.id for one in found.lost] == ["s1"]
+    assert env.shown == []
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"(?m)^[Rr]ecommendation[ \t]*[:=][ \t]*.{10,}",
+        r"(?s).*risks.*sources.*next steps",
+        r"\s*\w*\s*;",
+        r"\A(?:\S+\s+){0,49}\S+\Z",
+        "(" * 300 + "a" + ")" * 300,
+    ],
+)
+def test_patterns_that_come_to_an_end_are_kept(pattern: str) -> None:
+    assert not too_slow(task(checks=[{"op": "regex", "arg": pattern}]))
+
+
+@pytest.mark.parametrize("pattern", [r"[^x]{5} and", r"\W{5}"])
+def test_words_of_a_class_that_says_what_it_is_not_are_of_that_class(pattern: str) -> None:
+    assert run_to_end(probe([task(checks=[{"op": "regex", "arg": f"Risks{pattern}"}])], Judged(0))).doubts != ()
 
 
 def test_gameable_tasks_are_held_out_only_beside_another_one() -> None:

@@ -8,7 +8,7 @@ from skillgrad.envs.scorers.base import Judge
 from skillgrad.envs.scorers.checks import Checks, ChecksOptions, Criteria, combined, form_warning
 from skillgrad.envs.scorers.text import Exact
 from skillgrad.envs.splits import SPLITS, check_splits, content
-from skillgrad.errors import ConfigError, DataError
+from skillgrad.errors import BoundaryError, ConfigError, DataError
 from skillgrad.protocols import Environment, Scorer
 from skillgrad.records import Score, Split, Task, Trajectory, canonical
 from skillgrad.sandbox import Limits, find_sandbox
@@ -19,6 +19,7 @@ __all__ = ["NightEnvironment"]
 
 _LIMITS = Limits(seconds=60)
 """Of the command of a task."""
+_ENDLESS = "whether the answer meets its checks cannot be told: a pattern takes too long on it"
 
 
 class NightEnvironment(Environment):
@@ -27,6 +28,10 @@ class NightEnvironment(Environment):
     Of the criteria that a task has, checks, exact answers, a rubric and a command, all apply: `hard` is 1 when each
     is met, `soft` the mean over them. A command runs in the sandbox, for at most a minute and without a network;
     words of it that name a file from the task's project, else from the current folder, stand for it.
+
+    An answer at which the match of a pattern does not end in time meets none of the checks of a task that a night
+    mined: it was not seen to pass them, nobody can mend a pattern that a model wrote, and one such answer would stop
+    that night each time. With a task that a person wrote there is no score.
 
     Feedback on training tasks, which the optimizer reads, says in words what is wrong. On held-out tasks it is for
     people and shows the checks that failed as they are written: no stage shows the optimizer an attempt at one.
@@ -67,6 +72,7 @@ class NightEnvironment(Environment):
             split: tuple(task.task for task in tasks if task.split == split) for split in SPLITS
         }
         self._commands = _commands(tasks, unsafe=unsafe_no_sandbox)
+        self._mined = frozenset(task.id for task in tasks if task.night is not None)
         self._training = frozenset(task.id for task in self._tasks["train"])
         _check_apart(self._tasks)
         criteria = {
@@ -90,7 +96,8 @@ class NightEnvironment(Environment):
 
         Raises:
             DataError: the task is none of a night.
-            BoundaryError: the match of a pattern took too long, or a command could not be run to its end.
+            BoundaryError: the match of a pattern that a person wrote took too long, the process that matches patterns
+                died, or a command could not be run to its end.
         """
         gold = task.gold if isinstance(task.gold, dict) else {}
         checks = self._checks if task.id in self._training else self._open
@@ -103,9 +110,11 @@ class NightEnvironment(Environment):
         found = [Score(hard=0, soft=0, feedback="there is no answer")]
         if trajectory.answer.strip():
             found = [
-                await scorers[kind].score(
+                await _scored(
+                    scorers[kind],
                     task.model_copy(update={"gold": gold[kind] if kind == "exact" else {kind: gold[kind]}}),
                     trajectory,
+                    ends=kind != "checks" or task.id not in self._mined,
                 )
                 for kind in kinds
             ]
@@ -120,6 +129,16 @@ class NightEnvironment(Environment):
     def _doubts(self) -> list[str]:
         train, val, test = (self._tasks[split] for split in SPLITS)
         return check_splits(train, val, test) if train and val else []
+
+
+async def _scored(scorer: Scorer, task: Task, trajectory: Trajectory, *, ends: bool) -> Score:
+    """The score by one kind of criteria; 0 with the reason where it took too long, unless `ends`."""
+    try:
+        return await scorer.score(task, trajectory)
+    except BoundaryError as error:
+        if ends or not isinstance(error.cause, TimeoutError):
+            raise
+        return Score(hard=0, soft=0, feedback=_ENDLESS)
 
 
 def _commands(tasks: Sequence[MinedTask], *, unsafe: bool) -> dict[str, Scorer]:

@@ -88,7 +88,7 @@ class Gathered(Record):
     problems: tuple[str, ...] = ()
     dropped: dict[str, int] = Field(default_factory=dict[str, int])
     doubts: tuple[Doubt, ...] = ()
-    """Tasks whose criteria were passed by words alone."""
+    """Tasks whose criteria do not hold what they promise."""
     notes: tuple[str, ...] = ()
     proposer: Pick = Pick()
     """What makes the candidates of the night."""

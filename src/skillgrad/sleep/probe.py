@@ -1,19 +1,23 @@
 """The probe of criteria: an answer that says all they name, and nothing, must not pass them.
 
 A judge that grades such an answer well grades words, not work: what a night learned from its grades would be to say
-the words. Checks that their own words satisfy can at best see that a rule is followed in form.
+the words. Checks that their own words satisfy can at best see that a rule is followed in form. A pattern whose match
+does not end decides nothing at all.
 """
 
 import asyncio
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib import import_module
+from itertools import islice
 from typing import Any, Literal
 
 from skillgrad.build import Workbench
 from skillgrad.envs.scorers.checks import Check, Checks
 from skillgrad.errors import OutageStop, RejectedRequest, SkillgradError, StopRun, UnusableReply
+from skillgrad.matching import Matcher
 from skillgrad.protocols import Environment
 from skillgrad.records import Record, Trajectory
 from skillgrad.sleep.consolidate import ANSWERED_LATER
@@ -23,6 +27,7 @@ from skillgrad.stages.optimizer import together
 __all__ = [
     "GAMEABLE",
     "HOLLOW",
+    "SLOW",
     "Doubt",
     "Probed",
     "hollow_answer",
@@ -30,10 +35,12 @@ __all__ = [
     "not_alone",
     "probe",
     "probed",
+    "too_slow",
     "words_pass",
 ]
 
 HOLLOW = "its judge passes a hollow answer"
+SLOW = "its pattern takes too long"
 GAMEABLE = "gameable"
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _FILLER = "x"
@@ -41,6 +48,26 @@ _LONGEST = 10_000
 """Characters that a repetition comes to at most, and citations of a row."""
 _LONGEST_ANSWER = 100_000
 """Characters that an answer is made for; checks that ask for more are not tried."""
+_SECONDS = 2.0
+"""Longest a pattern may take with one of the texts that are made for it. They are short; an answer may not be."""
+_RUN = 500
+"""Characters of such a text, about: a match that doubles its work with each character has no end here, and one that
+goes over a text again from every place in it ends at once."""
+_MOST_RUNS = 30
+"""Places of a pattern that such texts are made for."""
+_ENDS = ("", "\0", "\0\nx1 .,;:!?-_#*|/'\"()[]<>")
+"""What follows in such a text: nothing, a character that hardly a pattern names, and something of every kind, at
+which those that take all but a few end as well."""
+_OTHERS = f"{_FILLER}y1 .-\n"
+"""Of a class that names no character that it takes, the first of these that it takes stands for it."""
+_CATEGORIES = {
+    "CATEGORY_DIGIT": r"\d",
+    "CATEGORY_NOT_DIGIT": r"\D",
+    "CATEGORY_SPACE": r"\s",
+    "CATEGORY_NOT_SPACE": r"\S",
+    "CATEGORY_WORD": r"\w",
+    "CATEGORY_NOT_WORD": r"\W",
+}
 _PARSER = import_module("re._parser")
 """Python's own reading of patterns."""
 
@@ -50,8 +77,8 @@ class Doubt(Record):
 
     task: str
     intent: str
-    why: Literal["its judge passes a hollow answer", "gameable"]
-    """The first is dropped; of the second, all checks pass on an answer that has nothing but their own words."""
+    why: Literal["its judge passes a hollow answer", "its pattern takes too long", "gameable"]
+    """The first two are dropped; of the last, all checks pass on an answer that has nothing but their own words."""
 
 
 class Probed(Record):
@@ -66,8 +93,7 @@ class Probed(Record):
     @property
     def dropped(self) -> Mapping[str, int]:
         """How many tasks were dropped, by reason."""
-        count = sum(doubt.why == HOLLOW for doubt in self.doubts)
-        return {HOLLOW: count} if count else {}
+        return dict(Counter(doubt.why for doubt in self.doubts if doubt.why != GAMEABLE))
 
     @property
     def gameable(self) -> frozenset[str]:
@@ -85,7 +111,8 @@ async def probed(tasks: Sequence[MinedTask], bench: Workbench, *, wanted: bool) 
 
 
 async def probe(tasks: Sequence[MinedTask], env: Environment, *, ask: bool = True) -> Probed:
-    """Try the criteria of each task: a rubric with one question to its judge, checks that stand alone by code.
+    """Try the criteria of each task: patterns and checks that stand alone by code, then a rubric with one question to
+    its judge.
 
     Args:
         env: asks the judge of the night (`NightEnvironment`).
@@ -94,20 +121,23 @@ async def probe(tasks: Sequence[MinedTask], env: Environment, *, ask: bool = Tru
     Raises:
         StopRun: a call failed. Known answers are facts: the same call goes on from there.
     """
-    judged = [task for task in tasks if task.rubric.strip()] if ask else []
+    found: dict[str, Literal["its judge passes a hollow answer", "its pattern takes too long", "gameable"]] = {}
+    for task in tasks:
+        if await asyncio.to_thread(too_slow, task):
+            found[task.id] = SLOW
+        elif await asyncio.to_thread(words_pass, task):
+            found[task.id] = GAMEABLE
+    judged = [task for task in tasks if task.rubric.strip() and task.id not in found] if ask else []
     passed = await together(_judge_passes(task, env) for task in judged)
-    hollow = {task.id for task, fooled in zip(judged, passed, strict=True) if fooled}
-    literal = {task.id for task in tasks if await asyncio.to_thread(words_pass, task)}
-    left = tuple(task for task in tasks if task.id not in hollow)
+    found |= {task.id: HOLLOW for task, fooled in zip(judged, passed, strict=True) if fooled}
+    left = tuple(task for task in tasks if found.get(task.id, GAMEABLE) == GAMEABLE)
     behind = {(session.source, session.id) for task in left for session in task.sessions}
     lost = [one for task in tasks for one in task.sessions if (one.source, one.id) not in behind]
     return Probed(
         tasks=left,
         lost=tuple({(one.source, one.id): one for one in lost}.values()),
         doubts=tuple(
-            Doubt(task=task.id, intent=task.intent, why=HOLLOW if task.id in hollow else GAMEABLE)
-            for task in tasks
-            if task.id in hollow or task.id in literal
+            Doubt(task=task.id, intent=task.intent, why=found[task.id]) for task in tasks if task.id in found
         ),
     )
 
@@ -198,7 +228,21 @@ def _first(members: Sequence[Any]) -> str:
         return chr(argument)
     if op == "RANGE":
         return chr(argument[0])
-    return {"CATEGORY_DIGIT": "1", "CATEGORY_SPACE": " "}.get(str(argument), _FILLER)
+    taken, others = (False, members[1:]) if op == "NEGATE" else (True, members[:1])
+    return next((char for char in _OTHERS if any(_holds(one, char) for one in others) == taken), _FILLER)
+
+
+def _holds(member: Any, char: str) -> bool:
+    """Whether a member of a class takes a character."""
+    op, argument = str(member[0]), member[1]
+    match op:
+        case "LITERAL":
+            return bool(argument == ord(char))
+        case "RANGE":
+            return bool(argument[0] <= ord(char) <= argument[1])
+        case _:
+            pattern = _CATEGORIES.get(str(argument))
+            return pattern is not None and re.match(pattern, char) is not None
 
 
 def words_pass(task: MinedTask) -> bool:
@@ -209,6 +253,64 @@ def words_pass(task: MinedTask) -> bool:
         return Checks().decide(task.checks, literal_answer(task.checks), ()).hard >= 1
     except SkillgradError:  # a match took too long: whoever wants to game it has the same trouble
         return False
+
+
+def too_slow(task: MinedTask) -> bool:
+    """Whether a pattern of the task takes too long with one of the texts that are made to keep it busy. Blocks while
+    patterns are matched."""
+    matcher = Matcher(_SECONDS)
+    patterns = {(str(check.arg), check.flags) for check in task.checks if check.op in ("regex", "not_regex")}
+    try:
+        for pattern, flags in sorted(patterns):
+            for text in _busy(pattern, flags):
+                matcher.matches(pattern, text, flags=flags)
+    except TimeoutError:
+        return True
+    except ChildProcessError:  # something else ended it; a night that meets that again stops with the cause
+        return False
+    return False
+
+
+def _busy(pattern: str, flags: int) -> list[str]:
+    """Texts at which a pattern that goes wrong has most to do, each once: many times what one of its repetitions
+    takes, behind what the pattern asks for before, and something that does not go on with it."""
+    try:
+        parsed = _PARSER.parse(pattern, flags)
+        runs = [_many(_shortest(parsed)), *islice(_runs(parsed), _MOST_RUNS)]
+    except RecursionError:  # groups within groups, more than can be followed
+        return []
+    return list(dict.fromkeys(run + end for run in runs for end in _ENDS))
+
+
+def _runs(pattern: Any, before: str = "") -> Iterator[str]:
+    """For each repetition in a pattern, those within others too, what it takes many times."""
+    for op, argument in pattern:
+        match str(op):
+            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+                if argument[1] > 1:
+                    yield before + _many(_shortest(argument[2]))
+                yield from _runs(argument[2], before)
+            case "SUBPATTERN":
+                yield from _runs(argument[3], before)
+            case "ATOMIC_GROUP":
+                yield from _runs(argument, before)
+            case "BRANCH":
+                for one in argument[1]:
+                    yield from _runs(one, before)
+            case "ASSERT" | "ASSERT_NOT":
+                yield from _runs(argument[1], before)
+            case _:
+                pass
+        before += _asked_before(op, argument) or _said(str(op), argument)
+
+
+def _asked_before(op: Any, argument: Any) -> str:
+    """What has to stand before a place."""
+    return _shortest(argument[1]) if str(op) == "ASSERT" and argument[0] < 0 else ""
+
+
+def _many(text: str) -> str:
+    return text * max(1, _RUN // max(1, len(text)))
 
 
 async def _judge_passes(task: MinedTask, env: Environment) -> bool:

@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     for document in found.documents:
         _print_document(document)
     if report.doubts:
-        output.line("\ntasks whose criteria were passed by words alone")
+        output.line("\ntasks whose criteria do not hold what they promise")
     for doubt in report.doubts:
         output.line(f"  {doubt.task}  {doubt.why}: {plain(doubt.intent, _LINE)}")
     for text in provenance_lines(tasks):
