@@ -295,6 +295,15 @@ https://ghtoken1234567890abc@github.com/x => https://[redacted:token]@github.com
 mail me.too+x@mail.example.com now => mail [redacted:email] now
 """
 )
+WORDS_WITHIN = told(
+    """
+DB_PASSWORD: hunter2secret => DB_PASSWORD: [redacted:password]
+DB_PASSWORD: mytoken99 => DB_PASSWORD: [redacted:password]
+spring.datasource.password=hunter2secret => spring.datasource.password=[redacted:password]
+tool --password hunter2secret => tool --password [redacted:password]
+pwd=hunter2secret => pwd=[redacted:password]
+"""
+)
 CUT_THROUGH = told(
     """
 key sk-a%%bcdef1234 and more => key [redacted:cut-secret]%%[redacted:cut-secret] and more
@@ -309,7 +318,7 @@ half of it %%# => half of it %%#
 )
 
 
-@pytest.mark.parametrize(("text", "clean"), [*ASSIGNED, *SHAPED, *CUT_THROUGH])
+@pytest.mark.parametrize(("text", "clean"), [*ASSIGNED, *SHAPED, *WORDS_WITHIN, *CUT_THROUGH])
 def test_transcripts_lose_more_kinds_of_secrets_and_each_is_counted(text, clean):
     redacted, counts = TRANSCRIPTS.redact_counted(text)
     assert redacted.strip() == clean
@@ -356,6 +365,7 @@ def test_transcripts_lose_more_kinds_of_secrets_and_each_is_counted(text, clean)
         *("hello " + HEX[:40] + " commit 0b9f3a1c-1111-2222-3333-444455556666", "password: SecretStr"),
         *("password={password!r}", "password: (bool, optional)", 'password = ":****"', "A_KEY = os.urandom2024(32)"),
         *('ask("Password: ")', "password={name}"),
+        *("password=user_token", "password: get_token2()", "password=self.token2"),
         *("TOKEN=get_token(x)", "password=(yes)", "API_TOKEN=true", "the first half [... 3 characters left out ...]"),
     ],
 )

@@ -227,7 +227,8 @@ def _is_secret(value: _Value, *, generic: bool) -> bool:
         return not _CALL.fullmatch(text)
     if value.form in (";", "&"):
         return True
-    if _is_code(text):
+    # A password may have such a word in it; names that code gives to one rarely have a digit.
+    if _is_code(text) and not (value.kind == "password" and _names_one(text) and _has_digit(text)):
         return False
     if value.form == "=":
         return not value.argument or (not _WORDS.fullmatch(text) and _has_digit(text) and len(text) >= 6)
@@ -236,7 +237,7 @@ def _is_secret(value: _Value, *, generic: bool) -> bool:
 
 def _is_quoted_secret(value: _Value, text: str) -> bool:
     spaced = any(char.isspace() for char in text)
-    names_one = _IDENTIFIER.fullmatch(text) is not None and _NAME.search(text) is not None and not _has_digit(text)
+    names_one = _names_one(text) and not _has_digit(text)
     if value.kind == "password":
         return not names_one and not (spaced and _LABEL.search(text))
     if spaced or names_one:
@@ -261,8 +262,13 @@ def _is_loose_secret(value: _Value, text: str) -> bool:
 
 def _is_code(text: str) -> bool:
     if _IDENTIFIER.fullmatch(text):
-        return _NAME.search(text) is not None
+        return _names_one(text)
     return text[0] in "([" or (_CALL.fullmatch(text) or _EXPRESSION.fullmatch(text)) is not None
+
+
+def _names_one(text: str) -> bool:
+    """Whether it may be the name of a variable that holds a secret."""
+    return _IDENTIFIER.fullmatch(text) is not None and _NAME.search(text) is not None
 
 
 def _has_digit(text: str) -> bool:
