@@ -103,3 +103,14 @@ def test_a_system_that_could_not_run_is_on_the_page_with_its_reason(modules) -> 
     text = modules["page"].peers(results)
     assert "**gepa** did not run: pip could not install it." in text
     assert "too few seeds" in text
+
+
+def test_kinds_bring_more_rewordings_together_and_no_two_wishes(modules) -> None:
+    del modules
+    import nights
+    from rewordings import REWORDINGS
+
+    found = {named: [nights.together(kind, named=named, seeds=1) for kind in REWORDINGS] for named in (True, False)}
+    joined = {named: sum(one["joined"] for one in counts) for named, counts in found.items()}
+    assert joined[True] >= 10 * joined[False]
+    assert not any(one["merged"] for counts in found.values() for one in counts)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from skillgrad.errors import ConfigError
 from skillgrad.records import Split
-from skillgrad.sleep.clusters import NEAR, alike, by_recurrence, divide, followed, likeness
+from skillgrad.sleep.clusters import NEAR, alike, by_recurrence, divide, followed, likeness, near
 from skillgrad.sleep.tasks import MinedTask, SessionRef
 
 TOPICS = (
@@ -64,6 +64,49 @@ def test_the_same_wish_in_other_words_is_near(one: str, other: str) -> None:
 )
 def test_another_wish_is_not_near(one: str, other: str) -> None:
     assert likeness(one, other) < NEAR
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [
+        ("translation", "Translate the menu into German", "German version of the menu, please"),
+        (
+            "comparison",
+            "Compare Postgres and MySQL for the shop",
+            "Should the shop use Postgres or MySQL? Weigh them.",
+        ),
+        ("brief", "Brief on a booking app", "I need a decision paper on the booking app"),
+    ],
+)
+def test_tasks_of_one_kind_are_near_by_what_they_say_beside_it(kind: str, one: str, other: str) -> None:
+    first, second = mined("a", one, type=kind), mined("b", other, type=f"{kind}s")
+    assert likeness(one, other) < NEAR
+    assert near(first, second)
+    assert near(second, first)
+    assert not near(first, second.model_copy(update={"type": ""}))
+    assert not near(first.model_copy(update={"type": ""}), second.model_copy(update={"type": ""}))
+    assert not near(first, second.model_copy(update={"type": "something else"}))
+    assert len({task.cluster for task in divide([first, second]).tasks}) == 1
+    (tonight,) = divide([second], [first.model_copy(update={"cluster": "c1", "split": "test"})]).tasks
+    assert (tonight.cluster, tonight.split) == ("c1", "test")
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [
+        ("brief", "Write a brief on tea.", "Write a brief on cars."),
+        ("brief", "Answer: should we decide a merger?", "Answer: should we decide outsourcing?"),
+        ("commit message", "Write a commit message", "Describe how the commit message is written"),
+    ],
+)
+def test_tasks_of_one_kind_on_other_subjects_or_none_are_not_near(kind: str, one: str, other: str) -> None:
+    assert not near(mined("a", one, type=kind), mined("b", other, type=kind))
+
+
+def test_tasks_of_one_kind_with_other_data_are_not_near() -> None:
+    one = mined("a", "Translate the menu into German", type="translation", context="soup, fish and bread")
+    other = mined("b", "German version of the menu", type="translation", context="nine hundred kinds of wine")
+    assert not near(one, other)
 
 
 def test_texts_without_words_are_alike_only_to_each_other() -> None:

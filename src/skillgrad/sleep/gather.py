@@ -16,7 +16,7 @@ from skillgrad.build import Workbench
 from skillgrad.errors import ConfigError, DataError, SkillgradError
 from skillgrad.records import Record, Split, canonical, digest
 from skillgrad.sleep.canary import Corrections
-from skillgrad.sleep.clusters import NEAR, alike, by_recurrence, divide, followed
+from skillgrad.sleep.clusters import alike, by_recurrence, divide, followed, near
 from skillgrad.sleep.config import SleepConfig
 from skillgrad.sleep.corrections import counted
 from skillgrad.sleep.dreams import dream, recall, recalled
@@ -330,9 +330,8 @@ def _earlier(
     for task in known:
         if task.origin != "real" or task.split != side or task.id in ids or task.project not in projects:
             continue
-        near = max(alike(task, other) for other in tasks)
-        if near < NEAR:  # what is as near as that is the same wish, and on one side with it
-            found.append((-near, task.id, task))
+        if not any(near(task, other) for other in tasks):  # else it is the same wish, and on one side with it
+            found.append((-max(alike(task, other) for other in tasks), task.id, task))
     likest = (task for *_, task in sorted(found, key=lambda row: row[:2]))
     fit = (task for task in likest if side == "train" or not (probe and words_pass(task)))
     best = islice(fit, max(_FEWEST, len(tasks)))
