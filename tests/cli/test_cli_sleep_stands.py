@@ -20,14 +20,20 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from skillgrad.sleep.adopt import adopt
+from skillgrad.sleep.revert import revert
 
 def listen(name):
-    if name == sys.argv[4]:
+    if name == sys.argv[5]:
         os.kill(os.getpid(), signal.SIGKILL)
 
-adopt(*map(Path, sys.argv[1:4]), on_write=listen)
+project, state, night = Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4]
+if sys.argv[1] == "adopt":
+    adopt(state / "nights" / night / "proposal", project, state, on_write=listen)
+else:
+    revert(night, state, on_write=listen)
 """
 ENDS = "an adoption or a revert has not ended: the next adopt, revert or run ends it or takes it back"
+NOTHING_ELSE = "nothing else was done: `skillgrad sleep status` shows how nights stand"
 
 
 @pytest.fixture
@@ -35,18 +41,23 @@ def two(sleeper: Small) -> Project:
     """After a night that proposes a skill and a memory file."""
     place = Project(sleeper.project, sleeper.state.folder)
     sleeper.state.make()
-    folder = both(place, night="0001")
+    offered(place, 1)
+    return place
+
+
+def offered(place: Project, night: int, rule: str = "- Learned.") -> None:
+    """A night that proposes this rule for both documents as they are."""
+    folder = both(place, night=f"{night:04d}", rule=rule)
     report = NightReport(
-        night=1,
+        night=night,
         status="proposed",
-        project=str(sleeper.project),
+        project=str(place.root),
         started=datetime(2026, 3, 2, tzinfo=UTC),
         target="t",
         optimizer="o",
         proposal=str(folder),
     )
     (folder.parent / "night.json").write_text(report.model_dump_json())
-    return place
 
 
 def said(capsys: Captured, *words: str, code: int = 0) -> list[str]:
@@ -60,9 +71,9 @@ def status(capsys: Captured) -> list[dict[str, Any]]:
     return json.loads("\n".join(said(capsys, "status", "--json")))["nights"]
 
 
-def killed(place: Project, at: str) -> None:
-    """Leave what a process leaves that is killed while it adopts."""
-    words = [str(place.state / "nights" / "0001" / "proposal"), str(place.root), str(place.state), at]
+def killed(place: Project, at: str, what: str = "adopt", night: str = "0001") -> None:
+    """Leave what a process leaves that is killed while it adopts, or reverts."""
+    words = [what, str(place.root), str(place.state), night, at]
     assert subprocess.run([sys.executable, "-c", KILLED, *words], check=False).returncode == -signal.SIGKILL
 
 
@@ -100,13 +111,42 @@ def test_an_adoption_that_was_killed_when_all_was_replaced_is_finished_and_not_m
     killed(two, "put record receipt.json")
     assert said(capsys, "status")[-1] == ENDS
     capsys.readouterr()
-    assert main(["sleep", "adopt"]) == 2
-    assert capsys.readouterr().err == (
-        "note: an interrupted adoption or revert was finished\n"
-        "error: night 1 is adopted already\nhint: `skillgrad sleep status` shows how nights stand\n"
-    )
+    assert main(["sleep", "adopt"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == "note: an interrupted adoption or revert was finished\n"
+    assert captured.out.splitlines() == [NOTHING_ELSE]
     assert [row["status"] for row in status(capsys)] == ["adopted"]
     assert ENDS not in said(capsys, "status")
+
+
+def test_a_plain_adopt_that_finishes_one_leaves_other_proposals_alone(two: Project, capsys: Captured) -> None:
+    offered(two, 2, "- Second.")
+    killed(two, "put record receipt.json", night="0002")
+    adopted = two.files()
+    assert json.loads("\n".join(said(capsys, "adopt", "--json")))["recovered"]["finished"] is True
+    assert two.files() == adopted
+    assert "- Second." in two.memory.read_text()
+
+
+def test_a_plain_revert_that_finishes_one_leaves_other_nights_alone(two: Project, capsys: Captured) -> None:
+    said(capsys, "adopt")
+    first = two.files()
+    offered(two, 2, "- Second.")
+    said(capsys, "adopt", "2")
+    killed(two, "put record receipt.json", "revert", "0002")
+    assert said(capsys, "revert") == [NOTHING_ELSE]
+    assert two.files() == first
+    assert [row["status"] for row in status(capsys)] == ["adopted", "reverted"]
+
+
+def test_a_named_night_is_reverted_after_another_revert_was_finished(two: Project, capsys: Captured) -> None:
+    before = two.files()
+    said(capsys, "adopt")
+    offered(two, 2, "- Second.")
+    said(capsys, "adopt", "2")
+    killed(two, "put record receipt.json", "revert", "0002")
+    assert len(said(capsys, "revert", "1")) == 2
+    assert two.files() == before
 
 
 def test_an_adoption_that_was_killed_on_the_way_is_taken_back_and_what_somebody_wrote_is_named(

@@ -4,7 +4,7 @@ import argparse
 
 from skillgrad.cli import output
 from skillgrad.cli.sleep.brought import rules_data
-from skillgrad.cli.sleep.settings import find_nights
+from skillgrad.cli.sleep.settings import end_here, find_nights
 from skillgrad.cli.usage import UsageError
 from skillgrad.sleep.adopt import adopt, kept_rules
 
@@ -14,7 +14,9 @@ __all__ = ["run"]
 def run(args: argparse.Namespace) -> int:
     """Put the proposal of a night in place."""
     nights = find_nights(args)
-    nights.recover()
+    recovery = nights.recover()
+    if recovery is not None and recovery.finished and args.night is None:
+        return end_here(recovery, args)
     number = nights.proposed(args.night)
     if not args.only and nights.stands(number) == "adopted":
         raise UsageError(f"night {number} is adopted already", hint="`skillgrad sleep status` shows how nights stand")

@@ -3,7 +3,7 @@
 import argparse
 
 from skillgrad.cli import output
-from skillgrad.cli.sleep.settings import find_nights
+from skillgrad.cli.sleep.settings import end_here, find_nights
 from skillgrad.cli.usage import UsageError
 from skillgrad.sleep.lint import plain
 from skillgrad.sleep.revert import revert, revert_rule
@@ -16,7 +16,9 @@ def run(args: argparse.Namespace) -> int:
     if args.rule is not None and args.night is not None:
         raise UsageError("NIGHT and --rule exclude each other", hint="give one of them")
     nights = find_nights(args)
-    nights.recover()
+    recovery = nights.recover()
+    if recovery is not None and recovery.finished and args.night is None and args.rule is None:
+        return end_here(recovery, args)
     if args.rule is not None:
         nights.number(None)
         report = revert_rule(args.rule, nights.state.folder)

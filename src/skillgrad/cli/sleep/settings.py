@@ -17,8 +17,9 @@ from skillgrad.sleep.night import REPORT, read_report
 from skillgrad.sleep.report import NightReport
 from skillgrad.sleep.staging import FOLDER, MANIFEST, read_proposal
 from skillgrad.sleep.state import SleepState
+from skillgrad.sleep.transaction import Recovery
 
-__all__ = ["WAITING", "Nights", "default_settings", "find_nights", "find_project", "read_config"]
+__all__ = ["WAITING", "Nights", "default_settings", "end_here", "find_nights", "find_project", "read_config"]
 
 WAITING = ("proposed", "partly adopted")
 """How nights stand of which something waits for a person."""
@@ -89,8 +90,8 @@ class Nights(NamedTuple):
             return ()
         return tuple(item.name for item in items if item.real not in there)
 
-    def recover(self) -> None:
-        """End an adoption or a revert that was interrupted, and say what was done about it.
+    def recover(self) -> Recovery | None:
+        """End an adoption or a revert that was interrupted, and say what was done about it; None when there is none.
 
         Raises:
             LockedError: another process adopts or reverts.
@@ -99,6 +100,7 @@ class Nights(NamedTuple):
         recovery = recover(self.state.folder) if self.state.folder.exists() else None
         for text in () if recovery is None else recovery.told:
             output.note(f"note: {text}")
+        return recovery
 
     def has_proposal(self, number: int) -> bool:
         """Whether a night has one."""
@@ -143,6 +145,16 @@ class Nights(NamedTuple):
 
     def _report_file(self, number: int) -> Path:
         return self.state.night(number) / REPORT
+
+
+def end_here(recovery: Recovery, args: argparse.Namespace) -> int:
+    """Say that a verb has done nothing but finish what was interrupted: without a name "the last one" would then be
+    another night, of which nobody spoke."""
+    if args.json:
+        output.json_result({"recovered": recovery.model_dump(mode="json")})
+    else:
+        output.line("nothing else was done: `skillgrad sleep status` shows how nights stand")
+    return 0
 
 
 def read_config(args: argparse.Namespace) -> SleepConfig:
