@@ -4,6 +4,7 @@ import argparse
 
 from skillgrad.cli import output
 from skillgrad.cli.sleep.brought import rules_data
+from skillgrad.cli.sleep.elsewhere import elsewhere
 from skillgrad.cli.sleep.settings import end_here, find_nights
 from skillgrad.cli.usage import UsageError
 from skillgrad.sleep.adopt import adopt, kept_rules
@@ -36,5 +37,5 @@ def run(args: argparse.Namespace) -> int:
         output.line(
             f"adopted  {document.path}: rules added: {len(document.added)}, taken out: {len(document.removed)}"
         )
-    output.line(f"take it back with: {output.program()} sleep revert {number}")
+    output.line(f"take it back with: {output.program()} sleep revert {number}{elsewhere(args).options}")
     return 0

@@ -4,6 +4,7 @@ import argparse
 from pathlib import Path
 
 from skillgrad.cli import output
+from skillgrad.cli.sleep.elsewhere import elsewhere
 from skillgrad.cli.sleep.pause_text import told
 from skillgrad.cli.sleep.report_text import counts
 from skillgrad.cli.sleep.settings import read_config
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         )
         return 0
     if pause is not None:
-        output.line(f"{told(pause)}; resume with: {output.program()} sleep resume")
+        output.line(f"{told(pause)}; resume with: {output.program()} sleep resume{elsewhere(args).options}")
     if tasks is None:
         by_source = {tally.source: tally.taken for tally in found.sources}
         waiting = f"; {found.beyond} wait for later nights" if found.beyond else ""

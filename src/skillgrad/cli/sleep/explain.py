@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from skillgrad.cli import output
 from skillgrad.cli.sleep.brought import rules_data
+from skillgrad.cli.sleep.elsewhere import elsewhere
 from skillgrad.cli.sleep.provenance_text import provenance_lines
 from skillgrad.cli.sleep.report_text import counts, print_report
 from skillgrad.cli.sleep.settings import find_nights
@@ -52,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     if args.task is not None:
         _print_task(found, args.task)
         return 0
-    print_report(report, nights.stands(number))
+    print_report(report, nights.stands(number), elsewhere(args))
     if nights.has_proposal(number):
         _print_rules(nights.folder(number), number)
     for document in found.documents:

@@ -3,6 +3,7 @@
 import argparse
 
 from skillgrad.cli import output
+from skillgrad.cli.sleep.elsewhere import elsewhere
 from skillgrad.cli.sleep.pause_text import told
 from skillgrad.cli.sleep.settings import find_nights
 from skillgrad.sleep.gather import Surroundings
@@ -18,5 +19,5 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.json_result({"project": str(nights.project.absolute()), "paused": note.model_dump(mode="json")})
         return 0
-    output.line(f"{told(note)}; resume with: {output.program()} sleep resume")
+    output.line(f"{told(note)}; resume with: {output.program()} sleep resume{elsewhere(args).options}")
     return 0

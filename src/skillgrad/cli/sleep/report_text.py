@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from skillgrad.cli import output
 from skillgrad.cli.sleep.canary_text import canary_lines
+from skillgrad.cli.sleep.elsewhere import Elsewhere
 from skillgrad.cli.summary_text import LOUD, SIMULATED
 from skillgrad.sleep.lint import plain
 from skillgrad.sleep.probe import GAMEABLE
@@ -12,11 +13,12 @@ from skillgrad.sleep.report import DocumentReport, NightReport
 __all__ = ["counts", "document_lines", "print_report"]
 
 
-def print_report(report: NightReport, stands: str = "") -> None:
+def print_report(report: NightReport, stands: str = "", where: Elsewhere = Elsewhere()) -> None:
     """What a night did, and what to do next.
 
     Args:
         stands: how it stands now, where that may be another thing than how it ended.
+        where: what commands need to be about its nights.
     """
     stands = stands or report.status
     if report.simulated:
@@ -49,11 +51,11 @@ def print_report(report: NightReport, stands: str = "") -> None:
         output.line(f"test      {report.test.mean:.3f} [{report.test.low:.3f}, {report.test.high:.3f}]")
     usd = "unknown" if report.spent.usd is None else f"{report.spent.usd:.4f} USD"
     output.line(f"spent     {report.spent.calls:,} calls, {report.spent.tokens:,} tokens, {usd}")
-    for text in canary_lines(report.canary):
+    for text in canary_lines(report.canary, where):
         output.line(text)
     for reason in report.held_back:
         output.line(f"waits for a person: {plain(reason, 300)}")
-    for text in _next(report.night, stands):
+    for text in _next(report.night, stands, where):
         output.line(text)
 
 
@@ -83,14 +85,15 @@ def counts(found: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {plain(name, 80)}" for name, count in found.items() if count) or "none"
 
 
-def _next(night: int, stands: str) -> list[str]:
+def _next(night: int, stands: str, where: Elsewhere) -> list[str]:
+    named = f"{night}{where.options}"
     commands = {
-        "proposed": (f"diff {night}", f"adopt {night}"),
-        "adopted": (f"revert {night}",),
-        "partly adopted": (f"diff {night}", f"adopt {night}", f"revert {night}"),
-        "no change": (f"explain {night}",),
-        "stopped": ("run",),
-        "killed": ("run",),
+        "proposed": (f"diff {named}", f"adopt {named}"),
+        "adopted": (f"revert {named}",),
+        "partly adopted": (f"diff {named}", f"adopt {named}", f"revert {named}"),
+        "no change": (f"explain {named}",),
+        "stopped": (f"run{where.run}",),
+        "killed": (f"run{where.run}",),
     }
     lines = [f"  {output.program()} sleep {command}" for command in commands.get(stands, ())]
     return ["", "next:", *lines] if lines else []

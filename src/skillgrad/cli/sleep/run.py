@@ -8,6 +8,7 @@ from skillgrad.cli.console import open_console
 from skillgrad.cli.interrupt import run_stoppable
 from skillgrad.cli.lookup import larger
 from skillgrad.cli.roles import prices_of
+from skillgrad.cli.sleep.elsewhere import elsewhere
 from skillgrad.cli.sleep.pause_text import told
 from skillgrad.cli.sleep.report_text import print_report
 from skillgrad.cli.sleep.settings import read_config
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.json_result(report.model_dump(mode="json"))
     else:
-        print_report(report)
+        print_report(report, where=elsewhere(args))
     return 0
 
 
@@ -55,5 +56,5 @@ def _rest(note: Pause, args: argparse.Namespace) -> int:
     if args.json:
         output.json_result({"status": "paused", "paused": note.model_dump(mode="json")})
     else:
-        output.line(f"{told(note)}; resume with: {output.program()} sleep resume")
+        output.line(f"{told(note)}; resume with: {output.program()} sleep resume{elsewhere(args).options}")
     return 0

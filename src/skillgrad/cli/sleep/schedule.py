@@ -10,6 +10,7 @@ from pathlib import Path
 
 from skillgrad.cli import output
 from skillgrad.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
+from skillgrad.cli.sleep.elsewhere import elsewhere
 from skillgrad.cli.sleep.settings import read_config
 from skillgrad.config import ModelSection
 from skillgrad.models.keys import used_key_variable
@@ -82,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     output.line(f"scheduled  {project} every day at {hour:02}:{minute:02} by {kind.name}; log: {job.log}")
     if not config.sleep.auto_adopt:
-        output.line("proposals wait for you: see `skillgrad sleep status`")
+        output.line(f"proposals wait for you: see `skillgrad sleep status{elsewhere(args).options}`")
     return 0
 
 

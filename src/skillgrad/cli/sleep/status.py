@@ -5,6 +5,7 @@ from typing import Any
 
 from skillgrad.cli import output
 from skillgrad.cli.sleep.canary_text import canary_lines
+from skillgrad.cli.sleep.elsewhere import elsewhere
 from skillgrad.cli.sleep.pause_text import told
 from skillgrad.cli.sleep.report_text import counts
 from skillgrad.cli.sleep.settings import WAITING, find_nights
@@ -22,6 +23,7 @@ __all__ = ["run"]
 def run(args: argparse.Namespace) -> int:
     """Print the nights of the project, how its sessions stand, and what waits for a person."""
     nights = find_nights(args)
+    where = elsewhere(args)
     with Ledger(nights.state.ledger, read_only=True) as ledger:
         sessions = ledger.counts()
     going_on = unfinished(nights.state)
@@ -52,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     output.line(f"state     {nights.state.folder}")
     if note is not None:
-        output.line(f"{told(note)}; resume with: {output.program()} sleep resume")
+        output.line(f"{told(note)}; resume with: {output.program()} sleep resume{where.options}")
     # A night that stopped early has looked at none: how many there are, only a harvest tells.
     output.line(f"sessions  {counts(sessions) if sessions else 'none looked at yet'}")
     if not rows:
@@ -71,16 +73,17 @@ def run(args: argparse.Namespace) -> int:
     last = read_report(nights.state, rows[-1]["night"])
     if last is not None and last.proposer.told:
         output.line(f"proposer  night {last.night} {last.proposer.told}")
-    for text in canary_lines(watched):
+    for text in canary_lines(watched, where):
         output.line(text)
     waits = [row["night"] for row in rows if row["status"] in WAITING]
     if waits:
         program = output.program()
         which, night = (waits[0], waits[0]) if len(waits) == 1 else (", ".join(map(str, waits)), "N")
+        named = f"{night}{where.options}"
         wait = f"night {which} waits" if len(waits) == 1 else f"nights {which} wait"
-        output.line(f"\n{wait} for you: {program} sleep diff {night}, then {program} sleep adopt {night}")
+        output.line(f"\n{wait} for you: {program} sleep diff {named}, then {program} sleep adopt {named}")
     if rows[-1]["status"] in ("killed", "stopped") and rows[-1]["resumes"]:
-        output.line(f"\nnight {rows[-1]['night']} goes on with: {output.program()} sleep run")
+        output.line(f"\nnight {rows[-1]['night']} goes on with: {output.program()} sleep run{where.run}")
     if (nights.state.folder / PENDING).exists():
         output.line("\nan adoption or a revert has not ended: the next adopt, revert or run ends it or takes it back")
     return 0

@@ -1,0 +1,69 @@
+"""Commands that a verb names are about the same nights, wherever its settings came from."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+from small_night import Small
+
+from skillgrad.cli.main import main
+
+Captured = pytest.CaptureFixture[str]
+
+
+def said(capsys: Captured, *words: str, code: int = 0) -> list[str]:
+    """The lines of a verb's result."""
+    capsys.readouterr()
+    assert main(["sleep", *words]) == code
+    return capsys.readouterr().out.splitlines()
+
+
+def follow(capsys: Captured, line: str) -> list[str]:
+    """Carry out a command as it was printed."""
+    words = shlex.split(line)
+    assert words[:2] == ["skillgrad", "sleep"]
+    return said(capsys, *words[2:])
+
+
+def test_after_a_night_of_another_settings_file_all_that_is_named_works(sleeper: Small, capsys: Captured) -> None:
+    Path("sleep.yaml").rename("my nights.yaml")
+    lines = said(capsys, "run", "my nights.yaml")
+    *_, diff, adopt = lines
+    assert diff == "  skillgrad sleep diff 1 --config 'my nights.yaml'"
+    assert follow(capsys, diff)[-1] == "+<!-- skillgrad:end learned -->"
+    waits = said(capsys, "status", "--config", "my nights.yaml")[-1]
+    assert waits.endswith(f"then{adopt[1:]}")
+    back = follow(capsys, adopt)[-1]
+    assert back == "take it back with: skillgrad sleep revert 1 --config 'my nights.yaml'"
+    assert follow(capsys, back.partition(": ")[2]) == [f"restored  {sleeper.skill}: as it was before"]
+
+
+def test_after_a_night_with_a_state_and_a_project_of_its_own_they_are_named(
+    sleeper: Small, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(sleeper.root)
+    places = ["--sleep.state", "other", "--sleep.project", "project"]
+    *_, diff, _ = said(capsys, "run", "project/sleep.yaml", *places)
+    options = "--config project/sleep.yaml --project project --state other"
+    assert diff == f"  skillgrad sleep diff 1 {options}"
+    assert follow(capsys, diff)[-1] == "+<!-- skillgrad:end learned -->"
+
+
+def test_a_night_that_stopped_goes_on_with_its_own_settings(sleeper: Small, capsys: Captured) -> None:
+    Path("sleep.yaml").rename("slow.yaml")
+    said(capsys, "run", "slow.yaml", "--sleep.state", "other", "--limits.calls", "9", code=3)
+    places = ["--config", "slow.yaml", "--state", "other"]
+    on = said(capsys, "status", *places)[-1].removeprefix("night 1 goes on with: ")
+    assert on == "skillgrad sleep run slow.yaml --sleep.state other"
+    assert f"  {on}" in said(capsys, "explain", *places)
+    assert follow(capsys, on)[1] == "night 1  proposed"
+
+
+def test_a_pause_of_another_settings_file_says_how_it_ends(sleeper: Small, capsys: Captured) -> None:
+    Path("sleep.yaml").rename("slow.yaml")
+    end = "resume with: skillgrad sleep resume --config slow.yaml"
+    lines = said(capsys, "pause", "--config", "slow.yaml")
+    assert lines[-1].endswith(end)
+    assert said(capsys, "run", "slow.yaml")[-1].endswith(end)
+    assert end in "\n".join(said(capsys, "dry-run", "slow.yaml"))
+    assert end in "\n".join(said(capsys, "status", "--config", "slow.yaml"))
