@@ -180,3 +180,42 @@ def test_an_adopted_night_stays_adopted_whatever_becomes_of_its_report(two: Proj
     assert [row["status"] for row in status(capsys)] == ["adopted"]
     assert len(said(capsys, "revert")) == 2
     assert two.files() == before
+
+
+def test_a_proposal_that_another_one_has_overtaken_does_not_wait(two: Project, capsys: Captured) -> None:
+    offered(two, 2, "- Second.")
+    said(capsys, "adopt")
+    assert [row["status"] for row in status(capsys)] == ["outdated", "adopted"]
+    assert "for you" not in "\n".join(said(capsys, "status"))
+    assert main(["sleep", "adopt"]) == 2
+    assert "error: night 2 is adopted already" in capsys.readouterr().err
+    said(capsys, "revert")
+    assert [row["status"] for row in status(capsys)] == ["proposed", "reverted"]
+
+
+def test_what_is_left_of_a_proposal_waits_only_while_its_document_is_what_it_was(
+    two: Project, capsys: Captured
+) -> None:
+    said(capsys, "adopt", "--only", "skill")
+    two.memory.write_text("By hand.\n")
+    assert [row["status"] for row in status(capsys)] == ["partly adopted"]
+    assert "for you" not in "\n".join(said(capsys, "status"))
+
+
+def test_what_is_advised_for_an_outdated_proposal_brings_another(sleeper: Small, capsys: Captured) -> None:
+    said(capsys, "run")
+    sleeper.skill.parent.mkdir(parents=True)
+    sleeper.skill.write_text("---\nname: learned\ndescription: By hand.\n---\nBy hand.\n")
+    assert [row["status"] for row in status(capsys)] == ["outdated"]
+    assert said(capsys, "explain")[1] == "night 1  outdated"
+    assert "  skillgrad sleep tasks 1 --to tasks.json" in said(capsys, "explain")
+    assert main(["sleep", "adopt"]) == 2
+    error, hint = capsys.readouterr().err.splitlines()
+    assert error == f"error: '{sleeper.skill}' changed since the night read it"
+    commands = hint.split("`")[1::2]
+    assert len(commands) == 3
+    for command in commands:
+        assert main(command.split()[1:]) == 0
+    assert [row["status"] for row in status(capsys)] == ["outdated", "proposed"]
+    assert said(capsys, "adopt")[0].startswith("adopted  ")
+    assert "By hand." in sleeper.skill.read_text()

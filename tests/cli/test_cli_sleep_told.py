@@ -41,7 +41,7 @@ def test_rules_have_their_ids_wherever_json_tells_of_them(sleeper: Small, capsys
     adopted = data(capsys, "adopt")
     assert adopted["rules"] == [rule]
     assert adopted["documents"][0]["added"] == [rule["text"]]
-    assert data(capsys, "revert", "--rule", rule["id"])["cut"] == [str(sleeper.skill)]
+    assert data(capsys, "revert", "--rule", rule["id"])["restored"] == [str(sleeper.skill)]
 
 
 def test_a_night_without_a_proposal_has_no_rules(sleeper: Small, capsys: Captured) -> None:

@@ -17,6 +17,7 @@ from skillgrad.sleep.rules import Rule, Rules, active
 from skillgrad.sleep.staging import (
     Item,
     Manifest,
+    again,
     outside_is_kept,
     proposed_rules,
     proposed_text,
@@ -115,8 +116,8 @@ def adopt(
         manifest = read_proposal(proposal)
         rules = proposed_rules(proposal, manifest)
         allowed = tuple(allow)
-        chosen = [(item, _live(item, project, allowed)) for item in _selected(manifest, select)]
-        texts = [_checked_text(proposal, item, live) for item, live in chosen]
+        chosen = [(item, _live(manifest.night, item, project, allowed)) for item in _selected(manifest, select)]
+        texts = [_checked_text(proposal, manifest.night, item, live) for item, live in chosen]
         known = kept_rules(state)
         number = 1 + max((one.number for one in receipts(state) if one.night == manifest.night), default=0)
         receipt = Receipt(night=manifest.night, number=number, documents=(), at=datetime.now(UTC))
@@ -215,26 +216,22 @@ def _selected(manifest: Manifest, select: Sequence[str]) -> Sequence[Item]:
     return [item for item in manifest.items if not select or {item.name, item.kind} & set(select)]
 
 
-def _live(item: Item, project: Path, allow: Iterable[Path]) -> LiveDocument:
+def _live(night: str, item: Item, project: Path, allow: Iterable[Path]) -> LiveDocument:
     live = read_document(Path(item.path), item.kind, project, allow)
     if live.real != item.real:
-        raise InputError(
-            f"{item.path!r} now leads to {live.real!r}, and not to {item.real!r}", hint="run the night again"
-        )
+        raise InputError(f"{item.path!r} now leads to {live.real!r}, and not to {item.real!r}", hint=again(night))
     if live.sha256 != item.live_sha256:
         raise InputError(
             f"{item.path!r} changed since the night read it",
-            hint="run the night again, or write the rules of its report into the file yourself",
+            hint=f"write the rules of its report into the file yourself, or {again(night)}",
         )
     return live
 
 
-def _checked_text(folder: Path, item: Item, live: LiveDocument) -> str:
+def _checked_text(folder: Path, night: str, item: Item, live: LiveDocument) -> str:
     text = proposed_text(folder, item)
     if not outside_is_kept(live, text):
-        raise InputError(
-            f"{item.file!r} differs from {item.path!r} outside of the learned block", hint="run the night again"
-        )
+        raise InputError(f"{item.file!r} differs from {item.path!r} outside of the learned block", hint=again(night))
     return text
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "Manifest",
     "Proposal",
     "Proposed",
+    "again",
     "check_night",
     "escaped",
     "outside_is_kept",
@@ -48,7 +49,6 @@ UNVERIFIED = "unverified, the gate was off: nobody tried it on held-out tasks"
 _NIGHT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$@^=])")
 _TEXT_CHARS = 600
-_AGAIN = "run the night again"
 
 
 class Proposed(Record):
@@ -130,7 +130,9 @@ def stage(night: Path, proposal: Proposal, allow: Iterable[Path] = ()) -> Path:
     for one in proposal.documents:
         now = read_document(Path(one.live.path), one.live.kind, project, allowed)
         if (now.real, now.data) != (one.live.real, one.live.data):
-            raise InputError(f"{one.live.path!r} changed during the night", hint=_AGAIN)
+            raise InputError(
+                f"{one.live.path!r} changed during the night", hint="run it again: no session is used up"
+            )
         if not outside_is_kept(one.live, one.text):
             raise InputError(
                 f"{one.live.path!r}: the proposed text differs outside of its learned block",
@@ -186,14 +188,16 @@ def read_proposal(folder: Path) -> Manifest:
     except FileNotFoundError:
         raise InputError(f"{str(folder)!r} holds no proposal", hint="give the proposal folder of a night") from None
     except (OSError, ValidationError) as error:
-        raise InputError(f"{str(place)!r} is no manifest that this version can read", hint=_AGAIN) from error
+        raise InputError(
+            f"{str(place)!r} is no manifest that this version can read", hint=again(folder.parent.name)
+        ) from error
     manifest = sealed.manifest
     if digest(manifest.model_dump(mode="json")) != sealed.sha256:
-        raise InputError(f"{str(place)!r} was changed after it was written", hint=_AGAIN)
+        raise InputError(f"{str(place)!r} was changed after it was written", hint=again(folder.parent.name))
     check_night(manifest.night)
     reals = [item.real for item in manifest.items]
     if not reals or len(set(reals)) != len(reals):
-        raise InputError(f"{str(place)!r} names no document, or one twice", hint=_AGAIN)
+        raise InputError(f"{str(place)!r} names no document, or one twice", hint=again(folder.parent.name))
     return manifest
 
 
@@ -207,7 +211,7 @@ def proposed_text(folder: Path, item: Item) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise InputError(f"{item.file!r} in {str(folder)!r} is not UTF-8", hint=_AGAIN) from error
+        raise InputError(f"{item.file!r} in {str(folder)!r} is not UTF-8", hint=again(folder.parent.name)) from error
 
 
 def proposed_rules(folder: Path, manifest: Manifest) -> Rules:
@@ -219,7 +223,7 @@ def proposed_rules(folder: Path, manifest: Manifest) -> Rules:
     try:
         return Rules.model_validate_json(_sealed_file(folder, RULES, manifest.rules_sha256))
     except ValidationError as error:
-        raise InputError(f"{RULES!r} in {str(folder)!r} cannot be read", hint=_AGAIN) from error
+        raise InputError(f"{RULES!r} in {str(folder)!r} cannot be read", hint=again(folder.parent.name)) from error
 
 
 def outside_is_kept(live: LiveDocument, text: str) -> bool:
@@ -229,6 +233,18 @@ def outside_is_kept(live: LiveDocument, text: str) -> bool:
     except SkillError:
         return False
     return after.learned is not None and _around(before.with_learned(before.learned or "")) == _around(after)
+
+
+def again(night: str) -> str:
+    """How there can be another proposal like that of a night, as a hint: its sessions are used up, its tasks are not.
+
+    Args:
+        night: its name.
+    """
+    return (
+        f"`skillgrad sleep tasks {night.lstrip('0')} --to tasks.json`, read that file, note it with `skillgrad sleep "
+        "tasks --reviewed tasks.json`, then `skillgrad sleep run --sleep.tasks tasks.json` proposes anew"
+    )
 
 
 def check_night(name: str) -> str:
@@ -257,10 +273,12 @@ def _around(document: Document) -> tuple[str, str]:
 def _sealed_file(folder: Path, name: str, expected: str) -> bytes:
     path = folder / name
     if Path(name).name != name or path.is_symlink() or not path.is_file():
-        raise InputError(f"{name!r} is no file in {str(folder)!r}", hint=_AGAIN)
+        raise InputError(f"{name!r} is no file in {str(folder)!r}", hint=again(folder.parent.name))
     data = path.read_bytes()
     if sha256(data) != expected:
-        raise InputError(f"{name!r} in {str(folder)!r} was changed after it was proposed", hint=_AGAIN)
+        raise InputError(
+            f"{name!r} in {str(folder)!r} was changed after it was proposed", hint=again(folder.parent.name)
+        )
     return data
 
 

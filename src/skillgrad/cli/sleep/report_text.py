@@ -91,6 +91,7 @@ def _next(night: int, stands: str, where: Elsewhere) -> list[str]:
         "proposed": (f"diff {named}", f"adopt {named}"),
         "adopted": (f"revert {named}",),
         "partly adopted": (f"diff {named}", f"adopt {named}", f"revert {named}"),
+        "outdated": (f"diff {named}", f"tasks {named} --to tasks.json"),
         "no change": (f"explain {named}",),
         "stopped": (f"run{where.run}",),
         "killed": (f"run{where.run}",),

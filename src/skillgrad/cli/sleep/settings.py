@@ -14,19 +14,21 @@ from skillgrad.sleep.config import SleepConfig, SleepSection, load_sleep_config,
 from skillgrad.sleep.gather import Surroundings, state_in
 from skillgrad.sleep.ledger import under_way
 from skillgrad.sleep.night import REPORT, read_report
+from skillgrad.sleep.places import sha256
 from skillgrad.sleep.report import NightReport
-from skillgrad.sleep.staging import FOLDER, MANIFEST, read_proposal
+from skillgrad.sleep.staging import FOLDER, MANIFEST, Item, read_proposal
 from skillgrad.sleep.state import SleepState
 from skillgrad.sleep.transaction import Recovery
 
-__all__ = ["WAITING", "Nights", "default_settings", "end_here", "find_nights", "find_project", "read_config"]
+__all__ = ["Nights", "default_settings", "end_here", "find_nights", "find_project", "read_config"]
 
-WAITING = ("proposed", "partly adopted")
+_WAITING = ("proposed", "partly adopted")
 """How nights stand of which something waits for a person."""
 
 
 class Nights(NamedTuple):
-    """A project and its nights."""
+    """A project and its nights. A proposal is outdated when a document that it is for changed since: by hand, or by
+    what another night brought."""
 
     project: Path
     state: SleepState
@@ -58,7 +60,7 @@ class Nights(NamedTuple):
         last = self.number(asked)
         having = [number for number in self.state.numbers() if self.has_proposal(number)]
         if asked is None and having:
-            return next((number for number in reversed(having) if self.stands(number) in WAITING), having[-1])
+            return next((number for number in reversed(having) if self.waits(number)), having[-1])
         if last in having:
             return last
         which = f"night {last}" if asked is not None else "no night"
@@ -80,15 +82,26 @@ class Nights(NamedTuple):
             return having[-1] if asked is None else asked
         raise UsageError("no night is adopted", hint="`skillgrad sleep status` shows how they stand")
 
+    def waits(self, number: int) -> bool:
+        """Whether something of a night waits for a person, and can be adopted."""
+        return self.stands(number) in _WAITING and not self.outdated(number)
+
     def waiting(self, number: int) -> tuple[str, ...]:
         """Names of the documents of a proposal that are not in place; none when it cannot be read."""
+        return tuple(item.name for item in self._not_in_place(number))
+
+    def outdated(self, number: int) -> tuple[str, ...]:
+        """Names of those of them that changed since the night read them, so that they cannot be adopted."""
+        return tuple(item.name for item in self._not_in_place(number) if _now(item) != item.live_sha256)
+
+    def _not_in_place(self, number: int) -> tuple[Item, ...]:
         adopted = [receipt for receipt in self._adoptions(number) if not receipt.reverted]
         there = {document.real for receipt in adopted for document in receipt.documents}
         try:
             items = read_proposal(self.folder(number)).items
         except InputError:
             return ()
-        return tuple(item.name for item in items if item.real not in there)
+        return tuple(item for item in items if item.real not in there)
 
     def recover(self) -> Recovery | None:
         """End an adoption or a revert that was interrupted, and say what was done about it; None when there is none.
@@ -123,6 +136,8 @@ class Nights(NamedTuple):
         if report is None or report.status == "running":
             latest = number == self.state.numbers()[-1]
             return "under way" if latest and under_way(self.state.ledger) else "killed"
+        if report.status == "proposed" and self.outdated(number):
+            return "outdated"
         return "stopped" if report.status == "error" and report.resumes else report.status
 
     def report(self, number: int) -> NightReport:
@@ -145,6 +160,16 @@ class Nights(NamedTuple):
 
     def _report_file(self, number: int) -> Path:
         return self.state.night(number) / REPORT
+
+
+def _now(item: Item) -> str | None:
+    """SHA-256 of the document as it is; None when there is none, empty when it cannot be read."""
+    try:
+        return sha256(Path(item.real).read_bytes())
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return ""
 
 
 def end_here(recovery: Recovery, args: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from skillgrad.cli.sleep.canary_text import canary_lines
 from skillgrad.cli.sleep.elsewhere import elsewhere
 from skillgrad.cli.sleep.pause_text import told
 from skillgrad.cli.sleep.report_text import counts
-from skillgrad.cli.sleep.settings import WAITING, find_nights
+from skillgrad.cli.sleep.settings import find_nights
 from skillgrad.cli.tables import text_lines
 from skillgrad.sleep.corrections import canaries
 from skillgrad.sleep.gather import Surroundings
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         output.line(f"proposer  night {last.night} {last.proposer.told}")
     for text in canary_lines(watched, where):
         output.line(text)
-    waits = [row["night"] for row in rows if row["status"] in WAITING]
+    waits = [row["night"] for row in rows if nights.waits(row["night"])]
     if waits:
         program = output.program()
         which, night = (waits[0], waits[0]) if len(waits) == 1 else (", ".join(map(str, waits)), "N")
