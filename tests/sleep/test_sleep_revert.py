@@ -150,7 +150,7 @@ def test_one_rule_is_taken_out_by_its_id(tmp_path: Path) -> None:
 def test_a_rule_that_a_night_wrote_into_two_documents_is_taken_out_of_both(tmp_path: Path) -> None:
     place = adopted(tmp_path)
     (rule,) = ids(place, place.memory)
-    assert revert_rule(rule, place.state).cut == (str(place.memory), str(place.skill))
+    assert revert_rule(rule, place.state) == Reverted(restored=(str(place.memory),), cut=(str(place.skill),))
     assert place.memory.read_text() == HAND
     assert Document.parse(place.skill.read_text()).learned == "- Of the skill."
 
@@ -341,3 +341,25 @@ def test_a_night_whose_records_were_lost_is_not_taken_back_with_a_rule_of_anothe
     _, later = ids(place, place.memory)
     revert_rule(later, place.state)
     assert [(one.night, one.reverted) for one in receipts(place.state)] == [("n1", False), ("n2", True)]
+
+
+@pytest.mark.parametrize("text", ["# Mine\nno newline", "# Mine\r\nno newline", "# Mine\n\n\n", "", "\ufeff"])
+def test_with_its_last_rule_a_document_is_byte_for_byte_what_it_was(tmp_path: Path, text: str) -> None:
+    place = project(tmp_path, text)
+    before = place.files()
+    adopt(both(place), place.root, place.state)
+    (rule,) = ids(place, place.memory)
+    report = revert_rule(rule, place.state)
+    assert str(place.memory) in report.restored
+    assert place.memory.read_bytes() == text.encode()
+    revert("n1", place.state)
+    assert place.files() == before
+
+
+def test_what_was_written_beside_the_block_since_stays_with_its_last_rule_gone(tmp_path: Path) -> None:
+    place = project(tmp_path, "no newline")
+    adopt(offer(place, [(place.memory, "- a\n")]), place.root, place.state)
+    place.memory.write_text(place.memory.read_text() + "Below.\n")
+    (rule,) = ids(place, place.memory)
+    assert revert_rule(rule, place.state) == Reverted(cut=(str(place.memory),))
+    assert place.memory.read_text() == "no newline\n\nBelow.\n"

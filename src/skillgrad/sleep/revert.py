@@ -218,7 +218,8 @@ def _cut(document: Adopted, history: _History, texts: Sequence[str], rules: Rule
 
 
 def _told(document: Adopted, write: Write) -> Reverted:
-    return Reverted(restored=(document.path,)) if write.after is None else Reverted(cut=(document.path,))
+    whole = write.after is None or sha256(write.after) == document.before
+    return Reverted(restored=(document.path,)) if whole else Reverted(cut=(document.path,))
 
 
 def _block(document: Document, known: Sequence[Rule]) -> tuple[Rule, ...]:
@@ -248,7 +249,25 @@ def _write(document: Adopted, history: _History, now: tuple[bytes | None, int | 
         if made and text.render() == opening:
             folders = dict.fromkeys(folder for one in made for folder in reversed(one.made))
             return Write(document.real, data, None, mode, tuple(folders))
+        old = _before_block(document.real, history, text)
+        if old is not None:
+            return Write(document.real, data, old, mode)
     return Write(document.real, data, text.render().encode(), mode)
+
+
+def _before_block(real: str, history: _History, text: Document) -> bytes | None:
+    """What the document was before an adoption brought the block, if without it nothing else differs: a line end at
+    the end or blank lines may have come and gone with the block. None where there is more, or no copy."""
+    for receipt in reversed(history.receipts):
+        for one in receipt.documents:
+            place = receipt.folder(history.state) / one.backup
+            if one.real != real or one.had_block or not one.backup or not place.is_file():
+                continue
+            old = place.read_bytes()
+            brought = _parsed(one, old).with_learned("").without_region(LEARNED)
+            if sha256(old) == one.before and brought.render() == text.render():
+                return old
+    return None
 
 
 def _parsed(document: Adopted, data: bytes | None) -> Document:
