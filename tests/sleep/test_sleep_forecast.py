@@ -32,6 +32,9 @@ def test_nothing_to_do_costs_no_more_than_asking_whether_the_models_are_there() 
     found = forecast_night(config(), [], None, 100)
     assert (found.sessions, found.tasks.high) == (0, 0)
     assert (found.target_calls.high, found.optimizer_calls.high, found.judge_calls.high) == (1, 1, 1)
+    assert found.tokens.high <= 3 * 350
+    assert found.tokens == forecast_night(config(), [], None, 100_000).tokens
+    assert found.assumptions == ("each model is only asked whether it is there",)
 
 
 def test_more_sessions_are_more_tasks_up_to_the_limit() -> None:

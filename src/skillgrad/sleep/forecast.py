@@ -21,6 +21,8 @@ _ATTEMPT = ((300, 100), (2_500, 1_200))
 """Tokens of an attempt, input and output, beside the documents: from little to much."""
 _READING = ((2_000, 200), (20_000, 2_500))
 _GRADE = ((500, 50), (3_000, 400))
+_ASKED = ((40, 1), (300, 50))
+"""Of the question whether a model is there."""
 _MINED = ((0, 100), (0, 1_500))
 _PER_TOKEN = 4
 
@@ -66,9 +68,12 @@ def forecast_night(
     optimizer = Span(low=1 + mining + low[1].low, high=1 + 3 * mining + dreams + high[1].high)
     probes = int(wanted.high) if sleep.probe and tasks is None else 0
     judge = Span(low=0, high=1 + probes + high[0].high)
+    idle = tasks is None and not sessions
     mined = sum(len(session_text(session)) for session in sessions) // _PER_TOKEN if tasks is None else 0
+    calls = (target, optimizer, judge)
     bounds = [
-        _usage(bound, (target, optimizer, judge), (mined, mining), document_chars // _PER_TOKEN) for bound in (0, 1)
+        _asked(bound, calls) if idle else _usage(bound, calls, (mined, mining), document_chars // _PER_TOKEN)
+        for bound in (0, 1)
     ]
     prices = [price_of(section, config.prices) for section in (config.target, config.optimizer)]
     judged = config.judge or config.optimizer
@@ -84,7 +89,9 @@ def forecast_night(
         judge_calls=judge,
         tokens=Span(low=sum(u.total for u in bounds[0]), high=sum(u.total for u in bounds[1])),
         usd=Span(low=sum(money[0]), high=sum(money[1])) if known else None,
-        assumptions=(
+        assumptions=("each model is only asked whether it is there",)
+        if idle
+        else (
             f"a session gives {_TASKS_OF_A_SESSION[0]} to {_TASKS_OF_A_SESSION[1]} tasks"
             if tasks is None
             else "the tasks of the file",
@@ -125,6 +132,13 @@ def _calls(config: SleepConfig, train: int, val: int, test: int, documents: int)
         low=documents * sum(part.calls.low for part in work), high=documents * sum(part.calls.high for part in work)
     )
     return attempts, calls
+
+
+def _asked(bound: int, calls: tuple[Span, Span, Span]) -> list[Usage]:
+    """As `_usage`, of a night that only asks whether its models are there."""
+    asked = _ASKED[bound]
+    counts = [int(span.high if bound else span.low) for span in calls]
+    return [Usage(input_tokens=count * asked[0], output_tokens=count * asked[1]) for count in counts]
 
 
 def _usage(bound: int, calls: tuple[Span, Span, Span], mined: tuple[int, int], documents: int) -> list[Usage]:
