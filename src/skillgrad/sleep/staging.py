@@ -260,9 +260,9 @@ def check_night(name: str) -> str:
 
 def escaped(text: str, limit: int = _TEXT_CHARS) -> str:
     """Untrusted text for Markdown: on one line, nothing hidden, nothing that Markdown or HTML acts on."""
-    return re.sub(r"^([-.\d]+)(?=[.)\s-])", r"\\\1", _MARKDOWN.sub(r"\\\1", plain(text, limit))).replace(
-        "://", ":\\//"
-    )
+    shown = _MARKDOWN.sub(r"\\\1", plain(text, limit)).replace("://", ":\\//")
+    # What would begin a list: a backslash says nothing before a digit, but is shown.
+    return re.sub(r"^(\d*)([-.])(?=[\s-]|$)", r"\1\\\2", shown)
 
 
 def _around(document: Document) -> tuple[str, str]:
