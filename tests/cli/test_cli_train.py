@@ -31,7 +31,7 @@ def test_a_step_in_which_nobody_proposes_an_edit_is_told_of_once(fresh_project: 
     main(["train", CONFIG, *PAPER, *small, *perfect, "--train.epochs", "2"])
     lines = [line[9:] for line in capsys.readouterr().err.splitlines()]
     idle = next(at for at, line in enumerate(lines) if " reflect: 0 edits from " in line)
-    assert "skipped: no edit changed the skill" in lines[idle + 1]
+    assert "skipped: no edit changed anything" in lines[idle + 1]
 
 
 def test_progress_goes_to_stderr_one_line_for_a_stage_and_one_for_a_decision(

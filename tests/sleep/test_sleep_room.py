@@ -73,7 +73,7 @@ def test_the_limit_of_the_whole_document_still_holds_and_is_the_one_that_is_name
 def test_a_document_without_a_block_has_no_such_budget() -> None:
     plain = Skill(text="# A skill\n\nDo it.\n")
     assert in_room(config(), plain, 1) == config()
-    assert told_of_room("no edit changed the skill", config(), plain, 1) == "no edit changed the skill"
+    assert told_of_room("no edit changed anything", config(), plain, 1) == "no edit changed anything"
 
 
 def test_a_budget_for_no_rule_at_all_is_refused() -> None:

@@ -339,7 +339,7 @@ CURRENT = Skill(text="old")
     ("text", "rejected", "reason"),
     [
         ("new", set(), ""),
-        ("old", set(), "no edit changed the skill"),
+        ("old", set(), "no edit changed anything"),
         ("new", {Skill(text="new").hash}, "the same text was rejected before"),
         ("new", {Skill(text="other").hash}, ""),
         ("x" * 40, set(), ""),

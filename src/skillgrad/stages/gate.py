@@ -136,7 +136,7 @@ def reason_not_to_evaluate(candidate: Skill, current: Skill, rejected: Collectio
     A text that was rejected cannot win now either, unless the bar was lowered since: then `rejected` is empty.
     """
     if candidate.hash == current.hash:
-        return "no edit changed the skill"
+        return "no edit changed anything"
     if candidate.hash in rejected:
         return "the same text was rejected before"
     tokens = token_count(candidate.text)
