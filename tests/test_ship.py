@@ -12,7 +12,7 @@ import pytest
 
 from skillgrad import ListEnvironment, Score, Task, Trajectory, aevaluate_skill
 from skillgrad.build import open_workbench
-from skillgrad.compare import acompare_skills
+from skillgrad.compare import acompare_skills, compare_skills
 from skillgrad.config import GateSection
 from skillgrad.errors import BudgetStop
 from skillgrad.events import Event, Notice
@@ -84,6 +84,13 @@ def test_with_several_trials_it_is_said_when_the_tasks_are_too_few(tmp_path: Pat
     assert found.note.endswith(
         "2 trials each would say 'ship'; no number of trials of these 8 tasks would: they are too few"
     )
+
+
+def test_of_one_task_it_is_spoken_as_of_one(tmp_path: Path) -> None:
+    world = World(tmp_path, {"A0": "n", "A1": "n", "B0": "y", "B1": "y"})
+    found = compare_skills(world.config(), A, B, "test", 2, **world.given(1)).settle
+    assert found is not None
+    assert found.note.endswith("; no number of trials of this one task would: it is too little")
 
 
 def test_luck_of_the_attempt_needs_more_trials(tmp_path: Path) -> None:

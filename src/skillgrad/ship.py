@@ -243,13 +243,15 @@ def _settle(values: Sequence[_Values], mean: float, trials: int, margin: float) 
     variance = Variance.of([task.differences for task in values])
     tasks = tasks_needed(away, variance.of_task(trials), above)
     more = None if variance.within is None else trials_needed(away, variance, len(values), above)
+    these = f"these {len(values)} tasks" if len(values) > 1 else "this one task"
+    few = "they are too few" if len(values) > 1 else "it is too little"
     each = f"{trials} trial{'s each' if trials > 1 else ''}"
     by_tasks = "more than 1,000,000 tasks" if tasks is None else f"about {tasks:,} tasks"
     if variance.within is None:
         by_trials = "what more trials would do, one trial does not tell"
     elif more is None:
-        by_trials = f"no number of trials of these {len(values)} tasks would: they are too few"
+        by_trials = f"no number of trials of {these} would: {few}"
     else:
-        by_trials = f"so would about {more:,} trials of these {len(values)} tasks"
+        by_trials = f"so would about {more:,} trials of {these}"
     note = f"if the difference is the one seen ({mean:+.3f}), {by_tasks} with {each} would say {goal!r}; {by_trials}"
     return Settle(tasks=tasks, trials=more, note=note)
