@@ -224,6 +224,9 @@ def _config_error(model: type[BaseModel], error: ValidationError, where: str) ->
         hint = f"write keys below it, as in `{path[-1]}: {{{example}: ...}}`"
         return ConfigError(f"{where}: {key} = {first['input']!r}: expected keys with values", hint=hint)
     what = told(first["msg"])
+    if first["type"] == "value_error" and isinstance(first["input"], Mapping) and key:
+        # Settings of a section that do not fit together: the text names them, and the others say nothing.
+        return ConfigError(f"{where}: {key}: {what}", hint=f"change one of these settings of {key!r}")
     return ConfigError(f"{where}: {key} = {first['input']!r}: {what}", hint=f"change {key!r}")
 
 

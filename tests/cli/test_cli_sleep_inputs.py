@@ -56,8 +56,8 @@ def test_without_settings_it_is_said_what_to_write(verb: str, here: Path, capsys
 @pytest.mark.parametrize("verb", ["explain", "diff", "adopt", "revert"])
 def test_where_there_is_no_night_it_is_said_how_to_have_one(verb: str, sleeper: Small, capsys: Captured) -> None:
     hint = "hint: `skillgrad sleep run` works through one\n"
-    assert refused(capsys, verb) == f"error: there is no night yet of '.'\n{hint}"
-    assert refused(capsys, verb, "3") == f"error: there is no night 3 of '.'\n{hint}"
+    assert refused(capsys, verb) == f"error: there is no night yet of '{sleeper.project}'\n{hint}"
+    assert refused(capsys, verb, "3") == f"error: there is no night 3 of '{sleeper.project}'\n{hint}"
     assert not sleeper.base.exists()
 
 
@@ -67,7 +67,7 @@ def test_where_there_is_no_night_it_is_said_how_to_have_one(verb: str, sleeper: 
         (["explain", "0"], "argument NIGHT: '0' is not a whole number from 1 on"),
         (["diff", "one"], "argument NIGHT: 'one' is not a whole number from 1 on"),
         (["revert", "1", "--rule", "1f0e9d8c"], "NIGHT and --rule exclude each other"),
-        (["revert", "--rule", "1f0e9d8c"], "there is no night yet of '.'"),
+        (["revert", "--rule", "1f0e9d8c"], "there is no night yet of '/"),
         (["schedule", "--at", "24:00"], "argument --at: '24:00' is not a time as in 03:17"),
         (["schedule", "--at", "3.17"], "argument --at: '3.17' is not a time as in 03:17"),
         (["harvest", "--hours", "0"], "argument --hours: '0' is not a number of hours above 0"),

@@ -211,6 +211,14 @@ def test_a_variable_that_cannot_be_carried_is_refused(
     assert not (machine / "crontab").exists()
 
 
+def test_a_variable_that_is_not_set_is_told_where_the_job_is_only_shown(
+    sleeper: Small, machine: Path, capsys: Captured
+) -> None:
+    assert main(["sleep", "schedule", "--with", "cron", "--print", "--env", "NO_SUCH_VARIABLE"]) == 0
+    err = capsys.readouterr().err
+    assert "note: NO_SUCH_VARIABLE is not set here: without --print there would be an error\n" in err
+
+
 def test_a_project_of_the_settings_is_unscheduled_from_where_it_was_scheduled(
     sleeper: Small, machine: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:

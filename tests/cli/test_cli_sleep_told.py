@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,12 @@ import pytest
 from small_night import MODELS, Small
 
 from skillgrad.cli.main import main
+from skillgrad.cli.sleep.report_text import print_report
 from skillgrad.simulation.endpoint import running_endpoint
+from skillgrad.sleep.carry import Carried
+from skillgrad.sleep.known import KNOWN, read_memory
+from skillgrad.sleep.probe import HOLLOW
+from skillgrad.sleep.report import NightReport
 
 Captured = pytest.CaptureFixture[str]
 
@@ -172,3 +178,80 @@ def test_settings_without_tasks_of_their_own_are_checked_as_those_of_a_night(
     Path("skillgrad.yaml").write_text(models)
     main(["doctor", "skillgrad.yaml"])
     assert "`skillgrad sleep`" not in capsys.readouterr().out
+
+
+def test_a_night_whose_judge_grades_words_says_what_to_do(capsys: Captured) -> None:
+    print_report(report(status="nothing to do", dropped={HOLLOW: 2}))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[lines.index(f"dropped   2 {HOLLOW}") + 1] == (
+        "  hint: name another `judge`: a session with no other task is mined once more, and only once"
+    )
+    assert lines[-2:] == ["next:", "  skillgrad sleep explain 1"]
+
+
+def test_what_held_a_proposal_back_is_told_only_while_it_waits(capsys: Captured) -> None:
+    held = report(status="proposed", held_back=("the verdict is 'inconclusive'",))
+    for stands, waits in (("proposed", True), ("adopted", False), ("reverted", False)):
+        print_report(held, stands)
+        assert ("waits for a person: the verdict is 'inconclusive'" in capsys.readouterr().out) is waits
+
+
+def report(**more: Any) -> NightReport:
+    started = datetime(2026, 3, 2, tzinfo=UTC)
+    return NightReport(**{"night": 1, "project": "/p", "started": started, "target": "t", "optimizer": "o", **more})
+
+
+def test_only_what_is_still_carried_is_called_so(sleeper: Small, capsys: Captured) -> None:
+    said(capsys, "run")
+    path = sleeper.state.night(1) / "night.json"
+    night = json.loads(path.read_text())
+    (document,) = night["documents"]
+    document["carried"] = "the candidate of night 1 is carried"
+    path.write_text(json.dumps(night))
+    assert "(carried)" not in "\n".join(said(capsys, "status"))
+    memory = read_memory(sleeper.state)
+    held = {str(sleeper.skill): Carried(night=1, before="b", text="t")}
+    sleeper.state.write(sleeper.state.folder / KNOWN, memory.model_copy(update={"carried": held}).model_dump_json())
+    assert "learned accepted (carried)" in "\n".join(said(capsys, "status"))
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("--sleep.skill=false", "--sleep.memory=false"), "with skill and memory off there is nothing to improve"),
+        (
+            ("--sleep.proposer=auto", "--sleep.confirm_trials=0"),
+            "proposer: auto needs fresh attempts, and confirm_trials is 0",
+        ),
+    ],
+)
+def test_settings_that_do_not_fit_together_are_named_without_all_others(
+    sleeper: Small, capsys: Captured, words: tuple[str, ...], error: str
+) -> None:
+    assert main(["sleep", "run", *words]) == 2
+    assert capsys.readouterr().err == (
+        f"error: sleep.yaml: sleep: {error}\nhint: change one of these settings of 'sleep'\n"
+    )
+
+
+def test_a_state_folder_that_cannot_be_used_is_replaced_in_the_settings(sleeper: Small, capsys: Captured) -> None:
+    sleeper.base.write_text("no folder")
+    assert main(["sleep", "status"]) == 2
+    assert "hint: set `sleep.state` to another folder, or put a folder" in capsys.readouterr().err
+
+
+def test_a_dry_run_with_nothing_to_do_counts_only_the_questions_whether_models_are_there(
+    sleeper: Small, capsys: Captured
+) -> None:
+    for file in sleeper.files:
+        file.unlink()
+    lines = said(capsys, "dry-run")
+    assert lines[-2:] == [
+        "assuming   each model is only asked whether it is there",
+        "there is nothing for a night to do",
+    ]
+
+
+def test_the_verb_that_shows_sessions_is_found_by_them(capsys: Captured) -> None:
+    assert main(["sleep", "sessions"]) == 2
+    assert "hint: did you mean 'sleep harvest'?" in capsys.readouterr().err

@@ -102,7 +102,9 @@ def test_a_symbolic_link_in_its_place_is_refused(tmp_path, part):
         state.folder.mkdir()
     (tmp_path / "elsewhere").mkdir()
     (state.folder / part).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(ConfigError, match="cannot be used: it is a symbolic link\nhint: name another folder"):
+    with pytest.raises(
+        ConfigError, match=r"cannot be used: it is a symbolic link\nhint: set `sleep\.state` to another"
+    ):
         state.make()
     assert list((tmp_path / "elsewhere").iterdir()) == []
 

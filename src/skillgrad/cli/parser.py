@@ -144,6 +144,10 @@ def read_verb(words: Sequence[str]) -> tuple[Verb, Sequence[str]]:
     return find_verb(" ".join(words[:count])), words[count:]
 
 
+_MEANT = {"sleep sessions": "sleep harvest"}
+"""Verbs by what they show, which is not how they are spelt."""
+
+
 def find_verb(name: str) -> Verb:
     """The verb of that name, as in `train` or `sleep run`.
 
@@ -155,7 +159,8 @@ def find_verb(name: str) -> Verb:
             return verb
     what = "option" if name.startswith("-") else "verb"
     known = ["--help", "--version"] if what == "option" else [verb.name for verb in VERBS]
-    raise UsageError(f"unknown {what} {name!r}", hint=did_you_mean(name, known))
+    meant = _MEANT.get(name, name)
+    raise UsageError(f"unknown {what} {name!r}", hint=did_you_mean(meant, known))
 
 
 def _listed(verbs: dict[str, str]) -> str:

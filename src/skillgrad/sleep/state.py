@@ -167,5 +167,5 @@ def why_unreadable(error: OSError | ValidationError) -> str:
 def _unusable(path: Path, why: str) -> ConfigError:
     return ConfigError(
         f"sleep state {str(path)!r} cannot be used: {why}",
-        hint="name another folder with `XDG_STATE_HOME`, or put a folder of your own there",
+        hint="set `sleep.state` to another folder, or put a folder of your own there",
     )

@@ -7,7 +7,7 @@ from skillgrad.cli.sleep.canary_text import canary_lines
 from skillgrad.cli.sleep.elsewhere import Elsewhere
 from skillgrad.cli.summary_text import LOUD, SIMULATED
 from skillgrad.sleep.lint import plain
-from skillgrad.sleep.probe import GAMEABLE
+from skillgrad.sleep.probe import GAMEABLE, HOLLOW
 from skillgrad.sleep.report import DocumentReport, NightReport
 
 __all__ = ["counts", "document_lines", "print_report"]
@@ -35,6 +35,8 @@ def print_report(report: NightReport, stands: str = "", where: Elsewhere = Elsew
     output.line(f"tasks     {counts(report.tasks)}")
     if report.dropped:
         output.line(f"dropped   {counts(report.dropped)}")
+    if report.dropped.get(HOLLOW):
+        output.line("  hint: name another `judge`: a session with no other task is mined once more, and only once")
     gameable = sum(doubt.why == GAMEABLE for doubt in report.doubts)
     if gameable:
         output.line(f"gameable  {gameable}: an answer that has nothing but the words of their checks passes")
@@ -53,9 +55,9 @@ def print_report(report: NightReport, stands: str = "", where: Elsewhere = Elsew
     output.line(f"spent     {report.spent.calls:,} calls, {report.spent.tokens:,} tokens, {usd}")
     for text in canary_lines(report.canary, where):
         output.line(text)
-    for reason in report.held_back:
+    for reason in report.held_back if stands in ("proposed", "partly adopted") else ():
         output.line(f"waits for a person: {plain(reason, 300)}")
-    for text in _next(report.night, stands, where):
+    for text in _next(report, stands, where):
         output.line(text)
 
 
@@ -85,14 +87,15 @@ def counts(found: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {plain(name, 80)}" for name, count in found.items() if count) or "none"
 
 
-def _next(night: int, stands: str, where: Elsewhere) -> list[str]:
-    named = f"{night}{where.options}"
+def _next(report: NightReport, stands: str, where: Elsewhere) -> list[str]:
+    named = f"{report.night}{where.options}"
     commands = {
         "proposed": (f"diff {named}", f"adopt {named}"),
         "adopted": (f"revert {named}",),
         "partly adopted": (f"diff {named}", f"adopt {named}", f"revert {named}"),
         "outdated": (f"diff {named}", f"tasks {named} --to tasks.json"),
         "no change": (f"explain {named}",),
+        "nothing to do": (f"explain {named}",) if report.dropped else (),
         "stopped": (f"run{where.run}",),
         "killed": (f"run{where.run}",),
     }

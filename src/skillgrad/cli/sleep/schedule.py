@@ -64,6 +64,8 @@ def run(args: argparse.Namespace) -> int:
     pieces = scheduler.render(job)
     for name in _left_out(config, job, around):
         output.note(f"note: {name} is set here, and the job will not have it; --env {name} carries it along")
+    for name in (name for name in job.variables if args.show and name not in around.environ):
+        output.note(f"note: {name} is not set here: without --print there would be an error")
     for model in _with_unknown_keys(config, args.env):
         output.note(f"note: which keys {model} needs is not known here; --env NAME carries one along")
     if not args.json:

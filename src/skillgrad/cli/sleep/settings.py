@@ -48,7 +48,7 @@ class Nights(NamedTuple):
             return asked
         what = "there is no night yet" if asked is None else f"there is no night {asked}"
         nights = f"nights: {known[0]} to {known[-1]}" if known else "`skillgrad sleep run` works through one"
-        raise UsageError(f"{what} of {str(self.project)!r}", hint=nights)
+        raise UsageError(f"{what} of {str(self.project.absolute())!r}", hint=nights)
 
     def proposed(self, asked: int | None) -> int:
         """The night with a proposal that is meant: unless it is named the last one whose proposal waits, else the

@@ -1,6 +1,8 @@
 """`skillgrad sleep status`."""
 
 import argparse
+import os
+from collections.abc import Mapping
 from typing import Any
 
 from skillgrad.cli import output
@@ -10,11 +12,14 @@ from skillgrad.cli.sleep.pause_text import told
 from skillgrad.cli.sleep.report_text import counts
 from skillgrad.cli.sleep.settings import find_nights
 from skillgrad.cli.tables import text_lines
+from skillgrad.sleep.carry import Carried
 from skillgrad.sleep.corrections import canaries
 from skillgrad.sleep.gather import Surroundings
+from skillgrad.sleep.known import read_memory
 from skillgrad.sleep.ledger import Ledger
 from skillgrad.sleep.night import read_report, unfinished
 from skillgrad.sleep.pause import paused
+from skillgrad.sleep.report import NightReport
 from skillgrad.sleep.transaction import PENDING
 
 __all__ = ["run"]
@@ -27,6 +32,7 @@ def run(args: argparse.Namespace) -> int:
     with Ledger(nights.state.ledger, read_only=True) as ledger:
         sessions = ledger.counts()
     going_on = unfinished(nights.state)
+    carried = read_memory(nights.state).carried
     rows: list[dict[str, Any]] = []
     for number in nights.state.numbers():
         report = read_report(nights.state, number)
@@ -38,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
                 "resumes": number == going_on,
                 "tasks": 0 if report is None else sum(report.tasks.values()),
                 "documents": {} if report is None else {one.name: one.status for one in report.documents},
-                "carried": [] if report is None else [one.name for one in report.documents if one.carried],
+                "carried": [] if report is None else _carried(report, carried),
                 "proposer": None if report is None else report.proposer.model_dump(),
                 "proposal": "" if report is None else report.proposal,
             }
@@ -62,9 +68,9 @@ def run(args: argparse.Namespace) -> int:
         return 0
     table = [("night", "started (UTC)", "status", "tasks", "documents")]
     for row in rows:
-        carried = row["carried"]
+        still = row["carried"]
         shown = ", ".join(
-            f"{name} {status}{' (carried)' if name in carried else ''}" for name, status in row["documents"].items()
+            f"{name} {status}{' (carried)' if name in still else ''}" for name, status in row["documents"].items()
         )
         started = str(row["started"] or "")[:16].replace("T", " ")
         table.append((str(row["night"]), started, str(row["status"]), str(row["tasks"]), shown))
@@ -87,3 +93,13 @@ def run(args: argparse.Namespace) -> int:
     if (nights.state.folder / PENDING).exists():
         output.line("\nan adoption or a revert has not ended: the next adopt, revert or run ends it or takes it back")
     return 0
+
+
+def _carried(report: NightReport, known: Mapping[str, Carried]) -> list[str]:
+    """Names of the documents of which the night saw a candidate that is carried to the next one."""
+    names: list[str] = []
+    for one in report.documents:
+        candidate = known.get(os.path.realpath(one.path))
+        if candidate and report.night in {candidate.night, *(look.night for look in candidate.looks)}:
+            names.append(one.name)
+    return names
