@@ -11,8 +11,9 @@ from skillgrad.cli.main import main
 from skillgrad.errors import BudgetStop
 from skillgrad.records import ChatRequest, Skill
 from skillgrad.sleep.adopt import adopt, kept_rules
-from skillgrad.sleep.changes import Trial
+from skillgrad.sleep.changes import LeftOut, Trial
 from skillgrad.sleep.config import SleepSection
+from skillgrad.sleep.lint import plain
 from skillgrad.sleep.places import read_document
 from skillgrad.sleep.retire import Standing, due, left_out
 from skillgrad.sleep.revert import revert
@@ -151,6 +152,30 @@ def test_each_rule_has_its_turn_and_what_a_person_put_back_has_none() -> None:
     assert due(Standing(rules, tried, {three.id})) == (two, one)
     reworded = revised(rules, "- One!\n- Two.\n- Three.\n", "0005")
     assert [rule.text for rule in due(Standing(reworded, tried, {three.id}))] == ["- Two.", "- One!"]
+
+
+def test_a_rule_that_stays_is_told_with_the_tasks_that_missed_it(
+    small: Small, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needed = rule_of(small, block(small.skill.read_text()).splitlines()[0])
+    report = small.night(RETIRE)
+    document = report.documents[0]
+    idle, kept = document.left_out
+    assert (idle.text, idle.retired, idle.missed) == (IDLE, True, ())
+    assert (kept.rule, kept.retired, kept.unscored) == (needed.id, False, 0)
+    held_out = {task["id"] for task in small.tasks(2) if task["split"] == "val"}
+    assert held_out <= set(kept.missed)
+    stays = f"missed by {len(kept.missed)} of {kept.tasks} tasks: stays"
+    assert f"; left out on trial: {plain(kept.text, 80)!r}, {stays}; 1 rule is retired" in document.reason
+    found = json.loads((small.state.night(2) / "diagnostics.json").read_text())["documents"][0]["left_out"]
+    assert [one["rule"] for one in found] == [idle.rule, kept.rule]
+    assert main(["sleep", "explain", "2", "--project", str(small.project), "--state", str(small.base)]) == 0
+    assert f"  {needed.id}  {stays}: {plain(needed.text, 60)[:50]}" in capsys.readouterr().out
+
+
+def test_a_rule_without_a_score_on_every_task_stays_and_says_so() -> None:
+    found = LeftOut(rule="ab", text="- One.", tasks=3, missed=("m1",), unscored=1)
+    assert (found.retired, found.told) == (False, "missed by 1 of 3 tasks, 1 of 3 tasks without a score: stays")
 
 
 def trials(small: Small, night: int) -> int:

@@ -19,7 +19,19 @@ from skillgrad.store.journal import SqliteJournal
 from skillgrad.store.views import JOURNAL
 from skillgrad.summary import Comparison
 
-__all__ = ["DECIDED", "Change", "Known", "Place", "Spent", "Status", "Trial", "left_of", "spent_in", "unread_in"]
+__all__ = [
+    "DECIDED",
+    "Change",
+    "Known",
+    "LeftOut",
+    "Place",
+    "Spent",
+    "Status",
+    "Trial",
+    "left_of",
+    "spent_in",
+    "unread_in",
+]
 
 Place = Literal["skill", "memory"]
 Status = Literal["accepted", "rejected", "inconclusive", "unverified", "unchanged"]
@@ -47,6 +59,34 @@ class Trial(Record):
     night: int
     retired: bool
     """Nothing missed it: its removal was proposed."""
+
+
+class LeftOut(Record):
+    """What leaving a rule out on trial has shown."""
+
+    rule: str
+    """Its id."""
+    text: str
+    tasks: int
+    """That were attempted anew with and without it."""
+    missed: tuple[str, ...] = ()
+    """Ids of the tasks with a lower mean without it, the largest loss first."""
+    unscored: int = 0
+    """Tasks without a score with or without it."""
+
+    @property
+    def retired(self) -> bool:
+        """It is taken out: every task has a score and none a lower mean without it."""
+        return not self.missed and not self.unscored
+
+    @property
+    def told(self) -> str:
+        """What came of it, for people."""
+        if self.retired:
+            return f"missed by none of {self.tasks} tasks: goes"
+        why = f"missed by {len(self.missed)} of {self.tasks} tasks" if self.missed else ""
+        void = f"{self.unscored} of {self.tasks} tasks without a score" if self.unscored else ""
+        return f"{', '.join(one for one in (why, void) if one)}: stays"
 
 
 class Known(Record):
@@ -98,8 +138,8 @@ class Change(Record):
     """Answers came from the simulated world."""
     retired: Mapping[str, str] = Field(default_factory=dict[str, str])
     """Rules that are taken out because nothing misses them: by id, what was measured."""
-    left_out: tuple[str, ...] = ()
-    """Ids of all rules that were left out on trial."""
+    left_out: tuple[LeftOut, ...] = ()
+    """All rules that were left out on trial, in the order of their trials."""
     carried: Carried | None = None
     """The candidate that later nights look at again, with all that was seen of it."""
     tested: tuple[LookedAt, ...] = ()

@@ -126,7 +126,7 @@ def remember(
         if candidate is not None:
             carried[real] = candidate
         tested[real] = kept_looks(tested.get(real, ()), change.tested)
-        tonight = {rule: Trial(night=night, retired=rule in change.retired) for rule in change.left_out}
+        tonight = {one.rule: Trial(night=night, retired=one.retired) for one in change.left_out}
         trials[real] = dict(
             [*(one for one in trials.get(real, {}).items() if one[0] not in tonight), *tonight.items()]
         )

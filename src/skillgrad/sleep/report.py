@@ -9,6 +9,7 @@ from skillgrad.records import Record
 from skillgrad.searches.rewrite_first import Shown
 from skillgrad.sleep.canary import Canary
 from skillgrad.sleep.carry import Carried
+from skillgrad.sleep.changes import LeftOut
 from skillgrad.sleep.confirm import Fresh
 from skillgrad.sleep.consolidate import Change, Spent, Status
 from skillgrad.sleep.probe import Doubt
@@ -62,6 +63,8 @@ class DocumentReport(Record):
     """That later nights look at a candidate again, and what its next look needs; empty where there is none."""
     origin: int | None = None
     """The earlier night that made what is proposed; None where this one did."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Rules of earlier nights that were left out on trial, those that stay too."""
     tried: int = 0
     """Edits that were tried."""
     train: int = 0
@@ -137,6 +140,8 @@ class Diagnosed(Record):
     """The candidate that later nights look at again, with all that was seen of it."""
     origin: Carried | None = None
     """What is proposed is this candidate of an earlier night."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Rules of earlier nights that were left out on trial, those that stay too."""
 
 
 class Diagnostics(Record):
@@ -170,6 +175,7 @@ def reported(name: str, path: str, change: Change, tasks: tuple[int, int]) -> Do
         fresh=fresh,
         carried=change.carry_told,
         origin=None if change.origin is None else change.origin.night,
+        left_out=change.left_out,
         tried=len(change.edits),
         train=tasks[0],
         held_out=tasks[1],
@@ -198,4 +204,5 @@ def diagnosed(name: str, change: Change) -> Diagnosed:
         fresh=change.fresh,
         carried=change.carried,
         origin=change.origin,
+        left_out=change.left_out,
     )

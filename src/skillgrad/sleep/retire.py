@@ -14,7 +14,7 @@ from skillgrad.compare import acompare_skills
 from skillgrad.records import Skill
 from skillgrad.skill import Document
 from skillgrad.sleep.adopt import kept_rules, receipts
-from skillgrad.sleep.changes import Trial
+from skillgrad.sleep.changes import LeftOut, Trial
 from skillgrad.sleep.config import SleepConfig
 from skillgrad.sleep.consolidate import (
     ANSWERED_LATER,
@@ -29,12 +29,17 @@ from skillgrad.sleep.consolidate import (
     with_judge,
 )
 from skillgrad.sleep.context import Documents
+from skillgrad.sleep.lint import plain
 from skillgrad.sleep.rotation import cited_tasks
 from skillgrad.sleep.rules import BY_HAND, Rule, active, lineage, render, revised, without
 from skillgrad.sleep.tasks import MinedTask
 from skillgrad.store.views import JOURNAL
 
 __all__ = ["Pruning", "Standing", "due", "left_out", "pruned", "standing"]
+
+
+_QUOTED = 80
+"""Most characters of a rule that a reason has."""
 
 
 class Standing(NamedTuple):
@@ -68,7 +73,7 @@ class _Trial(NamedTuple):
 
     document: Skill
     measured: Mapping[str, str]
-    tried: tuple[str, ...] = ()
+    tried: tuple[LeftOut, ...] = ()
     """All that were left out."""
 
 
@@ -148,7 +153,7 @@ async def _tried(work: Pruning, change: Change, documents: Documents, given: Giv
     config, place = work.config, change.place
     known = work.rules.get(place, Standing())
     rules = revised(known.rules, block_of(change.before), BY_HAND)
-    document, measured, tried = change.after if change.proposed else change.before, dict[str, str](), list[str]()
+    document, measured, tried = change.after if change.proposed else change.before, dict[str, str](), list[LeftOut]()
     run = config.for_run(work.folder, _name(place), limits=left_of(config.limits, Spent()))
     trials = config.sleep.confirm_trials
     for rule in due(known._replace(rules=rules)):
@@ -157,12 +162,15 @@ async def _tried(work: Pruning, change: Change, documents: Documents, given: Giv
         shorter, tasks = left_out(document, rules, rule.id), _tasks(rule, work, rules)
         if shorter is None or not tasks:
             continue
-        tried.append(rule.id)
         others = documents.with_document(place, document)
         parts: Given = {**with_judge(config, given), "env": in_context(tasks, others, place, config)}
         found = await acompare_skills(run, document, shorter, "val", trials, **parts)
         seen = len(found.gained) + len(found.lost) + found.equal
-        if not found.lost and seen == len(tasks):
+        missed = tuple(flip.task for flip in found.lost)
+        tried.append(
+            LeftOut(rule=rule.id, text=rule.text, tasks=len(tasks), missed=missed, unscored=len(tasks) - seen)
+        )
+        if tried[-1].retired:
             document = shorter
             times = f"{trials} fresh attempts each" if trials > 1 else "one fresh attempt each"
             measured[rule.id] = f"{len(tasks)} tasks, {times} with and without it: none does worse without"
@@ -183,7 +191,10 @@ def _tasks(rule: Rule, work: Pruning, rules: Sequence[Rule]) -> tuple[MinedTask,
 
 def _without(change: Change, trial: _Trial, spent: Spent) -> Change:
     """The change with what the trial found; its comparison is one of the candidate only."""
-    change = change.model_copy(update={"spent": change.spent + spent, "left_out": trial.tried})
+    stays = [f"left out on trial: {plain(one.text, _QUOTED)!r}, {one.told}" for one in trial.tried if not one.retired]
+    reason = "; ".join([change.reason, *stays])
+    update = {"spent": change.spent + spent, "left_out": trial.tried, "reason": reason}
+    change = change.model_copy(update=update)
     if not trial.measured:
         return change
     count = len(trial.measured)

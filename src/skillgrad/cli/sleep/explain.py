@@ -94,6 +94,12 @@ def _print_document(document: Diagnosed) -> None:
     for candidate, what in ((document.origin, "proposed"), (document.carried, "carried to the next night")):
         if candidate is not None:
             _print_looks(document.name, candidate, what)
+    if document.left_out:
+        output.line(f"\n{document.name}: rules that were left out on trial")
+    for rule in document.left_out:
+        output.line(f"  {rule.rule}  {rule.told}: {plain(rule.text, _LINE)}")
+        if rule.missed:
+            output.line(f"    missed by {plain(', '.join(rule.missed), _LINE)}")
     if document.origin is not None:
         return
     which = "the candidate" if document.status in ("accepted", "inconclusive") else "the last candidate"
