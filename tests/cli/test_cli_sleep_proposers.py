@@ -10,7 +10,7 @@ from skillgrad.cli.main import main
 
 Captured = pytest.CaptureFixture[str]
 AUTO = ("--sleep.proposer", "auto")
-UNTRIED = "auto: no night with a gate decision has tried it"
+UNTRIED = "auto: no night with a decision has tried it"
 
 
 def said(capsys: Captured, *words: str) -> list[str]:

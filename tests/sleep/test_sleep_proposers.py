@@ -14,7 +14,9 @@ from small_night import Small
 from skillgrad.errors import BudgetStop, ConfigError, SkillgradError
 from skillgrad.records import ChatRequest
 from skillgrad.sleep.adopt import adopt
+from skillgrad.sleep.changes import LeftOut
 from skillgrad.sleep.config import SleepConfig, SleepSection
+from skillgrad.sleep.improve import Improved
 from skillgrad.sleep.proposers import (
     PROPOSERS,
     Pick,
@@ -26,10 +28,10 @@ from skillgrad.sleep.proposers import (
     picked,
     read_proposers,
 )
-from skillgrad.sleep.report import NightReport
+from skillgrad.sleep.report import NightReport, untrained
 
 ARMS: tuple[Proposer, ...] = ("rewrite", "contrast", "prune")
-UNTRIED = "auto: no night with a gate decision has tried it"
+UNTRIED = "auto: no night with a decision has tried it"
 
 
 @pytest.fixture
@@ -89,7 +91,7 @@ def test_each_proposer_is_tried_once_first_and_the_rewrite_before_all(small: Sma
         held_out = sum(task["split"] == "val" for task in small.tasks(night.night))
         # Held-out tasks: before, under the candidate, and three times under both for the verdict.
         assert night.attempts == tries * (3 - held_out) + 8 * held_out
-    assert small.night({"proposer": "auto"}).proposer.why.endswith("after 3 nights with a gate decision")
+    assert small.night({"proposer": "auto"}).proposer.why.endswith("after 3 nights with a decision")
 
 
 def test_the_highest_bound_is_picked_and_what_it_costs_counts(small: Small) -> None:
@@ -106,7 +108,7 @@ def test_the_highest_bound_is_picked_and_what_it_costs_counts(small: Small) -> N
     )
     assert picked(config, small.state) == Pick(
         name="contrast",
-        why="auto: the highest of rewrite 1.68, contrast 2.07, prune 1.67 after 4 nights with a gate decision",
+        why="auto: the highest of rewrite 1.68, contrast 2.07, prune 1.67 after 4 nights with a decision",
     )
 
 
@@ -189,7 +191,31 @@ def test_what_the_user_has_set_is_said_where_the_nights_pick_as_well(small: Smal
     assert picked(config, small.state).why == f"{UNTRIED}; train.attempts = 2 is set and wins over it"
 
 
-def test_only_nights_in_which_the_gate_decided_count_and_each_once(small: Small) -> None:
+def test_a_night_that_only_left_a_rule_out_counts_for_its_proposer(small: Small) -> None:
+    adopt(Path(small.night().proposal), small.project, small.state.folder)
+    nights = (played("contrast", False, night=0), played("rewrite", True, night=1))
+    config = after(small, *nights)
+    assert picked(config, small.state).name == "prune"
+    small.write(3, 6)
+    report = small.night({"proposer": "auto"})
+    (document,) = report.documents
+    assert (report.proposer.name, document.status) == ("prune", "unchanged")
+    assert [rule.retired for rule in document.left_out] == [False]
+    last = read_proposers(small.state).nights[-1]
+    assert (last.night, last.proposer, last.accepted) == (2, "prune", False)
+    assert picked(config, small.state).why.startswith("auto: the highest of ")
+
+
+def test_a_rule_that_goes_counts_beside_a_candidate_of_an_earlier_night() -> None:
+    kept, gone = LeftOut(rule="a", text="A", tasks=2, missed=("m1",)), LeftOut(rule="b", text="B", tasks=2)
+    nothing = untrained("learned", "SKILL.md", 0)
+    of_earlier = nothing.model_copy(update={"status": "accepted", "origin": 1})
+    assert Improved(documents=(of_earlier,)).decided == ()
+    for rules, came in ((kept,), "rejected"), ((kept, gone), "accepted"):
+        assert Improved(documents=(of_earlier.model_copy(update={"left_out": rules}),)).decided == (came,)
+
+
+def test_only_nights_with_a_decision_count_and_each_once(small: Small) -> None:
     small.state.make()
     for night, statuses in (
         (1, ["accepted", "unchanged"]),

@@ -1,6 +1,6 @@
 """What came of one document in a night, what earlier nights know about it, and what it cost."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from skillgrad.sleep.tasks import MinedTask
 from skillgrad.store import SqliteSpend
 from skillgrad.store.journal import SqliteJournal
 from skillgrad.store.views import JOURNAL
-from skillgrad.summary import Comparison
+from skillgrad.summary import Comparison, ShipVerdict
 
 __all__ = [
     "DECIDED",
@@ -31,6 +31,7 @@ __all__ = [
     "left_of",
     "spent_in",
     "unread_in",
+    "worst",
 ]
 
 Place = Literal["skill", "memory"]
@@ -153,6 +154,18 @@ class Change(Record):
     def edits(self) -> tuple[LedgerEntry, ...]:
         """Edits that were tried, with what came of them."""
         return self.held_out.ledger
+
+
+def worst(changes: Iterable[Change]) -> ShipVerdict | None:
+    """The verdict of documents that are proposed together; None where one of them has none. What a rule is taken out
+    of is never `ship`."""
+    verdicts = [
+        "inconclusive" if change.retired else None if change.confirmed is None else change.confirmed.verdict
+        for change in changes
+    ]
+    if None in verdicts:
+        return None
+    return "ship" if all(verdict == "ship" for verdict in verdicts) else "inconclusive"
 
 
 def left_of(limits: LimitsSection, spent: Spent) -> Mapping[str, Any]:

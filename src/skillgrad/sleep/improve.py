@@ -13,7 +13,7 @@ from skillgrad.records import Record, Skill, Split
 from skillgrad.skill import Document, token_count
 from skillgrad.sleep.adopt import kept_rules, receipts
 from skillgrad.sleep.carry import Carried
-from skillgrad.sleep.changes import unread_in
+from skillgrad.sleep.changes import unread_in, worst
 from skillgrad.sleep.config import SleepConfig, SleepSection
 from skillgrad.sleep.consolidate import (
     Change,
@@ -33,7 +33,7 @@ from skillgrad.sleep.gather import archived
 from skillgrad.sleep.known import Memory, remember, remembered
 from skillgrad.sleep.places import LiveDocument, documents_of, read_document, skill_paths
 from skillgrad.sleep.report import Diagnosed, DocumentReport, diagnosed, reported, untrained
-from skillgrad.sleep.retire import Pruning, pruned, standing
+from skillgrad.sleep.retire import Pruning, Standing, pruned, standing
 from skillgrad.sleep.rules import BY_HAND, Evidence, Rule, ablated, active, revised
 from skillgrad.sleep.staging import Proposal, Proposed, stage
 from skillgrad.sleep.state import SleepState
@@ -100,8 +100,8 @@ class Improved(Record):
 
     @property
     def decided(self) -> tuple[str, ...]:
-        """How the documents stand whose candidates this night has made."""
-        return tuple(document.status for document in self.documents if document.origin is None)
+        """What this night has decided on its own: see `DocumentReport.decided`."""
+        return tuple(status for document in self.documents for status in document.decided)
 
 
 def groups_of(config: SleepConfig, tasks: Sequence[MinedTask]) -> Groups:
@@ -203,8 +203,10 @@ async def improve(
         result = await aconsolidate(group.tasks, group.documents, settings, run, known, **given)
         if config.sleep.retire:
             after = spent + sum((change.spent for change in result.changes), Spent())
-            reals = {place: group.live(place).real for place in known}
-            kept = {place: standing(state.folder, real, memory.trials.get(real, {})) for place, real in reals.items()}
+            kept: dict[Place, Standing] = {}
+            for place in known:
+                real = group.live(place).real
+                kept[place] = standing(state.folder, real, memory.trials.get(real, {}))
             work = Pruning(_within(config, after), run, group.tasks, archived(state), kept)
             result = await pruned(work, result, given)
         changes += [(group, change) for change in result.changes]
@@ -332,7 +334,7 @@ def _proposed(
     )
     if not proposed:
         return improved
-    verdict = _worst([change for _, change in changes if change.proposed])
+    verdict = worst([change for _, change in changes if change.proposed])
     notes = [f"{report.name}: {report.reason}" for report in improved.documents]
     named = [Path(path) for path in config.sleep.named_paths]
     proposal = Proposal(
@@ -354,16 +356,6 @@ def _reported(group: Group, change: Change) -> DocumentReport:
 
 def _name(group: Group, place: Place) -> str:
     return group.name if place == "skill" else "memory"
-
-
-def _worst(changes: Sequence[Change]) -> ShipVerdict | None:
-    verdicts = [
-        "inconclusive" if change.retired else None if change.confirmed is None else change.confirmed.verdict
-        for change in changes
-    ]
-    if None in verdicts:
-        return None
-    return "ship" if all(verdict == "ship" for verdict in verdicts) else "inconclusive"
 
 
 def _evidence(group: Group, change: Change) -> Mapping[str, Evidence]:

@@ -2,8 +2,8 @@
 
 All of them begin with one rewrite. `rewrite` adds nothing, `contrast` attempts each training task several times so
 that attempts at one task are compared, `prune` also leaves out an old rule on trial. `auto` is the bandit UCB1 over
-the nights of the project in which the gate decided (Auer, Cesa-Bianchi and Fischer 2002): no lot is drawn, so after
-the same nights it picks the same.
+the nights of the project with a decision, of the gate or by a trial of a rule (Auer, Cesa-Bianchi and Fischer 2002):
+no lot is drawn, so after the same nights it picks the same.
 """
 
 import math
@@ -59,12 +59,12 @@ class Pick(Record):
 
 
 class Played(Record):
-    """A night in which the gate decided, and what its proposer brought."""
+    """A night with a decision, of the gate or by a trial of a rule, and what its proposer brought."""
 
     night: int
     proposer: Proposer
     accepted: bool
-    """A document was proposed that stands as accepted, other than a candidate of an earlier night."""
+    """A candidate was accepted, other than one of an earlier night, or a rule is taken out."""
     attempts: int
     """Attempts of the target in the night: those to learn from, at held-out tasks, and for the verdicts."""
     tasks: int
@@ -115,10 +115,10 @@ def picked(config: SleepConfig, state: SleepState) -> Pick:
     bounds = known.bounds()
     best = max(_ARMS, key=lambda arm: bounds[arm])  # the first of equal ones
     if math.isinf(bounds[best]):
-        why = "auto: no night with a gate decision has tried it"
+        why = "auto: no night with a decision has tried it"
     else:
         shown = ", ".join(f"{arm} {bounds[arm]:.2f}" for arm in _ARMS)
-        why = f"auto: the highest of {shown} after {len(known.nights)} nights with a gate decision"
+        why = f"auto: the highest of {shown} after {len(known.nights)} nights with a decision"
     return Pick(name=best, why="; ".join([why, *_won(config, best)]))
 
 
@@ -139,11 +139,12 @@ def fixed(config: SleepConfig) -> tuple[str, ...]:
 
 
 def credited(state: SleepState, night: int, proposer: Proposer, statuses: Collection[str], tasks: int) -> None:
-    """Count a night for its proposer, if the gate has decided on a document. Told again of the same night, as after a
+    """Count a night for its proposer, if anything was decided. Told again of the same night, as after a
     kill, nothing changes.
 
     Args:
-        statuses: of the documents whose candidates the proposer has made: one of an earlier night is none of its.
+        statuses: of the documents whose candidates the proposer has made: one of an earlier night is none of its;
+            and of the trials of rules.
         tasks: of the night, those for training and the held-out ones.
     """
     known = read_proposers(state)

@@ -70,6 +70,14 @@ class DocumentReport(Record):
     train: int = 0
     held_out: int = 0
 
+    @property
+    def decided(self) -> tuple[str, ...]:
+        """How it stands, unless its candidate is one of an earlier night; and what came of trials of its rules:
+        `accepted` where one is taken out, else `rejected`."""
+        made = (self.status,) if self.origin is None else ()
+        gone = any(rule.retired for rule in self.left_out)
+        return (*made, "accepted" if gone else "rejected") if self.left_out else made
+
 
 class NightReport(Record):
     """A night."""
