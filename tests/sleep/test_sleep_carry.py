@@ -195,6 +195,50 @@ def test_attempts_of_a_later_look_have_seeds_of_their_own(tmp_path: Path) -> Non
     assert {seed for seed in seeds if seed is not None and seed >= 1_000} == {2_000, 2_001}
 
 
+def in_other_words(folder: Path, again: int, loudly: int, val: list[Task]) -> Change:
+    """Two nights: a candidate that is carried, and one in other words.
+
+    Args:
+        again: seeds of fresh attempts that the carried one solves in the second night, below this.
+        loudly: of those that the other one solves; of the second held-out task one less.
+    """
+
+    def answer(request: ChatRequest) -> str:
+        told, seed = request.messages[0].text, request.seed or 0
+        if "Say yes. Loudly." in told:
+            last = loudly - ("Task 6." in request.messages[-1].text)
+            return "yes" if seed < 1_000 or seed < 1_000 + last else "no"
+        return "yes" if with_rule(told) and (seed < 2_000 or seed < 2_000 + again) else "no"
+
+    known = Known(carried=a_night(folder, answer=answer).carried)
+    assert known.carried is not None
+    return a_night(folder, known, n=2, val=val, answer=answer, optimizer=Optimizer("Say yes. Loudly."))
+
+
+def test_a_carried_candidate_stays_beside_one_in_other_words_that_has_less_evidence(tmp_path: Path) -> None:
+    found = in_other_words(tmp_path, 1, 1, VAL[:1])
+    assert found.status == "inconclusive"
+    assert found.carried is not None
+    assert (found.carried.night, len(found.carried.looks)) == (1, 2)
+    assert found.carry_told.startswith("the candidate of night 1 is carried: p = 0.083 over nights 1 and 2")
+    assert found.reason.endswith(
+        "; tonight's (p = 0.5 over night 2) gives way to the candidate of night 1 (p = 0.083 over nights 1 and 2)"
+    )
+    assert len(found.tested) == 2  # the looks at both are kept
+
+
+def test_a_carried_candidate_gives_way_to_one_with_more_evidence_and_not_to_one_with_as_much(tmp_path: Path) -> None:
+    found = in_other_words(tmp_path / "more", 0, 2, VAL)
+    assert found.carried is not None
+    assert (found.carried.night, len(found.carried.looks)) == (2, 1)
+    assert found.reason.endswith(
+        "; the candidate of night 1 (p = 0.17 over nights 1 and 2) gives way to tonight's (p = 0.083 over night 2)"
+    )
+    same = in_other_words(tmp_path / "same", 0, 2, VAL[:1])
+    assert same.carried is not None
+    assert (same.carried.night, same.carried.looks[-1].p) == (1, same.tested[1].looks[-1].p)
+
+
 def test_without_carrying_the_next_night_knows_nothing(tmp_path: Path) -> None:
     first = a_night(tmp_path, sleep={**SLEEP, "carry_nights": 0})
     assert (first.status, first.carried, first.carry_told) == ("inconclusive", None, "")

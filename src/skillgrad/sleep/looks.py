@@ -172,7 +172,20 @@ async def shown(
         return Shown(status, why, compared, fresh, tonight.carried)
     kept, told = _kept(looked, work.config) if status == "inconclusive" else (None, "")
     why += f"; {told}" if told else ""
+    if kept is not None and tonight.carried is not None:
+        kept, told = _likelier(tonight.carried, kept)
+        why += f"; {told}"
     return Shown(status, why, compared, fresh, kept or tonight.carried, looked)
+
+
+def _likelier(carried: Carried, found: Carried) -> tuple[Carried, str]:
+    """Of two candidates that may be luck the one with the smaller p, of equal ones the one that is carried; and which
+    gives way."""
+    older, newer = (f"(p = {one.looks[-1].p:.2g} over {one.nights})" for one in (carried, found))
+    which = f"the candidate of night {carried.night} {older}"
+    if found.looks[-1].p < carried.looks[-1].p:
+        return found, f"{which} gives way to tonight's {newer}"
+    return carried, f"tonight's {newer} gives way to {which}"
 
 
 def _known(work: Work, before: Skill, after: Skill) -> Carried:
