@@ -35,6 +35,8 @@ class _Pair(Record):
     task: str
     a: Score
     b: Score
+    tokens: tuple[int, int] | None = None
+    """Output tokens of the two attempts."""
 
 
 class _Paired(Record):
@@ -125,8 +127,18 @@ async def compare_on(
     flips = [Flip(task=task, a=a, b=b) for task, a, b in zip(values, before, after, strict=True) if a != b]
     flips.sort(key=lambda flip: -abs(flip.b - flip.a))
     return Comparison(
-        a=Compared(skill=skills[0].name, hash=skills[0].hash, score=mean_interval(before)),
-        b=Compared(skill=skills[1].name, hash=skills[1].hash, score=mean_interval(after)),
+        a=Compared(
+            skill=skills[0].name,
+            hash=skills[0].hash,
+            score=mean_interval(before),
+            answer_tokens=_answer_tokens(paired, 0),
+        ),
+        b=Compared(
+            skill=skills[1].name,
+            hash=skills[1].hash,
+            score=mean_interval(after),
+            answer_tokens=_answer_tokens(paired, 1),
+        ),
         split=split,
         metric=gate.metric,
         trials=trials,
@@ -216,11 +228,21 @@ async def _attempt_both(
 def _paired(attempts: Sequence[Attempt], skills: int) -> _Paired:
     """Pair what stands side by side; with one skill, each attempt with itself."""
     pairs = [
-        _Pair(task=a.task.id, a=a.score, b=b.score)
+        _Pair(task=a.task.id, a=a.score, b=b.score, tokens=(_tokens(a), _tokens(b)))
         for a, b in zip(attempts[::skills], attempts[skills - 1 :: skills], strict=True)
         if a.score is not None and b.score is not None
     ]
     return _Paired(pairs=tuple(pairs), voids=tuple(attempt.id for attempt in attempts if attempt.outcome == "void"))
+
+
+def _tokens(attempt: Attempt) -> int:
+    return attempt.trajectory.usage.output_tokens
+
+
+def _answer_tokens(paired: _Paired, side: int) -> float | None:
+    """Mean output tokens under one of the skills; None where none were billed."""
+    known = [pair.tokens[side] for pair in paired.pairs if pair.tokens is not None]
+    return sum(known) / len(known) if any(known) else None
 
 
 def _values(paired: _Paired, gate: GateSection) -> Mapping[str, _Values]:

@@ -36,6 +36,9 @@ class Compared(Record):
     skill: str
     hash: str
     score: Interval
+    answer_tokens: float | None = None
+    """Mean output tokens of the attempts that were compared, as billed or estimated; None where nobody
+    counted them."""
 
 
 class Flip(Record):

@@ -17,7 +17,7 @@ from skillgrad.searches.epochs import end_epoch
 from skillgrad.searches.forecast import Known, Work
 from skillgrad.searches.paper import Batch, PaperSearch, Proposal, Rolled
 from skillgrad.searches.paper_forecast import rewrite_first_work
-from skillgrad.skill import Document
+from skillgrad.skill import Document, token_count
 from skillgrad.stages.gate import GateResult
 from skillgrad.stages.longitudinal import Pair
 from skillgrad.stages.update_modes import UPDATE_MODES
@@ -40,6 +40,8 @@ class Shown(Record):
     why: str
     """Feedback of the scorer, or the reason why there is no score."""
     response: str
+    tokens: int = 0
+    """Output tokens, as billed or estimated; 0 where nobody counted them."""
 
 
 _VOID = Shown(
@@ -54,6 +56,8 @@ class HeldOut(Record):
     candidate: tuple[Shown, ...]
     """Under the candidate that the search ends with, else under the last one that was decided on; empty when there
     was none, or when it lost a race and was not seen in full."""
+    candidate_tokens: int | None = None
+    """Of the document of that candidate, estimated as characters / 4; None when there was none."""
     accepted: bool | None
     """Whether that candidate was; None when there was none."""
     reason: str
@@ -133,6 +137,7 @@ class RewriteFirstSearch(PaperSearch):
         held_out = HeldOut(
             initial=await self._shown(self._bench.skill, state.initial_val),
             candidate=() if decided.skill is None else await self._shown(decided.skill, decided.seen),
+            candidate_tokens=None if decided.skill is None else token_count(decided.skill.text),
             accepted=decided.accepted,
             reason=decided.reason,
             optimizer_replies=tuple(self._replies)[-_REPLIES:],
@@ -299,4 +304,5 @@ def _shown(attempt: Attempt) -> Shown:
         soft=None if score is None else score.soft,
         why=attempt.reason or ("" if score is None else score.feedback),
         response=attempt.trajectory.answer[:_SHOWN],
+        tokens=attempt.trajectory.usage.output_tokens,
     )

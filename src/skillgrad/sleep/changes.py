@@ -10,9 +10,11 @@ from pydantic import Field
 from skillgrad.config import LimitsSection
 from skillgrad.errors import BudgetStop
 from skillgrad.records import LedgerEntry, Record, Skill
-from skillgrad.searches.rewrite_first import HeldOut
+from skillgrad.searches.rewrite_first import HeldOut, Shown
+from skillgrad.skill import token_count
 from skillgrad.sleep.carry import Carried, LookedAt
 from skillgrad.sleep.confirm import Fresh
+from skillgrad.sleep.cost import Cost
 from skillgrad.sleep.tasks import MinedTask
 from skillgrad.store import SqliteSpend
 from skillgrad.store.journal import SqliteJournal
@@ -155,17 +157,56 @@ class Change(Record):
         """Edits that were tried, with what came of them."""
         return self.held_out.ledger
 
+    @property
+    def cost(self) -> Cost | None:
+        """Tokens before and with the candidate, the last one where none is left; None where there was none."""
+        after = self.held_out.candidate_tokens
+        if self.after.hash != self.before.hash:
+            after = token_count(self.after.text)
+        if after is None:
+            return None
+        if self.confirmed is not None:
+            answers = self.confirmed.a.answer_tokens, self.confirmed.b.answer_tokens
+        elif self.retired:
+            answers = None, None  # what was attempted is another candidate
+        else:
+            answers = _answers(self.held_out.initial), _answers(self.held_out.candidate)
+        known = None if answers[0] is None or answers[1] is None else (answers[0], answers[1])
+        return Cost(document=(token_count(self.before.text), after), answers=known)
+
+    @property
+    def longer(self) -> str:
+        """Why what would be `ship` is left to a person: what it makes much longer. Empty where that is nothing."""
+        ships = self.confirmed is not None and self.confirmed.verdict == "ship"
+        return self.cost.much_longer if ships and self.proposed and self.cost is not None else ""
+
+    @property
+    def verdict(self) -> ShipVerdict | None:
+        """Of fresh attempts, or `inconclusive` where a person decides for what it makes much longer; None without
+        them."""
+        if self.confirmed is None:
+            return None
+        return "inconclusive" if self.longer else self.confirmed.verdict
+
+    @property
+    def told(self) -> str:
+        """The reason, and why it is left to a person."""
+        return "; ".join([self.reason, *([self.longer] if self.longer else [])])
+
 
 def worst(changes: Iterable[Change]) -> ShipVerdict | None:
     """The verdict of documents that are proposed together; None where one of them has none. What a rule is taken out
     of is never `ship`."""
-    verdicts = [
-        "inconclusive" if change.retired else None if change.confirmed is None else change.confirmed.verdict
-        for change in changes
-    ]
+    verdicts = ["inconclusive" if change.retired else change.verdict for change in changes]
     if None in verdicts:
         return None
     return "ship" if all(verdict == "ship" for verdict in verdicts) else "inconclusive"
+
+
+def _answers(attempts: Sequence[Shown]) -> float | None:
+    """Mean output tokens of those with a score; None where none were billed."""
+    known = [shown.tokens for shown in attempts if shown.hard is not None]
+    return sum(known) / len(known) if any(known) else None
 
 
 def left_of(limits: LimitsSection, spent: Spent) -> Mapping[str, Any]:

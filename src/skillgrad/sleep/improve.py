@@ -335,7 +335,9 @@ def _proposed(
     if not proposed:
         return improved
     verdict = worst([change for _, change in changes if change.proposed])
-    notes = [f"{report.name}: {report.reason}" for report in improved.documents]
+    notes = [
+        "; ".join([f"{one.name}: {one.reason}", *([one.cost.told] if one.cost else [])]) for one in improved.documents
+    ]
     named = [Path(path) for path in config.sleep.named_paths]
     proposal = Proposal(
         night=name,

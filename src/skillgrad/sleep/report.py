@@ -12,6 +12,7 @@ from skillgrad.sleep.carry import Carried
 from skillgrad.sleep.changes import LeftOut
 from skillgrad.sleep.confirm import Fresh
 from skillgrad.sleep.consolidate import Change, Spent, Status
+from skillgrad.sleep.cost import Cost
 from skillgrad.sleep.probe import Doubt
 from skillgrad.sleep.proposers import Pick
 from skillgrad.summary import Comparison, Interval, ShipVerdict
@@ -63,6 +64,8 @@ class DocumentReport(Record):
     """That later nights look at a candidate again, and what its next look needs; empty where there is none."""
     origin: int | None = None
     """The earlier night that made what is proposed; None where this one did."""
+    cost: Cost | None = None
+    """Tokens of document and answers, before and with the candidate; None where there was none."""
     left_out: tuple[LeftOut, ...] = ()
     """Rules of earlier nights that were left out on trial, those that stay too."""
     tried: int = 0
@@ -174,15 +177,16 @@ def reported(name: str, path: str, change: Change, tasks: tuple[int, int]) -> Do
         name=name,
         path=path,
         status=change.status,
-        reason=change.reason,
+        reason=change.told,
         baseline=change.baseline,
         candidate=change.candidate,
         confirmed=None if confirmed is None else confirmed.difference,
-        verdict=None if confirmed is None else confirmed.verdict,
+        verdict=change.verdict,
         settle=settle if fresh is None or fresh.settled else fresh.settle,
         fresh=fresh,
         carried=change.carry_told,
         origin=None if change.origin is None else change.origin.night,
+        cost=change.cost,
         left_out=change.left_out,
         tried=len(change.edits),
         train=tasks[0],
@@ -204,7 +208,7 @@ def diagnosed(name: str, change: Change) -> Diagnosed:
     return Diagnosed(
         name=name,
         status=change.status,
-        reason=change.reason,
+        reason=change.told,
         before=held_out.initial,
         after=held_out.candidate,
         optimizer_replies=held_out.optimizer_replies,
