@@ -75,10 +75,10 @@ def document_lines(document: DocumentReport) -> list[str]:
         sign = "not above" if fresh.settled else "above"
         noise = f"; noise floor: {fresh.noise}" if fresh.noise else ""
         lines.append(f"  by luck alone: p = {fresh.p:.2g}, {sign} {fresh.threshold}{noise}")
-    if document.cost is not None:
-        lines.append(f"  {document.cost.told}")
     if document.settle:
         lines.append(f"  {document.settle}")
+    if document.cost is not None:
+        lines.append(f"  {document.cost.told}")
     if document.carried:
         lines.append(f"  {document.carried}")
     return lines
