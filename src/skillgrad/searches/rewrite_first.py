@@ -58,6 +58,9 @@ class HeldOut(Record):
     was none, or when it lost a race and was not seen in full."""
     candidate_tokens: int | None = None
     """Of the document of that candidate, estimated as characters / 4; None when there was none."""
+    saved: int = 0
+    """How many tokens, of the document and a mean answer together, an accepted candidate has less than the first
+    skill that scores the same on every task (`gate.shorter`); 0 where it scores higher."""
     accepted: bool | None
     """Whether that candidate was; None when there was none."""
     reason: str
@@ -101,6 +104,8 @@ class RewriteFirstSearch(PaperSearch):
         """What the optimizer said since the last candidate."""
         self._replies: dict[str, None] = {}
         self._cut: dict[str, str] = {}
+        self._tokens: dict[str, float] = {}
+        """By hash, of a skill that was told from another one by it: those of the document and a mean answer."""
         bench.models["optimizer"].hear = self._heard.add
 
     @classmethod
@@ -138,6 +143,7 @@ class RewriteFirstSearch(PaperSearch):
             initial=await self._shown(self._bench.skill, state.initial_val),
             candidate=() if decided.skill is None else await self._shown(decided.skill, decided.seen),
             candidate_tokens=None if decided.skill is None else token_count(decided.skill.text),
+            saved=decided.saved,
             accepted=decided.accepted,
             reason=decided.reason,
             optimizer_replies=tuple(self._replies)[-_REPLIES:],
@@ -154,6 +160,9 @@ class RewriteFirstSearch(PaperSearch):
         """What the search comes to."""
         if self._validates and state.best.hash != self._bench.skill.hash and state.initial_val and state.best_val:
             before, after = self._diary.mean(state.initial_val), self._diary.mean(state.best_val)
+            if before is not None and before == after:
+                saved = self._saved(self._bench.skill, state.best)
+                return _Decided(state.best, state.best_val, True, _as_good(saved), saved)
             if before is not None and after is not None:
                 return _Decided(state.best, state.best_val, True, f"candidate {after:.4f} > current {before:.4f}")
         if self._last is None:
@@ -184,7 +193,12 @@ class RewriteFirstSearch(PaperSearch):
     ) -> TrainState:
         """Take out what may not be in the candidate first, so that what is tried is what may be accepted."""
         candidate = self._screened(state, candidate)
-        return await super()._try(state, candidate, place, gate=gate, why_not=why_not or candidate.unusable)
+        tried = await super()._try(state, candidate, place, gate=gate, why_not=why_not or candidate.unusable)
+        taken = tried.current.hash != state.current.hash == state.best.hash and tried.current.hash in self._tokens
+        current, best = tried.current_val, tried.best_val
+        if taken and current is not None and best is not None and self._diary.mean(current) == self._diary.mean(best):
+            return tried.model_copy(update={"best": tried.current, "best_val": current})
+        return tried
 
     async def _guided(self, state: TrainState, candidate: Candidate, pairs: Sequence[Pair]) -> TrainState:
         candidate = self._screened(state, candidate)
@@ -242,8 +256,37 @@ class RewriteFirstSearch(PaperSearch):
 
     async def _verdict(self, state: TrainState, candidate: Candidate, gate: GateSection) -> GateResult:
         if self._validates:
-            return await super()._verdict(state, candidate, gate)
+            racing = gate.racing and not gate.shorter  # a race ends where nothing can be won
+            result = await super()._verdict(state, candidate, gate.model_copy(update={"racing": racing}))
+            return await self._tie(state, candidate, gate, result)
         return GateResult(verdict=Verdict(accepted=True, reason="accepted without validation"))
+
+    async def _tie(
+        self, state: TrainState, candidate: Candidate, gate: GateSection, result: GateResult
+    ) -> GateResult:
+        """The verdict on a candidate that scores the same on every task, where fewer tokens count."""
+        old, new = state.current_val, result.evaluation
+        if not gate.shorter or not gate.enabled or old is None or new is None or old.voids or new.voids:
+            return result
+        values = new.values(gate.metric, gate.mixed_weight)
+        if not values or values != old.values(gate.metric, gate.mixed_weight):
+            return result
+        before = await self._tokens_of(state.current, old)
+        after = await self._tokens_of(candidate.skill, new)
+        if after > (1 - gate.shorter) * before:
+            return result
+        self._tokens |= {state.current.hash: before, candidate.skill.hash: after}
+        reason = _as_good(self._saved(state.current, candidate.skill))
+        verdict = result.verdict.model_copy(update={"accepted": True, "reason": reason})
+        return result.model_copy(update={"verdict": verdict})
+
+    async def _tokens_of(self, skill: Skill, seen: Evaluation) -> float:
+        """Of the document and a mean answer to the validation tasks."""
+        shown = await self._shown(skill, seen)
+        return token_count(skill.text) + sum(one.tokens for one in shown) / len(shown)
+
+    def _saved(self, before: Skill, after: Skill) -> int:
+        return round(self._tokens[before.hash] - self._tokens[after.hash])
 
     def _told(
         self,
@@ -284,6 +327,11 @@ class _Decided(NamedTuple):
     seen: Evaluation | None
     accepted: bool | None
     reason: str
+    saved: int = 0
+
+
+def _as_good(saved: int) -> str:
+    return f"as good with {saved:,} fewer tokens"
 
 
 def _differing(attempts: Sequence[Attempt]) -> set[str]:

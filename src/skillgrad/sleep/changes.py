@@ -177,16 +177,21 @@ class Change(Record):
     @property
     def longer(self) -> str:
         """Why what would be `ship` is left to a person: what it makes much longer. Empty where that is nothing."""
-        ships = self.confirmed is not None and self.confirmed.verdict == "ship"
-        return self.cost.much_longer if ships and self.proposed and self.cost is not None else ""
+        ships = self.confirmed is not None and self.confirmed.verdict == "ship" and self.proposed
+        return self.cost.much_longer if ships and self.cost is not None else ""
+
+    @property
+    def only_shorter(self) -> bool:
+        """It is accepted for fewer tokens and no gain (`gate.shorter`)."""
+        return self.status == "accepted" and self.held_out.saved > 0
 
     @property
     def verdict(self) -> ShipVerdict | None:
-        """Of fresh attempts, or `inconclusive` where a person decides for what it makes much longer; None without
-        them."""
+        """Of fresh attempts, or `inconclusive` where a person decides: for what it makes much longer, or where fewer
+        tokens are all that speaks for it. None without them."""
         if self.confirmed is None:
             return None
-        return "inconclusive" if self.longer else self.confirmed.verdict
+        return "inconclusive" if self.longer or self.only_shorter else self.confirmed.verdict
 
     @property
     def told(self) -> str:

@@ -18,7 +18,7 @@ from skillgrad.sleep.changes import Change, Known, Place, Spent, Status, left_of
 from skillgrad.sleep.config import SleepConfig, make_sleep_config
 from skillgrad.sleep.context import Documents, InContext
 from skillgrad.sleep.environment import NightEnvironment
-from skillgrad.sleep.looks import ANSWERED_LATER, Shown, Work, again, shown, trials_of
+from skillgrad.sleep.looks import ANSWERED_LATER, Shown, Work, again, as_good, shown, trials_of
 from skillgrad.sleep.room import in_room, told_of_room
 from skillgrad.sleep.screen import block_of, named, screen
 from skillgrad.sleep.tasks import MinedTask
@@ -185,7 +185,8 @@ async def _improve(tasks: Tasks, documents: Documents, work: Work, given: Given)
     reason = told_of_room(reason, plainly, before, tokens)
     found = Shown(status, "", carried=carried.carried)
     if status == "accepted" and trials_of(work.config, given):
-        found = await shown(config, (before, after), work, carried, parts)
+        look = as_good if held_out.saved else shown
+        found = await look(config, (before, after), work, carried, parts)
         held_out = _judged(held_out, found.status)
     sleep = work.config.sleep
     return Change(

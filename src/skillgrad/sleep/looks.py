@@ -12,6 +12,7 @@ from skillgrad.config import TrainConfig
 from skillgrad.records import Skill
 from skillgrad.searches.rewrite_first import HeldOut
 from skillgrad.ship import FRESH
+from skillgrad.skill import token_count
 from skillgrad.sleep.carry import Carried
 from skillgrad.sleep.changes import Change, Known, Place, Spent, Status, spent_in
 from skillgrad.sleep.config import SleepConfig
@@ -19,7 +20,7 @@ from skillgrad.sleep.confirm import Fresh
 from skillgrad.sleep.room import no_room
 from skillgrad.summary import Comparison
 
-__all__ = ["ANSWERED_LATER", "Again", "Shown", "Work", "again", "shown", "trials_of"]
+__all__ = ["ANSWERED_LATER", "Again", "Shown", "Work", "again", "as_good", "shown", "trials_of"]
 
 ANSWERED_LATER = "handoff:"
 """What names of models begin with for which a person answers, in files."""
@@ -176,6 +177,32 @@ async def shown(
         kept, told = _likelier(tonight.carried, kept)
         why += f"; {told}"
     return Shown(status, why, compared, fresh, kept or tonight.carried, looked)
+
+
+async def as_good(
+    config: TrainConfig, documents: tuple[Skill, Skill], work: Work, tonight: Again, parts: Given
+) -> Shown:
+    """What fresh attempts make of a candidate that passed the gate for its fewer tokens alone. It claims no gain: it
+    stays where every attempt has a score, no task a lower mean, and the tokens are fewer by `gate.shorter` again."""
+    before, after = documents
+    if tonight.looked is not None and tonight.looked.text == after.text:
+        return await shown(config, documents, work, tonight, parts)
+    known = _known(work, before, after)
+    first = FRESH * (len(known.looks) + 1)
+    trials = range(first, first + work.config.sleep.confirm_trials)
+    found = await acompare_skills(config, before, after, "val", trials, **parts)
+    old = token_count(before.text) + (found.a.answer_tokens or 0)
+    new = token_count(after.text) + (found.b.answer_tokens or 0)
+    if found.lost:
+        why = f", but {found.lost[0].task!r} does worse in fresh attempts"
+    elif found.voids:
+        why = f", but {found.voids} fresh attempts have no score"
+    elif new > (1 - work.config.gate.shorter) * old:
+        why = f", but fresh attempts show {old:,.0f} -> {new:,.0f} tokens"
+    else:
+        why = "; no task does worse in fresh attempts: a person decides"
+        return Shown("accepted", why, found, carried=tonight.carried)
+    return Shown("rejected", why, found, carried=tonight.carried)
 
 
 def _likelier(carried: Carried, found: Carried) -> tuple[Carried, str]:

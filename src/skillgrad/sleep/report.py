@@ -172,7 +172,7 @@ def reported(name: str, path: str, change: Change, tasks: tuple[int, int]) -> Do
         tasks: how many were trained on and how many held out.
     """
     confirmed, fresh = change.confirmed, change.fresh
-    settle = "" if confirmed is None or confirmed.settle is None else confirmed.settle.note
+    settle = "" if confirmed is None or confirmed.settle is None or change.only_shorter else confirmed.settle.note
     return DocumentReport(
         name=name,
         path=path,
