@@ -96,6 +96,14 @@ def test_tasks_of_one_kind_are_near_by_what_they_say_beside_it(kind: str, one: s
     [
         ("brief", "Write a brief on tea.", "Write a brief on cars."),
         ("brief", "Answer: should we decide a merger?", "Answer: should we decide outsourcing?"),
+        *(
+            (
+                "brief",
+                f"{before}Write a brief on a four-day week.{after}",
+                f"{before}Analyze the decision of a second bakery.{after}",
+            )
+            for before, after in [("", " Add this rule: name the reader and the costs."), ("I need support. ", "")]
+        ),
         ("commit message", "Write a commit message", "Describe how the commit message is written"),
     ],
 )

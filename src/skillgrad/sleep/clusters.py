@@ -26,6 +26,7 @@ _NEEDED: tuple[Split, Split] = ("train", "val")
 _LOCKED: tuple[Split, ...] = ("test", "val", "train")
 """The sides, the one that is left least easily first."""
 
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _WORD = re.compile(r"[\w.@/-]*\w")
 _EMPTY_WORDS = frozenset(
     re.findall(
@@ -92,15 +93,16 @@ def alike(one: MinedTask, other: MinedTask) -> float:
 
 def near(one: MinedTask, other: MinedTask) -> bool:
     """Whether two tasks are the same wish: by their likeness, or, where they are of one kind (`type`), by that of
-    what their intents say beside the kind. `Compose an e-mail on the late delivery` and `A mail: the delivery is
+    what their intents say beside the kind, all in all and in the first sentence: what a user adds to every request
+    is no subject. `Compose an e-mail on the late delivery` and `A mail: the delivery is
     late` have little in common but their subject; `Write a brief on the kiln` and `Write a brief on buses` all but
     that."""
     found = alike(one, other)
     if found >= NEAR or not found or likeness(one.type, other.type) < _SAME_KIND or not one.type.strip():
         return found >= NEAR
     kinds = fold(f"{one.type} {other.type}") if one.type < other.type else fold(f"{other.type} {one.type}")
-    left, right = _subject(one.intent, kinds), _subject(other.intent, kinds)
-    return bool(left and right) and _shared(left, right) >= _NEAR_SUBJECT
+    subjects = zip(_subjects(one.intent, kinds), _subjects(other.intent, kinds), strict=True)
+    return all(left and right and _shared(left, right) >= _NEAR_SUBJECT for left, right in subjects)
 
 
 def divide(
@@ -282,15 +284,18 @@ def _grams(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4096)
-def _subject(text: str, kinds: str) -> frozenset[str]:
-    """What a text says beside the words that ask, and those that are like one of `kinds`."""
+def _subjects(text: str, kinds: str) -> tuple[frozenset[str], frozenset[str]]:
+    """What a text says beside the words that ask, and those that are like one of `kinds`: all of it, and the first
+    sentence that says anything."""
     skipped = _EMPTY_WORDS | _ASKING_WORDS
     names = _words(kinds)
-    return _runs(
-        word
-        for word in _words(text)
-        if word not in skipped and all(likeness(word, name) < _SAME_KIND for name in names)
-    )
+
+    def subject(part: str) -> frozenset[str]:
+        words = (word for word in _words(part) if word not in skipped)
+        return _runs(word for word in words if all(likeness(word, name) < _SAME_KIND for name in names))
+
+    said = [found for sentence in _SENTENCE.split(text) if (found := subject(sentence))]
+    return subject(text), said[0] if said else frozenset()
 
 
 def _words(text: str) -> list[str]:
