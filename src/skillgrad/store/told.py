@@ -15,8 +15,10 @@ _NAMES = (
     *("parola", "wachtwoord", "пароль", "密码", "密碼", "パスワード", "비밀번호"),
 )
 _IS = r"\s{0,4}(?:[:：=]|\b(?:is|was|ist|lautet|est|es|è)\b:?|是|は|为)\s{0,4}[\"'`]?"
-# Whatever stands in quotes, brackets or dollars, what was taken out already and names of methods are no secrets.
+# Whatever stands in quotes, brackets or dollars, what was taken out already, names of methods, calls and attributes
+# are no secrets.
 _VALUE = (
+    r"(?![A-Za-z_][\w.]{0,64}\(|(?:self|this|cls|os|env|args|config|settings|process|request)\.)"
     r"(?![\[<$({%*]|https?:|(?:base|sha|md|utf|argon|pbkdf)-?\d)(?=[^\s\"'`]{0,64}\d)(?=[^\s\"'`]{0,64}[^\W\d_])"
     r"[^\s\"'`,;<>(){}\[\]]{6,}[^\s\"'`,;<>(){}\[\].:!?]"
 )
