@@ -80,6 +80,12 @@ def test_a_proposal_is_adopted_and_taken_back(one: Small, capsys: Captured) -> N
     assert tree(one.project) == before
     assert main(["sleep", "revert"]) == 2
     assert "error: no night is adopted\n" in capsys.readouterr().err
+    assert main(["sleep", "adopt"]) == 2
+    told = capsys.readouterr().err
+    assert "error: no proposal waits; night 1 was taken back\n" in told
+    assert "sleep adopt 1` puts it in place again" in told
+    assert tree(one.project) == before
+    assert main(["sleep", "adopt", "1"]) == 0
 
 
 def test_adopting_and_reverting_as_json(one: Small, capsys: Captured) -> None:

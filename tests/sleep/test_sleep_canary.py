@@ -144,3 +144,12 @@ def test_a_session_that_began_before_the_adoption_read_the_old_document() -> Non
 
 def test_what_was_taken_back_and_what_has_no_time_is_not_watched() -> None:
     assert watch([receipt(reverted=True), receipt(at=None)], [counts(1, 30, 30)], by_all) == ()
+
+
+def test_what_was_said_under_the_same_rules_before_is_no_baseline() -> None:
+    """The night was adopted, taken back and adopted once more."""
+    again = receipt(at=ADOPTED + timedelta(days=10))
+    sessions = [counts(-1, 36, 4), counts(1, 36, 24), counts(11, 30, 20)]
+    (canary,) = watch([receipt(reverted=True), again], sessions, by_all)
+    assert (canary.before, canary.after) == (Tally(turns=36, corrected=4), Tally(turns=30, corrected=20))
+    assert canary.verdict == "worse"

@@ -184,6 +184,11 @@ def test_what_the_user_has_set_wins_and_is_said(
         assert (used.sleep.retire, used.train.attempts) == (1, 2)
 
 
+def test_what_is_set_to_the_same_value_wins_over_nothing(small: Small) -> None:
+    config = small.config({"proposer": "prune", "retire": 1})
+    assert picked(config, small.state).why == "sleep.proposer names it"
+
+
 def test_what_the_user_has_set_is_said_where_the_nights_pick_as_well(small: Small) -> None:
     nights = after(small, played("rewrite", True))
     config = small.config({"proposer": "auto"}, train={"attempts": 2})

@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 from test_sleep_carry import a_night
 from test_sleep_consolidate import VAL, Optimizer
 
 from skillgrad import Task
 from skillgrad.records import ChatRequest, Reply, Usage
 from skillgrad.sleep.changes import Change, worst
+from skillgrad.sleep.config import SleepConfig
 
 RULE = "Be brief."
 THREE = [*VAL, Task(id="v7", input="Task 7.")]
@@ -23,18 +25,20 @@ def briefly(
     tokens: Callable[[int], int] = lambda seed: 60,
     lost: Callable[[int], bool] = lambda seed: False,
     config: dict[str, Any] | None = None,
+    solves: Callable[[str], bool] = lambda asked: "Task 5." in asked or "Task 6." in asked,
 ) -> Change:
     """A night with a task that nothing solves, and a rule under which answers are shorter.
 
     Args:
         tokens: of an answer under the rule, by the seed of the attempt; it has 100 without.
         lost: whether a task that is solved without the rule is lost under it.
+        solves: whether a task is solved at all.
     """
 
     def answer(request: ChatRequest) -> Reply:
         seed, new = request.seed or 0, RULE in request.messages[0].text
         asked = request.messages[-1].text
-        solved = "Task 5." in asked or "Task 6." in asked
+        solved = solves(asked)
         if new and "Task 6." in asked and lost(seed):
             solved = False
         used = Usage(input_tokens=10, output_tokens=tokens(seed) if new else 100)
@@ -90,3 +94,19 @@ def test_a_lower_task_or_a_smaller_saving_is_no_tie(tmp_path: Path, more: dict[s
     change = briefly(tmp_path, **more)
     assert (change.status, change.held_out.saved) == ("rejected", 0)
     assert change.confirmed is None
+
+
+def test_where_nothing_is_solved_nothing_is_as_good(tmp_path: Path) -> None:
+    change = briefly(tmp_path, solves=lambda asked: False)
+    assert (change.status, change.held_out.saved) == ("rejected", 0)
+
+
+def test_answers_to_unsolved_tasks_save_nothing(tmp_path: Path) -> None:
+    """Only those to the tasks that are solved count, and one of these fails under the rule at the gate."""
+    change = briefly(tmp_path, tokens=lambda seed: 1, lost=lambda seed: seed < 1_000)
+    assert (change.status, change.held_out.saved) == ("rejected", 0)
+
+
+def test_without_fresh_attempts_nothing_is_taken_for_as_good() -> None:
+    with pytest.raises(ValidationError, match=r"gate\.shorter needs fresh attempts, and sleep\.confirm_trials is 0"):
+        SleepConfig.model_validate({**SHORTER, "sleep": {"confirm_trials": 0}})

@@ -4,7 +4,7 @@ For few tasks and a plain flaw: there a single rewrite does what the whole loop 
 ablation), so it is tried before anything else is paid for.
 """
 
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Sequence
 from contextlib import aclosing
 from typing import NamedTuple
 
@@ -268,11 +268,11 @@ class RewriteFirstSearch(PaperSearch):
         old, new = state.current_val, result.evaluation
         if not gate.shorter or not gate.enabled or old is None or new is None or old.voids or new.voids:
             return result
-        values = new.values(gate.metric, gate.mixed_weight)
-        if not values or values != old.values(gate.metric, gate.mixed_weight):
-            return result
-        before = await self._tokens_of(state.current, old)
-        after = await self._tokens_of(candidate.skill, new)
+        solved = {task for task, hard in new.values("hard").items() if hard == 1}
+        if not solved or any(new.values(metric) != old.values(metric) for metric in ("hard", "soft")):
+            return result  # what fails as before may be worse all the same
+        before = await self._tokens_of(state.current, old, solved)
+        after = await self._tokens_of(candidate.skill, new, solved)
         if after > (1 - gate.shorter) * before:
             return result
         self._tokens |= {state.current.hash: before, candidate.skill.hash: after}
@@ -280,9 +280,9 @@ class RewriteFirstSearch(PaperSearch):
         verdict = result.verdict.model_copy(update={"accepted": True, "reason": reason})
         return result.model_copy(update={"verdict": verdict})
 
-    async def _tokens_of(self, skill: Skill, seen: Evaluation) -> float:
-        """Of the document and a mean answer to the validation tasks."""
-        shown = await self._shown(skill, seen)
+    async def _tokens_of(self, skill: Skill, seen: Evaluation, solved: Collection[str]) -> float:
+        """Of the document and a mean answer to the validation tasks that are solved."""
+        shown = [one for one in await self._shown(skill, seen) if one.task in solved]
         return token_count(skill.text) + sum(one.tokens for one in shown) / len(shown)
 
     def _saved(self, before: Skill, after: Skill) -> int:

@@ -99,7 +99,9 @@ def watch(
         agents = {one.agent for one in sessions}
         readers = {agent for agent in agents if any(reads(agent, document) for document in receipt.documents)}
         mine = [one for one in sessions if one.agent in readers]
-        before = _tally([one for one in mine if one.at < since])
+        # What was said between an earlier adoption of the same night and its revert was said under these rules.
+        first = min(one.at for one in receipts if one.night == receipt.night and one.at is not None)
+        before = _tally([one for one in mine if one.at < first])
         after = _tally([one for one in mine if one.at >= since])
         p = fisher(before, after) if min(before.turns, after.turns) >= FEWEST else None
         found.append(

@@ -166,6 +166,8 @@ async def _improve(tasks: Tasks, documents: Documents, work: Work, given: Given)
         return carried.change
     work = work._replace(limits=left_of(LimitsSection.model_validate(work.limits), carried.spent))
     plainly, tokens = work.config.for_run(work.folder, work.place, limits=work.limits), work.config.sleep.block_tokens
+    if not trials_of(work.config, given):  # nothing would bear out that fewer tokens are as good
+        plainly = plainly.model_copy(update={"gate": plainly.gate.model_copy(update={"shorter": 0.0})})
     if not held_out_tasks(tasks):  # nothing can be proposed: one rewrite shows what it would be
         plainly = plainly.model_copy(update={"train": plainly.train.model_copy(update={"epochs": 1})})
     config = in_room(plainly, before, tokens)

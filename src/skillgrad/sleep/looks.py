@@ -193,7 +193,9 @@ async def as_good(
     found = await acompare_skills(config, before, after, "val", trials, **parts)
     old = token_count(before.text) + (found.a.answer_tokens or 0)
     new = token_count(after.text) + (found.b.answer_tokens or 0)
-    if found.lost:
+    if not any(sum(one.a) for one in found.tried):
+        why = ", but fresh attempts with the old document solve nothing, so nothing can be as good"
+    elif found.lost:
         why = f", but {found.lost[0].task!r} does worse in fresh attempts"
     elif found.voids:
         why = f", but {found.voids} fresh attempts have no score"

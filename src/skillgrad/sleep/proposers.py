@@ -176,8 +176,11 @@ def read_proposers(state: SleepState) -> Proposers:
 def _won(config: SleepConfig, proposer: Proposer) -> Iterator[str]:
     """What the user has set in the place of what the proposer would."""
     sets = _SETS.get(proposer)
-    if sets is not None and (name := f"{sets[0]}.{sets[1]}") in fixed(config):
-        yield f"{name} = {getattr(getattr(config, sets[0]), sets[1])} is set and wins over it"
+    if sets is None or (name := f"{sets[0]}.{sets[1]}") not in fixed(config):
+        return
+    value = getattr(getattr(config, sets[0]), sets[1])
+    if value != sets[2]:
+        yield f"{name} = {value} is set and wins over it"
 
 
 def _cost(nights: Sequence[Played]) -> float:

@@ -19,6 +19,11 @@ def run(args: argparse.Namespace) -> int:
     if recovery is not None and recovery.finished and args.night is None:
         return end_here(recovery, args)
     number = nights.proposed(args.night)
+    if args.night is None and nights.stands(number) == "reverted":
+        again = f"{output.program()} sleep adopt {number}{elsewhere(args).options}"
+        raise UsageError(
+            f"no proposal waits; night {number} was taken back", hint=f"`{again}` puts it in place again"
+        )
     if not args.only and nights.stands(number) == "adopted":
         raise UsageError(f"night {number} is adopted already", hint="`skillgrad sleep status` shows how nights stand")
     receipt = adopt(
