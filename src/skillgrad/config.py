@@ -224,9 +224,10 @@ def _config_error(model: type[BaseModel], error: ValidationError, where: str) ->
         hint = f"write keys below it, as in `{path[-1]}: {{{example}: ...}}`"
         return ConfigError(f"{where}: {key} = {first['input']!r}: expected keys with values", hint=hint)
     what = told(first["msg"])
-    if first["type"] == "value_error" and isinstance(first["input"], Mapping) and key:
-        # Settings of a section that do not fit together: the text names them, and the others say nothing.
-        return ConfigError(f"{where}: {key}: {what}", hint=f"change one of these settings of {key!r}")
+    if first["type"] == "value_error" and isinstance(first["input"], Mapping):
+        # Settings that do not fit together: the text names them, and the others say nothing.
+        place, of = (f"{key}: ", f" of {key!r}") if key else ("", "")
+        return ConfigError(f"{where}: {place}{what}", hint=f"change one of these settings{of}")
     return ConfigError(f"{where}: {key} = {first['input']!r}: {what}", hint=f"change {key!r}")
 
 

@@ -160,7 +160,7 @@ class RewriteFirstSearch(PaperSearch):
         """What the search comes to."""
         if self._validates and state.best.hash != self._bench.skill.hash and state.initial_val and state.best_val:
             before, after = self._diary.mean(state.initial_val), self._diary.mean(state.best_val)
-            if before is not None and before == after:
+            if before is not None and before == after and state.best.hash in self._tokens:
                 saved = self._saved(self._bench.skill, state.best)
                 return _Decided(state.best, state.best_val, True, _as_good(saved), saved)
             if before is not None and after is not None:
