@@ -254,6 +254,7 @@ class TestVerdicts:
             ({"last_finish": "length", "report": Report(error="x")}, "the reply was cut off at the most tokens "),
             ({"last_finish": "length"}, ""),
             ({"timed_out": True}, "not done within agent.limits.seconds = 9"),
+            ({"timed_out": True, "asked": 0, "silent": True}, "not done within agent.limits.seconds = 9"),
             ({"asked": 0, "silent": True}, ""),
             ({"asked": None}, ""),
         ],
@@ -277,6 +278,7 @@ class TestVerdicts:
             ),
             ({"report": Report(ended=False), "code": None, "signal": 11}, "agent 'x' broke off, signal 11"),
             ({"asked": 0}, "agent 'x' asked no model, exit code 0"),
+            ({"timed_out": True, "asked": 0}, "limits.seconds = 9: agent 'x' had asked no model yet$"),
         ],
     )
     def test_void(self, seen: dict[str, Any], words: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from briefs_sessions import START, write_claude
 from small_night import Small, later
 
-from skillgrad.errors import BudgetStop, SkillgradError
+from skillgrad.errors import BudgetStop, DataError, SkillgradError
 from skillgrad.records import ChatRequest, Edit, LedgerEntry
 from skillgrad.sleep.gather import archive, archived
 from skillgrad.sleep.known import Memory, TriedEdit, read_memory, tried_edits
@@ -23,9 +23,9 @@ def test_what_nights_know_and_cannot_be_read_is_named_before_documents_are_worke
     small.state.make()
     known = small.state.folder / "known.json"
     known.write_text('{"tried": [')
-    with pytest.raises(SkillgradError, match=r"known\.json' cannot be read") as error:
+    with pytest.raises(DataError, match=r"known\.json' cannot be read") as error:
         small.night()
-    assert (error.value.exit_code, error.value.hint) == (1, "restore it, or remove it")
+    assert (error.value.exit_code, error.value.hint) == (2, "restore it, or remove it")
     assert not any("# Current skill" in text for text in small.optimizer.answered)
     assert "used" not in small.ledger().values()
     known.unlink()

@@ -39,7 +39,7 @@ def verdict(seen: Evidence) -> str:
     """Why the attempt failed by the agent's own fault; empty when it was completed.
 
     Raises:
-        ProgramFailed: it is void: the program crashed, or a request to the model was under way at the limit.
+        ProgramFailed: it is void: the program crashed, or asked no model, or was waiting for one at the limit.
         OutageStop: the program's own login, model or version is refused, and will be in every attempt.
     """
     finished, report = seen.finished, seen.report
@@ -48,6 +48,8 @@ def verdict(seen: Evidence) -> str:
         if seen.pending:
             failed = f", which had failed before: {seen.trouble}" if seen.trouble else ""
             raise ProgramFailed(f"{late}: a request to the model was under way{failed}")
+        if seen.asked == 0 and not seen.silent:  # a busy machine: the skill was never read
+            raise ProgramFailed(f"{late}: agent {seen.agent!r} had asked no model yet")
         return late
     if finished.over:
         return f"went over its {finished.over} ({_limits(seen.limits)})"

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import AwareDatetime, ValidationError
+from pydantic import AwareDatetime
 
-from skillgrad.errors import InputError, SkillgradError, did_you_mean
+from skillgrad.errors import InputError, did_you_mean
 from skillgrad.records import Record
 from skillgrad.skill import Document
 from skillgrad.sleep.lint import lint
@@ -23,7 +23,7 @@ from skillgrad.sleep.staging import (
     proposed_text,
     read_proposal,
 )
-from skillgrad.sleep.state import why_unreadable
+from skillgrad.sleep.state import read_kept
 from skillgrad.sleep.transaction import OnWrite, Recovery, Write, carry_out, locked, settle, silent
 from skillgrad.summary import ShipVerdict
 
@@ -183,27 +183,16 @@ def kept_rules(state: Path) -> Rules:
     """The rules of all documents as they were last adopted or reverted.
 
     Raises:
-        SkillgradError: the file cannot be read.
+        DataError: the file cannot be read.
     """
-    place = state / RULES
-    try:
-        return Rules.model_validate_json(place.read_bytes())
-    except FileNotFoundError:
-        return Rules()
-    except (OSError, ValidationError) as error:
-        raise SkillgradError(
-            f"{str(place)!r} cannot be read: {why_unreadable(error)}", hint="restore it, or remove it"
-        ) from error
+    return read_kept(state / RULES, Rules) or Rules()
 
 
 def _receipts(state: Path) -> Iterator[Receipt]:
     for place in (state / _ADOPTED).glob(f"*/{_RECEIPT}"):
-        try:
-            yield Receipt.model_validate_json(place.read_bytes())
-        except (OSError, ValidationError) as error:
-            raise SkillgradError(
-                f"{str(place)!r} cannot be read: {why_unreadable(error)}", hint="restore it, or remove it"
-            ) from error
+        receipt = read_kept(place, Receipt)
+        if receipt is not None:
+            yield receipt
 
 
 def _selected(manifest: Manifest, select: Sequence[str]) -> Sequence[Item]:

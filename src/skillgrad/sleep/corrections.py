@@ -5,16 +5,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
-
-from skillgrad.errors import DataError
 from skillgrad.records import Record
 from skillgrad.sleep.adopt import Adopted, receipts
 from skillgrad.sleep.canary import Canary, Corrections, corrections, watch
 from skillgrad.sleep.config import SleepSection
 from skillgrad.sleep.harvest import Harvested, in_scope
 from skillgrad.sleep.places import MEMORY, SKILLS, memory_path
-from skillgrad.sleep.state import SleepState, why_unreadable
+from skillgrad.sleep.state import SleepState, read_kept
 
 __all__ = ["CORRECTIONS", "canaries", "counted", "keep", "kept", "reads"]
 
@@ -53,16 +50,9 @@ def kept(state: SleepState) -> tuple[Corrections, ...]:
     Raises:
         DataError: the file is damaged.
     """
-    path = state.folder / CORRECTIONS
-    try:
-        return _Table.model_validate_json(path.read_bytes()).sessions
-    except FileNotFoundError:
-        return ()
-    except (OSError, ValidationError) as error:
-        raise DataError(
-            f"{str(path)!r} cannot be read: {why_unreadable(error)}",
-            hint="move it away; adoptions are then watched anew",
-        ) from error
+    hint = "move it away; adoptions are then watched anew"
+    table = read_kept(state.folder / CORRECTIONS, _Table, hint)
+    return () if table is None else table.sessions
 
 
 def keep(state: SleepState, sessions: Sequence[Corrections]) -> None:

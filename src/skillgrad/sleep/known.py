@@ -3,13 +3,12 @@
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from skillgrad.errors import SkillgradError
 from skillgrad.records import LedgerEntry, Record
 from skillgrad.sleep.carry import Carried, LookedAt, kept_looks
 from skillgrad.sleep.changes import Change, Trial
-from skillgrad.sleep.state import SleepState, why_unreadable
+from skillgrad.sleep.state import SleepState, read_kept
 from skillgrad.sleep.tasks import original_id
 
 __all__ = ["KNOWN", "Memory", "TriedEdit", "read_memory", "remember", "remembered", "tried_edits"]
@@ -75,34 +74,23 @@ def read_memory(state: SleepState) -> Memory:
     """What all nights so far have left.
 
     Raises:
-        SkillgradError: its file is damaged.
+        DataError: its file is damaged.
     """
-    return _read(state.folder / KNOWN) or Memory()
+    return read_kept(state.folder / KNOWN, Memory) or Memory()
 
 
 def remembered(state: SleepState, night: Path) -> Memory:
     """What was known when the night began: an interrupted one goes on from that.
 
     Raises:
-        SkillgradError: its file is damaged.
+        DataError: its file is damaged.
     """
     ours = night / KNOWN
-    memory = _read(ours)
+    memory = read_kept(ours, Memory)
     if memory is None:
         memory = read_memory(state)
         state.write(ours, memory.model_dump_json(indent=1) + "\n")
     return memory
-
-
-def _read(path: Path) -> Memory | None:
-    try:
-        return Memory.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except (OSError, ValidationError) as error:
-        raise SkillgradError(
-            f"{str(path)!r} cannot be read: {why_unreadable(error)}", hint="restore it, or remove it"
-        ) from error
 
 
 def remember(

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from skillgrad.build import Given, StopSwitch, Workbench, open_workbench
 from skillgrad.envs.scorers.base import Judge
-from skillgrad.errors import BudgetStop, DataError, IdentityError, ModelError, OutageStop, SkillgradError, StopRun
+from skillgrad.errors import BudgetStop, IdentityError, ModelError, OutageStop, SkillgradError, StopRun
 from skillgrad.models import build_model, price_of
 from skillgrad.protocols import Environment
 from skillgrad.records import ChatRequest, Skill, user
@@ -39,7 +39,7 @@ from skillgrad.sleep.proposers import applied, credited, picked
 from skillgrad.sleep.report import Diagnostics, NightReport, NightStatus
 from skillgrad.sleep.rotation import counted, read_rotation, rotated
 from skillgrad.sleep.sources import Source
-from skillgrad.sleep.state import REPORT, SleepState, why_unreadable
+from skillgrad.sleep.state import REPORT, SleepState, read_kept
 from skillgrad.sleep.tasks import MinedTask
 from skillgrad.store.views import JOURNAL
 from skillgrad.threads import run_to_end
@@ -135,15 +135,7 @@ def read_tasks(state: SleepState, number: int) -> tuple[MinedTask, ...]:
 
 def _gathered(night: Path) -> Gathered | None:
     """What a night has gathered; None when it had not got that far."""
-    path = night / TASKS
-    try:
-        return Gathered.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except (OSError, ValidationError) as error:
-        raise DataError(
-            f"{str(path)!r} cannot be read: {why_unreadable(error)}", hint="the next run begins a new night"
-        ) from error
+    return read_kept(night / TASKS, Gathered, "the next run begins a new night")
 
 
 def unfinished(state: SleepState) -> int | None:

@@ -3,11 +3,11 @@
 from datetime import UTC, date, datetime
 from typing import Literal
 
-from pydantic import AwareDatetime, ValidationError
+from pydantic import AwareDatetime
 
 from skillgrad.errors import DataError, InputError
 from skillgrad.records import Record
-from skillgrad.sleep.state import SleepState, why_unreadable
+from skillgrad.sleep.state import SleepState, read_kept
 
 __all__ = ["PAUSE", "Pause", "pause", "paused", "resume"]
 
@@ -61,17 +61,8 @@ def paused(state: SleepState, now: datetime) -> Pause | None:
     Raises:
         DataError: the note cannot be read, so that nobody knows whether a night may begin.
     """
-    path = state.folder / PAUSE
-    try:
-        note = Pause.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except (OSError, ValidationError) as error:
-        raise DataError(
-            f"{str(path)!r} cannot be read: {why_unreadable(error)}",
-            hint="`skillgrad sleep resume` takes the pause away",
-        ) from error
-    return note if note.holds(_local(now)) else None
+    note = read_kept(state.folder / PAUSE, Pause, "`skillgrad sleep resume` takes the pause away")
+    return note if note is not None and note.holds(_local(now)) else None
 
 
 def resume(state: SleepState) -> bool:

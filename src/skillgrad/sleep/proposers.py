@@ -12,14 +12,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Literal, get_args
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from skillgrad.errors import ConfigError, SkillgradError
+from skillgrad.errors import ConfigError
 from skillgrad.records import Record
 from skillgrad.sleep.changes import DECIDED
 from skillgrad.sleep.config import SleepConfig
 from skillgrad.sleep.looks import ANSWERED_LATER
-from skillgrad.sleep.state import SleepState, why_unreadable
+from skillgrad.sleep.state import SleepState, read_kept
 from skillgrad.store.journal import SqliteJournal
 from skillgrad.store.views import JOURNAL
 
@@ -100,7 +100,7 @@ def picked(config: SleepConfig, state: SleepState) -> Pick:
 
     Raises:
         ConfigError: it compares attempts, and a person answers.
-        SkillgradError: `proposers.json` is damaged.
+        DataError: `proposers.json` is damaged.
     """
     known, asked = read_proposers(state), config.sleep.proposer
     if asked != "rewrite" and config.target.model.startswith(ANSWERED_LATER):
@@ -160,17 +160,9 @@ def read_proposers(state: SleepState) -> Proposers:
     """What is known of the nights before.
 
     Raises:
-        SkillgradError: the file is damaged.
+        DataError: the file is damaged.
     """
-    path = state.folder / PROPOSERS
-    try:
-        return Proposers.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return Proposers()
-    except (OSError, ValidationError) as error:
-        raise SkillgradError(
-            f"{str(path)!r} cannot be read: {why_unreadable(error)}", hint="restore it, or remove it"
-        ) from error
+    return read_kept(state.folder / PROPOSERS, Proposers) or Proposers()
 
 
 def _won(config: SleepConfig, proposer: Proposer) -> Iterator[str]:

@@ -7,9 +7,8 @@ test side takes no part: what is in it stays locked for ever.
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from skillgrad.errors import SkillgradError
 from skillgrad.records import Record, Split, digest
 from skillgrad.sleep.adopt import kept_rules
 from skillgrad.sleep.changes import DECIDED
@@ -17,7 +16,7 @@ from skillgrad.sleep.config import SleepConfig
 from skillgrad.sleep.gather import archive, archived
 from skillgrad.sleep.known import read_memory
 from skillgrad.sleep.rules import Rule, active, lineage
-from skillgrad.sleep.state import SleepState, why_unreadable
+from skillgrad.sleep.state import SleepState, read_kept
 from skillgrad.sleep.tasks import MinedTask, original_id
 
 __all__ = ["ROTATION", "Rotation", "cited_tasks", "counted", "drawn_anew", "read_rotation", "rotated"]
@@ -47,17 +46,9 @@ def read_rotation(state: SleepState) -> Rotation:
     """As it stands.
 
     Raises:
-        SkillgradError: its file is damaged.
+        DataError: its file is damaged.
     """
-    path = _path(state)
-    try:
-        return Rotation.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return Rotation()
-    except (OSError, ValidationError) as error:
-        raise SkillgradError(
-            f"{str(path)!r} cannot be read: {why_unreadable(error)}", hint="restore it, or remove it"
-        ) from error
+    return read_kept(_path(state), Rotation) or Rotation()
 
 
 def counted(state: SleepState, night: int, statuses: Iterable[str]) -> None:

@@ -12,15 +12,19 @@ import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from skillgrad.errors import ConfigError, DataError, StopRun
+from skillgrad.records import Record
 
-__all__ = ["REPORT", "SleepState", "state_folder", "user_state", "why_unreadable"]
+__all__ = ["REPORT", "SleepState", "read_kept", "state_folder", "user_state", "why_unreadable"]
 
 REPORT = "night.json"
 """The file in the folder of a night that says how it stands."""
+R = TypeVar("R", bound=Record)
+
 _LONGEST_SLUG = 40
 _NIGHT = re.compile(r"\d{4,9}")
 
@@ -153,6 +157,20 @@ class SleepState:
             folder.chmod(0o700)
         except OSError as error:
             raise _unusable(folder, str(error.strerror)) from error
+
+
+def read_kept(path: Path, kind: type[R], hint: str = "restore it, or remove it") -> R | None:
+    """A record that an earlier process has kept in the state; None when there is none.
+
+    Raises:
+        DataError: the file is damaged.
+    """
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as error:
+        raise DataError(f"{str(path)!r} cannot be read: {why_unreadable(error)}", hint=hint) from error
 
 
 def why_unreadable(error: OSError | ValidationError) -> str:
