@@ -9,7 +9,7 @@ from skillgrad.config import make_config
 from skillgrad.errors import BudgetStop, ConfigError, DataError
 from skillgrad.events import AttemptFinished, CallFinished, Event, Notice
 from skillgrad.plan import ASSUMED_NOISE, Plan, aplan, plan
-from skillgrad.records import ChatRequest, Reply, Skill, Task, Usage
+from skillgrad.records import ChatRequest, Reply, Skill, Task, ToolCall, Usage
 from skillgrad.simulation import SEED_SKILL, make_tasks
 from skillgrad.simulation.score import best_skill
 from skillgrad.statistics import difference_interval, smallest_gain
@@ -176,6 +176,34 @@ async def test_a_limit_holds_while_measuring(tmp_path: Path) -> None:
         await aplan(settings(tmp_path, limits={"calls": 5}), measure=True, **given())
     found = await aplan(settings(tmp_path), measure=True, **given())
     assert found.headroom is not None
+
+
+def looks_first(request: ChatRequest) -> Reply:
+    """Looks at the files of its workspace before it answers."""
+    if any(message.role == "tool" for message in request.messages):
+        return Reply(text="<answer>no idea</answer>")
+    call = ToolCall(id="call_1", name=request.tools[0].name, arguments="{}")
+    return Reply(tool_calls=(call,), finish="tool_calls")
+
+
+async def test_a_measurement_that_was_stopped_counts_the_requests_of_all_its_processes(tmp_path: Path) -> None:
+    more = {"agent": {"name": "tools"}, "limits": {"concurrency": 2}}
+    target = ScriptedModel(looks_first)
+    limited = {**more, "limits": {"concurrency": 2, "calls": 30}}
+    with pytest.raises(BudgetStop):
+        await aplan(settings(tmp_path, **limited), measure=True, **given(target=target))
+    found = await aplan(settings(tmp_path, **more), measure=True, **given(target=target))
+    assert "requests in an attempt: 2.0 (measured)" in found.forecast.assumptions
+
+
+async def test_requests_of_a_run_meanwhile_are_none_of_the_measurement(tmp_path: Path) -> None:
+    more = {"agent": {"name": "tools"}, "optimizer": {"model": "simulated:optimizer"}}
+    target = ScriptedModel(looks_first)
+    with pytest.raises(BudgetStop):
+        await aplan(settings(tmp_path, **more, limits={"calls": 10}), measure=True, **given(target=target))
+    await Trainer(settings(tmp_path, **more), **given(target=target)).atrain()
+    found = await aplan(settings(tmp_path, **more), measure=True, **given(target=target))
+    assert "requests in an attempt: 1 to 4" in found.forecast.assumptions
 
 
 async def test_a_finished_run_tells_its_headroom_from_one_trial(tmp_path: Path) -> None:

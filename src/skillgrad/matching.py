@@ -1,9 +1,11 @@
 """Regular expressions with a time limit.
 
-Python cannot interrupt a match under way, but it can end the process that does the matching.
+Python cannot interrupt a match under way, but the system can end the process that does the matching. It counts that
+process's CPU time: how busy a machine is says nothing about a pattern.
 """
 
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -15,13 +17,16 @@ from typing import IO, Literal, cast
 __all__ = ["Matcher"]
 
 _WORKER = """
-import json, re, sys
+import json, re, signal, sys
 for line in sys.stdin:
-    what, pattern, flags, text = json.loads(line)
+    seconds, what, pattern, flags, text = json.loads(line)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     found = getattr(re.compile(pattern, flags), what)(text)
     print(json.dumps(found if what == "findall" else found is not None), flush=True)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 """
-_START_SECONDS = 60.0
+_WAIT_SECONDS = 60.0
+"""Longest wait for a process that does not get to use its time, besides ten times that time."""
 
 Question = tuple[Literal["search", "fullmatch", "findall"], str, int, str]
 """Method, pattern, flags, text."""
@@ -30,8 +35,8 @@ Question = tuple[Literal["search", "fullmatch", "findall"], str, int, str]
 class Matcher:
     """A process that matches one text at a time; started when needed, and again after it had to be ended.
 
-    All methods block, and may be called from several threads. They raise TimeoutError for a match that takes longer
-    than `seconds`, and ChildProcessError when the process broke.
+    All methods block, and may be called from several threads. They raise TimeoutError for a match that takes more
+    than `seconds` of CPU time, and ChildProcessError when the process broke or was not let run.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -52,9 +57,7 @@ class Matcher:
         with self._lock:
             if self._process is None:
                 self._process = self._start()
-                # A first trivial match keeps the start of the process out of the time that is measured.
-                self._ask(self._process, ("search", "", 0, ""), _START_SECONDS)
-            return self._ask(self._process, question, self._seconds)
+            return self._ask(self._process, question)
 
     def _start(self) -> subprocess.Popen[str]:
         process = subprocess.Popen(
@@ -68,28 +71,21 @@ class Matcher:
         self._end = weakref.finalize(self, _end, process)
         return process
 
-    def _ask(self, process: subprocess.Popen[str], question: Question, seconds: float) -> object:
-        expired = threading.Event()
-
-        def expire() -> None:
-            expired.set()
-            process.kill()
-
-        timer = threading.Timer(seconds, expire)
+    def _ask(self, process: subprocess.Popen[str], question: Question) -> object:
+        timer = threading.Timer(_WAIT_SECONDS + 10 * self._seconds, process.kill)
         timer.daemon = True
         timer.start()
         try:
-            answer = _exchange(process, json.dumps(question))
+            answer = _exchange(process, json.dumps([self._seconds, *question]))
         finally:
             timer.cancel()
             timer.join()
-        if expired.is_set() or not answer:
-            self._end()
-            self._process = None
-        if answer:
+        if answer.endswith("\n"):
             return json.loads(answer)
-        if expired.is_set():
-            raise TimeoutError(f"no result after {seconds:g} s; simplify nested or repeated wildcards")
+        self._end()
+        self._process = None
+        if process.returncode == -signal.SIGVTALRM:
+            raise TimeoutError(f"no result after {self._seconds:g} s; simplify nested or repeated wildcards")
         raise ChildProcessError("the process that matches regular expressions died")
 
 
@@ -103,6 +99,6 @@ def _exchange(process: subprocess.Popen[str], line: str) -> str:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    process.kill()
+    process.kill()  # does nothing to one that has ended
     with suppress(BrokenPipeError), process:
         pass

@@ -198,7 +198,8 @@ class SearchSection(Section):
     training tasks are still solved without what they delete; 0 for never."""
     guard: int = Field(default=0, ge=0)
     """With `evidence`: solved training tasks that a new skill has to go on solving. None by default: in the measured
-    worlds it cost calls and gained nothing; it is for edits that mend some tasks by breaking others."""
+    worlds it cost calls, and gained points with a poor optimizer only; it is for edits that mend some tasks by
+    breaking others."""
 
 
 class ReflectSection(Section):

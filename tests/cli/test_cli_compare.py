@@ -158,7 +158,7 @@ def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Capt
     Path("other.md").write_text("Other.\n")
     words = ["compare", "other.md", "demo/skills/everyday-tasks", "demo/skillgrad.yaml", "--limits.calls", "5"]
     assert main(words) == 3
-    assert capsys.readouterr().err.endswith(f"\nresume: skillgrad {' '.join(words)}\n")
+    assert capsys.readouterr().err.endswith(f"\nresume (with a larger --limits.calls): skillgrad {' '.join(words)}\n")
 
 
 @pytest.mark.parametrize(

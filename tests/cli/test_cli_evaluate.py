@@ -57,7 +57,8 @@ def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Capt
     assert main(["evaluate", "demo/skillgrad.yaml", "--limits.calls", "5", "--json"]) == 3
     captured = capsys.readouterr()
     assert json.loads(captured.out)["exit_code"] == 3
-    assert captured.err.endswith("\nresume: skillgrad evaluate demo/skillgrad.yaml --limits.calls 5 --json\n")
+    command = "skillgrad evaluate demo/skillgrad.yaml --limits.calls 5 --json"
+    assert captured.err.endswith(f"\nresume (with a larger --limits.calls): {command}\n")
 
 
 ROWS = ["evaluate", "demo/skillgrad.yaml", "--env.limit={test: 10}", "--skill", f"{RUN}:initial", "--skill", BEST]
@@ -74,7 +75,7 @@ def test_a_stop_in_a_later_row_prints_the_finished_ones_first(
     assert f"{RUN}:initial" in captured.out
     assert BEST not in captured.out
     assert "\nfinished: 1 of 2 rows\nerror: limits.calls = 13 " in captured.err
-    assert "\nresume: skillgrad evaluate " in captured.err
+    assert "\nresume (with a larger --limits.calls): skillgrad evaluate " in captured.err
 
 
 def test_in_json_the_finished_rows_and_the_stop_are_one_object(demo_project: Path, capsys: Captured) -> None:

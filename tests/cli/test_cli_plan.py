@@ -32,6 +32,14 @@ def test_the_forecast_is_a_readable_table(fresh_project: Path, capsys: Captured)
     assert not Path("demo/runs").exists()
 
 
+@pytest.mark.parametrize(("policy", "reused"), [("rewrite_first", True), ("evidence", False)])
+def test_what_a_run_reuses_of_a_measurement_is_its_baseline(
+    fresh_project: Path, capsys: Captured, policy: str, reused: bool
+) -> None:
+    assert main(["plan", CONFIG, "--search.policy", policy]) == 0
+    assert capsys.readouterr().out.endswith(", of which the run reuses 60\n") is reused
+
+
 def test_nothing_is_sent_without_measure(fresh_project: Path, capsys: Captured, monkeypatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     dead = ["--target.model", "openai:none", "--target.base_url", "http://127.0.0.1:9/v1"]
@@ -97,7 +105,9 @@ def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Capt
     assert main(["plan", CONFIG, "--measure", "--limits.calls", "5"]) == 3
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.endswith("\nresume: skillgrad plan demo/skillgrad.yaml --measure --limits.calls 5\n")
+    assert captured.err.endswith(
+        "\nresume (with a larger --limits.calls): skillgrad plan demo/skillgrad.yaml --measure --limits.calls 5\n"
+    )
 
 
 @pytest.mark.parametrize(

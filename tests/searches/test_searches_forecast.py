@@ -90,6 +90,20 @@ def test_without_a_race_every_candidate_is_validated_whole() -> None:
     assert whole.high == raced.high == (9 + 2) * 50  # nine steps, two slow updates
 
 
+def test_a_fresh_bar_takes_every_accepted_candidate_once_more() -> None:
+    most = stage(paper_work(known()), "gate").attempts.high
+    assert stage(paper_work(known(gate={"remeasure": True})), "gate").attempts.high == 2 * most
+    assert stage(paper_work(known(gate={"remeasure": True, "enabled": False})), "gate").attempts.high == most
+    first = known(search={"policy": "rewrite_first"}, gate={"remeasure": True})
+    once = stage(work_of(known(search={"policy": "rewrite_first"})), "gate").attempts.high
+    assert stage(work_of(first), "gate").attempts.high == 2 * once
+
+
+def test_a_race_that_a_single_task_ends_may_be_that_short() -> None:
+    whole = stage(paper_work(known(gate={"racing": False})), "gate").attempts.low
+    assert stage(paper_work(known(gate={"no_regression": True})), "gate").attempts.low * 50 == whole
+
+
 def test_one_skill_is_tested_when_nothing_better_is_found() -> None:
     assert stage(paper_work(known(test={"trials": 3})), "test").attempts == Span(low=120, high=240)
     assert stage(paper_work(known(test={"enabled": False})), "test").attempts == Span(low=0, high=0)

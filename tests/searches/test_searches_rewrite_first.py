@@ -63,7 +63,7 @@ def run(
     past: Past | None = None,
     **config: Any,
 ) -> Summary:
-    env = config.pop("env", None) or World(HELD_OUT if val else [])
+    env, skill = config.pop("env", None) or World(HELD_OUT if val else []), config.pop("skill", "Be brief.\n")
     settings = {
         "train": {"epochs": 3, **config.pop("train", {})},
         "search": {"policy": "rewrite_first"},
@@ -78,7 +78,7 @@ def run(
         env=env,
         target=solves if isinstance(solves, ScriptedModel) else target(solves),
         optimizer=optimizer,
-        skill=Skill(text="Be brief.\n"),
+        skill=Skill(text=skill),
         **given,
     ).train()
 
@@ -386,10 +386,30 @@ def test_a_finished_run_calls_nobody(tmp_path: Path) -> None:
     assert again.asked == []
 
 
+@pytest.mark.parametrize("lucky", [True, False])
+def test_what_is_as_good_stays_so_whatever_fresh_attempts_at_a_bar_would_bring(tmp_path: Path, lucky: bool) -> None:
+    """Trials of a fresh bar are other ones: they solve both tasks, or none."""
+
+    def solves(number: int, skill: str, trial: int) -> bool:
+        if trial > 1_000 and "Short" in skill:
+            return lucky
+        return number == 7
+
+    wordy = "Be brief. " + "Words that do nothing at all here. " * 20
+    gate = {"shorter": 0.1, "remeasure": True}
+    summary = run(tmp_path, solves, Optimizer("Short."), skill=wordy, gate=gate, train={"epochs": 1})
+    held_out = view(tmp_path, "held_out.json")
+    assert (summary.accepted, held_out["accepted"], best(tmp_path).strip()) == (1, True, "Short.")
+    assert held_out["saved"] > 0
+    assert held_out["reason"].startswith("as good")
+
+
 def test_settings_that_only_it_reads_are_named_with_other_policies() -> None:
     assert list(make_config({"train": {"attempts": 2}}).unused()) == ["train.attempts"]
     assert list(make_config({"train": {"attempts": 2}, "search": {"policy": "rewrite_first"}}).unused()) == []
-    assert "gate.no_regression" in list(make_config({"gate": {"no_regression": True}}).unused())
+    gate = {"no_regression": True, "shorter": 0.1}
+    assert list(make_config({"gate": gate}).unused()) == ["gate.no_regression", "gate.shorter"]
+    assert list(make_config({"gate": gate, "search": {"policy": "paper"}}).unused()) == ["gate.shorter"]
 
 
 @pytest.mark.parametrize(
@@ -400,8 +420,8 @@ def test_settings_that_only_it_reads_are_named_with_other_policies() -> None:
         ({"update": {"mode": "full_rewrite"}, "train": {"epochs": 2}}, []),
         ({"gate": {"floor": 0.2, "racing": False}}, []),
         (
-            {"gate": {"floor": 0.2, "racing": False, "enabled": False}},
-            ["gate.floor (for gate.enabled = true)", "gate.racing (for gate.enabled = true)"],
+            {"gate": {"floor": 0.2, "racing": False, "shorter": 0.1, "enabled": False}},
+            [f"gate.{name} (for gate.enabled = true)" for name in ("floor", "racing", "shorter")],
         ),
     ],
 )

@@ -7,6 +7,7 @@ import pytest
 from skillgrad.envs.scorers.checks import Check, ChecksOptions
 from skillgrad.envs.scorers.rubric import Grade
 from skillgrad.errors import BoundaryError, ConfigError, DataError
+from skillgrad.matching import Matcher
 from skillgrad.records import Message, Score, Task, ToolCall, Trajectory
 from skillgrad.sleep.environment import NightEnvironment
 from skillgrad.sleep.tasks import MinedTask
@@ -119,6 +120,16 @@ async def test_a_slow_pattern_that_a_person_wrote_leaves_no_score() -> None:
     env = NightEnvironment([mined("a", checks=checks)], options=ChecksOptions(seconds=0.5))
     with pytest.raises(BoundaryError, match="no result after"):
         await env.score(env.tasks("train")[0], Trajectory(answer="a" * 60 + "!"))
+
+
+async def test_a_matcher_that_broke_leaves_no_score_and_is_no_slow_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: object) -> object:
+        raise ChildProcessError("the process died")
+
+    monkeypatch.setattr(Matcher, "_ask", broken)
+    env = NightEnvironment([mined("a", checks=(Check(op="regex", arg="a+"),), night=1)])
+    with pytest.raises(BoundaryError, match="the process died"):
+        await env.score(env.tasks("train")[0], Trajectory(answer="a"))
 
 
 class Dead:

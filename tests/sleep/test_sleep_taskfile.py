@@ -239,14 +239,44 @@ def test_a_folder_in_the_place_of_the_file_leaves_nothing_behind(tmp_path) -> No
 def test_tasks_are_worked_on_without_the_secrets_that_their_file_holds(tmp_path) -> None:
     key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4"
     said = f"Say {key} aloud."
-    task = MinedTask(id="one", intent=said, context=said, rubric=said, exact=(said, "12"))
+    unlike = Check(op="not_contains", arg=key, requirement=said)
+    task = MinedTask(id="one", intent=said, context=said, rubric=said, exact=("12",), checks=(unlike,))
     path = tmp_path / "tasks.json"
     write(path, [task])
     assert review(path).tasks == (task,)
     replayed = replay(path)
     clean = "Say [redacted:token] aloud."
-    assert replayed.tasks == (MinedTask(id="one", intent=clean, context=clean, rubric=clean, exact=(clean, "12")),)
+    told = unlike.model_copy(update={"requirement": clean})
+    assert replayed.tasks == (
+        task.model_copy(update=dict.fromkeys(["intent", "context", "rubric"], clean) | {"checks": (told,)}),
+    )
     assert replayed.redacted == {"token": 4}
+
+
+@pytest.mark.parametrize(
+    ("criteria", "where"),
+    [
+        ({"exact": ("12", "marko@example.com")}, "exact"),
+        ({"checks": (Check(op="contains", arg="marko@example.com"),)}, "check 'contains'"),
+    ],
+)
+def test_an_answer_that_needs_what_is_taken_out_is_refused(tmp_path, criteria: dict[str, Any], where: str) -> None:
+    path = tmp_path / "tasks.json"
+    write(path, [MinedTask(id="one", intent="Whom do I write to? marko@example.com", **criteria)])
+    review(path)
+    with pytest.raises(
+        DataError, match=f"task 'one': {where} asks for what looks like a secret \\(email\\)"
+    ) as error:
+        replay(path)
+    assert "marko" not in error.value.message
+
+
+def test_values_of_key_variables_are_taken_out(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOUSE_KEY", "plain-words-4711")
+    path = tmp_path / "tasks.json"
+    write(path, [MinedTask(id="one", intent="Open with plain-words-4711.", exact=("yes",))])
+    review(path)
+    assert replay(path).tasks[0].intent == "Open with [redacted:HOUSE_KEY]."
 
 
 def test_a_pipe_is_refused_and_a_link_to_a_file_is_followed(tmp_path) -> None:

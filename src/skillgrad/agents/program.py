@@ -58,7 +58,7 @@ class ProgramOptions(AnswerOptions):
     """Most model requests in an attempt. One that is not done by then has failed."""
     limits: Limits = Limits(seconds=300)
     """What one attempt may use. When its time is over, the program is ended: failed when it was busy, void when it
-    waited for the model. Keep `limits.attempt_seconds` of the run larger."""
+    waited for the model or had not asked it yet. Keep `limits.attempt_seconds` of the run larger."""
     concurrency_mb: int | None = Field(default=None, ge=1)
     """Memory to count with for each attempt under way: no more are started at the same time than there is room for.
     By default what the program commonly needs."""

@@ -9,7 +9,7 @@ from skillgrad.build import Given, StopSwitch
 from skillgrad.cli import output
 from skillgrad.cli.console import open_console
 from skillgrad.cli.interrupt import run_stoppable
-from skillgrad.cli.lookup import find_skill
+from skillgrad.cli.lookup import find_skill, tell_resume
 from skillgrad.cli.roles import prices_of
 from skillgrad.cli.settings import config_path, read_settings, with_options
 from skillgrad.cli.summary_text import LOUD, SIMULATED, score, settle_lines
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             result = run_stoppable(work, lambda text: console.say(text, "yellow"))
         except StopRun as stop:
-            stop.hint = f"{stop.hint}\nresume: {args.command}".lstrip()
+            tell_resume(stop, args.command)
             raise
     code = INCONCLUSIVE if result.verdict == "inconclusive" else 0
     if args.json:

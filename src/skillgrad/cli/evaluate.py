@@ -8,7 +8,7 @@ from skillgrad.build import Given, StopSwitch
 from skillgrad.cli import output
 from skillgrad.cli.console import open_console
 from skillgrad.cli.interrupt import run_stoppable
-from skillgrad.cli.lookup import NamedSkill, find_skill
+from skillgrad.cli.lookup import NamedSkill, find_skill, tell_resume
 from skillgrad.cli.roles import prices_of
 from skillgrad.cli.settings import config_path, read_settings
 from skillgrad.cli.summary_text import LOUD, SIMULATED, score
@@ -96,7 +96,7 @@ def _evaluate(config: TrainConfig, skill: NamedSkill, args: argparse.Namespace) 
         try:
             return run_stoppable(work, lambda text: console.say(text, "yellow"))
         except StopRun as stop:
-            stop.hint = f"{stop.hint}\nresume: {args.command}".lstrip()
+            tell_resume(stop, args.command)
             raise
 
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from skillgrad.cli import output
 from skillgrad.cli.arguments import RUNS_FOLDER
 from skillgrad.config import load_config
-from skillgrad.errors import ConfigError, DataError, SkillError
+from skillgrad.errors import ConfigError, DataError, SkillError, StopRun
 from skillgrad.records import File, Skill
 from skillgrad.skill import load_skill
 from skillgrad.store import RunView, StepView, read_events, read_run, run_names
@@ -194,6 +194,11 @@ def larger(stopped: str | None) -> str:
     """What to say between `resume` and a command that repeats a limit: nothing, or which one to raise."""
     limit = reached_limit(stopped)
     return f" (with a larger --{limit})" if limit else ""
+
+
+def tell_resume(stop: StopRun, command: str) -> None:
+    """Add to a stop's hint the command that goes on from there."""
+    stop.hint = f"{stop.hint}\nresume{larger(stop.message)}: {command}".lstrip()
 
 
 def summary_of(run: RunView) -> Summary | None:

@@ -7,6 +7,7 @@ from skillgrad.build import Given, StopSwitch
 from skillgrad.cli import output
 from skillgrad.cli.console import open_console
 from skillgrad.cli.interrupt import run_stoppable
+from skillgrad.cli.lookup import tell_resume
 from skillgrad.cli.progress import duration, short
 from skillgrad.cli.roles import prices_of
 from skillgrad.cli.settings import config_path, read_settings
@@ -50,7 +51,7 @@ def _plan(config: TrainConfig, args: argparse.Namespace) -> Plan:
         try:
             return run_stoppable(work, lambda text: console.say(text, "yellow"))
         except StopRun as stop:
-            stop.hint = f"{stop.hint}\nresume: {args.command}".lstrip()
+            tell_resume(stop, args.command)
             raise
 
 
@@ -101,7 +102,8 @@ def _detectable(plan: Plan) -> Iterator[str]:
 def _headroom(plan: Plan) -> Iterator[str]:
     found, tasks = plan.headroom, plan.tasks["val"]
     if found is None:
-        reused = f", of which the run reuses {tasks:,}" if plan.forecast.policy == "paper" else ""
+        baseline = any(stage.name == "baseline" for stage in plan.forecast.stages)
+        reused = f", of which the run reuses {tasks:,}" if baseline else ""
         yield f"headroom: unknown; --measure makes {TRIALS * tasks:,} attempts{reused}"
         return
     n = found.score.n

@@ -73,12 +73,12 @@ class EvidenceSearch(Search):
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         skill = state.current.hash
         if skill == self._began_with:  # the epoch before brought nothing, so this one is probably the last
-            self._validation.begin(state)
+            self._validation.begin_early(state)
         self._began_with = skill
         try:
             async for after in self._visit(state, epoch):
                 if after.current.hash != skill:
-                    await self._validation.give_up()
+                    await self._validation.in_vain()
                 yield after
         except BaseException:
             await self._validation.give_up()

@@ -81,7 +81,7 @@ def evidence_work(known: Known, patience: int) -> tuple[Work, ...]:
 def _validations(known: Known, patience: int) -> Span:
     """Once, or once more where it began too early: beside an epoch after an idle one that brought something still."""
     tasks = known.tasks["val"]
-    again = patience > 1 and known.config.train.epochs > patience
+    again = patience > 1 and known.config.train.epochs >= patience
     return Span(low=tasks, high=2 * tasks if again else tasks)
 
 

@@ -1,5 +1,6 @@
 """How much work `paper` will do."""
 
+from skillgrad.config import TrainConfig
 from skillgrad.searches.forecast import (
     NOTHING,
     Known,
@@ -36,7 +37,9 @@ def paper_work(known: Known) -> tuple[Work, ...]:
     least = val
     if config.gate.enabled and config.gate.racing:
         least = min(val, round(val * (_RACED if known.failing is None else max(0.1, _RACED * known.failing))))
-    validation = Span(low=candidates.low * least, high=candidates.high * val)
+    if config.gate.enabled and config.gate.racing and config.gate.no_regression:
+        least = min(least, 1)  # the first task that scores lower ends the race
+    validation = Span(low=candidates.low * least, high=candidates.high * val * _measured(config))
     return (
         attempted(known, "baseline", exactly(val), exactly(1)),
         attempted(
@@ -67,10 +70,19 @@ def rewrite_first_work(known: Known) -> tuple[Work, ...]:
         *((attempted(known, "baseline", exactly(val), exactly(1)),) if validates else ()),
         attempted(known, "rollout", least, Span(low=once, high=steps)),
         read,
-        *((attempted(known, "gate", Span(low=0, high=val * steps), Span(low=0, high=steps)),) if validates else ()),
+        *(
+            (attempted(known, "gate", Span(low=0, high=val * steps * _measured(config)), Span(low=0, high=steps)),)
+            if validates
+            else ()
+        ),
         *between_epochs(known, 0),
         final_test(known),
     )
+
+
+def _measured(config: TrainConfig) -> int:
+    """How often an accepted candidate is attempted on the validation tasks: a bar of its own takes another time."""
+    return 2 if config.gate.enabled and config.gate.remeasure else 1
 
 
 def _paper_calls(known: Known, steps: int) -> Span:

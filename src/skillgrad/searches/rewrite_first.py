@@ -280,6 +280,10 @@ class RewriteFirstSearch(PaperSearch):
         verdict = result.verdict.model_copy(update={"accepted": True, "reason": reason})
         return result.model_copy(update={"verdict": verdict})
 
+    async def _bar(self, state: TrainState, candidate: Candidate, won: Evaluation) -> Evaluation:
+        """A tie was not selected for a high score, so there is nothing to measure anew."""
+        return won if candidate.skill.hash in self._tokens else await super()._bar(state, candidate, won)
+
     async def _tokens_of(self, skill: Skill, seen: Evaluation, solved: Collection[str]) -> float:
         """Of the document and a mean answer to the validation tasks that are solved."""
         shown = [one for one in await self._shown(skill, seen) if one.task in solved]

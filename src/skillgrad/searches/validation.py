@@ -10,6 +10,9 @@ from skillgrad.stages.evaluation import evaluate
 
 __all__ = ["Validation"]
 
+_IN_VAIN = {"stage": "validation begun too early"}
+"""A fact: a resumed run knows it before it begins, and pays for nothing that it would give up again."""
+
 
 class Validation:
     """Scores the best skill on the validation tasks, if need be beside other work: it decides nothing.
@@ -33,8 +36,19 @@ class Validation:
         self._diary.begin("validation", state.step, state.epoch, len(tasks))
         self._work = asyncio.ensure_future(evaluate(self._bench.rollout, state.best, tasks, "val"))
 
+    def begin_early(self, state: TrainState) -> None:
+        """The same while the skill may still change, unless that was in vain before."""
+        if self._bench.rollout.journal.get("decision", _IN_VAIN, bool) is None:
+            self.begin(state)
+
+    async def in_vain(self) -> None:
+        """The skill is another one now."""
+        if self._work is not None:
+            await self._bench.rollout.journal.once("decision", _IN_VAIN, bool, _true)
+            await self.give_up()
+
     async def give_up(self) -> None:
-        """The skill is another one now: begin no further attempts. Those under way end by themselves."""
+        """Begin no further attempts. Those under way end by themselves."""
         work, self._work = self._work, None
         if work is not None:
             await give_up(work)
@@ -52,3 +66,7 @@ class Validation:
         mean = self._diary.mean(val)
         self._diary.end("validation", self._step, "no task has a score" if mean is None else f"{mean:.3f}")
         return val
+
+
+async def _true() -> bool:
+    return True

@@ -117,10 +117,10 @@ def review(path: Path) -> TaskFile:
 
 def replay(path: Path) -> Replayed:
     """The tasks of a reviewed file, to be worked on, without what looks like a secret in intent, context, rubric and
-    exact answers.
+    what their checks say is required.
 
     Raises:
-        DataError: as `read`; nobody has reviewed it; it has no tasks.
+        DataError: as `read`; nobody has reviewed it; it has no tasks; an answer would need what looks like a secret.
     """
     file = read(path)
     if not file.reviewed:
@@ -130,20 +130,24 @@ def replay(path: Path) -> Replayed:
         )
     if not file.tasks:
         raise DataError(f"{path} has no tasks", hint="give it at least one")
-    redactor, counts = Redactor.for_transcripts(), Counter[str]()
+    redactor, counts = Redactor.for_transcripts(os.environ), Counter[str]()
 
     def clean(text: str) -> str:
         kept, found = redactor.redact_counted(text)
         counts.update(found)
         return kept
 
+    for task in file.tasks:
+        _check_can_be_met(task, redactor, path)
     tasks = tuple(
         task.model_copy(
             update={
                 "intent": clean(task.intent),
                 "context": clean(task.context),
                 "rubric": clean(task.rubric),
-                "exact": tuple(clean(answer) for answer in task.exact),
+                "checks": tuple(
+                    check.model_copy(update={"requirement": clean(check.requirement)}) for check in task.checks
+                ),
             }
         )
         for task in file.tasks
@@ -151,6 +155,21 @@ def replay(path: Path) -> Replayed:
     return Replayed(tasks=tasks, redacted=dict(sorted(counts.items())))
 
 
+def _check_can_be_met(task: MinedTask, redactor: Redactor, path: Path) -> None:
+    """A criterion is not changed, and no agent can know what is taken out of the texts that it is sent."""
+    needed = [("exact", answer) for answer in task.exact]
+    needed += [(f"check {check.op!r}", str(check.arg)) for check in task.checks if check.op in _ASK_FOR_A_TEXT]
+    for where, text in needed:
+        kinds = redactor.redact_counted(text)[1]
+        if kinds:
+            raise DataError(
+                f"{path}: task {task.id!r}: {where} asks for what looks like a secret ({', '.join(sorted(kinds))}), "
+                "which is taken out of all that is sent",
+                hint="put an invented text in its place that looks like none, in 'intent' and 'context' too",
+            )
+
+
+_ASK_FOR_A_TEXT = ("contains", "section_contains", "section_present")
 _EXAMPLE = canonical({"format": FORMAT, "version": 1, "reviewed": False, "tasks": []})
 
 

@@ -44,7 +44,7 @@ class ChecksOptions(Section):
     threshold: float = Field(default=0.8, gt=0, le=1)
     """The grade from which a rubric is met."""
     seconds: float = Field(default=5.0, gt=0)
-    """Longest one match of a pattern may take. A match that takes longer leaves the attempt without a score."""
+    """Most CPU time one match of a pattern may take. A match that takes longer leaves the attempt without a score."""
 
 
 class Checks(AnswerScorer):
