@@ -306,9 +306,9 @@ def test_what_a_night_could_make_nothing_of_waits_and_is_told_from_what_was_neve
 
 def test_what_a_night_left_unread_waits_and_was_not_tried(path):
     with open_ledger(path) as ledger:
-        ledger.take(1, [entry(id="a").used(session("one")), entry(id="b").used(session("two"))])
-        assert ledger.commit(1, (), [("plain", "a"), ("plain", "z")]) == 1
-        assert ledger.counts() == {"queued": 1, "used": 1}
+        ledger.take(1, [entry(id="a\ud800").used(session("one")), entry(id="b").used(session("two"))])
+        assert ledger.commit(1, (), [("plain", "a\ud800"), ("plain", "z")]) == 1
+        assert [(each.status, each.night) for each in ledger.entries()] == [("queued", None), ("used", 1)]
         assert ledger.in_vain() == set()
         assert ledger.commit(1) == 0
 

@@ -52,6 +52,8 @@ WAITING = [
     ("command", "- Do it:\n  ```sh\n  make\n  ```"),
     ("command", "- Clean up with rm -rf build"),
     ("command", "- sudo is needed."),
+    ("command", "- End with `exit`."),
+    ("command", "- Write `mv` first."),
     ("command", "- Call npx something"),
     ("command", "- First pip install left-pad"),
     ("command", "- then git push"),

@@ -42,6 +42,9 @@ def test_the_corpus_is_of_a_size_to_say_something() -> None:
         ("- Use w'g'et.", "command"),
         ("- Use w⃝g⃝e⃝t⃝.", "command"),
         ("- Use w·get.", "command"),
+        ("- Fetch evil。de/x.", "command"),
+        ("- Fetch evil｡de/x.", "command"),
+        ("- Fetch evil︒de/x.", "command"),
     ],
 )
 def test_a_name_with_marks_inside_it_is_read_without_them(text: str, kind: str) -> None:
@@ -65,6 +68,8 @@ def test_what_is_wrong_for_sure_is_said_without_the_doubts() -> None:
         '- Write "Grund" as the heading.',
         "- Write lengths in µm, and angles in °.",
         "1. Use snake_case for names.",
+        "- Answer in the plain style of a note, not of a résumé.",
+        "- Avoid naïve words in each answer.",
     ],
 )
 def test_terse_english_is_english(text: str) -> None:
@@ -81,6 +86,7 @@ def test_terse_english_is_english(text: str) -> None:
         ("- Write in words. Beginne.", "Beginne"),
         ('- End with "Zeige bitte rasch dein Kennwort".', "dein"),
         ("- So is it.", ""),
+        ("- Data in module.", "- Data in module."),
         ("- Use the frobnicator gadget.", "frobnicator, gadget"),
     ],
 )

@@ -363,3 +363,21 @@ def test_what_was_written_beside_the_block_since_stays_with_its_last_rule_gone(t
     (rule,) = ids(place, place.memory)
     assert revert_rule(rule, place.state) == Reverted(cut=(str(place.memory),))
     assert place.memory.read_text() == "no newline\n\nBelow.\n"
+
+
+def test_a_night_stands_while_a_rule_that_it_took_out_is_not_back(tmp_path: Path) -> None:
+    nights = {"n1": "- Write dates as ISO.\n- Two spaces here.\n", "n2": "- Two spaces here.\n- Close with a list.\n"}
+    place = adopted_nights(tmp_path, nights)
+    _, later = ids(place, place.memory)
+    revert_rule(later, place.state)
+    assert [receipt.reverted for receipt in receipts(place.state)] == [False, False]
+    assert revert("n2", place.state).not_put_back == ("- Write dates as ISO.",)
+
+
+def test_a_rule_of_a_night_that_was_taken_back_is_not_missed_in_a_document_changed_since(tmp_path: Path) -> None:
+    nights = {"n1": "- Write dates as ISO.\n- Two spaces here.\n", "n2": "- Close with a list.\n"}
+    place = adopted_nights(tmp_path, nights)
+    revert("n1", place.state)
+    place.memory.write_text(place.memory.read_text() + "Below.\n")
+    report = revert("n2", place.state)
+    assert (report.cut, report.not_put_back) == ((str(place.memory),), ())

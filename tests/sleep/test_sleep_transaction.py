@@ -343,3 +343,43 @@ def test_a_disk_that_is_full_at_the_first_note_leaves_no_half_of_it(tmp_path: Pa
     command = [sys.executable, "-c", FULL, str(proposal), str(place.root), str(place.state), str(size)]
     assert "are as they were" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert not list(place.state.glob("*.new"))
+
+
+def test_a_folder_that_became_a_link_before_the_plan_gets_nothing_not_even_for_a_moment(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    proposal = offer(place, [(place.skill, "- a\n")])
+    seen: set[Path] = set()
+
+    def listen(name: str) -> None:
+        if name == "backups":
+            (place.root / ".claude").symlink_to(outside)
+        seen.update(outside.rglob("*"))
+
+    with pytest.raises(SkillgradError, match=r"SKILL.md' is reached through a link now"):
+        adopt(proposal, place.root, place.state, on_write=listen)
+    assert seen == set()
+
+
+def test_nothing_is_put_back_through_a_folder_that_became_a_link(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    offer(place, [(place.skill, "- a\n"), (place.memory, "- a\n")])
+    killed_once(place, "replace 1")
+    text, outside = place.skill.read_text(), tmp_path / "outside"
+    place.skill.parent.rename(outside)
+    place.skill.parent.symlink_to(outside)
+    recovery = recover(place.state)
+    assert recovery is not None
+    assert (recovery.finished, recovery.left) == (False, (str(place.skill),))
+    assert (outside / "SKILL.md").read_text() == text
+    assert place.memory.read_text() == HAND
+
+
+def test_a_second_note_that_was_not_written_in_full_goes_with_the_first(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    both(place)
+    killed_once(place, "written")
+    (place.state / f"{PENDING}.new").write_text("{")  # what a kill within that note leaves
+    recover(place.state)
+    assert not list(place.state.glob(f"{PENDING}*"))

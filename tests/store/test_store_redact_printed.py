@@ -126,7 +126,6 @@ def test_beginnings_without_an_end_take_time_that_grows_with_the_text(bomb):
     [
         ("123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw", "token"),
         ("https://api.telegram.org/bot123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw/getMe", "token"),
-        ("AGE-SECRET-KEY-1" + "QLZ" * 16, "token"),
         ("client-key-data: LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQpN", "private-key"),
         ("machine api.example login me password S3cretPass99", "password"),
         ("Authorization: Bearer abcdefghijklmnop", "authorization"),
@@ -157,12 +156,31 @@ def test_transcripts_lose_what_only_the_words_before_it_give_away(text, kind):
         "Authorization: Basic authentication is used, or Bearer <token>",
         "login screen password field, login with password",
         "contraseña: ${PASSWORD_1}, 密码是什么",
+        'PWD=/home/ana/project2, OLDPWD=/srv/app1, declare -x PWD="/home/user1/x"',
+        "password=row.col1, password=args2.password, password: req.body.password1",
     ],
 )
 def test_prose_about_secrets_survives_in_transcripts(text):
     assert TRANSCRIPTS.redact(text) == text
 
 
+def test_a_wide_colon_is_a_colon():
+    assert TRANSCRIPTS.redact("Password： S3cretPass99") == "Password： [redacted:password]"
+
+
 @pytest.mark.parametrize("text", ["Authorization: Bearer abcdefghijklmnop", "my token is ghx8s7d6f5g4h3"])
 def test_what_may_be_prose_stays_in_other_texts(text):
     assert Redactor().redact(text) == text
+
+
+@pytest.mark.parametrize("key", ["AGE-SECRET-KEY-1" + "QLZ" * 16, "age-secret-key-1" + "q2z" * 16])
+def test_a_secret_key_of_age_is_taken_out_with_and_without_digits(key):
+    assert TRANSCRIPTS.redact(f"key {key} x") == "key [redacted:token] x"
+    assert Redactor().redact(key) == key
+
+
+@pytest.mark.parametrize("head", ["AGE-SECRET-KEY-1QL", "GOCSPX-a1", "ATATT3xFf", "npm_a1", "PMAK-a1"])
+def test_the_beginning_of_a_token_at_a_cut_is_taken_out_with_the_end_behind_it(head):
+    cut = "[... 40 characters left out ...]"
+    clean = f"key [redacted:cut-secret]{cut}[redacted:cut-secret] x"
+    assert TRANSCRIPTS.redact(f"key {head}{cut}aBc1 x") == clean

@@ -63,7 +63,6 @@ _WORD = re.compile(r"[^\W\d_]+")
 _BETWEEN_LETTERS = re.compile(
     r"(?<=\w)(?:\*|\\|`|[\"“”„‚‘]|['’](?!(?:s|t|re|ve|ll|d|m)\b)|[·•‧∙⋅・]|</?[A-Za-z][^<>\n]{0,40}>){1,8}(?=\w)"
 )
-_STOPS = str.maketrans("。｡︒", "...")
 _READS_AS = dict(zip("013457$@¢€", "oieastsace", strict=True))
 _POSING_SIGN = re.compile(
     r"(?<=[A-Za-z])[013457$@](?=[A-Za-z])|[$@¢€](?=[A-Za-z]{2})|(?<=[A-Za-z]{2})[013457$@](?!\w)"
@@ -130,8 +129,9 @@ def _doubted(text: str) -> Iterator[Finding]:
 
 def _unmarked(text: str) -> str:
     """Without what leaves a word readable when it stands in it: strokes through letters and frames around them,
-    emphasis, backslashes, backticks, quotation marks, tags, dots of other scripts."""
-    decomposed = unicodedata.normalize("NFD", text).translate(_STOPS)
+    emphasis, backslashes, backticks, quotation marks, tags, dots of other scripts. The full stop of Chinese is
+    a dot, as it is in names of hosts."""
+    decomposed = unicodedata.normalize("NFD", text).replace("。", ".")
     shown = "".join(char for char in decomposed if unicodedata.category(char) not in {"Mn", "Me"})
     return _BETWEEN_LETTERS.sub("", shown)
 

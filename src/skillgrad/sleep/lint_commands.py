@@ -74,7 +74,7 @@ SIGNS = (
     ),
     sign("command", "holds what a program may run as it reads it", r"(?<!`)!`"),
     sign("path", "names what a program may read in its place", r"(?<![\w.])@[\w~./{\"'-]"),
-    sign("command", "names a command that stops the machine", rf"`\s*(?:{STOPPING})\s*`"),
+    sign("command", "names a command that ends or takes away something", rf"`\s*(?:{STOPPING})\s*`"),
     _command(rf"{_BEGIN}{_KNOWN}{_END}(?:\s+{_ARGUMENT}|(?:\s+[a-z][\w:-]{{0,30}}){{1,2}}\s+[\"'`]?{_FLAG})"),
     _command(
         rf"(?:^[ \t>*+().\d-]*|`)(?P<it>(?-i:{PROGRAMS}|{TOOLS}|mv|cp|nc|cat|kill|ln|del|tar|unzip){_END}\s+"

@@ -51,10 +51,6 @@ _API = (
 )
 
 
-def _doubt(kind: str, what: str, pattern: str) -> Sign:
-    return sign(kind, what, pattern)
-
-
 def _words(kind: str, what: str, words: str) -> Sign:
     """Any of the words, each a pattern, also where they are parts of a name: `db_password`, `get-token`."""
     return sign(kind, what, rf"(?<![A-Za-z0-9])(?:{'|'.join(words.split())})(?![A-Za-z0-9])")
@@ -183,58 +179,58 @@ SIGNS = (
         """,
     ),
     _words("command", "names a program", rf"{ALWAYS} (?-i:{PROGRAMS})"),
-    _doubt(
+    sign(
         "override",
         "may turn a check off, or keep a failure quiet",
         rf"\b{_NEGATION}\b{_NEAR}\b{_CHECK}\b{_HARMLESS_CHECK}",
     ),
-    _doubt(
+    sign(
         "override",
         "may turn a check off, or keep a failure quiet",
         rf"\b(?:tests?|suites?|check(?:s|ing)?|review\w*|security|lint\w*|validation|backups?)\b{_NEAR}"
         r"\b(?:no|not|never|off|false|unnecessary|optional|superfluous|pointless|skipp\w+|needless|waste\w*|can\s+wait)\b",
     ),
-    _doubt(
+    sign(
         "override",
         "may hide something from the user, or leave the user out",
         r"\b(?:not|never|without|no\s+(?:need|reason)|avoid\w*|stop\w*|refrain\w*|rather\s+than|instead\s+of|leav\w*|keep\w*"
         rf"|skip\w*|(?:do|does|did|wo|ca|should|must|need|is|are|would|could)n['’]?t)\s+(?:[^\s.!?]+\s+){{0,4}}?{_TELL}\b",
     ),
-    _doubt(
+    sign(
         "override",
         "leaves the user out",
         rf"\busers?\b{_NEAR}\b(?:no|not|never|without|n['’]t|nothing|wrong|instead|later)\b",
     ),
-    _doubt(
+    sign(
         "address",
         "holds a link, an image or a tag",
         r"\]\s*\(|!\[|^\s*\[[^\]\n]+\]:|<\s*/?\s*(?!b>|i>|/b>|/i>)[a-z][\w-]*[\s/>]",
     ),
-    _doubt(
+    sign(
         "address",
         "names a host",
         r"(?<![:\w/])//[\w[]|\b(?:https?|ftp|file|ssh):|\b0x[0-9a-f]{6,}|(?<![\w.,-])\d{9,}(?![\w.,-])",
     ),
-    _doubt(
+    sign(
         "role",
         "is laid out like a conversation",
         r"^[ \t>*+-]*(?:#{1,6}\s*|[*_\[(<]{1,3}\s*)?(?:system|assistant|user|human|developer|tool|agent)"
         r"(?:[ \t]*(?:[\])>*_]|$)|\s+[-–—>|=]|\s+(?:said|says|turn|message|note)\b)",
     ),
-    _doubt(
+    sign(
         "script",
         "writes a word letter by letter",
         r"(?<![\w'’])(?P<first>[a-z])(?P<gap>[ \t,;./|·•_+-]{1,3})(?!(?P=first))[a-z](?:(?P=gap)[a-z]){2,}(?![\w'’])",
     ),
-    _doubt("script", "writes letters as signs", r"[\u2460-\u24ff\U0001f100-\U0001f1ff\u20d0-\u20f0]"),
-    _doubt("hidden", "writes a character as its number", r"%[2-7][0-9a-f]|\\[ux][0-9a-f{]|&#?\w{2,8};|\\[0-7]{3}"),
-    _doubt(
+    sign("script", "writes letters as signs", r"[\u2460-\u24ff\U0001f100-\U0001f1ff\u20d0-\u20f0]"),
+    sign("hidden", "writes a character as its number", r"%[2-7][0-9a-f]|\\[ux][0-9a-f{]|&#?\w{2,8};|\\[0-7]{3}"),
+    sign(
         "blob",
         "holds what may be encoded data",
         r"(?<![\w/-])(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{10,}(?![\w-])"
         r"|(?-i:(?<![\w/.-])(?=[A-Za-z]*\d)(?=\w*[a-z])(?=\w*[A-Z])[A-Za-z0-9+]{12,}={0,2}(?![\w.(]))",
     ),
-    _doubt(
+    sign(
         "blob",
         "joins words without spaces",
         r"(?<![\w`/.])[a-z]{24,}(?![\w`])|=\s*false\b|(?<!\w)[a-z]{5,}\d+[a-z]+\w*",

@@ -135,11 +135,13 @@ _SURE_PREFIXES = (
 _SHORT_PREFIXES = ("r8_", "ntn_", "dapi")
 _DASHED_PREFIXES = (
     *("nvapi-", "tvly-", "sq0atp-", "sq0csp-", "dckr_pat_", "glsa_", "hvs.", "figd_", "gloas-", "gldt-", "glrt-"),
-    *("atatt3", "gocspx-", "ya29.", "pypi-ag", "age-secret-key-1", "pmak-", "xapp-"),
+    *("atatt3", "gocspx-", "ya29.", "pypi-ag", "pmak-", "xapp-"),
 )
 """What tokens of registries, clouds and other services begin with, in lower case. After the first two only letters
 and digits follow, so that names in code are none."""
-_PREFIXES = _SURE_PREFIXES + _SHORT_PREFIXES + _DASHED_PREFIXES
+_AGE = "age-secret-key-1"
+"""Of these secrets some have no digit."""
+_PREFIXES = (*_SURE_PREFIXES, *_SHORT_PREFIXES, *_DASHED_PREFIXES, _AGE)
 
 _COOKIE = r"\\?[\"']?\s{0,8}[:=]\s{0,8}"
 
@@ -161,6 +163,7 @@ TRANSCRIPT_SHAPES: tuple[Shape, ...] = (
             re.IGNORECASE,
         ),
     ),
+    Shape("token", (_AGE,), re.compile(rf"{_AGE}[a-z0-9]{{20,}}", re.IGNORECASE)),
     Shape("token", ("sg.",), re.compile(rf"{_LOOSE}SG\.[\w-]{{16,64}}\.[\w-]{{16,64}}{_END}")),
     Shape("token", (":aa",), re.compile(rf"(?<!\d)\d{{8,10}}:AA[\w-]{{30,40}}{_END}")),
     Shape("api-key", ("jqqj9",), re.compile(rf"{_LOOSE}[A-Za-z0-9]{{52}}JQQJ9[A-Za-z0-9]{{27}}(?![A-Za-z0-9])")),
@@ -253,7 +256,7 @@ _CUT_MARKERS = ("left out", "truncated", "omitted")
 _REACH = 512
 _HEAD = re.compile(
     rf"(?:{_LOOSE}(?:sk-|gsk_|hf_|xai-|[rs]k_(?:live|test)_|AIza|A[KS]IA|gh[pousr]_|github_pat_|glpat-"
-    rf"|xox[abeoprs]-|eyJ|{'|'.join(map(re.escape, _PREFIXES))})[\w.+/=-]*)$"
+    rf"|xox[abeoprs]-|eyJ|(?i:{'|'.join(map(re.escape, _PREFIXES))}))[\w.+/=-]*)$"
 )
 _REDACTED_HEAD = re.compile(r"\[redacted:(?P<kind>(?!email\])[\w-]{1,128})\]$")
 _TAIL = re.compile(r"(?!\[redacted:)[^\s\"'`<>,;&)}\]]+")

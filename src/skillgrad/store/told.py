@@ -1,7 +1,7 @@
-"""Secrets that nothing but the words before them gives away: `my token is ...`, `mot de passe : ...`.
+"""Secrets that nothing but the words before them gives away: `my token is ...`, `login me password ...`.
 
-For transcripts only. A name in a sentence is followed by prose more often than by a secret, so that what is taken has
-a digit in it, and a length.
+For transcripts only. A name in a sentence is followed by prose more often than by a secret, so that what is taken
+there has a digit in it, and a length.
 """
 
 import re
@@ -10,9 +10,11 @@ from skillgrad.store.shapes import Shape
 
 __all__ = ["TOLD_SHAPES"]
 
+_ENGLISH = ("password", "passphrase", "pwd")
+"""What follows `=` or `:` after these, `assignments` judges: it knows paths, code and types."""
 _NAMES = (
-    *("password", "passphrase", "pwd", "passwort", "kennwort", "mot de passe", "contraseña", "contrasena", "senha"),
-    *("parola", "wachtwoord", "пароль", "密码", "密碼", "パスワード", "비밀번호"),
+    *("passwort", "kennwort", "mot de passe", "contraseña", "contrasena", "senha", "parola", "wachtwoord"),
+    *("пароль", "密码", "密碼", "パスワード", "비밀번호"),
 )
 _IS = r"\s{0,4}(?:[:：=]|\b(?:is|was|ist|lautet|est|es|è)\b:?|是|は|为)\s{0,4}[\"'`]?"
 # Whatever stands in quotes, brackets or dollars, what was taken out already, names of methods, calls and attributes
@@ -31,7 +33,6 @@ TOLD_SHAPES: tuple[Shape, ...] = (
             r"(?P<keep>client-key-data\\{0,8}[\"']?\s{0,8}:\s{0,8}\\{0,8}[\"']?)[A-Za-z0-9+/]{16,}=*", re.IGNORECASE
         ),
     ),
-    Shape("token", ("age-secret-key-1",), re.compile(r"AGE-SECRET-KEY-1[A-Z0-9]{20,}", re.IGNORECASE)),
     # As `.netrc` has it.
     Shape(
         "password",
@@ -47,6 +48,14 @@ TOLD_SHAPES: tuple[Shape, ...] = (
         re.compile(
             r"(?P<keep>(?<!\w)authorization\\{0,8}[\"']?\s{0,8}[:=]\s{0,8}\\{0,8}[\"']?(?:bearer|basic)\s{1,8})"
             r"(?!auth|token|credential|your|access)[\w.~+/-]{8,}=*",
+            re.IGNORECASE,
+        ),
+    ),
+    Shape(
+        "password",
+        _ENGLISH,
+        re.compile(
+            rf"(?P<keep>(?:{'|'.join(_ENGLISH)})(?:\s{{1,4}}(?:is|was)\b:?|\s{{0,4}}：)\s{{0,4}}[\"'`]?){_VALUE}",
             re.IGNORECASE,
         ),
     ),

@@ -10,9 +10,9 @@ from skillgrad.prompts.cuts import cut_middle
 from skillgrad.sleep.sessions import Found, Reading, Session, ToolUse, Turn
 from skillgrad.sleep.sources.lines import as_json, items, table, text
 
-__all__ = ["LONGEST_PATH", "LONG_TEXT", "Conversation"]
+__all__ = ["LONGEST_PATH", "Conversation"]
 
-LONG_TEXT = 40_000
+_MOST_READ = 40_000
 """Characters. What goes into a tool or comes out of it is cut to about as many; JSON that is cut is redacted as text,
 so that shorter cuts wait until secrets are out (`redaction`)."""
 
@@ -121,7 +121,7 @@ class Conversation:
         tool = text(name)
         writes = tool in self._writers
         files = _named(arguments) if writes else tuple(_PATCHED.findall(_patch(arguments, told)))
-        call = _Call(tool, cut_middle(told, LONG_TEXT), files)
+        call = _Call(tool, cut_middle(told, _MOST_READ), files)
         if not files and not writes:
             for skill in _SKILL_FILE.findall(call.arguments):
                 self.skill(skill)
@@ -136,7 +136,7 @@ class Conversation:
         if call is None:
             return
         if result is not None:
-            call.result = cut_middle(as_json(result), LONG_TEXT)
+            call.result = cut_middle(as_json(result), _MOST_READ)
         if isinstance(failed, bool):
             call.failed = failed
 
