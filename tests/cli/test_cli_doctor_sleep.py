@@ -1,6 +1,7 @@
 """What doctor says of the settings of a night, and of models that need no key."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,24 @@ def test_a_state_folder_that_cannot_be_written_is_wrong(night: Path, here: Path,
     Path("full").write_text("no folder")
     ((status, text),) = told(checks(capsys, "--sleep.state", "full/below", code=1), "state")
     assert (status, text.endswith("cannot be used: Not a directory")) == ("wrong", True)
+
+
+def test_a_database_that_cannot_be_read_is_noted_and_is_no_session(night: Path, capsys: Captured) -> None:
+    database = Path(os.environ["HOME"]) / ".local/share/opencode/opencode.db"
+    database.parent.mkdir(parents=True)
+    database.write_bytes(b"no database at all, but long enough to be one" * 100)
+    (first, *others) = told(checks(capsys), "transcripts")
+    assert first[0] == "note"
+    assert first[1].startswith(f"{str(database)!r}: cannot be read: it cannot be read as a database")
+    assert not any("opencode 1" in text for _, text in others)
+
+
+def test_a_folder_of_transcripts_that_cannot_be_read_is_noted(night: Path, capsys: Captured) -> None:
+    home = Path(os.environ["HOME"])
+    (home / ".claude").mkdir()
+    (home / ".claude/projects").symlink_to("projects")
+    ((status, text),) = told(checks(capsys), "transcripts")
+    assert (status, text.partition(": ")[0]) == ("note", "they cannot be read")
 
 
 def test_a_reviewed_task_file_takes_the_place_of_transcripts(night: Path, capsys: Captured) -> None:

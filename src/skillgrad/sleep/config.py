@@ -66,7 +66,8 @@ class SleepSection(Section):
     sources: tuple[str, ...] = ()
     """Whose transcripts are read; all programs that were used here by default."""
     project: str = "."
-    """The project whose documents are improved."""
+    """The project whose documents are improved. Where this is not set it is the current folder, wherever the settings
+    lie, so that several projects can share them."""
     scope: str = Field(default="project", pattern="^(project|all)$")
     """`project` reads sessions in the project's folder or below it, `all` reads every session."""
     lookback_hours: float | None = Field(default=72.0, gt=0, le=MOST_HOURS, allow_inf_nan=False)

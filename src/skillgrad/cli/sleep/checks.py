@@ -20,6 +20,8 @@ from skillgrad.sleep.taskfile import replay
 
 __all__ = ["check_night"]
 
+_EACH = "`skillgrad sleep harvest` shows each source"
+
 
 def check_night(config: SleepConfig) -> list[Check]:
     """Everything that the settings of a night name: models, tasks or transcripts, documents, the state folder, a
@@ -51,22 +53,23 @@ def _transcripts(config: SleepConfig, around: Surroundings) -> Iterator[Check]:
     """How many sessions there are, of any age and project."""
     home, environ = around.transcripts(config.sleep.home)
     try:
-        counts = {source.name: len(source.find(home, environ)) for source in sources_of(config)}
+        there = [(source, source.find(home, environ)) for source in sources_of(config)]
     except SkillgradError as error:
         yield Check.wrong("transcripts", error)
         return
     except OSError as error:
-        yield Check.note(
-            "transcripts", f"they cannot be read: {error}", "`skillgrad sleep harvest` shows each source"
-        )
+        yield Check.note("transcripts", f"they cannot be read: {error}", _EACH)
         return
+    for source, each in [(source, each) for source, some in there for each in some if not each.revision]:
+        yield Check.note("transcripts", f"{each.path!r}: {source.read(each).problem}", _EACH)
+    counts = {source.name: sum(bool(each.revision) for each in some) for source, some in there}
     found = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
     if found:
         yield Check.ok("transcripts", f"sessions in {str(home)!r}: {found}")
     lacking = [name for name, count in counts.items() if not count]
     if not found or (config.sleep.sources and lacking):
         text = f"no session of {', '.join(lacking)} in {str(home)!r}"
-        yield Check.note("transcripts", text, "`skillgrad sleep harvest` shows what is found")
+        yield Check.note("transcripts", text, _EACH)
 
 
 def _documents(config: SleepConfig) -> Iterator[Check]:
