@@ -88,7 +88,7 @@ def test_the_prompt_of_an_agent_program_around_a_skill_does_not_count_as_skill()
     assert respond("target", bare).text == respond("target", wrapped).text
 
 
-@pytest.mark.parametrize("model", ["target", "target-noisy"])
+@pytest.mark.parametrize("model", ["target", "target-noisy", "target-sampled"])
 @pytest.mark.parametrize("skill", ["", SEED_SKILL, FULL_SKILL])
 def test_the_true_score_is_what_many_trials_tend_to(model: str, skill: str) -> None:
     trials = 30
@@ -109,6 +109,16 @@ def test_the_steady_target_always_does_the_same_with_the_same_rules() -> None:
             assert once == true_score(skill, [task], "target-steady")
     assert true_score(FULL_SKILL, TASKS, "target-steady") == 1
     assert true_score("", TASKS, "target-steady") < 0.4
+
+
+def test_a_sampled_target_draws_anew_with_every_change_of_the_text_and_others_do_not() -> None:
+    def outcomes(model: str, text: str) -> list[float]:
+        return [hard(task, respond(model, ask(task, text, 0))) for task in TASKS]
+
+    idle = f"{SEED_SKILL}\nBe friendly at all times.\n"
+    assert outcomes("target", idle) == outcomes("target", SEED_SKILL)
+    assert outcomes("target-sampled", idle) != outcomes("target-sampled", SEED_SKILL)
+    assert outcomes("target-sampled", idle) == outcomes("target-sampled", idle)
 
 
 def test_the_true_score_uses_the_gold_answer_of_a_task_where_it_has_one() -> None:

@@ -28,6 +28,9 @@ class Target:
     most_for_length: float = 0.4
     steady: bool = False
     """No noise: a taught step never goes wrong, and what an untaught one does is the same in every trial."""
+    sampled: bool = False
+    """Every change of the skill's text draws anew what goes wrong, as a model that is sampled does. Else an edit that
+    teaches nothing changes no outcome."""
     seed: int = 0
 
 
@@ -63,7 +66,7 @@ def fault_rates(target: Target, family: Family, task: str, instructions: str) ->
 def draw_faults(target: Target, family: Family, task: str, instructions: str, trial: int) -> Faults:
     """The steps that go wrong in one trial."""
     known = states(instructions, family.rules)
-    context = ("steady",) if target.steady else (_taught(known), trial)
+    context = ("steady",) if target.steady else (instructions if target.sampled else _taught(known), trial)
     rates = fault_rates(target, family, task, instructions)
     return frozenset(rule for rule, rate in rates.items() if uniform(target.seed, task, rule, *context) < rate)
 

@@ -27,6 +27,7 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
         "target": Target(),
         "target-steady": Target(slip=0.0, harmed=1.0, steady=True),
         "target-noisy": Target(slip=0.05),
+        "target-sampled": Target(sampled=True),
     }
 )
 OPTIMIZERS: Mapping[str, Profile] = MappingProxyType(
