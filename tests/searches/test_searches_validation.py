@@ -1,5 +1,6 @@
 """Validation begins beside the epoch that is probably the last one, and nothing comes of it when that is wrong."""
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from skillgrad import ListEnvironment, Skill, StopRun, Task, Trainer
+from skillgrad.errors import RejectedRole
 from skillgrad.events import Event, StageFinished, StageStarted
 from skillgrad.records import ChatRequest
 from skillgrad.summary import Span, Summary
@@ -128,6 +130,26 @@ def test_an_outage_meanwhile_stops_the_run_and_loses_nothing(tmp_path) -> None:
     with pytest.raises(StopRun, match="val attempts have no score"):
         run(tmp_path, world, events)
     assert world.readings == 2
+
+
+def test_a_stop_meanwhile_begins_no_further_attempts(tmp_path) -> None:
+    """The optimizer's key is refused while the first of the validation attempts is under way."""
+    world, begun = World(99), list[str]()
+    attempt, read = world._attempt, world._read
+
+    async def slowly(request: ChatRequest) -> str:
+        if request.messages[1].text.startswith("Val"):
+            begun.append(request.messages[1].text)
+            await asyncio.sleep(0.3)
+        return attempt(request)
+
+    world.target = ScriptedModel(slowly, name="scripted:target")
+    world.optimizer = ScriptedModel(
+        lambda request: RejectedRole("no such key") if world.readings else read(request), name="scripted:optimizer"
+    )
+    with pytest.raises(StopRun, match="no such key"):
+        run(tmp_path, world, Events(), limits={"concurrency": 1})
+    assert len(begun) == 1
 
 
 def test_a_finished_run_that_gave_one_up_costs_nothing_when_it_is_started_again(tmp_path) -> None:
