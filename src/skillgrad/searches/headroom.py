@@ -96,14 +96,16 @@ async def measure(bench: Workbench, meter: CallMeter) -> Measurement:
     async def work() -> Measurement:
         begun = await journal.once("decision", {**_key(bench), "stage": "headroom begun"}, _Begun, begin)
         # A process that went on with it made some of the attempts only, so all requests since it began count.
-        alone = journal.counts()["decision"] == begun.decisions + 1
+        alone = bench.folder.journal.counts()["decision"] == begun.decisions + 1
         evaluation = await evaluate(bench.rollout, bench.skill, tasks, "val", trials=TRIALS)
         made = (_target_calls(bench) - begun.calls) / (len(tasks) * (TRIALS - begun.known))
         return Measurement(evaluation=evaluation, sizes=meter.sizes(made) if alone else None)
 
     async def begin() -> _Begun:
         known = known_evaluation(bench.rollout, bench.skill, tasks, "val") is not None
-        return _Begun(known=known, calls=_target_calls(bench), decisions=journal.counts().get("decision", 0))
+        return _Begun(
+            known=known, calls=_target_calls(bench), decisions=bench.folder.journal.counts().get("decision", 0)
+        )
 
     journal = bench.rollout.journal
     return await journal.once("decision", _key(bench), Measurement, work)
