@@ -53,6 +53,7 @@ def quantities(run: Row) -> dict[str, float]:
     """What is compared, by its heading."""
     known = {
         "wall clock, s": run["seconds"],
+        "process, from start to end, s": run["process_seconds"],
         "target calls": run["target_calls"],
         "optimizer calls": run["optimizer_calls"],
         "true test score of the final skill": run["test"],

@@ -39,13 +39,16 @@ latency and concurrency.
 
 They cannot show how well a prompt works on a real model. The simulated optimizer finds causes by the rules of its \
 world and does not read persuasion; the target follows any clear rule, and an edit that teaches nothing changes no \
-outcome, which spares a strict gate most of the noise that it meets in reality. The tasks are easy to improve on. A \
-system that wins here need not win on your tasks; one that wastes calls here wastes them there as well.
+outcome, which spares every system most of the noise that it meets in reality, and most of all one that looks at \
+single tasks. The last tables of the search policies have a target without that: every change of the text draws anew \
+what goes wrong. The tasks are easy to improve on. A system that wins here need not win on your tasks; one that \
+wastes calls here wastes them there as well.
 """
 MEDIANS = """\
-Median over the seeds, quartiles in brackets. The longest chain is the most requests of which each came after the \
-one before it was answered: times the latency, what the wall clock would be if only requests took time. Unlike \
-the wall clock it hardly depends on what else the machine had to do."""
+Median over the seeds, quartiles in brackets. Wall clock is from the first thing that a system does to its final \
+skill; the time of its process has starting Python, imports and the end besides. The longest chain is the most \
+requests of which each came after the one before it was answered: times the latency, what the wall clock would be \
+if only requests took time. Unlike the wall clock it hardly depends on what else the machine had to do."""
 REACHED = """\
 The first skill that the system would have handed out with this share of the best attainable true test score: median \
 of the target calls before it, quartiles in brackets, and in how many runs it was reached."""
@@ -172,6 +175,7 @@ def _ratios(results: Mapping[str, Any], arms: Sequence[str]) -> list[str]:
     tables = {arm: table(done(results["runs"], arm)) for arm in arms}
     names = (
         "wall clock, s",
+        "process, from start to end, s",
         "longest chain of requests",
         "target calls",
         "optimizer calls",
@@ -179,7 +183,7 @@ def _ratios(results: Mapping[str, Any], arms: Sequence[str]) -> list[str]:
     )
     rows = [
         [
-            name.removesuffix(", s"),
+            name.removesuffix(", s").removesuffix(", from start to end"),
             *(round(tables[first][name].median / tables[arm][name].median, 2) for arm in others),
         ]
         for name in names

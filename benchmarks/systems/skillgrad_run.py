@@ -1,5 +1,6 @@
 """Runs skillgrad on a job. `--set search.policy=evidence` of the benchmark arrives here as a setting."""
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,31 @@ import contract
 import openai  # noqa: F401  (loaded at the first call otherwise, which is no work of the run)
 
 import skillgrad
-from skillgrad import ListEnvironment, Skill, Trainer
+from skillgrad import ListEnvironment, Skill, Trainer, make_config
 from skillgrad.events import Decided, Event
+from skillgrad.models import build_model
+from skillgrad.protocols import ChatModel
+from skillgrad.records import ChatRequest, Reply
+
+
+class Shared(ChatModel):
+    """A model that shares the requests in flight with another one: skillgrad limits each role by itself, the others
+    have one pool for both."""
+
+    def __init__(self, model: ChatModel, slots: asyncio.Semaphore) -> None:
+        self.name, self.endpoint = model.name, model.endpoint
+        self._model, self._slots = model, slots
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        async with self._slots:
+            return await self._model.complete(request)
+
+    def fingerprint(self) -> str:
+        return self._model.fingerprint()
+
+    @property
+    def max_output_tokens(self) -> int:
+        return self._model.max_output_tokens
 
 
 class Follow:
@@ -50,10 +74,14 @@ def main() -> None:
         [(task.input, task.gold) for task in job.train], [(task.input, task.gold) for task in job.val], scorer="exact"
     )
     run = Path(job.folder) / "run"
-    config = merged(settings, contract.read_settings(job.settings))
+    config = make_config(merged(settings, contract.read_settings(job.settings)))
     watch = contract.Watch(job)
     skill = Skill(name="skill", text=job.skill)
-    summary = Trainer(config, env=env, skill=skill, sinks=[Follow(watch, run)]).train()
+    slots = asyncio.Semaphore(job.workers)
+    target, optimizer = (Shared(build_model(role), slots) for role in (config.target, config.optimizer))
+    summary = Trainer(
+        config, env=env, skill=skill, target=target, optimizer=optimizer, sinks=[Follow(watch, run)]
+    ).train()
     best, val = (run / summary.best.skill).read_text(), summary.best.val
     watch.finish(skillgrad.__version__, best, None if val is None else val.mean)
 
