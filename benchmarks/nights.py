@@ -26,7 +26,7 @@ from skillgrad.sleep.config import NIGHT, SleepSection
 from skillgrad.sleep.confirm import lost_in
 from skillgrad.sleep.tasks import MinedTask
 from skillgrad.stages.gate import Race
-from skillgrad.statistics import Arms, permutation_p
+from skillgrad.statistics import Arms, permutation
 from skillgrad.summary import Tried
 
 NOISES = (0.0, 0.2, 0.4)
@@ -71,7 +71,7 @@ def rates(noise: float, optimizer: str, tasks: int, nights: int, seed: int = 0) 
         fresh = [Arms(_attempts(dice, noise, TRIALS), _attempts(dice, helped, TRIALS)) for _ in range(tasks)]
         gained += sum(sum(arms.after) - sum(arms.before) for arms in fresh) > 0
         lost = lost_in([Tried(task=str(number), a=tuple(a), b=tuple(b)) for number, (a, b) in enumerate(fresh)])
-        proposed += permutation_p(fresh) <= ALPHA and not lost
+        proposed += permutation(fresh, ALPHA).p <= ALPHA and not lost
     return Rates(passed / nights, gained / nights, proposed / nights)
 
 

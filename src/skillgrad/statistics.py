@@ -18,9 +18,7 @@ __all__ = [
     "difference_interval",
     "mean_interval",
     "permutation",
-    "permutation_level",
     "permutation_needed",
-    "permutation_p",
     "smallest_gain",
     "t_interval",
     "tasks_needed",
@@ -35,7 +33,7 @@ _GRIDS = (2_520, 840, 240, 120, 60, 24, 12, 6, 4, 2)
 """Scores are permuted in units of 1/2520, so that shares of up to ten parts are whole numbers of them, or in coarser
 ones where those are too many to count."""
 _MOST_STEPS = 500_000
-"""Additions in a count of all ways, about a tenth of a second."""
+"""Additions in a count of all ways, about a tenth of a second. The coarsest steps are counted whatever it takes."""
 _SERIES_FROM = 20
 """Degrees of freedom from which the asymptotic series of the t quantile is off by less than 0.00002."""
 
@@ -133,9 +131,18 @@ class Arms(NamedTuple):
     after: Sequence[float]
 
 
-def permutation_p(tasks: Sequence[Arms]) -> float:
-    """How often the sum of all `after` would be as high as it is if it did not matter which skill an attempt had:
-    the one-sided p of the permutation test, stratified by task.
+class Permutation(NamedTuple):
+    """The result of a permutation test."""
+
+    p: float
+    """How often the sum of all `after` would be as high as it is if it did not matter which skill an attempt had."""
+    level: float
+    """The largest p of at most `alpha` that there could be for these values, however they were divided among the
+    skills; 0 where there is none. If the skills do not differ, p is at most `alpha` with this probability."""
+
+
+def permutation(tasks: Sequence[Arms], alpha: float) -> Permutation:
+    """The one-sided permutation test, stratified by task.
 
     If the skills do not differ on these tasks, every way to divide a task's attempts among the two is as likely as
     the one that was seen. All ways of all tasks are counted, so the test is exact for any number of tasks and trials,
@@ -147,31 +154,9 @@ def permutation_p(tasks: Sequence[Arms]) -> float:
     to halves; plain outcomes are the same in all of them. How coarse depends on the scores alone and not on which
     skill had which, so the test is exact for the rounded ones, and what it may lose is a small gain.
 
-    Raises:
-        ValueError: there are no tasks, or one without attempts.
-    """
-    return permutation(tasks, 1.0).p
-
-
-def permutation_level(tasks: Sequence[Arms], alpha: float) -> float:
-    """The largest p of at most `alpha` that `permutation_p` could have for these values, however they were divided
-    among the skills; 0 where there is none. If the skills do not differ, p is at most `alpha` with this probability.
-
-    Raises:
-        ValueError: there are no tasks, or one without attempts.
-    """
-    return permutation(tasks, alpha).level
-
-
-class Permutation(NamedTuple):
-    """What `permutation_p` and `permutation_level` say of the same attempts."""
-
-    p: float
-    level: float
-
-
-def permutation(tasks: Sequence[Arms], alpha: float) -> Permutation:
-    """`permutation_p` and `permutation_level` in one count.
+    Args:
+        tasks: the attempts at each task; it takes some seconds for 100 tasks with 20 trials each.
+        alpha: the level asked for, in [0, 1].
 
     Raises:
         ValueError: there are no tasks, or one without attempts.

@@ -255,7 +255,7 @@ def test_live_tells_a_model_that_answers_but_not_in_the_form_that_was_asked_for(
     flags = ["--optimizer.model", "pkg_for_doctor.rambling:Model:x"]
     found = checks(capsys, CONFIG, "--live", *flags, code=1)
     assert found["live optimizer"][0]["text"].endswith("cut off at the limit of this check")
-    assert "no usable Sum in 3 replies" in found["live optimizer structure"][0]["text"]
+    assert "no usable answer in 3 replies" in found["live optimizer structure"][0]["text"]
 
 
 @pytest.mark.parametrize(("key", "told"), [("x", True), ("sk-1234", True), ("sk-12345", False), ("", False)])

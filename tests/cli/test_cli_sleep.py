@@ -191,11 +191,13 @@ def test_a_night_that_stopped_says_how_it_goes_on(sleeper: Small, capsys: Captur
     )
     assert captured.out == ""
     assert stands(capsys) == ["stopped"]
-    assert said(capsys, "status")[-1] == "night 1 goes on with: skillgrad sleep run"
+    assert said(capsys, "status")[-1] == (
+        "night 1 goes on (with a larger --limits.calls): skillgrad sleep run --limits.calls 9"
+    )
     lines = said(capsys, "explain")
-    assert lines[0].startswith("night 1  stopped: limits.calls = 9 is reached")
-    assert lines[1] == "  hint: raise `limits.calls` and run the same command again"
-    assert "  skillgrad sleep run" in lines
+    assert lines[1].startswith("night 1  stopped: limits.calls = 9 is reached")
+    assert lines[2] == "  hint: raise `limits.calls` and run the same command again"
+    assert "  skillgrad sleep run --limits.calls 9" in lines
     found = data(capsys, "run", "--limits.calls", "10", code=3)
     assert (found["night"], found["status"], found["exit_code"], found["starts"]) == (1, "error", 3, 2)
     assert found["error"].startswith("limits.calls = 10 is reached")
@@ -208,7 +210,7 @@ def test_a_night_that_was_killed_says_so_and_goes_on(one: Small, capsys: Capture
     running = {**json.loads(report.read_text()), "status": "running", "resumes": True}
     report.write_text(json.dumps(running))
     assert stands(capsys) == ["killed"]
-    assert said(capsys, "status")[-1] == "night 1 goes on with: skillgrad sleep run"
+    assert said(capsys, "status")[-1] == "night 1 goes on with: skillgrad sleep run --json"
     assert said(capsys, "explain")[1] == "night 1  killed"
     report.unlink()
     assert stands(capsys) == ["killed"]
@@ -216,7 +218,7 @@ def test_a_night_that_was_killed_says_so_and_goes_on(one: Small, capsys: Capture
     assert capsys.readouterr().err == (
         "error: night 1 has no report yet\nhint: `skillgrad sleep run` goes on with it\n"
     )
-    assert said(capsys, "status")[-1] == "night 1 goes on with: skillgrad sleep run"
+    assert said(capsys, "status")[-1] == "night 1 goes on with the next run of the same settings"
     assert data(capsys, "run")["night"] == 1
     assert stands(capsys) == ["proposed"]
 
@@ -241,7 +243,7 @@ def test_a_night_that_failed_for_good_says_why(sleeper: Small, capsys: Captured)
     assert main(["sleep", "run"]) == 2
     assert "cannot be read" in capsys.readouterr().err
     assert stands(capsys) == ["proposed", "error"]
-    assert said(capsys, "explain")[0].startswith("night 2  error: '")
+    assert said(capsys, "explain")[1].startswith("night 2  error: '")
 
 
 def test_nights_are_found_by_project_state_and_settings(one: Small, capsys: Captured, monkeypatch) -> None:

@@ -1,18 +1,22 @@
 """How nights stand whose proposal was adopted in parts, whose adoption was killed, or whose report cannot be read."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
-from sleep_proposals import Project, both
+from sleep_proposals import Project, both, offer
 from small_night import Small
 
 from skillgrad.cli.main import main
+from skillgrad.cli.sleep.settings import Nights
 from skillgrad.sleep.report import NightReport
+from skillgrad.sleep.state import SleepState
 
 Captured = pytest.CaptureFixture[str]
 
@@ -47,7 +51,11 @@ def two(sleeper: Small) -> Project:
 
 def offered(place: Project, night: int, rule: str = "- Learned.") -> None:
     """A night that proposes this rule for both documents as they are."""
-    folder = both(place, night=f"{night:04d}", rule=rule)
+    told(place, night, both(place, night=f"{night:04d}", rule=rule))
+
+
+def told(place: Project, night: int, folder: Path) -> None:
+    """The report of a night with that proposal."""
     report = NightReport(
         night=night,
         status="proposed",
@@ -219,3 +227,116 @@ def test_what_is_advised_for_an_outdated_proposal_brings_another(sleeper: Small,
     assert [row["status"] for row in status(capsys)] == ["outdated", "proposed"]
     assert said(capsys, "adopt")[0].startswith("adopted  ")
     assert "By hand." in sleeper.skill.read_text()
+
+
+def refused(capsys: Captured, *words: str) -> list[str]:
+    """The error and the hint of a verb."""
+    assert main(["sleep", *words]) == 2
+    return capsys.readouterr().err.splitlines()
+
+
+def test_documents_are_adopted_by_the_names_that_the_program_shows(sleeper: Small, capsys: Captured) -> None:
+    place = Project(sleeper.project, sleeper.state.folder)
+    sleeper.state.make()
+    skills = [sleeper.project / ".claude" / "skills" / name / "SKILL.md" for name in ("briefs", "learned")]
+    told(place, 1, offer(place, [(path, "- Learned.\n") for path in skills], night="0001"))
+    assert said(capsys, "adopt", "--only", "learned")[0].startswith(f"adopted  {skills[1]}: ")
+    assert not skills[0].exists()
+    error, hint = refused(capsys, "adopt", "--only", "advice")
+    assert error == "error: night 1 proposes nothing for 'advice'"
+    assert hint == (
+        "hint: allowed: .claude/skills/briefs/SKILL.md, .claude/skills/learned/SKILL.md, briefs, learned, skill"
+    )
+
+
+def test_what_is_in_place_is_adopted_already_also_where_it_is_named(two: Project, capsys: Captured) -> None:
+    said(capsys, "adopt", "1", "--only", "skill")
+    for name in ("skill", "learned", ".claude/skills/learned/SKILL.md"):
+        assert refused(capsys, "adopt", "1", "--only", name)[0] == f"error: {name} of night 1 is adopted already"
+    assert len(said(capsys, "adopt", "1", "--only", "learned", "--only", "memory")) == 2
+    assert [row["status"] for row in status(capsys)] == ["adopted"]
+
+
+def test_a_proposal_waits_while_any_of_its_documents_is_what_the_night_read(two: Project, capsys: Captured) -> None:
+    with two.memory.open("a") as file:
+        file.write("By hand.\n")
+    assert [row["status"] for row in status(capsys)] == ["proposed"]
+    waits = "night 1 waits for you: skillgrad sleep diff 1, then skillgrad sleep adopt 1 --only learned"
+    assert said(capsys, "status")[-1] == waits
+    assert "  skillgrad sleep adopt 1 --only learned" in said(capsys, "explain")
+    assert refused(capsys, "adopt") == [
+        "error: memory changed since night 1 read it",
+        "hint: `skillgrad sleep adopt 1 --only learned` takes the rest",
+    ]
+    assert said(capsys, "adopt", "1", "--only", "learned")[0].startswith(f"adopted  {two.skill}: ")
+    assert "for you" not in "\n".join(said(capsys, "status"))
+
+
+def test_of_several_nights_those_are_named_that_cannot_be_adopted_as_a_whole(two: Project, capsys: Captured) -> None:
+    with two.memory.open("a") as file:
+        file.write("By hand.\n")
+    offered(two, 2, "- Second.")
+    assert said(capsys, "status")[-2:] == [
+        "nights 1, 2 wait for you: skillgrad sleep diff N, then skillgrad sleep adopt N",
+        "of night 1 other documents changed since: skillgrad sleep adopt 1 --only learned",
+    ]
+
+
+def test_a_proposal_of_which_nothing_can_be_adopted_is_outdated(two: Project, capsys: Captured) -> None:
+    two.memory.write_text("By hand.\n")
+    two.skill.parent.mkdir(parents=True)
+    two.skill.write_text("---\nname: learned\ndescription: By hand.\n---\n")
+    assert [row["status"] for row in status(capsys)] == ["outdated"]
+    assert main(["sleep", "diff"]) == 0
+    assert capsys.readouterr().err == "note: night 1 is outdated\n"
+
+
+def test_a_difference_says_where_it_does_not_wait(two: Project, capsys: Captured) -> None:
+    main(["sleep", "diff"])
+    assert capsys.readouterr().err == ""
+    said(capsys, "adopt")
+    main(["sleep", "diff"])
+    assert capsys.readouterr().err == "note: night 1 is adopted\n"
+    found = json.loads("\n".join(said(capsys, "diff", "--json")))
+    assert found["stands"] == "adopted"
+
+
+def test_a_night_of_which_nothing_is_adopted_is_not_reverted(two: Project, capsys: Captured) -> None:
+    error, hint = refused(capsys, "revert", "1")
+    assert error == "error: nothing of night 1 is adopted"
+    assert hint == "hint: `skillgrad sleep status` shows how they stand"
+
+
+def test_adoptions_are_read_once_for_all_nights(two: Project, capsys: Captured) -> None:
+    said(capsys, "adopt")
+    nights = Nights(two.root, SleepState(two.state), ())
+    assert nights.stands(1) == "adopted"
+    shutil.rmtree(two.state / "adopted")
+    assert nights.stands(1) == "adopted"
+    assert Nights(two.root, SleepState(two.state), ()).stands(1) != "adopted"
+
+
+def test_a_document_whose_only_rule_was_taken_out_is_watched_no_more(sleeper: Small, capsys: Captured) -> None:
+    place = Project(sleeper.project, sleeper.state.folder)
+    sleeper.state.make()
+    before = place.files()
+    blocks = [(place.memory, "- Of the memory.\n"), (place.skill, "- Of the skill.\n")]
+    told(place, 1, offer(place, blocks, night="0001"))
+    said(capsys, "adopt")
+    assert any(line.startswith("canary    night 1 (CLAUDE.md, .claude/skills/") for line in said(capsys, "status"))
+    brought = json.loads("\n".join(said(capsys, "explain", "--json")))["rules"]
+    (rule,) = [one["id"] for one in brought if one["text"] == "- Of the skill."]
+    said(capsys, "revert", "--rule", rule)
+    for verb in ("status", "explain"):
+        assert any(line.startswith("canary    night 1 (CLAUDE.md): ") for line in said(capsys, verb))
+    assert f"  {rule}  taken out: - Of the skill." in said(capsys, "explain")
+    found = json.loads("\n".join(said(capsys, "explain", "--json")))
+    assert found["taken_out"] == [{"document": str(place.skill), "id": rule}]
+    assert said(capsys, "revert", "1") == [f"restored  {place.memory}: as it was before"]
+    assert place.files() == before
+
+
+def test_a_rule_that_a_person_took_out_is_not_found(two: Project, capsys: Captured) -> None:
+    said(capsys, "adopt")
+    two.skill.write_text(two.skill.read_text().replace("- Of the skill.\n", ""))
+    assert "not found - Of the skill." in said(capsys, "revert", "1")

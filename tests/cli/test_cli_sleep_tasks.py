@@ -1,6 +1,7 @@
 """`skillgrad sleep tasks`: from a night to a file, by a person's eyes, into another night."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,57 @@ def test_a_damaged_file_of_tasks_is_named(one: Small, capsys: Captured) -> None:
     (one.state.night(1) / "tasks.json").write_text("{")
     assert main(["sleep", "tasks"]) == 2
     assert "tasks.json' cannot be read" in capsys.readouterr().err
+
+
+def a_file(*tasks: dict[str, object]) -> Path:
+    path = Path("tasks.json")
+    path.write_text(json.dumps({"format": "skillgrad.tasks", "version": 1, "tasks": tasks}))
+    return path
+
+
+def task(name: str, **more: object) -> dict[str, object]:
+    return {"id": name, "intent": "Write a brief.", "exact": ["x"], **more}
+
+
+def reviewed(path: Path) -> bool:
+    return json.loads(path.read_text()).get("reviewed", False)
+
+
+def test_what_every_night_refuses_is_refused_where_a_person_reviews_it(sleeper: Small, capsys: Captured) -> None:
+    for tasks, error in (
+        ([task("a"), task("b", split="val")], "train 'a' and val 'b' have the same text"),
+        ([], "tasks.json has no tasks"),
+    ):
+        path = a_file(*tasks)
+        assert main(["sleep", "tasks", "--reviewed", str(path)]) == 2
+        captured = capsys.readouterr()
+        assert captured.err.splitlines()[0] == f"error: {error}"
+        assert (captured.out, reviewed(path)) == ("", False)
+        path.write_text(json.dumps({**json.loads(path.read_text()), "reviewed": True}))
+        for verb in ("dry-run", "run"):
+            assert main(["sleep", verb, "--sleep.tasks", str(path)]) == 2
+            assert capsys.readouterr().err.splitlines()[0] == f"error: {error}"
+
+
+def test_an_answer_that_looks_like_a_secret_is_refused_where_a_person_reviews_it(
+    sleeper: Small, capsys: Captured
+) -> None:
+    assert main(["sleep", "tasks", "--reviewed", str(a_file(task("a", exact=["me@example.org"])))]) == 2
+    assert "asks for what looks like a secret" in capsys.readouterr().err
+
+
+def test_skills_that_are_improved_apart_may_have_the_same_task(sleeper: Small, capsys: Captured) -> None:
+    path = a_file(task("a", skill="briefs"), task("b", split="val"))
+    assert main(["sleep", "tasks", "--reviewed", str(path)]) == 2
+    settings = Path("sleep.yaml")
+    settings.write_text(settings.read_text().replace("memory: false", "memory: false, fan_out: true"))
+    assert main(["sleep", "tasks", "--reviewed", str(path)]) == 0
+    assert reviewed(path)
+
+
+def test_a_command_is_reviewed_where_there_is_no_sandbox(
+    sleeper: Small, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(sleeper.root / "nothing"))
+    path = a_file(task("a", exact=[], command=[sys.executable]))
+    assert main(["sleep", "tasks", "--reviewed", str(path)]) == 0

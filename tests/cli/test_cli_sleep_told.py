@@ -184,7 +184,7 @@ def test_a_night_whose_judge_grades_words_says_what_to_do(capsys: Captured) -> N
     print_report(report(status="nothing to do", dropped={HOLLOW: 2}))
     lines = capsys.readouterr().out.splitlines()
     assert lines[lines.index(f"dropped   2 {HOLLOW}") + 1] == (
-        "  hint: name another `judge`: a session with no other task is mined once more, and only once"
+        "  hint: name another `judge`: it grades the words of a rubric, not the work"
     )
     assert lines[-2:] == ["next:", "  skillgrad sleep explain 1"]
 

@@ -240,7 +240,7 @@ async def test_bad_requests_are_rejected_with_the_words_of_the_server(server: Se
 async def test_a_refused_key_rejects_the_role_and_names_the_variable(server: Server, status: int):
     error = await failure(server, http(status, {"error": {"message": "no"}}))
     assert isinstance(error, RejectedRole)
-    assert str(error) == f"HTTP {status}: no\nhint: check the key in NO_SUCH_KEY and its account"
+    assert str(error) == f"HTTP {status}: no\nhint: set NO_SUCH_KEY to a key: it is not set"
 
 
 async def test_an_unknown_model_rejects_the_role(server: Server):

@@ -13,7 +13,8 @@ from skillgrad.errors import BudgetStop, DataError, SkillgradError
 from skillgrad.prompts import Prompts
 from skillgrad.protocols import Environment
 from skillgrad.records import ChatRequest, Score, Split, Trajectory, digest
-from skillgrad.sleep.consolidate import Consolidation, Known, consolidate
+from skillgrad.sleep.changes import Known
+from skillgrad.sleep.consolidate import Consolidation, consolidate
 from skillgrad.sleep.context import Documents
 from skillgrad.testing import ScriptedModel
 
@@ -64,7 +65,7 @@ def night(
     def answer(request: ChatRequest) -> str:
         return "yes" if solves(request.messages[0].text) else "no"
 
-    target = ScriptedModel(more.pop("answer", answer), name="scripted:target")
+    target = ScriptedModel(more.pop("answer", answer), name=more.pop("target_name", "scripted:target"))
     config = {
         "target": {"model": "scripted:target"},
         "optimizer": {"model": "scripted:optimizer"},
@@ -179,7 +180,7 @@ def test_what_was_asked_and_answered_explains_a_night_that_changed_nothing(tmp_p
 def test_edits_of_earlier_nights_are_told_to_the_optimizer_only(tmp_path: Path) -> None:
     first, _ = night(tmp_path, lambda text: False, Optimizer("Say yes."), sleep={"memory": False})
     optimizer = Optimizer("Say no.")
-    known = {"skill": Known(ledger=first.changes[0].edits)}
+    known = {"skill": Known(night=2, ledger=first.changes[0].edits)}
     _, target = night(tmp_path / "next", lambda text: False, optimizer, sleep={"memory": False}, known=known)
     assert "Say yes." in optimizer.requests[0].messages[1].text
     assert not any("Say yes." in request.messages[0].text for request in target.requests)
@@ -315,6 +316,8 @@ def test_a_change_that_fresh_attempts_do_not_bear_out_is_rejected(tmp_path: Path
     change = found.changes[0]
     assert (change.status, change.candidate) == ("rejected", 1.0)
     assert change.reason.endswith("but fresh attempts do not bear it out")
+    assert change.held_out.accepted  # by the gate
+    assert [entry.accepted for entry in change.edits] == [False]  # as the next night is told
     assert found.documents.skill == SKILL
 
 

@@ -81,6 +81,17 @@ def test_of_a_candidate_that_the_gate_rejects_its_own_attempts_are_told(tmp_path
     assert change.cost.answers == (50, 50)
 
 
+def test_answers_of_a_rejected_candidate_are_not_told_of_a_document_without_a_rule(tmp_path: Path) -> None:
+    rejected = billed(tmp_path, 50, 80, optimizer=Optimizer("Say no."))
+    assert rejected.held_out.candidate
+    shorter = rejected.before.with_text(rejected.before.text.replace("What was learned", "Learned"))
+    update = {"status": "accepted", "proposed": True, "after": shorter, "retired": {"ab": "missed by nothing"}}
+    cost = rejected.model_copy(update=update).cost
+    assert cost is not None
+    assert cost.document[1] < cost.document[0]
+    assert cost.answers is None
+
+
 def test_the_proposal_says_what_it_costs(tmp_path: Path) -> None:
     small = Small(tmp_path)
     report = small.night()

@@ -47,7 +47,14 @@ def test_more_sessions_are_more_tasks_up_to_the_limit() -> None:
 
 
 @pytest.mark.parametrize(
-    "more", [{"dream": 2}, {"recall": 5}, {"confirm_trials": 9}, {"test_fraction": 0.3, "val_fraction": 0.5}]
+    "more",
+    [
+        {"dream": 2},
+        {"recall": 5},
+        {"confirm_trials": 9},
+        {"carry_nights": 0},
+        {"test_fraction": 0.3, "val_fraction": 0.5},
+    ],
 )
 def test_what_is_asked_for_beyond_the_usual_is_counted(more: dict[str, Any]) -> None:
     plain, found = (forecast_night(config(sleep), SESSIONS, None, 100) for sleep in ({}, more))

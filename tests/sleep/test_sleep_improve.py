@@ -19,15 +19,14 @@ def small(tmp_path: Path) -> Small:
     return Small(tmp_path)
 
 
-def test_what_nights_know_and_cannot_be_read_is_named_before_documents_are_worked_on(small: Small) -> None:
+def test_what_nights_know_and_cannot_be_read_is_named_before_anything_is_asked(small: Small) -> None:
     small.state.make()
     known = small.state.folder / "known.json"
     known.write_text('{"tried": [')
     with pytest.raises(DataError, match=r"known\.json' cannot be read") as error:
         small.night()
     assert (error.value.exit_code, error.value.hint) == (2, "restore it, or remove it")
-    assert not any("# Current skill" in text for text in small.optimizer.answered)
-    assert "used" not in small.ledger().values()
+    assert (small.answered, small.state.numbers()) == (0, [])
     known.unlink()
     assert small.night().status == "proposed"
 
@@ -42,11 +41,14 @@ def test_an_interrupted_night_goes_on_from_what_was_known_when_it_began(small: S
         small.night()
     at_first = (small.state.night(1) / "known.json").read_text()
     assert json.loads(at_first)["tried"] == {}
-    (small.state.folder / "known.json").write_text("what another night wrote")
+    edit = LedgerEntry(step=1, edit=Edit(op="append", content="- Another night's."), fate="applied", accepted=True)
+    of_another = Memory(tried={str(small.skill): tried_edits([edit], {})})
+    (small.state.folder / "known.json").write_text(of_another.model_dump_json())
     small.before = lambda request: None
     report = small.night()
     assert (report.night, report.status) == (1, "proposed")
     assert (small.state.night(1) / "known.json").read_text() == at_first
+    assert not any("Another night's." in text for text in small.optimizer.answered)
 
 
 def test_without_fresh_attempts_there_is_no_verdict_and_a_person_has_to_look(small: Small) -> None:

@@ -122,7 +122,7 @@ async def test_a_session_without_a_usable_answer_failed_and_the_others_are_mined
     mined = await mine([session("b", "Tell me about two."), session("a", "Tell me about one.")], optimizer(model))
     (failed,) = mined.failed
     assert failed.session == SessionRef(source="codex", id="a")
-    assert "no usable _MinedReply in 3 replies" in failed.reason
+    assert "no usable answer in 3 replies" in failed.reason
     assert [task.sessions for task in mined.tasks] == [(SessionRef(source="codex", id="b"),)]
     assert len(model.requests) == 4
 

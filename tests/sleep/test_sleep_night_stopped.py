@@ -12,7 +12,7 @@ from skillgrad.errors import BudgetStop, Interrupted, LockedError, OutageStop, R
 from skillgrad.records import ChatRequest, Reply
 from skillgrad.simulation.endpoint import running_endpoint
 from skillgrad.simulation.faults import Faults
-from skillgrad.sleep.consolidate import Spent
+from skillgrad.sleep.changes import Spent
 from skillgrad.sleep.limits import Deadline, of_the_night
 from skillgrad.sleep.night import read_report, run_night
 from skillgrad.sleep.report import NightReport

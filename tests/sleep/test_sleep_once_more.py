@@ -26,7 +26,7 @@ def test_a_text_that_has_used_up_alpha_is_not_tried_again_however_often_a_night_
     sleep = {**SLEEP, "confirm_trials": 3}
     first = a_night(tmp_path, sleep=sleep, answer=lucky)
     assert (first.status, first.carried, len(first.tested)) == ("inconclusive", None, 1)
-    second = a_night(tmp_path, Known(tested=first.tested), n=2, sleep=sleep)
+    second = a_night(tmp_path, Known(night=2, tested=first.tested), sleep=sleep)
     assert (second.status, second.proposed, second.confirmed, second.tested) == ("inconclusive", False, None, ())
     assert second.reason.endswith(
         ", but fresh attempts in night 1 may be luck: p = 0.5, above sleep.alpha = 0.05; "
@@ -44,23 +44,37 @@ def test_a_text_that_was_rejected_goes_on_with_the_looks_and_the_level_that_it_h
     first = a_night(tmp_path, answer=none_helps)
     assert (first.status, first.carried, len(first.tested)) == ("rejected", None, 1)
     seeds.clear()
-    second = a_night(tmp_path, Known(tested=first.tested), n=2, answer=none_helps)
+    second = a_night(tmp_path, Known(night=2, tested=first.tested), answer=none_helps)
     assert {seed for seed in seeds if seed is not None and seed >= 1_000} == {2_000, 2_001}
     assert second.reason.endswith(", but fresh attempts do not bear it out in nights 1 and 2")
     (kept,) = second.tested
     assert [look.night for look in kept.looks] == [1, 2]
-    third = a_night(tmp_path, Known(tested=second.tested), n=3, val=VAL)
+    third = a_night(tmp_path, Known(night=3, tested=second.tested), val=VAL)
     assert (third.status, third.fresh is not None and third.fresh.looks) == ("inconclusive", 3)
     assert "but fresh attempts in nights 1, 2 and 3 may be luck: p = 0.028, above 0.025" in third.reason
     assert third.carried is not None
     assert third.carried.night == 3
 
 
+def test_a_candidate_that_the_looks_reject_is_rejected_where_it_is_found_once_more(tmp_path: Path) -> None:
+    def answer(request: ChatRequest) -> str:
+        later = (request.seed or 0) >= 2_000
+        return "yes" if with_rule(request.messages[0].text) is not later else "no"
+
+    first = a_night(tmp_path, answer=answer)
+    second = a_night(tmp_path, Known(night=2, carried=first.carried), answer=answer)
+    assert (second.status, second.carried, second.proposed) == ("rejected", None, False)
+    assert second.reason == (
+        "candidate 1.0000 > current 0.0000, but it is the candidate of night 1; "
+        "the candidate of night 1 is rejected: fresh attempts in nights 1 and 2 show no gain"
+    )
+
+
 def test_a_text_that_was_not_passed_may_pass_when_it_is_made_once_more(tmp_path: Path) -> None:
     sleep = {**SLEEP, "carry_nights": 0}
     first = a_night(tmp_path, sleep=sleep)
     assert (first.status, first.carried) == ("inconclusive", None)
-    second = a_night(tmp_path, Known(tested=first.tested), n=2, val=VAL, sleep=sleep)
+    second = a_night(tmp_path, Known(night=2, tested=first.tested), val=VAL, sleep=sleep)
     assert (second.status, second.proposed, second.tested) == ("accepted", True, ())
     assert second.fresh is not None
     assert (second.fresh.p, second.fresh.looks, second.fresh.alpha) == (pytest.approx(1 / 216), 2, 0.025)
@@ -70,11 +84,11 @@ def test_a_text_that_was_not_passed_may_pass_when_it_is_made_once_more(tmp_path:
 
 def test_another_text_or_document_has_looks_of_its_own(tmp_path: Path) -> None:
     first = a_night(tmp_path)
-    second = a_night(tmp_path, Known(tested=first.tested), n=2, optimizer=Optimizer("Say yes. Loudly."))
+    second = a_night(tmp_path, Known(night=2, tested=first.tested), optimizer=Optimizer("Say yes. Loudly."))
     assert second.fresh is not None
     assert (second.fresh.looks, second.fresh.alpha) == (1, 0.05)
     other = Documents(skill=Skill(name="learned", text=SKILL.text.replace("What was learned", "What was learned ")))
-    third = a_night(tmp_path, Known(tested=first.tested), n=3, documents=other)
+    third = a_night(tmp_path, Known(night=3, tested=first.tested), documents=other)
     assert third.fresh is not None
     assert third.fresh.looks == 1
 

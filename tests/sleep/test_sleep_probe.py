@@ -174,6 +174,8 @@ def test_groups_within_groups_stop_no_probe() -> None:
         ("not_regex", r"^Note: (\w+\s?)*!$"),
         ("regex", r"([^x]+)+x"),
         ("regex", r"(?<=z)(\W+)+$"),
+        ("regex", r"^(a+)+[^a]"),
+        ("regex", r"(?s)^(a+)+(?:$|.*!)"),
     ],
 )
 def test_a_task_whose_pattern_has_no_end_on_some_answer_is_dropped_and_its_judge_not_asked(
@@ -202,7 +204,7 @@ def test_patterns_that_come_to_an_end_are_kept(pattern: str) -> None:
     assert not too_slow(task(checks=[{"op": "regex", "arg": pattern}]))
 
 
-@pytest.mark.parametrize("pattern", [r"[^x]{5} and", r"\W{5}"])
+@pytest.mark.parametrize("pattern", [r"[^x]{5} and", r"[^xy]{5} and", r"[^\W\d_x]{5}", r"\W{5}"])
 def test_words_of_a_class_that_says_what_it_is_not_are_of_that_class(pattern: str) -> None:
     assert run_to_end(probe([task(checks=[{"op": "regex", "arg": f"Risks{pattern}"}])], Judged(0))).doubts != ()
 

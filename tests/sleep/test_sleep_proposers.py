@@ -11,12 +11,16 @@ import yaml
 from pydantic import ValidationError
 from small_night import Small
 
+from skillgrad.build import Given
+from skillgrad.config import ModelSection
 from skillgrad.errors import BudgetStop, ConfigError, SkillgradError
+from skillgrad.models import build_model
 from skillgrad.records import ChatRequest
 from skillgrad.sleep.adopt import adopt
 from skillgrad.sleep.changes import LeftOut
 from skillgrad.sleep.config import SleepConfig, SleepSection
 from skillgrad.sleep.improve import Improved
+from skillgrad.sleep.night import run_night
 from skillgrad.sleep.proposers import (
     PROPOSERS,
     Pick,
@@ -263,15 +267,23 @@ def test_without_fresh_attempts_there_is_nothing_to_learn_from(proposer: str) ->
     assert SleepSection(proposer="contrast", confirm_trials=0).confirm_trials == 0
 
 
-@pytest.mark.parametrize("proposer", ["auto", "contrast", "prune"])
-def test_where_a_person_answers_attempts_cannot_be_compared(small: Small, proposer: str) -> None:
+@pytest.mark.parametrize("as_object", [False, True])
+@pytest.mark.parametrize(
+    ("name", "value", "without"),
+    [*(("proposer", name, "rewrite") for name in ("auto", "contrast", "prune")), ("retire", 1, 0)],
+)
+def test_where_a_person_answers_attempts_cannot_be_compared(
+    small: Small, name: str, value: str | int, without: str | int, as_object: bool
+) -> None:
+    person = ModelSection(model=f"handoff:{small.root / 'asked'}")
+    settings = small.config({name: value}, **({} if as_object else {"target": {"model": person.model}}))
     with pytest.raises(ConfigError) as caught:
-        small.night({"proposer": proposer}, target={"model": "handoff:me"})
+        run_night(settings, small.around, given=Given(target=build_model(person)) if as_object else None)
     assert caught.value.message == (
-        f"sleep.proposer = '{proposer}' compares attempts at one task, and a person answers each question once "
-        "('handoff:me')"
+        f"sleep.{name} = {value!r} compares attempts at one task, and a person answers each question once "
+        f"({person.model!r})"
     )
-    assert caught.value.hint == "set sleep.proposer: rewrite"
+    assert caught.value.hint == f"set sleep.{name}: {without}"
     assert (small.answered, small.state.numbers()) == (0, [])
 
 

@@ -10,8 +10,10 @@ from small_night import Small
 from skillgrad.cli.main import main
 from skillgrad.errors import BudgetStop
 from skillgrad.records import ChatRequest, Skill
+from skillgrad.skill import Document
 from skillgrad.sleep.adopt import adopt, kept_rules
-from skillgrad.sleep.changes import LeftOut, Trial
+from skillgrad.sleep.block import block_of
+from skillgrad.sleep.changes import LeftOut, Place, Trial
 from skillgrad.sleep.config import SleepSection
 from skillgrad.sleep.lint import plain
 from skillgrad.sleep.places import read_document
@@ -29,12 +31,14 @@ def rule_of(small: Small, text: str) -> Rule:
     return next(rule for rule in kept_rules(small.state.folder).documents[str(small.skill)] if rule.text == text)
 
 
-def with_rules(small: Small, night: str, *texts: str) -> None:
-    """Adopt a night that added these rules to the skill."""
-    live = read_document(small.skill, "skill", small.project)
+def with_rules(small: Small, night: str, *texts: str, place: Place = "skill") -> None:
+    """Adopt a night that added these rules to a document."""
+    path = small.skill if place == "skill" else small.project / "CLAUDE.md"
+    live = read_document(path, place, small.project)
     before = revised(kept_rules(small.state.folder).documents.get(live.real, ()), block(live.opening), "")
-    text = live.opening.replace("<!-- skillgrad:end", "".join(f"{one}\n" for one in texts) + "<!-- skillgrad:end")
-    rules = revised(before, block(text), night, {})
+    opening = Document.parse(live.opening)
+    text = opening.with_learned("\n".join([opening.learned or "", *texts])).render()
+    rules = revised(before, block_of(Skill(text=text)), night, {})
     proposed = Proposed(live=live, text=text, rules=rules, before=before)
     folder = stage(
         small.state.folder / night, Proposal(night=night, project=str(small.project), documents=(proposed,))
@@ -124,6 +128,22 @@ def test_the_budget_of_the_night_holds_for_trials(tmp_path: Path) -> None:
     with pytest.raises(BudgetStop, match=f"limits.calls = {calls - 1} is reached"):
         tight.night(RETIRE, limits={"calls": calls - 1, "concurrency": 1})
     assert tight.night(RETIRE, limits={"calls": calls + 2, "concurrency": 1}).status == "proposed"
+
+
+def test_the_budget_of_the_night_holds_for_the_trials_of_both_documents(tmp_path: Path) -> None:
+    def both(root: Path) -> Small:
+        small = adopted(root)
+        with_rules(small, "0000m", "- Never mention the tides.", place="memory")
+        return small
+
+    asked = {**RETIRE, "retire": 1, "memory": True}
+    report = both(tmp_path / "whole").night(asked)
+    assert [len(document.left_out) for document in report.documents] == [1, 1]
+    tight, calls = both(tmp_path / "tight"), report.spent.calls
+    at_first = tight.answered
+    with pytest.raises(BudgetStop, match=f"limits.calls = {calls - 1} is reached"):
+        tight.night(asked, limits={"calls": calls - 1, "concurrency": 1})
+    assert tight.answered - at_first == calls - 1
 
 
 def test_rules_go_by_age_and_what_a_person_wrote_never() -> None:

@@ -111,6 +111,6 @@ def test_a_candidate_that_the_settings_leave_no_room_for_is_dropped(
     tmp_path: Path, more: dict[str, Any], why: str
 ) -> None:
     first = a_night(tmp_path, optimizer=Optimizer("Say yes. " + "Words that nobody needs. " * 31))
-    second = a_night(tmp_path, Known(carried=first.carried), n=2, val=VAL, **more)
+    second = a_night(tmp_path, Known(night=2, carried=first.carried), val=VAL, **more)
     assert f"the candidate of night 1 is dropped: {why}" in second.reason
     assert second.origin is None

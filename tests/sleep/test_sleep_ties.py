@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from test_sleep_carry import a_night
-from test_sleep_consolidate import VAL, Optimizer
+from test_sleep_carry import NO, a_night, tried
+from test_sleep_consolidate import SKILL, VAL, Optimizer
 
 from skillgrad import Task
+from skillgrad.errors import RejectedRequest
 from skillgrad.records import ChatRequest, Reply, Usage
-from skillgrad.sleep.changes import Change, worst
+from skillgrad.sleep.carry import Carried
+from skillgrad.sleep.changes import Change, Known, worst
 from skillgrad.sleep.config import SleepConfig
+from skillgrad.sleep.report import reported
+from skillgrad.summary import Tried
 
 RULE = "Be brief."
 THREE = [*VAL, Task(id="v7", input="Task 7.")]
@@ -24,34 +28,38 @@ def briefly(
     *,
     tokens: Callable[[int], int] = lambda seed: 60,
     lost: Callable[[int], bool] = lambda seed: False,
-    config: dict[str, Any] | None = None,
-    solves: Callable[[str], bool] = lambda asked: "Task 5." in asked or "Task 6." in asked,
+    solves: Callable[[int, bool], bool] = lambda seed, new: True,
+    void: Callable[[int], bool] = lambda seed: False,
+    unsolved: tuple[int, int] | None = None,
+    **more: Any,
 ) -> Change:
     """A night with a task that nothing solves, and a rule under which answers are shorter.
 
     Args:
         tokens: of an answer under the rule, by the seed of the attempt; it has 100 without.
         lost: whether a task that is solved without the rule is lost under it.
-        solves: whether a task is solved at all.
+        solves: whether the others are solved at all, by the seed and whether the rule is there.
+        void: whether an attempt at one of them under the rule has no answer.
+        unsolved: tokens of an answer to the task that nothing solves, without and with the rule.
+        more: as for `a_night`, with `known`.
     """
 
-    def answer(request: ChatRequest) -> Reply:
+    def answer(request: ChatRequest) -> Reply | Exception:
         seed, new = request.seed or 0, RULE in request.messages[0].text
         asked = request.messages[-1].text
-        solved = solves(asked)
-        if new and "Task 6." in asked and lost(seed):
-            solved = False
-        used = Usage(input_tokens=10, output_tokens=tokens(seed) if new else 100)
+        solved = ("Task 5." in asked or "Task 6." in asked) and solves(seed, new)
+        if new and "Task 6." in asked:
+            if void(seed):
+                return RejectedRequest("no such request 7713")
+            solved = solved and not lost(seed)
+        size = tokens(seed) if new else 100
+        if unsolved is not None and "Task 7." in asked:
+            size = unsolved[new]
+        used = Usage(input_tokens=10, output_tokens=size)
         return Reply(text="yes" if solved else "no", usage=used)
 
-    return a_night(
-        folder,
-        answer=answer,
-        val=THREE,
-        optimizer=Optimizer(RULE),
-        sleep={"memory": False, "confirm_trials": 3},
-        config=SHORTER if config is None else config,
-    )
+    more = {"config": SHORTER, "sleep": {"memory": False, "confirm_trials": 3}, **more}
+    return a_night(folder, more.pop("known", None), answer=answer, val=THREE, optimizer=Optimizer(RULE), **more)
 
 
 def test_what_is_as_good_with_fewer_tokens_is_proposed_and_a_person_decides(tmp_path: Path) -> None:
@@ -64,6 +72,10 @@ def test_what_is_as_good_with_fewer_tokens_is_proposed_and_a_person_decides(tmp_
     assert change.cost is not None
     assert change.cost.answers == (100, 60)
     assert (change.carried, change.tested) == (None, ())
+    # No number of attempts would settle it: a person decides.
+    assert change.confirmed is not None
+    assert change.confirmed.settle is not None
+    assert reported("learned", "SKILL.md", change, (3, 3)).settle == ""
 
 
 def test_unless_it_is_asked_for_shorter_is_no_reason(tmp_path: Path) -> None:
@@ -97,13 +109,66 @@ def test_a_lower_task_or_a_smaller_saving_is_no_tie(tmp_path: Path, more: dict[s
 
 
 def test_where_nothing_is_solved_nothing_is_as_good(tmp_path: Path) -> None:
-    change = briefly(tmp_path, solves=lambda asked: False)
+    change = briefly(tmp_path, solves=lambda seed, new: False)
     assert (change.status, change.held_out.saved) == ("rejected", 0)
 
 
+@pytest.mark.parametrize("with_the_rule", [False, True])
+def test_where_fresh_attempts_with_the_old_document_solve_nothing_nothing_is_as_good(
+    tmp_path: Path, with_the_rule: bool
+) -> None:
+    change = briefly(tmp_path, solves=lambda seed, new: seed < 1_000 or (new and with_the_rule))
+    assert (change.status, change.proposed) == ("rejected", False)
+    assert change.reason.endswith(
+        ", but fresh attempts with the old document solve nothing, so nothing can be as good"
+    )
+
+
+@pytest.mark.parametrize(
+    ("seeds", "told"), [((1_001,), "1 fresh attempt has"), ((1_001, 1_002), "2 fresh attempts have")]
+)
+def test_a_fresh_attempt_without_a_score_is_not_as_good(tmp_path: Path, seeds: tuple[int, ...], told: str) -> None:
+    config = {**SHORTER, "limits": {"max_void_eval": 0.5}}
+    change = briefly(tmp_path, config=config, void=lambda seed: seed in seeds)
+    assert (change.status, change.proposed) == ("rejected", False)
+    assert change.reason.endswith(f", but {told} no score")
+
+
+def test_where_a_person_answers_nothing_is_taken_for_as_good(tmp_path: Path) -> None:
+    change = briefly(tmp_path, target_name="handoff:me")
+    assert (change.status, change.proposed, change.held_out.saved) == ("rejected", False, 0)
+
+
+def test_what_is_as_good_has_seeds_of_its_own_where_the_text_was_looked_at_before(tmp_path: Path) -> None:
+    seen = set[int]()
+
+    def tokens(seed: int) -> int:
+        seen.add(seed)
+        return 60
+
+    before = brief(tried("v5", NO, NO))
+    change = briefly(tmp_path, tokens=tokens, known=Known(night=2, tested=(before.tested,)))
+    assert change.only_shorter
+    assert {seed for seed in seen if seed >= 1_000} == {2_000, 2_001, 2_002}
+
+
+def test_what_is_carried_and_may_be_luck_does_not_pass_for_as_good_in_the_same_night(tmp_path: Path) -> None:
+    change = briefly(tmp_path, known=Known(night=2, carried=brief(tried("v5", NO, (1, 0, 0)))))
+    assert change.held_out.saved > 0
+    assert (change.status, change.proposed) == ("inconclusive", False)
+    assert ", but it is the candidate of night 1, which may be luck" in change.reason
+    assert change.carried is not None
+    assert [look.night for look in change.carried.looks] == [1, 2]
+
+
+def brief(look: Tried) -> Carried:
+    """The candidate of the first night, with one look at it."""
+    return Carried(night=1, before=SKILL.hash, text=f"- {RULE}\n").seen(1, [look], 0.05)
+
+
 def test_answers_to_unsolved_tasks_save_nothing(tmp_path: Path) -> None:
-    """Only those to the tasks that are solved count, and one of these fails under the rule at the gate."""
-    change = briefly(tmp_path, tokens=lambda seed: 1, lost=lambda seed: seed < 1_000)
+    """A long answer to the task that nothing solves becomes a short one, and all others stay as they are."""
+    change = briefly(tmp_path, tokens=lambda seed: 100, unsolved=(1_000, 1))
     assert (change.status, change.held_out.saved) == ("rejected", 0)
 
 

@@ -304,7 +304,7 @@ async def test_an_answer_that_cannot_be_used_is_marked_and_told() -> None:
     useless, useful = sorted(reflections, key=lambda each: not each.unusable)
     assert useful.patch.edits[0].cites == ("f0",)
     assert useless == Reflection(source="failures", attempts=("f1",), unusable=useless.unusable)
-    assert re.search("no usable PatchReply", useless.unusable)
+    assert re.search("no usable answer", useless.unusable)
     (warning,) = desk.warnings
     assert warning.startswith("a reflection on 1 attempts gave no usable answer: ")
 

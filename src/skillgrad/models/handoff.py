@@ -12,7 +12,10 @@ from skillgrad.errors import HandoffStop, RejectedRole
 from skillgrad.models.text_only import TextModel, refuse_beyond_text, refuse_settings
 from skillgrad.records import ChatRequest, Message, Reply, digest
 
-__all__ = ["HandoffModel"]
+__all__ = ["ANSWERED_LATER", "HandoffModel"]
+
+ANSWERED_LATER = "handoff:"
+"""What names of models begin with for which a person answers, in files."""
 
 SETTLED = 0.5
 """Seconds without another question after which a run that waits for answers stops."""
@@ -54,7 +57,7 @@ class HandoffModel(TextModel):
     def __init__(self, name: str, settings: ModelSection, *, settled: float = SETTLED) -> None:
         refuse_settings(settings, "who answers the questions of a handoff", "base_url")
         super().__init__(settings)
-        self.name = f"handoff:{name}"
+        self.name = f"{ANSWERED_LATER}{name}"
         self.endpoint = name
         self._folder = Path(name).expanduser()
         self._settled = settled

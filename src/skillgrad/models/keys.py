@@ -13,6 +13,7 @@ from typing import cast
 
 from skillgrad.config import ModelSection
 from skillgrad.errors import ConfigError, TransientError
+from skillgrad.models.handoff import ANSWERED_LATER
 from skillgrad.threads import Threads
 
 __all__ = ["Key", "TokenProvider", "key_variable", "used_key_variable"]
@@ -21,7 +22,9 @@ TokenProvider = Callable[[], str | Awaitable[str]]
 """Returns an access token, as what `azure.identity.get_bearer_token_provider` makes does, or awaits to one."""
 
 _VARIABLES = (("anthropic:", "ANTHROPIC_API_KEY"), ("azure:", "AZURE_OPENAI_API_KEY"))
-_KEYLESS = ("simulated:", "handoff:")
+_KEYLESS = ("simulated:", ANSWERED_LATER)
+_NO_KEY = "none"
+"""Sent where there is none: the SDKs want one."""
 KEPT_SECONDS = 240.0
 """How long a printed key is used: command lines of clouds renew their tokens five minutes before the end."""
 
@@ -58,7 +61,7 @@ class Key:
         self.command = settings.api_key_command
         self._provider = provider
         self._timeout = settings.timeout
-        self.text = "none"
+        self.text = _NO_KEY
         """The key as it is known at the moment."""
         self._until = float("-inf")
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -79,11 +82,13 @@ class Key:
             )
 
     @property
-    def source(self) -> str:
-        """What to look at when the key is refused."""
+    def advice(self) -> str:
+        """What to do when the key is refused."""
         if self._provider is not None:
-            return "the token provider"
-        return self.variable if self.command is None else "api_key_command"
+            return "check the key in the token provider and its account"
+        if self.command is None and self.text == _NO_KEY:
+            return f"set {self.variable} to a key: it is not set"
+        return f"check the key in {self.variable if self.command is None else 'api_key_command'} and its account"
 
     @property
     def renews(self) -> bool:
@@ -127,7 +132,7 @@ def _from_environment(variable: str, other: str, *, needed: bool) -> str:
         )
     if not (key.isascii() and key.isprintable()):
         raise ConfigError(f"environment variable {variable!r} has characters that no key has", hint="copy it again")
-    return key or "none"
+    return key or _NO_KEY
 
 
 def _words(command: str) -> list[str]:

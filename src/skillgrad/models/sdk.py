@@ -198,9 +198,8 @@ class SdkModel(ChatModel):
 
     def _refusal(self, error: ServerError, wait: float | None) -> ModelError:
         shown = ServerError(error.status, self._quote(f"HTTP {error.status}: {error.message}"), error.codes)
-        account = f"check the key in {self._key.source} and its account"
         place = f"check the model name {self._model!r} and the address {self.endpoint}"
-        return as_model_error(shown, wait, account=account, place=place)
+        return as_model_error(shown, wait, account=self._key.advice, place=place)
 
     def _quote(self, message: str) -> str:
         """The message, bounded and without the key."""

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from skillgrad.errors import RejectedRequest, UnusableReply
+from skillgrad.models.handoff import ANSWERED_LATER
 from skillgrad.models.loose_json import find_object
 from skillgrad.models.schema import Schema, skeleton, strict_schema
 from skillgrad.models.wrapper import Wrapper
@@ -23,6 +25,18 @@ LONGEST_ECHO = 16_000
 """Characters of an unusable answer that are sent back."""
 LONGEST_PROBLEM = 1_000
 """Characters of what is wrong with it."""
+
+
+def advice(name: str) -> str:
+    """What to do where no answer of a model has the form that was asked for.
+
+    Args:
+        name: of the model.
+    """
+    if name.startswith(ANSWERED_LATER):
+        answers = str(Path(name.removeprefix(ANSWERED_LATER)) / "answers")
+        return f"mend these answers in {answers!r}, or delete them to be asked again; then run the same command again"
+    return "raise max_output_tokens if replies are cut off, else try a model that follows schemas"
 
 
 @dataclass(frozen=True)
@@ -89,8 +103,8 @@ class Structured(Wrapper):
                 problem = f"the reply was cut off at the limit of {self.max_output_tokens} tokens ({problem})"
             corrections += _correction(reply, problem, form)
         raise UnusableReply(
-            f"{self.name}: no usable {form.name} in {self._attempts} replies; the last problem: {problem}",
-            hint="raise max_output_tokens if replies are cut off, else try a model that follows schemas",
+            f"{self.name}: no usable answer in {self._attempts} replies; the last problem: {problem}",
+            hint=advice(self.name),
         )
 
     async def _send(

@@ -13,11 +13,12 @@ from skillgrad.records import Record
 from skillgrad.skill import Document
 from skillgrad.sleep.lint import lint
 from skillgrad.sleep.places import Kind, LiveDocument, read_document, sha256
-from skillgrad.sleep.rules import Rule, Rules, active
+from skillgrad.sleep.rules import BY_HAND, Rule, Rules, active
 from skillgrad.sleep.staging import (
     Item,
     Manifest,
     again,
+    number_of,
     outside_is_kept,
     proposed_rules,
     proposed_text,
@@ -37,6 +38,9 @@ __all__ = [
     "kept_rules",
     "receipts",
     "recover",
+    "selected",
+    "stands",
+    "taken_out",
 ]
 
 RULES = "rules.json"
@@ -101,7 +105,7 @@ def adopt(
 
     Args:
         state: keeps receipts, old files and rules; one for all nights of the project.
-        select: names or kinds of the documents to adopt; all by default.
+        select: names, titles or kinds of the documents to adopt; all by default.
         allow: files and folders outside of the project that the user named.
         on_write: is called before each write.
 
@@ -116,7 +120,7 @@ def adopt(
         manifest = read_proposal(proposal)
         rules = proposed_rules(proposal, manifest)
         allowed = tuple(allow)
-        chosen = [(item, _live(manifest.night, item, project, allowed)) for item in _selected(manifest, select)]
+        chosen = [(item, _live(manifest.night, item, project, allowed)) for item in selected(manifest, select)]
         texts = [_checked_text(proposal, manifest.night, item, live) for item, live in chosen]
         known = kept_rules(state)
         number = 1 + max((one.number for one in receipts(state) if one.night == manifest.night), default=0)
@@ -188,6 +192,25 @@ def kept_rules(state: Path) -> Rules:
     return read_kept(state / RULES, Rules) or Rules()
 
 
+def taken_out(night: str, rules: Rules) -> tuple[tuple[str, Rule], ...]:
+    """The rules of a night that are kept and stand no longer, with none of a later night in their place; each with
+    its document."""
+    found = ((real, rule) for real, those in rules.documents.items() for rule in those)
+    return tuple((real, rule) for real, rule in found if rule.night == night and _gone(rule))
+
+
+def stands(document: Adopted, night: str, rules: Rules) -> bool:
+    """Whether anything of what a night did to a document is left, rules that a later night took out among it."""
+    known = rules.documents.get(document.real, ())
+    there = {rule.text for rule in active(known)}
+    mine = (rule for rule in known if rule.night == night)
+    return any(not _gone(rule) for rule in mine) or any(text not in there for text in document.removed)
+
+
+def _gone(rule: Rule) -> bool:
+    return rule.status == "retired" and rule.retired == BY_HAND
+
+
 def _receipts(state: Path) -> Iterator[Receipt]:
     for place in (state / _ADOPTED).glob(f"*/{_RECEIPT}"):
         receipt = read_kept(place, Receipt)
@@ -195,14 +218,22 @@ def _receipts(state: Path) -> Iterator[Receipt]:
             yield receipt
 
 
-def _selected(manifest: Manifest, select: Sequence[str]) -> Sequence[Item]:
-    names = {name for item in manifest.items for name in (item.name, item.kind)}
+def selected(manifest: Manifest, select: Sequence[str]) -> Sequence[Item]:
+    """The documents of a proposal with these names, titles or kinds; all without any.
+
+    Raises:
+        InputError: none is called so.
+    """
+    called = [
+        (item, {item.name, item.kind, title}) for item, title in zip(manifest.items, manifest.titles, strict=True)
+    ]
+    names = {name for _, those in called for name in those}
     for name in select:
         if name not in names:
             raise InputError(
-                f"night {manifest.night!r} proposes nothing for {name!r}", hint=did_you_mean(name, names)
+                f"night {number_of(manifest.night)} proposes nothing for {name!r}", hint=did_you_mean(name, names)
             )
-    return [item for item in manifest.items if not select or {item.name, item.kind} & set(select)]
+    return [item for item, those in called if not select or those & set(select)]
 
 
 def _live(night: str, item: Item, project: Path, allow: Iterable[Path]) -> LiveDocument:

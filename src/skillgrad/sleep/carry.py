@@ -48,7 +48,7 @@ class LookedAt(Record):
     before: str
     """Hash of the document that it was made from."""
     text: str
-    """Hash of the whole text."""
+    """Hash of `Carried.text`."""
     looks: tuple[Look, ...]
 
 
@@ -60,7 +60,7 @@ class Carried(Record):
     before: str
     """Hash of the document that it was made from."""
     text: str
-    """The whole document."""
+    """What may differ from that document (`skillgrad.sleep.block.changed`)."""
     looks: tuple[Look, ...] = ()
     evidence: Mapping[str, Evidence] = Field(default_factory=dict[str, Evidence])
     """What its rules rest on, by text."""

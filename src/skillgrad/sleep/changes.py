@@ -13,6 +13,7 @@ from skillgrad.records import LedgerEntry, Record, Skill
 from skillgrad.searches.rewrite_first import HeldOut, Shown
 from skillgrad.skill import token_count
 from skillgrad.sleep.carry import Carried, LookedAt
+from skillgrad.sleep.config import SleepConfig
 from skillgrad.sleep.confirm import Fresh
 from skillgrad.sleep.cost import Cost
 from skillgrad.sleep.tasks import MinedTask
@@ -33,6 +34,7 @@ __all__ = [
     "left_of",
     "spent_in",
     "unread_in",
+    "within",
     "worst",
 ]
 
@@ -95,6 +97,8 @@ class LeftOut(Record):
 class Known(Record):
     """What earlier nights know about a document."""
 
+    night: int
+    """This one."""
     ledger: tuple[LedgerEntry, ...] = ()
     """Edits that were tried. They are for the optimizer, never for the agent."""
     before: Skill | None = None
@@ -103,8 +107,6 @@ class Known(Record):
     """A candidate that may be luck; looked at again where the document is the one that it was made from."""
     tested: tuple[LookedAt, ...] = ()
     """The looks at texts that have not passed."""
-    night: int = 1
-    """This one."""
 
 
 class Change(Record):
@@ -232,6 +234,16 @@ def left_of(limits: LimitsSection, spent: Spent) -> Mapping[str, Any]:
                 hint=f"raise limits.{name} and run the same command again",
             )
     return left
+
+
+def within(config: SleepConfig, spent: Spent) -> SleepConfig:
+    """The settings with what is left of the budget, for the parts of a night that come next.
+
+    Raises:
+        BudgetStop: nothing is left.
+    """
+    limits = config.limits.model_copy(update=dict(left_of(config.limits, spent)))
+    return config.model_copy(update={"limits": limits})
 
 
 def spent_in(run: Path) -> Spent:

@@ -13,7 +13,7 @@ class Fresh(Record):
     """What fresh attempts at the held-out tasks show."""
 
     p: float
-    """How often luck alone does as well: the exact p of `skillgrad.statistics.permutation_p`."""
+    """How often luck alone does as well: the exact p of `skillgrad.statistics.permutation`."""
     alpha: float
     """The highest p with which a candidate is proposed: `sleep.alpha` at the first look, less at later ones."""
     looks: int = 1

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from skillgrad.build import Given, MakeEnvironment, Past
-from skillgrad.config import LimitsSection
 from skillgrad.envs.scorers.base import Judge
 from skillgrad.errors import DataError, SkillgradError
 from skillgrad.protocols import Environment
@@ -14,33 +13,18 @@ from skillgrad.records import Record, Skill
 from skillgrad.searches.rewrite_first import HeldOut
 from skillgrad.skill import Document
 from skillgrad.skill.document import LEARNED
-from skillgrad.sleep.changes import Change, Known, Place, Spent, Status, left_of, spent_in
+from skillgrad.sleep.changes import Change, Known, Place, Spent, Status, left_of, spent_in, within
 from skillgrad.sleep.config import SleepConfig, make_sleep_config
 from skillgrad.sleep.context import Documents, InContext
 from skillgrad.sleep.environment import NightEnvironment
-from skillgrad.sleep.looks import ANSWERED_LATER, Shown, Work, again, as_good, shown, trials_of
+from skillgrad.sleep.looks import Found, Work, as_good, look_again, look_at, trials_of
 from skillgrad.sleep.room import in_room, told_of_room
-from skillgrad.sleep.screen import block_of, named, screen
+from skillgrad.sleep.screen import named, screen
 from skillgrad.sleep.tasks import MinedTask
 from skillgrad.threads import run_to_end
 from skillgrad.trainer import Trainer
 
-__all__ = [
-    "ANSWERED_LATER",
-    "Change",
-    "Consolidation",
-    "Known",
-    "Place",
-    "Spent",
-    "Status",
-    "aconsolidate",
-    "block_of",
-    "consolidate",
-    "in_context",
-    "left_of",
-    "spent_in",
-    "with_judge",
-]
+__all__ = ["Consolidation", "aconsolidate", "consolidate", "in_context", "with_judge"]
 
 GATE_OFF = "the gate is off: nobody tried it on held-out tasks"
 NO_HELD_OUT = "there are no held-out tasks to try it on"
@@ -104,8 +88,8 @@ async def aconsolidate(
         raise DataError("there are no training tasks", hint="mine more sessions, or lower sleep.val_fraction")
     changes: list[Change] = []
     for place in _places(documents, config):
-        limits = left_of(config.limits, sum((change.spent for change in changes), Spent()))
-        work = Work(config, Path(folder), place, limits, (known or {}).get(place, Known()))
+        left = within(config, sum((change.spent for change in changes), Spent()))
+        work = Work(left, Path(folder), place, (known or {}).get(place) or Known(night=1))
         change = await _improve(tasks, documents, work, given)
         changes.append(change)
         if change.proposed:
@@ -161,11 +145,12 @@ async def _improve(tasks: Tasks, documents: Documents, work: Work, given: Given)
         "env": in_context(tasks, documents, work.place, work.config),
         "skill": before,
     }
-    carried = await again(before, bool(held_out_tasks(tasks)), work, parts)
+    carried = await look_again(before, bool(held_out_tasks(tasks)), work, parts)
     if carried.change is not None:
         return carried.change
-    work = work._replace(limits=left_of(LimitsSection.model_validate(work.limits), carried.spent))
-    plainly, tokens = work.config.for_run(work.folder, work.place, limits=work.limits), work.config.sleep.block_tokens
+    work = work._replace(config=within(work.config, carried.spent))
+    limits, tokens = left_of(work.config.limits, Spent()), work.config.sleep.block_tokens
+    plainly = work.config.for_run(work.folder, work.place, limits=limits)
     if not trials_of(work.config, given):  # nothing would bear out that fewer tokens are as good
         plainly = plainly.model_copy(update={"gate": plainly.gate.model_copy(update={"shorter": 0.0})})
     if not held_out_tasks(tasks):  # nothing can be proposed: one rewrite shows what it would be
@@ -180,14 +165,16 @@ async def _improve(tasks: Tasks, documents: Documents, work: Work, given: Given)
             f"no attempt has an answer{_last_words(held_out)}",
             hint="look at the target and its agent with `skillgrad doctor`, then run it again",
         )
-    after = before.with_text(_spliced(before.text, (run / summary.best.skill).read_bytes().decode()))
+    after = before
+    if summary.best.hash != summary.initial.hash:
+        after = before.with_text(_spliced(before.text, (run / summary.best.skill).read_bytes().decode()))
     gate_off = bool(held_out_tasks(tasks)) and not config.gate.enabled
     untried = "" if summary.best.val is not None else GATE_OFF if gate_off else NO_HELD_OUT
     status, reason = _status(before, after, held_out, untried)
     reason = told_of_room(reason, plainly, before, tokens)
-    found = Shown(status, "", carried=carried.carried)
+    found = Found(status, "", carried=carried.carried)
     if status == "accepted" and trials_of(work.config, given):
-        look = as_good if held_out.saved else shown
+        look = as_good if held_out.saved else look_at
         found = await look(config, (before, after), work, carried, parts)
         held_out = _judged(held_out, found.status)
     sleep = work.config.sleep
@@ -226,14 +213,12 @@ def _status(before: Skill, after: Skill, held_out: HeldOut, untried: str) -> tup
 
 
 def _spliced(before: str, best: str) -> str:
-    """The document with the regions of the best one. What stands outside of them is kept as it is: a file in a run
-    folder lacks the values of keys, wherever they stood."""
-    document, other = Document.parse(before), Document.parse(best)
-    if LEARNED not in {region.name for region in document.regions}:
+    """The document with the learned block of the best one. What stands outside of it is kept as it is: a file in a
+    run folder lacks the values of keys, wherever they stood."""
+    document = Document.parse(before)
+    if document.learned is None:
         return best
-    for region in other.regions:
-        document = document.with_region(region.name, region.content)
-    return document.render()
+    return document.with_region(LEARNED, Document.parse(best).learned or "").render()
 
 
 def _last_words(held_out: HeldOut) -> str:

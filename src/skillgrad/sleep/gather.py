@@ -14,6 +14,8 @@ from pydantic import Field, JsonValue, ValidationError
 
 from skillgrad.build import Workbench
 from skillgrad.errors import ConfigError, DataError, SkillgradError
+from skillgrad.models.handoff import ANSWERED_LATER
+from skillgrad.models.structured import advice
 from skillgrad.records import Record, Split, canonical, digest
 from skillgrad.sleep.canary import Corrections
 from skillgrad.sleep.clusters import alike, by_recurrence, divide, followed, near
@@ -25,6 +27,7 @@ from skillgrad.sleep.ledger import Ledger
 from skillgrad.sleep.mining import Mined, mine
 from skillgrad.sleep.probe import Doubt, not_alone, probed, words_pass
 from skillgrad.sleep.proposers import Pick, fixed
+from skillgrad.sleep.report import Command
 from skillgrad.sleep.sources import SOURCES, Source, source_of
 from skillgrad.sleep.sources.plain import Plain, of_named_home
 from skillgrad.sleep.state import SleepState, state_folder, why_unreadable
@@ -68,6 +71,8 @@ class Surroundings:
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     now: Callable[[], datetime] = _now
     """The clock, in UTC."""
+    command: Command | None = None
+    """With which the night is begun or gone on with: its report keeps it, and nothing depends on it."""
 
     def transcripts(self, home: str | None) -> tuple[Path, Mapping[str, str]]:
         """The home folder to read transcripts from, and the environment that says where in it they are: of one that
@@ -97,7 +102,8 @@ class Gathered(Record):
     later: tuple[MinedTask, ...] = ()
     """Tasks beyond the limit of the night: they are archived, so that later nights can recall them."""
     unmined: tuple[SessionRef, ...] = ()
-    """Sessions that the optimizer gave no usable answer about, and that the next night is to try again."""
+    """Sessions that the next night is to try again: the optimizer gave no usable answer about them, or no task of
+    theirs has criteria that hold."""
     corrections: tuple[Corrections, ...] = ()
     """How often the user corrected the agent in the sessions, for the nights after an adoption."""
 
@@ -229,15 +235,18 @@ async def from_transcripts(config: SleepConfig, found: Harvest, bench: Workbench
     mined = await mine(sessions, optimizer, night=night, seen=seen)
     again = tuple(each.session for each in mined.failed if (each.session.source, each.session.id) not in past.in_vain)
     if again and len(mined.failed) == len(sessions):
+        name = bench.models["optimizer"].name
+        by_hand = advice(name) if name.startswith(ANSWERED_LATER) else ""
         raise SkillgradError(
             f"no session could be mined: {mined.failed[0].reason}",
-            hint="look at the optimizer's model, or set optimizer.structured: prompt",
+            hint=by_hand or "look at the optimizer's model, or set optimizer.structured: prompt",
         )
     tools = bench.models["target"].takes_tools
     doable, undoable = _doable(_placed(mined.tasks, found), tools=tools)
     known, _ = _doable(past.tasks, tools=tools)
     tried = await probed(doable, bench, wanted=config.sleep.probe)
-    again += tuple(one for one in tried.lost if (one.source, one.id) not in past.in_vain)
+    lost = tuple(one for one in tried.lost if (one.source, one.id) not in past.in_vain)
+    again += lost
     gathered = await asyncio.to_thread(divided, config, tried.tasks, known, tried.gameable)
     tasks = gathered.tasks
     taken = {task.derived_from for task in tasks}
@@ -254,6 +263,7 @@ async def from_transcripts(config: SleepConfig, found: Harvest, bench: Workbench
             "waiting": found.beyond,
             "problems": (*found.problems, *_failures(mined, again)),
             "unmined": again,
+            "notes": (*gathered.notes, *_left_for_once_more(len(lost))),
             "corrections": counted(config.sleep, found.sessions),
             "doubts": tried.doubts,
             "dropped": dict(sorted(sum(map(Counter, (undoable, tried.dropped, gathered.dropped)), dropped).items())),
@@ -336,6 +346,12 @@ def _earlier(
     fit = (task for task in likest if side == "train" or not (probe and words_pass(task)))
     best = islice(fit, max(_FEWEST, len(tasks)))
     return tuple(recalled(task) if side == "train" else task for task in best)
+
+
+def _left_for_once_more(sessions: int) -> Iterable[str]:
+    if sessions:
+        which = "1 session has" if sessions == 1 else f"{sessions} sessions have"
+        yield f"{which} no task whose criteria hold: mined once more in the next night, and only once"
 
 
 def _failures(mined: Mined, again: Collection[SessionRef]) -> Iterable[str]:

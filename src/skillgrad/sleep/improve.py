@@ -12,21 +12,11 @@ from skillgrad.evaluate import aevaluate_skill
 from skillgrad.records import Record, Skill, Split
 from skillgrad.skill import Document, token_count
 from skillgrad.sleep.adopt import kept_rules, receipts
+from skillgrad.sleep.block import block_of
 from skillgrad.sleep.carry import Carried
-from skillgrad.sleep.changes import unread_in, worst
+from skillgrad.sleep.changes import Change, Known, Place, Spent, left_of, spent_in, unread_in, within, worst
 from skillgrad.sleep.config import SleepConfig, SleepSection
-from skillgrad.sleep.consolidate import (
-    Change,
-    Known,
-    Place,
-    Spent,
-    aconsolidate,
-    block_of,
-    in_context,
-    left_of,
-    spent_in,
-    with_judge,
-)
+from skillgrad.sleep.consolidate import aconsolidate, in_context, with_judge
 from skillgrad.sleep.context import Documents
 from skillgrad.sleep.environment import NightEnvironment
 from skillgrad.sleep.gather import archived
@@ -77,6 +67,18 @@ class Groups(NamedTuple):
     groups: tuple[Group, ...]
     notes: tuple[str, ...] = ()
     """Skills with tasks of their own that cannot be improved, and why."""
+
+
+class _Past(NamedTuple):
+    """What the documents of a night have behind them."""
+
+    config: SleepConfig
+    state: SleepState
+    memory: Memory
+    held: Collection[str]
+    """Ids of the tasks that no optimizer is told of."""
+    night: int
+    """This one."""
 
 
 class Improved(Record):
@@ -188,17 +190,14 @@ async def improve(
     memory = remembered(state, folder)
     check_tasks(config, tasks)  # before anything is paid for
     groups, notes = groups_of(config, tasks)
-    held = _held_out(tasks, state)
+    past = _Past(config, state, memory, _held_out(tasks, state), number)
     scores: dict[str, float] = {}
     changes: list[tuple[Group, Change]] = []
     for group in groups:
         if not group.split("train"):
             continue
-        settings = _within(config, spent).model_copy(update={"sleep": _only(config, group)})
-        known: dict[Place, Known] = {
-            place: _known(config, state, memory, group, place, held).model_copy(update={"night": number})
-            for place in group.improves
-        }
+        settings = within(config, spent).model_copy(update={"sleep": _only(config, group)})
+        known: dict[Place, Known] = {place: _known(past, group, place) for place in group.improves}
         run = folder / "runs" / group.name
         result = await aconsolidate(group.tasks, group.documents, settings, run, known, **given)
         if config.sleep.retire:
@@ -207,12 +206,12 @@ async def improve(
             for place in known:
                 real = group.live(place).real
                 kept[place] = standing(state.folder, real, memory.trials.get(real, {}))
-            work = Pruning(_within(config, after), run, group.tasks, archived(state), kept)
+            work = Pruning(within(config, after), run, group.tasks, archived(state), kept)
             result = await pruned(work, result, given)
         changes += [(group, change) for change in result.changes]
         spent = spent + sum((change.spent for change in result.changes), Spent())
         if group.split("test"):
-            scores |= await _tested(_within(config, spent), group, result.documents, run, given)
+            scores |= await _tested(within(config, spent), group, result.documents, run, given)
             spent = spent + spent_in(run / "test")
     improved = _proposed(config, state, number, changes)
     came = [(group.live(change.place).real, change, _carried(group, change, number)) for group, change in changes]
@@ -234,12 +233,6 @@ async def improve(
             "notes": notes,
         }
     )
-
-
-def _within(config: SleepConfig, spent: Spent) -> SleepConfig:
-    """The settings with what is left of the budget."""
-    limits = config.limits.model_copy(update=dict(left_of(config.limits, spent)))
-    return config.model_copy(update={"limits": limits})
 
 
 async def _tested(
@@ -275,16 +268,15 @@ def _held_out(tasks: Sequence[MinedTask], state: SleepState) -> frozenset[str]:
     return frozenset(task.id for task in (*held, *like))
 
 
-def _known(
-    config: SleepConfig, state: SleepState, memory: Memory, group: Group, place: Place, held: Collection[str]
-) -> Known:
-    """What earlier nights know of a document, but for what is learned from tasks of `held`."""
-    live = group.live(place)
+def _known(past: _Past, group: Group, place: Place) -> Known:
+    """What earlier nights know of a document, but for what is learned from tasks that are held out."""
+    config, memory, live = past.config, past.memory, group.live(place)
     compares = config.slow_update.enabled or config.meta_skill.enabled
-    before = _replaced(state, live) if compares else None
+    before = _replaced(past.state, live) if compares else None
     opened = None if before is None else _opened(before, _name(group, place))
     return Known(
-        ledger=memory.ledger(live.real, held),
+        night=past.night,
+        ledger=memory.ledger(live.real, past.held),
         before=opened,
         carried=memory.carried.get(live.real),
         tested=memory.tested.get(live.real, ()),

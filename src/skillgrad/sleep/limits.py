@@ -7,7 +7,7 @@ from collections.abc import Callable
 from skillgrad.build import StopSwitch
 from skillgrad.config import LimitsSection
 from skillgrad.errors import BudgetStop
-from skillgrad.sleep.consolidate import Spent
+from skillgrad.sleep.changes import Spent
 
 __all__ = ["Deadline", "of_the_night"]
 

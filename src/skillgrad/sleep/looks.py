@@ -2,28 +2,26 @@
 passed the gate, in this night or, where it may be luck, in an earlier one."""
 
 import asyncio
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from skillgrad.build import Given
 from skillgrad.compare import acompare_skills
 from skillgrad.config import TrainConfig
+from skillgrad.models.handoff import ANSWERED_LATER
 from skillgrad.records import Skill
 from skillgrad.searches.rewrite_first import HeldOut
 from skillgrad.ship import FRESH
 from skillgrad.skill import token_count
+from skillgrad.sleep.block import changed, with_changed
 from skillgrad.sleep.carry import Carried
-from skillgrad.sleep.changes import Change, Known, Place, Spent, Status, spent_in
+from skillgrad.sleep.changes import Change, Known, Place, Spent, Status, left_of, spent_in
 from skillgrad.sleep.config import SleepConfig
 from skillgrad.sleep.confirm import Fresh
 from skillgrad.sleep.room import no_room
 from skillgrad.summary import Comparison
 
-__all__ = ["ANSWERED_LATER", "Again", "Shown", "Work", "again", "as_good", "shown", "trials_of"]
-
-ANSWERED_LATER = "handoff:"
-"""What names of models begin with for which a person answers, in files."""
+__all__ = ["Again", "Found", "Work", "as_good", "look_again", "look_at", "target_of", "trials_of"]
 
 NO_LEVEL = "its looks could have used up sleep.alpha"
 
@@ -32,17 +30,21 @@ class Work(NamedTuple):
     """One document that is to be improved."""
 
     config: SleepConfig
+    """Its limits are what is left of the night's."""
     folder: Path
     place: Place
-    limits: Mapping[str, Any]
     known: Known
+
+
+def target_of(config: SleepConfig, given: Given) -> str:
+    """The name of the model whose answers are compared."""
+    return given["target"].name if "target" in given else config.target.model
 
 
 def trials_of(config: SleepConfig, given: Given) -> int:
     """Fresh attempts at each task under each document. What a person has answered is found again by its question: a
     second answer would be the first one."""
-    target = given["target"].name if "target" in given else config.target.model
-    return 0 if target.startswith(ANSWERED_LATER) else config.sleep.confirm_trials
+    return 0 if target_of(config, given).startswith(ANSWERED_LATER) else config.sleep.confirm_trials
 
 
 class Again(NamedTuple):
@@ -59,14 +61,14 @@ class Again(NamedTuple):
     last: Comparison | None = None
 
 
-async def again(before: Skill, held_out: bool, work: Work, parts: Given) -> Again:
+async def look_again(before: Skill, held_out: bool, work: Work, parts: Given) -> Again:
     """Look again at what was carried to this night, under the level that is left for it."""
     carried, sleep, trials = work.known.carried, work.config.sleep, trials_of(work.config, parts)
     if carried is None:
         return Again()
     if carried.before != before.hash:
         return Again(told=(f"the candidate of night {carried.night} is dropped: the document is another since",))
-    after = before.with_text(carried.text)
+    after = with_changed(before, carried.text)
     if long := no_room(after, work.config.skill.max_tokens, sleep.block_tokens):
         return Again(told=(f"the candidate of night {carried.night} is dropped: {long}",))
     level = carried.level(sleep.alpha, sleep.carry_nights)
@@ -75,7 +77,8 @@ async def again(before: Skill, held_out: bool, work: Work, parts: Given) -> Agai
         return Again(told=(f"the candidate of night {carried.night} is dropped: {why}",))
     if not held_out or not trials or not work.config.gate.enabled:
         return Again(carried)  # nothing to look at: its next look is in another night
-    config = work.config.for_run(work.folder, f"carried-{work.place}", limits=work.limits)
+    limits = left_of(work.config.limits, Spent())
+    config = work.config.for_run(work.folder, f"carried-{work.place}", limits=limits)
     # Numbers of trials are seeds: those of the looks before would show again what is known.
     first = FRESH * (len(carried.looks) + 1)
     last = await acompare_skills(config, before, after, "val", range(first, first + trials), **parts)
@@ -134,7 +137,7 @@ def _staged(before: Skill, after: Skill, work: Work, looked: Carried, last: Comp
     )
 
 
-class Shown(NamedTuple):
+class Found(NamedTuple):
     """What fresh attempts make of a candidate that passed the gate."""
 
     status: Status
@@ -146,23 +149,31 @@ class Shown(NamedTuple):
     """With the look of this night, where that was one and it has not passed."""
 
 
-async def shown(
+async def look_at(
     config: TrainConfig, documents: tuple[Skill, Skill], work: Work, tonight: Again, parts: Given
-) -> Shown:
+) -> Found:
+    """What fresh attempts make of a candidate that passed the gate for its higher score: the exact test at the level
+    that earlier looks at the same text have left. Of what may be luck and of what was carried to this night, the
+    likelier one is carried on.
+
+    Args:
+        documents: before, and as the candidate has it.
+        tonight: what came of the candidate that was carried to this night.
+    """
     sleep, (before, after) = work.config.sleep, documents
-    if tonight.looked is not None and tonight.last is not None and tonight.looked.text == after.text:
+    if tonight.looked is not None and tonight.last is not None and tonight.looked.text == changed(after):
         # Found once more: a test of its own would be one more chance for what this night has looked at already.
         status, _ = _over_looks(tonight.looked, work.config)
         why = f", but it is the candidate of night {tonight.looked.night}, which may be luck"
         if status == "rejected":
             why = f", but it is the candidate of night {tonight.looked.night}"
-        return Shown(status, why, tonight.looked.compared(tonight.last), tonight.looked.fresh(), tonight.carried)
+        return Found(status, why, tonight.looked.compared(tonight.last), tonight.looked.fresh(), tonight.carried)
     known = _known(work, before, after)
     level = known.level_once_more(sleep.alpha, sleep.carry_nights)
     if not level:
         status, why = _borne_out(known, work)
         why += f"; the same text is not tried again: {NO_LEVEL}"
-        return Shown("rejected" if status == "rejected" else "inconclusive", why, carried=tonight.carried)
+        return Found("rejected" if status == "rejected" else "inconclusive", why, carried=tonight.carried)
     # Numbers of trials are seeds: a text that was looked at before has others than at its first look.
     first, count = FRESH * (len(known.looks) + 1), sleep.confirm_trials
     confirmed = await acompare_skills(config, before, after, "val", range(first, first + count), **parts)
@@ -170,23 +181,23 @@ async def shown(
     compared, fresh = looked.compared(confirmed) if known.looks else confirmed, looked.fresh()
     status, why = _borne_out(looked, work)
     if status == "accepted":
-        return Shown(status, why, compared, fresh, tonight.carried)
+        return Found(status, why, compared, fresh, tonight.carried)
     kept, told = _kept(looked, work.config) if status == "inconclusive" else (None, "")
     why += f"; {told}" if told else ""
     if kept is not None and tonight.carried is not None:
         kept, told = _likelier(tonight.carried, kept)
         why += f"; {told}"
-    return Shown(status, why, compared, fresh, kept or tonight.carried, looked)
+    return Found(status, why, compared, fresh, kept or tonight.carried, looked)
 
 
 async def as_good(
     config: TrainConfig, documents: tuple[Skill, Skill], work: Work, tonight: Again, parts: Given
-) -> Shown:
+) -> Found:
     """What fresh attempts make of a candidate that passed the gate for its fewer tokens alone. It claims no gain: it
     stays where every attempt has a score, no task a lower mean, and the tokens are fewer by `gate.shorter` again."""
     before, after = documents
-    if tonight.looked is not None and tonight.looked.text == after.text:
-        return await shown(config, documents, work, tonight, parts)
+    if tonight.looked is not None and tonight.looked.text == changed(after):
+        return await look_at(config, documents, work, tonight, parts)
     known = _known(work, before, after)
     first = FRESH * (len(known.looks) + 1)
     trials = range(first, first + work.config.sleep.confirm_trials)
@@ -198,13 +209,13 @@ async def as_good(
     elif found.lost:
         why = f", but {found.lost[0].task!r} does worse in fresh attempts"
     elif found.voids:
-        why = f", but {found.voids} fresh attempts have no score"
+        why = f", but {found.voids} fresh attempt{'s have' if found.voids > 1 else ' has'} no score"
     elif new > (1 - work.config.gate.shorter) * old:
         why = f", but fresh attempts show {old:,.0f} -> {new:,.0f} tokens"
     else:
         why = "; no task does worse in fresh attempts: a person decides"
-        return Shown("accepted", why, found, carried=tonight.carried)
-    return Shown("rejected", why, found, carried=tonight.carried)
+        return Found("accepted", why, found, carried=tonight.carried)
+    return Found("rejected", why, found, carried=tonight.carried)
 
 
 def _likelier(carried: Carried, found: Carried) -> tuple[Carried, str]:
@@ -219,7 +230,7 @@ def _likelier(carried: Carried, found: Carried) -> tuple[Carried, str]:
 
 def _known(work: Work, before: Skill, after: Skill) -> Carried:
     """A candidate of this night, with the looks of earlier ones at the same text made from the same document."""
-    found = Carried(night=work.known.night, before=before.hash, text=after.text)
+    found = Carried(night=work.known.night, before=before.hash, text=changed(after))
     mine = found.tested
     looks = [one.looks for one in work.known.tested if (one.before, one.text) == (mine.before, mine.text)]
     return found.model_copy(update={"looks": looks[0]}) if looks else found

@@ -9,15 +9,18 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from skillgrad.build import Given, StopSwitch, Workbench, open_workbench
+from skillgrad.config import ModelSection
 from skillgrad.envs.scorers.base import Judge
 from skillgrad.errors import BudgetStop, IdentityError, ModelError, OutageStop, SkillgradError, StopRun
 from skillgrad.models import build_model, price_of
+from skillgrad.models.handoff import ANSWERED_LATER
 from skillgrad.protocols import Environment
 from skillgrad.records import ChatRequest, Skill, user
 from skillgrad.sleep.adopt import adopt, adoptable, recover
+from skillgrad.sleep.changes import Spent, left_of, spent_in
 from skillgrad.sleep.cleaning import OWN
 from skillgrad.sleep.config import SleepConfig
-from skillgrad.sleep.consolidate import ANSWERED_LATER, Spent, left_of, spent_in, with_judge
+from skillgrad.sleep.consolidate import with_judge
 from skillgrad.sleep.corrections import canaries, keep
 from skillgrad.sleep.environment import NightEnvironment
 from skillgrad.sleep.gather import (
@@ -33,15 +36,15 @@ from skillgrad.sleep.gather import (
     state_of,
 )
 from skillgrad.sleep.improve import Improved, check_tasks, improve, opened_chars
+from skillgrad.sleep.known import read_memory
 from skillgrad.sleep.ledger import Ledger
 from skillgrad.sleep.limits import Deadline, of_the_night
 from skillgrad.sleep.proposers import applied, credited, picked
-from skillgrad.sleep.report import Diagnostics, NightReport, NightStatus
+from skillgrad.sleep.report import Diagnostics, NightReport, NightStatus, spent_so_far
 from skillgrad.sleep.rotation import counted, read_rotation, rotated
 from skillgrad.sleep.sources import Source
 from skillgrad.sleep.state import REPORT, SleepState, read_kept
 from skillgrad.sleep.tasks import MinedTask
-from skillgrad.store.views import JOURNAL
 from skillgrad.threads import run_to_end
 
 __all__ = ["DIAGNOSTICS", "REPORT", "TASKS", "arun_night", "read_report", "read_tasks", "run_night", "unfinished"]
@@ -89,7 +92,8 @@ async def arun_night(
     recovery = recover(state.folder) if state.folder.exists() else None
     canaries(state, Path(config.sleep.project))  # what is damaged is told before anything is paid for
     read_rotation(state)
-    picked(config, state)
+    read_memory(state)
+    picked(config, state, given)
     _check_inputs(config, given)
     state.make()
     with Ledger(state.ledger, now=around.now) as ledger:
@@ -193,11 +197,13 @@ class _Night:
             night=number,
             status="running",
             resumes=True,
+            command=self._around.command,
             starts=1 if before is None else before.starts + 1,
             project=str(Path(config.sleep.project).absolute()),
             started=self._around.now() if before is None else before.started,
             target=config.target.model,
             optimizer=config.optimizer.model,
+            simulated=any(one.model.startswith("simulated:") for one in self._sections),
             notes=notes,
         )
 
@@ -216,7 +222,7 @@ class _Night:
                 )
             self._end(gathered, improved)
         except BudgetStop as error:
-            stop = of_the_night(error, self._config.limits, self._spent_so_far())
+            stop = of_the_night(error, self._config.limits, spent_so_far(self._folder))
             self._fail(stop)
             raise stop from error
         except SkillgradError as error:
@@ -227,7 +233,7 @@ class _Night:
     async def _gather(self) -> Gathered:
         """The tasks, from their file when they were mined before this process."""
         gathered = _gathered(self._folder)
-        pick = picked(self._config, self._state) if gathered is None else gathered.proposer
+        pick = picked(self._config, self._state, self._given) if gathered is None else gathered.proposer
         if gathered is not None:
             self._check(gathered)
         elif self._config.sleep.tasks is not None:
@@ -297,11 +303,15 @@ class _Night:
                     f"{role}: {model.name} replies with nothing", hint="look at the model, then run it again"
                 )
 
+    @property
+    def _sections(self) -> Sequence[ModelSection]:
+        """The settings of all models."""
+        config = self._config
+        return [one for one in (config.target, config.optimizer, config.judge) if one is not None]
+
     def _billed(self, spent: Spent) -> Spent:
         """Without money where a model has no price: its calls may be free, and nobody here knows it."""
-        config = self._config
-        sections = [one for one in (config.target, config.optimizer, config.judge) if one is not None]
-        unknown = any(price_of(section, config.prices) is None for section in sections)
+        unknown = any(price_of(section, self._config.prices) is None for section in self._sections)
         return spent.model_copy(update={"usd": None}) if unknown and spent.calls else spent
 
     def _spent(self) -> Spent:
@@ -370,14 +380,9 @@ class _Night:
                 ended=self._around.now(),
             )
             self._diagnose("error", Improved(), error.message)
-            self._tell(spent=self._spent_so_far())
+            self._tell(spent=spent_so_far(self._folder))
         if isinstance(error, StopRun):
             error.summary = self._report
-
-    def _spent_so_far(self) -> Spent:
-        """What all parts have used."""
-        journals = sorted((self._folder / "runs").rglob(JOURNAL))
-        return sum((spent_in(path.parent) for path in journals), Spent())
 
     def _diagnose(self, status: NightStatus, improved: Improved, error: str = "") -> None:
         found = Diagnostics(night=self._number, status=status, call_error=error, documents=improved.diagnosed)

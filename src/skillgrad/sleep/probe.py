@@ -18,9 +18,9 @@ from skillgrad.build import Workbench
 from skillgrad.envs.scorers.checks import Check, Checks
 from skillgrad.errors import OutageStop, RejectedRequest, SkillgradError, StopRun, UnusableReply
 from skillgrad.matching import Matcher
+from skillgrad.models.handoff import ANSWERED_LATER
 from skillgrad.protocols import Environment
 from skillgrad.records import Record, Trajectory
-from skillgrad.sleep.consolidate import ANSWERED_LATER
 from skillgrad.sleep.tasks import MinedTask, SessionRef
 from skillgrad.stages.optimizer import together
 
@@ -39,9 +39,10 @@ __all__ = [
     "words_pass",
 ]
 
-HOLLOW = "its judge passes a hollow answer"
-SLOW = "its pattern takes too long"
-GAMEABLE = "gameable"
+_Why = Literal["its judge passes a hollow answer", "its pattern takes too long", "gameable"]
+HOLLOW: _Why = "its judge passes a hollow answer"
+SLOW: _Why = "its pattern takes too long"
+GAMEABLE: _Why = "gameable"
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _FILLER = "x"
 _LONGEST = 10_000
@@ -77,7 +78,7 @@ class Doubt(Record):
 
     task: str
     intent: str
-    why: Literal["its judge passes a hollow answer", "its pattern takes too long", "gameable"]
+    why: _Why
     """The first two are dropped; of the last, all checks pass on an answer that has nothing but their own words."""
 
 
@@ -121,7 +122,7 @@ async def probe(tasks: Sequence[MinedTask], env: Environment, *, ask: bool = Tru
     Raises:
         StopRun: a call failed. Known answers are facts: the same call goes on from there.
     """
-    found: dict[str, Literal["its judge passes a hollow answer", "its pattern takes too long", "gameable"]] = {}
+    found: dict[str, _Why] = {}
     for task in tasks:
         if await asyncio.to_thread(too_slow, task):
             found[task.id] = SLOW

@@ -14,11 +14,13 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
+from skillgrad.build import Given
 from skillgrad.errors import ConfigError
+from skillgrad.models.handoff import ANSWERED_LATER
 from skillgrad.records import Record
 from skillgrad.sleep.changes import DECIDED
 from skillgrad.sleep.config import SleepConfig
-from skillgrad.sleep.looks import ANSWERED_LATER
+from skillgrad.sleep.looks import target_of
 from skillgrad.sleep.state import SleepState, read_kept
 from skillgrad.store.journal import SqliteJournal
 from skillgrad.store.views import JOURNAL
@@ -95,23 +97,27 @@ class Proposers(Record):
         return found
 
 
-def picked(config: SleepConfig, state: SleepState) -> Pick:
+def picked(config: SleepConfig, state: SleepState, given: Given | None = None) -> Pick:
     """The proposer that is due, and why. Writes nothing.
 
+    Args:
+        given: objects to use instead of those of the settings.
+
     Raises:
-        ConfigError: it compares attempts, and a person answers.
+        ConfigError: the settings ask to compare attempts at one task, and a person answers.
         DataError: `proposers.json` is damaged.
     """
-    known, asked = read_proposers(state), config.sleep.proposer
-    if asked != "rewrite" and config.target.model.startswith(ANSWERED_LATER):
-        raise ConfigError(
-            f"sleep.proposer = {asked!r} compares attempts at one task, and a person answers each question once "
-            f"({config.target.model!r})",
-            hint="set sleep.proposer: rewrite",
-        )
+    known, asked, target = read_proposers(state), config.sleep.proposer, target_of(config, given or Given())
+    for name, value, without in (("proposer", asked, "rewrite"), ("retire", config.sleep.retire, 0)):
+        if value != without and target.startswith(ANSWERED_LATER):
+            raise ConfigError(
+                f"sleep.{name} = {value!r} compares attempts at one task, and a person answers each question once "
+                f"({target!r})",
+                hint=f"set sleep.{name}: {without}",
+            )
     if asked != "auto":
-        given = "proposer" in config.sleep.model_fields_set
-        return Pick(name=asked, why="; ".join(["sleep.proposer names it", *_won(config, asked)]) if given else "")
+        named = "proposer" in config.sleep.model_fields_set
+        return Pick(name=asked, why="; ".join(["sleep.proposer names it", *_won(config, asked)]) if named else "")
     bounds = known.bounds()
     best = max(_ARMS, key=lambda arm: bounds[arm])  # the first of equal ones
     if math.isinf(bounds[best]):

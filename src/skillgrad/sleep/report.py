@@ -1,6 +1,7 @@
 """What a night did, as data: `night.json` and `diagnostics.json` in its folder."""
 
 from datetime import datetime
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -9,15 +10,16 @@ from skillgrad.records import Record
 from skillgrad.searches.rewrite_first import Shown
 from skillgrad.sleep.canary import Canary
 from skillgrad.sleep.carry import Carried
-from skillgrad.sleep.changes import LeftOut
+from skillgrad.sleep.changes import Change, LeftOut, Spent, Status, spent_in
 from skillgrad.sleep.confirm import Fresh
-from skillgrad.sleep.consolidate import Change, Spent, Status
 from skillgrad.sleep.cost import Cost
 from skillgrad.sleep.probe import Doubt
 from skillgrad.sleep.proposers import Pick
+from skillgrad.store.views import JOURNAL
 from skillgrad.summary import Comparison, Interval, ShipVerdict
 
 __all__ = [
+    "Command",
     "Diagnosed",
     "Diagnostics",
     "DocumentReport",
@@ -25,6 +27,7 @@ __all__ = [
     "NightStatus",
     "diagnosed",
     "reported",
+    "spent_so_far",
     "untrained",
 ]
 
@@ -38,6 +41,13 @@ no change      tasks were attempted and nothing is proposed
 nothing to do  no session, or none with a task in it
 error          it could not be carried out; its sessions wait
 """
+
+
+class Command(Record):
+    """A command line, and the folder in which it was given: paths in it are relative to that one."""
+
+    text: str
+    folder: str
 
 
 class DocumentReport(Record):
@@ -88,7 +98,9 @@ class NightReport(Record):
     night: int
     status: NightStatus
     resumes: bool = False
-    """The next run goes on with this night."""
+    """The next run goes on with this night, where it has the same settings."""
+    command: Command | None = None
+    """The last one that began it or went on with it; None where it was no command."""
     starts: int = 1
     """How often it was begun."""
     reason: str = ""
@@ -128,7 +140,7 @@ class NightReport(Record):
     """What corrections in the sessions up to this night say of the adoptions that stood."""
     spent: Spent = Spent()
     simulated: bool = False
-    """Answers came from the simulated world."""
+    """Answers came, or were to come, from the simulated world."""
     notes: tuple[str, ...] = ()
 
 
@@ -200,6 +212,16 @@ def untrained(name: str, path: str, held_out: int) -> DocumentReport:
     return DocumentReport(
         name=name, path=path, status="unchanged", reason=reason, baseline=None, candidate=None, held_out=held_out
     )
+
+
+def spent_so_far(night: Path) -> Spent:
+    """What all parts of a night have used that nobody works at.
+
+    Args:
+        night: its folder.
+    """
+    journals = sorted((night / "runs").rglob(JOURNAL))
+    return sum((spent_in(path.parent) for path in journals), Spent())
 
 
 def diagnosed(name: str, change: Change) -> Diagnosed:

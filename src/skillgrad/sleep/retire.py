@@ -12,22 +12,11 @@ from typing import NamedTuple
 from skillgrad.build import Given
 from skillgrad.compare import acompare_skills
 from skillgrad.records import Skill
-from skillgrad.skill import Document
 from skillgrad.sleep.adopt import kept_rules, receipts
-from skillgrad.sleep.changes import LeftOut, Trial
+from skillgrad.sleep.block import block_of, with_changed
+from skillgrad.sleep.changes import Change, LeftOut, Place, Spent, Trial, left_of, spent_in, within
 from skillgrad.sleep.config import SleepConfig
-from skillgrad.sleep.consolidate import (
-    ANSWERED_LATER,
-    Change,
-    Consolidation,
-    Place,
-    Spent,
-    block_of,
-    in_context,
-    left_of,
-    spent_in,
-    with_judge,
-)
+from skillgrad.sleep.consolidate import Consolidation, in_context, with_judge
 from skillgrad.sleep.context import Documents
 from skillgrad.sleep.lint import plain
 from skillgrad.sleep.rotation import cited_tasks
@@ -99,15 +88,10 @@ async def pruned(work: Pruning, result: Consolidation, given: Given) -> Consolid
     Raises:
         StopRun: as `skillgrad.compare.acompare_skills`; the same call goes on from there.
     """
-    config = work.config
-    target = given["target"].name if "target" in given else config.target.model
-    if not config.sleep.retire or target.startswith(ANSWERED_LATER):
-        return result
     documents, changes, used = result.documents, list[Change](), Spent()
     for change in result.changes:
         if change.status not in ("unverified", "inconclusive"):
-            limits = config.limits.model_copy(update=dict(left_of(config.limits, used)))
-            mine = work._replace(config=config.model_copy(update={"limits": limits}))
+            mine = work._replace(config=within(work.config, used))
             trial = await _tried(mine, change, documents, given)
             spent = _spent(work.folder, change.place)
             used, change = used + spent, _without(change, trial, spent)
@@ -140,13 +124,10 @@ def due(known: Standing) -> tuple[Rule, ...]:
 
 def left_out(document: Skill, rules: Sequence[Rule], rule: str) -> Skill | None:
     """The document without a rule, by its id; None where it does not stand there as it is known."""
-    parsed = Document.parse(document.text)
-    span = parsed.learned_span
-    there = () if span is None else active(revised(rules, block_of(document), BY_HAND))
-    if span is None or all(one.id != rule for one in there):
+    there = active(revised(rules, block_of(document), BY_HAND))
+    if all(one.id != rule for one in there):
         return None
-    block = render(without(there, [rule]))
-    return document.with_text(parsed.text[: span[0]] + block + parsed.text[span[1] :])
+    return with_changed(document, render(without(there, [rule])))
 
 
 async def _tried(work: Pruning, change: Change, documents: Documents, given: Given) -> _Trial:

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping
 from skillgrad.build import Screen
 from skillgrad.records import Skill
 from skillgrad.skill import Document
+from skillgrad.sleep.block import block_of
 from skillgrad.sleep.lint import barred, plain
 from skillgrad.sleep.rules import render, rules_of, without
 
-__all__ = ["block_of", "named", "screen"]
+__all__ = ["named", "screen"]
 
 _NAMED = 3
 """Most rules that a reason names."""
@@ -42,9 +43,3 @@ def named(cut: Mapping[str, str]) -> Iterator[str]:
         yield f"no night proposes such a rule ({what}): {plain(text, 120)}"
     if len(cut) > _NAMED:
         yield f"nor {len(cut) - _NAMED} more"
-
-
-def block_of(document: Skill) -> str:
-    """The inside of the learned block, with its last line end."""
-    span = Document.parse(document.text).learned_span
-    return "" if span is None else document.text[slice(*span)]

@@ -79,8 +79,8 @@ class Found(Record):
     path: str
     """The file that holds it."""
     revision: str
-    """Changes whenever the session may have changed; cheap to tell (size and time of a file, time of a row). Empty for
-    what is no session: it stands for something that cannot be read, and its reading has the reason."""
+    """Changes whenever the session may have changed; cheap to tell (size and time of a file, time of a row). Empty
+    for what is no session: it stands for something that cannot be read, and its reading has the reason."""
     changed: datetime | None = None
     """When it was last written to; UTC."""
 

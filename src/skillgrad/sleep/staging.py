@@ -32,6 +32,7 @@ __all__ = [
     "again",
     "check_night",
     "escaped",
+    "number_of",
     "outside_is_kept",
     "proposed_rules",
     "proposed_text",
@@ -108,6 +109,17 @@ class Manifest(Record):
     items: tuple[Item, ...]
     rules_sha256: str
 
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """What the report of the night calls each item: `memory`, or the folder of a skill."""
+        found: list[str] = []
+        for item in self.items:
+            title = item.kind if item.kind == "memory" else Path(item.path).parent.name or item.kind
+            while title in found:
+                title += "-too"  # a skill of the same name elsewhere
+            found.append(title)
+        return tuple(found)
+
 
 class _Sealed(Record):
     manifest: Manifest
@@ -125,7 +137,9 @@ def stage(night: Path, proposal: Proposal, allow: Iterable[Path] = ()) -> Path:
     """
     check_night(proposal.night)
     if not proposal.documents:
-        raise InputError(f"night {proposal.night!r} proposes nothing", hint="stage a night that changed a document")
+        raise InputError(
+            f"night {number_of(proposal.night)} proposes nothing", hint="stage a night that changed a document"
+        )
     project, allowed = Path(proposal.project), tuple(allow)
     for one in proposal.documents:
         now = read_document(Path(one.live.path), one.live.kind, project, allowed)
@@ -242,9 +256,14 @@ def again(night: str) -> str:
         night: its name.
     """
     return (
-        f"`skillgrad sleep tasks {night.lstrip('0')} --to tasks.json`, read that file, note it with `skillgrad sleep "
+        f"`skillgrad sleep tasks {number_of(night)} --to tasks.json`, read that file, note it with `skillgrad sleep "
         "tasks --reviewed tasks.json`, then `skillgrad sleep run --sleep.tasks tasks.json` proposes anew"
     )
+
+
+def number_of(night: str) -> str:
+    """A night by its name as people write it: `1` for `0001`."""
+    return night.lstrip("0") or night
 
 
 def check_night(name: str) -> str:

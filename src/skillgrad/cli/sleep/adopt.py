@@ -4,14 +4,16 @@ import argparse
 
 from skillgrad.cli import output
 from skillgrad.cli.sleep.brought import rules_data
-from skillgrad.cli.sleep.elsewhere import elsewhere
+from skillgrad.cli.sleep.elsewhere import elsewhere, only, with_places
 from skillgrad.cli.sleep.settings import end_here, find_nights
 from skillgrad.cli.usage import UsageError
-from skillgrad.sleep.adopt import adopt, kept_rules
+from skillgrad.sleep.adopt import adopt, kept_rules, selected
+from skillgrad.sleep.staging import read_proposal
 
 __all__ = ["run"]
 
 
+@with_places
 def run(args: argparse.Namespace) -> int:
     """Put the proposal of a night in place."""
     nights = find_nights(args)
@@ -20,17 +22,27 @@ def run(args: argparse.Namespace) -> int:
         return end_here(recovery, args)
     number = nights.proposed(args.night)
     if args.night is None and nights.stands(number) == "reverted":
-        again = f"{output.program()} sleep adopt {number}{elsewhere(args).options}"
         raise UsageError(
-            f"no proposal waits; night {number} was taken back", hint=f"`{again}` puts it in place again"
+            f"no proposal waits; night {number} was taken back",
+            hint=f"`skillgrad sleep adopt {number}` puts it in place again",
         )
-    if not args.only and nights.stands(number) == "adopted":
-        raise UsageError(f"night {number} is adopted already", hint="`skillgrad sleep status` shows how nights stand")
+    waiting = nights.waiting(number)
+    named = [item.name for item in selected(read_proposal(nights.folder(number)), args.only or ())]
+    select = [name for name in named if name in waiting]
+    if not select:
+        what = f"{', '.join(args.only)} of night {number}" if args.only else f"night {number}"
+        raise UsageError(f"{what} is adopted already", hint="`skillgrad sleep status` shows how nights stand")
+    alone = nights.alone(number)
+    if alone and not args.only:
+        raise UsageError(
+            f"{', '.join(nights.changed(number))} changed since night {number} read it",
+            hint=f"`skillgrad sleep adopt {number}{only(alone)}` takes the rest",
+        )
     receipt = adopt(
         nights.folder(number),
         nights.project,
         nights.state.folder,
-        select=args.only or nights.waiting(number),
+        select=select,
         allow=nights.named,
     )
     if args.json:
@@ -42,5 +54,5 @@ def run(args: argparse.Namespace) -> int:
         output.line(
             f"adopted  {document.path}: rules added: {len(document.added)}, taken out: {len(document.removed)}"
         )
-    output.line(f"take it back with: {output.program()} sleep revert {number}{elsewhere(args).options}")
+    output.line(f"take it back with: {output.program()} sleep revert {number}{elsewhere(args)}")
     return 0

@@ -3,18 +3,17 @@
 from collections.abc import Iterable
 
 from skillgrad.cli import output
-from skillgrad.cli.sleep.elsewhere import Elsewhere
 from skillgrad.sleep.canary import FEWEST, Canary, Tally
 from skillgrad.sleep.lint import plain
 
 __all__ = ["canary_lines"]
 
 
-def canary_lines(canaries: Iterable[Canary], where: Elsewhere) -> list[str]:
+def canary_lines(canaries: Iterable[Canary], where: str) -> list[str]:
     """A line for each adoption that stands, and how to take back one that did harm.
 
     Args:
-        where: what commands need to be about these nights.
+        where: what commands need to be about these nights, as `elsewhere` has it.
     """
     lines: list[str] = []
     for canary in canaries:
@@ -24,7 +23,7 @@ def canary_lines(canaries: Iterable[Canary], where: Elsewhere) -> list[str]:
         more = f"{FEWEST} on each side tell something" if canary.p is None else _p(canary.p)
         lines.append(f"canary    night {night} ({names}): {canary.verdict}; {seen}; {more}")
         if canary.verdict == "worse":
-            lines.append(f"  take it back with: {output.program()} sleep revert {night}{where.options}")
+            lines.append(f"  take it back with: {output.program()} sleep revert {night}{where}")
     return lines
 
 

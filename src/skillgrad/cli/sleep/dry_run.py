@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from skillgrad.cli import output
-from skillgrad.cli.sleep.elsewhere import elsewhere
+from skillgrad.cli.sleep.elsewhere import elsewhere, with_places
 from skillgrad.cli.sleep.pause_text import told
 from skillgrad.cli.sleep.report_text import counts
 from skillgrad.cli.sleep.settings import read_config
@@ -14,8 +14,9 @@ from skillgrad.sleep.forecast import forecast_night
 from skillgrad.sleep.gather import Surroundings, from_file, gleaned, sources_of, state_of
 from skillgrad.sleep.harvest import Harvest
 from skillgrad.sleep.improve import check_tasks, opened_chars
-from skillgrad.sleep.ledger import Ledger
+from skillgrad.sleep.ledger import Ledger, under_way
 from skillgrad.sleep.lint import plain
+from skillgrad.sleep.night import unfinished
 from skillgrad.sleep.pause import paused
 from skillgrad.sleep.proposers import applied, picked
 from skillgrad.sleep.taskfile import replay
@@ -24,6 +25,7 @@ from skillgrad.summary import Span
 __all__ = ["run"]
 
 
+@with_places
 def run(args: argparse.Namespace) -> int:
     """Print what a night would read, do and cost. Asks no model and writes nothing."""
     config = read_config(args)
@@ -37,14 +39,14 @@ def run(args: argparse.Namespace) -> int:
     if config.sleep.tasks is None:
         with Ledger(state.ledger, read_only=True) as ledger:
             found = gleaned(config, around, ledger, sources_of(config))
-        tasks, notes = None, []
+        tasks, notes, redacted = None, [], found.redacted
     else:
-        found, tasks = Harvest(), replay(Path(config.sleep.tasks)).tasks
-        divided = from_file(config).tasks
+        file, divided = replay(Path(config.sleep.tasks)), from_file(config).tasks
+        found, tasks, redacted = Harvest(), file.tasks, file.redacted
         check_tasks(config, divided)
         notes = task_notes(divided)
     sessions = [each.session for each in found.sessions]
-    pick = picked(config, state)
+    pick, waits = picked(config, state), None if under_way(state.ledger) else unfinished(state)
     forecast = forecast_night(applied(config, pick.name), sessions, tasks, opened_chars(config))
     if args.json:
         harvested = found.model_dump(mode="json", exclude={"entries", "sessions"})
@@ -55,20 +57,24 @@ def run(args: argparse.Namespace) -> int:
                 "proposer": pick.model_dump(),
                 "auto_adopt": config.sleep.auto_adopt,
                 "notes": notes,
+                "redacted": redacted,
+                "resumes": waits,
                 "paused": None if pause is None else pause.model_dump(mode="json"),
             }
         )
         return 0
     if pause is not None:
-        output.line(f"{told(pause)}; resume with: {output.program()} sleep resume{elsewhere(args).options}")
+        output.line(f"{told(pause)}; resume with: {output.program()} sleep resume{elsewhere(args)}")
+    if waits is not None:
+        output.line(f"resumes    night {waits}, if settings and documents are the same; below is a whole night")
     if tasks is None:
         by_source = {tally.source: tally.taken for tally in found.sources}
         waiting = f"; {found.beyond} wait for later nights" if found.beyond else ""
         output.line(f"sessions   {counts(by_source)}{waiting}")
     if found.skipped:
         output.line(f"left out   {counts(found.skipped)}")
-    if found.redacted:
-        output.line(f"redacted   {counts(found.redacted)}")
+    if redacted:
+        output.line(f"redacted   {counts(redacted)}")
     for problem in found.problems:
         output.line(f"problem    {plain(problem, 300)}")
     output.line(f"tasks      {_range(forecast.tasks)}")

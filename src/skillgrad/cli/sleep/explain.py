@@ -1,6 +1,7 @@
 """`skillgrad sleep explain`."""
 
 import argparse
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -9,18 +10,18 @@ from pydantic import ValidationError
 
 from skillgrad.cli import output
 from skillgrad.cli.sleep.brought import rules_data
-from skillgrad.cli.sleep.elsewhere import elsewhere
+from skillgrad.cli.sleep.elsewhere import elsewhere, with_places
 from skillgrad.cli.sleep.provenance_text import provenance_lines
 from skillgrad.cli.sleep.report_text import counts, print_report
 from skillgrad.cli.sleep.settings import find_nights
 from skillgrad.cli.usage import UsageError
 from skillgrad.errors import DataError, did_you_mean
 from skillgrad.searches.rewrite_first import Shown
+from skillgrad.sleep.adopt import kept_rules, taken_out
 from skillgrad.sleep.carry import Carried
-from skillgrad.sleep.corrections import canaries
 from skillgrad.sleep.lint import plain, visible
 from skillgrad.sleep.night import DIAGNOSTICS, read_tasks
-from skillgrad.sleep.report import Diagnosed, Diagnostics
+from skillgrad.sleep.report import Diagnosed, Diagnostics, spent_so_far
 from skillgrad.sleep.rules import active
 from skillgrad.sleep.staging import proposed_rules, read_proposal
 from skillgrad.sleep.tasks import MinedTask
@@ -30,12 +31,16 @@ __all__ = ["run"]
 _LINE = 160
 
 
+@with_places
 def run(args: argparse.Namespace) -> int:
     """Print the report of a night, and for each document what the held-out tasks and the optimizer said."""
     nights = find_nights(args)
     number = nights.number(args.night)
     # Adoptions and what is said of them since go on after the night: how it stands now is what a person wants.
-    report = nights.report(number).model_copy(update={"canary": canaries(nights.state, nights.project)})
+    report = nights.report(number).model_copy(update={"canary": nights.canaries()})
+    stands = nights.stands(number)
+    if stands == "killed":  # it could not say itself what it has used
+        report = report.model_copy(update={"spent": spent_so_far(nights.state.night(number))})
     tasks: tuple[MinedTask, ...] = ()
     with suppress(DataError):  # damaged, it is why the night failed, and its report says so
         tasks = read_tasks(nights.state, number)
@@ -44,18 +49,20 @@ def run(args: argparse.Namespace) -> int:
         found = Diagnostics.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):
         found = Diagnostics(night=number, status=report.status)
+    out = [(real, rule.id) for real, rule in taken_out(f"{number:04d}", kept_rules(nights.state.folder))]
     if args.json:
-        stands = {"stands": nights.stands(number), "diagnostics": found.model_dump(mode="json")}
+        more: dict[str, Any] = {"stands": stands, "diagnostics": found.model_dump(mode="json")}
         stood = {task.id: [one.model_dump(mode="json") for one in task.snapshots] for task in tasks}
+        more["taken_out"] = [{"document": real, "id": name} for real, name in out]
         told = {"rules": _rules(nights.folder(number), number) if nights.has_proposal(number) else []}
-        output.json_result({**report.model_dump(mode="json"), **stands, **told, "snapshots": stood})
+        output.json_result({**report.model_dump(mode="json"), **more, **told, "snapshots": stood})
         return 0
     if args.task is not None:
         _print_task(found, args.task)
         return 0
-    print_report(report, nights.stands(number), elsewhere(args))
+    print_report(report, stands, elsewhere(args), nights.alone(number))
     if nights.has_proposal(number):
-        _print_rules(nights.folder(number), number)
+        _print_rules(nights.folder(number), number, out)
     for document in found.documents:
         _print_document(document)
     if report.doubts:
@@ -64,7 +71,8 @@ def run(args: argparse.Namespace) -> int:
         output.line(f"  {doubt.task}  {doubt.why}: {plain(doubt.intent, _LINE)}")
     for text in provenance_lines(tasks):
         output.line(text)
-    output.line(f"\nall of it: {path}")
+    if path.exists():
+        output.line(f"\nall of it: {path}")
     return 0
 
 
@@ -73,13 +81,20 @@ def _rules(folder: Path, night: int) -> list[dict[str, Any]]:
     return rules_data(proposed_rules(folder, read_proposal(folder)), f"{night:04d}")
 
 
-def _print_rules(folder: Path, night: int) -> None:
-    """The rules that a night brought, by id, with what they rest on; and those that it retired, with why."""
+def _print_rules(folder: Path, night: int, out: Collection[tuple[str, str]]) -> None:
+    """The rules that a night brought, by id, with what they rest on; and those that it retired, with why.
+
+    Args:
+        out: document and id of those that were taken out since.
+    """
     name = f"{night:04d}"
-    rules = [rule for those in proposed_rules(folder, read_proposal(folder)).documents.values() for rule in those]
+    documents = proposed_rules(folder, read_proposal(folder)).documents
+    rules = [rule for those in documents.values() for rule in those]
     output.line("\nrules (`sleep revert --rule ID` takes out one that is adopted)")
-    for rule in (rule for rule in active(rules) if rule.night == name):
-        output.line(f"  {rule.id}  {plain(rule.text, _LINE)}")
+    brought = [(real, rule) for real, those in documents.items() for rule in active(those) if rule.night == name]
+    for real, rule in brought:
+        since = "taken out: " if (real, rule.id) in out else ""
+        output.line(f"  {rule.id}  {since}{plain(rule.text, _LINE)}")
         if rule.replaces:
             output.line(f"    in the place of {rule.replaces}, in other words")
         output.line(

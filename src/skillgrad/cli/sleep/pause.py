@@ -3,7 +3,7 @@
 import argparse
 
 from skillgrad.cli import output
-from skillgrad.cli.sleep.elsewhere import elsewhere
+from skillgrad.cli.sleep.elsewhere import elsewhere, with_places
 from skillgrad.cli.sleep.pause_text import told
 from skillgrad.cli.sleep.settings import find_nights
 from skillgrad.sleep.gather import Surroundings
@@ -12,6 +12,7 @@ from skillgrad.sleep.pause import pause
 __all__ = ["run"]
 
 
+@with_places
 def run(args: argparse.Namespace) -> int:
     """Let no night of the project begin. Asks no model; a night that is under way goes on."""
     nights = find_nights(args)
@@ -19,5 +20,5 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.json_result({"project": str(nights.project.absolute()), "paused": note.model_dump(mode="json")})
         return 0
-    output.line(f"{told(note)}; resume with: {output.program()} sleep resume{elsewhere(args).options}")
+    output.line(f"{told(note)}; resume with: {output.program()} sleep resume{elsewhere(args)}")
     return 0

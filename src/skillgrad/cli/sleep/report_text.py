@@ -1,11 +1,13 @@
 """The report of a night for people."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from skillgrad.cli import output
 from skillgrad.cli.sleep.canary_text import canary_lines
-from skillgrad.cli.sleep.elsewhere import Elsewhere
+from skillgrad.cli.sleep.elsewhere import goes_on, only
+from skillgrad.cli.sleep.settings import WAITING
 from skillgrad.cli.summary_text import LOUD, SIMULATED
+from skillgrad.sleep.changes import Spent
 from skillgrad.sleep.lint import plain
 from skillgrad.sleep.probe import GAMEABLE, HOLLOW
 from skillgrad.sleep.report import DocumentReport, NightReport
@@ -13,13 +15,15 @@ from skillgrad.sleep.report import DocumentReport, NightReport
 __all__ = ["counts", "document_lines", "print_report"]
 
 
-def print_report(report: NightReport, stands: str = "", where: Elsewhere = Elsewhere()) -> None:
+def print_report(report: NightReport, stands: str = "", where: str = "", alone: Sequence[str] = ()) -> None:
     """What a night did, and what to do next.
 
     Args:
-        stands: how it stands now, where that may be another thing than how it ended.
-        where: what commands need to be about its nights.
+        stands: how it stands now, where that is asked for later and may be another thing than how it ended.
+        where: what commands need to be about its nights, as `elsewhere` has it.
+        alone: titles of the documents to adopt, where others of its proposal cannot be.
     """
+    following = _next(report, stands, where, alone)
     stands = stands or report.status
     if report.simulated:
         output.line(SIMULATED, LOUD)
@@ -36,7 +40,7 @@ def print_report(report: NightReport, stands: str = "", where: Elsewhere = Elsew
     if report.dropped:
         output.line(f"dropped   {counts(report.dropped)}")
     if report.dropped.get(HOLLOW):
-        output.line("  hint: name another `judge`: a session with no other task is mined once more, and only once")
+        output.line("  hint: name another `judge`: it grades the words of a rubric, not the work")
     gameable = sum(doubt.why == GAMEABLE for doubt in report.doubts)
     if gameable:
         output.line(f"gameable  {gameable}: an answer that has nothing but the words of their checks passes")
@@ -51,13 +55,12 @@ def print_report(report: NightReport, stands: str = "", where: Elsewhere = Elsew
             output.line(text)
     if report.test is not None:
         output.line(f"test      {report.test.mean:.3f} [{report.test.low:.3f}, {report.test.high:.3f}]")
-    usd = "unknown" if report.spent.usd is None else f"{report.spent.usd:.4f} USD"
-    output.line(f"spent     {report.spent.calls:,} calls, {report.spent.tokens:,} tokens, {usd}")
+    output.line(f"spent     {_spent(report.spent) if stands != 'under way' else 'not counted yet'}")
     for text in canary_lines(report.canary, where):
         output.line(text)
-    for reason in report.held_back if stands in ("proposed", "partly adopted") else ():
+    for reason in report.held_back if stands in WAITING else ():
         output.line(f"waits for a person: {plain(reason, 300)}")
-    for text in _next(report, stands, where):
+    for text in following:
         output.line(text)
 
 
@@ -89,17 +92,23 @@ def counts(found: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {plain(name, 80)}" for name, count in found.items() if count) or "none"
 
 
-def _next(report: NightReport, stands: str, where: Elsewhere) -> list[str]:
-    named = f"{report.night}{where.options}"
+def _spent(spent: Spent) -> str:
+    usd = "unknown" if spent.usd is None else f"{spent.usd:.4f} USD"
+    return f"{spent.calls:,} calls, {spent.tokens:,} tokens, {usd}"
+
+
+def _next(report: NightReport, stands: str, where: str, alone: Sequence[str]) -> list[str]:
+    named = f"{report.night}{where}"
+    adopt = f"adopt {report.night}{only(alone)}{where}"
     commands = {
-        "proposed": (f"diff {named}", f"adopt {named}"),
+        "proposed": (f"diff {named}", adopt),
         "adopted": (f"revert {named}",),
-        "partly adopted": (f"diff {named}", f"adopt {named}", f"revert {named}"),
+        "partly adopted": (f"diff {named}", adopt, f"revert {named}"),
         "outdated": (f"diff {named}", f"tasks {named} --to tasks.json"),
-        "no change": (f"explain {named}",),
-        "nothing to do": (f"explain {named}",) if report.dropped else (),
-        "stopped": (f"run{where.run}",),
-        "killed": (f"run{where.run}",),
     }
-    lines = [f"  {output.program()} sleep {command}" for command in commands.get(stands, ())]
-    return ["", "next:", *lines] if lines else []
+    lines = [f"{output.program()} sleep {command}" for command in commands.get(stands or report.status, ())]
+    if not stands and (report.status == "no change" or (report.status == "nothing to do" and report.dropped)):
+        lines = [f"{output.program()} sleep explain {named}"]
+    if stands in ("stopped", "killed") and goes_on(report):
+        lines = [goes_on(report)]
+    return ["", "next:", *(f"  {line}" for line in lines)] if lines else []

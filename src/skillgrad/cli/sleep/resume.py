@@ -3,12 +3,14 @@
 import argparse
 
 from skillgrad.cli import output
+from skillgrad.cli.sleep.elsewhere import with_places
 from skillgrad.cli.sleep.settings import find_nights
 from skillgrad.sleep.pause import resume
 
 __all__ = ["run"]
 
 
+@with_places
 def run(args: argparse.Namespace) -> int:
     """Let nights begin again."""
     nights = find_nights(args)

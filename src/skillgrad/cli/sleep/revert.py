@@ -3,14 +3,18 @@
 import argparse
 
 from skillgrad.cli import output
+from skillgrad.cli.sleep.elsewhere import with_places
 from skillgrad.cli.sleep.settings import end_here, find_nights
 from skillgrad.cli.usage import UsageError
+from skillgrad.sleep.adopt import kept_rules, taken_out
 from skillgrad.sleep.lint import plain
 from skillgrad.sleep.revert import revert, revert_rule
+from skillgrad.sleep.rules import active
 
 __all__ = ["run"]
 
 
+@with_places
 def run(args: argparse.Namespace) -> int:
     """Take back what a night changed, or one rule."""
     if args.rule is not None and args.night is not None:
@@ -23,7 +27,13 @@ def run(args: argparse.Namespace) -> int:
         nights.number(None)
         report = revert_rule(args.rule, nights.state.folder)
     else:
-        report = revert(f"{nights.adopted(args.night):04d}", nights.state.folder)
+        night = f"{nights.adopted(args.night):04d}"
+        rules = kept_rules(nights.state.folder)
+        there = {rule.text for those in rules.documents.values() for rule in active(those)}
+        known = {rule.text for _, rule in taken_out(night, rules)} - there
+        report = revert(night, nights.state.folder)
+        gone = tuple(text for text in report.gone if text not in known)  # what is known to be gone is no news
+        report = report.model_copy(update={"gone": gone})
     if args.json:
         output.json_result(report.model_dump(mode="json"))
         return 0

@@ -1,6 +1,7 @@
 """`skillgrad sleep run`."""
 
 import argparse
+import os
 
 from skillgrad.build import Given, StopSwitch
 from skillgrad.cli import output
@@ -8,7 +9,7 @@ from skillgrad.cli.console import open_console
 from skillgrad.cli.interrupt import run_stoppable
 from skillgrad.cli.lookup import larger
 from skillgrad.cli.roles import prices_of
-from skillgrad.cli.sleep.elsewhere import elsewhere
+from skillgrad.cli.sleep.elsewhere import elsewhere, with_places
 from skillgrad.cli.sleep.pause_text import told
 from skillgrad.cli.sleep.report_text import print_report
 from skillgrad.cli.sleep.settings import read_config
@@ -16,16 +17,18 @@ from skillgrad.errors import StopRun
 from skillgrad.sleep.gather import Surroundings, state_of
 from skillgrad.sleep.night import arun_night
 from skillgrad.sleep.pause import Pause, paused
-from skillgrad.sleep.report import NightReport
+from skillgrad.sleep.report import Command, NightReport
+from skillgrad.store.redact import Redactor
 
 __all__ = ["run"]
 
 
+@with_places
 def run(args: argparse.Namespace) -> int:
     """Work through a night and say what came of it; one that stops early says why and how to go on. In a pause
     nothing is asked, read or written."""
     config = read_config(args)
-    around = Surroundings()
+    around = Surroundings(command=Command(text=Redactor(os.environ).redact(args.command), folder=os.getcwd()))
     state = state_of(config, around)
     state.check()
     note = paused(state, around.now())
@@ -35,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         with open_console(prices_of(config)) as console:
 
             async def work(switch: StopSwitch) -> NightReport:
-                return await arun_night(config, given=Given(sinks=[console], switch=switch))
+                return await arun_night(config, around, given=Given(sinks=[console], switch=switch))
 
             report = run_stoppable(work, lambda text: console.say(text, "yellow"))
     except StopRun as stop:
@@ -56,5 +59,5 @@ def _rest(note: Pause, args: argparse.Namespace) -> int:
     if args.json:
         output.json_result({"status": "paused", "paused": note.model_dump(mode="json")})
     else:
-        output.line(f"{told(note)}; resume with: {output.program()} sleep resume{elsewhere(args).options}")
+        output.line(f"{told(note)}; resume with: {output.program()} sleep resume{elsewhere(args)}")
     return 0

@@ -59,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
         hour=hour,
         minute=minute,
     )
+    if not args.show:
+        state.make()  # before there may be no scheduler: the log is there, also for what a person schedules by hand
     kind = scheduler_for(job, sys.platform, shutil.which, wanted=args.scheduler or "auto", needed=not args.show)
     scheduler = kind(jobs_folder(around), around.home, around.environ)
     pieces = scheduler.render(job)
@@ -71,7 +73,6 @@ def run(args: argparse.Namespace) -> int:
     if not args.json:
         output.note(f"note: {kind.note} ({kind.name})")
     if not args.show:
-        state.make()
         schedule(job, scheduler)
     if args.json:
         shown = [piece.model_dump(mode="json") for piece in pieces]
@@ -85,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     output.line(f"scheduled  {project} every day at {hour:02}:{minute:02} by {kind.name}; log: {job.log}")
     if not config.sleep.auto_adopt:
-        output.line(f"proposals wait for you: see `skillgrad sleep status{elsewhere(args).options}`")
+        output.line(f"proposals wait for you: see `skillgrad sleep status{elsewhere(args)}`")
     return 0
 
 

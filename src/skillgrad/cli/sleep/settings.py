@@ -1,16 +1,20 @@
 """The settings that a verb of `skillgrad sleep` is given, and where its nights are."""
 
 import argparse
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 from skillgrad.cli import output
 from skillgrad.cli.settings import with_options
 from skillgrad.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
+from skillgrad.cli.sleep.elsewhere import about_the_same
 from skillgrad.cli.usage import UsageError
 from skillgrad.errors import InputError
-from skillgrad.sleep.adopt import Receipt, receipts, recover
+from skillgrad.sleep.adopt import Receipt, kept_rules, receipts, recover, stands
+from skillgrad.sleep.canary import Canary
 from skillgrad.sleep.config import SleepConfig, SleepSection, load_sleep_config, load_sleep_section
+from skillgrad.sleep.corrections import canaries
 from skillgrad.sleep.gather import Surroundings, state_in
 from skillgrad.sleep.ledger import under_way
 from skillgrad.sleep.night import REPORT, read_report
@@ -20,15 +24,16 @@ from skillgrad.sleep.staging import FOLDER, MANIFEST, Item, read_proposal
 from skillgrad.sleep.state import SleepState
 from skillgrad.sleep.transaction import Recovery
 
-__all__ = ["Nights", "default_settings", "end_here", "find_nights", "find_project", "read_config"]
+__all__ = ["WAITING", "Nights", "end_here", "find_nights", "find_project", "read_config", "settings_in"]
 
-_WAITING = ("proposed", "partly adopted")
+WAITING = ("proposed", "partly adopted")
 """How nights stand of which something waits for a person."""
 
 
-class Nights(NamedTuple):
-    """A project and its nights. A proposal is outdated when a document that it is for changed since: by hand, or by
-    what another night brought."""
+@dataclass(frozen=True)
+class Nights:
+    """A project and its nights. A proposal is outdated when every document of it that is not in place changed since
+    the night read it: by hand, or by what another night brought."""
 
     project: Path
     state: SleepState
@@ -74,34 +79,48 @@ class Nights(NamedTuple):
         """The night that is meant, the last one that is adopted unless it is named.
 
         Raises:
-            UsageError: as `number`; none is adopted.
+            UsageError: as `number`; none is adopted, or not that one.
         """
         self.number(asked)
         having = [number for number in self.state.numbers() if self.stands(number) in ("adopted", "partly adopted")]
-        if asked is not None or having:
+        if having and asked in (None, *having):
             return having[-1] if asked is None else asked
-        raise UsageError("no night is adopted", hint="`skillgrad sleep status` shows how they stand")
+        raise UsageError(
+            "no night is adopted" if asked is None else f"nothing of night {asked} is adopted",
+            hint="`skillgrad sleep status` shows how they stand",
+        )
 
     def waits(self, number: int) -> bool:
         """Whether something of a night waits for a person, and can be adopted."""
-        return self.stands(number) in _WAITING and not self.outdated(number)
+        return self.stands(number) in WAITING and not self.outdated(number)
 
     def waiting(self, number: int) -> tuple[str, ...]:
         """Names of the documents of a proposal that are not in place; none when it cannot be read."""
-        return tuple(item.name for item in self._not_in_place(number))
+        return tuple(item.name for item, _ in self._not_in_place(number))
 
-    def outdated(self, number: int) -> tuple[str, ...]:
-        """Names of those of them that changed since the night read them, so that they cannot be adopted."""
-        return tuple(item.name for item in self._not_in_place(number) if _now(item) != item.live_sha256)
+    def changed(self, number: int) -> tuple[str, ...]:
+        """Titles of those of them that changed since the night read them, so that they cannot be adopted."""
+        return tuple(title for item, title in self._not_in_place(number) if _changed(item))
 
-    def _not_in_place(self, number: int) -> tuple[Item, ...]:
+    def alone(self, number: int) -> tuple[str, ...]:
+        """Titles of those of them that can be adopted, where others cannot; empty where all can, or none."""
+        changed = self.changed(number)
+        return tuple(title for _, title in self._not_in_place(number) if changed and title not in changed)
+
+    def outdated(self, number: int) -> bool:
+        """Whether there are such documents, and none of them can be adopted."""
+        return bool(self.changed(number)) and not self.alone(number)
+
+    def _not_in_place(self, number: int) -> tuple[tuple[Item, str], ...]:
+        """Each with its title."""
         adopted = [receipt for receipt in self._adoptions(number) if not receipt.reverted]
         there = {document.real for receipt in adopted for document in receipt.documents}
         try:
-            items = read_proposal(self.folder(number)).items
+            manifest = read_proposal(self.folder(number))
         except InputError:
             return ()
-        return tuple(item for item in items if item.real not in there)
+        titled = zip(manifest.items, manifest.titles, strict=True)
+        return tuple((item, title) for item, title in titled if item.real not in there)
 
     def recover(self) -> Recovery | None:
         """End an adoption or a revert that was interrupted, and say what was done about it; None when there is none.
@@ -114,6 +133,25 @@ class Nights(NamedTuple):
         for text in () if recovery is None else recovery.told:
             output.note(f"note: {text}")
         return recovery
+
+    def canaries(self) -> tuple[Canary, ...]:
+        """What corrections say of the adoptions that stand; of their documents those in which something is left.
+
+        Raises:
+            SkillgradError: what is kept of them cannot be read.
+        """
+        rules = kept_rules(self.state.folder)
+        left = {
+            (receipt.night, document.name)
+            for receipt in self._receipts
+            for document in receipt.documents
+            if not receipt.reverted and stands(document, receipt.night, rules)
+        }
+        found: list[Canary] = []
+        for canary in canaries(self.state, self.project):
+            names = tuple(name for name in canary.documents if (canary.night, name) in left)
+            found.append(canary.model_copy(update={"documents": names or canary.documents}))
+        return tuple(found)
 
     def has_proposal(self, number: int) -> bool:
         """Whether a night has one."""
@@ -156,20 +194,26 @@ class Nights(NamedTuple):
         return report
 
     def _adoptions(self, number: int) -> list[Receipt]:
-        return [receipt for receipt in receipts(self.state.folder) if receipt.night == f"{number:04d}"]
+        return [receipt for receipt in self._receipts if receipt.night == f"{number:04d}"]
+
+    @cached_property
+    def _receipts(self) -> tuple[Receipt, ...]:
+        """All adoptions, as they are when they are first asked for: a verb asks before it changes any, and after it
+        has ended what was interrupted."""
+        return receipts(self.state.folder)
 
     def _report_file(self, number: int) -> Path:
         return self.state.night(number) / REPORT
 
 
-def _now(item: Item) -> str | None:
-    """SHA-256 of the document as it is; None when there is none, empty when it cannot be read."""
+def _changed(item: Item) -> bool:
+    """Whether a document is not what the night read."""
     try:
-        return sha256(Path(item.real).read_bytes())
+        return sha256(Path(item.real).read_bytes()) != item.live_sha256
     except FileNotFoundError:
-        return None
+        return item.live_sha256 is not None
     except OSError:
-        return ""
+        return True
 
 
 def end_here(recovery: Recovery, args: argparse.Namespace) -> int:
@@ -178,7 +222,7 @@ def end_here(recovery: Recovery, args: argparse.Namespace) -> int:
     if args.json:
         output.json_result({"recovered": recovery.model_dump(mode="json")})
     else:
-        output.line("nothing else was done: `skillgrad sleep status` shows how nights stand")
+        output.line(about_the_same("nothing else was done: `skillgrad sleep status` shows how nights stand", args))
     return 0
 
 
@@ -206,7 +250,7 @@ def find_nights(args: argparse.Namespace) -> Nights:
         UsageError: the project is no folder.
         ConfigError: the settings cannot be used.
     """
-    sleep = _settings(args.config)
+    sleep = settings_in(args.config)
     project = find_project(args.project, sleep)
     base = args.state if args.state is not None else None if sleep is None else sleep.state
     state = state_in(project, base, Surroundings())
@@ -226,16 +270,12 @@ def find_project(asked: str | None, sleep: SleepSection | None) -> Path:
     return place
 
 
-def default_settings() -> SleepSection | None:
-    """Of the settings file in the current folder, if there is one.
+def settings_in(config: str | None) -> SleepSection | None:
+    """Of a settings file, else of the one in the current folder, if there is one.
 
     Raises:
         ConfigError: it cannot be used.
     """
-    return _settings(None)
-
-
-def _settings(config: str | None) -> SleepSection | None:
     if config is None and not Path(DEFAULT_SLEEP_CONFIG).exists():
         return None
     return load_sleep_section(Path(DEFAULT_SLEEP_CONFIG if config is None else config))

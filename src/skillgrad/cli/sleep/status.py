@@ -2,18 +2,17 @@
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from skillgrad.cli import output
 from skillgrad.cli.sleep.canary_text import canary_lines
-from skillgrad.cli.sleep.elsewhere import elsewhere
+from skillgrad.cli.sleep.elsewhere import elsewhere, only, told_to_go_on, with_places
 from skillgrad.cli.sleep.pause_text import told
 from skillgrad.cli.sleep.report_text import counts
-from skillgrad.cli.sleep.settings import find_nights
+from skillgrad.cli.sleep.settings import WAITING, Nights, find_nights
 from skillgrad.cli.tables import text_lines
 from skillgrad.sleep.carry import Carried
-from skillgrad.sleep.corrections import canaries
 from skillgrad.sleep.gather import Surroundings
 from skillgrad.sleep.known import read_memory
 from skillgrad.sleep.ledger import Ledger
@@ -25,6 +24,7 @@ from skillgrad.sleep.transaction import PENDING
 __all__ = ["run"]
 
 
+@with_places
 def run(args: argparse.Namespace) -> int:
     """Print the nights of the project, how its sessions stand, and what waits for a person."""
     nights = find_nights(args)
@@ -34,8 +34,8 @@ def run(args: argparse.Namespace) -> int:
     going_on = unfinished(nights.state)
     carried = read_memory(nights.state).carried
     rows: list[dict[str, Any]] = []
-    for number in nights.state.numbers():
-        report = read_report(nights.state, number)
+    reports = {number: read_report(nights.state, number) for number in nights.state.numbers()}
+    for number, report in reports.items():
         rows.append(
             {
                 "night": number,
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
             }
         )
     note = paused(nights.state, Surroundings().now())
-    watched = canaries(nights.state, nights.project)
+    watched = nights.canaries()
     if args.json:
         more = {
             "paused": None if note is None else note.model_dump(mode="json"),
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     output.line(f"state     {nights.state.folder}")
     if note is not None:
-        output.line(f"{told(note)}; resume with: {output.program()} sleep resume{where.options}")
+        output.line(f"{told(note)}; resume with: {output.program()} sleep resume{where}")
     # A night that stopped early has looked at none: how many there are, only a harvest tells.
     output.line(f"sessions  {counts(sessions) if sessions else 'none looked at yet'}")
     if not rows:
@@ -76,23 +76,37 @@ def run(args: argparse.Namespace) -> int:
         table.append((str(row["night"]), started, str(row["status"]), str(row["tasks"]), shown))
     for text in text_lines(table):
         output.line(text)
-    last = read_report(nights.state, rows[-1]["night"])
+    *_, (latest, last) = reports.items()
     if last is not None and last.proposer.told:
-        output.line(f"proposer  night {last.night} {last.proposer.told}")
+        output.line(f"proposer  night {latest} {last.proposer.told}")
     for text in canary_lines(watched, where):
         output.line(text)
-    waits = [row["night"] for row in rows if nights.waits(row["night"])]
-    if waits:
-        program = output.program()
-        which, night = (waits[0], waits[0]) if len(waits) == 1 else (", ".join(map(str, waits)), "N")
-        named = f"{night}{where.options}"
-        wait = f"night {which} waits" if len(waits) == 1 else f"nights {which} wait"
-        output.line(f"\n{wait} for you: {program} sleep diff {named}, then {program} sleep adopt {named}")
+    waits = [row["night"] for row in rows if row["status"] in WAITING and not nights.outdated(row["night"])]
+    for text in _waiting(nights, waits, where):
+        output.line(text)
     if rows[-1]["status"] in ("killed", "stopped") and rows[-1]["resumes"]:
-        output.line(f"\nnight {rows[-1]['night']} goes on with: {output.program()} sleep run{where.run}")
+        output.line(f"\n{told_to_go_on(last, latest)}")
     if (nights.state.folder / PENDING).exists():
         output.line("\nan adoption or a revert has not ended: the next adopt, revert or run ends it or takes it back")
     return 0
+
+
+def _waiting(nights: Nights, waits: Sequence[int], where: str) -> list[str]:
+    """Which nights wait for a person, and what to do about them."""
+    if not waits:
+        return []
+    diff, adopt = f"{output.program()} sleep diff", f"{output.program()} sleep adopt"
+    alone = {night: only(nights.alone(night)) for night in waits}
+    if len(waits) == 1:
+        (night,) = waits
+        return ["", f"night {night} waits for you: {diff} {night}{where}, then {adopt} {night}{alone[night]}{where}"]
+    which = ", ".join(map(str, waits))
+    lines = ["", f"nights {which} wait for you: {diff} N{where}, then {adopt} N{where}"]
+    return lines + [
+        f"of night {night} other documents changed since: {adopt} {night}{words}{where}"
+        for night, words in alone.items()
+        if words
+    ]
 
 
 def _carried(report: NightReport, known: Mapping[str, Carried]) -> list[str]:

@@ -4,22 +4,31 @@ import argparse
 from pathlib import Path
 
 from skillgrad.cli import output
-from skillgrad.cli.sleep.settings import find_nights
+from skillgrad.cli.sleep.elsewhere import with_places
+from skillgrad.cli.sleep.settings import find_nights, settings_in
 from skillgrad.cli.tables import text_lines
 from skillgrad.cli.usage import UsageError
+from skillgrad.envs.scorers.base import Judge
+from skillgrad.errors import DataError
+from skillgrad.sleep.environment import NightEnvironment
 from skillgrad.sleep.lint import plain
 from skillgrad.sleep.night import read_tasks
-from skillgrad.sleep.taskfile import TaskFile, read, review, write
+from skillgrad.sleep.taskfile import TaskFile, read, replay, review, write
 
 __all__ = ["run"]
 
 
+@with_places
 def run(args: argparse.Namespace) -> int:
     """Print the tasks of a night, write them to a file for a person to read, or note that a person has read one."""
     if args.reviewed is not None:
         if args.night is not None or args.to is not None:
             raise UsageError("--reviewed names a file of its own", hint="leave NIGHT and --to out")
-        file = review(Path(args.reviewed))
+        path = Path(args.reviewed)
+        sleep = settings_in(args.config)
+        _check(read(path), path, apart=sleep is not None and sleep.fan_out)
+        file = review(path)
+        replay(path)
         return _print(file, args, f"reviewed  {args.reviewed}: set sleep.tasks to it")
     nights = find_nights(args)
     number = nights.number(args.night)
@@ -32,6 +41,23 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.to!r} exists already", hint="give another name: it may hold what a person wrote")
     write(path, tasks, project=project)
     return _print(read(path), args, f"wrote  {args.to}: read it, mend it, then `sleep tasks --reviewed {args.to}`")
+
+
+def _check(file: TaskFile, path: Path, *, apart: bool) -> None:
+    """Refuse tasks that no night can use.
+
+    Args:
+        apart: tasks of one skill may be on another side than the same ones of another.
+    """
+    if not file.tasks:
+        raise DataError(f"{path} has no tasks", hint="give it at least one")
+    for skill in sorted({task.skill if apart else "" for task in file.tasks}):
+        tasks = [task for task in file.tasks if not apart or task.skill == skill]
+        NightEnvironment(tasks, _asked_later, unsafe_no_sandbox=True)  # a sandbox is for the night to find
+
+
+def _asked_later() -> Judge:
+    raise AssertionError("looking at tasks asks no judge")
 
 
 def _print(file: TaskFile, args: argparse.Namespace, done: str) -> int:

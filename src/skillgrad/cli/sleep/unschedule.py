@@ -6,7 +6,7 @@ from pathlib import Path
 
 from skillgrad.cli import output
 from skillgrad.cli.sleep.schedule import jobs_folder
-from skillgrad.cli.sleep.settings import default_settings, find_project
+from skillgrad.cli.sleep.settings import find_project, settings_in
 from skillgrad.sleep.gather import Surroundings
 from skillgrad.sleep.schedule import job_name, unschedule
 
@@ -16,7 +16,7 @@ __all__ = ["run"]
 def run(args: argparse.Namespace) -> int:
     """Take the night of a project out of all schedulers, or of one."""
     around = Surroundings()
-    project = find_project(args.project, None if args.project is not None else default_settings())
+    project = find_project(args.project, None if args.project is not None else settings_in(None))
     name = job_name(Path(os.path.realpath(project)))
     jobs = jobs_folder(around)
     removed = unschedule(name, jobs, around.home, around.environ, only=args.scheduler)

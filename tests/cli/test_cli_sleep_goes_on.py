@@ -1,0 +1,160 @@
+"""Nights that were killed or stopped: what is said of them, and the command that goes on with them."""
+
+import json
+import os
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_night import Small
+
+from skillgrad.cli.main import main
+from skillgrad.sleep.ledger import Ledger
+
+Captured = pytest.CaptureFixture[str]
+STOPPED = ["--limits.calls", "9", "--sleep.max_tasks", "4"]
+
+
+def said(capsys: Captured, *words: str, code: int = 0) -> list[str]:
+    """The lines of a verb's result."""
+    capsys.readouterr()
+    assert main(["sleep", *words]) == code
+    return capsys.readouterr().out.splitlines()
+
+
+def data(capsys: Captured, *words: str, code: int = 0) -> Any:
+    return json.loads("\n".join(said(capsys, *words, "--json", code=code)))
+
+
+def killed(small: Small) -> None:
+    """Leave what a killed process leaves of the first night."""
+    folder = small.state.night(1)
+    report = json.loads((folder / "night.json").read_text())
+    began = {"status": "running", "resumes": True, "reason": "", "hint": "", "spent": {"calls": 0, "tokens": 0}}
+    (folder / "night.json").write_text(json.dumps({**report, **began}))
+    (folder / "diagnostics.json").unlink()
+
+
+def test_the_command_that_is_named_goes_on_with_the_night_under_all_its_settings(
+    sleeper: Small, capsys: Captured
+) -> None:
+    said(capsys, "run", *STOPPED, code=3)
+    told = said(capsys, "status")[-1]
+    command = told.removeprefix("night 1 goes on (with a larger --limits.calls): ")
+    assert command == f"skillgrad sleep run {shlex.join(STOPPED)}"
+    assert f"  {command}" in said(capsys, "explain")
+    words = shlex.split(command.replace("--limits.calls 9", "--limits.calls 90"))[2:]
+    assert data(capsys, *words)["night"] == 1
+    assert [row["status"] for row in data(capsys, "status")["nights"]] == ["proposed"]
+
+
+def test_the_command_says_where_it_was_given(
+    sleeper: Small, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said(capsys, "run", *STOPPED, code=3)
+    killed(sleeper)
+    monkeypatch.chdir(sleeper.root)
+    command = f"cd {sleeper.project} && skillgrad sleep run {shlex.join(STOPPED)}"
+    places = ["--config", "project/sleep.yaml"]
+    assert said(capsys, "status", *places)[-1] == f"night 1 goes on with: {command}"
+    assert f"  {command}" in said(capsys, "explain", *places)
+
+
+def test_no_key_is_kept_with_the_command(sleeper: Small, capsys: Captured) -> None:
+    address = "http://me:s3cr3t-p4ss@127.0.0.1:9/v1"
+    said(
+        capsys, "run", "--target.model=openai:x", f"--target.base_url={address}", "--target.api_key_env=HOME", code=1
+    )
+    assert "s3cr3t-p4ss" not in (sleeper.state.night(1) / "night.json").read_text()
+
+
+def test_a_killed_night_tells_what_it_has_used_and_names_no_file_that_is_not_there(
+    sleeper: Small, capsys: Captured
+) -> None:
+    used = data(capsys, "run", *STOPPED, code=3)["spent"]
+    assert used["calls"] == 9
+    killed(sleeper)
+    lines = said(capsys, "explain")
+    assert f"spent     9 calls, {used['tokens']:,} tokens, 0.0000 USD" in lines
+    assert not any(line.startswith("all of it") for line in lines)
+    assert data(capsys, "explain")["spent"] == used
+
+
+def test_what_a_night_under_way_has_used_is_not_counted(sleeper: Small, capsys: Captured) -> None:
+    said(capsys, "run", *STOPPED, code=3)
+    killed(sleeper)
+    with Ledger(sleeper.state.ledger):
+        assert "spent     not counted yet" in said(capsys, "explain")
+
+
+def test_a_night_that_stopped_with_simulated_models_says_so(sleeper: Small, capsys: Captured) -> None:
+    assert data(capsys, "run", *STOPPED, code=3)["simulated"] is True
+    assert data(capsys, "run", "--limits.calls", "10", *STOPPED[2:], code=3)["simulated"] is True
+    assert data(capsys, "explain")["simulated"] is True
+
+
+def test_an_explanation_does_not_point_to_itself(sleeper: Small, capsys: Captured) -> None:
+    assert "  skillgrad sleep explain 1" in said(capsys, "run", "--sleep.val_fraction", "0")
+    assert "next:" not in said(capsys, "explain")
+
+
+def test_a_forecast_names_the_night_that_a_run_would_go_on_with(sleeper: Small, capsys: Captured) -> None:
+    told = "resumes    night 1, if settings and documents are the same; below is a whole night"
+    assert told not in said(capsys, "dry-run")
+    said(capsys, "run", *STOPPED, code=3)
+    assert told in said(capsys, "dry-run", *STOPPED)
+    assert data(capsys, "dry-run")["resumes"] == 1
+    said(capsys, "run")
+    assert data(capsys, "dry-run")["resumes"] is None
+
+
+def test_a_forecast_counts_what_is_taken_out_of_a_task_file(sleeper: Small, capsys: Captured) -> None:
+    task = {"id": "a", "intent": "Write to me@example.org about risks.", "exact": ["x"]}
+    file = {"format": "skillgrad.tasks", "version": 1, "reviewed": True, "tasks": [task]}
+    Path("tasks.json").write_text(json.dumps(file))
+    assert "redacted   1 email" in said(capsys, "dry-run", "--sleep.tasks", "tasks.json")
+    assert data(capsys, "dry-run", "--sleep.tasks", "tasks.json")["redacted"] == {"email": 1}
+
+
+def test_hints_are_about_the_same_nights(sleeper: Small, capsys: Captured) -> None:
+    Path("sleep.yaml").rename("my nights.yaml")
+    places = ["--config", "my nights.yaml", "--state", "other"]
+    shown = "--config 'my nights.yaml' --state other"
+
+    def hint(*words: str) -> str:
+        assert main(["sleep", *words, *places]) == 2
+        return capsys.readouterr().err.splitlines()[-1]
+
+    run = "`skillgrad sleep run 'my nights.yaml' --sleep.state other`"
+    assert hint("status", "--project", "nowhere") == "hint: name the project's folder"
+    assert hint("explain") == f"hint: {run} works through one"
+    said(capsys, "run", "my nights.yaml", "--sleep.state", "other")
+    assert hint("revert") == f"hint: `skillgrad sleep status {shown}` shows how they stand"
+    sleeper.skill.parent.mkdir(parents=True)
+    sleeper.skill.write_text("---\nname: learned\ndescription: By hand.\n---\nBy hand.\n")
+    commands = hint("adopt", "1").split("`")[1::2]
+    assert commands[0] == f"skillgrad sleep tasks 1 --to tasks.json {shown}"
+    assert commands[-1] == "skillgrad sleep run --sleep.tasks tasks.json 'my nights.yaml' --sleep.state other"
+    for command in commands:
+        assert main(shlex.split(command)[1:]) == 0
+    stands = [row["status"] for row in data(capsys, "status", *places)["nights"]]
+    assert stands == ["outdated", "proposed"]
+
+
+def test_a_scheduled_job_by_hand_runs_as_it_is_printed(
+    sleeper: Small, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = os.environ["PATH"]
+    monkeypatch.setenv("PATH", str(sleeper.root / "nothing"))
+    assert main(["sleep", "schedule", "--with", "cron", "--print"]) == 0
+    assert not sleeper.base.exists()
+    assert main(["sleep", "schedule", "--with", "cron"]) == 2
+    line = capsys.readouterr().err.splitlines()[-1].partition("at 03:17: ")[2].partition("  # and set")[0]
+    monkeypatch.setenv("PATH", path)
+    shell = shutil.which("sh")
+    assert shell is not None
+    assert os.spawnv(os.P_WAIT, shell, ["sh", "-c", line]) == 0
+    assert [row["status"] for row in data(capsys, "status")["nights"]] == ["proposed"]
+    assert "night 1  proposed" in (sleeper.state.folder / "nights.log").read_text()

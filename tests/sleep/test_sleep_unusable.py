@@ -1,0 +1,69 @@
+"""Nights with answers that cannot be used: by a person, and by a judge who takes words for work."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from small_night import MODELS, Counted, Small
+
+from skillgrad.build import Given
+from skillgrad.cli.main import main
+from skillgrad.config import ModelSection
+from skillgrad.errors import HandoffStop, SkillgradError
+from skillgrad.models.handoff import HandoffModel
+from skillgrad.records import ChatRequest, Reply
+
+NOTE = "5 sessions have no task whose criteria hold: mined once more in the next night, and only once"
+
+
+class Gullible(Counted):
+    """An optimizer that, asked to judge, takes every answer for a good one."""
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        reply = await super().complete(request)
+        if "You grade one answer" not in request.messages[0].text:
+            return reply
+        return reply.model_copy(update={"text": json.dumps({"reason": "All is there.", "score": 1})})
+
+
+def test_answers_in_files_that_cannot_be_used_are_mended_or_asked_again(tmp_path: Path) -> None:
+    small, folder = Small(tmp_path, n=1), tmp_path / "night"
+    optimizer = HandoffModel(str(folder), ModelSection(model=f"handoff:{folder}"), settled=0.02)
+    answers = folder / "answers"
+
+    def night() -> SkillgradError:
+        with pytest.raises(SkillgradError) as error:
+            small.night(given=Given(optimizer=optimizer))
+        return error.value
+
+    for _ in range(3):
+        assert isinstance(night(), HandoffStop)
+        for question in (folder / "questions").iterdir():
+            (answers / question.name).write_text("No idea.")
+    error = night()
+    assert error.message.startswith(f"no session could be mined: handoff:{folder}: no usable answer in 3 replies; ")
+    assert not re.search(r"_\w+Reply", error.message)
+    assert error.hint == (
+        f"mend these answers in {str(answers)!r}, or delete them to be asked again; then run the same command again"
+    )
+    for answer in answers.iterdir():
+        answer.unlink()
+    assert isinstance(night(), HandoffStop)
+
+
+def test_sessions_that_wait_for_another_try_are_counted_and_only_then_is_it_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = Small(tmp_path)
+    gullible = Gullible(MODELS["optimizer"], lambda request: None)
+    assert NOTE in small.night(given={"optimizer": gullible}).notes
+    again = small.night(given={"optimizer": gullible})
+    assert again.dropped == {"its judge passes a hollow answer": 5}
+    assert again.notes == ()
+    places = ["--project", str(small.project), "--state", str(small.base)]
+    for night, waits in ((1, True), (2, False)):
+        assert main(["sleep", "explain", str(night), *places]) == 0
+        lines = capsys.readouterr().out
+        assert "  hint: name another `judge`: it grades the words of a rubric, not the work\n" in lines
+        assert ("once more" in lines) is waits
