@@ -2,26 +2,12 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
+from cli_said import Captured, data, said
 from small_night import MEMORY, Small, tree
 
 from skillgrad.cli.main import main
-
-Captured = pytest.CaptureFixture[str]
-
-
-def said(capsys: Captured, *words: str, code: int = 0) -> list[str]:
-    """The lines of a verb's result."""
-    capsys.readouterr()
-    assert main(["sleep", *words]) == code
-    return capsys.readouterr().out.splitlines()
-
-
-def data(capsys: Captured, *words: str, code: int = 0) -> Any:
-    """The result of a verb as JSON; nothing else is on stdout."""
-    return json.loads("\n".join(said(capsys, *words, "--json", code=code)))
 
 
 @pytest.fixture

@@ -2,10 +2,10 @@
 
 import json
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from briefs_sessions import START
+from cli_said import Captured, data, said
 from sleep_proposals import Project, offer
 from small_night import Small
 
@@ -14,20 +14,8 @@ from skillgrad.sleep.adopt import adopt
 from skillgrad.sleep.canary import Corrections
 from skillgrad.sleep.corrections import keep
 
-Captured = pytest.CaptureFixture[str]
-
 HARM = "canary    night 1 (CLAUDE.md): worse; corrected 12 of 30 turns since, 1 of 45 turns before; p < 0.001"
 BACK = "  take it back with: skillgrad sleep revert 1"
-
-
-def said(capsys: Captured, *words: str) -> list[str]:
-    capsys.readouterr()
-    assert main(["sleep", *words]) == 0
-    return capsys.readouterr().out.splitlines()
-
-
-def data(capsys: Captured, *words: str) -> Any:
-    return json.loads("\n".join(said(capsys, *words, "--json")))
 
 
 @pytest.fixture

@@ -4,18 +4,8 @@ import shlex
 from pathlib import Path
 
 import pytest
+from cli_said import Captured, said
 from small_night import Small
-
-from skillgrad.cli.main import main
-
-Captured = pytest.CaptureFixture[str]
-
-
-def said(capsys: Captured, *words: str, code: int = 0) -> list[str]:
-    """The lines of a verb's result."""
-    capsys.readouterr()
-    assert main(["sleep", *words]) == code
-    return capsys.readouterr().out.splitlines()
 
 
 def follow(capsys: Captured, line: str) -> list[str]:

@@ -5,27 +5,15 @@ import os
 import shlex
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
+from cli_said import Captured, data, said
 from small_night import Small
 
 from skillgrad.cli.main import main
 from skillgrad.sleep.ledger import Ledger
 
-Captured = pytest.CaptureFixture[str]
 STOPPED = ["--limits.calls", "9", "--sleep.max_tasks", "4"]
-
-
-def said(capsys: Captured, *words: str, code: int = 0) -> list[str]:
-    """The lines of a verb's result."""
-    capsys.readouterr()
-    assert main(["sleep", *words]) == code
-    return capsys.readouterr().out.splitlines()
-
-
-def data(capsys: Captured, *words: str, code: int = 0) -> Any:
-    return json.loads("\n".join(said(capsys, *words, "--json", code=code)))
 
 
 def killed(small: Small) -> None:

@@ -2,25 +2,13 @@
 
 import json
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
+from cli_said import Captured, data, said
 from small_night import Small, tree
 
 from skillgrad.cli.main import main
 from skillgrad.sleep.pause import PAUSE
-
-Captured = pytest.CaptureFixture[str]
-
-
-def said(capsys: Captured, *words: str, code: int = 0) -> list[str]:
-    capsys.readouterr()
-    assert main(["sleep", *words]) == code
-    return capsys.readouterr().out.splitlines()
-
-
-def data(capsys: Captured, *words: str) -> Any:
-    return json.loads("\n".join(said(capsys, *words, "--json")))
 
 
 def test_a_paused_project_has_no_night_until_it_is_resumed(sleeper: Small, capsys: Captured) -> None:

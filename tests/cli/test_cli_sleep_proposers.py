@@ -1,26 +1,10 @@
 """The proposer of a night is named with the reason, before, during and after it."""
 
-import json
-from typing import Any
-
-import pytest
+from cli_said import Captured, data, said
 from small_night import Small
 
-from skillgrad.cli.main import main
-
-Captured = pytest.CaptureFixture[str]
 AUTO = ("--sleep.proposer", "auto")
 UNTRIED = "auto: no night with a decision has tried it"
-
-
-def said(capsys: Captured, *words: str) -> list[str]:
-    capsys.readouterr()
-    assert main(["sleep", *words]) == 0
-    return capsys.readouterr().out.splitlines()
-
-
-def data(capsys: Captured, *words: str) -> Any:
-    return json.loads("\n".join(said(capsys, *words, "--json")))
 
 
 def test_the_proposer_is_named_wherever_a_night_is_told_of(sleeper: Small, capsys: Captured) -> None:

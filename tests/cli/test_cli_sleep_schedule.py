@@ -1,17 +1,14 @@
 """`sleep schedule` and `unschedule`, with scripts in place of the system's programs."""
 
-import json
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
+from cli_said import Captured, data, said
 from small_night import Small, tree
 
 from skillgrad.cli.main import main
 from skillgrad.sleep.schedule import Cron
-
-Captured = pytest.CaptureFixture[str]
 
 CRONTAB = """#!/bin/sh
 case "$1" in
@@ -36,16 +33,6 @@ def machine(sleeper: Small, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
     monkeypatch.setenv("RECORD", str(record))
     return record
-
-
-def said(capsys: Captured, *words: str) -> list[str]:
-    capsys.readouterr()
-    assert main(["sleep", *words]) == 0
-    return capsys.readouterr().out.splitlines()
-
-
-def data(capsys: Captured, *words: str) -> Any:
-    return json.loads("\n".join(said(capsys, *words, "--json")))
 
 
 def test_the_line_of_the_crontab_runs_a_whole_night(sleeper: Small, machine: Path, capsys: Captured) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_said import Captured, said
 from sleep_proposals import Project, both, offer
 from small_night import Small
 
@@ -17,8 +18,6 @@ from skillgrad.cli.main import main
 from skillgrad.cli.sleep.settings import Nights
 from skillgrad.sleep.report import NightReport
 from skillgrad.sleep.state import SleepState
-
-Captured = pytest.CaptureFixture[str]
 
 KILLED = """
 import os, signal, sys
@@ -66,13 +65,6 @@ def told(place: Project, night: int, folder: Path) -> None:
         proposal=str(folder),
     )
     (folder.parent / "night.json").write_text(report.model_dump_json())
-
-
-def said(capsys: Captured, *words: str, code: int = 0) -> list[str]:
-    """The lines of a verb's result."""
-    capsys.readouterr()
-    assert main(["sleep", *words]) == code
-    return capsys.readouterr().out.splitlines()
 
 
 def status(capsys: Captured) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_said import Captured, data, said
 from small_night import MODELS, Small
 
 from skillgrad.cli.main import main
@@ -17,18 +18,6 @@ from skillgrad.sleep.carry import Carried
 from skillgrad.sleep.known import KNOWN, read_memory
 from skillgrad.sleep.probe import HOLLOW
 from skillgrad.sleep.report import NightReport
-
-Captured = pytest.CaptureFixture[str]
-
-
-def said(capsys: Captured, *words: str, code: int = 0) -> list[str]:
-    capsys.readouterr()
-    assert main(["sleep", *words]) == code
-    return capsys.readouterr().out.splitlines()
-
-
-def data(capsys: Captured, *words: str, code: int = 0) -> Any:
-    return json.loads("\n".join(said(capsys, *words, "--json", code=code)))
 
 
 def a_file(tasks: Sequence[dict[str, Any]]) -> None:
