@@ -12,28 +12,22 @@ import skillgrad
 from skillgrad import ListEnvironment, Skill, Trainer, make_config
 from skillgrad.events import Decided, Event
 from skillgrad.models import build_model
+from skillgrad.models.wrapper import Wrapper
 from skillgrad.protocols import ChatModel
 from skillgrad.records import ChatRequest, Reply
 
 
-class Shared(ChatModel):
+class Shared(Wrapper):
     """A model that shares the requests in flight with another one: skillgrad limits each role by itself, the others
     have one pool for both."""
 
     def __init__(self, model: ChatModel, slots: asyncio.Semaphore) -> None:
-        self.name, self.endpoint = model.name, model.endpoint
-        self._model, self._slots = model, slots
+        super().__init__(model)
+        self._slots = slots
 
     async def complete(self, request: ChatRequest) -> Reply:
         async with self._slots:
             return await self._model.complete(request)
-
-    def fingerprint(self) -> str:
-        return self._model.fingerprint()
-
-    @property
-    def max_output_tokens(self) -> int:
-        return self._model.max_output_tokens
 
 
 class Follow:

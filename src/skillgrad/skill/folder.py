@@ -18,7 +18,8 @@ MAX_BYTES = 50_000_000
 
 _PLAIN = (".md", ".markdown")
 _LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__", ".DS_Store", "Thumbs.db", "desktop.ini"})
-_TEMPORARY = ".skillgrad-"
+TEMPORARY = ".skillgrad-"
+"""What names of files begin with that are written beside those that they then replace."""
 _MAX_NAME = 64
 
 
@@ -160,7 +161,7 @@ def _files(folder: Path) -> dict[str, File]:
 def _walk(folder: Path, above: tuple[Path, ...]) -> Iterator[Path]:
     """All files under `folder`, sorted. `above` holds the real paths from the skill's root down to this folder."""
     for path in sorted(folder.iterdir()):
-        if path.name in _LEFT_OUT or path.name.startswith(("._", _TEMPORARY)):
+        if path.name in _LEFT_OUT or path.name.startswith(("._", TEMPORARY)):
             continue
         if path.is_symlink() and not path.exists():
             raise SkillError(f"{str(path)!r} is a link to nothing", hint="remove it or put the file there")
@@ -205,7 +206,7 @@ def _slug(name: str) -> str:
 
 def _write(path: Path, data: bytes, executable: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{_TEMPORARY}{secrets.token_hex(8)}")
+    temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
     try:
         mode = 0o777 if executable else 0o666  # the umask takes away from it, as for any new file
         with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:

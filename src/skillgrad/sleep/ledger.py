@@ -233,7 +233,7 @@ class Ledger:
         """
         moment = self._moment()
         left = {(source, _storable(id)) for source, id in in_vain}
-        free = {(source, _storable(id)) for source, id in unread} - left
+        free = {(source, _storable(id)) for source, id in unread}
         moved = 0
         with self._write() as connection:
             rows = connection.execute(

@@ -10,7 +10,7 @@ from skillgrad.errors import InputError, SkillError, SkillgradError
 from skillgrad.records import Record
 from skillgrad.skill import Document
 from skillgrad.skill.document import LEARNED
-from skillgrad.sleep.adopt import RULES, Adopted, Receipt, as_json, kept_rules, receipts
+from skillgrad.sleep.adopt import RULES, Adopted, Receipt, as_json, kept_rules, receipts, stands
 from skillgrad.sleep.places import LiveDocument, sha256
 from skillgrad.sleep.rules import BY_HAND, Rule, Rules, active, lineage, render, revised, taken_back
 from skillgrad.sleep.transaction import OnWrite, Write, carry_out, locked, settle, silent
@@ -137,17 +137,8 @@ def _records(state: Path, gone: Sequence[Receipt], rules: Rules) -> dict[Path, s
 def _emptied(history: _History, nights: set[str], rules: Rules) -> list[Receipt]:
     """Receipts of those of these nights all of whose changes were taken back rule by rule. A rule that a later night
     took out counts as there: it comes back with what that night did."""
-
-    def stands(receipt: Receipt, document: Adopted) -> bool:
-        known = rules.documents.get(document.real, ())
-        mine = (rule for rule in known if rule.night == receipt.night)
-        there = {rule.text for rule in active(known)}
-        return any(rule.status == "active" or rule.retired != BY_HAND for rule in mine) or any(
-            text not in there for text in document.removed
-        )
-
     standing = [one for one in history.receipts if not one.reverted and one.night in nights]
-    full = {one.night for one in standing if any(stands(one, document) for document in one.documents)}
+    full = {one.night for one in standing if any(stands(document, one.night, rules) for document in one.documents)}
     return [one for one in standing if one.night not in full]
 
 

@@ -24,6 +24,7 @@ from skillgrad.events import Event
 from skillgrad.records import Skill
 from skillgrad.skill import save_skill
 from skillgrad.skill.diff import unified_diff
+from skillgrad.skill.folder import TEMPORARY
 from skillgrad.store.database import WriteHook
 from skillgrad.store.journal import SqliteJournal
 from skillgrad.store.redact import Redactor
@@ -178,13 +179,16 @@ class RunFolder:
         return self._write(f"{place}/candidate.md", self.redactor.exact.redact(after))
 
     def write_best(self, skill: Skill) -> Path:
-        """Write a skill with its files to `best/<skill>/`; returns that folder.
+        """Write a skill with its files to `best/<skill>/`; returns that folder. What a killed process left there of
+        files that were not in place yet goes.
 
         Raises:
             SkillError: the name of the skill or of a file leads out of that folder.
         """
         exact = skill.with_text(self.redactor.exact.redact(skill.text))
         try:
+            for left in (self.path / "best").rglob(f"{TEMPORARY}*"):
+                left.unlink()
             return save_skill(exact, self.path / "best").parent
         except OSError as error:
             raise _unwritable(self.path / "best", error) from error
