@@ -116,6 +116,13 @@ def test_the_record_is_written_and_the_run_is_not_claimed(tmp_path: Path) -> Non
     assert not (tmp_path / "run" / "config.yaml").exists()
 
 
+def test_comparisons_in_other_trials_have_records_of_their_own(tmp_path: Path) -> None:
+    world = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny", "A1": "nnnnnnyy", "B1": "nnnnnnyy"})
+    first, second = (world.compare(trials=trials) for trials in (range(1), range(1, 2)))
+    assert first.file != second.file
+    assert json.loads(Path(first.file).read_text())["verdict"] == first.verdict != second.verdict
+
+
 def test_skills_can_be_named_by_path(tmp_path: Path) -> None:
     (tmp_path / "new.md").write_text(B.text)
     result = World(tmp_path / "runs", {"A0": "n" * 8, "B0": "y" * 8}).compare(A, str(tmp_path / "new.md"))

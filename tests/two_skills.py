@@ -44,7 +44,14 @@ class World:
         return make_config({"run": {"folder": str(self._folder)}, "limits": {"concurrency": 1, **limits}})
 
     def compare(
-        self, a: Any = A, b: Any = B, trials: int = 1, *, split: Split = "test", margin: float = 0, **limits: Any
+        self,
+        a: Any = A,
+        b: Any = B,
+        trials: int | range = 1,
+        *,
+        split: Split = "test",
+        margin: float = 0,
+        **limits: Any,
     ) -> Comparison:
         return compare_skills(self.config(**limits), a, b, split, trials, margin=margin, **self.given())
 

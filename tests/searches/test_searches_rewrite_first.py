@@ -212,6 +212,19 @@ def test_without_validation_one_solved_batch_does_not_end_training(tmp_path: Pat
     assert summary.steps == 1 + 2 * len(TASKS)
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_without_validation_training_ends_once_the_same_skill_solves_every_task(tmp_path: Path, seed: int) -> None:
+    tried = dict[str, set[int]]()
+
+    def solves(number: int, skill: str, trial: int) -> bool:
+        tried.setdefault(skill, set()).add(number)
+        return number != 0 or "Mended." in skill
+
+    train = {"epochs": 9, "batch_size": 1, "seed": seed}
+    run(tmp_path, solves, Optimizer("Say maybe.", "Mended."), val=False, train=train)
+    assert [numbers for skill, numbers in tried.items() if "Mended." in skill] == [{0, 1, 2, 3}]
+
+
 def test_attempts_that_differ_at_the_same_task_are_read_side_by_side(tmp_path: Path) -> None:
     optimizer = Optimizer("Always say yes.")
     run(
