@@ -322,7 +322,8 @@ class LimitsSection(Section):
     minutes: float | None = Field(default=None, gt=0)
     """Minutes after which nothing more is sent."""
     max_void: float = Field(default=0.1, ge=0, lt=1)
-    """Largest share of a training batch that may end without a score."""
+    """Largest share of a training batch, of a part of it, or of a round of tests of edits that may end without a
+    score. One attempt always may, unless this is 0."""
     max_void_eval: float = Field(default=0.0, ge=0, lt=1)
     """The same for validation and test."""
     outage_seconds: float = Field(default=300.0, gt=0)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from skillgrad import ListEnvironment, Skill, Task, Trainer
+from skillgrad.errors import RejectedRequest
 from skillgrad.records import ChatRequest, Split
 from skillgrad.stages.rollout import Rollout
 from skillgrad.summary import Summary
@@ -47,7 +48,7 @@ class Optimizer(ScriptedModel):
         return json.dumps({"reasoning": "because", "edits": [edit]})
 
 
-def run(folder: Path, solves: Solves, *rules: str, **search: Any) -> tuple[Summary, Optimizer]:
+def run(folder: Path, solves: Solves | ScriptedModel, *rules: str, **search: Any) -> tuple[Summary, Optimizer]:
     """A run whose steps are epochs, unless the search is set to stop at fewer failures."""
     optimizer = Optimizer(*rules)
     summary = Trainer(
@@ -60,7 +61,7 @@ def run(folder: Path, solves: Solves, *rules: str, **search: Any) -> tuple[Summa
         },
         env=ListEnvironment(TASKS, [Task(id="v", input="Task 99.", gold="yes")], scorer="exact"),
         skill=Skill(name="s", text="Answer.\n"),
-        target=target(solves),
+        target=solves if isinstance(solves, ScriptedModel) else target(solves),
         optimizer=optimizer,
     ).train()
     return summary, optimizer
@@ -114,9 +115,20 @@ def test_known_outcomes_take_no_waves(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(Rollout, "batch", counted)
     summary, _ = run(tmp_path, lambda number, _: number % 3 > 0, "Useless.", failures=4)
     first = next(step for step, _ in enumerate(visits(tmp_path), 1) if sum(map(len, visits(tmp_path)[:step])) >= 30)
-    assert first < summary.steps
-    assert {step for step, _ in waves} == set(range(1, first + 1))
-    assert len(waves) > first
+    later = [step for step, _ in waves if step > first]
+    assert later == list(range(first + 1, summary.steps + 1))
+    assert len(waves) - len(later) > first
+
+
+@pytest.mark.parametrize("failures", [6, 8, 20])
+def test_a_task_that_never_has_a_score_stops_no_run_where_all_others_are_known(tmp_path, failures: int) -> None:
+    def answer(request: ChatRequest) -> str | Exception:
+        number = int(request.messages[1].text[5:7])
+        return RejectedRequest("not this one") if number == 7 else f"<answer>{'no' if number % 3 else 'yes'}</answer>"
+
+    summary, _ = run(tmp_path, ScriptedModel(answer, name="scripted:target"), "Useless.", failures=failures)
+    assert summary.stopped is None
+    assert len({number for step in visits(tmp_path) for number in step}) == len(TASKS)
 
 
 @pytest.mark.parametrize("revisits", [0, 4, 40])

@@ -321,11 +321,34 @@ async def test_a_void_among_the_attempts_disturbs_no_other() -> None:
 async def test_too_many_voids_stop_the_run_and_name_a_task_and_its_reason() -> None:
     agent = ToldAgent(lambda task, *_: ConnectionError("gone") if task.id == "t1" else str(task.gold))
     with pytest.raises(VoidStop) as stop:
-        await make_rollout(agent).batch(tasks(3), SKILL, "train")
+        await make_rollout(agent, max_void=0).batch(tasks(3), SKILL, "train")
     assert str(stop.value) == (
         "1 of 3 train attempts have no score; the last one (t1): agent 'told': ConnectionError: gone\n"
         "hint: mend the cause and run the same command again, or allow more with limits.max_void"
     )
+
+
+async def test_one_attempt_may_always_be_void_unless_none_is_allowed() -> None:
+    one, two = (
+        ToldAgent(lambda task, *_, gone=gone: ConnectionError("gone") if task.id in gone else str(task.gold))
+        for gone in ({"t1"}, {"t1", "t2"})
+    )
+    attempts = await make_rollout(one).batch(tasks(3), SKILL, "train")
+    assert [attempt.outcome for attempt in attempts] == ["completed", "void", "completed"]
+    with pytest.raises(VoidStop, match="2 of 3 train attempts"):
+        await make_rollout(two).batch(tasks(3), SKILL, "train")
+
+
+async def test_what_is_known_is_no_part_of_the_work_and_a_part_of_the_batch() -> None:
+    known = {
+        each.task.id: each
+        for each in await make_rollout(ToldAgent(knows("t0", "t1"))).batch(tasks(2), SKILL, "train")
+    }
+    agent = ToldAgent(knows("t2"))
+    attempts = await make_rollout(agent).batch(tasks(3), SKILL, "train", known=known)
+    assert agent.tried == ["t2"]
+    assert [attempt.task.id for attempt in attempts] == ["t0", "t1", "t2"]
+    assert all(attempt.solved for attempt in attempts)
 
 
 async def test_too_many_voids_send_nothing_new_and_let_paid_attempts_finish() -> None:
@@ -362,7 +385,7 @@ async def test_voids_before_a_decision_are_tried_again() -> None:
     journal = MemoryJournal()
     agent = ToldAgent(lambda task, *_: ConnectionError("gone") if task.id == "t1" else str(task.gold))
     with pytest.raises(VoidStop):
-        await make_rollout(agent, journal=journal, concurrency=1).batch(tasks(3), SKILL, "train", step=1)
+        await make_rollout(agent, journal=journal, concurrency=1, max_void=0).batch(tasks(3), SKILL, "train", step=1)
 
     recovered = ToldAgent(knows("t0", "t1", "t2"))
     attempts = await make_rollout(recovered, journal=journal).batch(tasks(3), SKILL, "train", step=1)

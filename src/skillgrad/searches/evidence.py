@@ -128,8 +128,7 @@ class EvidenceSearch(Search):
         """Attempt tasks in their order, in waves, until enough have failed; the next step goes on with the others.
 
         A wave is as long as the failures that are missing make likely (one of two, before anything is seen), so that
-        what is attempted depends on outcomes and not on the order in which they came. What is known is not asked for
-        again, which would wait for its turn behind other work.
+        what is attempted depends on outcomes and not on the order in which they came.
         """
         wanted, trial = self._config.search.failures, self._trial(state)
         attempts: list[Attempt] = []
@@ -140,14 +139,12 @@ class EvidenceSearch(Search):
             rate = (1 + sum(tried)) / (2 + len(tried))
             wave = self._wave(state, tasks[len(attempts) :], wanted - failed, rate)
             known = {task.id: attempt for task in wave if (attempt := self._known(state, task)) is not None}
-            others = [task for task in wave if task.id not in known]
-            made: Sequence[Attempt] = ()
-            if others:
-                made = await self._bench.rollout.batch(others, state.current, "train", trial=trial, step=state.step)
-            tried += map(_failed, made)
-            found = known | {attempt.task.id: attempt for attempt in made}
-            failed += sum(map(_failed, found.values()))
-            attempts += [found[task.id] for task in wave]
+            found = await self._bench.rollout.batch(
+                wave, state.current, "train", trial=trial, step=state.step, known=known
+            )
+            tried += [_failed(attempt) for attempt in found if attempt.task.id not in known]
+            failed += sum(map(_failed, found))
+            attempts += found
         self._diary.write(f"steps/{state.step:04d}/rollout.json", attempts)
         self._diary.end("rollout", state.step, f"{failed} of {len(attempts)} failed")
         return attempts

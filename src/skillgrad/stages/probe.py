@@ -23,7 +23,7 @@ async def probe(rollout: Rollout, tries: Sequence[Try], step: int) -> tuple[Atte
     async def work() -> tuple[Attempt, ...]:
         voids = 0
         # Probes are small: a tenth of eight attempts would be none at all.
-        allowed = max(1.0, rollout.limits.max_void * len(tries)) if rollout.limits.max_void > 0 else 0.0
+        allowed = rollout.allowed_voids(len(tries))
         async for index, attempt in rollout.stream_each(tries, "train"):
             found[index] = attempt
             voids += attempt.outcome == "void"

@@ -3,9 +3,10 @@
 import asyncio
 import inspect
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 from skillgrad.config import LimitsSection
@@ -83,37 +84,52 @@ class Rollout:
                 await close()
 
     async def batch(
-        self, tasks: Sequence[Task], skill: Skill, split: Split, *, trial: int = 0, step: int = 0
+        self,
+        tasks: Sequence[Task],
+        skill: Skill,
+        split: Split,
+        *,
+        trial: int = 0,
+        step: int = 0,
+        known: Mapping[str, Attempt] = MappingProxyType({}),
     ) -> tuple[Attempt, ...]:
         """Attempt all tasks, in the order of `tasks`.
 
         Which attempts the run went on without is a decision, and so a fact: they stay void when the run is resumed.
 
+        Args:
+            known: by task, attempts that would come back as they are: they do not wait for a turn.
+
         Raises:
-            VoidStop: more attempts are void than `limits.max_void` allows.
+            VoidStop: more attempts are void than `limits.max_void` allows, and more than one.
         """
-        found: dict[int, Attempt] = {}
+        made = dict(known)
+        others = [task for task in tasks if task.id not in known]
 
         async def work() -> tuple[Attempt, ...]:
             voids = 0
-            allowed = self.limits.max_void * len(tasks)
-            async with aclosing(self.stream(tasks, skill, split, trial)) as attempts:
-                async for index, attempt in attempts:
-                    found[index] = attempt
+            allowed = self.allowed_voids(len(tasks))
+            async with aclosing(self.stream(others, skill, split, trial)) as attempts:
+                async for _, attempt in attempts:
+                    made[attempt.task.id] = attempt
                     voids += attempt.outcome == "void"
                     if voids > allowed:
                         raise too_many_voids(split, attempt, voids, len(tasks), "limits.max_void")
-            return tuple(found[index] for index in sorted(found) if found[index].outcome == "void")
+            return tuple(made[task.id] for task in tasks if made[task.id].outcome == "void")
 
         key = {"stage": "rollout", "step": step, "skill": skill.hash, "trial": trial, "tasks": [t.id for t in tasks]}
         voids = await self.journal.once("decision", key, tuple[Attempt, ...], work)
-        if len(found) == len(tasks):
-            return tuple(found[index] for index in range(len(tasks)))
-        without = {attempt.task.id: attempt for attempt in voids}
-        known = [task for task in tasks if task.id not in without]
-        async for index, attempt in self.stream(known, skill, split, trial):
-            without[known[index].id] = attempt
-        return tuple(without[task.id] for task in tasks)
+        made = {attempt.task.id: attempt for attempt in voids} | made
+        left = [task for task in others if task.id not in made]
+        async for _, attempt in self.stream(left, skill, split, trial):
+            made[attempt.task.id] = attempt
+        return tuple(made[task.id] for task in tasks)
+
+    def allowed_voids(self, attempts: int) -> float:
+        """How many of so many attempts at training tasks may be void. One may, so that a task that never has a score
+        ends no run, unless none is allowed at all."""
+        share = self.limits.max_void
+        return max(1.0, share * attempts) if share > 0 else 0.0
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Attempt:
         """One attempt. Failures of machinery become a void attempt; only `StopRun` is raised."""
