@@ -186,24 +186,22 @@ def looks_first(request: ChatRequest) -> Reply:
     return Reply(tool_calls=(call,), finish="tool_calls")
 
 
-async def test_a_measurement_that_was_stopped_counts_the_requests_of_all_its_processes(tmp_path: Path) -> None:
+async def test_how_many_requests_an_attempt_makes_is_counted(tmp_path: Path) -> None:
+    found = await aplan(
+        settings(tmp_path, agent={"name": "tools"}), measure=True, **given(target=ScriptedModel(looks_first))
+    )
+    assert "requests in an attempt: 2.0 (measured)" in found.forecast.assumptions
+
+
+async def test_what_a_part_of_the_attempts_took_says_nothing_of_an_attempt(tmp_path: Path) -> None:
     more = {"agent": {"name": "tools"}, "limits": {"concurrency": 2}}
     target = ScriptedModel(looks_first)
     limited = {**more, "limits": {"concurrency": 2, "calls": 30}}
     with pytest.raises(BudgetStop):
         await aplan(settings(tmp_path, **limited), measure=True, **given(target=target))
     found = await aplan(settings(tmp_path, **more), measure=True, **given(target=target))
-    assert "requests in an attempt: 2.0 (measured)" in found.forecast.assumptions
-
-
-async def test_requests_of_a_run_meanwhile_are_none_of_the_measurement(tmp_path: Path) -> None:
-    more = {"agent": {"name": "tools"}, "optimizer": {"model": "simulated:optimizer"}}
-    target = ScriptedModel(looks_first)
-    with pytest.raises(BudgetStop):
-        await aplan(settings(tmp_path, **more, limits={"calls": 10}), measure=True, **given(target=target))
-    await Trainer(settings(tmp_path, **more), **given(target=target)).atrain()
-    found = await aplan(settings(tmp_path, **more), measure=True, **given(target=target))
     assert "requests in an attempt: 1 to 4" in found.forecast.assumptions
+    assert "a reply of the target has" in " ".join(found.forecast.assumptions)
 
 
 async def test_a_finished_run_tells_its_headroom_from_one_trial(tmp_path: Path) -> None:

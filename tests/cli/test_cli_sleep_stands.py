@@ -200,6 +200,11 @@ def test_what_is_left_of_a_proposal_waits_only_while_its_document_is_what_it_was
     two.memory.write_text("By hand.\n")
     assert [row["status"] for row in status(capsys)] == ["partly adopted"]
     assert "for you" not in "\n".join(said(capsys, "status"))
+    following = said(capsys, "explain")
+    assert [line.strip() for line in following[following.index("next:") + 1 :]][:2] == [
+        "skillgrad sleep diff 1",
+        "skillgrad sleep revert 1",
+    ]
 
 
 def test_what_is_advised_for_an_outdated_proposal_brings_another(sleeper: Small, capsys: Captured) -> None:

@@ -101,8 +101,10 @@ def test_what_every_night_refuses_is_refused_where_a_person_reviews_it(sleeper: 
 def test_an_answer_that_looks_like_a_secret_is_refused_where_a_person_reviews_it(
     sleeper: Small, capsys: Captured
 ) -> None:
-    assert main(["sleep", "tasks", "--reviewed", str(a_file(task("a", exact=["me@example.org"])))]) == 2
+    path = a_file(task("a", exact=["me@example.org"]))
+    assert main(["sleep", "tasks", "--reviewed", str(path)]) == 2
     assert "asks for what looks like a secret" in capsys.readouterr().err
+    assert not reviewed(path)
 
 
 def test_skills_that_are_improved_apart_may_have_the_same_task(sleeper: Small, capsys: Captured) -> None:

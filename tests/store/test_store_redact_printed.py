@@ -164,8 +164,21 @@ def test_prose_about_secrets_survives_in_transcripts(text):
     assert TRANSCRIPTS.redact(text) == text
 
 
-def test_a_wide_colon_is_a_colon():
-    assert TRANSCRIPTS.redact("Password： S3cretPass99") == "Password： [redacted:password]"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Password： {}",
+        "password: {}",
+        "password = {}",
+        "password:\n  {}",
+        "Das Password ist {}",
+        "le password est {}",
+        "pwd is {}",
+    ],
+)
+@pytest.mark.parametrize("secret", ["S3cretPass99", "Tr0ub4dor&3x", "a1b2c3|d4e5"])
+def test_passwords_are_known_by_what_is_said_of_them(text, secret):
+    assert TRANSCRIPTS.redact(text.format(secret)) == text.format("[redacted:password]")
 
 
 @pytest.mark.parametrize("text", ["Authorization: Bearer abcdefghijklmnop", "my token is ghx8s7d6f5g4h3"])

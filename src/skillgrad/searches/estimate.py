@@ -133,7 +133,8 @@ class _Estimate:
     def _per_attempt(self) -> Span:
         if self._bench.rollout.agent.name == "chat":
             return exactly(1)
-        return _OTHER_AGENT if self._sizes is None else exactly(self._sizes.per_attempt)
+        measured = None if self._sizes is None else self._sizes.per_attempt
+        return _OTHER_AGENT if measured is None else exactly(measured)
 
     def _judged(self, attempts: Span) -> Span:
         """An attempt is graded once where the scorer is known to ask the judge."""
@@ -234,7 +235,7 @@ class _Estimate:
             yield f"the initial skill fails on about {known.failing:.0%} of the tasks (measured)"
         if bench.rollout.agent.name != "chat":
             each = self._per_attempt
-            told = f"{each.low} to {each.high}" if self._sizes is None else f"{each.low:.1f} (measured)"
+            told = f"{each.low} to {each.high}" if each == _OTHER_AGENT else f"{each.low:.1f} (measured)"
             yield f"requests in an attempt: {told}"
         growth = f"the skill grows by up to {self._growth:,} tokens on average over the run"
         yield f"{growth}; four characters are one token"

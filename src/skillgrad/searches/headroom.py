@@ -25,8 +25,8 @@ class CallSizes(Record):
     """Means over answered requests of the target."""
 
     calls: int
-    per_attempt: float
-    """Requests in an attempt."""
+    per_attempt: float | None
+    """Requests in an attempt; None where another process had made some of the attempts."""
     input_tokens: float
     output_tokens: float
     seconds: float
@@ -37,7 +37,7 @@ class Measurement(Record):
 
     evaluation: Evaluation
     sizes: CallSizes | None
-    """None where everything was known before, or a run in the same folder made requests meanwhile."""
+    """None where everything was known before."""
 
 
 class Headroom(Record):
@@ -69,13 +69,13 @@ class CallMeter:
         if isinstance(event, CallFinished) and event.role == "target" and not event.error:
             self._done.append(event)
 
-    def sizes(self, per_attempt: float) -> CallSizes | None:
-        """Means over what was sent, with so many requests in an attempt; None when nothing was."""
+    def sizes(self, attempts: int | None) -> CallSizes | None:
+        """Means over what was sent for so many attempts, where that is known; None when nothing was."""
         if not self._done:
             return None
         return CallSizes(
             calls=len(self._done),
-            per_attempt=max(1.0, per_attempt),
+            per_attempt=None if attempts is None else max(1.0, len(self._done) / attempts),
             input_tokens=statistics.fmean(event.usage.input_tokens for event in self._done),
             output_tokens=statistics.fmean(event.usage.output_tokens for event in self._done),
             seconds=statistics.fmean(event.seconds for event in self._done),
@@ -94,34 +94,19 @@ async def measure(bench: Workbench, meter: CallMeter) -> Measurement:
     tasks = bench.tasks["val"]
 
     async def work() -> Measurement:
-        begun = await journal.once("decision", {**_key(bench), "stage": "headroom begun"}, _Begun, begin)
-        # A process that went on with it made some of the attempts only, so all requests since it began count.
-        alone = bench.folder.journal.counts()["decision"] == begun.decisions + 1
-        evaluation = await evaluate(bench.rollout, bench.skill, tasks, "val", trials=TRIALS)
-        made = (_target_calls(bench) - begun.calls) / (len(tasks) * (TRIALS - begun.known))
-        return Measurement(evaluation=evaluation, sizes=meter.sizes(made) if alone else None)
-
-    async def begin() -> _Begun:
+        begun = {**_key(bench), "stage": "headroom begun"}
+        alone = journal.get("decision", begun, bool) is None
         known = known_evaluation(bench.rollout, bench.skill, tasks, "val") is not None
-        return _Begun(
-            known=known, calls=_target_calls(bench), decisions=bench.folder.journal.counts().get("decision", 0)
-        )
+        await journal.once("decision", begun, bool, _true)
+        evaluation = await evaluate(bench.rollout, bench.skill, tasks, "val", trials=TRIALS)
+        return Measurement(evaluation=evaluation, sizes=meter.sizes(len(tasks) * (TRIALS - known) if alone else None))
 
     journal = bench.rollout.journal
     return await journal.once("decision", _key(bench), Measurement, work)
 
 
-class _Begun(Record):
-    """How the journal stood before the first attempt of a measurement."""
-
-    known: bool
-    """The first trial was made already."""
-    calls: int
-    decisions: int
-
-
-def _target_calls(bench: Workbench) -> int:
-    return bench.spend.totals().calls.get("target", 0)
+async def _true() -> bool:
+    return True
 
 
 def known_measurement(bench: Workbench) -> Measurement | None:

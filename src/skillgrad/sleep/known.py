@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
@@ -30,7 +31,7 @@ class TriedEdit(LedgerEntry):
 class Memory(Record):
     """By the real path of the document."""
 
-    version: int = 1
+    version: Literal[2] = 2
     tried: dict[str, tuple[TriedEdit, ...]] = Field(default_factory=dict[str, tuple[TriedEdit, ...]])
     """Edits that nights have tried."""
     carried: dict[str, Carried] = Field(default_factory=dict[str, Carried])

@@ -21,7 +21,7 @@ from skillgrad.sleep.sources.lines import open_regular
 from skillgrad.sleep.tasks import MinedTask
 from skillgrad.store.redact import Redactor
 
-__all__ = ["Replayed", "TaskFile", "read", "replay", "review", "write"]
+__all__ = ["Replayed", "TaskFile", "check_answers", "read", "replay", "review", "write"]
 
 FORMAT: Literal["skillgrad.tasks"] = "skillgrad.tasks"
 PUBLISHED = "skillopt_sleep.tasks.v1"
@@ -137,8 +137,7 @@ def replay(path: Path) -> Replayed:
         counts.update(found)
         return kept
 
-    for task in file.tasks:
-        _check_can_be_met(task, redactor, path)
+    check_answers(file, path)
     tasks = tuple(
         task.model_copy(
             update={
@@ -155,11 +154,22 @@ def replay(path: Path) -> Replayed:
     return Replayed(tasks=tasks, redacted=dict(sorted(counts.items())))
 
 
-def _check_can_be_met(task: MinedTask, redactor: Redactor, path: Path) -> None:
-    """A criterion is not changed, and no agent can know what is taken out of the texts that it is sent."""
-    needed = [("exact", answer) for answer in task.exact]
-    needed += [(f"check {check.op!r}", str(check.arg)) for check in task.checks if check.op in _ASK_FOR_A_TEXT]
-    for where, text in needed:
+def check_answers(file: TaskFile, path: Path) -> None:
+    """Refuse tasks whose answers would need what looks like a secret: a criterion is not changed, and no agent can
+    know what is taken out of the texts that it is sent.
+
+    Raises:
+        DataError: there is one; names it and the criterion.
+    """
+    redactor = Redactor.for_transcripts(os.environ)
+    needed = [(task, "exact", answer) for task in file.tasks for answer in task.exact]
+    needed += [
+        (task, f"check {check.op!r}", str(check.arg))
+        for task in file.tasks
+        for check in task.checks
+        if check.op in _ASK_FOR_A_TEXT
+    ]
+    for task, where, text in needed:
         kinds = redactor.redact_counted(text)[1]
         if kinds:
             raise DataError(

@@ -53,6 +53,8 @@ _TO_SIGN = {
     ";": re.compile(rf"(?:{_REDACTED}|\\(?![nrt])|[^\s\\;\"']|[\"'](?=[^\s;\"']{{1,64}};))+"),
     "is": _TO_SPACE,
     "&": re.compile(rf"(?:{_REDACTED}|\\(?![nrt])|[^\s\\&#;\"'<>`])+"),
+    # After a colon, or with a space beside the sign, it is no query string.
+    **dict.fromkeys((":", " = "), re.compile(rf"(?:{_REDACTED}|\\(?![nrt\"'])|[^\s\\\"'`<>,;)\]}}])+")),
     "": re.compile(rf"(?:{_REDACTED}|\\(?![nrt\"'])|[^\s\\\"'`<>,;&|)\]}}])+"),
 }
 _BRACED = re.compile(r"\{(?:[^{}\r\n]|\}\})*\}")

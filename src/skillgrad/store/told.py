@@ -11,7 +11,8 @@ from skillgrad.store.shapes import Shape
 __all__ = ["TOLD_SHAPES"]
 
 _ENGLISH = ("password", "passphrase", "pwd")
-"""What follows `=` or `:` after these, `assignments` judges: it knows paths, code and types."""
+"""What follows `=` or `:` after these in the same line, `assignments` judges: it knows paths, code and types."""
+_SAID = r"(?:\s{0,4}(?:\b(?:is|was|ist|lautet|est|es|è)\b:?|是|は|为|：)|:\s{0,3}\n)"
 _NAMES = (
     *("passwort", "kennwort", "mot de passe", "contraseña", "contrasena", "senha", "parola", "wachtwoord"),
     *("пароль", "密码", "密碼", "パスワード", "비밀번호"),
@@ -55,7 +56,7 @@ TOLD_SHAPES: tuple[Shape, ...] = (
         "password",
         _ENGLISH,
         re.compile(
-            rf"(?P<keep>(?:{'|'.join(_ENGLISH)})(?:\s{{1,4}}(?:is|was)\b:?|\s{{0,4}}：)\s{{0,4}}[\"'`]?){_VALUE}",
+            rf"(?P<keep>(?:{'|'.join(_ENGLISH)}){_SAID}\s{{0,4}}[\"'`]?){_VALUE}",
             re.IGNORECASE,
         ),
     ),

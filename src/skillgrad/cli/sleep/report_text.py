@@ -15,13 +15,13 @@ from skillgrad.sleep.report import DocumentReport, NightReport
 __all__ = ["counts", "document_lines", "print_report"]
 
 
-def print_report(report: NightReport, stands: str = "", where: str = "", alone: Sequence[str] = ()) -> None:
+def print_report(report: NightReport, stands: str = "", where: str = "", alone: Sequence[str] | None = ()) -> None:
     """What a night did, and what to do next.
 
     Args:
         stands: how it stands now, where that is asked for later and may be another thing than how it ended.
         where: what commands need to be about its nights, as `elsewhere` has it.
-        alone: titles of the documents to adopt, where others of its proposal cannot be.
+        alone: titles of the documents to adopt, where others of its proposal cannot be; None where none can be.
     """
     following = _next(report, stands, where, alone)
     stands = stands or report.status
@@ -97,13 +97,13 @@ def _spent(spent: Spent) -> str:
     return f"{spent.calls:,} calls, {spent.tokens:,} tokens, {usd}"
 
 
-def _next(report: NightReport, stands: str, where: str, alone: Sequence[str]) -> list[str]:
+def _next(report: NightReport, stands: str, where: str, alone: Sequence[str] | None) -> list[str]:
     named = f"{report.night}{where}"
-    adopt = f"adopt {report.night}{only(alone)}{where}"
+    adopt = () if alone is None else (f"adopt {report.night}{only(alone)}{where}",)
     commands = {
-        "proposed": (f"diff {named}", adopt),
+        "proposed": (f"diff {named}", *adopt),
         "adopted": (f"revert {named}",),
-        "partly adopted": (f"diff {named}", adopt, f"revert {named}"),
+        "partly adopted": (f"diff {named}", *adopt, f"revert {named}"),
         "outdated": (f"diff {named}", f"tasks {named} --to tasks.json"),
     }
     lines = [f"{output.program()} sleep {command}" for command in commands.get(stands or report.status, ())]

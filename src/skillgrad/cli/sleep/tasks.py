@@ -13,7 +13,7 @@ from skillgrad.errors import DataError
 from skillgrad.sleep.environment import NightEnvironment
 from skillgrad.sleep.lint import plain
 from skillgrad.sleep.night import read_tasks
-from skillgrad.sleep.taskfile import TaskFile, read, replay, review, write
+from skillgrad.sleep.taskfile import TaskFile, check_answers, read, review, write
 
 __all__ = ["run"]
 
@@ -27,9 +27,7 @@ def run(args: argparse.Namespace) -> int:
         path = Path(args.reviewed)
         sleep = settings_in(args.config)
         _check(read(path), path, apart=sleep is not None and sleep.fan_out)
-        file = review(path)
-        replay(path)
-        return _print(file, args, f"reviewed  {args.reviewed}: set sleep.tasks to it")
+        return _print(review(path), args, f"reviewed  {args.reviewed}: set sleep.tasks to it")
     nights = find_nights(args)
     number = nights.number(args.night)
     tasks = read_tasks(nights.state, number)
@@ -51,6 +49,7 @@ def _check(file: TaskFile, path: Path, *, apart: bool) -> None:
     """
     if not file.tasks:
         raise DataError(f"{path} has no tasks", hint="give it at least one")
+    check_answers(file, path)
     for skill in sorted({task.skill if apart else "" for task in file.tasks}):
         tasks = [task for task in file.tasks if not apart or task.skill == skill]
         NightEnvironment(tasks, _asked_later, unsafe_no_sandbox=True)  # a sandbox is for the night to find
