@@ -41,6 +41,16 @@ class Counted(SimulatedModel):
         return reply
 
 
+class Gullible(Counted):
+    """An optimizer that, asked to judge, takes every answer for a good one."""
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        reply = await super().complete(request)
+        if "You grade one answer" not in request.messages[0].text:
+            return reply
+        return reply.model_copy(update={"text": json.dumps({"reason": "All is there.", "score": 1})})
+
+
 def _nothing(request: ChatRequest) -> None:
     del request
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from small_night import MODELS, Counted, Small
+from small_night import MODELS, Counted, Gullible, Small
 
 from skillgrad.cli.main import main
 from skillgrad.envs.scorers.checks import Check
@@ -44,16 +44,6 @@ class Judged(Environment):
         if isinstance(self._grade, Exception):
             raise self._grade
         return Score(hard=float(self._grade >= 0.8), soft=self._grade)
-
-
-class Gullible(Counted):
-    """An optimizer that, asked to judge, takes every answer for a good one."""
-
-    async def complete(self, request: ChatRequest) -> Reply:
-        reply = await super().complete(request)
-        if "You grade one answer" not in request.messages[0].text:
-            return reply
-        return reply.model_copy(update={"text": json.dumps({"reason": "All is there.", "score": 1})})
 
 
 class ChecksOnly(Counted):

@@ -1,30 +1,18 @@
 """Nights with answers that cannot be used: by a person, and by a judge who takes words for work."""
 
-import json
 import re
 from pathlib import Path
 
 import pytest
-from small_night import MODELS, Counted, Small
+from small_night import MODELS, Gullible, Small
 
 from skillgrad.build import Given
 from skillgrad.cli.main import main
 from skillgrad.config import ModelSection
 from skillgrad.errors import HandoffStop, SkillgradError
 from skillgrad.models.handoff import HandoffModel
-from skillgrad.records import ChatRequest, Reply
 
 NOTE = "5 sessions have no task whose criteria hold: mined once more in the next night, and only once"
-
-
-class Gullible(Counted):
-    """An optimizer that, asked to judge, takes every answer for a good one."""
-
-    async def complete(self, request: ChatRequest) -> Reply:
-        reply = await super().complete(request)
-        if "You grade one answer" not in request.messages[0].text:
-            return reply
-        return reply.model_copy(update={"text": json.dumps({"reason": "All is there.", "score": 1})})
 
 
 def test_answers_in_files_that_cannot_be_used_are_mended_or_asked_again(tmp_path: Path) -> None:
