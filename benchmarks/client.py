@@ -50,7 +50,7 @@ def endpoint() -> Generator[str]:
     """The base URL of a simulated endpoint in a process of its own."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    words = [sys.executable, "-m", "skillgrad", "simulate", "--port", str(port), "--latency", str(LATENCY)]
+    words = [sys.executable, "-m", "etude", "simulate", "--port", str(port), "--latency", str(LATENCY)]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 30
@@ -71,12 +71,12 @@ def answers(port: int) -> bool:
 
 
 def first_request_seconds(project: Path) -> tuple[float, float]:
-    """From the start of `skillgrad train` to the first request at its endpoint: wall and CPU seconds."""
+    """From the start of `etude train` to the first request at its endpoint: wall and CPU seconds."""
     shutil.rmtree(project / "runs", ignore_errors=True)
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(60)
         url = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
-        words = [sys.executable, "-m", "skillgrad", "train", "skillgrad.yaml", "--target.model", "openai:target"]
+        words = [sys.executable, "-m", "etude", "train", "etude.yaml", "--target.model", "openai:target"]
         started = time.perf_counter()
         with subprocess.Popen(
             [*words, "--target.base_url", url], cwd=project, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -92,17 +92,17 @@ def first_request_seconds(project: Path) -> tuple[float, float]:
 
 
 def help_seconds() -> tuple[float, float]:
-    """`skillgrad --help`: wall and CPU seconds."""
+    """`etude --help`: wall and CPU seconds."""
     started = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-m", "skillgrad", "--help"], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, "-m", "etude", "--help"], stdout=subprocess.DEVNULL)
     cpu = os.wait4(process.pid, 0)[2]
     process.returncode = 0
     return time.perf_counter() - started, cpu.ru_utime + cpu.ru_stime
 
 
 def modules_of_help() -> tuple[int, str]:
-    """How many modules `skillgrad --help` imports, and the names of the SDKs among them."""
-    code = "import sys; from skillgrad.cli.main import main; main(['--help']); print(*sys.modules, file=sys.stderr)"
+    """How many modules `etude --help` imports, and the names of the SDKs among them."""
+    code = "import sys; from etude.cli.main import main; main(['--help']); print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     names = done.stderr.split()
     return len(names), ", ".join(name for name in SDKS if name in names) or "none"
@@ -114,7 +114,7 @@ def cpu_table(share: float) -> dict[str, Any]:
     for concurrency in CONCURRENCIES:
         attempts = max(100, int(ATTEMPTS[concurrency] * share))
         with endpoint() as url:
-            for way, name in (("skillgrad", "skillgrad"), ("openai", "bare openai SDK"), ("httpx2", "bare httpx2")):
+            for way, name in (("etude", "etude"), ("openai", "bare openai SDK"), ("httpx2", "bare httpx2")):
                 found = measure(way, concurrency, attempts, url)
                 rows.append([concurrency, name, attempts, *shown(found, "cpu_ms", "per_second", "peak_mb")])
                 say(*rows[-1])
@@ -123,7 +123,7 @@ def cpu_table(share: float) -> dict[str, Any]:
         "columns": ["concurrency", "client", "attempts", "CPU ms per attempt", "attempts per second", "peak MB"],
         "rows": rows,
         "note": f"Loopback HTTP to the simulated endpoint, which waits {1000 * LATENCY:.0f} ms before answers and "
-        f"often limits the attempts per second itself; prompts of about {SKILL_CHARS:,} characters. skillgrad does "
+        f"often limits the attempts per second itself; prompts of about {SKILL_CHARS:,} characters. etude does "
         "the whole attempt (journal, budget, retries, scoring, events), the bare clients send the request and read "
         "the text. A machine that is busy with other work makes all of them dearer: compare within one run.",
     }
@@ -134,8 +134,8 @@ def volume_table(share: float) -> dict[str, Any]:
     many, some, facts = int(100_000 * share), int(10_000 * share), int(50_000 * share)
     with endpoint() as url:
         runs = (
-            (f"{many:,} attempts in one run, target in the process", measure("skillgrad", 64, many)),
-            (f"{some:,} attempts in one run, target over HTTP", measure("skillgrad", 64, some, url)),
+            (f"{many:,} attempts in one run, target in the process", measure("etude", 64, many)),
+            (f"{some:,} attempts in one run, target over HTTP", measure("etude", 64, some, url)),
             (f"{facts:,} facts of 1.8 KB, nothing else", measure("journal", 64, facts)),
         )
     rows: list[list[Any]] = []
@@ -159,14 +159,14 @@ def start_table(share: float) -> dict[str, Any]:
     times = max(3, int(10 * share))
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder) / "demo"
-        from skillgrad.cli.demo import make_project
+        from etude.cli.demo import make_project
 
         make_project(project)
         first = [first_request_seconds(project) for _ in range(times)]
     helps = [help_seconds() for _ in range(times)]
     count, sdks = modules_of_help()
     rows: list[list[Any]] = []
-    for name, found in (("skillgrad --help", helps), ("start of skillgrad train to first request", first)):
+    for name, found in (("etude --help", helps), ("start of etude train to first request", first)):
         walls, cpus = [wall for wall, _ in found], [cpu for _, cpu in found]
         rows.append([name, *(round(value, 3) for value in (statistics.median(walls), max(walls), min(walls)))])
         rows[-1].append(round(statistics.median(cpus), 3))
@@ -175,7 +175,7 @@ def start_table(share: float) -> dict[str, Any]:
         "caption": "Start-up",
         "columns": ["what", "median s", "slowest s", "fastest s", "median CPU s"],
         "rows": rows,
-        "note": f"{times} times each. `skillgrad --help` imports {count} modules; model SDKs among them: {sdks}.",
+        "note": f"{times} times each. `etude --help` imports {count} modules; model SDKs among them: {sdks}.",
     }
 
 

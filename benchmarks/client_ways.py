@@ -37,7 +37,7 @@ def peak_mb() -> float:
 
 def long_skill() -> str:
     """The seed skill with reference material behind it, as skills in use have."""
-    from skillgrad.simulation import SEED_SKILL
+    from etude.simulation import SEED_SKILL
 
     line = "- Reference material that an agent carries along: names, places and figures of a catalogue, entry {}.\n"
     lines = (line.format(number) for number in range(SKILL_CHARS))
@@ -58,13 +58,13 @@ def settings(folder: str, concurrency: int, url: str | None) -> dict[str, Any]:
     }
 
 
-async def through_skillgrad(folder: str, concurrency: int, attempts: int, url: str | None) -> dict[str, float]:
+async def through_etude(folder: str, concurrency: int, attempts: int, url: str | None) -> dict[str, float]:
     """The whole path of an attempt: rollout, journal, retries, limit, budget, provider, score, events."""
-    from skillgrad.build import Given, open_workbench
-    from skillgrad.config import make_config
-    from skillgrad.envs import ListEnvironment
-    from skillgrad.records import Skill
-    from skillgrad.simulation import make_tasks
+    from etude.build import Given, open_workbench
+    from etude.config import make_config
+    from etude.envs import ListEnvironment
+    from etude.records import Skill
+    from etude.simulation import make_tasks
 
     warm = min(attempts // 2, 600)
     tasks = make_tasks(None, 1_000, seed=5)
@@ -76,7 +76,7 @@ async def through_skillgrad(folder: str, concurrency: int, attempts: int, url: s
 
         async def some(first: int, count: int) -> None:
             """Attempts number `first` to `first + count`: every task in turn, then in another trial."""
-            from skillgrad.stages.rollout import Try
+            from etude.stages.rollout import Try
 
             tries = [
                 Try(tasks[number % len(tasks)], skill, number // len(tasks)) for number in range(first, first + count)
@@ -141,7 +141,7 @@ async def through_httpx2(folder: str, concurrency: int, attempts: int, url: str 
 
 async def bare(send: Callable[[dict[str, Any]], Awaitable[str]], concurrency: int, attempts: int) -> dict[str, float]:
     """The same requests from as many workers, with nothing around them."""
-    from skillgrad.simulation import make_tasks
+    from etude.simulation import make_tasks
 
     warm = min(attempts // 2, 600)
     tasks, skill = make_tasks(None, 1_000, seed=5), long_skill()
@@ -166,8 +166,8 @@ async def bare(send: Callable[[dict[str, Any]], Awaitable[str]], concurrency: in
 
 async def the_journal(folder: str, concurrency: int, attempts: int, url: str | None) -> dict[str, float]:
     """Facts of the size of a reply from as many askers as there are attempts side by side, as fast as they can."""
-    from skillgrad.records import Reply, Usage
-    from skillgrad.store import SqliteJournal
+    from etude.records import Reply, Usage
+    from etude.store import SqliteJournal
 
     del url
     journal = SqliteJournal(Path(folder) / "journal.db")
@@ -203,7 +203,7 @@ def figures(used: Used, count: int) -> dict[str, float]:
 
 
 WAYS: dict[str, Callable[[str, int, int, str | None], Coroutine[Any, Any, dict[str, float]]]] = {
-    "skillgrad": through_skillgrad,
+    "etude": through_etude,
     "openai": through_openai,
     "httpx2": through_httpx2,
     "journal": the_journal,

@@ -14,7 +14,7 @@ from typing import Any
 
 import uvicorn
 
-from skillgrad.simulation.endpoint import make_app
+from etude.simulation.endpoint import make_app
 
 
 class Meter:

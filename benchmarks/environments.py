@@ -13,7 +13,7 @@ REQUIREMENTS: Mapping[str, str] = MappingProxyType(
     {"skillrl": "skillrl==1.0.0", "gepa": "gepa==0.1.4", "skillopt": "skillopt==0.2.0"}
 )
 """What is compared with, by the name of its driver."""
-OURS = "skillgrad"
+OURS = "etude"
 NAMES = (OURS, *REQUIREMENTS)
 MINUTES = 9.0
 """Longest an installation may take."""

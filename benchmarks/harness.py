@@ -17,8 +17,8 @@ from endpoint import metered_endpoint
 from environments import OURS, SYSTEMS, CannotRun, python_for
 from measure import longest_chain
 
-from skillgrad.records import Task
-from skillgrad.simulation import best_attainable, make_tasks, seed_skill, true_score
+from etude.records import Task
+from etude.simulation import best_attainable, make_tasks, seed_skill, true_score
 
 sys.path.append(str(SYSTEMS))
 from contract import Job, Outcome, read_outcome, write_job
@@ -178,7 +178,7 @@ _EXCEPTION = re.compile(r"(?:\w+\.)*[A-Z]\w*: ")
 
 def _drive(python: Path, system: str, folder: Path, minutes: float) -> str:
     """Run a driver; the reason of its failure, if it failed."""
-    ours = ("SKILLGRAD_", "OPENAI_", "PYTHON")  # whatever is set for this interpreter is not meant for the systems'
+    ours = ("ETUDE_", "OPENAI_", "PYTHON")  # whatever is set for this interpreter is not meant for the systems'
     environ = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
     log = folder / "log.txt"
     with log.open("w") as out:

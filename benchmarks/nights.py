@@ -20,14 +20,14 @@ from harness import machine
 from peers import RESULTS
 from rewordings import REWORDINGS
 
-from skillgrad.sleep.carry import Carried
-from skillgrad.sleep.clusters import divide
-from skillgrad.sleep.config import NIGHT, SleepSection
-from skillgrad.sleep.confirm import lost_in
-from skillgrad.sleep.tasks import MinedTask
-from skillgrad.stages.gate import Race
-from skillgrad.statistics import Arms, permutation
-from skillgrad.summary import Tried
+from etude.sleep.carry import Carried
+from etude.sleep.clusters import divide
+from etude.sleep.config import NIGHT, SleepSection
+from etude.sleep.confirm import lost_in
+from etude.sleep.tasks import MinedTask
+from etude.stages.gate import Race
+from etude.statistics import Arms, permutation
+from etude.summary import Tried
 
 NOISES = (0.0, 0.2, 0.4)
 SIZES = (2, 3, 5)

@@ -1,4 +1,4 @@
-"""skillgrad and its peers side by side on the simulated endpoint.
+"""etude and its peers side by side on the simulated endpoint.
 
     python benchmarks/peers.py --seeds 10 --workers 8 --latency 0.2
 
@@ -35,7 +35,7 @@ class Arm:
 
 
 def arms_of(args: argparse.Namespace) -> list[Arm]:
-    """What is run: the systems, and skillgrad once more for each `--arm`."""
+    """What is run: the systems, and etude once more for each `--arm`."""
     arms = [Arm(name, name, tuple(args.set) if name == OURS else ()) for name in args.systems.split(",")]
     for extra in args.arm:
         name, _, settings = extra.partition(":")
@@ -69,7 +69,7 @@ def told(arm: Arm, run: Run) -> str:
 
 def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
     """The arguments; `--quick` changes what is not given."""
-    parser = argparse.ArgumentParser(description="skillgrad and its peers side by side on the simulated endpoint.")
+    parser = argparse.ArgumentParser(description="etude and its peers side by side on the simulated endpoint.")
     add = parser.add_argument
     add("--quick", action="store_true", help="two seeds, two epochs, less latency; done in about a minute")
     add("--seeds", type=int, help="runs of each system (default 10)")
@@ -83,8 +83,8 @@ def parsed(words: Sequence[str] | None = None) -> argparse.Namespace:
     add("--target", default=Setting.target, help="simulated target (default %(default)s)")
     add("--optimizer", default=Setting.optimizer, help="simulated optimizer (default %(default)s)")
     add("--systems", default=",".join(NAMES), help="comma-separated (default %(default)s)")
-    add("--set", action="append", default=[], metavar="A.B=VALUE", help="a setting of skillgrad")
-    add("--arm", action="append", default=[], metavar="NAME:A.B=VALUE,...", help="skillgrad with other settings")
+    add("--set", action="append", default=[], metavar="A.B=VALUE", help="a setting of etude")
+    add("--arm", action="append", default=[], metavar="NAME:A.B=VALUE,...", help="etude with other settings")
     add("--out", type=Path, help="where results go (default benchmarks/results/peers-FAMILY.json)")
     args = parser.parse_args(words)
     full = {"seeds": 10, "epochs": Setting.epochs, "latency": Setting.latency}

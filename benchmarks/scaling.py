@@ -1,4 +1,4 @@
-"""How the wall clock of skillgrad grows with tasks and falls with concurrency, and how much of it is waiting.
+"""How the wall clock of etude grows with tasks and falls with concurrency, and how much of it is waiting.
 
     python benchmarks/scaling.py            about five minutes on two cores
     python benchmarks/scaling.py --quick    less than a minute
@@ -134,14 +134,14 @@ def tables(plan: Plan, settings: Sequence[str]) -> list[dict[str, Any]]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run and write results."""
-    parser = argparse.ArgumentParser(description="Scaling of skillgrad in tasks and concurrency.")
+    parser = argparse.ArgumentParser(description="Scaling of etude in tasks and concurrency.")
     parser.add_argument("--quick", action="store_true", help="fewer runs; less than a minute")
-    parser.add_argument("--set", action="append", default=[], metavar="A.B=VALUE", help="a setting of skillgrad")
+    parser.add_argument("--set", action="append", default=[], metavar="A.B=VALUE", help="a setting of etude")
     parser.add_argument("--out", type=Path, default=RESULTS / "scaling.json", help="where results go")
     args = parser.parse_args(words)
     given = ["--quick"] * args.quick + [word for one in args.set for word in ("--set", one)]
     results = {
-        "title": "Scaling of skillgrad",
+        "title": "Scaling of etude",
         "command": shlex.join(["scripts/benchmark", "scaling", *given]),
         "machine": machine(),
         "tables": tables(QUICK if args.quick else FULL, args.set),

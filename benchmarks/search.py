@@ -24,12 +24,12 @@ from harness import machine
 from measure import Spread, spread
 from pruning import PrunedAtTheEnd
 
-from skillgrad import ListEnvironment, Skill, Trainer
-from skillgrad.config import merge
-from skillgrad.events import CallFinished, Decided, Event
-from skillgrad.simulation import SEED_SKILL, best_attainable, make_tasks, seed_skill, true_score
-from skillgrad.skill import token_count
-from skillgrad.stages.proof import Proof, Proving
+from etude import ListEnvironment, Skill, Trainer
+from etude.config import merge
+from etude.events import CallFinished, Decided, Event
+from etude.simulation import SEED_SKILL, best_attainable, make_tasks, seed_skill, true_score
+from etude.skill import token_count
+from etude.stages.proof import Proof, Proving
 
 RESULTS = Path(__file__).parent / "results" / "search.json"
 SPLITS = (80, 40, 200)
@@ -210,9 +210,9 @@ def train(config: dict[str, Any], world: str, optimizer: str, seed: int) -> Outc
 
 def without(part: str, seed: int, world: str, optimizer: str) -> Outcome:
     """A run of the default search with one part changed."""
-    import skillgrad.stages.proof as proof
-    import skillgrad.trainer as trainer
-    from skillgrad.searches import EvidenceSearch
+    import etude.stages.proof as proof
+    import etude.trainer as trainer
+    from etude.searches import EvidenceSearch
 
     swapped: dict[str, tuple[Any, str, Any]] = {
         "an edit stays where a task it cites is mended": (proof, "Proving", Citing),

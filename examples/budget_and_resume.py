@@ -8,8 +8,8 @@ What is answered is in the run's journal; whoever starts the run again only asks
 import sys
 import tempfile
 
-from skillgrad import BudgetStop, ListEnvironment, Skill, Summary, Trainer
-from skillgrad.simulation import SEED_SKILL, make_tasks
+from etude import BudgetStop, ListEnvironment, Skill, Summary, Trainer
+from etude.simulation import SEED_SKILL, make_tasks
 
 TASKS = make_tasks("dates", 70, seed=2)
 
@@ -45,4 +45,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="skillgrad-"))
+    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="etude-"))

@@ -9,8 +9,8 @@ setting of skillrl is called here: docs/guides/coming-from.md.
 import sys
 import tempfile
 
-from skillgrad import ListEnvironment, Skill, Trainer
-from skillgrad.simulation import SEED_SKILL, make_tasks
+from etude import ListEnvironment, Skill, Trainer
+from etude.simulation import SEED_SKILL, make_tasks
 
 
 def items(count: int, seed: int) -> list[dict[str, object]]:
@@ -42,4 +42,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="skillgrad-"))
+    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="etude-"))

@@ -1,4 +1,4 @@
-"""Improve a skill and a memory file on tasks of your own, as a night of `skillgrad sleep` does, from Python.
+"""Improve a skill and a memory file on tasks of your own, as a night of `etude sleep` does, from Python.
 
     python examples/consolidate.py [FOLDER_FOR_RUNS]
 
@@ -8,8 +8,8 @@ skill's block `learned` is all that may change; whatever stands around it is kep
 
 import sys
 
-from skillgrad import Documents, MinedTask, Skill, consolidate
-from skillgrad.envs.scorers.checks import Check
+from etude import Documents, MinedTask, Skill, consolidate
+from etude.envs.scorers.checks import Check
 
 TOPICS = ("a longer pier", "a new kiln", "bicycle stands", "a second counter", "night buses", "a booking app")
 TRAIN = Check(op="contains", arg="Recommendation:", requirement="has a line 'Recommendation:'")
@@ -25,14 +25,14 @@ description: How we write briefs.
 
 British spelling.
 
-<!-- skillgrad:begin learned -->
-<!-- skillgrad:end learned -->
+<!-- etude:begin learned -->
+<!-- etude:end learned -->
 """
 MEMORY = """\
 # The project
 
-<!-- skillgrad:begin learned -->
-<!-- skillgrad:end learned -->
+<!-- etude:begin learned -->
+<!-- etude:end learned -->
 """
 
 

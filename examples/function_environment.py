@@ -9,8 +9,8 @@ import re
 import sys
 import tempfile
 
-from skillgrad import Skill, Trainer, environment
-from skillgrad.simulation import SEED_SKILL, make_tasks
+from etude import Skill, Trainer, environment
+from etude.simulation import SEED_SKILL, make_tasks
 
 TASKS = make_tasks("counting", 80, seed=5)
 
@@ -35,4 +35,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="skillgrad-"))
+    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="etude-"))

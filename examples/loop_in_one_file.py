@@ -13,8 +13,8 @@ import json
 import math
 import random
 
-from skillgrad.records import ChatRequest, ResponseSchema, Task, system, user
-from skillgrad.simulation import SEED_SKILL, make_tasks, respond, true_score
+from etude.records import ChatRequest, ResponseSchema, Task, system, user
+from etude.simulation import SEED_SKILL, make_tasks, respond, true_score
 
 EPOCHS, BATCH, MINIBATCH, MAX_EDITS, MIN_EDITS = 3, 20, 8, 4, 2
 

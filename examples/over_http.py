@@ -8,10 +8,10 @@ Needs the extra `serve`. For a real server leave out the endpoint and give its a
 import sys
 import tempfile
 
-from skillgrad import ListEnvironment, Skill, Trainer
-from skillgrad.simulation import SEED_SKILL, make_tasks
-from skillgrad.simulation.endpoint import running_endpoint
-from skillgrad.simulation.faults import Faults
+from etude import ListEnvironment, Skill, Trainer
+from etude.simulation import SEED_SKILL, make_tasks
+from etude.simulation.endpoint import running_endpoint
+from etude.simulation.faults import Faults
 
 
 def main(folder: str) -> None:
@@ -37,4 +37,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="skillgrad-"))
+    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="etude-"))

@@ -10,8 +10,8 @@ import sys
 import tempfile
 from collections.abc import Sequence
 
-from skillgrad import Environment, Score, Skill, Task, Trainer, Trajectory
-from skillgrad.simulation import SEED_SKILL, make_tasks
+from etude import Environment, Score, Skill, Task, Trainer, Trajectory
+from etude.simulation import SEED_SKILL, make_tasks
 
 
 class Alphabet(Environment):
@@ -51,4 +51,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="skillgrad-"))
+    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="etude-"))

@@ -11,7 +11,7 @@ import re
 import sys
 import tempfile
 
-from skillgrad import ChatModel, ChatRequest, ListEnvironment, Reply, Task, Trainer
+from etude import ChatModel, ChatRequest, ListEnvironment, Reply, Task, Trainer
 
 RULES = {"Greet in capitals.": str.upper, "End with an exclamation mark.": lambda text: f"{text}!"}
 
@@ -62,4 +62,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="skillgrad-"))
+    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="etude-"))

@@ -8,8 +8,8 @@ The feedback of a score is what the optimizer learns from.
 import sys
 import tempfile
 
-from skillgrad import ListEnvironment, Score, Scorer, Skill, Task, Trainer, Trajectory
-from skillgrad.simulation import SEED_SKILL, make_tasks
+from etude import ListEnvironment, Score, Scorer, Skill, Task, Trainer, Trajectory
+from etude.simulation import SEED_SKILL, make_tasks
 
 
 class Near(Scorer):
@@ -50,4 +50,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="skillgrad-"))
+    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="etude-"))

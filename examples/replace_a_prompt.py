@@ -8,8 +8,8 @@ A prompt is a system message without placeholders. docs/reference/prompts.md sho
 import sys
 import tempfile
 
-from skillgrad import ListEnvironment, Skill, Trainer
-from skillgrad.simulation import SEED_SKILL, make_tasks
+from etude import ListEnvironment, Skill, Trainer
+from etude.simulation import SEED_SKILL, make_tasks
 
 CHAT = """\
 Do the task that the user gives you, by the rules of the skill below.
@@ -34,4 +34,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="skillgrad-"))
+    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="etude-"))

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import openpyxl
 
-from skillgrad import Skill, Task, Trainer
-from skillgrad.simulation import SEED_SKILL, make_tasks
+from etude import Skill, Task, Trainer
+from etude.simulation import SEED_SKILL, make_tasks
 
 
 def workbook(path: Path, answer: str | None) -> None:
@@ -57,4 +57,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="skillgrad-"))
+    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="etude-"))

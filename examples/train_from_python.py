@@ -8,8 +8,8 @@ Without FOLDER the run is written to a new temporary folder.
 import sys
 import tempfile
 
-from skillgrad import ListEnvironment, Skill, Trainer
-from skillgrad.simulation import SEED_SKILL, make_tasks
+from etude import ListEnvironment, Skill, Trainer
+from etude.simulation import SEED_SKILL, make_tasks
 
 
 def main(folder: str) -> None:
@@ -32,4 +32,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="skillgrad-"))
+    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="etude-"))

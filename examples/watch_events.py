@@ -10,9 +10,9 @@ import sys
 import tempfile
 from collections import Counter
 
-from skillgrad import ListEnvironment, Skill, StopRun, StopSwitch, Trainer
-from skillgrad.events import AttemptFinished, Decided, Event
-from skillgrad.simulation import SEED_SKILL, make_tasks
+from etude import ListEnvironment, Skill, StopRun, StopSwitch, Trainer
+from etude.events import AttemptFinished, Decided, Event
+from etude.simulation import SEED_SKILL, make_tasks
 
 
 class Watcher:
@@ -49,4 +49,4 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="skillgrad-"))
+    main(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp(prefix="etude-"))

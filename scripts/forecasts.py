@@ -17,12 +17,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from skillgrad.plan import plan
-from skillgrad.records import Skill, Task
-from skillgrad.simulation import SEED_SKILL, make_tasks
-from skillgrad.simulation.score import best_skill
-from skillgrad.summary import Span
-from skillgrad.trainer import Trainer
+from etude.plan import plan
+from etude.records import Skill, Task
+from etude.simulation import SEED_SKILL, make_tasks
+from etude.simulation.score import best_skill
+from etude.summary import Span
+from etude.trainer import Trainer
 
 POLICIES = ("evidence", "paper")
 OPTIMIZERS = ("optimizer", "optimizer-poor", "optimizer-misciting", "optimizer-useless")

@@ -16,19 +16,19 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import JsonValue
 from pydantic_core import PydanticUndefined
 
-from skillgrad import errors
-from skillgrad.agents.chat import ChatOptions
-from skillgrad.agents.program import CommandOptions, ProgramOptions
-from skillgrad.agents.tools import ToolsOptions
-from skillgrad.cli.parser import VERBS, overview
-from skillgrad.config import ModelSection, Section, TrainConfig
-from skillgrad.envs.command import CommandConfig
-from skillgrad.envs.dataset import DatasetConfig
-from skillgrad.envs.scorers.rubric import RubricOptions
-from skillgrad.envs.spreadsheet.environment import SpreadsheetConfig
-from skillgrad.prompts import Prompts, prompt_names
-from skillgrad.registry import BUILT_IN, find
-from skillgrad.sleep.config import NIGHT, SleepSection
+from etude import errors
+from etude.agents.chat import ChatOptions
+from etude.agents.program import CommandOptions, ProgramOptions
+from etude.agents.tools import ToolsOptions
+from etude.cli.parser import VERBS, overview
+from etude.config import ModelSection, Section, TrainConfig
+from etude.envs.command import CommandConfig
+from etude.envs.dataset import DatasetConfig
+from etude.envs.scorers.rubric import RubricOptions
+from etude.envs.spreadsheet.environment import SpreadsheetConfig
+from etude.prompts import Prompts, prompt_names
+from etude.registry import BUILT_IN, find
+from etude.sleep.config import NIGHT, SleepSection
 
 PAGES = Path(__file__).parent.parent / "docs" / "reference"
 GENERATED = "<!-- Written by scripts/docs. Change the docstrings in the code instead. -->\n\n"
@@ -128,7 +128,7 @@ def section_text(name: str, section: type[Section]) -> str:
 
 def sleep_text() -> str:
     """The section that a night has beside those of a run, and what else is different."""
-    text = "\n## sleep\n\nOnly in the settings of [`skillgrad sleep`](../guides/sleep.md), which have these sections "
+    text = "\n## sleep\n\nOnly in the settings of [`etude sleep`](../guides/sleep.md), which have these sections "
     text += "beside it: `target` and `optimizer`, which have to name a model; `agent`, `judge`, `train`, `reflect`, "
     text += "`update`, `gate`, `limits` and the others. `env`, `skill`, `run`, `test`, `search` and `preset` are set "
     text += (
@@ -155,7 +155,7 @@ def config_page() -> str:
     text = "# Settings\n\n" + GENERATED
     text += (
         "A run is described by one YAML file. Values come from the file, then from environment variables such as "
-        "`SKILLGRAD_TRAIN__EPOCHS=2`, then from dotted flags such as `--train.epochs 2`; later ones win. Unknown "
+        "`ETUDE_TRAIN__EPOCHS=2`, then from dotted flags such as `--train.epochs 2`; later ones win. Unknown "
         "keys are errors. Relative paths in a file count from the folder of that file.\n\n"
         "`preset` is `default` or `paper`: values that lie below all others. `paper` has the published schedule "
         "and makes every attempt anew in each epoch.\n"
@@ -188,9 +188,9 @@ def errors_page() -> str:
 
 def cli_page() -> str:
     """The help of every verb."""
-    pages = {"skillgrad": overview()}
+    pages = {"etude": overview()}
     with terminal_width(100):
-        pages |= {f"skillgrad {verb.name}": verb.parser.format_help() for verb in VERBS}
+        pages |= {f"etude {verb.name}": verb.parser.format_help() for verb in VERBS}
     text = "# Command line\n\n" + GENERATED
     for title, page in pages.items():
         text += f"\n## {title}\n\n```text\n{page.strip()}\n```\n"

@@ -60,13 +60,13 @@ def anchors(page: Path) -> set[str]:
 
 
 def commands(text: str) -> list[list[str]]:
-    """The words behind `skillgrad` of every such command in a shell text, in console, sh or indented blocks."""
+    """The words behind `etude` of every such command in a shell text, in console, sh or indented blocks."""
     joined = text.replace("\\\n", " ")
     found: list[list[str]] = []
     for line in joined.splitlines():
         for part in line.removeprefix("$ ").split("&&"):
             words = shlex.split(part, comments=True)
-            if words and Path(words[0]).name == "skillgrad":
+            if words and Path(words[0]).name == "etude":
                 found.append(words[1:])
     return found
 
@@ -75,7 +75,7 @@ class Step(NamedTuple):
     """A command of a console block, and the lines that it prints, `...` standing for any others."""
 
     program: str
-    """`skillgrad`, `python` for a script of this repository, or `cd`."""
+    """`etude`, `python` for a script of this repository, or `cd`."""
     words: list[str]
     shown: list[str]
 
@@ -85,7 +85,7 @@ def steps(block: Block) -> list[Step]:
     for line in block.text.splitlines():
         if line.startswith("$ "):
             program, *words = shlex.split(line[2:], comments=True)
-            assert program in ("skillgrad", "python", "cd"), (block.place, line)
+            assert program in ("etude", "python", "cd"), (block.place, line)
             found.append(Step(program, words, []))
         else:
             found[-1].shown.append(line)

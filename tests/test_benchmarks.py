@@ -47,10 +47,10 @@ def test_results_name_no_folder_and_no_host(path: Path) -> None:
 def test_a_comparison_measures_our_system_from_outside(tmp_path) -> None:
     out = tmp_path / "peers.json"
     settings = "train.batch_size=8,search.policy=paper"
-    done = run("peers", *SMALL, "--systems", "skillgrad", "--arm", f"small:{settings}", "--out", str(out))
+    done = run("peers", *SMALL, "--systems", "etude", "--arm", f"small:{settings}", "--out", str(out))
     assert done.returncode == 0, done.stderr
     found = json.loads(out.read_text())
-    assert [arm["name"] for arm in found["arms"]] == ["skillgrad", "skillgrad, small"]
+    assert [arm["name"] for arm in found["arms"]] == ["etude", "etude, small"]
     for one in found["runs"]:
         assert one["reason"] == ""
         assert one["curve"][0] == {"calls": 0, "seconds": one["curve"][0]["seconds"], "test": one["initial"]}
@@ -64,7 +64,7 @@ def test_a_comparison_measures_our_system_from_outside(tmp_path) -> None:
 @pytest.mark.slow
 def test_a_system_whose_run_fails_is_reported_with_its_reason(tmp_path) -> None:
     out = tmp_path / "peers.json"
-    done = run("peers", *SMALL, "--systems", "skillgrad", "--set", "train.epoch=2", "--out", str(out))
+    done = run("peers", *SMALL, "--systems", "etude", "--set", "train.epoch=2", "--out", str(out))
     assert done.returncode == 1
     (one,) = json.loads(out.read_text())["runs"]
     assert "train.epoch" in one["reason"]

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from skillgrad import aevaluate_skill, make_config
-from skillgrad.compare import acompare_skills
-from skillgrad.errors import BudgetStop, ConfigError, DataError, SkillError, VoidStop
-from skillgrad.executors.local import LocalExecutor
-from skillgrad.protocols import Executor
-from skillgrad.statistics import difference_interval, mean_interval
-from skillgrad.summary import Comparison, Flip
+from etude import aevaluate_skill, make_config
+from etude.compare import acompare_skills
+from etude.errors import BudgetStop, ConfigError, DataError, SkillError, VoidStop
+from etude.executors.local import LocalExecutor
+from etude.protocols import Executor
+from etude.statistics import difference_interval, mean_interval
+from etude.summary import Comparison, Flip
 from two_skills import A, B, World, asked
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from skillgrad.config import TrainConfig, load_config, make_config
-from skillgrad.errors import ConfigError
+from etude.config import TrainConfig, load_config, make_config
+from etude.errors import ConfigError
 
 
 def refusal(**data: object) -> str:
@@ -83,14 +83,14 @@ def test_settings_go_on_top_of_the_preset() -> None:
 def test_flags_win_over_the_environment_and_the_environment_over_the_file(tmp_path) -> None:
     file = tmp_path / "c.yaml"
     file.write_text("train: {epochs: 1, batch_size: 10, seed: 1}\n")
-    environ = {"SKILLGRAD_TRAIN__BATCH_SIZE": "20", "SKILLGRAD_TRAIN__SEED": "2", "SKILLGRAD_OTHER": "x"}
+    environ = {"ETUDE_TRAIN__BATCH_SIZE": "20", "ETUDE_TRAIN__SEED": "2", "ETUDE_OTHER": "x"}
     config = load_config(file, flags=[("train.seed", "3")], environ=environ)
     assert (config.train.epochs, config.train.batch_size, config.train.seed) == (1, 20, 3)
 
 
 def test_a_misspelt_environment_variable_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"unknown key 'train\.epoch'"):
-        load_config(environ={"SKILLGRAD_TRAIN__EPOCH": "1"})
+        load_config(environ={"ETUDE_TRAIN__EPOCH": "1"})
 
 
 def test_paths_in_a_file_count_from_its_folder(tmp_path) -> None:

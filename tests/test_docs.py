@@ -12,23 +12,23 @@ from types import ModuleType
 import pytest
 import yaml
 
-import skillgrad
+import etude
 from docs_pages import DOCS, PAGES, ROOT, Block, Step, all_blocks, anchors, blocks, commands, links, name_of, steps
-from skillgrad.cli.main import main
-from skillgrad.cli.parser import GROUPS, VERBS, read_verb
-from skillgrad.config import load_config, make_config, parse
-from skillgrad.envs.dataset import DatasetConfig
-from skillgrad.envs.scorers.base import make_scorer
-from skillgrad.errors import ConfigError
-from skillgrad.prompts import prompt_names
-from skillgrad.registry import BUILT_IN, find
-from skillgrad.simulation import endpoint, names
-from skillgrad.simulation.faults import Faults
-from skillgrad.sleep.config import load_sleep_config, make_sleep_config
-from skillgrad.sleep.sources import SOURCES, source_of
-from skillgrad.summary import Cost, Summary
+from etude.cli.main import main
+from etude.cli.parser import GROUPS, VERBS, read_verb
+from etude.config import load_config, make_config, parse
+from etude.envs.dataset import DatasetConfig
+from etude.envs.scorers.base import make_scorer
+from etude.errors import ConfigError
+from etude.prompts import prompt_names
+from etude.registry import BUILT_IN, find
+from etude.simulation import endpoint, names
+from etude.simulation.faults import Faults
+from etude.sleep.config import load_sleep_config, make_sleep_config
+from etude.sleep.sources import SOURCES, source_of
+from etude.summary import Cost, Summary
 
-SOURCE = Path(skillgrad.__file__).parent
+SOURCE = Path(etude.__file__).parent
 SIMULATED = {"target": {"model": "simulated:target"}, "optimizer": {"model": "simulated:optimizer"}}
 
 
@@ -67,7 +67,7 @@ def test_every_page_can_be_reached_from_the_index() -> None:
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python", "console")], ids=name_of)
 def test_the_code_and_the_sessions_of_a_page_run_in_their_order(tmp_path, monkeypatch, capsys, page: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in [name for name in os.environ if name.startswith(("SKILLGRAD_", "OPENAI_"))]:
+    for name in [name for name in os.environ if name.startswith(("ETUDE_", "OPENAI_"))]:
         monkeypatch.delenv(name)
     namespace: dict[str, object] = {"__name__": "page"}
     before = ""
@@ -133,8 +133,8 @@ def test_every_command_is_understood(block: Block) -> None:
 
 def test_the_commands_between_backticks_and_in_the_readme_are_understood() -> None:
     pages = [page for page in PAGES if page != DOCS / "reference" / "cli.md"]
-    found = [text for page in pages for text in re.findall(r"`(skillgrad [^`\n]+)`", page.read_text())]
-    found += re.findall(r"^    (\S*skillgrad [^#\n]*)", (ROOT / "README.md").read_text(), re.MULTILINE)
+    found = [text for page in pages for text in re.findall(r"`(etude [^`\n]+)`", page.read_text())]
+    found += re.findall(r"^    (\S*etude [^#\n]*)", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert len(found) > 10
     for text in found:
         for words in commands(re.sub(r"<[a-z]+>", "NAME", text)):
@@ -183,7 +183,7 @@ def named(text: str) -> set[str]:
 
 
 def test_every_public_name_is_in_the_reference() -> None:
-    assert set(skillgrad.__all__) - named(page("reference/python.md")) == set()
+    assert set(etude.__all__) - named(page("reference/python.md")) == set()
 
 
 def test_every_field_of_the_summary_is_in_the_reference() -> None:

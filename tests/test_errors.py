@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-import skillgrad
-from skillgrad import errors
-from skillgrad.cli.usage import UsageError
-from skillgrad.errors import InputError, SkillgradError, StopRun, did_you_mean
+import etude
+from etude import errors
+from etude.cli.usage import UsageError
+from etude.errors import EtudeError, InputError, StopRun, did_you_mean
 
-SOURCE = Path(skillgrad.__file__).parent
+SOURCE = Path(etude.__file__).parent
 
 
-def classes_below(*kinds: type[SkillgradError]) -> set[str]:
+def classes_below(*kinds: type[EtudeError]) -> set[str]:
     return {kind.__name__ for kind in kinds} | {
         name for kind in kinds for below in kind.__subclasses__() for name in classes_below(below)
     }
@@ -48,4 +48,4 @@ def test_a_value_with_half_of_its_letters_elsewhere_is_no_misspelling() -> None:
 
 def test_every_class_of_errors_stands_in_the_tree_of_the_module() -> None:
     tree = errors.__doc__ or ""
-    assert all(name in tree for name in classes_below(SkillgradError) if hasattr(errors, name))
+    assert all(name in tree for name in classes_below(EtudeError) if hasattr(errors, name))

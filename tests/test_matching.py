@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from skillgrad import matching
-from skillgrad.matching import Matcher
+from etude import matching
+from etude.matching import Matcher
 
 
 def stopped(matcher: Matcher) -> int:

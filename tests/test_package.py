@@ -7,27 +7,27 @@ from pathlib import Path
 
 import pytest
 
-import skillgrad
-from skillgrad import errors
+import etude
+from etude import errors
 
-SOURCE = Path(skillgrad.__file__).parent
+SOURCE = Path(etude.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 
 
 def test_everything_public_can_be_imported_and_nothing_else_is_listed() -> None:
-    found = {name for name in skillgrad.__all__ if getattr(skillgrad, name) is not None}
-    assert found == {"__version__", *skillgrad._HOME}
-    assert sorted(skillgrad.__all__) == sorted(found)
+    found = {name for name in etude.__all__ if getattr(etude, name) is not None}
+    assert found == {"__version__", *etude._HOME}
+    assert sorted(etude.__all__) == sorted(found)
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Trainr'"):
-        skillgrad.Trainr  # noqa: B018
+        etude.Trainr  # noqa: B018
 
 
 def test_importing_loads_no_model_sdk_and_touches_nothing() -> None:
     code = (
-        "import sys, skillgrad, skillgrad.trainer\n"
+        "import sys, etude, etude.trainer\n"
         "heavy = {'openai', 'httpx2', 'starlette', 'uvicorn', 'pyarrow', 'rich'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )

@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from skillgrad.build import Given
-from skillgrad.config import make_config
-from skillgrad.errors import BudgetStop, ConfigError, DataError
-from skillgrad.events import AttemptFinished, CallFinished, Event, Notice
-from skillgrad.plan import ASSUMED_NOISE, Plan, aplan, plan
-from skillgrad.records import ChatRequest, Reply, Skill, Task, ToolCall, Usage
-from skillgrad.simulation import SEED_SKILL, make_tasks
-from skillgrad.simulation.score import best_skill
-from skillgrad.statistics import difference_interval, smallest_gain
-from skillgrad.testing import ScriptedModel
-from skillgrad.trainer import Trainer
+from etude.build import Given
+from etude.config import make_config
+from etude.errors import BudgetStop, ConfigError, DataError
+from etude.events import AttemptFinished, CallFinished, Event, Notice
+from etude.plan import ASSUMED_NOISE, Plan, aplan, plan
+from etude.records import ChatRequest, Reply, Skill, Task, ToolCall, Usage
+from etude.simulation import SEED_SKILL, make_tasks
+from etude.simulation.score import best_skill
+from etude.statistics import difference_interval, smallest_gain
+from etude.testing import ScriptedModel
+from etude.trainer import Trainer
 
 SIZES = {"train": 16, "val": 12, "test": 12}
 TASKS = make_tasks(None, sum(SIZES.values()), 5)
@@ -82,7 +82,7 @@ def test_nothing_is_sent_and_nothing_written(tmp_path: Path) -> None:
 
 def test_a_config_is_given_as_settings_as_data_or_as_a_file(tmp_path: Path) -> None:
     data = settings(tmp_path)
-    path = tmp_path / "skillgrad.yaml"
+    path = tmp_path / "etude.yaml"
     path.write_text(json.dumps(data))
     assert (
         plan(data, **given())

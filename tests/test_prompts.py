@@ -2,8 +2,8 @@
 
 import pytest
 
-from skillgrad.errors import ConfigError
-from skillgrad.prompts import Prompts, prompt_names
+from etude.errors import ConfigError
+from etude.prompts import Prompts, prompt_names
 
 
 def test_every_prompt_has_a_text() -> None:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from skillgrad.errors import ConfigError
-from skillgrad.protocols import Environment
-from skillgrad.registry import BUILT_IN, find, names
+from etude.errors import ConfigError
+from etude.protocols import Environment
+from etude.registry import BUILT_IN, find, names
 
 
 @pytest.mark.parametrize(("family", "name"), [(family, name) for family in BUILT_IN for name in BUILT_IN[family]])
@@ -17,7 +17,7 @@ def test_every_built_in_is_found(family, name: str) -> None:
 
 
 def test_an_import_path_is_a_name() -> None:
-    assert find("executors", "skillgrad.executors.local:LocalExecutor").__name__ == "LocalExecutor"
+    assert find("executors", "etude.executors.local:LocalExecutor").__name__ == "LocalExecutor"
 
 
 def test_an_unknown_name_is_refused() -> None:
@@ -28,7 +28,7 @@ def test_an_unknown_name_is_refused() -> None:
     )
 
 
-@pytest.mark.parametrize("path", ["no.such.module:Class", "skillgrad.records:NoSuchClass", ":Class"])
+@pytest.mark.parametrize("path", ["no.such.module:Class", "etude.records:NoSuchClass", ":Class"])
 def test_a_path_that_cannot_be_imported_is_refused(path: str) -> None:
     with pytest.raises(ConfigError, match="cannot be loaded from") as caught:
         find("agents", path)
@@ -120,13 +120,13 @@ def test_a_module_that_ends_the_program_when_it_is_imported_is_an_error(tmp_path
 
 
 def test_what_a_module_prints_when_it_is_imported_does_not_reach_the_results(tmp_path, monkeypatch, capsys) -> None:
-    (tmp_path / "loud_for_registry.py").write_text("from skillgrad.envs.scorers.text import Exact\nprint('loaded')\n")
+    (tmp_path / "loud_for_registry.py").write_text("from etude.envs.scorers.text import Exact\nprint('loaded')\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     assert find("scorers", "loud_for_registry:Exact").name == "exact"
     assert tuple(capsys.readouterr()) == ("", "loaded\n")
 
 
-EXACT, F1 = "skillgrad.envs.scorers.text:Exact", "skillgrad.envs.scorers.text:F1"
+EXACT, F1 = "etude.envs.scorers.text:Exact", "etude.envs.scorers.text:F1"
 
 
 def install(folder: Path, package: str, **scorers: str) -> None:
@@ -135,23 +135,23 @@ def install(folder: Path, package: str, **scorers: str) -> None:
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
     lines = [f"{name} = {path}\n" for name, path in scorers.items()]
-    (info / "entry_points.txt").write_text("[skillgrad.scorers]\n" + "".join(lines))
+    (info / "entry_points.txt").write_text("[etude.scorers]\n" + "".join(lines))
 
 
 def test_an_entry_point_that_names_no_class_is_told_as_such(tmp_path, monkeypatch) -> None:
-    install(tmp_path, "vague", vague="skillgrad.envs.scorers.text")
+    install(tmp_path, "vague", vague="etude.envs.scorers.text")
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(ConfigError) as caught:
         find("scorers", "vague")
     assert str(caught.value) == (
-        "vague 1.0: scorer 'vague' has the entry point 'skillgrad.envs.scorers.text', which names no class\n"
+        "vague 1.0: scorer 'vague' has the entry point 'etude.envs.scorers.text', which names no class\n"
         "hint: its package must write it as 'package.module:Class'"
     )
 
 
 def test_extras_behind_an_entry_point_and_classes_within_classes_are_understood(tmp_path, monkeypatch) -> None:
     (tmp_path / "nested_for_registry.py").write_text(
-        "from skillgrad.envs.scorers.text import Exact\nclass Outer:\n    Inner = Exact\n"
+        "from etude.envs.scorers.text import Exact\nclass Outer:\n    Inner = Exact\n"
     )
     install(tmp_path, "nested", nested="nested_for_registry:Outer.Inner [fast]")
     monkeypatch.syspath_prepend(str(tmp_path))

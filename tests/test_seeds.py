@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from skillgrad import Trainer, atrain_seeds, load_config, make_config, train_seeds
-from skillgrad.config import ModelSection, TrainConfig
-from skillgrad.envs import ListEnvironment
-from skillgrad.errors import BudgetStop, ConfigError, StopRun
-from skillgrad.models.simulated import SimulatedModel
-from skillgrad.records import ChatRequest, Reply, Skill
-from skillgrad.seeds import SeedReport, Spread
-from skillgrad.simulation import SEED_SKILL, make_tasks
-from skillgrad.statistics import t_interval
-from skillgrad.summary import Summary
+from etude import Trainer, atrain_seeds, load_config, make_config, train_seeds
+from etude.config import ModelSection, TrainConfig
+from etude.envs import ListEnvironment
+from etude.errors import BudgetStop, ConfigError, StopRun
+from etude.models.simulated import SimulatedModel
+from etude.records import ChatRequest, Reply, Skill
+from etude.seeds import SeedReport, Spread
+from etude.simulation import SEED_SKILL, make_tasks
+from etude.statistics import t_interval
+from etude.summary import Summary
 
 TASKS = make_tasks("sorting", 30, seed=1)
 

@@ -9,13 +9,13 @@ from typing import Any, Self
 
 import pytest
 
-from skillgrad import ListEnvironment, Skill, Task, Trainer
-from skillgrad.config import merge
-from skillgrad.errors import ConfigError, OutageStop, TransientError
-from skillgrad.executors.local import LocalExecutor
-from skillgrad.prompts import Prompts
-from skillgrad.records import ChatRequest
-from skillgrad.testing import ScriptedModel
+from etude import ListEnvironment, Skill, Task, Trainer
+from etude.config import merge
+from etude.errors import ConfigError, OutageStop, TransientError
+from etude.executors.local import LocalExecutor
+from etude.prompts import Prompts
+from etude.records import ChatRequest
+from etude.testing import ScriptedModel
 
 TASKS = [Task(id=f"t{number}", input=f"Task {number}.", gold="yes") for number in range(10)]
 WRONG = "x" * 1000

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from skillgrad import ListEnvironment, Score, Task, Trajectory, aevaluate_skill
-from skillgrad.build import open_workbench
-from skillgrad.compare import acompare_skills, compare_skills
-from skillgrad.config import GateSection
-from skillgrad.errors import BudgetStop
-from skillgrad.events import Event, Notice
-from skillgrad.records import TrainState
-from skillgrad.report import Measured, report
-from skillgrad.ship import compare_on, decide
-from skillgrad.summary import Comparison, Interval
+from etude import ListEnvironment, Score, Task, Trajectory, aevaluate_skill
+from etude.build import open_workbench
+from etude.compare import acompare_skills, compare_skills
+from etude.config import GateSection
+from etude.errors import BudgetStop
+from etude.events import Event, Notice
+from etude.records import TrainState
+from etude.report import Measured, report
+from etude.ship import compare_on, decide
+from etude.summary import Comparison, Interval
 from two_skills import OTHERS, TASKS, A, B, C, World, asked
 
 SOLVED = {f"{skill}{trial}": "yyyyyyyy" for skill in "ABC" for trial in range(3)}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from skillgrad.statistics import (
+from etude.statistics import (
     Variance,
     difference_interval,
     mean_interval,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from skillgrad.statistics import Arms, permutation, permutation_needed
+from etude.statistics import Arms, permutation, permutation_needed
 
 
 def counted(tasks: Sequence[Arms]) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from skillgrad import (
+from etude import (
     ChatModel,
     Environment,
     ListEnvironment,
@@ -18,11 +18,11 @@ from skillgrad import (
     Task,
     Trainer,
 )
-from skillgrad.build import StopSwitch
-from skillgrad.config import merge
-from skillgrad.errors import ConfigError, DataError, Interrupted, UnusableReply
-from skillgrad.simulation import SEED_SKILL, make_tasks
-from skillgrad.testing import ScriptedModel
+from etude.build import StopSwitch
+from etude.config import merge
+from etude.errors import ConfigError, DataError, Interrupted, UnusableReply
+from etude.simulation import SEED_SKILL, make_tasks
+from etude.testing import ScriptedModel
 
 TASKS = make_tasks(None, 70, seed=2)
 SKILL = Skill(name="everyday-tasks", text=SEED_SKILL)
@@ -102,8 +102,8 @@ def test_a_slow_update_without_the_gate_is_accepted_and_measured(tmp_path) -> No
     run(tmp_path / "a", slow_update={"gate": False, "samples": 10})
     run(tmp_path / "b", slow_update={"enabled": False})
     with_update = (tmp_path / "a/run/skills/0004.md").read_text()
-    assert "skillgrad:begin slow_update" in with_update
-    assert "skillgrad:begin slow_update" not in (tmp_path / "b/run/skills/0004.md").read_text()
+    assert "etude:begin slow_update" in with_update
+    assert "etude:begin slow_update" not in (tmp_path / "b/run/skills/0004.md").read_text()
     assert (tmp_path / "a/run/epochs/02/candidate.diff").exists()
 
 

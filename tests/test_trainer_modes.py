@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-from skillgrad import ListEnvironment, Skill, Trainer
-from skillgrad.config import OptimizerSection, merge
-from skillgrad.errors import ConfigError
-from skillgrad.events import Event
-from skillgrad.models.simulated import SimulatedModel
-from skillgrad.prompts import Prompts
-from skillgrad.records import ChatRequest, Reply
-from skillgrad.simulation import SEED_SKILL, make_tasks
-from skillgrad.simulation.families import RULES
-from skillgrad.simulation.rules import State, states
-from skillgrad.skill import Document
-from skillgrad.stages.appendix import reminders_in
+from etude import ListEnvironment, Skill, Trainer
+from etude.config import OptimizerSection, merge
+from etude.errors import ConfigError
+from etude.events import Event
+from etude.models.simulated import SimulatedModel
+from etude.prompts import Prompts
+from etude.records import ChatRequest, Reply
+from etude.simulation import SEED_SKILL, make_tasks
+from etude.simulation.families import RULES
+from etude.simulation.rules import State, states
+from etude.skill import Document
+from etude.stages.appendix import reminders_in
 
 TASKS = make_tasks(None, 60, seed=2)
-REGION = "<!-- skillgrad:begin house -->\nAnswer in English.\n<!-- skillgrad:end house -->\n"
+REGION = "<!-- etude:begin house -->\nAnswer in English.\n<!-- etude:end house -->\n"
 TAUGHT = "".join(f"- {rule.statements[0]}\n" for place, rule in enumerate(RULES) if place % 4)
 """Most rules, so that many failures are lapses."""
 

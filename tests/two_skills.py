@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from skillgrad import make_config
-from skillgrad.compare import compare_skills
-from skillgrad.envs import ListEnvironment
-from skillgrad.errors import RejectedRequest
-from skillgrad.records import ChatRequest, Skill, Split, Task
-from skillgrad.summary import Comparison
-from skillgrad.testing.doubles import Line, ScriptedModel
+from etude import make_config
+from etude.compare import compare_skills
+from etude.envs import ListEnvironment
+from etude.errors import RejectedRequest
+from etude.records import ChatRequest, Skill, Split, Task
+from etude.summary import Comparison
+from etude.testing.doubles import Line, ScriptedModel
 
 A, B, C = (Skill(name=name.lower(), text=f"Skill {name}.\n") for name in "ABC")
 TASKS = [Task(id=f"t{number}", input=f"Task t{number}.", gold="yes") for number in range(8)]

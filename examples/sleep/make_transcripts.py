@@ -1,7 +1,7 @@
-"""Transcripts of an invented user, to try `skillgrad sleep` on without a key and without a past.
+"""Transcripts of an invented user, to try `etude sleep` on without a key and without a past.
 
     python examples/sleep/make_transcripts.py trial
-    cd trial && skillgrad sleep run
+    cd trial && etude sleep run
 
 Writes into the folder: `transcripts.jsonl` in the format of the source `jsonl`, the settings `sleep.yaml` that stand
 beside this file, and `CLAUDE.md` with a line of the user's own. The user asks an agent for briefs, and misses a

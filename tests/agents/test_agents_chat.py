@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad import ListEnvironment, Trainer
-from skillgrad.agents.chat import ChatAgent, ChatOptions
-from skillgrad.errors import BoundaryError, ConfigError, DataError
-from skillgrad.prompts import Prompts
-from skillgrad.protocols import ChatModel
-from skillgrad.records import File, ImagePart, Message, Reply, Skill, Task, TextPart, Trajectory, assistant, user
-from skillgrad.testing.agent import AgentContract
-from skillgrad.testing.doubles import Line, ScriptedModel
+from etude import ListEnvironment, Trainer
+from etude.agents.chat import ChatAgent, ChatOptions
+from etude.errors import BoundaryError, ConfigError, DataError
+from etude.prompts import Prompts
+from etude.protocols import ChatModel
+from etude.records import File, ImagePart, Message, Reply, Skill, Task, TextPart, Trajectory, assistant, user
+from etude.testing.agent import AgentContract
+from etude.testing.doubles import Line, ScriptedModel
 
 TASK = Task(id="t", input="What is 3 + 4?", gold="7")
 

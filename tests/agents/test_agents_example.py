@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from skillgrad.cli.main import main
-from skillgrad.simulation.endpoint import running_endpoint
+from etude.cli.main import main
+from etude.simulation.endpoint import running_endpoint
 
 ROOT = Path(__file__).resolve().parents[2]
 INSTALLED = ROOT / ".tools" / "programs" / "bin"

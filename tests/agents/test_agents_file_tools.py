@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.agents.file_tools import FileTools
-from skillgrad.agents.tool_results import ToolMisuse
+from etude.agents.file_tools import FileTools
+from etude.agents.tool_results import ToolMisuse
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ import openai
 import pytest
 from gateway_clients import QUESTION, WIRES, Heard, chat, every_wire, messages, one_session, plain_or_streamed
 
-from skillgrad.agents.gateway import Gateway
-from skillgrad.records import ChatRequest, Reply, ToolCall, Usage, system, user
-from skillgrad.testing import ScriptedModel
+from etude.agents.gateway import Gateway
+from etude.records import ChatRequest, Reply, ToolCall, Usage, system, user
+from etude.testing import ScriptedModel
 
 BLUE = Reply(text="Blue, by day.", usage=Usage(input_tokens=10, output_tokens=4, cached_tokens=3))
 LISTING = Reply(
@@ -311,9 +311,9 @@ async def test_signals_of_the_process_are_left_alone() -> None:
 def test_without_the_server_packages_the_error_says_what_to_install() -> None:
     code = (
         "import asyncio, sys\n"
-        "from skillgrad.agents.gateway import Gateway\n"
-        "from skillgrad.errors import ConfigError\n"
-        "from skillgrad.testing import ScriptedModel\n"
+        "from etude.agents.gateway import Gateway\n"
+        "from etude.errors import ConfigError\n"
+        "from etude.testing import ScriptedModel\n"
         "assert not {'starlette', 'uvicorn'} & set(sys.modules)\n"
         "sys.modules['uvicorn'] = None\n"
         "async def ask():\n"
@@ -323,7 +323,7 @@ def test_without_the_server_packages_the_error_says_what_to_install() -> None:
         "    asyncio.run(ask())\n"
         "except ConfigError as error:\n"
         '    assert str(error) == ("agent programs need starlette and uvicorn\\n"\n'
-        "                          \"hint: pip install 'skillgrad[agents]'\"), error\n"
+        "                          \"hint: pip install 'etude[agents]'\"), error\n"
         "else:\n"
         "    raise AssertionError\n"
     )

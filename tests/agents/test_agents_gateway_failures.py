@@ -10,22 +10,22 @@ import openai
 import pytest
 from gateway_clients import QUESTION, WIRES, chat, every_wire, messages, one_session, plain_or_streamed
 
-from skillgrad.agents.gateway import Gateway, GatewaySession
-from skillgrad.agents.gateway_session import MOST_AT_ONCE, MOST_REJECTED
-from skillgrad.config import LimitsSection
-from skillgrad.errors import (
+from etude.agents.gateway import Gateway, GatewaySession
+from etude.agents.gateway_session import MOST_AT_ONCE, MOST_REJECTED
+from etude.config import LimitsSection
+from etude.errors import (
     BoundaryError,
     BudgetStop,
+    EtudeError,
     OutageStop,
     RejectedRequest,
     RejectedRole,
-    SkillgradError,
     TransientError,
 )
-from skillgrad.models.meter import Metered
-from skillgrad.records import ChatRequest, Reply
-from skillgrad.store import SqliteJournal, SqliteSpend
-from skillgrad.testing import ScriptedModel
+from etude.models.meter import Metered
+from etude.records import ChatRequest, Reply
+from etude.store import SqliteJournal, SqliteSpend
+from etude.testing import ScriptedModel
 
 FATAL = [
     BudgetStop("limits.calls = 3 are used up", hint="allow more"),
@@ -45,7 +45,7 @@ async def post(session: GatewaySession, body: bytes) -> httpx2.Response:
 @plain_or_streamed
 @pytest.mark.parametrize("failure", FATAL, ids=lambda failure: type(failure).__name__)
 async def test_a_failure_ends_the_session_with_the_words_of_the_failure(
-    wire: str, stream: bool, failure: SkillgradError
+    wire: str, stream: bool, failure: EtudeError
 ) -> None:
     model = ScriptedModel([failure])
     async with one_session(Gateway(model)) as session:
@@ -202,7 +202,7 @@ async def test_a_budget_of_calls_is_never_exceeded_though_programs_ask_again(tmp
     spend = SqliteSpend(journal, LimitsSection(calls=5))
     gateway = Gateway(Metered(model, "target", spend, None, lambda event: None))
 
-    async def attempt(trial: int) -> SkillgradError | None:
+    async def attempt(trial: int) -> EtudeError | None:
         async with gateway.session(trial=trial) as session:
             for _ in range(4):
                 try:

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from skillgrad.agents.program import CodexAgent, CommandAgent, ProgramAgent
-from skillgrad.agents.told import Told, after_the_prompt, has_read, neutral
-from skillgrad.agents.verdict import Evidence, ProgramFailed, verdict
-from skillgrad.errors import ConfigError, DataError, OutageStop, StopRun
-from skillgrad.programs.base import Report
-from skillgrad.prompts import Prompts
-from skillgrad.protocols import Agent, ChatModel
-from skillgrad.records import (
+from etude.agents.program import CodexAgent, CommandAgent, ProgramAgent
+from etude.agents.told import Told, after_the_prompt, has_read, neutral
+from etude.agents.verdict import Evidence, ProgramFailed, verdict
+from etude.errors import ConfigError, DataError, OutageStop, StopRun
+from etude.programs.base import Report
+from etude.prompts import Prompts
+from etude.protocols import Agent, ChatModel
+from etude.records import (
     ChatRequest,
     Message,
     Skill,
@@ -27,9 +27,9 @@ from skillgrad.records import (
     system,
     user,
 )
-from skillgrad.sandbox import Finished, Limits
-from skillgrad.simulation.endpoint import running_endpoint
-from skillgrad.testing import AgentContract, ProgramContract, ScriptedModel
+from etude.sandbox import Finished, Limits
+from etude.simulation.endpoint import running_endpoint
+from etude.testing import AgentContract, ProgramContract, ScriptedModel
 
 FAKE = Path(__file__).with_name("fake_program.py")
 

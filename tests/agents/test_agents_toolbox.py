@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from skillgrad.agents.file_tools import FileTools
-from skillgrad.agents.tool_results import Result
-from skillgrad.agents.toolbox import OWN_TOOLS, Desk, OwnTool, Toolbox
-from skillgrad.errors import BoundaryError, OutageStop
-from skillgrad.protocols import EnvironmentTool
-from skillgrad.records import ToolCall
+from etude.agents.file_tools import FileTools
+from etude.agents.tool_results import Result
+from etude.agents.toolbox import OWN_TOOLS, Desk, OwnTool, Toolbox
+from etude.errors import BoundaryError, OutageStop
+from etude.protocols import EnvironmentTool
+from etude.records import ToolCall
 
 
 class Echo:

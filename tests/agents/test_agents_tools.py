@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from skillgrad.agents.tools import ToolsAgent, ToolsOptions
-from skillgrad.errors import BoundaryError, ConfigError, DataError
-from skillgrad.prompts import Prompts
-from skillgrad.protocols import ChatModel, EnvironmentTool
-from skillgrad.records import (
+from etude.agents.tools import ToolsAgent, ToolsOptions
+from etude.errors import BoundaryError, ConfigError, DataError
+from etude.prompts import Prompts
+from etude.protocols import ChatModel, EnvironmentTool
+from etude.records import (
     ChatRequest,
     File,
     ImagePart,
@@ -26,10 +26,10 @@ from skillgrad.records import (
     assistant,
     user,
 )
-from skillgrad.sandbox import Limits, find_sandbox
-from skillgrad.sandbox.unsafe import Unsafe
-from skillgrad.testing.agent import AgentContract
-from skillgrad.testing.doubles import Line, ScriptedModel
+from etude.sandbox import Limits, find_sandbox
+from etude.sandbox.unsafe import Unsafe
+from etude.testing.agent import AgentContract
+from etude.testing.doubles import Line, ScriptedModel
 
 TASK = Task(id="t", input="Write 7 to answer.txt.", files={"given.txt": File(data=b"three and four\n")})
 NO_SKILL = Skill(text="")

@@ -1,11 +1,11 @@
-"""What verbs of `skillgrad sleep` say."""
+"""What verbs of `etude sleep` say."""
 
 import json
 from typing import Any
 
 import pytest
 
-from skillgrad.cli.main import main
+from etude.cli.main import main
 
 Captured = pytest.CaptureFixture[str]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from small_night import MODELS, Small
 
-from skillgrad.cli.main import main
+from etude.cli.main import main
 
 
 @pytest.fixture(scope="session")
@@ -20,7 +20,7 @@ def paper_done(demo_done: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     """The demo project with a finished run of two epochs by the published loop. Look, do not touch."""
     folder = tmp_path_factory.mktemp("paper") / "demo"
     shutil.copytree(demo_done, folder, ignore=shutil.ignore_patterns("runs"))
-    words = ["train", str(folder / "skillgrad.yaml"), "--search.policy", "paper", "--train.epochs", "2"]
+    words = ["train", str(folder / "etude.yaml"), "--search.policy", "paper", "--train.epochs", "2"]
     assert main(words) == 0
     return folder
 

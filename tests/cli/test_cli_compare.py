@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.cli.compare import drawn
-from skillgrad.cli.main import main
-from skillgrad.cli.parser import find_verb
-from skillgrad.compare import TRIALS
-from skillgrad.summary import Comparison, Interval
+from etude.cli.compare import drawn
+from etude.cli.main import main
+from etude.cli.parser import find_verb
+from etude.compare import TRIALS
+from etude.summary import Comparison, Interval
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"
@@ -65,7 +65,7 @@ def test_skills_by_path_use_the_settings_given_or_those_here(
     monkeypatch.chdir("demo")
     skills = ["skills/everyday-tasks", "runs/demo/best/everyday-tasks/SKILL.md"]
     few = ["--json", "--env.limit={test: 10}"]
-    main(["compare", *skills, "skillgrad.yaml", *few])
+    main(["compare", *skills, "etude.yaml", *few])
     given = json.loads(capsys.readouterr().out)
     main(["compare", *skills, *few])
     assert json.loads(capsys.readouterr().out) == given
@@ -106,7 +106,7 @@ def test_another_skill_on_the_test_split_of_a_run_is_told_that_it_was_opened_bef
     assert "warning: the test split of run 'demo' was opened once before this: a skill" in captured.err
     main(first)
     assert "test split" not in "".join(capsys.readouterr())
-    main(["evaluate", "demo/skillgrad.yaml", "--skill", "other.md", "--run.folder", "demo/runs"])
+    main(["evaluate", "demo/etude.yaml", "--skill", "other.md", "--run.folder", "demo/runs"])
     assert "\nopened  2 times in this run: this is no untouched test any more\n" in capsys.readouterr().out
 
 
@@ -136,7 +136,7 @@ def test_settings_of_the_run_can_be_changed_by_flags(demo_project: Path, capsys:
 
 def test_voids_are_counted(here: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("voids_for_compare.py").write_text(
-        "from skillgrad import Environment, Task\n"
+        "from etude import Environment, Task\n"
         "class Env(Environment):\n"
         "    @classmethod\n    def from_options(cls, *a, **k):\n        return cls()\n"
         "    def tasks(self, split):\n"
@@ -156,9 +156,9 @@ def test_voids_are_counted(here: Path, capsys: Captured, monkeypatch: pytest.Mon
 
 def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Captured) -> None:
     Path("other.md").write_text("Other.\n")
-    words = ["compare", "other.md", "demo/skills/everyday-tasks", "demo/skillgrad.yaml", "--limits.calls", "5"]
+    words = ["compare", "other.md", "demo/skills/everyday-tasks", "demo/etude.yaml", "--limits.calls", "5"]
     assert main(words) == 3
-    assert capsys.readouterr().err.endswith(f"\nresume (with a larger --limits.calls): skillgrad {' '.join(words)}\n")
+    assert capsys.readouterr().err.endswith(f"\nresume (with a larger --limits.calls): etude {' '.join(words)}\n")
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from skillgrad.cli.console import HEARTBEAT_SECONDS, SHOWN, Console, open_console
-from skillgrad.cli.progress import Progress, duration, short
-from skillgrad.config import Price
-from skillgrad.events import (
+from etude.cli.console import HEARTBEAT_SECONDS, SHOWN, Console, open_console
+from etude.cli.progress import Progress, duration, short
+from etude.config import Price
+from etude.events import (
     ATTEMPTING,
     AttemptFinished,
     CallFinished,
@@ -18,7 +18,7 @@ from skillgrad.events import (
     StageFinished,
     StageStarted,
 )
-from skillgrad.records import Split, Usage
+from etude.records import Split, Usage
 
 
 class Clock:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.cli.main import main
-from skillgrad.skill import load_skill, validate_skill
+from etude.cli.main import main
+from etude.skill import load_skill, validate_skill
 
 Captured = pytest.CaptureFixture[str]
 
@@ -21,7 +21,7 @@ def test_the_page_about_models_has_the_calls_of_the_demo(demo_done: Path) -> Non
     cost = json.loads((demo_done / "runs/demo/summary.json").read_text())["cost"]
     total = cost["optimizer_calls"] + cost["target_calls"]
     page = (Path(__file__).parents[2] / "docs/guides/models.md").read_text()
-    assert f"({cost['optimizer_calls']} of {total:,} in `skillgrad demo`)" in page
+    assert f"({cost['optimizer_calls']} of {total:,} in `etude demo`)" in page
 
 
 def test_the_demo_is_a_project_with_a_valid_skill(demo_done: Path) -> None:
@@ -39,13 +39,13 @@ def test_a_second_demo_reports_the_finished_run_and_says_how_to_start_over(
     assert captured.err.startswith("using the project in demo; to start over, remove that folder")
     assert "0 calls" in captured.err
     assert "best skill  demo/runs/demo/best/everyday-tasks/SKILL.md" in captured.out
-    assert "try next:\n  skillgrad show demo/runs/demo\n" in captured.out
+    assert "try next:\n  etude show demo/runs/demo\n" in captured.out
 
 
 def test_the_commands_to_try_next_work(demo_project: Path, capsys: Captured) -> None:
     main(["demo", "--folder", "demo"])
     out = capsys.readouterr().out
-    commands = [line.split() for line in out.splitlines() if line.startswith("  skillgrad ")]
+    commands = [line.split() for line in out.splitlines() if line.startswith("  etude ")]
     assert len(commands) == 4
     for _, *words in commands[:2]:
         assert main(words) == 0

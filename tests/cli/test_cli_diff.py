@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.cli.main import main
-from skillgrad.config import RunSection
-from skillgrad.store import RunFolder
+from etude.cli.main import main
+from etude.config import RunSection
+from etude.store import RunFolder
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"
@@ -139,7 +139,7 @@ def test_colours_show_in_a_terminal_only(
             [f"{RUN}:3", f"{RUN}:best"],
             (
                 "error: 'demo/runs/demo:3' is a skill of a run, not a run\nhint: give 'demo/runs/demo' alone; two of "
-                "its skills: `skillgrad diff demo/runs/demo 3 best`\n"
+                "its skills: `etude diff demo/runs/demo 3 best`\n"
             ),
         ),
         (["demo/runs/dmeo"], "error: there is no run in 'demo/runs/dmeo'\nhint: runs in 'demo/runs': demo"),
@@ -160,7 +160,7 @@ def test_a_run_that_has_just_begun_has_no_skill_yet(here: Path, capsys: Captured
 
 
 def test_a_folder_with_evaluations_only_has_no_skills(demo_project: Path, capsys: Captured) -> None:
-    assert main(["evaluate", "demo/skillgrad.yaml", "--run.name", "scores", "--split", "val"]) == 0
+    assert main(["evaluate", "demo/etude.yaml", "--run.name", "scores", "--split", "val"]) == 0
     capsys.readouterr()
     for words in (["diff", "demo/runs/scores"], ["export", "demo/runs/scores"], ["export", "demo/runs/scores:1"]):
         assert main(words) == 2

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from skillgrad.cli.main import main
-from skillgrad.config import RunSection
-from skillgrad.simulation.endpoint import Endpoint, running_endpoint
-from skillgrad.store import RunFolder
+from etude.cli.main import main
+from etude.config import RunSection
+from etude.simulation.endpoint import Endpoint, running_endpoint
+from etude.store import RunFolder
 
 Captured = pytest.CaptureFixture[str]
-CONFIG = "demo/skillgrad.yaml"
+CONFIG = "demo/etude.yaml"
 
 
 @pytest.fixture
@@ -55,14 +55,14 @@ def test_a_project_that_is_in_order_is_all_fine(fresh_project: Path, capsys: Cap
 def test_without_a_config_the_installation_is_checked(here: Path, capsys: Captured) -> None:
     found = checks(capsys)
     assert found["extra serve"][0]["text"] == "installed"
-    assert found["config"][0]["mend"] == "`skillgrad init DATA` makes one"
+    assert found["config"][0]["mend"] == "`etude init DATA` makes one"
     assert "data" not in found
 
 
 @pytest.mark.parametrize(
     ("flags", "name", "text", "mend"),
     [
-        (["--trian.epochs", "1"], "config", "demo/skillgrad.yaml: unknown key 'trian'", "did you mean 'train'?"),
+        (["--trian.epochs", "1"], "config", "demo/etude.yaml: unknown key 'trian'", "did you mean 'train'?"),
         (["--env.train", "nope.jsonl"], "data", "data file 'nope.jsonl' does not exist", "give the path of a file"),
         (["--env.name", "datset"], "data", "unknown environment 'datset'", "did you mean 'dataset'?"),
         (["--skill.path", "nope"], "skill", "skill 'nope' does not exist", "give a skill folder"),
@@ -98,7 +98,7 @@ def test_every_problem_is_listed_not_only_the_first(fresh_project: Path, capsys:
 
 def test_a_config_that_is_not_there_is_wrong(here: Path, capsys: Captured) -> None:
     assert wrong(checks(capsys, "nope.yaml", code=1)) == {
-        "config": ("config file 'nope.yaml' does not exist", "`skillgrad init` writes one")
+        "config": ("config file 'nope.yaml' does not exist", "`etude init` writes one")
     }
 
 
@@ -172,8 +172,8 @@ def test_an_environment_that_scores_in_its_own_way_is_left_alone(
     fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("own_world_for_doctor.py").write_text(
-        "from skillgrad.protocols import Environment\n"
-        "from skillgrad.records import Task\n"
+        "from etude.protocols import Environment\n"
+        "from etude.records import Task\n"
         "class Env(Environment):\n"
         "    name = 'own'\n"
         "    @classmethod\n"
@@ -240,8 +240,8 @@ def test_live_tells_a_model_that_answers_but_not_in_the_form_that_was_asked_for(
     fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("rambling_for_doctor.py").write_text(
-        "from skillgrad.protocols import ChatModel\n"
-        "from skillgrad.records import Reply\n"
+        "from etude.protocols import ChatModel\n"
+        "from etude.records import Reply\n"
         "class Model(ChatModel):\n"
         "    def __init__(self, name, settings):\n"
         "        self.name = name\n"
@@ -298,11 +298,11 @@ def test_plugins_are_listed_and_those_that_do_not_work_are_wrong_and_harm_no_oth
 ) -> None:
     install(
         "plugin_for_doctor",
-        "[skillgrad.scorers]\nfine = skillgrad.envs.scorers.text:Exact\nbroken = nowhere_at_all:Scorer\n"
-        "numeric = skillgrad.envs.scorers.text:Exact\n"
-        "[skillgrad.environments]\nbare = contract_for_doctor:Bare\nhalf = contract_for_doctor:Half\n"
-        "[skillgrad.models]\ncrash = crash_for_doctor:Model\n"
-        "[skillgrad.executors]\nplain = skillgrad.executors.local:LocalExecutor\n",
+        "[etude.scorers]\nfine = etude.envs.scorers.text:Exact\nbroken = nowhere_at_all:Scorer\n"
+        "numeric = etude.envs.scorers.text:Exact\n"
+        "[etude.environments]\nbare = contract_for_doctor:Bare\nhalf = contract_for_doctor:Half\n"
+        "[etude.models]\ncrash = crash_for_doctor:Model\n"
+        "[etude.executors]\nplain = etude.executors.local:LocalExecutor\n",
         crash_for_doctor="1 / 0\n",
         contract_for_doctor="class Bare:\n    pass\n\nclass Half:\n    @classmethod\n"
         "    def from_options(cls, options, where, judge):\n        return cls()\n    def tasks(self): pass\n",
@@ -310,9 +310,9 @@ def test_plugins_are_listed_and_those_that_do_not_work_are_wrong_and_harm_no_oth
     monkeypatch.syspath_prepend(str(Path.cwd()))
     found = checks(capsys, CONFIG, "--executor.name", "plain", code=1)
     origin = "plugin_for_doctor 1.0"
-    assert found["plugin fine"][0]["text"] == f"{origin}: scorer skillgrad.envs.scorers.text:Exact"
+    assert found["plugin fine"][0]["text"] == f"{origin}: scorer etude.envs.scorers.text:Exact"
     assert found["plugin plain"][0]["status"] == "ok"
-    assert found["executor"][0]["text"] == "plain: skillgrad.executors.local:LocalExecutor"
+    assert found["executor"][0]["text"] == "plain: etude.executors.local:LocalExecutor"
     assert found["plugin numeric"][0]["status"] == "note"
     assert found["plugin numeric"][0]["text"].endswith(
         ":Exact is never used: 'numeric' is the name of a built-in scorer"
@@ -341,9 +341,9 @@ def test_a_plugin_that_ends_the_program_is_wrong_and_one_that_prints_leaves_the_
 ) -> None:
     install(
         "rude_for_doctor",
-        "[skillgrad.scorers]\nleaving = leaving_for_doctor:Scorer\nloud = loud_for_doctor:Exact\n",
+        "[etude.scorers]\nleaving = leaving_for_doctor:Scorer\nloud = loud_for_doctor:Exact\n",
         leaving_for_doctor="import sys\nsys.exit('no licence')\n",
-        loud_for_doctor="from skillgrad.envs.scorers.text import Exact\nprint('loud is loaded')\n",
+        loud_for_doctor="from etude.envs.scorers.text import Exact\nprint('loud is loaded')\n",
     )
     monkeypatch.syspath_prepend(str(Path.cwd()))
     found = checks(capsys, code=1)
@@ -359,10 +359,10 @@ def test_a_plugin_that_ends_the_program_is_wrong_and_one_that_prints_leaves_the_
 def test_plugins_that_share_a_name_are_all_named(
     fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts = "skillgrad.envs.scorers.text"
-    install("aged", "[skillgrad.scorers]\nmine = gone_for_doctor:Scorer\nyours = skillgrad.envs.scorers.text:F1\n")
-    install("sound", f"[skillgrad.scorers]\nmine = {texts}:Exact\nyours = {texts}:Exact\nours = {texts}:ANLS\n")
-    install("twin", f"[skillgrad.scorers]\nours = {texts}:ANLS\n")
+    texts = "etude.envs.scorers.text"
+    install("aged", "[etude.scorers]\nmine = gone_for_doctor:Scorer\nyours = etude.envs.scorers.text:F1\n")
+    install("sound", f"[etude.scorers]\nmine = {texts}:Exact\nyours = {texts}:Exact\nours = {texts}:ANLS\n")
+    install("twin", f"[etude.scorers]\nours = {texts}:ANLS\n")
     monkeypatch.syspath_prepend(str(Path.cwd()))
     found = checks(capsys, CONFIG, "--env.scorer", "mine", code=1)
     gone = "aged 1.0: scorer 'mine' cannot be loaded from 'gone_for_doctor:Scorer': No module named 'gone_for_doctor'"
@@ -400,4 +400,4 @@ def test_the_chosen_agent_and_executor_are_looked_at(fresh_project: Path, capsys
     assert found["agent"][0] == "unknown agent 'chatt'"
     assert found["executor"][0] == "executor: unknown key 'workers'"
     flags = ["--agent.answer_pattern", "(.*)"]
-    assert checks(capsys, CONFIG, *flags)["agent"][0]["text"] == "chat: skillgrad.agents.chat:ChatAgent"
+    assert checks(capsys, CONFIG, *flags)["agent"][0]["text"] == "chat: etude.agents.chat:ChatAgent"

@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import pytest
 
-from skillgrad.cli.agent_checks import check_programs, check_sandbox
-from skillgrad.cli.main import main
-from skillgrad.programs.pi import Pi
-from skillgrad.sandbox import find_sandbox
+from etude.cli.agent_checks import check_programs, check_sandbox
+from etude.cli.main import main
+from etude.programs.pi import Pi
+from etude.sandbox import find_sandbox
 
 Captured = pytest.CaptureFixture[str]
-CONFIG = "demo/skillgrad.yaml"
+CONFIG = "demo/etude.yaml"
 
 
 def checks(capsys: Captured, *words: str, code: int = 0) -> dict[str, dict[str, Any]]:
@@ -30,7 +30,7 @@ def test_the_sandbox_that_works_here_is_named() -> None:
 def test_extras_for_agents_and_spreadsheets_are_looked_for(here: Path, capsys: Captured) -> None:
     found = checks(capsys)
     assert found["extra agents"]["text"] == "installed"
-    assert found["extra spreadsheet"]["mend"] in ("", "pip install 'skillgrad[spreadsheet]'")
+    assert found["extra spreadsheet"]["mend"] in ("", "pip install 'etude[spreadsheet]'")
 
 
 class Fake(Pi):
@@ -116,7 +116,7 @@ def test_wrong_options_of_the_agent_are_found(
 
 def test_an_agent_that_can_be_made_is_fine(fresh_project: Path, capsys: Captured) -> None:
     found = checks(capsys, CONFIG, "--agent.name", "tools")
-    assert found["agent"]["text"] == "tools: skillgrad.agents.tools:ToolsAgent"
+    assert found["agent"]["text"] == "tools: etude.agents.tools:ToolsAgent"
 
 
 def test_what_is_wrong_with_model_and_prompts_is_not_said_of_the_agent_too(

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.cli.main import main
+from etude.cli.main import main
 
-CONFIG = "demo/skillgrad.yaml"
+CONFIG = "demo/etude.yaml"
 
 
 @pytest.fixture(autouse=True)

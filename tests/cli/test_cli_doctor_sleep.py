@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from skillgrad.cli.main import main
-from skillgrad.sleep.schedule import job_name
+from etude.cli.main import main
+from etude.sleep.schedule import job_name
 
 Captured = pytest.CaptureFixture[str]
-CONFIG = "demo/skillgrad.yaml"
+CONFIG = "demo/etude.yaml"
 NIGHT = """
 target: {model: simulated:target}
 optimizer: {model: simulated:optimizer}
@@ -73,7 +73,7 @@ def test_the_settings_of_a_night_are_found_and_checked(night: Path, here: Path, 
     transcript(here / "home")
     before = sorted(here.rglob("*"))
     found = checks(capsys)
-    assert told(found, "config") == [("ok", "sleep.yaml is valid for `skillgrad sleep`")]
+    assert told(found, "config") == [("ok", "sleep.yaml is valid for `etude sleep`")]
     assert told(found, "target") == [("ok", "simulated:target at this process, needs no key")]
     assert told(found, "limits") == [("ok", "calls 100")]
     assert told(found, "transcripts") == [("ok", f"sessions in '{here / 'home'}': claude-code 1")]
@@ -81,7 +81,7 @@ def test_the_settings_of_a_night_are_found_and_checked(night: Path, here: Path, 
     assert told(found, "memory") == [("ok", "CLAUDE.md: 10 characters")]
     (state,) = found["state"]
     assert state["status"] == "ok"
-    assert state["text"].startswith(str(here / "home" / ".local" / "state" / "skillgrad" / "sleep" / "project-"))
+    assert state["text"].startswith(str(here / "home" / ".local" / "state" / "etude" / "sleep" / "project-"))
     assert state["text"].endswith(": 0 nights")
     assert told(found, "schedule") == [("note", "nights are not scheduled")]
     assert "data" not in found
@@ -147,7 +147,7 @@ def test_a_folder_of_transcripts_that_cannot_be_read_is_noted(night: Path, capsy
 
 def test_a_reviewed_task_file_takes_the_place_of_transcripts(night: Path, capsys: Captured) -> None:
     task = {"id": "a", "intent": "Sum the column.", "exact": ["12"]}
-    file = {"format": "skillgrad.tasks", "version": 1, "reviewed": True, "tasks": [task]}
+    file = {"format": "etude.tasks", "version": 1, "reviewed": True, "tasks": [task]}
     Path("tasks.json").write_text(json.dumps(file))
     found = checks(capsys, "--sleep.tasks", "tasks.json")
     assert told(found, "tasks") == [("ok", "1 in tasks.json")]
@@ -159,7 +159,7 @@ def test_a_scheduled_night_is_told_and_a_crontab_that_cannot_be_read_is_noted(
 ) -> None:
     assert main(["sleep", "schedule", "--with", "cron", "--print"]) == 0
     line = next(line for line in capsys.readouterr().out.splitlines() if line.endswith(job_name(Path.cwd())))
-    begin, end = (f"# skillgrad sleep: {word}" for word in ("begin, kept by `skillgrad sleep schedule`", "end"))
+    begin, end = (f"# etude sleep: {word}" for word in ("begin, kept by `etude sleep schedule`", "end"))
     (here / "table").write_text(f"{begin}\n{line}\n{end}\n")
     crontab(here, f"cat '{here / 'table'}'")
     assert told(checks(capsys), "schedule") == [("ok", "every night by cron")]
@@ -199,7 +199,7 @@ def test_a_plan_with_a_handoff_asks_for_no_key(fresh_project: Path, capsys: Capt
 def test_tasks_that_no_night_can_use_are_told(night: Path, capsys: Captured) -> None:
     same = {"intent": "The same words.", "checks": [{"op": "min_chars", "arg": 1}]}
     tasks = [{"id": "a", **same}, {"id": "b", "split": "val", **same}]
-    file = {"format": "skillgrad.tasks", "version": 1, "reviewed": True, "tasks": tasks}
+    file = {"format": "etude.tasks", "version": 1, "reviewed": True, "tasks": tasks}
     Path("tasks.json").write_text(json.dumps(file))
     ((status, text),) = told(checks(capsys, "--sleep.tasks", "tasks.json", code=1), "tasks")
     assert (status, "the same text" in text) == ("wrong", True), text
@@ -212,8 +212,8 @@ def test_a_pause_that_holds_is_named_with_the_way_out(night: Path, here: Path, c
     (found,) = checks(capsys)["pause"]
     assert found["status"] == "note"
     assert found["text"].endswith(" (UTC) until 2999-12-31: on holiday")
-    assert found["mend"] == "`skillgrad sleep resume` ends it"
+    assert found["mend"] == "`etude sleep resume` ends it"
     (note,) = (here / "home").rglob("pause.json")
     note.write_text("{")
     (found,) = checks(capsys, code=1)["pause"]
-    assert (found["status"], found["mend"]) == ("wrong", "`skillgrad sleep resume` takes the pause away")
+    assert (found["status"], found["mend"]) == ("wrong", "`etude sleep resume` takes the pause away")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.cli.main import main
+from etude.cli.main import main
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"
@@ -13,7 +13,7 @@ BEST = f"{RUN}/best/everyday-tasks"
 
 
 def test_a_skill_is_scored_with_an_interval(demo_project: Path, capsys: Captured) -> None:
-    assert main(["evaluate", "demo/skillgrad.yaml", "--skill", BEST]) == 0
+    assert main(["evaluate", "demo/etude.yaml", "--skill", BEST]) == 0
     captured = capsys.readouterr()
     first, skill, score, file = captured.out.splitlines()
     assert first == "SIMULATED MODELS: these scores say nothing about a real model."
@@ -25,14 +25,14 @@ def test_a_skill_is_scored_with_an_interval(demo_project: Path, capsys: Captured
 
 
 def test_what_the_run_knows_is_not_asked_again(demo_project: Path, capsys: Captured) -> None:
-    main(["evaluate", "demo/skillgrad.yaml", "--skill", BEST, "--split", "val", "--json"])
+    main(["evaluate", "demo/etude.yaml", "--skill", BEST, "--split", "val", "--json"])
     journal = Path("demo/runs/demo/events.jsonl").read_text().splitlines()
     start = max(number for number, line in enumerate(journal) if "stage_started" in line)
     assert not any("call_finished" in line for line in journal[start:])
 
 
 def test_several_trials_and_the_skill_of_the_settings(demo_project: Path, capsys: Captured) -> None:
-    words = ["evaluate", "demo/skillgrad.yaml", "--trials", "2", "--env.limit={test: 10}"]
+    words = ["evaluate", "demo/etude.yaml", "--trials", "2", "--env.limit={test: 10}"]
     assert main([*words, "--json"]) == 0
     (result,) = json.loads(capsys.readouterr().out)["evaluations"]
     assert result["trials"] == 2
@@ -44,24 +44,24 @@ def test_several_trials_and_the_skill_of_the_settings(demo_project: Path, capsys
 
 @pytest.mark.parametrize(("split", "stage"), [("train", "rollout"), ("val", "validation"), ("test", "test")])
 def test_the_stage_is_that_of_the_split(demo_project: Path, capsys: Captured, split: str, stage: str) -> None:
-    assert main(["evaluate", "demo/skillgrad.yaml", "--split", split, "--env.limit=5"]) == 0
+    assert main(["evaluate", "demo/etude.yaml", "--split", split, "--env.limit=5"]) == 0
     assert re.search(rf"^ +\d+:\d\d  {stage}: mean \d\.\d{{3}}$", capsys.readouterr().err, re.MULTILINE)
 
 
 def test_a_missing_skill_is_an_error(demo_project: Path, capsys: Captured) -> None:
-    assert main(["evaluate", "demo/skillgrad.yaml", "--skill", "nope"]) == 2
+    assert main(["evaluate", "demo/etude.yaml", "--skill", "nope"]) == 2
     assert "error: skill 'nope' does not exist" in capsys.readouterr().err
 
 
 def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Captured) -> None:
-    assert main(["evaluate", "demo/skillgrad.yaml", "--limits.calls", "5", "--json"]) == 3
+    assert main(["evaluate", "demo/etude.yaml", "--limits.calls", "5", "--json"]) == 3
     captured = capsys.readouterr()
     assert json.loads(captured.out)["exit_code"] == 3
-    command = "skillgrad evaluate demo/skillgrad.yaml --limits.calls 5 --json"
+    command = "etude evaluate demo/etude.yaml --limits.calls 5 --json"
     assert captured.err.endswith(f"\nresume (with a larger --limits.calls): {command}\n")
 
 
-ROWS = ["evaluate", "demo/skillgrad.yaml", "--env.limit={test: 10}", "--skill", f"{RUN}:initial", "--skill", BEST]
+ROWS = ["evaluate", "demo/etude.yaml", "--env.limit={test: 10}", "--skill", f"{RUN}:initial", "--skill", BEST]
 ROWS += ["--run.name", "scores", "--limits.calls", "13"]
 """Two skills on ten tasks: the limit ends the second row."""
 
@@ -75,7 +75,7 @@ def test_a_stop_in_a_later_row_prints_the_finished_ones_first(
     assert f"{RUN}:initial" in captured.out
     assert BEST not in captured.out
     assert "\nfinished: 1 of 2 rows\nerror: limits.calls = 13 " in captured.err
-    assert "\nresume (with a larger --limits.calls): skillgrad evaluate " in captured.err
+    assert "\nresume (with a larger --limits.calls): etude evaluate " in captured.err
 
 
 def test_in_json_the_finished_rows_and_the_stop_are_one_object(demo_project: Path, capsys: Captured) -> None:
@@ -90,7 +90,7 @@ def test_in_json_the_finished_rows_and_the_stop_are_one_object(demo_project: Pat
 def test_the_file_of_an_evaluation_is_the_same_however_often_it_is_asked_for(
     demo_project: Path, capsys: Captured
 ) -> None:
-    words = ["evaluate", "demo/skillgrad.yaml", "--split", "train", "--json"]
+    words = ["evaluate", "demo/etude.yaml", "--split", "train", "--json"]
     sent: list[int] = []
     texts: list[str] = []
     for _ in range(2):
@@ -103,7 +103,7 @@ def test_the_file_of_an_evaluation_is_the_same_however_often_it_is_asked_for(
 
 
 def test_several_skills_and_models_make_one_table(demo_project: Path, capsys: Captured) -> None:
-    words = ["evaluate", "demo/skillgrad.yaml", "--env.limit={test: 20}"]
+    words = ["evaluate", "demo/etude.yaml", "--env.limit={test: 20}"]
     words += ["--skill", f"{RUN}:initial", "--skill", BEST]
     words += ["--target", "simulated:target", "--target", "simulated:target-steady"]
     assert main([*words, "--json"]) == 0
@@ -126,7 +126,7 @@ def test_several_skills_and_models_make_one_table(demo_project: Path, capsys: Ca
 def test_the_table_comes_as_csv_json_and_markdown(demo_project: Path, capsys: Captured) -> None:
     words = [
         "evaluate",
-        "demo/skillgrad.yaml",
+        "demo/etude.yaml",
         "--env.limit={test: 10}",
         "--trials",
         "2",
@@ -151,7 +151,7 @@ def test_the_table_comes_as_csv_json_and_markdown(demo_project: Path, capsys: Ca
 
 
 def test_another_model_has_no_known_price(demo_project: Path, capsys: Captured) -> None:
-    words = ["evaluate", "demo/skillgrad.yaml", "--limits.usd", "1"]
+    words = ["evaluate", "demo/etude.yaml", "--limits.usd", "1"]
     words += [
         "--target",
         "openai:other",
@@ -163,7 +163,7 @@ def test_another_model_has_no_known_price(demo_project: Path, capsys: Captured) 
 
 
 def test_a_model_that_does_not_exist_is_told_before_the_first_call(demo_project: Path, capsys: Captured) -> None:
-    words = ["evaluate", "demo/skillgrad.yaml", "--target", "simulated:target", "--target", "simulated:nobody"]
+    words = ["evaluate", "demo/etude.yaml", "--target", "simulated:target", "--target", "simulated:nobody"]
     assert main([*words, "--trials", "2"]) == 2
     captured = capsys.readouterr()
     assert captured.err.startswith("error: unknown simulated model 'nobody'")
@@ -171,5 +171,5 @@ def test_a_model_that_does_not_exist_is_told_before_the_first_call(demo_project:
 
 
 def test_json_and_another_format_exclude_each_other(demo_project: Path, capsys: Captured) -> None:
-    assert main(["evaluate", "demo/skillgrad.yaml", "--json", "--format", "csv"]) == 2
+    assert main(["evaluate", "demo/etude.yaml", "--json", "--format", "csv"]) == 2
     assert "error: --json and --format csv exclude each other\n" in capsys.readouterr().err

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.cli.arguments import SKILL_PLACES
-from skillgrad.cli.main import main
+from etude.cli.arguments import SKILL_PLACES
+from etude.cli.main import main
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"
@@ -22,15 +22,15 @@ def reference(folder: Path) -> str:
 
 def test_the_best_skill_is_written_as_a_valid_folder_without_markers(demo_project: Path, capsys: Captured) -> None:
     with Path(RUN, "best", NAME, "SKILL.md").open("a") as document:
-        document.write("<!-- skillgrad:begin notes -->\n- Keep this.\n<!-- skillgrad:end notes -->\n")
+        document.write("<!-- etude:begin notes -->\n- Keep this.\n<!-- etude:end notes -->\n")
     assert main(["export", RUN, "--to", "skills"]) == 0
     assert capsys.readouterr().out == f"skills/{NAME}/SKILL.md\n"
     assert "Valid skill" in reference(Path("skills", NAME))
     best = Path(RUN, "best", NAME, "SKILL.md").read_text().splitlines()
     assert Path("skills", NAME, "SKILL.md").read_text().splitlines() == [
-        line for line in best if "skillgrad:" not in line
+        line for line in best if "etude:" not in line
     ]
-    assert any("skillgrad:begin" in line for line in best)
+    assert any("etude:begin" in line for line in best)
 
 
 @pytest.mark.parametrize("program", SKILL_PLACES)
@@ -155,7 +155,7 @@ def test_before_a_run_has_a_best_folder_name_and_files_come_from_its_settings(
     fresh_project: Path, capsys: Captured
 ) -> None:
     Path("demo/skills", NAME, "table.csv").write_text("a,b\n")
-    assert main(["train", "demo/skillgrad.yaml", "--limits.calls", "10"]) == 3
+    assert main(["train", "demo/etude.yaml", "--limits.calls", "10"]) == 3
     shutil.rmtree(Path(RUN, "best"))
     assert main(["export", f"{RUN}:initial"]) == 0
     assert Path(NAME, "table.csv").read_text() == "a,b\n"
@@ -168,7 +168,7 @@ def test_the_prompt_is_plain_text_on_stdout(demo_project: Path, capsys: Captured
     assert main(["export", RUN, "--prompt"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("# Everyday tasks\n")
-    assert "skillgrad:" not in out
+    assert "etude:" not in out
     assert not Path(NAME).exists()
     assert main(["export", RUN, "--prompt", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["prompt"] + "\n" == out

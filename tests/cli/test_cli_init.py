@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from skillgrad.cli.columns import guess_columns
-from skillgrad.cli.main import main
-from skillgrad.envs.files import Row
-from skillgrad.skill import load_skill, validate_skill
+from etude.cli.columns import guess_columns
+from etude.cli.main import main
+from etude.envs.files import Row
+from etude.skill import load_skill, validate_skill
 
 Captured = pytest.CaptureFixture[str]
 SIMULATED = ["--target.model", "simulated:target", "--optimizer.model", "simulated:optimizer"]
@@ -46,13 +46,13 @@ def test_what_was_found_and_what_to_do_next_is_printed_what_is_free_first(here: 
         "scorer  numeric: gold answers are numbers\n"
         "note    openai:gpt-5.5: environment variable 'OPENAI_API_KEY' is not set; put the key there, name another "
         "variable in api_key_env, or set base_url for a server without keys\n"
-        "wrote   skillgrad.yaml, skill/SKILL.md\n"
+        "wrote   etude.yaml, skill/SKILL.md\n"
         "\n"
         "next:\n"
-        "  skillgrad doctor\n"
-        "  skillgrad train --name dry-run --target.model simulated:target --optimizer.model simulated:optimizer\n"
-        "  skillgrad plan\n"
-        "  skillgrad train\n"
+        "  etude doctor\n"
+        "  etude train --name dry-run --target.model simulated:target --optimizer.model simulated:optimizer\n"
+        "  etude plan\n"
+        "  etude train\n"
     )
 
 
@@ -69,7 +69,7 @@ def test_the_settings_have_comments_and_name_models_but_no_key(
     write_jsonl("sums.jsonl", sums(30))
     result = found(capsys, "sums.jsonl", "--target", "openai:small", "--optimizer", "openai:large")
     assert result["notes"] == []
-    text = Path("skillgrad.yaml").read_text()
+    text = Path("etude.yaml").read_text()
     assert "sk-secret" not in text
     assert "# passes over the training tasks" in text
     settings = yaml.safe_load(text)
@@ -89,15 +89,15 @@ def test_paths_count_from_the_project(here: Path, capsys: Captured) -> None:
     Path("data").mkdir()
     write_jsonl("data/sums.jsonl", sums(30))
     result = found(capsys, "data/sums.jsonl", "--folder", "work/sums")
-    assert yaml.safe_load(Path("work/sums/skillgrad.yaml").read_text())["env"]["path"] == "../../data/sums.jsonl"
-    assert result["next"][0] == "skillgrad doctor work/sums/skillgrad.yaml"
-    assert main(["doctor", "work/sums/skillgrad.yaml", *SIMULATED]) == 0
+    assert yaml.safe_load(Path("work/sums/etude.yaml").read_text())["env"]["path"] == "../../data/sums.jsonl"
+    assert result["next"][0] == "etude doctor work/sums/etude.yaml"
+    assert main(["doctor", "work/sums/etude.yaml", *SIMULATED]) == 0
 
 
 def test_data_far_from_the_project_is_named_in_full(here: Path, capsys: Captured) -> None:
     write_jsonl("sums.jsonl", sums(30))
     found(capsys, "sums.jsonl", "--folder", "a/b/c/d")
-    assert yaml.safe_load(Path("a/b/c/d/skillgrad.yaml").read_text())["env"]["path"] == str(here / "sums.jsonl")
+    assert yaml.safe_load(Path("a/b/c/d/etude.yaml").read_text())["env"]["path"] == str(here / "sums.jsonl")
 
 
 def test_a_folder_with_a_file_for_each_split_is_used_as_it_is(here: Path, capsys: Captured) -> None:
@@ -107,7 +107,7 @@ def test_a_folder_with_a_file_for_each_split_is_used_as_it_is(here: Path, capsys
     Path("data/README.md").write_text("about")
     result = found(capsys, "data")
     assert result["tasks"] == {"train": 5, "val": 6, "test": 7}
-    env = yaml.safe_load(Path("skillgrad.yaml").read_text())["env"]
+    env = yaml.safe_load(Path("etude.yaml").read_text())["env"]
     assert (env["train"], env["val"], env["test"]) == (
         "data/train-00000-of-00001.jsonl",
         "data/validation.jsonl",
@@ -160,7 +160,7 @@ def test_the_scorer_follows_from_the_gold_answers(
     ]
     write_jsonl("data.jsonl", rows)
     assert found(capsys, "data.jsonl")["scorer"] == scorer
-    assert yaml.safe_load(Path("skillgrad.yaml").read_text()).get("gate") == (
+    assert yaml.safe_load(Path("etude.yaml").read_text()).get("gate") == (
         {"metric": "soft"} if scorer == "f1" else None
     )
     assert main(["doctor", *SIMULATED]) == 0
@@ -171,14 +171,14 @@ def test_a_guess_that_later_rows_refute_falls_back_to_exact(here: Path, capsys: 
     write_jsonl("data.jsonl", rows)
     result = found(capsys, "data.jsonl")
     assert result["scorer"] == "exact"
-    assert "not all gold answers are of one kind" in Path("skillgrad.yaml").read_text()
+    assert "not all gold answers are of one kind" in Path("etude.yaml").read_text()
 
 
 def test_of_a_large_file_a_sample_is_used(here: Path, capsys: Captured) -> None:
     write_jsonl("data.jsonl", sums(1500))
     result = found(capsys, "data.jsonl")
     assert result["tasks"] == {"train": 200, "val": 100, "test": 300}
-    env = yaml.safe_load(Path("skillgrad.yaml").read_text())["env"]
+    env = yaml.safe_load(Path("etude.yaml").read_text())["env"]
     assert env["ratio"] == [2, 1, 7]
     assert env["limit"] == {"train": 200, "val": 100, "test": 300}
 
@@ -230,15 +230,15 @@ def _printed(capsys: Captured, *words: str) -> str:
 
 def test_nothing_is_overwritten_unless_forced(here: Path, capsys: Captured) -> None:
     write_jsonl("sums.jsonl", sums(30))
-    Path("skillgrad.yaml").write_text("mine")
+    Path("etude.yaml").write_text("mine")
     assert main(["init", "sums.jsonl"]) == 2
     assert capsys.readouterr().err == (
-        "error: 'skillgrad.yaml' exists already\nhint: give another --folder, or --force to overwrite it\n"
+        "error: 'etude.yaml' exists already\nhint: give another --folder, or --force to overwrite it\n"
     )
-    assert Path("skillgrad.yaml").read_text() == "mine"
+    assert Path("etude.yaml").read_text() == "mine"
     assert not Path("skill").exists()
     found(capsys, "sums.jsonl", "--force")
-    assert Path("skillgrad.yaml").read_text() != "mine"
+    assert Path("etude.yaml").read_text() != "mine"
 
 
 def test_a_skill_that_is_there_is_kept_and_used(here: Path, capsys: Captured) -> None:
@@ -265,7 +265,7 @@ def test_data_that_makes_no_dataset_is_an_error(make: Any, error: str, here: Pat
     make()
     assert main(["init", "data"]) == 2
     assert capsys.readouterr().err.startswith(f"error: {error}")
-    assert not Path("skillgrad.yaml").exists()
+    assert not Path("etude.yaml").exists()
 
 
 def _files(*names: str) -> None:
@@ -284,7 +284,7 @@ def test_broken_data_is_an_error_with_its_line(here: Path, capsys: Captured) -> 
     Path("data.jsonl").write_text('{"input": "a", "gold": "b"}\n{oops\n')
     assert main(["init", "data.jsonl"]) == 2
     assert "error: data.jsonl:2: not JSON" in capsys.readouterr().err
-    assert not Path("skillgrad.yaml").exists()
+    assert not Path("etude.yaml").exists()
 
 
 @pytest.mark.parametrize(
@@ -350,4 +350,4 @@ def test_questions_about_pictures_become_a_project(here: Path, capsys: Captured)
         rows.append({"question": "What is the total?", "answer": number, "bill": f"pages/{number}.png"})
     write_jsonl("bills.jsonl", rows)
     assert found(capsys, "bills.jsonl", "--folder", "project")["fields"]["images"] == "bill"
-    assert main(["doctor", "project/skillgrad.yaml", *SIMULATED]) == 0
+    assert main(["doctor", "project/etude.yaml", *SIMULATED]) == 0

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.cli.main import main
-from skillgrad.config import load_config
+from etude.cli.main import main
+from etude.config import load_config
 
 Captured = pytest.CaptureFixture[str]
-CONFIG = "demo/skillgrad.yaml"
+CONFIG = "demo/etude.yaml"
 
 
 @pytest.mark.parametrize(

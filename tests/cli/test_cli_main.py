@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad import __version__
-from skillgrad.cli.main import main
-from skillgrad.cli.parser import GROUPS, VERBS
+from etude import __version__
+from etude.cli.main import main
+from etude.cli.parser import GROUPS, VERBS
 
 Captured = pytest.CaptureFixture[str]
 
@@ -20,17 +20,17 @@ def test_help_has_every_verb_in_a_line_and_an_example(capsys: Captured) -> None:
     lines = {verb.name: verb.summary for verb in VERBS if " " not in verb.name} | GROUPS
     for name, summary in lines.items():
         assert re.search(rf"^  {name} +{summary}$", out, re.MULTILINE)
-    assert "example:\n  skillgrad demo" in out
+    assert "example:\n  etude demo" in out
 
 
 def test_no_arguments_at_all_show_the_help(capsys: Captured) -> None:
     assert main([]) == 0
-    assert capsys.readouterr().out.startswith("usage: skillgrad VERB")
+    assert capsys.readouterr().out.startswith("usage: etude VERB")
 
 
 def test_the_version_is_the_packages(capsys: Captured) -> None:
     assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"skillgrad {__version__}\n"
+    assert capsys.readouterr().out == f"etude {__version__}\n"
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
@@ -41,7 +41,7 @@ def test_the_help_of_a_verb_has_an_example_that_parses(verb, capsys: Captured) -
     for example in verb.examples:
         assert example in out
         program, *words = shlex.split(example)
-        assert (program, words[: len(names)]) == ("skillgrad", names)
+        assert (program, words[: len(names)]) == ("etude", names)
         verb.parse(words[len(names) :])
 
 
@@ -80,12 +80,12 @@ def test_the_help_of_train_tells_of_dotted_flags_and_where_the_settings_are(caps
         (
             ["runs", "--temperature"],
             "unknown option '--temperature'",
-            "allowed: --folder, --help, --json, --keep, --older-than, --yes, -h; see `skillgrad runs --help`",
+            "allowed: --folder, --help, --json, --keep, --older-than, --yes, -h; see `etude runs --help`",
         ),
-        (["train", "a.yaml", "b"], "unexpected argument 'b'", "see `skillgrad train --help`"),
-        (["train", "a.yaml", "--", "b"], "unexpected argument 'b'", "see `skillgrad train --help`"),
+        (["train", "a.yaml", "b"], "unexpected argument 'b'", "see `etude train --help`"),
+        (["train", "a.yaml", "--", "b"], "unexpected argument 'b'", "see `etude train --help`"),
         (["train", "--train.epochs"], "--train.epochs needs a value", "as in --train.epochs=VALUE"),
-        (["show"], "the following arguments are required: RUN", "see `skillgrad show --help`"),
+        (["show"], "the following arguments are required: RUN", "see `etude show --help`"),
         (["show", "x", "--step", "0"], "argument --step: '0' is not a whole number from 1 on", None),
         (["show", "x", "--gate.metric", "soft"], "show takes no settings, found --gate.metric", None),
         (["evaluate", "--split", "tset"], "argument --split: 'tset' is none of train, val, test", None),
@@ -94,10 +94,10 @@ def test_the_help_of_train_tells_of_dotted_flags_and_where_the_settings_are(caps
         (["simulate", "--latency", "-1"], "argument --latency: '-1' is not a number of seconds from 0 on", None),
         (
             ["train"],
-            "no CONFIG was given and there is no 'skillgrad.yaml' here",
-            "`skillgrad init DATA` makes one, `skillgrad demo` needs none",
+            "no CONFIG was given and there is no 'etude.yaml' here",
+            "`etude init DATA` makes one, `etude demo` needs none",
         ),
-        (["train", "nope.yaml"], "config file 'nope.yaml' does not exist", "`skillgrad init` writes one"),
+        (["train", "nope.yaml"], "config file 'nope.yaml' does not exist", "`etude init` writes one"),
     ],
 )
 def test_wrong_usage_is_said_on_stderr_with_a_hint_and_exit_code_2(
@@ -105,7 +105,7 @@ def test_wrong_usage_is_said_on_stderr_with_a_hint_and_exit_code_2(
 ) -> None:
     assert main(words) == 2
     captured = capsys.readouterr()
-    hint = f"see `skillgrad {words[0]} --help`" if hint is None else hint
+    hint = f"see `etude {words[0]} --help`" if hint is None else hint
     assert captured.err == f"error: {error}\nhint: {hint}\n"
     assert captured.out == ""
 
@@ -115,22 +115,22 @@ def test_with_json_an_error_is_an_object_on_stdout_as_well(here: Path, capsys: C
     captured = capsys.readouterr()
     assert json.loads(captured.out) == {
         "error": "config file 'nope.yaml' does not exist",
-        "hint": "`skillgrad init` writes one",
+        "hint": "`etude init` writes one",
         "exit_code": 2,
     }
     assert captured.err.startswith("error: config file 'nope.yaml'")
 
 
 def test_an_unknown_setting_is_named_with_the_near_one(fresh_project: Path, capsys: Captured) -> None:
-    assert main(["train", "demo/skillgrad.yaml", "--trian.epochs", "2"]) == 2
-    assert capsys.readouterr().err == "error: demo/skillgrad.yaml: unknown key 'trian'\nhint: did you mean 'train'?\n"
+    assert main(["train", "demo/etude.yaml", "--trian.epochs", "2"]) == 2
+    assert capsys.readouterr().err == "error: demo/etude.yaml: unknown key 'trian'\nhint: did you mean 'train'?\n"
 
 
 @pytest.mark.parametrize("verb", ["train", "plan"])
 def test_an_option_of_an_executor_that_has_none_is_told_to_be_left_out(
     fresh_project: Path, capsys: Captured, verb: str
 ) -> None:
-    assert main([verb, "demo/skillgrad.yaml", "--executor.workers", "3"]) == 2
+    assert main([verb, "demo/etude.yaml", "--executor.workers", "3"]) == 2
     assert capsys.readouterr().err == (
         "error: executor: unknown key 'workers'\nhint: leave it out: nothing else can be set here\n"
     )

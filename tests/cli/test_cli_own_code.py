@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 MODULE = """
-from skillgrad import Environment
-from skillgrad.simulation import make_tasks
+from etude import Environment
+from etude.simulation import make_tasks
 
 TASKS = make_tasks("sorting", 12, seed=1)
 
@@ -32,8 +32,8 @@ class Mine(Environment):
 
 def test_an_environment_beside_the_settings_is_found(tmp_path) -> None:
     (tmp_path / "my_tasks.py").write_text(MODULE)
-    (tmp_path / "skillgrad.yaml").write_text("env: {name: 'my_tasks:Mine'}\ntrain: {epochs: 1}\n")
-    script = Path(sys.executable).with_name("skillgrad")
+    (tmp_path / "etude.yaml").write_text("env: {name: 'my_tasks:Mine'}\ntrain: {epochs: 1}\n")
+    script = Path(sys.executable).with_name("etude")
     done = subprocess.run(
         [script, "train", "--json"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
     )
@@ -74,8 +74,8 @@ def test_what_own_code_prints_stays_out_of_a_result_that_programs_read(
 ) -> None:
     (tmp_path / "my_tasks.py").write_text(MODULE)
     (tmp_path / "loud_tasks.py").write_text(LOUD)
-    (tmp_path / "skillgrad.yaml").write_text("env: {name: 'loud_tasks:Loud'}\ntrain: {epochs: 1}\n")
-    script = Path(sys.executable).with_name("skillgrad")
+    (tmp_path / "etude.yaml").write_text("env: {name: 'loud_tasks:Loud'}\ntrain: {epochs: 1}\n")
+    script = Path(sys.executable).with_name("etude")
     done = subprocess.run([script, *words], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert read(done.stdout), done.stdout
     for printed in ("printed", "bytes", "from a program"):
@@ -86,8 +86,8 @@ def test_what_own_code_prints_is_part_of_a_result_for_people(tmp_path: Path) -> 
     (tmp_path / "my_tasks.py").write_text(
         MODULE + "\n    def fingerprint(self):\n        print('printed')\n        return ''\n"
     )
-    (tmp_path / "skillgrad.yaml").write_text("env: {name: 'my_tasks:Mine'}\ntrain: {epochs: 1}\n")
-    script = Path(sys.executable).with_name("skillgrad")
+    (tmp_path / "etude.yaml").write_text("env: {name: 'my_tasks:Mine'}\ntrain: {epochs: 1}\n")
+    script = Path(sys.executable).with_name("etude")
     done = subprocess.run([script, "train"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert "printed\n" in done.stdout

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.cli.main import main
+from etude.cli.main import main
 
 Captured = pytest.CaptureFixture[str]
-CONFIG = "demo/skillgrad.yaml"
+CONFIG = "demo/etude.yaml"
 
 
 def test_the_forecast_is_a_readable_table(fresh_project: Path, capsys: Captured) -> None:
@@ -55,7 +55,7 @@ def test_checks_without_rubrics_need_no_judge_and_broken_ones_are_found_at_once(
         Path("tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         env = "{name: dataset, path: tasks.jsonl, scorer: checks, ratio: [1, 1, 1]}"
         models = "target: {model: simulated:target}\noptimizer: {model: simulated:optimizer}\n"
-        Path("skillgrad.yaml").write_text(f"env: {env}\n{models}")
+        Path("etude.yaml").write_text(f"env: {env}\n{models}")
         return main(["plan"])
 
     assert plan("contains") == 0
@@ -106,14 +106,14 @@ def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Capt
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.endswith(
-        "\nresume (with a larger --limits.calls): skillgrad plan demo/skillgrad.yaml --measure --limits.calls 5\n"
+        "\nresume (with a larger --limits.calls): etude plan demo/etude.yaml --measure --limits.calls 5\n"
     )
 
 
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["plan"], "error: no CONFIG was given and there is no 'skillgrad.yaml' here"),
+        (["plan"], "error: no CONFIG was given and there is no 'etude.yaml' here"),
         (["plan", CONFIG, "--mesure"], "error: unknown option '--mesure'"),
         (["plan", CONFIG, "--train.epoch", "1"], "error: --train.epoch: unknown key 'train.epoch'"),
         (["plan", CONFIG, "--env.train", "absent.jsonl"], "error: "),

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.simulation.endpoint import Endpoint, running_endpoint
+from etude.simulation.endpoint import Endpoint, running_endpoint
 
 DEADLINE = 60
 SMALL = ["--train.epochs", "1", "--env.limit={train: 20, val: 20, test: 20}"]
-COMMAND = [sys.executable, "-m", "skillgrad"]
+COMMAND = [sys.executable, "-m", "etude"]
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def wait_for(path: Path, text: str, process: subprocess.Popen[str]) -> None:
 
 def test_help_imports_neither_sdk_nor_settings() -> None:
     code = (
-        "import sys; from skillgrad.cli.main import main; main(['--help']); main(['train', '--help']);"
+        "import sys; from etude.cli.main import main; main(['--help']); main(['train', '--help']);"
         "print([name for name in ('openai', 'pydantic', 'rich', 'yaml', 'asyncio') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=DEADLINE, check=True)
@@ -60,7 +60,7 @@ def test_help_imports_neither_sdk_nor_settings() -> None:
 
 
 def test_in_a_pipe_there_are_no_control_characters_and_json_stands_alone(fresh_project: Path) -> None:
-    process = start("train", "demo/skillgrad.yaml", "--json", "--train.epochs", "1")
+    process = start("train", "demo/etude.yaml", "--json", "--train.epochs", "1")
     out, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 0
     steps = json.loads(out)["steps"]
@@ -94,13 +94,13 @@ def test_a_reader_that_closes_the_pipe_changes_neither_the_work_nor_its_exit_cod
 def test_a_run_whose_output_nobody_reads_is_finished_and_saved(fresh_project: Path) -> None:
     # The tasks are the user's own code, which prints more than a pipe holds back.
     Path("chatty_for_processes.py").write_text(
-        "from skillgrad.envs.dataset import DatasetEnvironment\n"
+        "from etude.envs.dataset import DatasetEnvironment\n"
         "class Chatty(DatasetEnvironment):\n"
         "    def score(self, task, trajectory):\n"
         "        print('scoring', task.id, '.' * 9000, flush=True)\n"
         "        return super().score(task, trajectory)\n"
     )
-    words = ["train", "demo/skillgrad.yaml", *SMALL, "--env.name", "chatty_for_processes:Chatty"]
+    words = ["train", "demo/etude.yaml", *SMALL, "--env.name", "chatty_for_processes:Chatty"]
     reader, writer = os.pipe()
     os.close(reader)
     try:
@@ -134,7 +134,7 @@ def test_characters_that_the_pipe_cannot_take_are_escaped(fresh_project: Path) -
     skill = Path("demo/skills/everyday-tasks/SKILL.md")
     skill.write_text(skill.read_text().replace("name: everyday-tasks", "name: größe"))
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    process = start("doctor", "demo/skillgrad.yaml", env=environment)
+    process = start("doctor", "demo/etude.yaml", env=environment)
     out, err = process.communicate(timeout=DEADLINE)
     assert process.returncode in (0, 1)
     assert "gr\\xf6\\xdfe" in out
@@ -142,14 +142,14 @@ def test_characters_that_the_pipe_cannot_take_are_escaped(fresh_project: Path) -
 
 
 def test_one_ctrl_c_finishes_what_is_in_flight_and_says_how_to_go_on(fresh_project: Path, slow: Endpoint) -> None:
-    words = ["train", "demo/skillgrad.yaml", *SMALL, *over(slow)]
+    words = ["train", "demo/etude.yaml", *SMALL, *over(slow)]
     process = start(*words)
     wait_for(Path("demo/runs/demo/events.jsonl"), "call_finished", process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 130
     assert "finishing what is in flight; press Ctrl-C again to stop now" in err
-    assert "error: interrupted\nhint: run the same command again to go on from here\nresume: skillgrad train " in err
+    assert "error: interrupted\nhint: run the same command again to go on from here\nresume: etude train " in err
     assert "stopped     interrupted" in out
     stats = slow.stats()
     assert stats["answered"] == stats["received"]
@@ -162,7 +162,7 @@ def test_one_ctrl_c_finishes_what_is_in_flight_and_says_how_to_go_on(fresh_proje
 
 def test_a_second_ctrl_c_stops_at_once(fresh_project: Path) -> None:
     with running_endpoint(latency=30) as endpoint:
-        process = start("train", "demo/skillgrad.yaml", "--json", *over(endpoint))
+        process = start("train", "demo/etude.yaml", "--json", *over(endpoint))
         wait_for(Path("demo/runs/demo/events.jsonl"), '"stage_started"', process)
         assert process.stderr is not None
         process.send_signal(signal.SIGINT)
@@ -177,16 +177,16 @@ def test_a_second_ctrl_c_stops_at_once(fresh_project: Path) -> None:
         "hint": "run the same command again to go on from here",
         "exit_code": 130,
     }
-    assert err.splitlines()[-1].startswith("resume: skillgrad train demo/skillgrad.yaml --json")
+    assert err.splitlines()[-1].startswith("resume: etude train demo/etude.yaml --json")
 
 
 def test_ctrl_c_before_there_is_anything_to_finish_ends_it(fresh_project: Path, slow: Endpoint) -> None:
-    process = start("evaluate", "demo/skillgrad.yaml", *over(slow))
+    process = start("evaluate", "demo/etude.yaml", *over(slow))
     wait_for(Path("demo/runs/demo/events.jsonl"), "call_finished", process)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 130
-    assert err.splitlines()[-1].startswith("resume: skillgrad evaluate "), err
+    assert err.splitlines()[-1].startswith("resume: etude evaluate "), err
 
 
 def test_simulate_announces_its_address_and_serves_until_interrupted(here: Path) -> None:
@@ -222,7 +222,7 @@ def test_the_command_that_simulate_shows_trains(fresh_project: Path) -> None:
     flags = [f"--{role}.{key}" for role in ("target", "optimizer") for key in ("model", "base_url")]
     values = ["openai:target", url, "openai:optimizer", url]
     words = [word for pair in zip(flags, values, strict=True) for word in pair]
-    training = start("train", "demo/skillgrad.yaml", "--json", "--train.epochs", "1", *words)
+    training = start("train", "demo/etude.yaml", "--json", "--train.epochs", "1", *words)
     out, _ = training.communicate(timeout=DEADLINE)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=DEADLINE)
@@ -235,7 +235,7 @@ def test_in_a_terminal_progress_is_drawn_live_and_the_result_stays(fresh_project
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"}
     environment.pop("NO_COLOR", None)
     process = subprocess.Popen(
-        [*COMMAND, "train", "demo/skillgrad.yaml", "--train.epochs", "1"],
+        [*COMMAND, "train", "demo/etude.yaml", "--train.epochs", "1"],
         stdin=slave,
         stdout=slave,
         stderr=slave,

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.cli.main import main
-from skillgrad.cli.runs import size
-from skillgrad.config import RunSection
-from skillgrad.events import RunStarted
-from skillgrad.store import RunFolder
+from etude.cli.main import main
+from etude.cli.runs import size
+from etude.config import RunSection
+from etude.events import RunStarted
+from etude.store import RunFolder
 
 Captured = pytest.CaptureFixture[str]
-CONFIG = "demo/skillgrad.yaml"
+CONFIG = "demo/etude.yaml"
 IN = ["--folder", "demo/runs"]
 
 
@@ -46,7 +46,7 @@ def test_runs_are_listed_with_state_scores_spending_and_disk_use(demo_project: P
     assert abs(sum(path.stat().st_size for path in files) - int(str(demo["bytes"]))) < 100_000
     assert (two["state"], two["calls"], two["test"]) == ("stopped", 100, None)
     assert str(two["why"]).startswith("limits.calls = 100 is reached")
-    assert two["resume"] == "skillgrad train demo/runs/two/config.yaml"
+    assert two["resume"] == "etude train demo/runs/two/config.yaml"
     assert (two["raise_limit"], demo["raise_limit"]) == ("limits.calls", None)
     assert main(["runs", *IN]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -57,7 +57,7 @@ def test_runs_are_listed_with_state_scores_spending_and_disk_use(demo_project: P
     assert scores == ["-" if mean is None else f"{mean:.3f}*" for mean in means]
     assert lines[3] == "* simulated models: the score says nothing about a real model"
     assert lines[4].startswith("two: limits.calls = 100 is reached")
-    assert lines[5] == "resume two (with a larger --limits.calls): skillgrad train demo/runs/two/config.yaml"
+    assert lines[5] == "resume two (with a larger --limits.calls): etude train demo/runs/two/config.yaml"
     assert lines[6].startswith("2 runs, ")
 
 
@@ -79,7 +79,7 @@ def test_the_resume_command_goes_on_with_the_run(fresh_project: Path, capsys: Ca
     main(["train", CONFIG, *quick, "--limits.calls", "15"])
     capsys.readouterr()
     program, *words = str(listed(capsys)["demo"]["resume"]).split()
-    assert program == "skillgrad"
+    assert program == "etude"
     assert main([*words, "--limits.calls", "1000"]) == 0
     capsys.readouterr()
     assert listed(capsys)["demo"]["state"] == "finished"
@@ -103,7 +103,7 @@ def test_a_run_that_was_killed_after_an_earlier_stop_is_unfinished(fresh_project
         log.write('{"kind": "run_started", "steps": 0}\n{"kind": "notice", "text": "run_finished"}\n')
     demo = listed(capsys)["demo"]
     assert (demo["state"], demo["why"], demo["raise_limit"]) == ("unfinished", "", None)
-    assert demo["resume"] == "skillgrad train demo/runs/demo/config.yaml"
+    assert demo["resume"] == "etude train demo/runs/demo/config.yaml"
 
 
 def test_a_folder_with_evaluations_only_is_no_unfinished_run(demo_project: Path, capsys: Captured) -> None:
@@ -220,7 +220,7 @@ def test_what_a_link_leads_to_is_kept(demo_project: Path, capsys: Captured) -> N
     ("words", "error"),
     [
         (["prune"], "prune needs to know which runs\nhint: give --keep N, --older-than DAYS or both\n"),
-        (["--keep", "3"], "--keep, --older-than and --yes belong to `skillgrad runs prune`\n"),
+        (["--keep", "3"], "--keep, --older-than and --yes belong to `etude runs prune`\n"),
         (["delete"], "argument list | prune: 'delete' is none of list, prune\n"),
         (["prune", "--keep", "-1"], "argument --keep: '-1' is not a whole number from 0 on\n"),
         (["prune", "--older-than", "x"], "argument --older-than: 'x' is not a number of days from 0 on\n"),

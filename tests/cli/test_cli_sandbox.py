@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from small_night import Small
 
-from skillgrad.cli.main import main
-from skillgrad.sandbox import find
+from etude.cli.main import main
+from etude.sandbox import find
 
 Captured = pytest.CaptureFixture[str]
 OPTION = "--unsafe-no-sandbox"
@@ -27,7 +27,7 @@ def project(here: Path) -> None:
     Path("tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     Path("grader.py").write_text('import json\nprint(json.dumps({"score": 1}))\n')
     Path("b.md").write_text("- Say it.\n")
-    Path("skillgrad.yaml").write_text(
+    Path("etude.yaml").write_text(
         "target: {model: simulated:target}\noptimizer: {model: simulated:optimizer}\n"
         "env: {name: command, path: tasks.jsonl, ratio: [1, 1, 1], grader: [python3, grader.py]}\n"
         "agent: {name: tools}\ntrain: {epochs: 1}\n"
@@ -69,7 +69,7 @@ def test_a_night_takes_it_too(sleeper: Small, bare: None, capsys: Captured) -> N
     (sleeper.project / "grader.py").write_text('import json\nprint(json.dumps({"score": 0.5}))\n')
     tasks = [judged("one", "train"), judged("two", "train"), judged("three", "val")]
     Path("tasks.json").write_text(
-        json.dumps({"format": "skillgrad.tasks", "version": 1, "reviewed": True, "tasks": tasks})
+        json.dumps({"format": "etude.tasks", "version": 1, "reviewed": True, "tasks": tasks})
     )
     words = ["sleep", "run", "--sleep.tasks", "tasks.json"]
     assert main(words) != 0

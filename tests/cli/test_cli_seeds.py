@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.cli.main import main
-from skillgrad.seeds import SeedReport
+from etude.cli.main import main
+from etude.seeds import SeedReport
 
 Captured = pytest.CaptureFixture[str]
-CONFIG = "demo/skillgrad.yaml"
+CONFIG = "demo/etude.yaml"
 QUICK = ["--train.epochs", "1", "--reflect.mode", "deep", "--env.limit={train: 20, val: 20, test: 20}"]
 
 
@@ -64,7 +64,7 @@ def test_a_stop_says_what_the_run_has_and_how_to_go_on(fresh_project: Path, caps
     assert json.loads(captured.out)["name"] == "demo-seed1"
     where, resume = captured.err.splitlines()[-2:]
     assert where == "seed 1 stopped; still to come: 2"
-    assert resume.startswith("resume (with a larger --limits.calls): skillgrad train demo/skillgrad.yaml")
+    assert resume.startswith("resume (with a larger --limits.calls): etude train demo/etude.yaml")
     words[words.index("15")] = "1000"
     assert main([*words, "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["seeds"]) == 2
@@ -109,7 +109,7 @@ def test_seeds_are_written_as_numbers_and_ranges(
     seeds: str, error: str, fresh_project: Path, capsys: Captured
 ) -> None:
     assert main(["train", CONFIG, "--seeds", seeds]) == 2
-    assert capsys.readouterr().err == f"error: {error}\nhint: see `skillgrad train --help`\n"
+    assert capsys.readouterr().err == f"error: {error}\nhint: see `etude train --help`\n"
 
 
 def test_one_seed_and_many_exclude_each_other(fresh_project: Path, capsys: Captured) -> None:

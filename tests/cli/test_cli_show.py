@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.cli.main import main
-from skillgrad.config import RunSection
-from skillgrad.events import RunStarted
-from skillgrad.store import RunFolder
+from etude.cli.main import main
+from etude.config import RunSection
+from etude.events import RunStarted
+from etude.store import RunFolder
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"
@@ -124,7 +124,7 @@ def test_a_run_that_is_not_there_is_an_error_that_names_the_others(
             "demo:best",
             (
                 "'demo:best' is a skill of a run, not a run\n"
-                "hint: give 'demo' alone; two of its skills: `skillgrad diff demo initial best`"
+                "hint: give 'demo' alone; two of its skills: `etude diff demo initial best`"
             ),
         ),
         ("demos:best", "there is no run in 'runs/demos:best'\nhint: runs in 'runs': demo"),
@@ -146,13 +146,13 @@ def test_where_there_are_no_runs_it_says_so(here: Path, capsys: Captured) -> Non
 def test_a_stopped_run_says_so_and_the_command_it_shows_goes_on_with_it(
     fresh_project: Path, capsys: Captured
 ) -> None:
-    assert main(["train", "demo/skillgrad.yaml", "--limits.calls", "150"]) == 3
+    assert main(["train", "demo/etude.yaml", "--limits.calls", "150"]) == 3
     capsys.readouterr()
     assert main(["show", RUN]) == 0
     first, second, *_ = capsys.readouterr().out.splitlines()
     assert first.startswith("run demo: not finished, ")
     assert first.endswith(" done")
-    label, _, words = second.partition(": skillgrad ")
+    label, _, words = second.partition(": etude ")
     assert label == "resume (with a larger --limits.calls)"
     assert words == f"train {RUN}/config.yaml"
     main(["show", RUN, "--json"])
@@ -176,13 +176,13 @@ def test_a_run_that_was_killed_after_an_earlier_stop_is_not_finished(demo_projec
 
 
 def test_a_folder_with_evaluations_only_is_said_to_be_one(demo_project: Path, capsys: Captured) -> None:
-    words = ["evaluate", "demo/skillgrad.yaml", "--run.name", "scores", "--split", "val"]
+    words = ["evaluate", "demo/etude.yaml", "--run.name", "scores", "--split", "val"]
     assert main(words) == 0
     capsys.readouterr()
     assert main(["show", "demo/runs/scores"]) == 0
     first, _, *files = capsys.readouterr().out.splitlines()
     assert first == "folder scores: evaluations only, no run was trained in it"
-    assert re.split("  +", files[0]) == ["demo/runs/scores/evaluations", "what `skillgrad evaluate` found"]
+    assert re.split("  +", files[0]) == ["demo/runs/scores/evaluations", "what `etude evaluate` found"]
     assert main(["show", "demo/runs/scores", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["evaluations_only"], shown["resumable"], shown["resume"]) == (True, False, None)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.cli.main import main
-from skillgrad.cli.simulate import read_faults
-from skillgrad.cli.usage import UsageError
+from etude.cli.main import main
+from etude.cli.simulate import read_faults
+from etude.cli.usage import UsageError
 
 Captured = pytest.CaptureFixture[str]
 

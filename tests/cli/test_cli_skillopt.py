@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
-from skillgrad.cli.main import main
-from skillgrad.cli.skillopt.file import read
-from skillgrad.cli.skillopt.settings import convert
-from skillgrad.config import load_config, make_config
-from skillgrad.simulation import make_tasks
+from etude.cli.main import main
+from etude.cli.skillopt.file import read
+from etude.cli.skillopt.settings import convert
+from etude.config import load_config, make_config
+from etude.simulation import make_tasks
 
 Captured = pytest.CaptureFixture[str]
 SIMULATED = ["--target.model", "simulated:target", "--optimizer.model", "simulated:optimizer"]
@@ -94,9 +94,9 @@ def test_a_searchqa_project_converts_and_trains_to_a_better_skill(project: str, 
     assert result["fields"] == {"id": "id", "gold": "answers"}
     assert result["template"] == "{context}\n\n{question}"
     assert result["scorer"] == "f1"
-    assert main(["doctor", "new/skillgrad.yaml", *SIMULATED]) == 0
+    assert main(["doctor", "new/etude.yaml", *SIMULATED]) == 0
     capsys.readouterr()
-    assert main(["train", "new/skillgrad.yaml", *SIMULATED, "--json"]) == 0
+    assert main(["train", "new/etude.yaml", *SIMULATED, "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["accepted"] > 0
     assert summary["test_gain"]["low"] > 0
@@ -105,7 +105,7 @@ def test_a_searchqa_project_converts_and_trains_to_a_better_skill(project: str, 
 
 def test_settings_of_the_file_and_of_its_base_are_carried_over(project: str, capsys: Captured) -> None:
     found(capsys, project)
-    settings = yaml.safe_load(Path("new/skillgrad.yaml").read_text())
+    settings = yaml.safe_load(Path("new/etude.yaml").read_text())
     assert settings == {
         "preset": "paper",
         "env": {
@@ -142,7 +142,7 @@ def test_settings_of_the_file_and_of_its_base_are_carried_over(project: str, cap
         "update": {"mode": "patch"},
         "run": {"folder": "runs", "name": "first"},
     }
-    assert load_config("new/skillgrad.yaml").train.fresh_attempts
+    assert load_config("new/etude.yaml").train.fresh_attempts
 
 
 def test_what_is_not_carried_over_is_named_with_its_reason_and_no_key_is_copied(
@@ -158,7 +158,7 @@ def test_what_is_not_carried_over_is_named_with_its_reason_and_no_key_is_copied(
         "env.out_root = outputs/searchqa": "results are written to run.folder/run.name",
         "env.max_turns = 3": "chat answers in one turn; the agent tools has agent.max_steps",
     }
-    text = Path("new/skillgrad.yaml").read_text()
+    text = Path("new/etude.yaml").read_text()
     assert "#   env.max_turns = 3: chat answers in one turn; the agent tools has agent.max_steps\n" in text
     assert not any(b"secret-of-azure" in path.read_bytes() for path in Path("new").rglob("*") if path.is_file())
 
@@ -169,7 +169,7 @@ def test_what_was_found_is_printed(project: str, capsys: Captured) -> None:
     assert out.startswith("tasks   55: 20 train, 15 val, 20 test (a sample of more)\nfields  input = ")
     assert "left    env.max_turns = 3: chat answers in one turn; the agent tools has agent.max_steps\n" in out
     assert "note    the target is shown the whole context; there it is cut to 6,000 characters\n" in out
-    assert "wrote   skillgrad.yaml, skill/SKILL.md, data/train.jsonl, data/val.jsonl, data/test.jsonl\n" in out
+    assert "wrote   etude.yaml, skill/SKILL.md, data/train.jsonl, data/val.jsonl, data/test.jsonl\n" in out
 
 
 def test_the_skill_keeps_its_text_behind_front_matter_that_makes_it_a_skill(project: str, capsys: Captured) -> None:
@@ -182,7 +182,7 @@ def test_the_skill_keeps_its_text_behind_front_matter_that_makes_it_a_skill(proj
 def test_a_run_without_a_skill_starts_without_one(project: str, capsys: Captured) -> None:
     write(project, SEARCHQA.replace("  skill_init: skills/searchqa/initial.md\n", ""))
     assert found(capsys, project)["skill"] is None
-    assert "skill" not in yaml.safe_load(Path("new/skillgrad.yaml").read_text())
+    assert "skill" not in yaml.safe_load(Path("new/etude.yaml").read_text())
 
 
 def test_the_flat_form_says_the_same_as_the_sections(here: Path) -> None:
@@ -360,7 +360,7 @@ def test_one_file_and_a_ratio_convert_as_well(here: Path, capsys: Captured) -> N
     assert result["tasks"] == {"train": 20, "val": 10, "test": 10}
     assert result["scorer"] == "exact"
     assert any("ratio" in note for note in result["notes"])
-    env = yaml.safe_load(Path("new/skillgrad.yaml").read_text())["env"]
+    env = yaml.safe_load(Path("new/etude.yaml").read_text())["env"]
     assert (env["path"], env["ratio"], env["split_seed"]) == ("data/tasks.jsonl", [2, 1, 1], 5)
 
 
@@ -371,14 +371,14 @@ def test_a_ratio_is_read_however_it_is_written(here: Path, capsys: Captured, rat
     write("folder/only.json", items(30, 2))
     write("c.yaml", f"env: {{data_path: folder, split_ratio: {ratio}}}\n")
     found(capsys, "c.yaml")
-    assert yaml.safe_load(Path("new/skillgrad.yaml").read_text())["env"]["ratio"] == parts
+    assert yaml.safe_load(Path("new/etude.yaml").read_text())["env"]["ratio"] == parts
 
 
 def test_without_a_test_split_there_is_no_test_at_the_end(project: str, capsys: Captured) -> None:
     Path("data/searchqa/valid_unseen/items.json").unlink()
     Path("data/searchqa/valid_unseen").rmdir()
     assert found(capsys, project)["tasks"]["test"] == 0
-    assert not load_config("new/skillgrad.yaml").test.enabled
+    assert not load_config("new/etude.yaml").test.enabled
 
 
 def test_questions_about_pictures_keep_their_pictures(here: Path, capsys: Captured) -> None:
@@ -394,7 +394,7 @@ def test_questions_about_pictures_keep_their_pictures(here: Path, capsys: Captur
     assert result["fields"]["images"] == "image"
     row = json.loads(Path("new/data/train.jsonl").read_text().splitlines()[1])
     assert row["image"] == ["../../docs/train/pages/1.png", "https://a/b.png"]
-    assert main(["doctor", "new/skillgrad.yaml", *SIMULATED]) == 0
+    assert main(["doctor", "new/etude.yaml", *SIMULATED]) == 0
 
 
 def test_a_scorer_that_does_not_accept_the_gold_answers_gives_way(here: Path, capsys: Captured) -> None:

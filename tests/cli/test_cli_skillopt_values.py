@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 import yaml
 
-from skillgrad.cli.main import main
-from skillgrad.cli.skillopt.file import SECTIONS
-from skillgrad.cli.skillopt.settings import Converted, convert
-from skillgrad.config import TrainConfig, load_config, make_config
-from skillgrad.errors import ConfigError
-from skillgrad.simulation import make_tasks
+from etude.cli.main import main
+from etude.cli.skillopt.file import SECTIONS
+from etude.cli.skillopt.settings import Converted, convert
+from etude.config import TrainConfig, load_config, make_config
+from etude.errors import ConfigError
+from etude.simulation import make_tasks
 
 Captured = pytest.CaptureFixture[str]
 OF_DATA = {"env.skill_init", "env.split_mode", "env.split_ratio", "env.split_seed", "env.split_dir", "env.data_path"}
@@ -107,7 +107,7 @@ def test_a_split_that_cannot_be_made_is_refused_as_it_is_written(
 def test_a_seed_in_quotes_is_one(here: Path, capsys: Captured) -> None:
     project("env: {data_path: all.json, split_seed: '7', split_ratio: '1:1:0'}\n")
     assert result(capsys)["tasks"] == {"train": 20, "val": 20, "test": 0}
-    assert yaml.safe_load(Path("new/skillgrad.yaml").read_text())["env"]["split_seed"] == 7
+    assert yaml.safe_load(Path("new/etude.yaml").read_text())["env"]["split_seed"] == 7
 
 
 @pytest.mark.parametrize(
@@ -381,7 +381,7 @@ def test_the_published_policy_is_written_whatever_the_update_mode(
 ) -> None:
     project(f"optimizer: {settings}\nenv: {{name: searchqa, split_dir: folders}}\n")
     result(capsys)
-    assert load_config("new/skillgrad.yaml").search.policy == "paper"
+    assert load_config("new/etude.yaml").search.policy == "paper"
 
 
 def test_minimax_without_a_name_is_its_default_model() -> None:
@@ -408,7 +408,7 @@ def test_pictures_under_a_key_of_an_object_are_found_from_the_new_place(here: Pa
     (row,) = map(json.loads, Path("new/data/train.jsonl").read_text().splitlines())
     assert row["scan"] == {"front": "../../folders/train/1.png"}
     simulated = ["--target.model", "simulated:target", "--optimizer.model", "simulated:optimizer"]
-    assert main(["doctor", "new/skillgrad.yaml", *simulated]) == 0
+    assert main(["doctor", "new/etude.yaml", *simulated]) == 0
 
 
 def test_the_scorer_of_an_environment_that_is_not_known_is_a_guess_that_is_told(here: Path, capsys: Captured) -> None:

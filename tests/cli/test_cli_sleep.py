@@ -7,7 +7,7 @@ import pytest
 from cli_said import Captured, data, said
 from small_night import MEMORY, Small, tree
 
-from skillgrad.cli.main import main
+from etude.cli.main import main
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_a_night_says_what_it_did_and_what_to_do_next(sleeper: Small, capsys: Ca
     ]
     assert lines[4] == f"learned: accepted  ({sleeper.skill})"
     assert "  held-out tasks: before 0.000, candidate 1.000 (selected on), n=1" in lines
-    assert lines[-3:] == ["next:", "  skillgrad sleep diff 1", "  skillgrad sleep adopt 1"]
+    assert lines[-3:] == ["next:", "  etude sleep diff 1", "  etude sleep adopt 1"]
     assert (sleeper.project / "CLAUDE.md").read_bytes() == MEMORY.encode()
 
 
@@ -43,7 +43,7 @@ def test_with_json_the_report_stands_alone(sleeper: Small, capsys: Captured) -> 
 def test_the_difference_is_shown(one: Small, capsys: Captured) -> None:
     lines = said(capsys, "diff")
     assert lines[:3] == ["--- /dev/null", "+++ b/.claude/skills/learned/SKILL.md", "@@ -0,0 +1,8 @@"]
-    assert lines[-1] == "+<!-- skillgrad:end learned -->"
+    assert lines[-1] == "+<!-- etude:end learned -->"
     found = data(capsys, "diff", "1")
     assert found["diff"].splitlines() == lines
     assert found["manifest"]["items"][0]["name"] == ".claude/skills/learned/SKILL.md"
@@ -55,12 +55,12 @@ def test_a_proposal_is_adopted_and_taken_back(one: Small, capsys: Captured) -> N
     before = tree(one.project)
     assert said(capsys, "adopt") == [
         f"adopted  {one.skill}: rules added: 1, taken out: 0",
-        "take it back with: skillgrad sleep revert 1",
+        "take it back with: etude sleep revert 1",
     ]
     assert "Key Risks" in one.skill.read_text()
     assert main(["sleep", "adopt"]) == 2
     assert capsys.readouterr().err == (
-        "error: night 1 is adopted already\nhint: `skillgrad sleep status` shows how nights stand\n"
+        "error: night 1 is adopted already\nhint: `etude sleep status` shows how nights stand\n"
     )
     assert said(capsys, "revert") == [f"restored  {one.skill}: as it was before"]
     assert tree(one.project) == before
@@ -135,11 +135,11 @@ def test_the_status_follows_a_proposal_and_says_what_waits(one: Small, capsys: C
     assert lines[:2] == [f"state     {one.state.folder}", "sessions  5 used"]
     assert lines[2].split() == ["night", "started", "(UTC)", "status", "tasks", "documents"]
     assert lines[3].split()[3:] == ["proposed", "5", "learned", "accepted"]
-    assert lines[-1] == "night 1 waits for you: skillgrad sleep diff 1, then skillgrad sleep adopt 1"
+    assert lines[-1] == "night 1 waits for you: etude sleep diff 1, then etude sleep adopt 1"
     said(capsys, "adopt")
     assert stands(capsys) == ["adopted"]
     assert said(capsys, "explain")[-1].startswith("all of it")
-    assert "  skillgrad sleep revert 1" in said(capsys, "explain")
+    assert "  etude sleep revert 1" in said(capsys, "explain")
     said(capsys, "revert")
     assert stands(capsys) == ["reverted"]
     assert said(capsys, "explain")[1] == "night 1  reverted"
@@ -162,10 +162,10 @@ def test_a_proposal_is_found_behind_nights_without_one(one: Small, capsys: Captu
 def test_a_night_without_a_change_points_to_the_explanation(sleeper: Small, capsys: Captured) -> None:
     lines = said(capsys, "run", "--sleep.val_fraction", "0")
     assert lines[1] == ("night 1  no change: what was made is unverified: there are no held-out tasks")
-    assert lines[-2:] == ["next:", "  skillgrad sleep explain 1"]
+    assert lines[-2:] == ["next:", "  etude sleep explain 1"]
     assert stands(capsys) == ["no change"]
     assert main(["sleep", "diff"]) == 2
-    assert capsys.readouterr().err == ("error: no night has a proposal\nhint: `skillgrad sleep explain 1` says why\n")
+    assert capsys.readouterr().err == ("error: no night has a proposal\nhint: `etude sleep explain 1` says why\n")
 
 
 def test_a_night_that_stopped_says_how_it_goes_on(sleeper: Small, capsys: Captured) -> None:
@@ -173,17 +173,17 @@ def test_a_night_that_stopped_says_how_it_goes_on(sleeper: Small, capsys: Captur
     captured = capsys.readouterr()
     assert "error: limits.calls = 9 is reached: 9 used in this night, the next request (" in captured.err
     assert captured.err.splitlines()[-1] == (
-        "resume (with a larger --limits.calls): skillgrad sleep run --limits.calls 9"
+        "resume (with a larger --limits.calls): etude sleep run --limits.calls 9"
     )
     assert captured.out == ""
     assert stands(capsys) == ["stopped"]
     assert said(capsys, "status")[-1] == (
-        "night 1 goes on (with a larger --limits.calls): skillgrad sleep run --limits.calls 9"
+        "night 1 goes on (with a larger --limits.calls): etude sleep run --limits.calls 9"
     )
     lines = said(capsys, "explain")
     assert lines[1].startswith("night 1  stopped: limits.calls = 9 is reached")
     assert lines[2] == "  hint: raise `limits.calls` and run the same command again"
-    assert "  skillgrad sleep run --limits.calls 9" in lines
+    assert "  etude sleep run --limits.calls 9" in lines
     found = data(capsys, "run", "--limits.calls", "10", code=3)
     assert (found["night"], found["status"], found["exit_code"], found["starts"]) == (1, "error", 3, 2)
     assert found["error"].startswith("limits.calls = 10 is reached")
@@ -196,14 +196,12 @@ def test_a_night_that_was_killed_says_so_and_goes_on(one: Small, capsys: Capture
     running = {**json.loads(report.read_text()), "status": "running", "resumes": True}
     report.write_text(json.dumps(running))
     assert stands(capsys) == ["killed"]
-    assert said(capsys, "status")[-1] == "night 1 goes on with: skillgrad sleep run --json"
+    assert said(capsys, "status")[-1] == "night 1 goes on with: etude sleep run --json"
     assert said(capsys, "explain")[1] == "night 1  killed"
     report.unlink()
     assert stands(capsys) == ["killed"]
     assert main(["sleep", "explain"]) == 2
-    assert capsys.readouterr().err == (
-        "error: night 1 has no report yet\nhint: `skillgrad sleep run` goes on with it\n"
-    )
+    assert capsys.readouterr().err == ("error: night 1 has no report yet\nhint: `etude sleep run` goes on with it\n")
     assert said(capsys, "status")[-1] == "night 1 goes on with the next run of the same settings"
     assert data(capsys, "run")["night"] == 1
     assert stands(capsys) == ["proposed"]
@@ -238,7 +236,7 @@ def test_nights_are_found_by_project_state_and_settings(one: Small, capsys: Capt
     assert data(capsys, "status", "--config", "project/sleep.yaml")["nights"][0]["status"] == "proposed"
     assert data(capsys, "status", "--project", "project")["nights"] == []
     assert said(capsys, "status") == [
-        f"state     {one.home}/.local/state/skillgrad/sleep/{data(capsys, 'status')['state'].rpartition('/')[2]}",
+        f"state     {one.home}/.local/state/etude/sleep/{data(capsys, 'status')['state'].rpartition('/')[2]}",
         "sessions  none looked at yet",
         "nights    none",
     ]

@@ -9,13 +9,13 @@ from cli_said import Captured, data, said
 from sleep_proposals import Project, offer
 from small_night import Small
 
-from skillgrad.cli.main import main
-from skillgrad.sleep.adopt import adopt
-from skillgrad.sleep.canary import Corrections
-from skillgrad.sleep.corrections import keep
+from etude.cli.main import main
+from etude.sleep.adopt import adopt
+from etude.sleep.canary import Corrections
+from etude.sleep.corrections import keep
 
 HARM = "canary    night 1 (CLAUDE.md): worse; corrected 12 of 30 turns since, 1 of 45 turns before; p < 0.001"
-BACK = "  take it back with: skillgrad sleep revert 1"
+BACK = "  take it back with: etude sleep revert 1"
 
 
 @pytest.fixture

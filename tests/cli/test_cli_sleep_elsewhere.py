@@ -11,7 +11,7 @@ from small_night import Small
 def follow(capsys: Captured, line: str) -> list[str]:
     """Carry out a command as it was printed."""
     words = shlex.split(line)
-    assert words[:2] == ["skillgrad", "sleep"]
+    assert words[:2] == ["etude", "sleep"]
     return said(capsys, *words[2:])
 
 
@@ -19,12 +19,12 @@ def test_after_a_night_of_another_settings_file_all_that_is_named_works(sleeper:
     Path("sleep.yaml").rename("my nights.yaml")
     lines = said(capsys, "run", "my nights.yaml")
     *_, diff, adopt = lines
-    assert diff == "  skillgrad sleep diff 1 --config 'my nights.yaml'"
-    assert follow(capsys, diff)[-1] == "+<!-- skillgrad:end learned -->"
+    assert diff == "  etude sleep diff 1 --config 'my nights.yaml'"
+    assert follow(capsys, diff)[-1] == "+<!-- etude:end learned -->"
     waits = said(capsys, "status", "--config", "my nights.yaml")[-1]
     assert waits.endswith(f"then{adopt[1:]}")
     back = follow(capsys, adopt)[-1]
-    assert back == "take it back with: skillgrad sleep revert 1 --config 'my nights.yaml'"
+    assert back == "take it back with: etude sleep revert 1 --config 'my nights.yaml'"
     assert follow(capsys, back.partition(": ")[2]) == [f"restored  {sleeper.skill}: as it was before"]
 
 
@@ -35,8 +35,8 @@ def test_after_a_night_with_a_state_and_a_project_of_its_own_they_are_named(
     places = ["--sleep.state", "other", "--sleep.project", "project"]
     *_, diff, _ = said(capsys, "run", "project/sleep.yaml", *places)
     options = "--config project/sleep.yaml --project project --state other"
-    assert diff == f"  skillgrad sleep diff 1 {options}"
-    assert follow(capsys, diff)[-1] == "+<!-- skillgrad:end learned -->"
+    assert diff == f"  etude sleep diff 1 {options}"
+    assert follow(capsys, diff)[-1] == "+<!-- etude:end learned -->"
 
 
 def test_a_night_that_stopped_goes_on_with_its_own_settings(sleeper: Small, capsys: Captured) -> None:
@@ -44,14 +44,14 @@ def test_a_night_that_stopped_goes_on_with_its_own_settings(sleeper: Small, caps
     said(capsys, "run", "slow.yaml", "--sleep.state", "other", "--limits.calls", "9", code=3)
     places = ["--config", "slow.yaml", "--state", "other"]
     on = said(capsys, "status", *places)[-1].removeprefix("night 1 goes on (with a larger --limits.calls): ")
-    assert on == "skillgrad sleep run slow.yaml --sleep.state other --limits.calls 9"
+    assert on == "etude sleep run slow.yaml --sleep.state other --limits.calls 9"
     assert f"  {on}" in said(capsys, "explain", *places)
     assert follow(capsys, on.replace(" 9", " 90"))[1] == "night 1  proposed"
 
 
 def test_a_pause_of_another_settings_file_says_how_it_ends(sleeper: Small, capsys: Captured) -> None:
     Path("sleep.yaml").rename("slow.yaml")
-    end = "resume with: skillgrad sleep resume --config slow.yaml"
+    end = "resume with: etude sleep resume --config slow.yaml"
     lines = said(capsys, "pause", "--config", "slow.yaml")
     assert lines[-1].endswith(end)
     assert said(capsys, "run", "slow.yaml")[-1].endswith(end)

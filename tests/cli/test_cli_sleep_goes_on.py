@@ -10,8 +10,8 @@ import pytest
 from cli_said import Captured, data, said
 from small_night import Small
 
-from skillgrad.cli.main import main
-from skillgrad.sleep.ledger import Ledger
+from etude.cli.main import main
+from etude.sleep.ledger import Ledger
 
 STOPPED = ["--limits.calls", "9", "--sleep.max_tasks", "4"]
 
@@ -31,7 +31,7 @@ def test_the_command_that_is_named_goes_on_with_the_night_under_all_its_settings
     said(capsys, "run", *STOPPED, code=3)
     told = said(capsys, "status")[-1]
     command = told.removeprefix("night 1 goes on (with a larger --limits.calls): ")
-    assert command == f"skillgrad sleep run {shlex.join(STOPPED)}"
+    assert command == f"etude sleep run {shlex.join(STOPPED)}"
     assert f"  {command}" in said(capsys, "explain")
     words = shlex.split(command.replace("--limits.calls 9", "--limits.calls 90"))[2:]
     assert data(capsys, *words)["night"] == 1
@@ -44,7 +44,7 @@ def test_the_command_says_where_it_was_given(
     said(capsys, "run", *STOPPED, code=3)
     killed(sleeper)
     monkeypatch.chdir(sleeper.root)
-    command = f"cd {sleeper.project} && skillgrad sleep run {shlex.join(STOPPED)}"
+    command = f"cd {sleeper.project} && etude sleep run {shlex.join(STOPPED)}"
     places = ["--config", "project/sleep.yaml"]
     assert said(capsys, "status", *places)[-1] == f"night 1 goes on with: {command}"
     assert f"  {command}" in said(capsys, "explain", *places)
@@ -84,7 +84,7 @@ def test_a_night_that_stopped_with_simulated_models_says_so(sleeper: Small, caps
 
 
 def test_an_explanation_does_not_point_to_itself(sleeper: Small, capsys: Captured) -> None:
-    assert "  skillgrad sleep explain 1" in said(capsys, "run", "--sleep.val_fraction", "0")
+    assert "  etude sleep explain 1" in said(capsys, "run", "--sleep.val_fraction", "0")
     assert "next:" not in said(capsys, "explain")
 
 
@@ -100,7 +100,7 @@ def test_a_forecast_names_the_night_that_a_run_would_go_on_with(sleeper: Small, 
 
 def test_a_forecast_counts_what_is_taken_out_of_a_task_file(sleeper: Small, capsys: Captured) -> None:
     task = {"id": "a", "intent": "Write to me@example.org about risks.", "exact": ["x"]}
-    file = {"format": "skillgrad.tasks", "version": 1, "reviewed": True, "tasks": [task]}
+    file = {"format": "etude.tasks", "version": 1, "reviewed": True, "tasks": [task]}
     Path("tasks.json").write_text(json.dumps(file))
     assert "redacted   1 email" in said(capsys, "dry-run", "--sleep.tasks", "tasks.json")
     assert data(capsys, "dry-run", "--sleep.tasks", "tasks.json")["redacted"] == {"email": 1}
@@ -115,16 +115,16 @@ def test_hints_are_about_the_same_nights(sleeper: Small, capsys: Captured) -> No
         assert main(["sleep", *words, *places]) == 2
         return capsys.readouterr().err.splitlines()[-1]
 
-    run = "`skillgrad sleep run 'my nights.yaml' --sleep.state other`"
+    run = "`etude sleep run 'my nights.yaml' --sleep.state other`"
     assert hint("status", "--project", "nowhere") == "hint: name the project's folder"
     assert hint("explain") == f"hint: {run} works through one"
     said(capsys, "run", "my nights.yaml", "--sleep.state", "other")
-    assert hint("revert") == f"hint: `skillgrad sleep status {shown}` shows how they stand"
+    assert hint("revert") == f"hint: `etude sleep status {shown}` shows how they stand"
     sleeper.skill.parent.mkdir(parents=True)
     sleeper.skill.write_text("---\nname: learned\ndescription: By hand.\n---\nBy hand.\n")
     commands = hint("adopt", "1").split("`")[1::2]
-    assert commands[0] == f"skillgrad sleep tasks 1 --to tasks.json {shown}"
-    assert commands[-1] == "skillgrad sleep run --sleep.tasks tasks.json 'my nights.yaml' --sleep.state other"
+    assert commands[0] == f"etude sleep tasks 1 --to tasks.json {shown}"
+    assert commands[-1] == "etude sleep run --sleep.tasks tasks.json 'my nights.yaml' --sleep.state other"
     for command in commands:
         assert main(shlex.split(command)[1:]) == 0
     stands = [row["status"] for row in data(capsys, "status", *places)["nights"]]

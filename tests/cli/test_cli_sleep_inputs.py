@@ -1,4 +1,4 @@
-"""What `skillgrad sleep` refuses, and what it shows without asking a model or writing anything."""
+"""What `etude sleep` refuses, and what it shows without asking a model or writing anything."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from small_night import Small, tree
 
-from skillgrad.cli.main import main
-from skillgrad.cli.sleep.verbs import SLEEP
+from etude.cli.main import main
+from etude.cli.sleep.verbs import SLEEP
 
 Captured = pytest.CaptureFixture[str]
 VERBS = [verb.name.split()[1] for verb in SLEEP]
@@ -30,8 +30,8 @@ def refused(capsys: Captured, *words: str) -> str:
 def test_every_verb_has_a_help_with_an_example(verb: str, capsys: Captured) -> None:
     assert main(["sleep", verb, "--help"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith(f"usage: skillgrad sleep {verb} ")
-    assert f"example:\n  skillgrad sleep {verb}" in out
+    assert out.startswith(f"usage: etude sleep {verb} ")
+    assert f"example:\n  etude sleep {verb}" in out
     assert "--json" in out
 
 
@@ -55,7 +55,7 @@ def test_without_settings_it_is_said_what_to_write(verb: str, here: Path, capsys
 
 @pytest.mark.parametrize("verb", ["explain", "diff", "adopt", "revert"])
 def test_where_there_is_no_night_it_is_said_how_to_have_one(verb: str, sleeper: Small, capsys: Captured) -> None:
-    hint = "hint: `skillgrad sleep run` works through one\n"
+    hint = "hint: `etude sleep run` works through one\n"
     assert refused(capsys, verb) == f"error: there is no night yet of '{sleeper.project}'\n{hint}"
     assert refused(capsys, verb, "3") == f"error: there is no night 3 of '{sleeper.project}'\n{hint}"
     assert not sleeper.base.exists()
@@ -202,7 +202,7 @@ def test_a_dry_run_after_all_sessions_are_used_says_that_there_is_nothing(sleepe
 def test_a_dry_run_over_a_task_file_speaks_of_tasks(sleeper: Small, capsys: Captured) -> None:
     checks = [{"op": "min_chars", "arg": 1}]
     tasks = [{"id": f"t{n}", "intent": f"Write about topic {n}.", "checks": checks} for n in range(6)]
-    file = {"format": "skillgrad.tasks", "version": 1, "reviewed": True, "tasks": tasks}
+    file = {"format": "etude.tasks", "version": 1, "reviewed": True, "tasks": tasks}
     Path("tasks.json").write_text(json.dumps(file))
     before = tree(sleeper.root)
     assert main(["sleep", "dry-run", "--sleep.tasks", "tasks.json"]) == 0

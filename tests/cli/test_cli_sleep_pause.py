@@ -7,8 +7,8 @@ import pytest
 from cli_said import Captured, data, said
 from small_night import Small, tree
 
-from skillgrad.cli.main import main
-from skillgrad.sleep.pause import PAUSE
+from etude.cli.main import main
+from etude.sleep.pause import PAUSE
 
 
 def test_a_paused_project_has_no_night_until_it_is_resumed(sleeper: Small, capsys: Captured) -> None:
@@ -16,7 +16,7 @@ def test_a_paused_project_has_no_night_until_it_is_resumed(sleeper: Small, capsy
     before = tree(sleeper.root)
     (line,) = said(capsys, "run")
     assert line.startswith("paused since 20")
-    assert line.endswith(" (UTC) until 2999-12-31: on holiday; resume with: skillgrad sleep resume")
+    assert line.endswith(" (UTC) until 2999-12-31: on holiday; resume with: etude sleep resume")
     found = data(capsys, "run")
     assert (found["status"], found["paused"]["until"], found["paused"]["reason"]) == (
         "paused",
@@ -36,7 +36,7 @@ def test_the_status_says_that_nights_rest(sleeper: Small, capsys: Captured) -> N
     assert (note["until"], note["reason"]) == (None, "")
     assert data(capsys, "status")["paused"] == note
     moment = datetime.fromisoformat(note["since"]).astimezone(UTC)
-    line = f"paused since {moment:%Y-%m-%d %H:%M} (UTC); resume with: skillgrad sleep resume"
+    line = f"paused since {moment:%Y-%m-%d %H:%M} (UTC); resume with: etude sleep resume"
     assert said(capsys, "status")[1] == line
 
 
@@ -46,7 +46,7 @@ def test_a_look_ahead_says_that_nights_rest(sleeper: Small, capsys: Captured) ->
     assert data(capsys, "dry-run")["paused"]["until"] == "2999-12-31"
     line = said(capsys, "dry-run")[0]
     assert line.startswith("paused since 20")
-    assert line.endswith(" (UTC) until 2999-12-31; resume with: skillgrad sleep resume")
+    assert line.endswith(" (UTC) until 2999-12-31; resume with: etude sleep resume")
 
 
 def test_a_pause_that_is_over_rests_no_night(sleeper: Small, capsys: Captured) -> None:
@@ -86,5 +86,5 @@ def test_a_note_that_cannot_be_read_stops_the_night_with_the_way_out(sleeper: Sm
     said(capsys, "pause")
     (sleeper.state.folder / PAUSE).write_text("{")
     assert main(["sleep", "run"]) == 2
-    assert "`skillgrad sleep resume` takes the pause away" in capsys.readouterr().err
+    assert "`etude sleep resume` takes the pause away" in capsys.readouterr().err
     assert said(capsys, "resume") == [f"resumed  {sleeper.project}"]

@@ -7,8 +7,8 @@ import pytest
 from cli_said import Captured, data, said
 from small_night import Small, tree
 
-from skillgrad.cli.main import main
-from skillgrad.sleep.schedule import Cron
+from etude.cli.main import main
+from etude.sleep.schedule import Cron
 
 CRONTAB = """#!/bin/sh
 case "$1" in
@@ -40,7 +40,7 @@ def test_the_line_of_the_crontab_runs_a_whole_night(sleeper: Small, machine: Pat
     lines = said(capsys, "schedule", *words)
     assert lines == [
         f"scheduled  {sleeper.project} every day at 04:05 by cron; log: {sleeper.state.folder}/nights.log",
-        "proposals wait for you: see `skillgrad sleep status`",
+        "proposals wait for you: see `etude sleep status`",
     ]
     entry = (machine / "crontab").read_text().splitlines()[1]
     assert entry.startswith("5 4 * * * ")
@@ -74,7 +74,7 @@ def test_systemd_is_told_and_told_again(sleeper: Small, machine: Path, capsys: C
     assert {unit.suffix for unit in units if unit.is_file()} == {".service", ".timer"}
     assert any("23:59" in unit.read_text() for unit in units if unit.suffix == ".timer")
     assert "enable" in (machine / "systemctl").read_text()
-    script = f"{sleeper.home}/.local/state/skillgrad/jobs/skillgrad-sleep-{name}.sh"
+    script = f"{sleeper.home}/.local/state/etude/jobs/etude-sleep-{name}.sh"
     assert data(capsys, "unschedule", "--with", "cron") == {"name": name, "removed": [], "files": []}
     removed = data(capsys, "unschedule", "--with", "systemd")
     assert removed.pop("files")[0] == script
@@ -85,10 +85,7 @@ def test_systemd_is_told_and_told_again(sleeper: Small, machine: Path, capsys: C
 def test_what_would_be_written_is_shown_and_not_written(sleeper: Small, machine: Path, capsys: Captured) -> None:
     before = tree(sleeper.root)
     lines = said(capsys, "schedule", "--with", "cron", "--print")
-    assert (
-        lines[0]
-        == f"# {sleeper.home}/.local/state/skillgrad/jobs/skillgrad-sleep-" + lines[0].rpartition("-sleep-")[2]
-    )
+    assert lines[0] == f"# {sleeper.home}/.local/state/etude/jobs/etude-sleep-" + lines[0].rpartition("-sleep-")[2]
     assert "#!/bin/sh" in lines
     assert "# crontab" in lines
     shown = data(capsys, "schedule", "--with", "cron", "--print")
@@ -107,7 +104,7 @@ def test_a_job_carries_what_decides_where_it_reads_and_writes(
     for name, value in {
         "XDG_STATE_HOME": str(state),
         "CLAUDE_CONFIG_DIR": str(sleeper.home / ".claude"),
-        "SKILLGRAD_SLEEP__MAX_SESSIONS": "2",
+        "ETUDE_SLEEP__MAX_SESSIONS": "2",
         "HTTPS_PROXY": "http://127.0.0.1:9",
         "MY_KEY": "s3cret",
     }.items():
@@ -115,10 +112,10 @@ def test_a_job_carries_what_decides_where_it_reads_and_writes(
     text = (sleeper.project / "sleep.yaml").read_text().replace("state: ../state, ", "")
     (sleeper.project / "sleep.yaml").write_text(text)
     found = data(capsys, "schedule", "--with", "cron", "--env", "MY_KEY")
-    carried = {"MY_KEY", "CLAUDE_CONFIG_DIR", "HTTPS_PROXY", "SKILLGRAD_SLEEP__MAX_SESSIONS", "XDG_STATE_HOME"}
+    carried = {"MY_KEY", "CLAUDE_CONFIG_DIR", "HTTPS_PROXY", "ETUDE_SLEEP__MAX_SESSIONS", "XDG_STATE_HOME"}
     assert carried <= set(found["job"]["variables"])
     assert not {"RECORD", "PATH", "HOME"} & set(found["job"]["variables"])
-    script = next((state / "skillgrad" / "jobs").glob("*.sh"))
+    script = next((state / "etude" / "jobs").glob("*.sh"))
     assert "s3cret" not in script.read_text() + (machine / "crontab").read_text()
     assert [path.stat().st_mode & 0o777 for path in script.parent.glob("*.environment")] == [0o600]
     subprocess.run(["/bin/sh", str(script)], env={"PATH": "/usr/bin:/bin"}, timeout=120, check=False)
@@ -185,7 +182,7 @@ def test_a_start_of_the_computer_catches_up_until_the_job_is_unscheduled(
     lines = (machine / "crontab").read_text().splitlines()
     assert [line.split()[0] for line in lines if not line.startswith("#")] == ["17", "@reboot"]
     said(capsys, "unschedule")
-    assert "skillgrad" not in (machine / "crontab").read_text()
+    assert "etude" not in (machine / "crontab").read_text()
 
 
 @pytest.mark.parametrize("name", ["NO_SUCH_VARIABLE", "PATH", "a-b"])

@@ -14,16 +14,16 @@ from cli_said import Captured, said
 from sleep_proposals import Project, both, offer
 from small_night import Small
 
-from skillgrad.cli.main import main
-from skillgrad.cli.sleep.settings import Nights
-from skillgrad.sleep.report import NightReport
-from skillgrad.sleep.state import SleepState
+from etude.cli.main import main
+from etude.cli.sleep.settings import Nights
+from etude.sleep.report import NightReport
+from etude.sleep.state import SleepState
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from skillgrad.sleep.adopt import adopt
-from skillgrad.sleep.revert import revert
+from etude.sleep.adopt import adopt
+from etude.sleep.revert import revert
 
 def listen(name):
     if name == sys.argv[5]:
@@ -36,7 +36,7 @@ else:
     revert(night, state, on_write=listen)
 """
 ENDS = "an adoption or a revert has not ended: the next adopt, revert or run ends it or takes it back"
-NOTHING_ELSE = "nothing else was done: `skillgrad sleep status` shows how nights stand"
+NOTHING_ELSE = "nothing else was done: `etude sleep status` shows how nights stand"
 
 
 @pytest.fixture
@@ -81,13 +81,13 @@ def test_what_is_left_of_a_proposal_waits_and_is_adopted_without_naming_it(two: 
     before = two.files()
     assert len(said(capsys, "adopt", "1", "--only", "skill")) == 2
     assert [row["status"] for row in status(capsys)] == ["partly adopted"]
-    waits = "night 1 waits for you: skillgrad sleep diff 1, then skillgrad sleep adopt 1"
+    waits = "night 1 waits for you: etude sleep diff 1, then etude sleep adopt 1"
     assert said(capsys, "status")[-1] == waits
     following = said(capsys, "explain")
     assert [line.strip() for line in following[following.index("next:") + 1 :]][:3] == [
-        "skillgrad sleep diff 1",
-        "skillgrad sleep adopt 1",
-        "skillgrad sleep revert 1",
+        "etude sleep diff 1",
+        "etude sleep adopt 1",
+        "etude sleep revert 1",
     ]
     assert said(capsys, "adopt")[0].startswith(f"adopted  {two.memory}: ")
     assert [row["status"] for row in status(capsys)] == ["adopted"]
@@ -169,7 +169,7 @@ def test_a_night_whose_report_cannot_be_read_is_told_from_one_that_was_killed(tw
     assert main(["sleep", "explain"]) == 2
     assert capsys.readouterr().err == (
         "error: the report of night 1 cannot be read\n"
-        f"hint: another version of skillgrad wrote it, or it is damaged: {path}\n"
+        f"hint: another version of etude wrote it, or it is damaged: {path}\n"
     )
 
 
@@ -202,8 +202,8 @@ def test_what_is_left_of_a_proposal_waits_only_while_its_document_is_what_it_was
     assert "for you" not in "\n".join(said(capsys, "status"))
     following = said(capsys, "explain")
     assert [line.strip() for line in following[following.index("next:") + 1 :]][:2] == [
-        "skillgrad sleep diff 1",
-        "skillgrad sleep revert 1",
+        "etude sleep diff 1",
+        "etude sleep revert 1",
     ]
 
 
@@ -213,7 +213,7 @@ def test_what_is_advised_for_an_outdated_proposal_brings_another(sleeper: Small,
     sleeper.skill.write_text("---\nname: learned\ndescription: By hand.\n---\nBy hand.\n")
     assert [row["status"] for row in status(capsys)] == ["outdated"]
     assert said(capsys, "explain")[1] == "night 1  outdated"
-    assert "  skillgrad sleep tasks 1 --to tasks.json" in said(capsys, "explain")
+    assert "  etude sleep tasks 1 --to tasks.json" in said(capsys, "explain")
     assert main(["sleep", "adopt"]) == 2
     error, hint = capsys.readouterr().err.splitlines()
     assert error == f"error: '{sleeper.skill}' changed since the night read it"
@@ -258,12 +258,12 @@ def test_a_proposal_waits_while_any_of_its_documents_is_what_the_night_read(two:
     with two.memory.open("a") as file:
         file.write("By hand.\n")
     assert [row["status"] for row in status(capsys)] == ["proposed"]
-    waits = "night 1 waits for you: skillgrad sleep diff 1, then skillgrad sleep adopt 1 --only learned"
+    waits = "night 1 waits for you: etude sleep diff 1, then etude sleep adopt 1 --only learned"
     assert said(capsys, "status")[-1] == waits
-    assert "  skillgrad sleep adopt 1 --only learned" in said(capsys, "explain")
+    assert "  etude sleep adopt 1 --only learned" in said(capsys, "explain")
     assert refused(capsys, "adopt") == [
         "error: memory changed since night 1 read it",
-        "hint: `skillgrad sleep adopt 1 --only learned` takes the rest",
+        "hint: `etude sleep adopt 1 --only learned` takes the rest",
     ]
     assert said(capsys, "adopt", "1", "--only", "learned")[0].startswith(f"adopted  {two.skill}: ")
     assert "for you" not in "\n".join(said(capsys, "status"))
@@ -274,8 +274,8 @@ def test_of_several_nights_those_are_named_that_cannot_be_adopted_as_a_whole(two
         file.write("By hand.\n")
     offered(two, 2, "- Second.")
     assert said(capsys, "status")[-2:] == [
-        "nights 1, 2 wait for you: skillgrad sleep diff N, then skillgrad sleep adopt N",
-        "of night 1 other documents changed since: skillgrad sleep adopt 1 --only learned",
+        "nights 1, 2 wait for you: etude sleep diff N, then etude sleep adopt N",
+        "of night 1 other documents changed since: etude sleep adopt 1 --only learned",
     ]
 
 
@@ -301,7 +301,7 @@ def test_a_difference_says_where_it_does_not_wait(two: Project, capsys: Captured
 def test_a_night_of_which_nothing_is_adopted_is_not_reverted(two: Project, capsys: Captured) -> None:
     error, hint = refused(capsys, "revert", "1")
     assert error == "error: nothing of night 1 is adopted"
-    assert hint == "hint: `skillgrad sleep status` shows how they stand"
+    assert hint == "hint: `etude sleep status` shows how they stand"
 
 
 def test_adoptions_are_read_once_for_all_nights(two: Project, capsys: Captured) -> None:

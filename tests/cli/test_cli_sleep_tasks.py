@@ -1,4 +1,4 @@
-"""`skillgrad sleep tasks`: from a night to a file, by a person's eyes, into another night."""
+"""`etude sleep tasks`: from a night to a file, by a person's eyes, into another night."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from small_night import Small
 
-from skillgrad.cli.main import main
+from etude.cli.main import main
 
 Captured = pytest.CaptureFixture[str]
 
@@ -70,7 +70,7 @@ def test_a_damaged_file_of_tasks_is_named(one: Small, capsys: Captured) -> None:
 
 def a_file(*tasks: dict[str, object]) -> Path:
     path = Path("tasks.json")
-    path.write_text(json.dumps({"format": "skillgrad.tasks", "version": 1, "tasks": tasks}))
+    path.write_text(json.dumps({"format": "etude.tasks", "version": 1, "tasks": tasks}))
     return path
 
 

@@ -11,17 +11,17 @@ import pytest
 from cli_said import Captured, data, said
 from small_night import MODELS, Small
 
-from skillgrad.cli.main import main
-from skillgrad.cli.sleep.report_text import print_report
-from skillgrad.simulation.endpoint import running_endpoint
-from skillgrad.sleep.carry import Carried
-from skillgrad.sleep.known import KNOWN, read_memory
-from skillgrad.sleep.probe import HOLLOW
-from skillgrad.sleep.report import NightReport
+from etude.cli.main import main
+from etude.cli.sleep.report_text import print_report
+from etude.simulation.endpoint import running_endpoint
+from etude.sleep.carry import Carried
+from etude.sleep.known import KNOWN, read_memory
+from etude.sleep.probe import HOLLOW
+from etude.sleep.report import NightReport
 
 
 def a_file(tasks: Sequence[dict[str, Any]]) -> None:
-    file = {"format": "skillgrad.tasks", "version": 1, "reviewed": True, "tasks": tasks}
+    file = {"format": "etude.tasks", "version": 1, "reviewed": True, "tasks": tasks}
     Path("tasks.json").write_text(json.dumps(file))
 
 
@@ -70,9 +70,7 @@ def test_all_proposals_that_wait_are_named(sleeper: Small, capsys: Captured) -> 
     for name in ("a", "b"):
         said(capsys, "run", "--sleep.tasks", tasks_of(sleeper, capsys, name))
     assert [row["status"] for row in data(capsys, "status")["nights"]] == ["proposed"] * 3
-    assert said(capsys, "status")[-1] == (
-        "nights 1, 2, 3 wait for you: skillgrad sleep diff N, then skillgrad sleep adopt N"
-    )
+    assert said(capsys, "status")[-1] == ("nights 1, 2, 3 wait for you: etude sleep diff N, then etude sleep adopt N")
 
 
 def tasks_of(sleeper: Small, capsys: Captured, name: str) -> str:
@@ -162,11 +160,11 @@ def test_settings_without_tasks_of_their_own_are_checked_as_those_of_a_night(
     capsys.readouterr()
     main(["doctor", "nightly.yaml", "--json"])
     checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
-    assert checks["config"]["text"] == "nightly.yaml is valid for `skillgrad sleep`"
+    assert checks["config"]["text"] == "nightly.yaml is valid for `etude sleep`"
     assert "data env" not in checks
-    Path("skillgrad.yaml").write_text(models)
-    main(["doctor", "skillgrad.yaml"])
-    assert "`skillgrad sleep`" not in capsys.readouterr().out
+    Path("etude.yaml").write_text(models)
+    main(["doctor", "etude.yaml"])
+    assert "`etude sleep`" not in capsys.readouterr().out
 
 
 def test_a_night_whose_judge_grades_words_says_what_to_do(capsys: Captured) -> None:
@@ -175,7 +173,7 @@ def test_a_night_whose_judge_grades_words_says_what_to_do(capsys: Captured) -> N
     assert lines[lines.index(f"dropped   2 {HOLLOW}") + 1] == (
         "  hint: name another `judge`: it grades the words of a rubric, not the work"
     )
-    assert lines[-2:] == ["next:", "  skillgrad sleep explain 1"]
+    assert lines[-2:] == ["next:", "  etude sleep explain 1"]
 
 
 def test_what_held_a_proposal_back_is_told_only_while_it_waits(capsys: Captured) -> None:

@@ -15,7 +15,7 @@ PROGRAM = "import pathlib, time; pathlib.Path('began').touch(); time.sleep(600)"
 
 
 def folders(place: Path) -> list[Path]:
-    return sorted(place.glob("skillgrad-*"))
+    return sorted(place.glob("etude-*"))
 
 
 def living(token: str) -> list[int]:
@@ -39,18 +39,18 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def busy(fresh_project: Path, scratch: Path) -> Iterator[subprocess.Popen[str]]:
     """`evaluate`, with attempts under way by a program that takes ten minutes."""
     Path("program.py").write_text(PROGRAM)
-    words = ["evaluate", "demo/skillgrad.yaml", "--agent.name", "command", "--limits.concurrency", "2"]
+    words = ["evaluate", "demo/etude.yaml", "--agent.name", "command", "--limits.concurrency", "2"]
     words += ["--agent.command", f"[{sys.executable}, program.py]", "--agent.env.TOKEN", scratch.name]
     env = {**os.environ, "TMPDIR": str(scratch)}
     with subprocess.Popen(
-        [sys.executable, "-m", "skillgrad", *words],
+        [sys.executable, "-m", "etude", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=env,
     ) as process:
         end = time.monotonic() + DEADLINE
-        while time.monotonic() < end and not list(scratch.glob("skillgrad-*/work/began")):
+        while time.monotonic() < end and not list(scratch.glob("etude-*/work/began")):
             assert process.poll() is None, process.communicate()
             time.sleep(0.02)
         yield process
@@ -77,7 +77,7 @@ def test_what_sigkill_leaves_is_gone_after_the_next_start(busy: subprocess.Popen
     assert left
     for folder in left:
         os.utime(folder, (1, 1))
-    code = "from skillgrad.sandbox import find_sandbox; find_sandbox(unsafe=True)"
+    code = "from etude.sandbox import find_sandbox; find_sandbox(unsafe=True)"
     end = time.monotonic() + DEADLINE
     while folders(scratch) and time.monotonic() < end:  # its programs are ended after it
         subprocess.run([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(scratch)}, check=True)

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.cli.main import main
+from etude.cli.main import main
 
 Captured = pytest.CaptureFixture[str]
-CONFIG = "demo/skillgrad.yaml"
+CONFIG = "demo/etude.yaml"
 PAPER = ["--search.policy", "paper"]
 QUICK = ["--train.epochs", "1", "--env.limit={train: 20, val: 10, test: 10}"]
 
@@ -113,14 +113,14 @@ def test_a_budget_stops_with_what_there_is_and_the_command_to_go_on(fresh_projec
     assert error.startswith("error: limits.calls = 30 is reached")
     assert hint.startswith("hint: raise `limits.calls`")
     assert resume == (
-        "resume (with a larger --limits.calls): skillgrad train demo/skillgrad.yaml --limits.calls 30 "
+        "resume (with a larger --limits.calls): etude train demo/etude.yaml --limits.calls 30 "
         "--train.epochs 1 '--env.limit={train: 20, val: 10, test: 10}'"
     )
 
 
 def test_time_that_is_up_needs_no_larger_limit(fresh_project: Path, capsys: Captured) -> None:
     assert main(["train", CONFIG, "--limits.minutes", "1e-9", *QUICK]) == 3
-    assert capsys.readouterr().err.splitlines()[-1].startswith("resume: skillgrad train ")
+    assert capsys.readouterr().err.splitlines()[-1].startswith("resume: etude train ")
 
 
 def test_settings_of_a_run_that_is_not_there_are_an_error_that_names_the_runs(
@@ -160,7 +160,7 @@ def test_a_stop_before_the_run_began_is_an_error_object(fresh_project: Path, cap
     assert main([*words, "--limits.outage_seconds", "0.2"]) == 1
     captured = capsys.readouterr()
     assert json.loads(captured.out)["stopped"].startswith("target model 'openai:target' at http://127.0.0.1:9/v1")
-    assert captured.err.splitlines()[-1].startswith("resume: skillgrad train demo/skillgrad.yaml --json")
+    assert captured.err.splitlines()[-1].startswith("resume: etude train demo/etude.yaml --json")
 
 
 def test_without_an_accepted_candidate_the_report_says_so(fresh_project: Path, capsys: Captured) -> None:

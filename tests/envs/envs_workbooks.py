@@ -8,7 +8,7 @@ from typing import Any
 
 from openpyxl import Workbook
 
-from skillgrad.records import File
+from etude.records import File
 
 Sheets = Mapping[str, Sequence[Sequence[Any]]]
 """Rows of values by the name of their sheet."""

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from skillgrad.envs.command import CommandEnvironment
-from skillgrad.errors import BoundaryError, ConfigError, DataError
-from skillgrad.records import File, Score, Task, Trajectory
-from skillgrad.registry import find
-from skillgrad.testing.environment import EnvironmentContract
+from etude.envs.command import CommandEnvironment
+from etude.errors import BoundaryError, ConfigError, DataError
+from etude.records import File, Score, Task, Trajectory
+from etude.registry import find
+from etude.testing.environment import EnvironmentContract
 
 GRADER = """import json, sys
 attempt = json.load(sys.stdin)
@@ -207,7 +207,7 @@ async def test_a_check_that_is_not_run_to_its_end_gives_no_score(
 
 
 async def test_a_check_is_not_told_the_gold_answer_and_knows_the_task(project: Project) -> None:
-    env = project.check("import os, sys; print(os.environ['SKILLGRAD_TASK_ID'], sys.stdin.read()); sys.exit(1)")
+    env = project.check("import os, sys; print(os.environ['ETUDE_TASK_ID'], sys.stdin.read()); sys.exit(1)")
     name, _, told = (await env.score(TASK, left(x="y"))).feedback.partition(" ")
     assert name == "t"
     attempt = json.loads(told)

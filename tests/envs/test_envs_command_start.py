@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.envs.command import CommandEnvironment
-from skillgrad.errors import BoundaryError, ConfigError
-from skillgrad.records import Task, Trajectory
+from etude.envs.command import CommandEnvironment
+from etude.errors import BoundaryError, ConfigError
+from etude.records import Task, Trajectory
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.envs.dataset import DatasetEnvironment
-from skillgrad.envs.scorers.numeric import Numeric
-from skillgrad.envs.splits import SPLITS
-from skillgrad.errors import ConfigError, DataError
-from skillgrad.records import Task, Trajectory
-from skillgrad.testing.environment import EnvironmentContract
+from etude.envs.dataset import DatasetEnvironment
+from etude.envs.scorers.numeric import Numeric
+from etude.envs.splits import SPLITS
+from etude.errors import ConfigError, DataError
+from etude.records import Task, Trajectory
+from etude.testing.environment import EnvironmentContract
 
 
 def lines(path: Path, count: int, start: int = 0) -> str:

@@ -5,13 +5,13 @@ from concurrent.futures import CancelledError
 
 import pytest
 
-from skillgrad.envs.function import FunctionEnvironment, environment, returned_score
-from skillgrad.envs.gold import check_gold
-from skillgrad.envs.target import BlockingTarget, Target
-from skillgrad.errors import BoundaryError, ConfigError, DataError, TransientError
-from skillgrad.records import ChatRequest, Reply, Score, Skill, Task, ToolCall, Trajectory, Usage, system, user
-from skillgrad.testing.doubles import ScriptedModel
-from skillgrad.testing.environment import EnvironmentContract
+from etude.envs.function import FunctionEnvironment, environment, returned_score
+from etude.envs.gold import check_gold
+from etude.envs.target import BlockingTarget, Target
+from etude.errors import BoundaryError, ConfigError, DataError, TransientError
+from etude.records import ChatRequest, Reply, Score, Skill, Task, ToolCall, Trajectory, Usage, system, user
+from etude.testing.doubles import ScriptedModel
+from etude.testing.environment import EnvironmentContract
 
 TRAIN = [("2 + 2", "4"), ("one and 8", "9")]
 VAL = [("5 less 3", "2")]

@@ -1,11 +1,11 @@
 import pytest
 
-from skillgrad.envs.gold import check_gold
-from skillgrad.envs.lists import ListEnvironment
-from skillgrad.envs.scorers.base import make_scorer
-from skillgrad.errors import DataError
-from skillgrad.protocols import Environment
-from skillgrad.records import Score, Task, Trajectory
+from etude.envs.gold import check_gold
+from etude.envs.lists import ListEnvironment
+from etude.envs.scorers.base import make_scorer
+from etude.errors import DataError
+from etude.protocols import Environment
+from etude.records import Score, Task, Trajectory
 
 
 def env(scorer: object, *golds: object) -> ListEnvironment:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from envs_images import data_url, png, write_png
 
-from skillgrad.envs.dataset import DatasetEnvironment
-from skillgrad.envs.splits import SPLITS
-from skillgrad.errors import ConfigError, DataError
-from skillgrad.records import Task, Trajectory
-from skillgrad.testing.environment import EnvironmentContract
+from etude.envs.dataset import DatasetEnvironment
+from etude.envs.splits import SPLITS
+from etude.errors import ConfigError, DataError
+from etude.records import Task, Trajectory
+from etude.testing.environment import EnvironmentContract
 
 
 @dataclass
@@ -266,7 +266,7 @@ def test_without_the_library_the_command_that_installs_it_is_told() -> None:
             DatasetEnvironment(HUB)
         assert str(caught.value) == (
             "hub dataset 'someone/sums' needs the library datasets, which is not installed\n"
-            "hint: pip install 'skillgrad[hf]'"
+            "hint: pip install 'etude[hf]'"
         )
     else:
         pytest.skip("the library datasets is installed")

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from envs_images import KINDS, data_url, png, write_png
 
-from skillgrad.envs import ListEnvironment, environment
-from skillgrad.envs.dataset import DatasetEnvironment
-from skillgrad.envs.images import MOST_BYTES, Images, media_type
-from skillgrad.envs.splits import SPLITS, check_splits, split_by_ratio
-from skillgrad.envs.target import Target
-from skillgrad.errors import DataError
-from skillgrad.records import ChatRequest, ImagePart, Message, Skill, Task, TextPart, Trajectory
-from skillgrad.testing.doubles import ScriptedModel
-from skillgrad.testing.environment import EnvironmentContract
+from etude.envs import ListEnvironment, environment
+from etude.envs.dataset import DatasetEnvironment
+from etude.envs.images import MOST_BYTES, Images, media_type
+from etude.envs.splits import SPLITS, check_splits, split_by_ratio
+from etude.envs.target import Target
+from etude.errors import DataError
+from etude.records import ChatRequest, ImagePart, Message, Skill, Task, TextPart, Trajectory
+from etude.testing.doubles import ScriptedModel
+from etude.testing.environment import EnvironmentContract
 
 
 @pytest.mark.parametrize(("kind", "data"), KINDS.items())

@@ -1,9 +1,9 @@
 import pytest
 
-from skillgrad.envs.lists import ListEnvironment
-from skillgrad.errors import ConfigError, DataError
-from skillgrad.records import Score, Task, Trajectory
-from skillgrad.testing.environment import EnvironmentContract
+from etude.envs.lists import ListEnvironment
+from etude.errors import ConfigError, DataError
+from etude.records import Score, Task, Trajectory
+from etude.testing.environment import EnvironmentContract
 
 TRAIN = [Task(id="t1", input="2 + 2", gold="4"), {"question": "30 + 3", "answer": "33", "level": 1}]
 VAL = [("apples and 5", "5")]

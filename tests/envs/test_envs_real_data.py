@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.envs.dataset import DatasetEnvironment
-from skillgrad.envs.gold import check_gold
-from skillgrad.envs.splits import SPLITS
+from etude.envs.dataset import DatasetEnvironment
+from etude.envs.gold import check_gold
+from etude.envs.splits import SPLITS
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 

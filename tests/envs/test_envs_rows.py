@@ -1,9 +1,9 @@
 import pytest
 
-from skillgrad.envs.files import Row
-from skillgrad.envs.rows import Fields, Template, tasks_from_rows, with_ids
-from skillgrad.errors import ConfigError, DataError
-from skillgrad.records import Task
+from etude.envs.files import Row
+from etude.envs.rows import Fields, Template, tasks_from_rows, with_ids
+from etude.errors import ConfigError, DataError
+from etude.records import Task
 
 
 def rows(*columns: dict) -> list[Row]:

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillgrad.envs import splits
-from skillgrad.envs.splits import check_splits, split_by_ratio
-from skillgrad.errors import ConfigError, DataError
-from skillgrad.records import Task
+from etude.envs import splits
+from etude.envs.splits import check_splits, split_by_ratio
+from etude.errors import ConfigError, DataError
+from etude.records import Task
 
 
 def task(name: str, text: str | None = None, **fields: str) -> Task:

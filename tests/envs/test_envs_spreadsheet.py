@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 from envs_workbooks import ADD, DataSet, block, book, file, sums
 
-from skillgrad.envs.spreadsheet.agent import last_code
-from skillgrad.envs.spreadsheet.environment import SpreadsheetEnvironment
-from skillgrad.errors import ConfigError, DataError
-from skillgrad.prompts import Prompts
-from skillgrad.protocols import Agent, ChatModel
-from skillgrad.records import File, Reply, Score, Skill, Task, Trajectory
-from skillgrad.registry import find
-from skillgrad.testing.agent import AgentContract
-from skillgrad.testing.doubles import Script, ScriptedModel
-from skillgrad.testing.environment import EnvironmentContract
+from etude.envs.spreadsheet.agent import last_code
+from etude.envs.spreadsheet.environment import SpreadsheetEnvironment
+from etude.errors import ConfigError, DataError
+from etude.prompts import Prompts
+from etude.protocols import Agent, ChatModel
+from etude.records import File, Reply, Score, Skill, Task, Trajectory
+from etude.registry import find
+from etude.testing.agent import AgentContract
+from etude.testing.doubles import Script, ScriptedModel
+from etude.testing.environment import EnvironmentContract
 
 SKILL = Skill(text="Rule 12: look at the last row.")
 

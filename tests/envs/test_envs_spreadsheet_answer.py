@@ -10,10 +10,10 @@ from envs_workbooks import Sheets, book
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillgrad.envs.spreadsheet.answer import Range, compare, contents, parse_ranges
-from skillgrad.envs.spreadsheet.cells import comparable, open_workbook, read_cells
-from skillgrad.errors import DataError
-from skillgrad.records import Score
+from etude.envs.spreadsheet.answer import Range, compare, contents, parse_ranges
+from etude.envs.spreadsheet.cells import comparable, open_workbook, read_cells
+from etude.errors import DataError
+from etude.records import Score
 
 
 def ranges(position: str, sheets: str = "", first: str = "First") -> list[str]:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.envs.splits import SPLITS
-from skillgrad.envs.spreadsheet.environment import SpreadsheetEnvironment
-from skillgrad.records import File, Task, Trajectory
+from etude.envs.splits import SPLITS
+from etude.envs.spreadsheet.environment import SpreadsheetEnvironment
+from etude.records import File, Task, Trajectory
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "spreadsheetbench"
 EXCEPTIONS = ["73-45"]

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.envs import workspaces
-from skillgrad.envs.dataset import DatasetEnvironment
-from skillgrad.envs.workspaces import TaskFiles
-from skillgrad.errors import ConfigError, DataError
-from skillgrad.records import File
+from etude.envs import workspaces
+from etude.envs.dataset import DatasetEnvironment
+from etude.envs.workspaces import TaskFiles
+from etude.errors import ConfigError, DataError
+from etude.records import File
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The local executor keeps the contract of executors."""
 
-from skillgrad.executors.local import LocalExecutor
-from skillgrad.testing.executor import ExecutorContract
+from etude.executors.local import LocalExecutor
+from etude.testing.executor import ExecutorContract
 
 
 class TestLocalExecutor(ExecutorContract):

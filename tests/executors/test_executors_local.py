@@ -5,7 +5,7 @@ from contextlib import aclosing
 
 import pytest
 
-from skillgrad.executors.local import LocalExecutor
+from etude.executors.local import LocalExecutor
 
 
 async def test_results_come_with_their_index_as_they_arrive() -> None:

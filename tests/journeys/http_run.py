@@ -6,11 +6,11 @@ from typing import Any
 
 from small_run import PAPER
 
-from skillgrad.simulation import SEED_SKILL, make_tasks
+from etude.simulation import SEED_SKILL, make_tasks
 
 
 def make_project(folder: Path, url: str, *, family: str | None = "sorting", sizes=(5, 5, 3), **more: Any) -> Path:
-    """Tasks, a seed skill and `skillgrad.yaml`; returns the path of the latter."""
+    """Tasks, a seed skill and `etude.yaml`; returns the path of the latter."""
     tasks = make_tasks(family, sum(sizes), seed=1)
     start = 0
     for split, size in zip(("train", "val", "test"), sizes, strict=True):
@@ -31,6 +31,6 @@ def make_project(folder: Path, url: str, *, family: str | None = "sorting", size
         "run": {"folder": "runs", "name": "run"},
         **more,
     }
-    path = folder / "skillgrad.yaml"
+    path = folder / "etude.yaml"
     path.write_text(json.dumps(config))  # JSON is YAML
     return path

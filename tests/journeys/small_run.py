@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from skillgrad import Trainer
-from skillgrad.config import ModelSection
-from skillgrad.envs import ListEnvironment
-from skillgrad.models.simulated import SimulatedModel
-from skillgrad.records import ChatRequest, Reply, Skill
-from skillgrad.simulation import SEED_SKILL, make_tasks
-from skillgrad.summary import Summary
+from etude import Trainer
+from etude.config import ModelSection
+from etude.envs import ListEnvironment
+from etude.models.simulated import SimulatedModel
+from etude.records import ChatRequest, Reply, Skill
+from etude.simulation import SEED_SKILL, make_tasks
+from etude.summary import Summary
 
 
 class Counted(SimulatedModel):

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from http_run import make_project
 
-from skillgrad.cli.main import main
-from skillgrad.simulation.endpoint import Endpoint, running_endpoint
+from etude.cli.main import main
+from etude.simulation.endpoint import Endpoint, running_endpoint
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def write(folder: Path, split: str, tasks: list[dict[str, str]]) -> None:
 
 
 def change(folder: Path, **sections: object) -> None:
-    path = folder / "skillgrad.yaml"
+    path = folder / "etude.yaml"
     config = json.loads(path.read_text())
     for name, section in sections.items():
         config[name] = {**config.get(name, {}), **section} if isinstance(section, dict) else section

@@ -3,20 +3,20 @@
 import pytest
 from small_run import Counted
 
-from skillgrad.agents.chat import ChatAgent
-from skillgrad.config import LimitsSection, OptimizerSection, ReflectSection
-from skillgrad.envs import ListEnvironment
-from skillgrad.executors.local import LocalExecutor
-from skillgrad.models import Structured, build_model
-from skillgrad.prompts import Prompts
-from skillgrad.records import Skill
-from skillgrad.simulation import make_tasks
-from skillgrad.simulation.families import FAMILIES
-from skillgrad.simulation.rules import State, states
-from skillgrad.stages.optimizer import Optimizer
-from skillgrad.stages.reflect import Context, reflect
-from skillgrad.stages.rollout import Rollout
-from skillgrad.testing import MemoryJournal
+from etude.agents.chat import ChatAgent
+from etude.config import LimitsSection, OptimizerSection, ReflectSection
+from etude.envs import ListEnvironment
+from etude.executors.local import LocalExecutor
+from etude.models import Structured, build_model
+from etude.prompts import Prompts
+from etude.records import Skill
+from etude.simulation import make_tasks
+from etude.simulation.families import FAMILIES
+from etude.simulation.rules import State, states
+from etude.stages.optimizer import Optimizer
+from etude.stages.reflect import Context, reflect
+from etude.stages.rollout import Rollout
+from etude.testing import MemoryJournal
 
 
 def rules_of(family: str):

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad import Skill, Trainer
-from skillgrad.cli.main import main
-from skillgrad.simulation import SEED_SKILL, make_tasks
+from etude import Skill, Trainer
+from etude.cli.main import main
+from etude.simulation import SEED_SKILL, make_tasks
 
 ROOT = Path(__file__).resolve().parents[2]
 SPREADSHEETS = ROOT.parent / "shared" / "data" / "spreadsheetbench"
@@ -22,7 +22,7 @@ def run(capsys, *words: str) -> dict:
 
 
 def test_the_project_with_a_grader_of_its_own_trains_and_a_second_start_calls_nobody(tmp_path, capsys) -> None:
-    words = [str(ROOT / "examples" / "command" / "skillgrad.yaml"), "--run.folder", str(tmp_path)]
+    words = [str(ROOT / "examples" / "command" / "etude.yaml"), "--run.folder", str(tmp_path)]
     first = run(capsys, *words)
     assert first["test_gain"]["mean"] > 0.2
     again = run(capsys, *words)
@@ -33,7 +33,7 @@ def test_the_project_with_a_grader_of_its_own_trains_and_a_second_start_calls_no
 def test_the_settings_for_the_published_workbooks_run(tmp_path, capsys) -> None:
     if not SPREADSHEETS.exists():
         pytest.skip("the data set spreadsheetbench is not on this machine")
-    config = str(ROOT / "examples" / "spreadsheet" / "skillgrad.yaml")
+    config = str(ROOT / "examples" / "spreadsheet" / "etude.yaml")
     limits = ["--env.limit", "2", "--env.turns", "2", "--train.epochs", "1"]
     summary = run(capsys, config, "--env.path", str(SPREADSHEETS), "--run.folder", str(tmp_path), *limits)
     assert summary["voids"] == 0
@@ -41,7 +41,7 @@ def test_the_settings_for_the_published_workbooks_run(tmp_path, capsys) -> None:
 
 
 CHECK = """import json, os, pathlib, sys
-expected = json.loads(pathlib.Path(__file__).with_name("expected.json").read_text())[os.environ["SKILLGRAD_TASK_ID"]]
+expected = json.loads(pathlib.Path(__file__).with_name("expected.json").read_text())[os.environ["ETUDE_TASK_ID"]]
 found = pathlib.Path("answer.txt").read_text().strip() if os.path.exists("answer.txt") else "no answer.txt"
 assert pathlib.Path("notes/rules.md").read_text() == "Be brief."
 print(f"expected: {expected}; got: {found}")

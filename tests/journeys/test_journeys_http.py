@@ -13,9 +13,9 @@ import pytest
 from http_run import make_project
 from small_run import tree
 
-from skillgrad import BudgetStop, OutageStop, Trainer, load_config
-from skillgrad.simulation.endpoint import running_endpoint
-from skillgrad.simulation.faults import Faults
+from etude import BudgetStop, OutageStop, Trainer, load_config
+from etude.simulation.endpoint import running_endpoint
+from etude.simulation.faults import Faults
 
 
 def train(config: Path, **flags: str):
@@ -25,7 +25,7 @@ def train(config: Path, **flags: str):
 
 def process(config: Path, *flags: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "skillgrad", "train", str(config), *flags],
+        [sys.executable, "-m", "etude", "train", str(config), *flags],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -14,9 +14,9 @@ import pytest
 from http_run import make_project
 from small_run import tree
 
-from skillgrad import BudgetStop, Trainer, load_config
-from skillgrad.errors import DataError, IdentityError
-from skillgrad.simulation.endpoint import running_endpoint
+from etude import BudgetStop, Trainer, load_config
+from etude.errors import DataError, IdentityError
+from etude.simulation.endpoint import running_endpoint
 
 SIZE = 100_000
 ADDRESS = "https://example.org/more.png"

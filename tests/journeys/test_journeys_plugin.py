@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 def run(*words: str | Path, cwd: Path | None = None, code: int = 0) -> str:
     # Only what is installed counts, not what the environment of these tests can see.
-    environ = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "SKILLGRAD_", "COV"))}
+    environ = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "ETUDE_", "COV"))}
     done = subprocess.run(
         [str(word) for word in words], cwd=cwd, env=environ, capture_output=True, text=True, timeout=300
     )
@@ -47,8 +47,8 @@ def broken_wheel(folder: Path) -> Path:
         "broken_plugin/environment.py": "class Empty:\n    pass\n",
         f"{info}/METADATA": "Metadata-Version: 2.1\nName: broken-plugin\nVersion: 2.0\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        f"{info}/entry_points.txt": "[skillgrad.scorers]\nworse = broken_plugin.scorer:Worse\n\n"
-        "[skillgrad.environments]\nempty = broken_plugin.environment:Empty\n",
+        f"{info}/entry_points.txt": "[etude.scorers]\nworse = broken_plugin.scorer:Worse\n\n"
+        "[etude.environments]\nempty = broken_plugin.environment:Empty\n",
     }
     record = ""
     with zipfile.ZipFile(wheel, "w") as archive:
@@ -62,7 +62,7 @@ def broken_wheel(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of a new environment with the plugin and skillgrad from their wheels."""
+    """The Python of a new environment with the plugin and etude from their wheels."""
     folder = tmp_path_factory.mktemp("plugin")
     venv.create(folder / "venv", with_pip=False)
     python = folder / "venv" / "bin" / "python"
@@ -70,7 +70,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
         wheels = folder / project.name
         wheels.mkdir()
         install(python, build(project, wheels))
-    # What skillgrad depends on is taken from where these tests run; what is installed here goes before it.
+    # What etude depends on is taken from where these tests run; what is installed here goes before it.
     (site,) = (folder / "venv" / "lib").glob("python*/site-packages")
     (site / "dependencies.pth").write_text(f"{Path(pytest.__file__).parents[1]}\n")
     return python
@@ -82,27 +82,27 @@ def install(python: Path, wheel: Path) -> None:
 
 
 def doctor(python: Path, folder: Path, *words: str | Path, code: int = 0) -> dict[str, dict[str, Any]]:
-    out = run(python, "-m", "skillgrad", "doctor", *words, "--json", cwd=folder, code=code)
+    out = run(python, "-m", "etude", "doctor", *words, "--json", cwd=folder, code=code)
     return {check["name"]: check for check in json.loads(out)["checks"]}
 
 
-def test_skillgrad_itself_comes_from_its_wheel(python: Path, tmp_path: Path) -> None:
-    place = run(python, "-c", "import skillgrad; print(skillgrad.__file__)", cwd=tmp_path).strip()
+def test_etude_itself_comes_from_its_wheel(python: Path, tmp_path: Path) -> None:
+    place = run(python, "-c", "import etude; print(etude.__file__)", cwd=tmp_path).strip()
     assert Path(place).is_relative_to(python.parents[1])
 
 
 def test_an_installed_plugin_is_listed_trains_and_keeps_its_contract(python: Path, tmp_path: Path) -> None:
-    checks = doctor(python, tmp_path, PLUGIN / "skillgrad.yaml", "--run.folder", str(tmp_path / "runs"))
+    checks = doctor(python, tmp_path, PLUGIN / "etude.yaml", "--run.folder", str(tmp_path / "runs"))
     assert checks["plugin alphabet"]["text"] == (
-        "skillgrad-alphabet 0.1.0: environment skillgrad_alphabet.environment:Alphabet"
+        "etude-alphabet 0.1.0: environment etude_alphabet.environment:Alphabet"
     )
     assert checks["plugin words-in-place"]["text"] == (
-        "skillgrad-alphabet 0.1.0: scorer skillgrad_alphabet.scorer:WordsInPlace"
+        "etude-alphabet 0.1.0: scorer etude_alphabet.scorer:WordsInPlace"
     )
     assert checks["data"]["text"] == "60 train, 30 val, 30 test tasks"
     assert checks["scorer"]["text"] == "words-in-place accepts all gold answers"
 
-    command = [python, "-m", "skillgrad", "train", PLUGIN / "skillgrad.yaml", "--run.folder", tmp_path / "runs"]
+    command = [python, "-m", "etude", "train", PLUGIN / "etude.yaml", "--run.folder", tmp_path / "runs"]
     summary = json.loads(run(*command, "--json", cwd=tmp_path))
     assert summary["test_gain"]["low"] > 0
 
@@ -117,18 +117,18 @@ def test_an_installed_plugin_is_listed_trains_and_keeps_its_contract(python: Pat
 def test_a_scorer_of_a_plugin_can_be_used_with_any_tasks(python: Path, tmp_path: Path) -> None:
     rows = [{"input": f"Sort these words alphabetically: b{n} a{n} C", "gold": f"a{n} b{n} C"} for n in range(20)]
     (tmp_path / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (tmp_path / "skillgrad.yaml").write_text(
+    (tmp_path / "etude.yaml").write_text(
         "env: {path: tasks.jsonl, ratio: [1, 1, 1], scorer: {name: words-in-place, casefold: true}}\n"
     )
     assert doctor(python, tmp_path)["scorer"]["text"] == "words-in-place accepts all gold answers"
-    out = run(python, "-m", "skillgrad", "doctor", "--env.scorer.casefolding", "1", "--json", cwd=tmp_path, code=1)
+    out = run(python, "-m", "etude", "doctor", "--env.scorer.casefolding", "1", "--json", cwd=tmp_path, code=1)
     assert "env.scorer 'words-in-place': unknown key 'casefolding'" in out
 
 
 def test_a_broken_plugin_is_named_and_does_not_break_the_rest(python: Path, tmp_path: Path) -> None:
     install(python, broken_wheel(tmp_path))
     try:
-        config = [PLUGIN / "skillgrad.yaml", "--run.folder", str(tmp_path / "runs")]
+        config = [PLUGIN / "etude.yaml", "--run.folder", str(tmp_path / "runs")]
         checks = doctor(python, tmp_path, *config, code=1)
         assert {name for name, check in checks.items() if check["status"] == "wrong"} == {
             "plugin worse",
@@ -142,7 +142,7 @@ def test_a_broken_plugin_is_named_and_does_not_break_the_rest(python: Path, tmp_
             "broken-plugin 2.0: environment 'empty' from 'broken_plugin.environment:Empty' has no "
             "`from_options(options, *, where, judge)`"
         )
-        command = [python, "-m", "skillgrad", "train", *config, "--train.epochs", "1", "--json"]
+        command = [python, "-m", "etude", "train", *config, "--train.epochs", "1", "--json"]
         assert json.loads(run(*command, cwd=tmp_path))["simulated"]
     finally:
         run(sys.executable, "-m", "pip", "--python", python, "uninstall", "--quiet", "--yes", "broken-plugin")

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from small_run import tree
 
-from skillgrad import BudgetStop, Trainer
-from skillgrad.agents.program import ProgramAgent
-from skillgrad.config import ModelSection
-from skillgrad.models import build_model
-from skillgrad.prompts import Prompts
-from skillgrad.protocols import Environment
-from skillgrad.records import Score, Skill, Split, Task, Trajectory
-from skillgrad.registry import find
-from skillgrad.simulation import SEED_SKILL, make_tasks
-from skillgrad.simulation.endpoint import running_endpoint
-from skillgrad.summary import Summary
+from etude import BudgetStop, Trainer
+from etude.agents.program import ProgramAgent
+from etude.config import ModelSection
+from etude.models import build_model
+from etude.prompts import Prompts
+from etude.protocols import Environment
+from etude.records import Score, Skill, Split, Task, Trajectory
+from etude.registry import find
+from etude.simulation import SEED_SKILL, make_tasks
+from etude.simulation.endpoint import running_endpoint
+from etude.summary import Summary
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
 SKILL = Skill(name="everyday-tasks", text=SEED_SKILL)

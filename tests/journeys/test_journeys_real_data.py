@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.cli.main import main
+from etude.cli.main import main
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "bbh"
 
@@ -18,7 +18,7 @@ def test_a_skill_trained_on_real_tasks_is_clearly_better(tmp_path, capsys, name:
     models = ["--target", "simulated:target", "--optimizer", "simulated:optimizer"]
     assert main(["init", str(data), "--folder", str(tmp_path), *models]) == 0
     capsys.readouterr()
-    assert main(["train", str(tmp_path / "skillgrad.yaml"), "--json"]) == 0
+    assert main(["train", str(tmp_path / "etude.yaml"), "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["simulated"]
     assert summary["best"]["test"]["low"] > summary["initial"]["test"]["high"]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 from small_run import EVIDENCE, PAPER, World, settings, train, tree
 
-from skillgrad.errors import BudgetStop, OutageStop, TransientError
+from etude.errors import BudgetStop, OutageStop, TransientError
 
 
 class Killed(BaseException):

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from small_night import MODELS, Small, tree
 
-from skillgrad.simulation.endpoint import Endpoint, running_endpoint
+from etude.simulation.endpoint import Endpoint, running_endpoint
 
 TRANSCRIPTS = Path(__file__).resolve().parents[2].parent / "shared" / "transcripts"
 DEADLINE = 120
@@ -42,11 +42,11 @@ def settings(small: Small, url: str, *, seed: int = 42, **sleep: Any) -> None:
 
 
 def start(small: Small, *words: str) -> subprocess.Popen[str]:
-    """`skillgrad sleep`, in the project, by a user with that home."""
+    """`etude sleep`, in the project, by a user with that home."""
     own = ("PATH", "VIRTUAL_ENV", "PYTHONPATH", "COVERAGE_PROCESS_START")
     environ = {name: os.environ[name] for name in own if name in os.environ}
     return subprocess.Popen(
-        [sys.executable, "-m", "skillgrad", "sleep", *words],
+        [sys.executable, "-m", "etude", "sleep", *words],
         cwd=small.project,
         env={**environ, "HOME": str(small.home)},
         stdout=subprocess.PIPE,
@@ -55,7 +55,7 @@ def start(small: Small, *words: str) -> subprocess.Popen[str]:
     )
 
 
-def skillgrad(small: Small, *words: str, code: int = 0) -> str:
+def etude(small: Small, *words: str, code: int = 0) -> str:
     """What it says on stdout."""
     with start(small, *words) as process:
         out, err = process.communicate(timeout=DEADLINE)
@@ -65,7 +65,7 @@ def skillgrad(small: Small, *words: str, code: int = 0) -> str:
 
 def outside(text: str) -> str:
     """A document without its block of learned rules."""
-    return re.sub(r"<!-- skillgrad:begin learned -->.*<!-- skillgrad:end learned -->\r?\n", "", text, flags=re.DOTALL)
+    return re.sub(r"<!-- etude:begin learned -->.*<!-- etude:end learned -->\r?\n", "", text, flags=re.DOTALL)
 
 
 def through_a_night(small: Small) -> dict[str, Any]:
@@ -73,15 +73,15 @@ def through_a_night(small: Small) -> dict[str, Any]:
     home = tree(small.home)
     before = tree(small.project)
     documents = {path: path.read_bytes().decode() for path in small.project.rglob("*.md")}
-    report = json.loads(skillgrad(small, "run", "--json"))
+    report = json.loads(etude(small, "run", "--json"))
     assert report["status"] == "proposed"
     assert tree(small.project) == before
 
-    diff = skillgrad(small, "diff")
-    assert "+<!-- skillgrad:begin learned -->" in diff
+    diff = etude(small, "diff")
+    assert "+<!-- etude:begin learned -->" in diff
     assert tree(small.project) == before
 
-    skillgrad(small, "adopt")
+    etude(small, "adopt")
     adopted = tree(small.project)
     changed = {name for name in adopted if adopted[name] != before.get(name)}
     assert any(name.endswith(".md") for name in changed)
@@ -90,7 +90,7 @@ def through_a_night(small: Small) -> dict[str, Any]:
         assert outside(now) == outside(text)
         assert (now != text) == (str(path.relative_to(small.project)) in changed)
 
-    skillgrad(small, "revert")
+    etude(small, "revert")
     assert tree(small.project) == before
     assert tree(small.home) == home
     return report
@@ -111,7 +111,7 @@ def test_a_night_over_http_is_proposed_adopted_and_reverted_without_a_trace(
     assert report["simulated"]
     assert not small.skill.exists()
     asked = endpoint.stats()["received"]
-    assert json.loads(skillgrad(small, "run", "--json"))["status"] == "nothing to do"
+    assert json.loads(etude(small, "run", "--json"))["status"] == "nothing to do"
     assert endpoint.stats()["received"] == asked + 2
 
 
@@ -140,7 +140,7 @@ def test_a_night_on_the_real_transcripts_of_all_programs(tmp_path: Path, endpoin
     for run in sorted(TRANSCRIPTS.glob("*/*/home")):
         shutil.copytree(run, small.home, dirs_exist_ok=True)
     settings(small, endpoint.url, scope="all", max_sessions=200, seed=SEED)
-    told = json.loads(skillgrad(small, "dry-run", "--json"))
+    told = json.loads(etude(small, "dry-run", "--json"))
     read = {one["source"]: one["taken"] for one in told["harvest"]["sources"] if one["taken"]}
     assert sorted(read) == sorted(SOURCES)
     report = through_a_night(small)
@@ -151,7 +151,7 @@ def test_a_night_on_the_real_transcripts_of_all_programs(tmp_path: Path, endpoin
     asked = {task["id"]: task for task in small.tasks() if task["type"] == "summary"}
     assert {one["source"] for task in asked.values() for one in task["sessions"]} == set(SOURCES)
     assert {task["split"] for task in asked.values()} == {"train"}
-    rules = json.loads(skillgrad(small, "explain", "--json"))["rules"]
+    rules = json.loads(etude(small, "explain", "--json"))["rules"]
     (rule,) = (rule for rule in rules if "summar" in rule["text"])
     assert asked.keys() <= set(rule["evidence"]["tasks"])
     assert {name.partition(":")[0] for name in rule["evidence"]["sessions"]} == set(SOURCES)
@@ -161,14 +161,14 @@ def test_a_wrong_key_stops_the_night_and_nothing_is_used(tmp_path: Path) -> None
     small = Small(tmp_path, n=4)
     with running_endpoint(key="right") as endpoint:
         settings(small, endpoint.url)
-        found = json.loads(skillgrad(small, "run", "--json", code=1))
+        found = json.loads(etude(small, "run", "--json", code=1))
     assert "target model" in found["error"]
     assert "HTTP 401" in found["error"]
     assert small.ledger() == {}
     assert (found["status"], found["resumes"], found["exit_code"]) == ("error", True, 1)
     with running_endpoint() as endpoint:
         settings(small, endpoint.url)
-        assert json.loads(skillgrad(small, "run", "--json"))["night"] == 1
+        assert json.loads(etude(small, "run", "--json"))["night"] == 1
 
 
 @pytest.mark.parametrize("signals", [1, 2])
@@ -189,8 +189,8 @@ def test_ctrl_c_stops_a_night_that_the_next_run_ends(tmp_path: Path, signals: in
                 process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 130, err
-    assert err.splitlines()[-1] == "resume: skillgrad sleep run"
+    assert err.splitlines()[-1] == "resume: etude sleep run"
     with running_endpoint() as endpoint:
         settings(small, endpoint.url)
-        report = json.loads(skillgrad(small, "run", "--json"))
+        report = json.loads(etude(small, "run", "--json"))
     assert (report["night"], report["status"]) == (1, "proposed")

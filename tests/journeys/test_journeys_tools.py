@@ -9,13 +9,13 @@ import pytest
 from pydantic import JsonValue
 from small_run import World, tree
 
-from skillgrad import ChatModel, Environment, Score, Skill, Task, Trainer
-from skillgrad.errors import ConfigError
-from skillgrad.protocols import EnvironmentTool
-from skillgrad.records import ChatRequest, Reply, Split, ToolCall, Trajectory
-from skillgrad.simulation import SEED_SKILL, make_tasks
-from skillgrad.summary import Summary
-from skillgrad.testing.doubles import ScriptedModel
+from etude import ChatModel, Environment, Score, Skill, Task, Trainer
+from etude.errors import ConfigError
+from etude.protocols import EnvironmentTool
+from etude.records import ChatRequest, Reply, Split, ToolCall, Trajectory
+from etude.simulation import SEED_SKILL, make_tasks
+from etude.summary import Summary
+from etude.testing.doubles import ScriptedModel
 
 FILE = "answer.txt"
 SKILL = Skill(name="everyday-tasks", text=SEED_SKILL)

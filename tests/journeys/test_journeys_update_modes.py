@@ -8,8 +8,8 @@ import pytest
 from small_run import World, settings, tree
 from small_run import train as train_small
 
-from skillgrad.config import merge
-from skillgrad.simulation.families import RULES
+from etude.config import merge
+from etude.simulation.families import RULES
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "rewrite from suggestions": {"update": {"mode": "rewrite_from_suggestions"}},

@@ -6,9 +6,9 @@ import pytest
 from http_run import make_project
 from small_run import tree
 
-from skillgrad import Trainer, load_config
-from skillgrad.simulation.endpoint import running_endpoint
-from skillgrad.simulation.faults import Faults
+from etude import Trainer, load_config
+from etude.simulation.endpoint import running_endpoint
+from etude.simulation.faults import Faults
 
 WIRES = {
     "chat": {"model": "openai:{}"},

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from models_doubles import Server, http
 
-from skillgrad.config import ModelSection
-from skillgrad.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
-from skillgrad.models import Structured, build_model
-from skillgrad.records import (
+from etude.config import ModelSection
+from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
+from etude.models import Structured, build_model
+from etude.records import (
     ChatRequest,
     ImagePart,
     Message,
@@ -27,9 +27,9 @@ from skillgrad.records import (
     system,
     user,
 )
-from skillgrad.simulation.endpoint import running_endpoint
-from skillgrad.simulation.faults import Faults
-from skillgrad.testing.chat_model import ChatModelContract
+from etude.simulation.endpoint import running_endpoint
+from etude.simulation.faults import Faults
+from etude.testing.chat_model import ChatModelContract
 
 pytest.importorskip("pydantic_ai", reason="the extra 'providers' is not installed")
 
@@ -39,7 +39,7 @@ from pydantic_ai import messages as pai
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.usage import RequestUsage
 
-from skillgrad.models.adapter import AdapterModel
+from etude.models.adapter import AdapterModel
 
 NO_SCHEMA = {"supports_json_schema_output": False}
 HELLO = ChatRequest(messages=(system("Be brief."), user("Hello")))
@@ -412,16 +412,16 @@ def test_without_the_package_the_error_says_what_to_install():
     code = (
         "import sys\n"
         "sys.modules['pydantic_ai'] = None\n"
-        "from skillgrad.models.adapter import AdapterModel\n"
-        "from skillgrad.config import ModelSection\n"
-        "from skillgrad.errors import ConfigError\n"
+        "from etude.models.adapter import AdapterModel\n"
+        "from etude.config import ModelSection\n"
+        "from etude.errors import ConfigError\n"
         "try:\n"
         "    AdapterModel('test', ModelSection(model='adapter:test'))\n"
         "except ConfigError as error:\n"
         "    print(error.hint)\n"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout == "pip install 'skillgrad[providers]'\n"
+    assert result.stdout == "pip install 'etude[providers]'\n"
 
 
 def anthropic_at(url: str, **settings: Any) -> AdapterModel:

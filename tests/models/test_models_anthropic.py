@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from models_doubles import DROP, HANG, Heard, Server, events, http
 
-from skillgrad.config import ModelSection
-from skillgrad.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
-from skillgrad.models import Structured
-from skillgrad.models.anthropic import AnthropicModel
-from skillgrad.prompts import Prompts
-from skillgrad.records import (
+from etude.config import ModelSection
+from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
+from etude.models import Structured
+from etude.models.anthropic import AnthropicModel
+from etude.prompts import Prompts
+from etude.records import (
     ChatRequest,
     Edit,
     ImagePart,
@@ -28,11 +28,11 @@ from skillgrad.records import (
     system,
     user,
 )
-from skillgrad.simulation.endpoint import running_endpoint
-from skillgrad.stages.optimizer import Optimizer
-from skillgrad.stages.proposals import PatchReply
-from skillgrad.stages.render import ledger_block, skill_block
-from skillgrad.testing.chat_model import ChatModelContract
+from etude.simulation.endpoint import running_endpoint
+from etude.stages.optimizer import Optimizer
+from etude.stages.proposals import PatchReply
+from etude.stages.render import ledger_block, skill_block
+from etude.testing.chat_model import ChatModelContract
 
 HELLO = ChatRequest(messages=(system("Be brief."), user("Hello")))
 EPHEMERAL = {"type": "ephemeral"}
@@ -128,10 +128,10 @@ async def test_thinking_is_adaptive_unless_a_budget_is_given(server: Server):
 async def test_the_trial_is_a_header_unless_the_settings_say_otherwise(server: Server):
     request = HELLO.model_copy(update={"seed": 7})
     await answer(server, message(text("Hi")), request=request)
-    assert server.heard[0].headers["x-skillgrad-trial"] == "7"
+    assert server.heard[0].headers["x-etude-trial"] == "7"
     await answer(server, message(text("Hi")), request=request, send_seed=False)
     await answer(server, message(text("Hi")))
-    assert all("x-skillgrad-trial" not in heard.headers for heard in server.heard[1:])
+    assert all("x-etude-trial" not in heard.headers for heard in server.heard[1:])
 
 
 def test_only_other_servers_take_a_seed(monkeypatch: pytest.MonkeyPatch):
@@ -471,16 +471,16 @@ def test_without_the_package_the_error_says_what_to_install():
     code = (
         "import sys\n"
         "sys.modules['anthropic'] = None\n"
-        "from skillgrad.models.anthropic import AnthropicModel\n"
-        "from skillgrad.config import ModelSection\n"
-        "from skillgrad.errors import ConfigError\n"
+        "from etude.models.anthropic import AnthropicModel\n"
+        "from etude.config import ModelSection\n"
+        "from etude.errors import ConfigError\n"
         "try:\n"
         "    AnthropicModel('m', ModelSection(model='anthropic:m', base_url='http://a'))\n"
         "except ConfigError as error:\n"
         "    print(error.hint)\n"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout == "pip install 'skillgrad[anthropic]'\n"
+    assert result.stdout == "pip install 'etude[anthropic]'\n"
 
 
 def test_the_fingerprint_has_what_changes_answers_and_nothing_else():
@@ -528,7 +528,7 @@ class TestContract(ChatModelContract):
 
 
 def test_the_header_of_the_trial_is_the_same_at_both_ends():
-    from skillgrad.models import sdk
-    from skillgrad.simulation import wire
+    from etude.models import sdk
+    from etude.simulation import wire
 
-    assert sdk.TRIAL_HEADER == wire.TRIAL_HEADER == "x-skillgrad-trial"
+    assert sdk.TRIAL_HEADER == wire.TRIAL_HEADER == "x-etude-trial"

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from models_doubles import Server, http
 
-from skillgrad.config import ModelSection
-from skillgrad.errors import ConfigError, RejectedRole, TransientError
-from skillgrad.models.azure import AzureModel
-from skillgrad.models.keys import Key, key_variable
-from skillgrad.records import ChatRequest, user
+from etude.config import ModelSection
+from etude.errors import ConfigError, RejectedRole, TransientError
+from etude.models.azure import AzureModel
+from etude.models.keys import Key, key_variable
+from etude.records import ChatRequest, user
 
 VERSION = "api-version=2024-10-21"
 OLDER = "https://name.openai.azure.com/openai/deployments/d"

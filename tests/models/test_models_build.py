@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-import skillgrad.models
-from skillgrad.config import ModelSection, Price
-from skillgrad.errors import ConfigError
-from skillgrad.models import (
+import etude.models
+from etude.config import ModelSection, Price
+from etude.errors import ConfigError
+from etude.models import (
     Journaled,
     Limited,
     Metered,
@@ -17,10 +17,10 @@ from skillgrad.models import (
     price_of,
     used_key_variable,
 )
-from skillgrad.models.openai import OpenAIModel
-from skillgrad.models.simulated import SimulatedModel
-from skillgrad.records import ChatRequest, user
-from skillgrad.testing import FreeSpend, MemoryJournal, ScriptedModel
+from etude.models.openai import OpenAIModel
+from etude.models.simulated import SimulatedModel
+from etude.records import ChatRequest, user
+from etude.testing import FreeSpend, MemoryJournal, ScriptedModel
 
 
 def test_a_provider_and_a_name_make_a_model():
@@ -46,7 +46,7 @@ def test_a_variable_with_a_key_is_named_only_where_one_is_read(settings: dict[st
 
 
 def test_an_import_path_is_a_provider():
-    model = build_model(ModelSection(model="skillgrad.models.simulated:SimulatedModel:target"))
+    model = build_model(ModelSection(model="etude.models.simulated:SimulatedModel:target"))
     assert isinstance(model, SimulatedModel)
 
 
@@ -115,10 +115,10 @@ async def test_all_wrappers_together_answer_a_question_once():
 
 
 def test_no_sdk_is_loaded_before_a_model_needs_it():
-    code = "import sys, skillgrad.models, skillgrad.models.openai; print('openai' in sys.modules)"
+    code = "import sys, etude.models, etude.models.openai; print('openai' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout == "False\n"
 
 
 def test_all_that_is_exported_is_there():
-    assert all(hasattr(skillgrad.models, name) for name in skillgrad.models.__all__)
+    assert all(hasattr(etude.models, name) for name in etude.models.__all__)

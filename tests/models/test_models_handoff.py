@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from skillgrad import ListEnvironment, Skill, Summary, Trainer
-from skillgrad.config import ModelSection, make_config
-from skillgrad.errors import ConfigError, HandoffStop, RejectedRequest, RejectedRole, StopRun
-from skillgrad.evaluate import evaluate_skill
-from skillgrad.models import Limited, Metered, Retrying, build_model
-from skillgrad.models.handoff import HandoffModel
-from skillgrad.models.simulated import SimulatedModel
-from skillgrad.protocols import ChatModel
-from skillgrad.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, Tool, assistant, system, user
-from skillgrad.simulation import SEED_SKILL, make_tasks, respond
-from skillgrad.testing import ChatModelContract, FreeSpend
+from etude import ListEnvironment, Skill, Summary, Trainer
+from etude.config import ModelSection, make_config
+from etude.errors import ConfigError, HandoffStop, RejectedRequest, RejectedRole, StopRun
+from etude.evaluate import evaluate_skill
+from etude.models import Limited, Metered, Retrying, build_model
+from etude.models.handoff import HandoffModel
+from etude.models.simulated import SimulatedModel
+from etude.protocols import ChatModel
+from etude.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, Tool, assistant, system, user
+from etude.simulation import SEED_SKILL, make_tasks, respond
+from etude.testing import ChatModelContract, FreeSpend
 
 QUESTION = ChatRequest(messages=(system("You answer in one word."), user("Which colour has the sky?")))
 SCHEMA = ResponseSchema(name="reply", body={"type": "object", "properties": {"edits": {"type": "array"}}})

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from skillgrad import Trainer
-from skillgrad.config import ModelSection
-from skillgrad.envs import ListEnvironment
-from skillgrad.errors import ConfigError, IdentityError
-from skillgrad.models import build_model
-from skillgrad.simulation import make_tasks
-from skillgrad.simulation.endpoint import Endpoint, running_endpoint
+from etude import Trainer
+from etude.config import ModelSection
+from etude.envs import ListEnvironment
+from etude.errors import ConfigError, IdentityError
+from etude.models import build_model
+from etude.simulation import make_tasks
+from etude.simulation.endpoint import Endpoint, running_endpoint
 
 ALLOWED_NAME = "allowed are ASCII letters, digits and -\nhint: write it as in 'X-Team'"
 ALLOWED_VALUE = (

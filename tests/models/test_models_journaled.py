@@ -2,10 +2,10 @@ import asyncio
 
 import pytest
 
-from skillgrad.errors import TransientError
-from skillgrad.models import Journaled
-from skillgrad.records import ChatRequest, Reply, Usage, user
-from skillgrad.testing import MemoryJournal, ScriptedModel
+from etude.errors import TransientError
+from etude.models import Journaled
+from etude.records import ChatRequest, Reply, Usage, user
+from etude.testing import MemoryJournal, ScriptedModel
 
 HELLO = ChatRequest(messages=(user("Hello"),))
 

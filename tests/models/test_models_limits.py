@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models_doubles import FakeTime
 
-from skillgrad.errors import TransientError
-from skillgrad.models import Limited
-from skillgrad.records import ChatRequest, Reply, user
-from skillgrad.testing import ScriptedModel
+from etude.errors import TransientError
+from etude.models import Limited
+from etude.records import ChatRequest, Reply, user
+from etude.testing import ScriptedModel
 
 BUSY = TransientError("HTTP 429", rate_limited=True)
 

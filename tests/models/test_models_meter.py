@@ -2,13 +2,13 @@ import asyncio
 
 import pytest
 
-from skillgrad.config import Price
-from skillgrad.errors import BudgetStop, HandoffStop, RejectedRequest, TransientError
-from skillgrad.events import CallFinished, Event
-from skillgrad.models import Metered
-from skillgrad.models.meter import cost, prompt_bound
-from skillgrad.protocols import Spend
-from skillgrad.records import (
+from etude.config import Price
+from etude.errors import BudgetStop, HandoffStop, RejectedRequest, TransientError
+from etude.events import CallFinished, Event
+from etude.models import Metered
+from etude.models.meter import cost, prompt_bound
+from etude.protocols import Spend
+from etude.records import (
     ChatRequest,
     ImagePart,
     Message,
@@ -20,7 +20,7 @@ from skillgrad.records import (
     Usage,
     user,
 )
-from skillgrad.testing import FreeSpend, Reservation, ScriptedModel, Settlement
+from etude.testing import FreeSpend, Reservation, ScriptedModel, Settlement
 
 HELLO = ChatRequest(messages=(user("Hello"),))
 PRICE = Price(input=2, output=10, cached=0.5)

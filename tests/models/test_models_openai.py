@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from models_doubles import DROP, HANG, Server, http
 
-from skillgrad.config import ModelSection
-from skillgrad.errors import ConfigError, RejectedRequest, RejectedRole, TransientError
-from skillgrad.models.openai import OpenAIModel
-from skillgrad.records import (
+from etude.config import ModelSection
+from etude.errors import ConfigError, RejectedRequest, RejectedRole, TransientError
+from etude.models.openai import OpenAIModel
+from etude.records import (
     ChatRequest,
     ImagePart,
     Message,

@@ -2,10 +2,10 @@
 
 import pytest
 
-from skillgrad.errors import DataError
-from skillgrad.models.pictured import Pictured
-from skillgrad.records import ChatRequest, ImagePart, Message, TextPart, user
-from skillgrad.testing.doubles import ScriptedModel
+from etude.errors import DataError
+from etude.models.pictured import Pictured
+from etude.records import ChatRequest, ImagePart, Message, TextPart, user
+from etude.testing.doubles import ScriptedModel
 
 
 def looking(*urls: str) -> ChatRequest:

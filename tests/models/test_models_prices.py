@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad import Trainer, load_config
-from skillgrad.config import ModelSection, Price, make_config
-from skillgrad.errors import ConfigError
-from skillgrad.models import price_of
-from skillgrad.simulation import make_tasks
+from etude import Trainer, load_config
+from etude.config import ModelSection, Price, make_config
+from etude.errors import ConfigError
+from etude.models import price_of
+from etude.simulation import make_tasks
 
 CHEAP, DEAR = Price(input=1, output=2), Price(input=10, output=20, cached=1)
 TABLE = {"openai:m": CHEAP, "simulated:judge": DEAR}
@@ -45,7 +45,7 @@ def config_file(folder: Path, extra: str) -> Path:
         (folder / f"{split}.jsonl").write_text("\n".join(rows))
     env = "env: {train: train.jsonl, val: val.jsonl, test: test.jsonl}"
     models = "target: {model: 'openai:target', base_url: 'http://127.0.0.1:9/v1'}"
-    path = folder / "skillgrad.yaml"
+    path = folder / "etude.yaml"
     path.write_text(f"{env}\n{models}\nrun: {{folder: runs}}\nlimits: {{usd: 1, outage_seconds: 0.1}}\n{extra}\n")
     return path
 

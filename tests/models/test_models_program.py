@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from skillgrad.config import ModelSection
-from skillgrad.errors import ConfigError, RejectedRequest, RejectedRole, TransientError
-from skillgrad.models import build_model
-from skillgrad.protocols import ChatModel
-from skillgrad.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, Tool, assistant, system, user
-from skillgrad.simulation.endpoint import running_endpoint
-from skillgrad.testing import ChatModelContract
+from etude.config import ModelSection
+from etude.errors import ConfigError, RejectedRequest, RejectedRole, TransientError
+from etude.models import build_model
+from etude.protocols import ChatModel
+from etude.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, Tool, assistant, system, user
+from etude.simulation.endpoint import running_endpoint
+from etude.testing import ChatModelContract
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
 PROGRAMS = ["claude-code", "codex", "opencode", "pi"]

@@ -11,15 +11,15 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from skillgrad.config import ModelSection
-from skillgrad.models import Structured, build_model, key_variable
-from skillgrad.models.azure import AzureModel
-from skillgrad.models.keys import Key, TokenProvider
-from skillgrad.models.openai import OpenAIInterface
-from skillgrad.protocols import ChatModel
-from skillgrad.records import ChatRequest, user
-from skillgrad.simulation import respond
-from skillgrad.simulation.endpoint import Endpoint, running_endpoint
+from etude.config import ModelSection
+from etude.models import Structured, build_model, key_variable
+from etude.models.azure import AzureModel
+from etude.models.keys import Key, TokenProvider
+from etude.models.openai import OpenAIInterface
+from etude.protocols import ChatModel
+from etude.records import ChatRequest, user
+from etude.simulation import respond
+from etude.simulation.endpoint import Endpoint, running_endpoint
 
 PAGE = Path(__file__).parents[2] / "docs" / "guides" / "models.md"
 QUESTION = user("Sort the following words alphabetically: List: pear apple fig")

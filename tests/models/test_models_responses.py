@@ -4,10 +4,10 @@ from typing import Any
 import pytest
 from models_doubles import Server, events, http
 
-from skillgrad.config import ModelSection
-from skillgrad.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
-from skillgrad.models.openai import OpenAIModel
-from skillgrad.records import (
+from etude.config import ModelSection
+from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
+from etude.models.openai import OpenAIModel
+from etude.records import (
     ChatRequest,
     ImagePart,
     Message,
@@ -19,8 +19,8 @@ from skillgrad.records import (
     system,
     user,
 )
-from skillgrad.simulation.endpoint import running_endpoint
-from skillgrad.testing.chat_model import ChatModelContract
+from etude.simulation.endpoint import running_endpoint
+from etude.testing.chat_model import ChatModelContract
 
 HELLO = ChatRequest(messages=(system("Be brief."), user("Hello")))
 
@@ -92,7 +92,7 @@ async def test_every_setting_reaches_the_server(server: Server):
     assert (heard.body["reasoning"], heard.body["stream"], heard.body["store"]) == ({"effort": "low"}, True, True)
     form = {"type": "json_schema", "name": "A", "schema": {"type": "object"}, "strict": True}
     assert heard.body["text"] == {"format": form, "verbosity": "low"}
-    assert (heard.headers["x-team"], heard.headers["x-skillgrad-trial"]) == ("red", "7")
+    assert (heard.headers["x-team"], heard.headers["x-etude-trial"]) == ("red", "7")
 
 
 async def test_pictures_tool_calls_and_tool_results_are_items_side_by_side(server: Server):

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from models_doubles import FakeTime
 
-from skillgrad.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, TransientError
-from skillgrad.models import Retrying
-from skillgrad.models.wrapper import Wrapper
-from skillgrad.records import ChatRequest, Reply, ToolCall, user
-from skillgrad.testing import ScriptedModel
+from etude.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, TransientError
+from etude.models import Retrying
+from etude.models.wrapper import Wrapper
+from etude.records import ChatRequest, Reply, ToolCall, user
+from etude.testing import ScriptedModel
 
 BUSY = TransientError("HTTP 429: slow down", rate_limited=True)
 BROKEN = TransientError("HTTP 500: boom")

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from skillgrad.config import ModelSection
-from skillgrad.models.anthropic import AnthropicModel
-from skillgrad.models.openai import OpenAIModel
-from skillgrad.models.sdk import SdkModel
-from skillgrad.records import ChatRequest, user
+from etude.config import ModelSection
+from etude.models.anthropic import AnthropicModel
+from etude.models.openai import OpenAIModel
+from etude.models.sdk import SdkModel
+from etude.records import ChatRequest, user
 
 HELLO = ChatRequest(messages=(user("Hello"),))
 COMPLETION = {"choices": [{"message": {"role": "assistant", "content": "Hi"}, "finish_reason": "stop"}]}

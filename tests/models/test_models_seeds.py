@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from skillgrad.build import open_workbench
-from skillgrad.config import make_config
-from skillgrad.envs import ListEnvironment
-from skillgrad.events import Event, Notice
-from skillgrad.protocols import Sink
-from skillgrad.simulation import make_tasks
+from etude.build import open_workbench
+from etude.config import make_config
+from etude.envs import ListEnvironment
+from etude.events import Event, Notice
+from etude.protocols import Sink
+from etude.simulation import make_tasks
 
 
 @pytest.mark.parametrize(

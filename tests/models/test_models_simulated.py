@@ -2,13 +2,13 @@ import asyncio
 
 import pytest
 
-from skillgrad.config import ModelSection
-from skillgrad.errors import ConfigError
-from skillgrad.models.openai import OpenAIModel
-from skillgrad.models.simulated import SimulatedModel
-from skillgrad.records import ChatRequest, user
-from skillgrad.simulation import make_tasks, respond
-from skillgrad.simulation.endpoint import running_endpoint
+from etude.config import ModelSection
+from etude.errors import ConfigError
+from etude.models.openai import OpenAIModel
+from etude.models.simulated import SimulatedModel
+from etude.records import ChatRequest, user
+from etude.simulation import make_tasks, respond
+from etude.simulation.endpoint import running_endpoint
 
 
 def a_model(**settings: bool | int) -> SimulatedModel:

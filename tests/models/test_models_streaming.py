@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from models_doubles import Server, events, http
 
-from skillgrad.config import ModelSection, load_config
-from skillgrad.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
-from skillgrad.models.openai import OpenAIModel
-from skillgrad.models.server_errors import error_within
-from skillgrad.models.server_events import read_events
-from skillgrad.records import ChatRequest, Usage, user
+from etude.config import ModelSection, load_config
+from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
+from etude.models.openai import OpenAIModel
+from etude.models.server_errors import error_within
+from etude.models.server_events import read_events
+from etude.records import ChatRequest, Usage, user
 
 HELLO = ChatRequest(messages=(user("Hello"),))
 DONE = b"[DONE]"

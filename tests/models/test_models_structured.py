@@ -4,10 +4,10 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from skillgrad.errors import OutageStop, RejectedRequest, TransientError, UnusableReply
-from skillgrad.models import Journaled, Structured
-from skillgrad.records import ChatRequest, Reply, ToolCall, assistant, system, user
-from skillgrad.testing import MemoryJournal, ScriptedModel
+from etude.errors import OutageStop, RejectedRequest, TransientError, UnusableReply
+from etude.models import Journaled, Structured
+from etude.records import ChatRequest, Reply, ToolCall, assistant, system, user
+from etude.testing import MemoryJournal, ScriptedModel
 
 
 class Change(BaseModel):

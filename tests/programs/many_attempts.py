@@ -6,10 +6,10 @@ import json
 import os
 from pathlib import Path
 
-from skillgrad.agents.program import CodexAgent
-from skillgrad.prompts import Prompts
-from skillgrad.records import ChatRequest, File, Reply, Skill, Task
-from skillgrad.testing import ProgramContract, ScriptedModel
+from etude.agents.program import CodexAgent
+from etude.prompts import Prompts
+from etude.records import ChatRequest, File, Reply, Skill, Task
+from etude.testing import ProgramContract, ScriptedModel
 
 PARALLEL = 8
 

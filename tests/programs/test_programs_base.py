@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.agents.program import ProgramAgent
-from skillgrad.errors import ConfigError, DataError
-from skillgrad.programs.base import Installed, Order, install_skill, installed, read_files, skill_instructions
-from skillgrad.programs.claude_code import ClaudeCode
-from skillgrad.programs.codex import Codex
-from skillgrad.programs.command import Command
-from skillgrad.programs.known import known_programs
-from skillgrad.programs.login import Login, find_login
-from skillgrad.programs.memory import available_mb, room_for
-from skillgrad.programs.telling import Call, Telling, shown
-from skillgrad.programs.words import trouble
-from skillgrad.records import File, Skill
-from skillgrad.registry import BUILT_IN, find
-from skillgrad.sandbox import Finished
-from skillgrad.skill import load_skill, validate_skill
+from etude.agents.program import ProgramAgent
+from etude.errors import ConfigError, DataError
+from etude.programs.base import Installed, Order, install_skill, installed, read_files, skill_instructions
+from etude.programs.claude_code import ClaudeCode
+from etude.programs.codex import Codex
+from etude.programs.command import Command
+from etude.programs.known import known_programs
+from etude.programs.login import Login, find_login
+from etude.programs.memory import available_mb, room_for
+from etude.programs.telling import Call, Telling, shown
+from etude.programs.words import trouble
+from etude.records import File, Skill
+from etude.registry import BUILT_IN, find
+from etude.sandbox import Finished
+from etude.skill import load_skill, validate_skill
 
 BODY = "# Colours\n\nName them in lower case.\n"
 SKILL = Skill(name="colours", text=f"---\nname: colours\ndescription: How to name colours.\n---\n\n{BODY}")

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from skillgrad.agents.program import ClaudeCodeAgent, CodexAgent, OpenCodeAgent, PiAgent, ProgramAgent
-from skillgrad.prompts import Prompts
-from skillgrad.testing import ProgramContract, ScriptedModel
+from etude.agents.program import ClaudeCodeAgent, CodexAgent, OpenCodeAgent, PiAgent, ProgramAgent
+from etude.prompts import Prompts
+from etude.testing import ProgramContract, ScriptedModel
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
 

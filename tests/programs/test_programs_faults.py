@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from skillgrad.agents.program import ProgramAgent
-from skillgrad.config import ModelSection
-from skillgrad.errors import OutageStop
-from skillgrad.models import Limited, Retrying, build_model
-from skillgrad.prompts import Prompts
-from skillgrad.records import Skill, Trajectory
-from skillgrad.registry import find
-from skillgrad.simulation import make_tasks
-from skillgrad.simulation.endpoint import running_endpoint
-from skillgrad.simulation.faults import Faults
+from etude.agents.program import ProgramAgent
+from etude.config import ModelSection
+from etude.errors import OutageStop
+from etude.models import Limited, Retrying, build_model
+from etude.prompts import Prompts
+from etude.records import Skill, Trajectory
+from etude.registry import find
+from etude.simulation import make_tasks
+from etude.simulation.endpoint import running_endpoint
+from etude.simulation.faults import Faults
 
 ROOT = Path(__file__).resolve().parents[2]
 INSTALLED = ROOT / ".tools" / "programs" / "bin"

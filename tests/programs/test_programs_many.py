@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.testing.program import processes_with
+from etude.testing.program import processes_with
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
 

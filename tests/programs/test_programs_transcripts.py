@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.programs.base import Installed, Order, Program, Report
-from skillgrad.programs.claude_code import ClaudeCode
-from skillgrad.programs.codex import Codex
-from skillgrad.programs.opencode import OpenCode
-from skillgrad.programs.pi import Pi
-from skillgrad.records import Skill, Usage
-from skillgrad.sandbox import Finished
+from etude.programs.base import Installed, Order, Program, Report
+from etude.programs.claude_code import ClaudeCode
+from etude.programs.codex import Codex
+from etude.programs.opencode import OpenCode
+from etude.programs.pi import Pi
+from etude.records import Skill, Usage
+from etude.sandbox import Finished
 
 TRANSCRIPTS = Path(__file__).resolve().parents[2].parent / "shared" / "transcripts"
 PROGRAMS: dict[str, Program] = {"codex": Codex(), "claude": ClaudeCode(), "opencode": OpenCode(), "pi": Pi()}

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.agents.program import CodexAgent
-from skillgrad.agents.verdict import Evidence, ProgramFailed, verdict
-from skillgrad.errors import OutageStop, StopRun
-from skillgrad.programs.base import Report, is_older
-from skillgrad.programs.codex import Codex
-from skillgrad.programs.known import known_programs
-from skillgrad.programs.words import outdated
-from skillgrad.prompts import Prompts
-from skillgrad.records import Skill, Task
-from skillgrad.sandbox import Finished, Limits
-from skillgrad.testing import ScriptedModel
+from etude.agents.program import CodexAgent
+from etude.agents.verdict import Evidence, ProgramFailed, verdict
+from etude.errors import OutageStop, StopRun
+from etude.programs.base import Report, is_older
+from etude.programs.codex import Codex
+from etude.programs.known import known_programs
+from etude.programs.words import outdated
+from etude.prompts import Prompts
+from etude.records import Skill, Task
+from etude.sandbox import Finished, Limits
+from etude.testing import ScriptedModel
 
 ROOT = Path(__file__).resolve().parents[2]
 MEANT = "Error: this version of codex is too old. Please update to 0.169.0"
@@ -68,7 +68,7 @@ def test_a_program_that_says_it_is_outdated_stops_the_run() -> None:
     with pytest.raises(OutageStop) as caught:
         verdict(evidence(MEANT))
     assert caught.value.message == f"agent 'x' broke off, exit code 3: {MEANT}"
-    assert caught.value.hint == "update the program, then run this again; `skillgrad doctor` says its version"
+    assert caught.value.hint == "update the program, then run this again; `etude doctor` says its version"
 
 
 def test_such_words_after_a_request_are_those_of_a_command() -> None:

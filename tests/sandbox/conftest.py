@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from sandbox_boxes import sandbox_named
 
-from skillgrad.sandbox import Sandbox, Workspace
+from etude.sandbox import Sandbox, Workspace
 
 collect_ignore_glob = [] if sys.platform.startswith("linux") else ["test_*"]
 

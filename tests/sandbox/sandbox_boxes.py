@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from skillgrad.sandbox import Box, Finished, Limits, Sandbox, Workspace, run
-from skillgrad.sandbox.find import find_bubblewrap, find_landlock
-from skillgrad.sandbox.launcher import interpreter, interpreter_paths
-from skillgrad.sandbox.unsafe import Unsafe
+from etude.sandbox import Box, Finished, Limits, Sandbox, Workspace, run
+from etude.sandbox.find import find_bubblewrap, find_landlock
+from etude.sandbox.launcher import interpreter, interpreter_paths
+from etude.sandbox.unsafe import Unsafe
 
 ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 GENEROUS = Limits(seconds=120, grace_seconds=20)

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from sandbox_boxes import play, python, sandbox_named
 
-from skillgrad.errors import ConfigError
-from skillgrad.sandbox import find_sandbox
-from skillgrad.sandbox.bubblewrap import Bubblewrap
-from skillgrad.sandbox.find import choose, find_bubblewrap
-from skillgrad.sandbox.landlock import Landlock
-from skillgrad.sandbox.unsafe import Unsafe
+from etude.errors import ConfigError
+from etude.sandbox import find_sandbox
+from etude.sandbox.bubblewrap import Bubblewrap
+from etude.sandbox.find import choose, find_bubblewrap
+from etude.sandbox.landlock import Landlock
+from etude.sandbox.unsafe import Unsafe
 
 
 def script(folder: Path, text: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sandbox_boxes import living, play, python
 
-from skillgrad.sandbox import Limits
+from etude.sandbox import Limits
 
 PORT = 8317
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from sandbox_boxes import living, play, python, worked
 
-from skillgrad.sandbox import Limits
-from skillgrad.sandbox.unsafe import Unsafe
+from etude.sandbox import Limits
+from etude.sandbox.unsafe import Unsafe
 
 NETWORK = """
 tcp, tcp6, udp, path, abstract = sys.argv[1:]
@@ -45,7 +45,7 @@ class Listeners:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "door"
-        self.abstract = f"skillgrad-test-{os.getpid()}"
+        self.abstract = f"etude-test-{os.getpid()}"
         self._tcp = self._open(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
         self._tcp6 = self._open(socket.AF_INET6, socket.SOCK_STREAM, ("::1", 0)) if _has_ipv6() else None
         self._udp = self._open(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0))
@@ -236,7 +236,7 @@ async def test_without_a_sandbox_they_would_be(workspace, neighbour) -> None:
 
 
 async def test_other_processes_are_not_signalled_or_limited(sandbox, workspace, neighbour) -> None:
-    from skillgrad.sandbox.launch.landlock import version
+    from etude.sandbox.launch.landlock import version
 
     if sandbox.name == "Landlock" and version() < 6:
         pytest.skip("Landlock knows of signals from Linux 6.12 on")

@@ -8,10 +8,10 @@ import socket
 import pytest
 from sandbox_boxes import play, python, worked
 
-from skillgrad.sandbox import Limits
-from skillgrad.sandbox.launch.seccomp import ARCHITECTURES
-from skillgrad.sandbox.launch.told import FILTER, STATUS
-from skillgrad.sandbox.unsafe import Unsafe
+from etude.sandbox import Limits
+from etude.sandbox.launch.seccomp import ARCHITECTURES
+from etude.sandbox.launch.told import FILTER, STATUS
+from etude.sandbox.unsafe import Unsafe
 
 known_calls = pytest.mark.skipif(platform.machine() not in ARCHITECTURES, reason="no filter of system calls here")
 
@@ -51,7 +51,7 @@ def key():
     """A secret in the keyring of this session."""
     libc = ctypes.CDLL(None, use_errno=True)
     add, control = KEYS[platform.machine()]
-    number = libc.syscall(add, b"user", b"skillgrad-test", b"secret", 6, SESSION)
+    number = libc.syscall(add, b"user", b"etude-test", b"secret", 6, SESSION)
     if number < 0:
         pytest.skip("this machine takes no keys")
     yield number
@@ -62,7 +62,7 @@ READ_KEY = """
 import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
 control, number = int(sys.argv[1]), int(sys.argv[2])
-if libc.syscall(control, 10, -3, b"user", b"skillgrad-test", 0) >= 0:
+if libc.syscall(control, 10, -3, b"user", b"etude-test", 0) >= 0:
     worked.append("found")
 if libc.syscall(control, 11, number, ctypes.create_string_buffer(100), 100) >= 0:
     worked.append("read")

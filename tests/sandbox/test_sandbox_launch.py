@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from sandbox_boxes import nest
 
-from skillgrad.sandbox.launch.disk import TooDeep, held, size
-from skillgrad.sandbox.launch.processes import below, below_by_table, resident
-from skillgrad.sandbox.launcher import PACKAGE, interpreter, launcher
-from skillgrad.sandbox.output import Output
+from etude.sandbox.launch.disk import TooDeep, held, size
+from etude.sandbox.launch.processes import below, below_by_table, resident
+from etude.sandbox.launcher import PACKAGE, interpreter, launcher
+from etude.sandbox.output import Output
 
 LIMIT = 1 << 40
 
@@ -27,7 +27,7 @@ def test_they_import_nothing_but_the_standard_library_and_each_other() -> None:
                 assert node.level == 1 or (node.module or "").partition(".")[0] in sys.stdlib_module_names, module
 
 
-def test_they_start_where_skillgrad_is_not_installed(tmp_path) -> None:
+def test_they_start_where_etude_is_not_installed(tmp_path) -> None:
     shutil.copytree(PACKAGE, tmp_path / "launch")
     command = launcher("restrict", {}, ["true"], folder=str(tmp_path))
     assert command[0] == interpreter()

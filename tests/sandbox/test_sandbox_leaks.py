@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sandbox_boxes import living, play, python
 
-from skillgrad.sandbox import Limits, Workspace
+from etude.sandbox import Limits, Workspace
 
 CODE = """
 import os, sys, time

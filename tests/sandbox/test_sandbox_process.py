@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from sandbox_boxes import GENEROUS, living, play, python, sandbox_named, working
 
-from skillgrad.errors import ConfigError
-from skillgrad.sandbox import Box, Limits, Workspace, run
-from skillgrad.sandbox.sandbox import SandboxError
-from skillgrad.sandbox.unsafe import Unsafe
+from etude.errors import ConfigError
+from etude.sandbox import Box, Limits, Workspace, run
+from etude.sandbox.sandbox import SandboxError
+from etude.sandbox.unsafe import Unsafe
 
 
 @pytest.fixture(params=["bubblewrap", "landlock", "unsafe"])
@@ -82,7 +82,7 @@ async def test_a_program_has_the_environment_that_was_given_and_nothing_else(way
     env = {"PATH": "/usr/bin:/bin", "GIVEN": "1"}
     done = await run(["env"], box=Box(workspace.work), limits=GENEROUS, sandbox=way, env=env)
     lines = set(done.stdout.decode().splitlines()) - {f"PWD={workspace.work}"}
-    (marker,) = [line for line in lines if line.startswith("SKILLGRAD_ATTEMPT=")]
+    (marker,) = [line for line in lines if line.startswith("ETUDE_ATTEMPT=")]
     assert lines - {marker} == {"PATH=/usr/bin:/bin", "GIVEN=1"}
 
 
@@ -231,7 +231,7 @@ import asyncio, sys
 from pathlib import Path
 sys.path[:0] = sys.argv[2].split(":")
 from sandbox_boxes import play, python, sandbox_named
-from skillgrad.sandbox import Workspace
+from etude.sandbox import Workspace
 async def main():
     with Workspace(Path(sys.argv[4])) as workspace:
         code = f"open('started', 'w').close(); import time; time.sleep(600)"
@@ -241,7 +241,7 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("name", ["bubblewrap", "landlock", "unsafe"])
-async def test_nothing_is_left_when_skillgrad_itself_is_killed(name, tmp_path, token) -> None:
+async def test_nothing_is_left_when_etude_itself_is_killed(name, tmp_path, token) -> None:
     sandbox_named(name)
     paths = ":".join([str(Path(__file__).parent), *sys.path])
     parent = subprocess.Popen([sys.executable, "-c", KILLED, name, paths, token, str(tmp_path)])

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.sandbox.scratch import Scratch, remove_stale
+from etude.sandbox.scratch import Scratch, remove_stale
 
 HOLD = """
 import sys, time
-from skillgrad.sandbox.scratch import Scratch
+from etude.sandbox.scratch import Scratch
 scratch = Scratch(sys.argv[1])
 (scratch.path / "login").write_text("secret")
 print(scratch.path, flush=True)
@@ -66,9 +66,9 @@ def test_a_folder_that_has_just_been_made_stays(holder, tmp_path) -> None:
 def test_folders_with_other_names_links_and_files_stay(tmp_path) -> None:
     target = tmp_path / "mine"
     target.mkdir()
-    (tmp_path / "skillgrad-scratch-notes").mkdir()
-    (tmp_path / "skillgrad-scratch-12345678").symlink_to(target)
-    (tmp_path / "skillgrad-scratch-abcdefgh").touch()
+    (tmp_path / "etude-scratch-notes").mkdir()
+    (tmp_path / "etude-scratch-12345678").symlink_to(target)
+    (tmp_path / "etude-scratch-abcdefgh").touch()
     for path in tmp_path.iterdir():
         aged(path)
     before = sorted(tmp_path.iterdir())
@@ -78,7 +78,7 @@ def test_folders_with_other_names_links_and_files_stay(tmp_path) -> None:
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can make a folder of another user")
 def test_a_folder_of_another_user_stays(tmp_path) -> None:
-    folder = tmp_path / "skillgrad-scratch-12345678"
+    folder = tmp_path / "etude-scratch-12345678"
     folder.mkdir()
     os.chown(folder, 1234, 1234)
     os.utime(folder, (1, 1))

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from sandbox_boxes import nest
 
-from skillgrad.errors import DataError
-from skillgrad.records import File
-from skillgrad.sandbox import TooLarge, Workspace
+from etude.errors import DataError
+from etude.records import File
+from etude.sandbox import TooLarge, Workspace
 
 
 def file(text: str, *, executable: bool = False) -> File:

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from skillgrad import ListEnvironment, Reply, Skill, Trainer
-from skillgrad.config import make_config
-from skillgrad.errors import ConfigError
-from skillgrad.events import Notice
-from skillgrad.simulation import SEED_SKILL, make_tasks, true_score
-from skillgrad.testing import ScriptedModel
+from etude import ListEnvironment, Reply, Skill, Trainer
+from etude.config import make_config
+from etude.errors import ConfigError
+from etude.events import Notice
+from etude.simulation import SEED_SKILL, make_tasks, true_score
+from etude.testing import ScriptedModel
 
 TASKS = make_tasks(None, 90, seed=3)
 TRAIN, VAL, REST = TASKS[:40], TASKS[40:60], TASKS[60:]

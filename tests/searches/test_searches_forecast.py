@@ -2,11 +2,11 @@ from typing import Any
 
 import pytest
 
-from skillgrad.config import TrainConfig, make_config
-from skillgrad.records import Split
-from skillgrad.searches import EvidenceSearch, PaperSearch, policy_of
-from skillgrad.searches.forecast import Known, Work
-from skillgrad.summary import Span
+from etude.config import TrainConfig, make_config
+from etude.records import Split
+from etude.searches import EvidenceSearch, PaperSearch, policy_of
+from etude.searches.forecast import Known, Work
+from etude.summary import Span
 
 TASKS: dict[Split, int] = {"train": 60, "val": 50, "test": 40}
 

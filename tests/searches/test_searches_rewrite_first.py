@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from skillgrad import Skill, Task, Trainer, make_config
-from skillgrad.build import Past
-from skillgrad.errors import IdentityError, RejectedRequest
-from skillgrad.prompts import Prompts
-from skillgrad.protocols import Environment
-from skillgrad.records import ChatRequest, Edit, LedgerEntry, Reply, Score, Split, Trajectory, digest
-from skillgrad.summary import Summary
-from skillgrad.testing import ScriptedModel
+from etude import Skill, Task, Trainer, make_config
+from etude.build import Past
+from etude.errors import IdentityError, RejectedRequest
+from etude.prompts import Prompts
+from etude.protocols import Environment
+from etude.records import ChatRequest, Edit, LedgerEntry, Reply, Score, Split, Trajectory, digest
+from etude.summary import Summary
+from etude.testing import ScriptedModel
 
 TASKS = [Task(id=f"t{number}", input=f"Task {number}.", gold="yes", type="kind") for number in range(4)]
 HELD_OUT = [Task(id=f"v{number}", input=f"Task {number}.", gold="yes", type="kind") for number in (7, 8)]

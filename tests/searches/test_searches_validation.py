@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from skillgrad import ListEnvironment, Skill, StopRun, Task, Trainer
-from skillgrad.errors import RejectedRole
-from skillgrad.events import Event, StageFinished, StageStarted
-from skillgrad.records import ChatRequest
-from skillgrad.summary import Span, Summary
-from skillgrad.testing import ScriptedModel
+from etude import ListEnvironment, Skill, StopRun, Task, Trainer
+from etude.errors import RejectedRole
+from etude.events import Event, StageFinished, StageStarted
+from etude.records import ChatRequest
+from etude.summary import Span, Summary
+from etude.testing import ScriptedModel
 
 TRAIN = [Task(id=f"t{number}", input=f"Train {number}.", gold="yes") for number in range(6)]
 VAL = [Task(id=f"v{number}", input=f"Val {number}.", gold="yes") for number in range(8)]

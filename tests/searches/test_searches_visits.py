@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from skillgrad import ListEnvironment, Skill, Task, Trainer
-from skillgrad.errors import RejectedRequest
-from skillgrad.records import ChatRequest, Split
-from skillgrad.stages.rollout import Rollout
-from skillgrad.summary import Summary
-from skillgrad.testing import ScriptedModel
+from etude import ListEnvironment, Skill, Task, Trainer
+from etude.errors import RejectedRequest
+from etude.records import ChatRequest, Split
+from etude.stages.rollout import Rollout
+from etude.summary import Summary
+from etude.testing import ScriptedModel
 
 TASKS = [Task(id=f"t{number:02}", input=f"Task {number:02}.", gold="yes") for number in range(30)]
 RULES = [f"Rule {number}." for number in range(6)]

@@ -4,11 +4,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from skillgrad.records import ChatRequest, Reply, ResponseSchema, Task, system, user
-from skillgrad.simulation import respond
-from skillgrad.simulation.families import FAMILIES, IN_TURN, find_tasks
-from skillgrad.simulation.families.base import Family
-from skillgrad.simulation.rules import Rule
+from etude.records import ChatRequest, Reply, ResponseSchema, Task, system, user
+from etude.simulation import respond
+from etude.simulation.families import FAMILIES, IN_TURN, find_tasks
+from etude.simulation.families.base import Family
+from etude.simulation.rules import Rule
 
 SHALLOW = "Read each attempt on its own terms and propose edits. Reply with JSON."
 DEEP = "Compare the attempts with each other: what do the failures have in common? Propose edits. Reply with JSON."

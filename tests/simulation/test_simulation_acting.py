@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from simulation_prompts import FULL_SKILL, answer_of, answered_with, ask
 
-from skillgrad.records import ChatRequest, Message, Reply, ResponseSchema, TextPart, Tool, ToolCall, system, user
-from skillgrad.simulation import respond
+from etude.records import ChatRequest, Message, Reply, ResponseSchema, TextPart, Tool, ToolCall, system, user
+from etude.simulation import respond
 
 TASK = "Sort the following words alphabetically: List: pear pear cab ice-box Zoo pear"
 WANTED = f"{TASK}\n\nWrite the answer, and nothing else, to `answer.txt`."

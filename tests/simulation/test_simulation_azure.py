@@ -9,8 +9,8 @@ import openai
 import pytest
 from simulation_prompts import FULL_SKILL, ask
 
-from skillgrad.simulation import respond
-from skillgrad.simulation.endpoint import Endpoint, running_endpoint
+from etude.simulation import respond
+from etude.simulation.endpoint import Endpoint, running_endpoint
 
 TASK = "Sort the following words alphabetically: List: pear apple fig"
 MESSAGES: Any = [{"role": "system", "content": FULL_SKILL}, {"role": "user", "content": TASK}]

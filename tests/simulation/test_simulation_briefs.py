@@ -7,12 +7,12 @@ import pytest
 from briefs_sessions import GAPS
 from simulation_prompts import ask, form, skill_of
 
-from skillgrad.records import ChatRequest, Message, TextPart, Tool, system, user
-from skillgrad.simulation import make_tasks, respond, seed_skill, true_score
-from skillgrad.simulation.families import FAMILIES, find_tasks
-from skillgrad.simulation.families.briefs import reworded, topic_of
-from skillgrad.simulation.families.briefs_reading import complaints
-from skillgrad.simulation.families.briefs_rules import (
+from etude.records import ChatRequest, Message, TextPart, Tool, system, user
+from etude.simulation import make_tasks, respond, seed_skill, true_score
+from etude.simulation.families import FAMILIES, find_tasks
+from etude.simulation.families.briefs import reworded, topic_of
+from etude.simulation.families.briefs_reading import complaints
+from etude.simulation.families.briefs_rules import (
     BRAIN_FIRST,
     RULES,
     STRUCTURE,
@@ -20,9 +20,9 @@ from skillgrad.simulation.families.briefs_rules import (
     VERBOSE,
     VERDICT,
 )
-from skillgrad.simulation.families.briefs_texts import OPENINGS, TOPICS
-from skillgrad.simulation.rules import Rule
-from skillgrad.skill import Document
+from etude.simulation.families.briefs_texts import OPENINGS, TOPICS
+from etude.simulation.rules import Rule
+from etude.skill import Document
 
 TASK = "Write a brief on a loyalty card for the market hall."
 TEXTS = [opening.format(topic) for opening in OPENINGS for topic in TOPICS]
@@ -136,7 +136,7 @@ def test_feedback_says_nothing_about_families_of_exact_answers() -> None:
 
 def test_a_block_of_learned_rules_teaches_in_the_midst_of_other_text() -> None:
     filler = "".join(f"- Note {number} says little.\n" for number in range(60))
-    block = f"<!-- skillgrad:begin learned -->\n- {VERDICT.statements[0]}\n<!-- skillgrad:end learned -->\n"
+    block = f"<!-- etude:begin learned -->\n- {VERDICT.statements[0]}\n<!-- etude:end learned -->\n"
     plain, taught = (
         respond("target", ChatRequest(messages=(system(text), user(TASK)), tools=(SEARCH,)))
         for text in (filler, filler + block)

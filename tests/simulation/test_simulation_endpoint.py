@@ -16,9 +16,9 @@ import openai
 import pytest
 from simulation_prompts import FULL_SKILL, PATCH, answer_of, ask, attempt_block, told
 
-from skillgrad.simulation import names, respond
-from skillgrad.simulation.endpoint import Endpoint, make_app, running_endpoint
-from skillgrad.simulation.faults import Faults
+from etude.simulation import names, respond
+from etude.simulation.endpoint import Endpoint, make_app, running_endpoint
+from etude.simulation.faults import Faults
 
 TASK = "Sort the following words alphabetically: List: pear apple fig"
 MESSAGES: Any = [{"role": "system", "content": FULL_SKILL}, {"role": "user", "content": TASK}]
@@ -366,7 +366,7 @@ def test_an_app_on_another_server_says_that_it_cannot_cut_connections() -> None:
     assert sent == [500]
 
 
-SERVE = "import sys; from skillgrad.simulation.endpoint import serve; serve('127.0.0.1', int(sys.argv[1]), key='k')"
+SERVE = "import sys; from etude.simulation.endpoint import serve; serve('127.0.0.1', int(sys.argv[1]), key='k')"
 
 
 def test_serve_blocks_and_answers_until_it_is_ended() -> None:
@@ -392,7 +392,7 @@ def test_serve_blocks_and_answers_until_it_is_ended() -> None:
 
 def test_importing_the_endpoint_loads_no_server() -> None:
     code = (
-        "import sys, skillgrad.simulation.endpoint\n"
+        "import sys, etude.simulation.endpoint\n"
         "assert not {'starlette', 'uvicorn', 'openai'} & set(sys.modules), sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
@@ -402,12 +402,12 @@ def test_without_the_server_packages_the_error_says_what_to_install() -> None:
     code = (
         "import sys\n"
         "sys.modules['uvicorn'] = None\n"
-        "from skillgrad.simulation.endpoint import serve\n"
-        "from skillgrad.errors import ConfigError\n"
+        "from etude.simulation.endpoint import serve\n"
+        "from etude.errors import ConfigError\n"
         "try:\n"
         "    serve()\n"
         "except ConfigError as error:\n"
-        "    assert error.hint == \"pip install 'skillgrad[serve]'\", error.hint\n"
+        "    assert error.hint == \"pip install 'etude[serve]'\", error.hint\n"
         "else:\n"
         "    raise AssertionError\n"
     )

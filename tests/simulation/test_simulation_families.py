@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simulation_prompts import answered_with, family_named
 
-from skillgrad.errors import ConfigError
-from skillgrad.simulation import make_tasks
-from skillgrad.simulation.families import FAMILIES, find_tasks
-from skillgrad.simulation.families.base import explanations, relevant, right_answer
-from skillgrad.simulation.families.things import KINDS, in_words, kind_of, plural
-from skillgrad.simulation.families.words import MARKED_WORDS, PREFIX_PAIRS, WORDS
+from etude.errors import ConfigError
+from etude.simulation import make_tasks
+from etude.simulation.families import FAMILIES, find_tasks
+from etude.simulation.families.base import explanations, relevant, right_answer
+from etude.simulation.families.things import KINDS, in_words, kind_of, plural
+from etude.simulation.families.words import MARKED_WORDS, PREFIX_PAIRS, WORDS
 
 SORT = "Sort the following words alphabetically: List: "
 BULKY = (

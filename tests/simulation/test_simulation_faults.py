@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from skillgrad.simulation.faults import IN_A_ROW, FaultDice, Faults
+from etude.simulation.faults import IN_A_ROW, FaultDice, Faults
 
 
 def test_rates_are_kept_over_many_requests() -> None:

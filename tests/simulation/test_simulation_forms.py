@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from skillgrad.records import ChatRequest, Tool, system, user
-from skillgrad.simulation.forms import wanted_form
-from skillgrad.simulation.schemas import HONEST, by_example, fill
+from etude.records import ChatRequest, Tool, system, user
+from etude.simulation.forms import wanted_form
+from etude.simulation.schemas import HONEST, by_example, fill
 
 
 def shown(text: str):

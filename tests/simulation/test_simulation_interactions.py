@@ -18,8 +18,8 @@ from simulation_prompts import (
     told,
 )
 
-from skillgrad.errors import ConfigError
-from skillgrad.simulation import (
+from etude.errors import ConfigError
+from etude.simulation import (
     SEED_SKILL,
     best_attainable,
     make_tasks,
@@ -27,13 +27,13 @@ from skillgrad.simulation import (
     seed_skill,
     true_score,
 )
-from skillgrad.simulation.families import FAMILIES, IN_TURN, RULES
-from skillgrad.simulation.families.base import relevant
-from skillgrad.simulation.families.parcels_rules import HEAVIER, ISLANDS, POSTCODE, ROUNDING, SLIP, VOLUME
-from skillgrad.simulation.noise import Target, fault_rate
-from skillgrad.simulation.optimizer.reading import read_prompt
-from skillgrad.simulation.rules import Rule, State, statements, states
-from skillgrad.skill import Document
+from etude.simulation.families import FAMILIES, IN_TURN, RULES
+from etude.simulation.families.base import relevant
+from etude.simulation.families.parcels_rules import HEAVIER, ISLANDS, POSTCODE, ROUNDING, SLIP, VOLUME
+from etude.simulation.noise import Target, fault_rate
+from etude.simulation.optimizer.reading import read_prompt
+from etude.simulation.rules import Rule, State, statements, states
+from etude.skill import Document
 
 PARCELS = family_named("parcels")
 TASKS = make_tasks("parcels", 160, 1)

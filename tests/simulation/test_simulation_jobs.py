@@ -5,10 +5,10 @@ import json
 import pytest
 from simulation_prompts import PATCH_FORM, answered_with, attempt_block, form, told
 
-from skillgrad.records import ChatRequest, ResponseSchema, system, user
-from skillgrad.simulation import respond
-from skillgrad.simulation.families import RULES
-from skillgrad.simulation.rules import State, statements, states
+from etude.records import ChatRequest, ResponseSchema, system, user
+from etude.simulation import respond
+from etude.simulation.families import RULES
+from etude.simulation.rules import State, statements, states
 
 SORT = "Sort the following words alphabetically: List: "
 KEEP, KEEP_TOO, DROP = (

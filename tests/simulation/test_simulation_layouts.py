@@ -5,10 +5,10 @@ import json
 import pytest
 from simulation_prompts import told
 
-from skillgrad.records import ChatRequest, system, user
-from skillgrad.simulation.forms import wanted_form
-from skillgrad.simulation.optimizer.reading import read_prompt
-from skillgrad.simulation.schemas import by_example
+from etude.records import ChatRequest, system, user
+from etude.simulation.forms import wanted_form
+from etude.simulation.optimizer.reading import read_prompt
+from etude.simulation.schemas import by_example
 
 TITLED = "---\nname: words\n---\n\n# Everyday tasks\n\n- Keep repeated words.\n"
 RULES = ("Keep repeated words.", "Be careful.", "Never leave out a word.")

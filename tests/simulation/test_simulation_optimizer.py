@@ -16,14 +16,14 @@ from simulation_prompts import (
     told,
 )
 
-from skillgrad.prompts import Prompts
-from skillgrad.records import ChatRequest, Message, TextPart, assistant, system, user
-from skillgrad.simulation import SEED_SKILL, make_tasks, respond
-from skillgrad.simulation.families import RULES, find_tasks
-from skillgrad.simulation.families.base import explanations, relevant
-from skillgrad.simulation.optimizer.profiles import GOOD, MISCITING, POOR, Profile
-from skillgrad.simulation.optimizer.reading import read_prompt
-from skillgrad.simulation.rules import statements
+from etude.prompts import Prompts
+from etude.records import ChatRequest, Message, TextPart, assistant, system, user
+from etude.simulation import SEED_SKILL, make_tasks, respond
+from etude.simulation.families import RULES, find_tasks
+from etude.simulation.families.base import explanations, relevant
+from etude.simulation.optimizer.profiles import GOOD, MISCITING, POOR, Profile
+from etude.simulation.optimizer.reading import read_prompt
+from etude.simulation.rules import statements
 
 SORT = "Sort the following words alphabetically: List: "
 REPEATED = SORT + "beta alps beta"
@@ -99,7 +99,7 @@ def test_a_harmful_line_is_replaced_and_a_contradicting_one_deleted() -> None:
 
 def test_no_edit_is_anchored_in_a_protected_region() -> None:
     wrong = "List each repeated word only once."
-    skill = f"<!-- skillgrad:begin slow_update -->\n- {wrong}\n<!-- skillgrad:end slow_update -->\n- Be kind."
+    skill = f"<!-- etude:begin slow_update -->\n- {wrong}\n<!-- etude:end slow_update -->\n- Be kind."
     (edit,) = told("optimizer-perfect", reflect_request([failed("a-1", REPEATED, "sorting.repeats")], skill))["edits"]
     assert edit["op"] == "append"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from skillgrad.simulation.families import RULES, rule_by_id
-from skillgrad.simulation.rules import State, statements, states
+from etude.simulation.families import RULES, rule_by_id
+from etude.simulation.rules import State, statements, states
 
 TEACHING = {
     "sorting.letters": [
@@ -367,7 +367,7 @@ def test_a_rule_is_found_wherever_it_stands_in_markdown() -> None:
 
     1. Ignore case when you compare
        words with each other.
-    <!-- skillgrad:begin guidance -->
+    <!-- etude:begin guidance -->
     * Do not cut a word at its apostrophe.
     """
     assert {one.rule for one in statements(text, RULES)} == {"sorting.repeats", "sorting.case", "sorting.marks"}

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulation_prompts import FULL_SKILL, SMALL_RULES, answer_of, ask, form, skill_without, task_of, told
 
-from skillgrad.errors import ConfigError
-from skillgrad.records import ChatRequest, Message, TextPart, Tool, assistant, system, user
-from skillgrad.simulation import SEED_SKILL, check_name, make_tasks, names, respond, true_score
-from skillgrad.simulation.skill import skill_tokens
-from skillgrad.simulation.text import same_answer
-from skillgrad.skill import Document
+from etude.errors import ConfigError
+from etude.records import ChatRequest, Message, TextPart, Tool, assistant, system, user
+from etude.simulation import SEED_SKILL, check_name, make_tasks, names, respond, true_score
+from etude.simulation.skill import skill_tokens
+from etude.simulation.text import same_answer
+from etude.skill import Document
 
 TASKS = make_tasks(None, 60, 11)
 SORT = "Sort the following words alphabetically: List: pear apple fig"
@@ -246,10 +246,10 @@ def test_unknown_models_are_errors_that_name_the_near_one() -> None:
 def bbh(name: str) -> list:
     """Real tasks, from the folder that the environment names or one beside the repository."""
     beside = Path(__file__).parents[3] / "shared" / "data" / "bbh"
-    folder = Path(os.environ.get("SKILLGRAD_BBH", beside))
+    folder = Path(os.environ.get("ETUDE_BBH", beside))
     path = folder / f"{name}.json"
     if not path.exists():
-        pytest.skip("needs BIG-Bench Hard: name a folder with its JSON files in SKILLGRAD_BBH")
+        pytest.skip("needs BIG-Bench Hard: name a folder with its JSON files in ETUDE_BBH")
     examples = json.loads(path.read_text(encoding="utf-8"))["examples"]
     return [
         task_of(one["input"], str(i)).model_copy(update={"gold": one["target"]}) for i, one in enumerate(examples)

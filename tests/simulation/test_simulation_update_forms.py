@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from simulation_prompts import DEEP, SHALLOW, answered_with, attempt_block
 
-from skillgrad.models.schema import strict_schema
-from skillgrad.records import ChatRequest, ResponseSchema, system, user
-from skillgrad.simulation import respond
-from skillgrad.simulation.families import RULES
-from skillgrad.simulation.rules import State, statements, states
-from skillgrad.stages.proposals import DocumentReply, PatchReply, Proposals, RoutedReply, SuggestionsReply
+from etude.models.schema import strict_schema
+from etude.records import ChatRequest, ResponseSchema, system, user
+from etude.simulation import respond
+from etude.simulation.families import RULES
+from etude.simulation.rules import State, statements, states
+from etude.stages.proposals import DocumentReply, PatchReply, Proposals, RoutedReply, SuggestionsReply
 
 SORT = "Sort the following words alphabetically: List: "
 REPEATED, MARKED = f"{SORT}beta alps beta", f"{SORT}beta can't alps"

@@ -11,13 +11,13 @@ import openai
 import pytest
 from simulation_prompts import FULL_SKILL, PATCH, answer_of, ask, attempt_block
 
-from skillgrad.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool, ToolCall
-from skillgrad.simulation import names, respond
-from skillgrad.simulation.endpoint import Endpoint, running_endpoint
-from skillgrad.simulation.faults import Faults
-from skillgrad.simulation.wire import TRIAL_HEADER
-from skillgrad.wires import MESSAGES as MESSAGES_WIRE
-from skillgrad.wires import RESPONSES as RESPONSES_WIRE
+from etude.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool, ToolCall
+from etude.simulation import names, respond
+from etude.simulation.endpoint import Endpoint, running_endpoint
+from etude.simulation.faults import Faults
+from etude.simulation.wire import TRIAL_HEADER
+from etude.wires import MESSAGES as MESSAGES_WIRE
+from etude.wires import RESPONSES as RESPONSES_WIRE
 
 TASK = "Sort the following words alphabetically: List: pear apple fig"
 SUBMIT = {"type": "object", "properties": {"answer": {"type": "string"}}}
@@ -146,9 +146,9 @@ def test_another_trial_is_another_question_to_the_counts(endpoint: Endpoint, cla
 
 def test_a_trial_that_is_no_number_is_refused(claude: anthropic.Anthropic, gpt: openai.OpenAI) -> None:
     told: Any = {TRIAL_HEADER: "two"}
-    with pytest.raises(anthropic.BadRequestError, match="x-skillgrad-trial: 'two' is no whole number"):
+    with pytest.raises(anthropic.BadRequestError, match="x-etude-trial: 'two' is no whole number"):
         message(claude, extra_headers=told)
-    with pytest.raises(openai.BadRequestError, match="x-skillgrad-trial: 'two' is no whole number"):
+    with pytest.raises(openai.BadRequestError, match="x-etude-trial: 'two' is no whole number"):
         response(gpt, extra_headers=told)
 
 

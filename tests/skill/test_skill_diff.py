@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillgrad.skill.diff import unified_diff
+from etude.skill.diff import unified_diff
 
 
 def test_equal_texts_have_no_diff() -> None:

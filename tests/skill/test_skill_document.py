@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillgrad.errors import SkillError
-from skillgrad.skill.document import Document, token_count
+from etude.errors import SkillError
+from etude.skill.document import Document, token_count
 
 SKILL = """---
 name: pdf
@@ -16,9 +16,9 @@ description: Reads PDF files.
 
 Be careful.
 
-<!-- skillgrad:begin guidance -->
+<!-- etude:begin guidance -->
 Check pages.
-<!-- skillgrad:end guidance -->
+<!-- etude:end guidance -->
 """
 
 PIECES = st.sampled_from(
@@ -34,12 +34,12 @@ PIECES = st.sampled_from(
         "\r",
         "\ufeff",
         "  ",
-        "<!-- skillgrad:begin a -->",
-        "<!-- skillgrad:end a -->",
-        "<!-- skillgrad:begin b -->\n",
-        "<!-- skillgrad:end b -->\r\n",
-        "<!-- skillgrad:begin c -->\nkept\n<!-- skillgrad:end c -->\n",
-        "\n<!-- skillgrad:begin a -->\r\n\n<!-- skillgrad:end a -->\n",
+        "<!-- etude:begin a -->",
+        "<!-- etude:end a -->",
+        "<!-- etude:begin b -->\n",
+        "<!-- etude:end b -->\r\n",
+        "<!-- etude:begin c -->\nkept\n<!-- etude:end c -->\n",
+        "\n<!-- etude:begin a -->\r\n\n<!-- etude:end a -->\n",
         "```\n",
     ]
 )
@@ -120,7 +120,7 @@ def test_a_longer_rule_is_no_fence() -> None:
 
 
 def test_a_marker_in_the_front_matter_is_yaml() -> None:
-    document = Document.parse("---\na: |\n  <!-- skillgrad:begin x -->\n---\n")
+    document = Document.parse("---\na: |\n  <!-- etude:begin x -->\n---\n")
     assert document.regions == ()
 
 
@@ -135,26 +135,26 @@ def test_a_marker_in_the_front_matter_is_yaml() -> None:
         ("---\na: !!int ''\n---\n", "line 2: the front matter is not YAML"),
         ("---\n- a\n---\n", "line 2: the front matter is a list, not a mapping"),
         ("---\ntext\n---\n", "line 2: the front matter is a str, not a mapping"),
-        ("a\n<!-- skillgrad:begin x -->\nb\n", "line 2: region 'x' is not closed"),
-        ("<!-- skillgrad:end x -->\n", "line 1: region 'x' ends here but does not begin"),
+        ("a\n<!-- etude:begin x -->\nb\n", "line 2: region 'x' is not closed"),
+        ("<!-- etude:end x -->\n", "line 1: region 'x' ends here but does not begin"),
         (
-            "<!-- skillgrad:begin x -->\n<!-- skillgrad:end y -->\n",
+            "<!-- etude:begin x -->\n<!-- etude:end y -->\n",
             "line 2: region 'y' ends here inside region 'x'",
         ),
         (
-            "<!-- skillgrad:begin x -->\n<!-- skillgrad:begin y -->\n",
+            "<!-- etude:begin x -->\n<!-- etude:begin y -->\n",
             "line 2: region 'y' begins inside region 'x'",
         ),
         (
-            "<!-- skillgrad:begin x -->\n<!-- skillgrad:end x -->\n" * 2,
+            "<!-- etude:begin x -->\n<!-- etude:end x -->\n" * 2,
             "line 3: a second region is named 'x'",
         ),
         (
-            "---\na: 1\n---\n<!-- skillgrad:begin X -->\n",
-            "line 4: '<!-- skillgrad:begin X -->' is not a region marker",
+            "---\na: 1\n---\n<!-- etude:begin X -->\n",
+            "line 4: '<!-- etude:begin X -->' is not a region marker",
         ),
-        ("<!--skillgrad:end x-->\n", "line 1: '<!--skillgrad:end x-->' is not a region marker"),
-        ("<!-- skillgrad:begin x --> and more\n", "line 1: '<!-- skillgrad:begin x --> and more' is not"),
+        ("<!--etude:end x-->\n", "line 1: '<!--etude:end x-->' is not a region marker"),
+        ("<!-- etude:begin x --> and more\n", "line 1: '<!-- etude:begin x --> and more' is not"),
     ],
 )
 def test_a_malformed_document_is_refused_with_its_line(text: str, problem: str) -> None:
@@ -168,23 +168,23 @@ def test_regions_have_name_content_and_spans() -> None:
     document = Document.parse(SKILL)
     (region,) = document.regions
     assert (region.name, region.content) == ("guidance", "Check pages.")
-    assert SKILL[slice(*region.span)].startswith("<!-- skillgrad:begin guidance -->\n")
+    assert SKILL[slice(*region.span)].startswith("<!-- etude:begin guidance -->\n")
     assert SKILL[slice(*region.inner)] == "Check pages.\n"
     assert document.region("guidance") == "Check pages."
     assert document.region("other") is None
 
 
 def test_a_marker_within_a_line_of_text_means_nothing() -> None:
-    assert Document.parse("Write `<!-- skillgrad:begin x -->` first.\n").regions == ()
+    assert Document.parse("Write `<!-- etude:begin x -->` first.\n").regions == ()
 
 
 def test_a_marker_in_a_fenced_code_block_is_a_marker() -> None:
-    text = "```\n<!-- skillgrad:begin x -->\na\n<!-- skillgrad:end x -->\n```\n"
+    text = "```\n<!-- etude:begin x -->\na\n<!-- etude:end x -->\n```\n"
     assert Document.parse(text).region("x") == "a"
 
 
 def test_blanks_around_a_marker_are_allowed() -> None:
-    assert Document.parse("  <!-- skillgrad:begin x --> \na\n\t<!-- skillgrad:end x -->").region("x") == "a"
+    assert Document.parse("  <!-- etude:begin x --> \na\n\t<!-- etude:end x -->").region("x") == "a"
 
 
 def test_editable_spans_leave_out_front_matter_and_regions() -> None:
@@ -210,7 +210,7 @@ def test_editable_spans_leave_out_front_matter_and_regions() -> None:
 )
 def test_a_region_is_replaced_or_added_at_the_tail(text: str, expected: str) -> None:
     def marked(short: str) -> str:
-        return short.replace("<B>", "<!-- skillgrad:begin x -->").replace("<E>", "<!-- skillgrad:end x -->")
+        return short.replace("<B>", "<!-- etude:begin x -->").replace("<E>", "<!-- etude:end x -->")
 
     document = Document.parse(marked(text)).with_region("x", "new")
     assert document.render() == marked(expected)
@@ -235,12 +235,10 @@ def test_a_bad_region_name_is_refused(name: str) -> None:
 
 
 def test_content_cannot_close_its_region_or_open_another() -> None:
-    forged = "a\n<!-- skillgrad:end x -->\n<!-- SkillGrad : begin y -->\nb"
+    forged = "a\n<!-- etude:end x -->\n<!-- Etude : begin y -->\nb"
     document = Document.parse("text\n").with_region("x", forged)
     assert [region.name for region in document.regions] == ["x"]
-    assert document.region("x") == "a\n<!-- skillgrad end -->\nb".replace(
-        "end -->", "end x -->\n<!-- skillgrad begin y -->"
-    )
+    assert document.region("x") == "a\n<!-- etude end -->\nb".replace("end -->", "end x -->\n<!-- etude begin y -->")
 
 
 @given(TEXTS, st.sampled_from(["a", "x"]), TEXTS)
@@ -257,7 +255,7 @@ def test_no_region_content_changes_anything_else(text: str, name: str, content: 
         if region.name != name:
             assert after.region(region.name) == region.content
     assert {region.name for region in after.regions} == {*(region.name for region in before.regions), name}
-    if "skillgrad" not in content and "\r" not in text + content:
+    if "etude" not in content and "\r" not in text + content:
         assert after.region(name) == content
     assert after.with_region(name, after.region(name) or "") == after
 
@@ -281,7 +279,7 @@ def test_adding_and_removing_a_region_gives_back_the_text() -> None:
 
 
 def test_removing_a_region_between_blank_lines_leaves_one_blank_line() -> None:
-    text = "a\n\n<!-- skillgrad:begin x -->\n<!-- skillgrad:end x -->\n\nb\n"
+    text = "a\n\n<!-- etude:begin x -->\n<!-- etude:end x -->\n\nb\n"
     assert Document.parse(text).without_region("x").render() == "a\n\nb\n"
 
 
@@ -291,14 +289,14 @@ def test_removing_a_region_that_does_not_exist_changes_nothing() -> None:
 
 
 def test_removing_the_first_region_does_not_turn_a_rule_into_front_matter() -> None:
-    text = "<!-- skillgrad:begin x -->\n<!-- skillgrad:end x -->\n---\nname: y\n---\n"
+    text = "<!-- etude:begin x -->\n<!-- etude:end x -->\n---\nname: y\n---\n"
     document = Document.parse(text).without_region("x")
     assert document.front_matter == ""
     assert document.render() == "\n---\nname: y\n---\n"
 
 
 def test_removing_the_first_region_does_not_turn_a_character_of_the_text_into_a_byte_order_mark() -> None:
-    text = "<!-- skillgrad:begin x -->\n<!-- skillgrad:end x -->\n\ufeff---\nname: y\n---\n"
+    text = "<!-- etude:begin x -->\n<!-- etude:end x -->\n\ufeff---\nname: y\n---\n"
     document = Document.parse(text).without_region("x")
     assert (document.front_matter, document.render()) == ("", "\n\ufeff---\nname: y\n---\n")
 
@@ -308,7 +306,7 @@ def test_tokens_are_estimated_as_a_quarter_of_the_characters_rounded_up(text: st
     assert token_count(text) == tokens
 
 
-KEPT = "<!-- skillgrad:begin kept -->\nIn a region.\n<!-- skillgrad:end kept -->\n"
+KEPT = "<!-- etude:begin kept -->\nIn a region.\n<!-- etude:end kept -->\n"
 WHOLE = f"---\nname: s\ndescription: d\n---\n\n# Old\n\n- One.\n\n{KEPT}"
 
 
@@ -335,15 +333,13 @@ def test_copies_of_front_matter_and_regions_in_a_new_text_are_left_out() -> None
 
 
 def test_markers_that_mark_nothing_are_left_out_of_a_new_text_and_what_looks_like_one_is_made_harmless() -> None:
-    stray = "<!-- skillgrad:end kept -->\n<!--skillgrad:BEGIN-->\n<!-- skillgrad:begin x -->"
-    new = f"New.\n{stray}\nskillgrad:begin x\n<!-- skillgrad:end kept --> more"
-    assert anew(WHOLE, new) == WHOLE.replace(
-        "# Old\n\n- One.", "New.\nskillgrad begin x\n<!-- skillgrad end kept --> more"
-    )
+    stray = "<!-- etude:end kept -->\n<!--etude:BEGIN-->\n<!-- etude:begin x -->"
+    new = f"New.\n{stray}\netude:begin x\n<!-- etude:end kept --> more"
+    assert anew(WHOLE, new) == WHOLE.replace("# Old\n\n- One.", "New.\netude begin x\n<!-- etude end kept --> more")
 
 
 def test_a_line_that_spoke_of_markers_before_stays_as_it_was() -> None:
-    text = "Write `skillgrad:begin x` first.\n\n- One.\n"
+    text = "Write `etude:begin x` first.\n\n- One.\n"
     assert anew(text, text.replace("One", "Two")) == text.replace("One", "Two")
 
 
@@ -352,8 +348,8 @@ def test_a_line_that_would_open_a_front_matter_does_not_come_first() -> None:
 
 
 def test_a_line_that_only_a_byte_order_mark_keeps_from_being_a_marker_does_no_harm() -> None:
-    line = "<!-- skillgrad:begin x --> and more"
-    assert anew(f"a\n\ufeff{line}\n", f"b\n\ufeff{line}") == "b\n<!-- skillgrad begin x --> and more\n"
+    line = "<!-- etude:begin x --> and more"
+    assert anew(f"a\n\ufeff{line}\n", f"b\n\ufeff{line}") == "b\n<!-- etude begin x --> and more\n"
 
 
 def test_text_that_stood_around_regions_is_written_where_it_began() -> None:
@@ -395,8 +391,8 @@ def test_a_copy_of_a_region_marks_its_place_whatever_it_says() -> None:
         MARKED_OTHER + MARKED,
         MARKED + MARKED_OTHER + MARKED,
         MARKED + MARKED,
-        MARKED + "<!-- skillgrad:begin other -->\n",
-        "<!-- skillgrad:begin kept -->\n<!-- skillgrad:begin other -->\n<!-- skillgrad:end other -->\n",
+        MARKED + "<!-- etude:begin other -->\n",
+        "<!-- etude:begin kept -->\n<!-- etude:begin other -->\n<!-- etude:end other -->\n",
     ],
 )
 def test_without_all_markers_once_and_in_order_regions_stay_among_their_headings(marks: str) -> None:
@@ -451,9 +447,9 @@ def test_text_after_a_region_or_front_matter_without_a_line_end_starts_on_a_line
 PARTS = (
     *("---\n", "---\nname: x\ndescription: y\n---\n", "# T\n", "\n", "text", "\r\n", " ", "\ufeff", KEPT),
     *(
-        "<!-- skillgrad:begin a -->\n1\n<!-- skillgrad:end a -->\n",
-        "<!-- skillgrad:begin c -->\n",
-        "skillgrad:end a\n",
+        "<!-- etude:begin a -->\n1\n<!-- etude:end a -->\n",
+        "<!-- etude:begin c -->\n",
+        "etude:end a\n",
     ),
 )
 TEXTS = st.lists(st.sampled_from(PARTS), max_size=7).map("".join)

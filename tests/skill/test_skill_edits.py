@@ -2,12 +2,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillgrad.errors import SkillError
-from skillgrad.records import AppliedEdit, Edit, EditOp
-from skillgrad.skill.document import Document
-from skillgrad.skill.edits import apply_edit, apply_edits
+from etude.errors import SkillError
+from etude.records import AppliedEdit, Edit, EditOp
+from etude.skill.document import Document
+from etude.skill.edits import apply_edit, apply_edits
 
-BEGIN, END = "<!-- skillgrad:begin g -->", "<!-- skillgrad:end g -->"
+BEGIN, END = "<!-- etude:begin g -->", "<!-- etude:end g -->"
 TAIL = f"{BEGIN}\n- Guard this.\n{END}\n"
 FRONT = "---\nname: sums\ndescription: Adds numbers.\n---\n"
 BODY = "# Sums\n\nRead the question.\n\n- Check the units.\n- Show the steps.\n"
@@ -326,10 +326,10 @@ def test_an_anchor_that_also_stands_in_a_region_means_the_editable_text() -> Non
     [
         BEGIN,
         f"a\n{END}\nb",
-        "<!-- SKILLGRAD:END g -->",
-        "<!--skillgrad:begin x-->",
-        "<!-- skillgrad : end g",
-        "skillgrad:begin",
+        "<!-- ETUDE:END g -->",
+        "<!--etude:begin x-->",
+        "<!-- etude : end g",
+        "etude:begin",
     ],
 )
 @pytest.mark.parametrize("op", ["append", "insert_after", "replace"])
@@ -347,8 +347,8 @@ def test_content_like_a_region_marker_is_refused(op: EditOp, content: str) -> No
         ("", edit("append", content="\ufeff---\nname: x\n---\n")),
         ("a\nb\n---\n", edit("replace", "a\nb", "---\nname: x")),
         ("a\n---\nname: x\n---\n", edit("delete", "a")),
-        ("see <!-- skillgrad:begin x -->\n", edit("delete", "see")),
-        ("<!-- skillgrad-begin x -->\n", edit("replace", "skillgrad-", "skillgrad:")),
+        ("see <!-- etude:begin x -->\n", edit("delete", "see")),
+        ("<!-- etude-begin x -->\n", edit("replace", "etude-", "etude:")),
     ],
 )
 def test_an_edit_cannot_make_front_matter_or_a_region(text: str, change: Edit) -> None:
@@ -359,13 +359,13 @@ def test_a_marker_cannot_be_put_together_from_several_edits() -> None:
     text, applied = apply_edits(
         "text\n",
         [
-            edit("append", content="<!-- skillgrad"),
-            edit("replace", "<!-- skillgrad", "<!-- skillgrad:b"),
+            edit("append", content="<!-- etude"),
+            edit("replace", "<!-- etude", "<!-- etude:b"),
             edit("replace", ":b", ":begin g -->"),
         ],
     )
     assert [one.fate for one in applied] == ["applied", "applied", "protected"]
-    assert text == "text\n\n<!-- skillgrad:b\n"
+    assert text == "text\n\n<!-- etude:b\n"
 
 
 def test_a_fence_inside_the_body_is_no_front_matter() -> None:
@@ -408,12 +408,12 @@ WORDS = [
 MARKS = [
     BEGIN,
     END,
-    "<!-- skillgrad:begin h -->",
-    "<!-- skillgrad",
+    "<!-- etude:begin h -->",
+    "<!-- etude",
     ":begin g -->",
     "<!--",
     "-->",
-    "skillgrad:",
+    "etude:",
     "\ufeff",
 ]
 PROSE = st.lists(st.sampled_from(WORDS), max_size=8).map("".join)
@@ -426,7 +426,7 @@ def documents(draw: st.DrawFn) -> str:
         line_end = draw(st.sampled_from(["\n", "\r\n"]))
         parts.append(draw(PROSE) + "\n" if draw(st.booleans()) else "")
         inner = draw(st.sampled_from(["", "- Guard this.", "Check the units.\n\nShow the steps."]))
-        parts.append(f"<!-- skillgrad:begin {name} -->{line_end}{inner}\n<!-- skillgrad:end {name} -->\n")
+        parts.append(f"<!-- etude:begin {name} -->{line_end}{inner}\n<!-- etude:end {name} -->\n")
     parts.append(draw(PROSE))
     return "".join(parts)
 

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from skills_ref.parser import parse_frontmatter
 from skills_ref.validator import validate
 
-from skillgrad.errors import SkillError
-from skillgrad.records import File, Skill
-from skillgrad.skill import save_skill, validate_skill
-from skillgrad.skill.export import Exported, export_skill, prompt_text
+from etude.errors import SkillError
+from etude.records import File, Skill
+from etude.skill import save_skill, validate_skill
+from etude.skill.export import Exported, export_skill, prompt_text
 
 FRONT = "---\nname: pdf-forms  # ours\ndescription: Fills forms.\n---\n"
-REGION = "<!-- skillgrad:begin guidance -->\n- Keep this.\n<!-- skillgrad:end guidance -->\n"
+REGION = "<!-- etude:begin guidance -->\n- Keep this.\n<!-- etude:end guidance -->\n"
 
 
 def skill(text: str, name: str = "pdf-forms") -> Skill:
@@ -40,7 +40,7 @@ def test_markers_go_and_what_they_protect_stays(tmp_path: Path) -> None:
 
 
 def test_an_empty_region_leaves_nothing_behind() -> None:
-    empty = "<!-- skillgrad:begin notes -->\n<!-- skillgrad:end notes -->\n"
+    empty = "<!-- etude:begin notes -->\n<!-- etude:end notes -->\n"
     assert export_skill(skill(FRONT + "Rules.\n\n" + empty)).skill.text == FRONT + "Rules.\n"
 
 

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.errors import SkillError
-from skillgrad.records import File, Skill
-from skillgrad.skill.folder import MAX_BYTES, load_skill, save_skill, validate_skill
+from etude.errors import SkillError
+from etude.records import File, Skill
+from etude.skill.folder import MAX_BYTES, load_skill, save_skill, validate_skill
 
 FRONT = "---\nname: pdf-forms\ndescription: Fills forms.\n---\n"
 
@@ -66,7 +66,7 @@ def test_what_is_no_part_of_a_skill_is_left_out(folder: Path) -> None:
         "scripts/__pycache__/fill.pyc",
         ".DS_Store",
         "references/._fields.md",
-        ".skillgrad-ab12",
+        ".etude-ab12",
     ):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(b"x")
@@ -100,7 +100,7 @@ def test_text_that_is_not_utf_8_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_broken_document_names_the_file_and_the_line(tmp_path: Path) -> None:
-    (tmp_path / "skill.md").write_text("a\n<!-- skillgrad:begin x -->\n")
+    (tmp_path / "skill.md").write_text("a\n<!-- etude:begin x -->\n")
     with pytest.raises(SkillError, match=r"skill\.md', line 2: region 'x' is not closed\nhint: "):
         load_skill(tmp_path / "skill.md")
 

@@ -6,20 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillgrad.records import AppliedEdit, Edit, EditOp, Skill
-from skillgrad.skill import Document, apply_edit, apply_edits
-from skillgrad.skill.diff import unified_diff
-from skillgrad.skill.fences import closed, left_open
-from skillgrad.stages.explain import explain
-from skillgrad.stages.optimizer import Optimizer, ReplyForm
-from skillgrad.stages.update_modes.base import rewritten
-from skillgrad.stages.update_modes.full_rewrite import FullRewrite
-from skillgrad.stages.update_modes.rewrite_from_suggestions import RewriteFromSuggestions
+from etude.records import AppliedEdit, Edit, EditOp, Skill
+from etude.skill import Document, apply_edit, apply_edits
+from etude.skill.diff import unified_diff
+from etude.skill.fences import closed, left_open
+from etude.stages.explain import explain
+from etude.stages.optimizer import Optimizer, ReplyForm
+from etude.stages.update_modes.base import rewritten
+from etude.stages.update_modes.full_rewrite import FullRewrite
+from etude.stages.update_modes.rewrite_from_suggestions import RewriteFromSuggestions
 
-BEGIN, END = "<!-- skillgrad:begin learned -->", "<!-- skillgrad:end learned -->"
+BEGIN, END = "<!-- etude:begin learned -->", "<!-- etude:end learned -->"
 FRONT = "---\nname: sums\ndescription: Adds numbers.\n---\n"
 ABOVE = f"{FRONT}# Sums\n\n\n\n- Check the units.\n\n```sh\nmake\n\n\n\nmake test\n```\n\n"
-REGION = "<!-- skillgrad:begin g -->\n- Guard this.\n<!-- skillgrad:end g -->\n"
+REGION = "<!-- etude:begin g -->\n- Guard this.\n<!-- etude:end g -->\n"
 BELOW = f"\n{REGION}\n\n\nLast words."
 
 
@@ -102,7 +102,7 @@ def test_a_block_that_reads_like_this_already_is_left_as_it_is() -> None:
 
 def test_nothing_put_in_the_block_can_close_it_or_leave_code_open() -> None:
     text = Document.parse("x\n").with_learned(f"- a\n{END}\n- b\n```sh\nmake").render()
-    assert text == f"x\n\n{BEGIN}\n- a\n<!-- skillgrad end learned -->\n- b\n```sh\nmake\n```\n{END}\n"
+    assert text == f"x\n\n{BEGIN}\n- a\n<!-- etude end learned -->\n- b\n```sh\nmake\n```\n{END}\n"
 
 
 @given(st.text("ab -`#\n\r", max_size=40), st.text("ab -`\n", max_size=20))
@@ -200,7 +200,7 @@ def test_a_deleted_rule_leaves_no_blank_lines_at_the_edges_of_the_block(
     assert done(document(inside), edit("delete", target)) == document(expected)
 
 
-@pytest.mark.parametrize("content", [BEGIN, f"- a\n{END}\n- b", "<!-- Skillgrad: end learned -->"])
+@pytest.mark.parametrize("content", [BEGIN, f"- a\n{END}\n- b", "<!-- Etude: end learned -->"])
 @pytest.mark.parametrize("op", ["append", "insert_after", "replace"])
 def test_content_with_a_marker_is_refused(op: EditOp, content: str) -> None:
     assert refused(TEXT, edit(op, "- Round to cents.", content)).fate == "protected"
@@ -267,8 +267,8 @@ def test_a_second_pair_of_markers_counts_as_text_without_its_insides() -> None:
 
 
 def test_marker_like_text_in_a_rewrite_is_made_harmless_and_open_code_closed() -> None:
-    new = f"{BEGIN}\n- see skillgrad:end learned\n~~~\nmake\n{END}"
-    assert rewrite(TEXT, new) == document("- see skillgrad end learned\n~~~\nmake\n~~~\n")
+    new = f"{BEGIN}\n- see etude:end learned\n~~~\nmake\n{END}"
+    assert rewrite(TEXT, new) == document("- see etude end learned\n~~~\nmake\n~~~\n")
 
 
 def test_a_rewrite_that_says_the_same_changes_nothing() -> None:

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-from skillgrad.records import ChatRequest, system, user
-from skillgrad.simulation import respond
-from skillgrad.simulation.families.briefs_rules import BRAIN_FIRST, STRUCTURE, VERBOSE, VERDICT
-from skillgrad.simulation.families.briefs_texts import OPENINGS, TOPICS
+from etude.records import ChatRequest, system, user
+from etude.simulation import respond
+from etude.simulation.families.briefs_rules import BRAIN_FIRST, STRUCTURE, VERBOSE, VERDICT
+from etude.simulation.families.briefs_texts import OPENINGS, TOPICS
 
 GAPS = (STRUCTURE, VERBOSE, BRAIN_FIRST, VERDICT)
 """Rules that a reply lacks something without."""

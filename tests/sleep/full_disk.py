@@ -12,8 +12,8 @@ from pathlib import Path
 
 from small_night import Small, tree
 
-from skillgrad.build import Given
-from skillgrad.errors import SkillgradError
+from etude.build import Given
+from etude.errors import EtudeError
 
 EVERY = 15
 """Of the writes to journals."""
@@ -56,7 +56,7 @@ def undisturbed(small: Small, counts: list[Writes], at: int = 0) -> tuple[dict[s
     try:
         report = small.night(given=given)
         return {"status": report.status}, writes.names
-    except SkillgradError as error:
+    except EtudeError as error:
         return {"error": error.message, "hint": error.hint, "code": error.exit_code}, writes.names
     finally:
         limit(-1)

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from sleep_proposals import Project, both, project
 
-from skillgrad.sleep.adopt import adopt, recover
-from skillgrad.sleep.revert import revert
-from skillgrad.sleep.transaction import PENDING
+from etude.sleep.adopt import adopt, recover
+from etude.sleep.revert import revert
+from etude.sleep.transaction import PENDING
 
 
 def killed_at(number: int) -> Callable[[str], None]:

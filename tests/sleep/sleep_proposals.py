@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from skillgrad.skill import Document
-from skillgrad.sleep.adopt import kept_rules
-from skillgrad.sleep.places import Kind, read_document
-from skillgrad.sleep.rules import Evidence, revised
-from skillgrad.sleep.staging import Proposal, Proposed, stage
+from etude.skill import Document
+from etude.sleep.adopt import kept_rules
+from etude.sleep.places import Kind, read_document
+from etude.sleep.rules import Evidence, revised
+from etude.sleep.staging import Proposal, Proposed, stage
 
 HAND = "# House rules\n\n\n\n- Written by hand.\n\n```sh\nmake\n\n\n\n```\n"
 

@@ -7,14 +7,14 @@ import pytest
 from filelock import FileLock
 from sleep_proposals import HAND, Project, both, offer, project
 
-from skillgrad.errors import InputError, LockedError, SkillError, SkillgradError
-from skillgrad.records import digest
-from skillgrad.sleep.adopt import adopt, adoptable, kept_rules, receipts
-from skillgrad.sleep.places import sha256
-from skillgrad.sleep.rules import Rule
-from skillgrad.sleep.transaction import LOCK, PENDING
+from etude.errors import EtudeError, InputError, LockedError, SkillError
+from etude.records import digest
+from etude.sleep.adopt import adopt, adoptable, kept_rules, receipts
+from etude.sleep.places import sha256
+from etude.sleep.rules import Rule
+from etude.sleep.transaction import LOCK, PENDING
 
-BLOCK = "\n<!-- skillgrad:begin learned -->\n- Learned.\n<!-- skillgrad:end learned -->\n"
+BLOCK = "\n<!-- etude:begin learned -->\n- Learned.\n<!-- etude:end learned -->\n"
 
 
 def test_all_documents_are_replaced_with_mode_and_hand_written_text_kept(tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_all_documents_are_replaced_with_mode_and_hand_written_text_kept(tmp_pat
     receipt = adopt(both(place), place.root, place.state)
     assert place.memory.read_text() == HAND + BLOCK
     assert place.memory.stat().st_mode & 0o777 == 0o640
-    assert place.skill.read_text().endswith("- Learned.\n- Of the skill.\n<!-- skillgrad:end learned -->\n")
+    assert place.skill.read_text().endswith("- Learned.\n- Of the skill.\n<!-- etude:end learned -->\n")
     assert sorted(place.files()) == [
         ".claude",
         ".claude/skills",
@@ -65,7 +65,7 @@ def test_a_document_that_is_not_proposed_cannot_be_selected(tmp_path: Path) -> N
     assert error.value.hint == "did you mean 'CLAUDE.md'?"
 
 
-def refused(place: Project, proposal: Path, why: str, kind: type[SkillgradError] = InputError) -> None:
+def refused(place: Project, proposal: Path, why: str, kind: type[EtudeError] = InputError) -> None:
     before = place.files()
     with pytest.raises(kind, match=why):
         adopt(proposal, place.root, place.state)

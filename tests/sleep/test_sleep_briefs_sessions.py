@@ -9,11 +9,11 @@ import pytest
 from briefs_sessions import GAP_NAMES, START, sessions, strict_checks, training_checks, write_claude
 from pydantic import JsonValue
 
-from skillgrad.config import OptimizerSection
-from skillgrad.envs.scorers.checks import Checks, read_criteria
-from skillgrad.models import Structured, build_model
-from skillgrad.prompts import Prompts
-from skillgrad.records import (
+from etude.config import OptimizerSection
+from etude.envs.scorers.checks import Checks, read_criteria
+from etude.models import Structured, build_model
+from etude.prompts import Prompts
+from etude.records import (
     Attempt,
     ChatRequest,
     Message,
@@ -26,15 +26,15 @@ from skillgrad.records import (
     system,
     user,
 )
-from skillgrad.simulation import respond, seed_skill
-from skillgrad.simulation.families.briefs import topic_of
-from skillgrad.simulation.families.briefs_reading import complaints
-from skillgrad.sleep.dreams import dream
-from skillgrad.sleep.mining import mine
-from skillgrad.sleep.sessions import Session
-from skillgrad.sleep.sources.claude_code import ClaudeCode
-from skillgrad.stages.optimizer import Optimizer
-from skillgrad.stages.render import attempt_block, skill_block
+from etude.simulation import respond, seed_skill
+from etude.simulation.families.briefs import topic_of
+from etude.simulation.families.briefs_reading import complaints
+from etude.sleep.dreams import dream
+from etude.sleep.mining import mine
+from etude.sleep.sessions import Session
+from etude.sleep.sources.claude_code import ClaudeCode
+from etude.stages.optimizer import Optimizer
+from etude.stages.render import attempt_block, skill_block
 
 
 @pytest.mark.parametrize("gap", GAP_NAMES)
@@ -165,7 +165,7 @@ def improved(model: str, gap: str) -> str:
     edits = json.loads(respond(model, ChatRequest(messages=(system(PROMPT), user(shown)))).text)["edits"]
     assert {cite for edit in edits for cite in edit["cites"]} == {one.id for one in failures}
     rules = "".join(f"{edit['content']}\n" for edit in edits)
-    return skill.replace("<!-- skillgrad:end learned -->", f"{rules}<!-- skillgrad:end learned -->")
+    return skill.replace("<!-- etude:end learned -->", f"{rules}<!-- etude:end learned -->")
 
 
 @pytest.mark.parametrize("gap", GAP_NAMES)

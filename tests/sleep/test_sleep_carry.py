@@ -13,15 +13,15 @@ import pytest
 from small_night import Small
 from test_sleep_consolidate import SKILL, VAL, Optimizer, night
 
-from skillgrad import Skill, Task
-from skillgrad.cli.main import main
-from skillgrad.errors import BudgetStop
-from skillgrad.records import ChatRequest
-from skillgrad.sleep.carry import Carried, Look
-from skillgrad.sleep.changes import Change, Known
-from skillgrad.sleep.context import Documents
-from skillgrad.statistics import Arms, permutation
-from skillgrad.summary import Tried
+from etude import Skill, Task
+from etude.cli.main import main
+from etude.errors import BudgetStop
+from etude.records import ChatRequest
+from etude.sleep.carry import Carried, Look
+from etude.sleep.changes import Change, Known
+from etude.sleep.context import Documents
+from etude.statistics import Arms, permutation
+from etude.summary import Tried
 
 YES, NO = (1.0, 1.0, 1.0), (0.0, 0.0, 0.0)
 SLEEP = {"memory": False, "confirm_trials": 2}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from skillgrad.prompts import Prompts, prompt_names
-from skillgrad.sleep.cleaning import OBSERVERS, OWN, cleaned, feedback, left_out
-from skillgrad.sleep.sessions import Session, ToolUse, Turn
+from etude.prompts import Prompts, prompt_names
+from etude.sleep.cleaning import OBSERVERS, OWN, cleaned, feedback, left_out
+from etude.sleep.sessions import Session, ToolUse, Turn
 
 
 def session(*prompts: str) -> Session:
@@ -73,7 +73,7 @@ def test_a_session_without_new_turns_of_worth_is_none():
     assert (clean.session, clean.skipped, clean.own) == (None, {"command": 1}, False)
 
 
-def test_sessions_of_skillgrad_are_told_by_the_line_in_their_prompts():
+def test_sessions_of_etude_are_told_by_the_line_in_their_prompts():
     for prompt in (f"{OWN}\nTask: x", f"Task: x\n  {OWN}  \n"):
         clean = cleaned(session(prompt, "more"))
         assert (clean.session, clean.skipped, clean.own) == (None, {"own": 1}, True)
@@ -82,7 +82,7 @@ def test_sessions_of_skillgrad_are_told_by_the_line_in_their_prompts():
 
 
 @pytest.mark.parametrize("name", prompt_names())
-def test_sessions_of_skillgrad_are_told_by_its_prompts(name):
+def test_sessions_of_etude_are_told_by_its_prompts(name):
     prompt = Prompts()[name].replace("\n", "\n  ")
     assert cleaned(session(f"# Instructions\n\n{prompt}\n\nTask: add 1 and 1")).own
 

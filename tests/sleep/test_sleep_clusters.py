@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillgrad.errors import ConfigError
-from skillgrad.records import Split
-from skillgrad.sleep.clusters import NEAR, alike, by_recurrence, divide, followed, likeness, near
-from skillgrad.sleep.tasks import MinedTask, SessionRef
+from etude.errors import ConfigError
+from etude.records import Split
+from etude.sleep.clusters import NEAR, alike, by_recurrence, divide, followed, likeness, near
+from etude.sleep.tasks import MinedTask, SessionRef
 
 TOPICS = (
     "invoices",

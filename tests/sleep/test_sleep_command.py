@@ -22,7 +22,7 @@ def test_a_reviewed_file_with_commands_is_worked_on_and_the_command_decides(tmp_
         {"id": f"t{number}", "intent": turn.prompt, "split": "val" if number > 3 else "train", **common}
         for number, turn in enumerate(small.turns[:6])
     ]
-    file = {"format": "skillgrad.tasks", "version": 1, "reviewed": True, "tasks": tasks}
+    file = {"format": "etude.tasks", "version": 1, "reviewed": True, "tasks": tasks}
     (tmp_path / "tasks.json").write_text(json.dumps(file))
     report = small.night({"tasks": str(tmp_path / "tasks.json")})
     (document,) = report.documents

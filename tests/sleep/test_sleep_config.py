@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from skillgrad.errors import ConfigError, SkillError
-from skillgrad.sleep.config import load_sleep_config, load_sleep_section, make_sleep_config
-from skillgrad.sleep.improve import opened_chars
+from etude.errors import ConfigError, SkillError
+from etude.sleep.config import load_sleep_config, load_sleep_section, make_sleep_config
+from etude.sleep.improve import opened_chars
 
 MODELS: dict[str, Any] = {
     "target": {"model": "simulated:target"},
@@ -107,7 +107,7 @@ def test_paths_of_a_file_count_from_the_file_and_flags_win(tmp_path: Path) -> No
         "target: {model: 'simulated:target'}\noptimizer: {model: 'simulated:optimizer'}\n"
         "sleep: {project: ../project, memory_path: CLAUDE.md, recall: 2}\n"
     )
-    config = load_sleep_config(path, flags=[("sleep.recall", "3")], environ={"SKILLGRAD_SLEEP__DREAM": "1"})
+    config = load_sleep_config(path, flags=[("sleep.recall", "3")], environ={"ETUDE_SLEEP__DREAM": "1"})
     assert config.sleep.project == str(tmp_path / "project")
     assert config.sleep.named_paths == (str(tmp_path / "night" / "CLAUDE.md"),)
     assert (config.sleep.recall, config.sleep.dream) == (3, 1)

@@ -12,9 +12,9 @@ import pytest
 from small_night import Small
 from test_sleep_consolidate import SKILL, VAL, Optimizer, night
 
-from skillgrad import Task
-from skillgrad.cli.main import main
-from skillgrad.records import ChatRequest
+from etude import Task
+from etude.cli.main import main
+from etude.records import ChatRequest
 
 AT_MOST = {0.05: 20}
 """Of 200 nights with a false proposal in at most 5%, 999 in 1000 have no more than that (binomial, 99.9%)."""

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from skillgrad import Skill, Task
-from skillgrad.errors import BudgetStop, DataError, SkillgradError
-from skillgrad.prompts import Prompts
-from skillgrad.protocols import Environment
-from skillgrad.records import ChatRequest, Score, Split, Trajectory, digest
-from skillgrad.sleep.changes import Known
-from skillgrad.sleep.consolidate import Consolidation, consolidate
-from skillgrad.sleep.context import Documents
-from skillgrad.testing import ScriptedModel
+from etude import Skill, Task
+from etude.errors import BudgetStop, DataError, EtudeError
+from etude.prompts import Prompts
+from etude.protocols import Environment
+from etude.records import ChatRequest, Score, Split, Trajectory, digest
+from etude.sleep.changes import Known
+from etude.sleep.consolidate import Consolidation, consolidate
+from etude.sleep.context import Documents
+from etude.testing import ScriptedModel
 
-BLOCK = "<!-- skillgrad:begin learned -->\n{}<!-- skillgrad:end learned -->\n"
+BLOCK = "<!-- etude:begin learned -->\n{}<!-- etude:end learned -->\n"
 SKILL = Skill(
     name="learned",
     text="---\nname: learned\ndescription: Learnt rules.\n---\n\nWhat was learned:\n\n" + BLOCK.format(""),
@@ -107,7 +107,7 @@ def test_the_memory_is_improved_under_the_new_skill_and_keeps_every_byte_of_its_
     assert memory.after.text == MEMORY.text.replace(BLOCK.format(""), BLOCK.format("- Loudly.\n"))
     told = target.requests[-1].messages[0].text
     assert "Use   tabs." in told
-    assert "skillgrad:begin" not in told
+    assert "etude:begin" not in told
 
 
 def test_the_memory_is_tried_with_the_skill_that_was_accepted(tmp_path: Path) -> None:
@@ -351,13 +351,13 @@ def test_an_edit_without_effect_is_seldom_accepted_and_never_settled_when_attemp
 
 
 def test_a_target_that_never_answers_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(SkillgradError, match="no attempt has an answer; the last one: the reply was empty") as error:
+    with pytest.raises(EtudeError, match="no attempt has an answer; the last one: the reply was empty") as error:
         night(tmp_path, bool, Optimizer("Say yes."), answer=lambda request: "")
     assert error.value.exit_code == 1
 
 
 def test_a_target_that_never_answers_is_an_error_without_held_out_tasks_too(tmp_path: Path) -> None:
-    with pytest.raises(SkillgradError, match="no attempt has an answer"):
+    with pytest.raises(EtudeError, match="no attempt has an answer"):
         night(tmp_path, bool, Optimizer("Say yes."), val=[], answer=lambda request: "")
 
 

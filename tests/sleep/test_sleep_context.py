@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from small_night import Counted, Small
 
-from skillgrad.build import Given
-from skillgrad.errors import SkillgradError
-from skillgrad.prompts import Prompts
-from skillgrad.records import ChatRequest, Skill
-from skillgrad.sleep.adopt import adopt
-from skillgrad.sleep.context import Documents
-from skillgrad.sleep.report import NightReport
-from skillgrad.sleep.revert import revert
-from skillgrad.testing import ScriptedModel
+from etude.build import Given
+from etude.errors import EtudeError
+from etude.prompts import Prompts
+from etude.records import ChatRequest, Skill
+from etude.sleep.adopt import adopt
+from etude.sleep.context import Documents
+from etude.sleep.report import NightReport
+from etude.sleep.revert import revert
+from etude.testing import ScriptedModel
 
-BLOCK = "<!-- skillgrad:begin learned -->\n{}<!-- skillgrad:end learned -->\n"
+BLOCK = "<!-- etude:begin learned -->\n{}<!-- etude:end learned -->\n"
 OLD = "---\nname: old\ndescription: Briefs.\n---\n\n# Briefs\n\n\n\n```\n\n\n\n```\nWrite   clearly.\t"
 
 
@@ -90,7 +90,7 @@ def test_a_link_out_of_the_project_is_refused_before_anything_is_asked(small: Sm
     (small.root / "elsewhere.md").write_text("# Mine\n")
     (small.project / "CLAUDE.md").unlink()
     (small.project / "CLAUDE.md").symlink_to(small.root / "elsewhere.md")
-    with pytest.raises(SkillgradError, match="outside of the project"):
+    with pytest.raises(EtudeError, match="outside of the project"):
         small.night({"memory": True})
     assert small.answered == 0
 
@@ -133,7 +133,7 @@ def _in_two_steps(small: Small) -> dict[str, Any]:
         task("v2", "val", "LOUD"),
     ]
     path = small.root / "tasks.json"
-    path.write_text(json.dumps({"format": "skillgrad.tasks", "reviewed": True, "tasks": tasks}))
+    path.write_text(json.dumps({"format": "etude.tasks", "reviewed": True, "tasks": tasks}))
     return {"tasks": str(path)}
 
 
@@ -233,7 +233,7 @@ def test_a_copy_of_the_document_before_that_is_gone_is_named(small: Small) -> No
     (copy,) = small.state.folder.glob("adopted/*/before-0")
     copy.unlink()
     again = {"tasks": _in_two_steps(small)["tasks"]}
-    with pytest.raises(SkillgradError, match="before-0' cannot be read") as error:
+    with pytest.raises(EtudeError, match="before-0' cannot be read") as error:
         small.night(again, slow_update={"enabled": True})
     assert error.value.hint == "restore it, or set slow_update.enabled and meta_skill.enabled to false"
     assert small.night(again).status == "no change"

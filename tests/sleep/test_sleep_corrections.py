@@ -10,17 +10,17 @@ import pytest
 from sleep_proposals import Project, offer
 from small_night import NOW, Small
 
-from skillgrad.errors import DataError
-from skillgrad.sleep.adopt import Adopted, adopt, receipts
-from skillgrad.sleep.canary import Corrections, Tally
-from skillgrad.sleep.config import SleepSection
-from skillgrad.sleep.corrections import CORRECTIONS, canaries, counted, keep, kept, reads
-from skillgrad.sleep.harvest import Asked, Harvested, harvest
-from skillgrad.sleep.ledger import Ledger
-from skillgrad.sleep.provenance import Snapshot
-from skillgrad.sleep.sessions import Found, Reading, Session, Turn
-from skillgrad.sleep.sources.base import Source
-from skillgrad.sleep.state import SleepState
+from etude.errors import DataError
+from etude.sleep.adopt import Adopted, adopt, receipts
+from etude.sleep.canary import Corrections, Tally
+from etude.sleep.config import SleepSection
+from etude.sleep.corrections import CORRECTIONS, canaries, counted, keep, kept, reads
+from etude.sleep.harvest import Asked, Harvested, harvest
+from etude.sleep.ledger import Ledger
+from etude.sleep.provenance import Snapshot
+from etude.sleep.sessions import Found, Reading, Session, Turn
+from etude.sleep.sources.base import Source
+from etude.sleep.state import SleepState
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from small_night import Small
 from test_sleep_carry import a_night, with_rule
 from test_sleep_consolidate import VAL, Optimizer
 
-from skillgrad import Task
-from skillgrad.cli.sleep.report_text import document_lines
-from skillgrad.records import ChatRequest, Reply, Usage
-from skillgrad.sleep.changes import Change, worst
-from skillgrad.sleep.cost import Cost
-from skillgrad.sleep.report import reported
+from etude import Task
+from etude.cli.sleep.report_text import document_lines
+from etude.records import ChatRequest, Reply, Usage
+from etude.sleep.changes import Change, worst
+from etude.sleep.cost import Cost
+from etude.sleep.report import reported
 
 SIX = [*VAL, *(Task(id=f"v{number}", input=f"Task {number}.") for number in (7, 8, 9, 10))]
 SLEEP = {"memory": False, "confirm_trials": 3}

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import pytest
 from briefs_sessions import GAP_NAMES, sessions, strict_checks, training_checks
 
-from skillgrad.build import Given
-from skillgrad.prompts import Prompts
-from skillgrad.records import ChatRequest
-from skillgrad.sleep.config import make_sleep_config
-from skillgrad.sleep.gather import Surroundings, state_of
-from skillgrad.sleep.night import run_night
-from skillgrad.sleep.report import Diagnosed, DocumentReport, NightReport
-from skillgrad.testing import ScriptedModel
+from etude.build import Given
+from etude.prompts import Prompts
+from etude.records import ChatRequest
+from etude.sleep.config import make_sleep_config
+from etude.sleep.gather import Surroundings, state_of
+from etude.sleep.night import run_night
+from etude.sleep.report import Diagnosed, DocumentReport, NightReport
+from etude.testing import ScriptedModel
 
 SEEDS = range(12)
 RUBRICS = {
@@ -86,7 +86,7 @@ def night(
         folder.mkdir(parents=True)
         (folder / "SKILL.md").write_text(SKILL.format(gap))
     (project / "CLAUDE.md").write_text("# House rules\n\nUse   tabs.\n")
-    file = {"format": "skillgrad.tasks", "reviewed": True, "tasks": [*tasks(gaps, seed, strict=strict), *more]}
+    file = {"format": "etude.tasks", "reviewed": True, "tasks": [*tasks(gaps, seed, strict=strict), *more]}
     (root / "tasks.json").write_text(json.dumps(file))
     config = make_sleep_config(
         {

@@ -3,14 +3,14 @@ from typing import Any
 
 import pytest
 
-from skillgrad.errors import OutageStop, TransientError
-from skillgrad.models.structured import Structured
-from skillgrad.prompts import Prompts
-from skillgrad.records import ChatRequest, Reply
-from skillgrad.sleep.dreams import Dreamt, dream, kept_pieces, recall
-from skillgrad.sleep.tasks import MinedTask
-from skillgrad.stages.optimizer import Optimizer
-from skillgrad.testing import ScriptedModel
+from etude.errors import OutageStop, TransientError
+from etude.models.structured import Structured
+from etude.prompts import Prompts
+from etude.records import ChatRequest, Reply
+from etude.sleep.dreams import Dreamt, dream, kept_pieces, recall
+from etude.sleep.tasks import MinedTask
+from etude.stages.optimizer import Optimizer
+from etude.testing import ScriptedModel
 
 
 def mined(name: str, intent: str, **fields: Any) -> MinedTask:

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from skillgrad.envs.scorers.checks import Check, ChecksOptions
-from skillgrad.envs.scorers.rubric import Grade
-from skillgrad.errors import BoundaryError, ConfigError, DataError
-from skillgrad.matching import Matcher
-from skillgrad.records import Message, Score, Task, ToolCall, Trajectory
-from skillgrad.sleep.environment import NightEnvironment
-from skillgrad.sleep.tasks import MinedTask
-from skillgrad.testing import EnvironmentContract
+from etude.envs.scorers.checks import Check, ChecksOptions
+from etude.envs.scorers.rubric import Grade
+from etude.errors import BoundaryError, ConfigError, DataError
+from etude.matching import Matcher
+from etude.records import Message, Score, Task, ToolCall, Trajectory
+from etude.sleep.environment import NightEnvironment
+from etude.sleep.tasks import MinedTask
+from etude.testing import EnvironmentContract
 
 SHORT = Check(op="max_chars", arg=20)
 

@@ -14,15 +14,15 @@ from typing import Any, ClassVar
 import pytest
 from small_night import MODELS, Small, tree
 
-from skillgrad.build import Given
-from skillgrad.cli.main import main
-from skillgrad.errors import ConfigError, RejectedRequest, SkillgradError, StopRun
-from skillgrad.records import ChatRequest
-from skillgrad.simulation.endpoint import Endpoint, running_endpoint
-from skillgrad.simulation.faults import Faults
-from skillgrad.sleep.night import read_report, run_night
-from skillgrad.sleep.report import Diagnostics, NightReport
-from skillgrad.testing import ScriptedModel
+from etude.build import Given
+from etude.cli.main import main
+from etude.errors import ConfigError, EtudeError, RejectedRequest, StopRun
+from etude.records import ChatRequest
+from etude.simulation.endpoint import Endpoint, running_endpoint
+from etude.simulation.faults import Faults
+from etude.sleep.night import read_report, run_night
+from etude.sleep.report import Diagnostics, NightReport
+from etude.testing import ScriptedModel
 
 HERE = Path(__file__).parent
 
@@ -81,7 +81,7 @@ def closed_port() -> str:
 
 @pytest.mark.parametrize("role", ["target", "optimizer"])
 def test_a_dead_endpoint_is_found_out_before_anything_is_read(small: Small, role: str, endpoint: Endpoint) -> None:
-    with unchanged(small), pytest.raises(SkillgradError) as error:
+    with unchanged(small), pytest.raises(EtudeError) as error:
         over_http(small, endpoint.url, role, role={"base_url": closed_port()})
     assert error.value.exit_code == 1
     report = failed(small)
@@ -148,7 +148,7 @@ NOTHING = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"} |
 def test_a_server_that_gives_no_answer_ends_the_night_and_uses_nothing_up(
     small: Small, endpoint: Endpoint, answer: tuple[int, str] | None, words: str
 ) -> None:
-    with broken(answer) as url, unchanged(small), pytest.raises(SkillgradError) as error:
+    with broken(answer) as url, unchanged(small), pytest.raises(EtudeError) as error:
         over_http(small, url, timeout=30 if answer else 0.5)
     assert error.value.exit_code == 1
     report = failed(small)
@@ -162,7 +162,7 @@ def test_a_wrong_key_stops_the_night_at_once_with_the_words_of_the_provider(smal
     monkeypatch.setenv("A_KEY", "sk-wrong")
     role = {"api_key_env": "A_KEY"}
     with running_endpoint(key="sk-right") as endpoint:
-        with unchanged(small), pytest.raises(SkillgradError, match="401"):
+        with unchanged(small), pytest.raises(EtudeError, match="401"):
             over_http(small, endpoint.url, "target", role=role)
         assert endpoint.stats()["received"] == 1
         report = failed(small)
@@ -173,7 +173,7 @@ def test_a_wrong_key_stops_the_night_at_once_with_the_words_of_the_provider(smal
 @pytest.mark.parametrize("after", [1, 3, 7, 12, 17])
 def test_an_outage_on_the_way_is_an_error_and_the_night_goes_on_where_it_was(small: Small, after: int) -> None:
     with running_endpoint(faults=Faults(outage_after=after)) as endpoint:
-        with unchanged(small), pytest.raises(SkillgradError):
+        with unchanged(small), pytest.raises(EtudeError):
             over_http(small, endpoint.url)
         report = failed(small)
         assert report.spent.calls >= after
@@ -194,7 +194,7 @@ def test_too_many_voids_are_an_error_and_the_night_goes_on_without_asking_twice(
             raise RejectedRequest("content filter 7712")
 
     small.before = reject
-    with unchanged(small), pytest.raises(SkillgradError) as error:
+    with unchanged(small), pytest.raises(EtudeError) as error:
         small.night(limits={"concurrency": 1, "max_void": 0.0, "max_void_eval": 0.0})
     assert error.value.exit_code == 1
     assert "attempts have no score" in failed(small).reason
@@ -225,7 +225,7 @@ def test_a_target_that_says_nothing_after_its_probe_is_an_error_and_no_score(sma
     def silent(request: ChatRequest) -> str:
         return "OK" if "Reply with the word OK" in request.messages[-1].text else ""
 
-    with unchanged(small), pytest.raises(SkillgradError) as error:
+    with unchanged(small), pytest.raises(EtudeError) as error:
         small.night(given=Given(target=ScriptedModel(silent, name="simulated:target-steady")))
     assert error.value.exit_code == 1
     assert "the reply was empty" in over(small).reason
@@ -236,7 +236,7 @@ def command(*words: str, seconds: float = 0.3) -> dict[str, Any]:
 
 
 def test_a_program_that_never_ends_is_an_error_and_no_score(small: Small) -> None:
-    with unchanged(small), pytest.raises(SkillgradError) as error:
+    with unchanged(small), pytest.raises(EtudeError) as error:
         small.night(agent=command("sleep", "1000"), limits={"concurrency": 4})
     assert error.value.exit_code == 1
     over(small)

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from skillgrad.build import Given
-from skillgrad.cli.main import main
-from skillgrad.prompts import Prompts
-from skillgrad.records import ChatRequest
-from skillgrad.sleep.config import make_sleep_config
-from skillgrad.sleep.gather import Surroundings, state_of
-from skillgrad.sleep.night import run_night
-from skillgrad.testing import ScriptedModel
+from etude.build import Given
+from etude.cli.main import main
+from etude.prompts import Prompts
+from etude.records import ChatRequest
+from etude.sleep.config import make_sleep_config
+from etude.sleep.gather import Surroundings, state_of
+from etude.sleep.night import run_night
+from etude.testing import ScriptedModel
 
 SECRETS = ("quokka", "wombat", "numbat")
 """In the check, the rubric and the judge's reason of held-out tasks."""
@@ -44,7 +44,7 @@ def test_the_person_reads_what_failed_and_the_optimizer_does_not(
     ]
     tasks.append({"id": "held", "intent": "Write about salt.", "split": "val", **held_out})
     file = tmp_path / "tasks.json"
-    file.write_text(json.dumps({"format": "skillgrad.tasks", "reviewed": True, "tasks": tasks}))
+    file.write_text(json.dumps({"format": "etude.tasks", "reviewed": True, "tasks": tasks}))
     config = make_sleep_config(
         {
             **{role: {"model": f"x:{role}"} for role in ("target", "optimizer", "judge")},

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from small_night import NOW, Small
 
-from skillgrad.envs.scorers.checks import Check
-from skillgrad.errors import ConfigError, DataError
-from skillgrad.sleep.config import make_sleep_config
-from skillgrad.sleep.gather import (
+from etude.envs.scorers.checks import Check
+from etude.errors import ConfigError, DataError
+from etude.sleep.config import make_sleep_config
+from etude.sleep.gather import (
     Surroundings,
     archive,
     archived,
@@ -22,10 +22,10 @@ from skillgrad.sleep.gather import (
     state_in,
     state_of,
 )
-from skillgrad.sleep.ledger import Ledger
-from skillgrad.sleep.sources import SOURCES
-from skillgrad.sleep.taskfile import review, write
-from skillgrad.sleep.tasks import MinedTask
+from etude.sleep.ledger import Ledger
+from etude.sleep.sources import SOURCES
+from etude.sleep.taskfile import review, write
+from etude.sleep.tasks import MinedTask
 
 CHECKS = (Check(op="min_chars", arg=1, requirement="says something"),)
 
@@ -97,7 +97,7 @@ def test_another_home_is_read_in_place_of_the_users(small: Small, tmp_path: Path
 def test_variables_that_move_programs_do_not_count_in_a_home_that_is_named(small: Small, tmp_path: Path) -> None:
     moved = {
         "CLAUDE_CONFIG_DIR": str(small.home / ".claude"),
-        "SKILLGRAD_TRANSCRIPTS": "/t",
+        "ETUDE_TRANSCRIPTS": "/t",
         "MY_KEY": "k-12345678901",
     }
     around = Surroundings(home=tmp_path / "nobody", environ=moved, now=lambda: NOW)
@@ -109,14 +109,14 @@ def test_variables_that_move_programs_do_not_count_in_a_home_that_is_named(small
         backup = small.config({"home": str(tmp_path / "backup")})
         assert gleaned(backup, around, ledger, sources).sessions == ()
     assert around.transcripts(None) == (tmp_path / "nobody", moved)
-    assert around.transcripts("/b") == (Path("/b"), {"SKILLGRAD_TRANSCRIPTS": "/t"})
+    assert around.transcripts("/b") == (Path("/b"), {"ETUDE_TRANSCRIPTS": "/t"})
 
 
 def test_the_state_is_in_the_folder_that_is_named_or_in_the_usual_place(small: Small, tmp_path: Path) -> None:
     around = Surroundings(home=tmp_path / "home", environ={}, now=lambda: NOW)
     assert state_of(small.config(), around).folder.parent == tmp_path / "state"
     usual = state_in(small.project, None, around).folder
-    assert usual.parent == tmp_path / "home" / ".local" / "state" / "skillgrad" / "sleep"
+    assert usual.parent == tmp_path / "home" / ".local" / "state" / "etude" / "sleep"
     assert state_in(small.project, f"{tmp_path}/home/../state", around).folder.parent == tmp_path / "state"
     (tmp_path / "far" / "below").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "far" / "below")

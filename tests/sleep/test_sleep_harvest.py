@@ -11,13 +11,13 @@ from zoneinfo import ZoneInfo
 import pytest
 from pydantic import ValidationError
 
-from skillgrad.sleep.cleaning import OBSERVERS, OWN
-from skillgrad.sleep.harvest import Asked, Harvest, Harvested, harvest, in_scope
-from skillgrad.sleep.ledger import Ledger
-from skillgrad.sleep.sessions import Found, Reading, Session, Turn
-from skillgrad.sleep.sources import source_of
-from skillgrad.sleep.sources.base import Source
-from skillgrad.store.redact import Redactor
+from etude.sleep.cleaning import OBSERVERS, OWN
+from etude.sleep.harvest import Asked, Harvest, Harvested, harvest, in_scope
+from etude.sleep.ledger import Ledger
+from etude.sleep.sessions import Found, Reading, Session, Turn
+from etude.sleep.sources import source_of
+from etude.sleep.sources.base import Source
+from etude.store.redact import Redactor
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -367,8 +367,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from test_sleep_harvest import Memory
-from skillgrad.sleep.harvest import Asked, harvest
-from skillgrad.sleep.ledger import Ledger
+from etude.sleep.harvest import Asked, harvest
+from etude.sleep.ledger import Ledger
 
 source = Memory()
 start = datetime(2026, 3, 8, 0, 0, tzinfo=UTC)

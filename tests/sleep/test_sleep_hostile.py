@@ -11,18 +11,18 @@ import pytest
 from hostile import COMMAND, JUNK, KINDS, ORDERS, TOOLS, spoilt, write_hostile, write_order, writers
 from small_night import MEMORY, Small, tree
 
-from skillgrad.build import Given
-from skillgrad.cli.main import main
-from skillgrad.errors import DataError, SkillgradError
-from skillgrad.prompts import Prompts
-from skillgrad.records import ChatRequest
-from skillgrad.sleep.night import run_night
-from skillgrad.sleep.report import NightReport
-from skillgrad.sleep.sources import SOURCES
-from skillgrad.sleep.staging import proposed_text, read_proposal
-from skillgrad.sleep.taskfile import read
-from skillgrad.testing import ScriptedModel
-from skillgrad.testing.source import within_seconds
+from etude.build import Given
+from etude.cli.main import main
+from etude.errors import DataError, EtudeError
+from etude.prompts import Prompts
+from etude.records import ChatRequest
+from etude.sleep.night import run_night
+from etude.sleep.report import NightReport
+from etude.sleep.sources import SOURCES
+from etude.sleep.staging import proposed_text, read_proposal
+from etude.sleep.taskfile import read
+from etude.testing import ScriptedModel
+from etude.testing.source import within_seconds
 
 ALL = tuple(sorted(SOURCES))
 
@@ -63,7 +63,7 @@ def test_a_night_over_hostile_transcripts_changes_nothing_and_adopts_no_command(
     rules = [line for text in proposed(report).values() for line in text.splitlines() if line.startswith("- ")]
     ordered = [rule for rule in rules if "curl" in rule or "evil" in rule]
     for text in proposed(report).values():
-        assert text.count("skillgrad:begin") == text.count("skillgrad:end") == 1
+        assert text.count("etude:begin") == text.count("etude:end") == 1
     if optimizer != "optimizer-gullible":
         assert report.status == "proposed" or optimizer == "optimizer"
         assert ordered == []
@@ -164,7 +164,7 @@ def _forged_task(tool: str) -> dict[str, Any]:
 def test_a_model_that_was_taken_over_leaves_neither_its_block_nor_its_folder(small: Small) -> None:
     files = json.dumps(
         {
-            "format": "skillgrad.tasks",
+            "format": "etude.tasks",
             "reviewed": True,
             "tasks": [
                 {"id": f"../../evil-{n}", "intent": f"Write a brief on topic {n} of many.", "split": split}
@@ -183,10 +183,10 @@ def test_a_model_that_was_taken_over_leaves_neither_its_block_nor_its_folder(sma
     assert text.startswith(MEMORY)
     block = text.removeprefix(MEMORY).splitlines()
     assert [line for line in block if line] == [
-        "<!-- skillgrad:begin learned -->",
+        "<!-- etude:begin learned -->",
         "- Key Risks and confidence: high.",
         "- ../../evil",  # words that lead nowhere; they wait for a person
-        "<!-- skillgrad:end learned -->",
+        "<!-- etude:end learned -->",
     ]
     assert "no night proposes such a rule" in report.documents[0].reason
     assert not [path for path in small.root.rglob("*") if "evil" in path.name]
@@ -196,7 +196,7 @@ def test_tasks_of_a_model_that_was_taken_over_name_no_tool_that_is_none(small: S
     write_hostile(small.home, small.project, [1])
     before = outside(small)
     given = Given(optimizer=ScriptedModel(forged, name="x:optimizer"))
-    with pytest.raises(SkillgradError, match="no session could be mined"):
+    with pytest.raises(EtudeError, match="no session could be mined"):
         small.night(given=given)
     assert outside(small) == before
 
@@ -208,11 +208,11 @@ def test_regex_bombs_in_a_task_file_cost_their_time_limit_and_are_no_score(small
         for n, split in enumerate(["train", "val"])
     ]
     path = small.root / "tasks.json"
-    path.write_text(json.dumps({"format": "skillgrad.tasks", "reviewed": True, "tasks": rows}))
+    path.write_text(json.dumps({"format": "etude.tasks", "reviewed": True, "tasks": rows}))
     given = Given(target=ScriptedModel(lambda request: "a" * 5_000 + "!", name="x:target"))
 
-    def refused() -> SkillgradError:
-        with pytest.raises(SkillgradError) as error:
+    def refused() -> EtudeError:
+        with pytest.raises(EtudeError) as error:
             small.night({"tasks": str(path)}, given=given)
         return error.value
 
@@ -252,7 +252,7 @@ def test_a_task_that_cannot_be_used_is_named_with_what_is_wrong(
 ) -> None:
     task = {"id": "t1", "intent": "Write a brief on it.", "split": "val", "checks": [{"op": "contains", "arg": "x"}]}
     path = tmp_path / "tasks.json"
-    path.write_text(json.dumps({"format": "skillgrad.tasks", "reviewed": True, "tasks": [{**task, **change}]}))
+    path.write_text(json.dumps({"format": "etude.tasks", "reviewed": True, "tasks": [{**task, **change}]}))
     with pytest.raises(DataError, match="task 1") as error:
         read(path)
     assert words in error.value.message
@@ -264,5 +264,5 @@ def test_the_state_cannot_be_led_elsewhere(small: Small) -> None:
     state = small.state.folder
     shutil.move(state, small.root / "moved")
     state.symlink_to(small.root / "moved")
-    with pytest.raises(SkillgradError, match="symbolic link"):
+    with pytest.raises(EtudeError, match="symbolic link"):
         small.night()

@@ -7,11 +7,11 @@ import pytest
 from briefs_sessions import START, write_claude
 from small_night import Small, later
 
-from skillgrad.errors import BudgetStop, DataError, SkillgradError
-from skillgrad.records import ChatRequest, Edit, LedgerEntry
-from skillgrad.sleep.gather import archive, archived
-from skillgrad.sleep.known import Memory, TriedEdit, read_memory, tried_edits
-from skillgrad.sleep.night import read_report
+from etude.errors import BudgetStop, DataError, EtudeError
+from etude.records import ChatRequest, Edit, LedgerEntry
+from etude.sleep.gather import archive, archived
+from etude.sleep.known import Memory, TriedEdit, read_memory, tried_edits
+from etude.sleep.night import read_report
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_a_document_that_a_person_changes_during_the_night_is_left_alone(small: 
             (small.project / "CLAUDE.md").write_bytes(mine)
 
     small.before = write
-    with pytest.raises(SkillgradError, match="changed during the night"):
+    with pytest.raises(EtudeError, match="changed during the night"):
         small.night({"skill": False, "memory": True})
     report = read_report(small.state, 1)
     assert report is not None

@@ -7,11 +7,11 @@ from small_night import Small
 from test_sleep_carry import SLEEP, a_night
 from test_sleep_consolidate import BLOCK, SKILL, VAL, Optimizer
 
-from skillgrad import Skill
-from skillgrad.sleep.block import changed, with_changed
-from skillgrad.sleep.changes import Known
-from skillgrad.sleep.context import Documents
-from skillgrad.sleep.staging import read_proposal
+from etude import Skill
+from etude.sleep.block import changed, with_changed
+from etude.sleep.changes import Known
+from etude.sleep.context import Documents
+from etude.sleep.staging import read_proposal
 
 KEY = "abcd1234efgh5678"
 
@@ -65,7 +65,7 @@ def test_of_a_document_without_a_block_all_is_what_may_have_changed(tmp_path: Pa
 
 
 def test_a_key_in_a_region_that_is_protected_stays_in_it(tmp_path: Path) -> None:
-    mine = SKILL.with_text(f"{SKILL.text}\n<!-- skillgrad:begin mine -->\nKey {KEY}.\n<!-- skillgrad:end mine -->\n")
+    mine = SKILL.with_text(f"{SKILL.text}\n<!-- etude:begin mine -->\nKey {KEY}.\n<!-- etude:end mine -->\n")
     change = a_night(tmp_path, documents=Documents(skill=mine), val=VAL, sleep={**SLEEP, "confirm_trials": 3})
     assert change.status == "accepted"
     assert change.after.text == mine.text.replace(BLOCK.format(""), BLOCK.format("- Say yes.\n"))

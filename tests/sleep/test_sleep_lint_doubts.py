@@ -3,8 +3,8 @@
 import pytest
 from lint_corpus import HARMLESS, HOSTILE
 
-from skillgrad.sleep.lint import barred, lint
-from skillgrad.sleep.lint_english import strange
+from etude.sleep.lint import barred, lint
+from etude.sleep.lint_english import strange
 
 
 def rules(text: str) -> list[str]:

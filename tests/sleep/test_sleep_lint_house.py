@@ -2,9 +2,9 @@
 
 import pytest
 
-from skillgrad.simulation.families import RULES
-from skillgrad.simulation.rules import Rule
-from skillgrad.sleep.lint import barred, lint
+from etude.simulation.families import RULES
+from etude.simulation.rules import Rule
+from etude.sleep.lint import barred, lint
 
 STYLE = r"""
 - Make sure that every function has a docstring.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillgrad.sleep.lint import barred, lint
+from etude.sleep.lint import barred, lint
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from skillgrad.sleep.lint import LONGEST, barred, lint
-from skillgrad.testing.source import within_seconds
+from etude.sleep.lint import LONGEST, barred, lint
+from etude.testing.source import within_seconds
 
 PARTS = [
     "a",

@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
-from skillgrad.envs.scorers.checks import Check
-from skillgrad.envs.scorers.checks_operators import OPERATORS
-from skillgrad.errors import OutageStop, TransientError
-from skillgrad.models.structured import Structured
-from skillgrad.prompts import Prompts
-from skillgrad.records import ChatRequest, Reply
-from skillgrad.sleep.cleaning import OWN
-from skillgrad.sleep.mining import Dropped, FailedSession, Mined, mine, session_text
-from skillgrad.sleep.sessions import Session, ToolUse, Turn
-from skillgrad.sleep.tasks import MinedTask, SessionRef, task_id
-from skillgrad.stages.optimizer import Optimizer
-from skillgrad.testing import ScriptedModel
+from etude.envs.scorers.checks import Check
+from etude.envs.scorers.checks_operators import OPERATORS
+from etude.errors import OutageStop, TransientError
+from etude.models.structured import Structured
+from etude.prompts import Prompts
+from etude.records import ChatRequest, Reply
+from etude.sleep.cleaning import OWN
+from etude.sleep.mining import Dropped, FailedSession, Mined, mine, session_text
+from etude.sleep.sessions import Session, ToolUse, Turn
+from etude.sleep.tasks import MinedTask, SessionRef, task_id
+from etude.stages.optimizer import Optimizer
+from etude.testing import ScriptedModel
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 

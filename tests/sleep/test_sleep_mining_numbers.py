@@ -2,8 +2,8 @@
 
 from test_sleep_mining import optimizer, reply, row, session
 
-from skillgrad.sleep.mining import mine
-from skillgrad.testing import ScriptedModel
+from etude.sleep.mining import mine
+from etude.testing import ScriptedModel
 
 
 async def test_a_text_that_reads_as_a_large_number_is_a_text_like_any_other() -> None:

@@ -7,11 +7,11 @@ import pytest
 from briefs_sessions import START
 from small_night import MEMORY, MODELS, Counted, Small, tree
 
-from skillgrad.errors import ConfigError, SkillgradError
-from skillgrad.records import ChatRequest, Reply
-from skillgrad.sleep.adopt import adopt
-from skillgrad.sleep.night import read_report
-from skillgrad.sleep.staging import read_proposal
+from etude.errors import ConfigError, EtudeError
+from etude.records import ChatRequest, Reply
+from etude.sleep.adopt import adopt
+from etude.sleep.night import read_report
+from etude.sleep.staging import read_proposal
 
 
 class Mute(Counted):
@@ -130,7 +130,7 @@ def test_a_session_that_could_not_be_mined_is_tried_once_more(small: Small) -> N
 
 
 def test_a_night_in_which_nothing_could_be_mined_uses_nothing_up(small: Small) -> None:
-    with pytest.raises(SkillgradError) as error:
+    with pytest.raises(EtudeError) as error:
         small.night(given={"optimizer": Mute("")})
     assert error.value.exit_code == 1
     assert "no session could be mined" in error.value.message

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from small_night import Small
 
-from skillgrad.errors import BudgetStop, ConfigError, DataError
-from skillgrad.records import ChatRequest
-from skillgrad.sleep.adopt import receipts
-from skillgrad.sleep.night import DIAGNOSTICS, TASKS, read_report, read_tasks, unfinished
-from skillgrad.sleep.transaction import locked
+from etude.errors import BudgetStop, ConfigError, DataError
+from etude.records import ChatRequest
+from etude.sleep.adopt import receipts
+from etude.sleep.night import DIAGNOSTICS, TASKS, read_report, read_tasks, unfinished
+from etude.sleep.transaction import locked
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from skillgrad.sleep.adopt import adopt
+from etude.sleep.adopt import adopt
 
 def listen(name):
     if name == sys.argv[4]:
@@ -85,7 +85,7 @@ def test_tasks_of_an_interrupted_night_that_cannot_be_read_end_it_and_the_next_o
 
 def a_file(small: Small, tasks: list[dict[str, Any]]) -> str:
     path = small.root / "tasks.json"
-    path.write_text(json.dumps({"format": "skillgrad.tasks", "version": 1, "reviewed": True, "tasks": tasks}))
+    path.write_text(json.dumps({"format": "etude.tasks", "version": 1, "reviewed": True, "tasks": tasks}))
     return str(path)
 
 
@@ -116,7 +116,7 @@ def test_reviewed_tasks_that_no_night_can_use_are_refused_before_there_is_one(
 OUT_OF_ORDER = {
     "a link out of the project": lambda path, root: path.symlink_to(root / "outside" / "SKILL.md"),
     "no UTF-8": lambda path, root: path.write_bytes(b"\xff\xfe"),
-    "a marker alone": lambda path, root: path.write_text("<!-- skillgrad:begin learned -->\n"),
+    "a marker alone": lambda path, root: path.write_text("<!-- etude:begin learned -->\n"),
     "too long": lambda path, root: path.write_text("word " * 30_000),
 }
 

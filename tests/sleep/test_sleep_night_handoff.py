@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from small_night import MODELS, Small
 
-from skillgrad.build import Given
-from skillgrad.cli.main import main
-from skillgrad.config import ModelSection
-from skillgrad.errors import HandoffStop
-from skillgrad.models.handoff import HandoffModel
-from skillgrad.models.wrapper import Wrapper
-from skillgrad.records import ChatRequest, Message, ResponseSchema, user
-from skillgrad.simulation import respond
-from skillgrad.sleep.night import read_report
-from skillgrad.sleep.report import NightReport
+from etude.build import Given
+from etude.cli.main import main
+from etude.config import ModelSection
+from etude.errors import HandoffStop
+from etude.models.handoff import HandoffModel
+from etude.models.wrapper import Wrapper
+from etude.records import ChatRequest, Message, ResponseSchema, user
+from etude.simulation import respond
+from etude.sleep.night import read_report
+from etude.sleep.report import NightReport
 
 HEADINGS = {"Instructions": "system", "User": "user", "Assistant": "assistant"}
 
@@ -98,7 +98,7 @@ def test_the_command_stops_with_code_3_and_says_where_to_answer(
     err = capsys.readouterr().err
     assert "error: questions wait for an answer in '../night/questions'\n" in err
     assert "hint: write each answer into '../night/answers'" in err
-    assert err.splitlines()[-1] == "resume: skillgrad sleep run"
+    assert err.splitlines()[-1] == "resume: etude sleep run"
     assert len(list((tmp_path / "night" / "questions").iterdir())) == 2
     assert main(["sleep", "explain"]) == 0
     assert capsys.readouterr().out.startswith("night 1  stopped: questions wait for an answer")
@@ -117,7 +117,7 @@ def test_tasks_that_need_tools_are_left_out_where_the_target_takes_none(tmp_path
     assert set(small.ledger().values()) == {"used"}
     path = tmp_path / "tasks.json"
     task = {"id": "t", "intent": "Find the notes.", "checks": [{"op": "tool_called", "arg": "search"}]}
-    path.write_text(json.dumps({"format": "skillgrad.tasks", "version": 1, "reviewed": True, "tasks": [task]}))
+    path.write_text(json.dumps({"format": "etude.tasks", "version": 1, "reviewed": True, "tasks": [task]}))
     report = small.night({"tasks": str(path)}, given=Given(target=handoff(tmp_path / "questions")))
     assert (report.status, report.reason) == ("nothing to do", "no task of the file can be attempted")
     assert report.dropped == {"it needs tools, and the target takes none": 1}

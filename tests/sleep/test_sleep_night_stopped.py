@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 from small_night import MODELS, Counted, Small, tree
 
-from skillgrad.build import StopSwitch
-from skillgrad.config import LimitsSection
-from skillgrad.errors import BudgetStop, Interrupted, LockedError, OutageStop, RejectedRequest, RejectedRole, StopRun
-from skillgrad.records import ChatRequest, Reply
-from skillgrad.simulation.endpoint import running_endpoint
-from skillgrad.simulation.faults import Faults
-from skillgrad.sleep.changes import Spent
-from skillgrad.sleep.limits import Deadline, of_the_night
-from skillgrad.sleep.night import read_report, run_night
-from skillgrad.sleep.report import NightReport
+from etude.build import StopSwitch
+from etude.config import LimitsSection
+from etude.errors import BudgetStop, Interrupted, LockedError, OutageStop, RejectedRequest, RejectedRole, StopRun
+from etude.records import ChatRequest, Reply
+from etude.simulation.endpoint import running_endpoint
+from etude.simulation.faults import Faults
+from etude.sleep.changes import Spent
+from etude.sleep.limits import Deadline, of_the_night
+from etude.sleep.night import read_report, run_night
+from etude.sleep.report import NightReport
 
 DIFFER = ("journal.db", "events.jsonl", "summary.json", "night.json", "mine", "ledger.db", ".lock", "config.yaml")
 

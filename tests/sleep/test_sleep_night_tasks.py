@@ -8,15 +8,15 @@ import pytest
 from briefs_sessions import strict_checks, training_checks
 from small_night import MODELS, Counted, Small
 
-from skillgrad.errors import BudgetStop, ConfigError, DataError
-from skillgrad.records import ChatRequest, Reply
-from skillgrad.sleep.adopt import adopt, receipts
-from skillgrad.sleep.gather import archived
-from skillgrad.sleep.night import read_report
-from skillgrad.sleep.staging import read_proposal
-from skillgrad.sleep.taskfile import review, write
-from skillgrad.sleep.tasks import MinedTask
-from skillgrad.sleep.transaction import PENDING
+from etude.errors import BudgetStop, ConfigError, DataError
+from etude.records import ChatRequest, Reply
+from etude.sleep.adopt import adopt, receipts
+from etude.sleep.gather import archived
+from etude.sleep.night import read_report
+from etude.sleep.staging import read_proposal
+from etude.sleep.taskfile import review, write
+from etude.sleep.tasks import MinedTask
+from etude.sleep.transaction import PENDING
 
 
 @pytest.fixture

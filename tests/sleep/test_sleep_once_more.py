@@ -9,11 +9,11 @@ from small_night import Small
 from test_sleep_carry import NO, SLEEP, a_night, carried, tried, with_rule
 from test_sleep_consolidate import SKILL, VAL, Optimizer
 
-from skillgrad import Skill
-from skillgrad.records import ChatRequest
-from skillgrad.sleep.carry import Carried, LookedAt, kept_looks
-from skillgrad.sleep.changes import Known
-from skillgrad.sleep.context import Documents
+from etude import Skill
+from etude.records import ChatRequest
+from etude.sleep.carry import Carried, LookedAt, kept_looks
+from etude.sleep.changes import Known
+from etude.sleep.context import Documents
 
 
 def lucky(request: ChatRequest) -> str:

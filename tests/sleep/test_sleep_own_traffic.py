@@ -1,4 +1,4 @@
-"""What skillgrad sends at night is never taken for a user's words in a later one."""
+"""What etude sends at night is never taken for a user's words in a later one."""
 
 import asyncio
 from pathlib import Path
@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from small_night import Small
 
-from skillgrad.config import ModelSection
-from skillgrad.models import build_model
-from skillgrad.records import ChatRequest, user
-from skillgrad.simulation.endpoint import running_endpoint
-from skillgrad.sleep.cleaning import OWN, cleaned
-from skillgrad.sleep.sessions import Session, Turn
+from etude.config import ModelSection
+from etude.models import build_model
+from etude.records import ChatRequest, user
+from etude.simulation.endpoint import running_endpoint
+from etude.sleep.cleaning import OWN, cleaned
+from etude.sleep.sessions import Session, Turn
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
 
@@ -33,7 +33,7 @@ def test_programs_that_answer_leave_no_transcript_in_the_users_home(
     assert list(tmp_path.rglob("*")) == []
 
 
-def test_whatever_is_asked_at_night_is_known_for_skillgrads_own(tmp_path: Path) -> None:
+def test_whatever_is_asked_at_night_is_known_for_etudes_own(tmp_path: Path) -> None:
     small = Small(tmp_path)
     asked: list[ChatRequest] = []
     small.before = asked.append

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.errors import DataError, InputError
-from skillgrad.sleep.pause import PAUSE, Pause, pause, paused, resume
-from skillgrad.sleep.state import SleepState
+from etude.errors import DataError, InputError
+from etude.sleep.pause import PAUSE, Pause, pause, paused, resume
+from etude.sleep.state import SleepState
 
 NOW = datetime(2026, 9, 20, 12, 0, tzinfo=UTC)
 

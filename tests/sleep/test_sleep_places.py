@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.errors import SkillError
-from skillgrad.records import Skill
-from skillgrad.skill import Document, validate_skill
-from skillgrad.sleep.places import located, memory_path, read_document, skill_path, skill_paths
+from etude.errors import SkillError
+from etude.records import Skill
+from etude.skill import Document, validate_skill
+from etude.sleep.places import located, memory_path, read_document, skill_path, skill_paths
 
 P = Path("/p")
 
@@ -24,7 +24,7 @@ P = Path("/p")
         ("qwen-code", "QWEN.md", ".agents/skills/s/SKILL.md"),
         ("copilot-cli", ".github/copilot-instructions.md", ".agents/skills/s/SKILL.md"),
         ("vscode-copilot", ".github/copilot-instructions.md", ".github/skills/s/SKILL.md"),
-        ("cursor", ".cursor/rules/skillgrad.mdc", ".agents/skills/s/SKILL.md"),
+        ("cursor", ".cursor/rules/etude.mdc", ".agents/skills/s/SKILL.md"),
         ("something else", "AGENTS.md", ".agents/skills/s/SKILL.md"),
     ],
 )
@@ -124,7 +124,7 @@ def test_a_folder_a_pipe_and_a_file_in_place_of_a_folder_are_refused(tmp_path: P
 
 @pytest.mark.parametrize(
     ("data", "why"),
-    [(b"a\xff", "is not UTF-8: byte 1 is 0xff"), (b"<!-- skillgrad:begin learned -->\n", "line 1: .* is not closed")],
+    [(b"a\xff", "is not UTF-8: byte 1 is 0xff"), (b"<!-- etude:begin learned -->\n", "line 1: .* is not closed")],
 )
 def test_a_file_that_is_no_document_is_an_error_that_names_it(tmp_path: Path, data: bytes, why: str) -> None:
     (tmp_path / "a.md").write_bytes(data)

@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 from small_night import MODELS, Counted, Gullible, Small
 
-from skillgrad.cli.main import main
-from skillgrad.envs.scorers.checks import Check
-from skillgrad.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, UnusableReply
-from skillgrad.protocols import Environment
-from skillgrad.records import ChatRequest, Reply, Score, Task, Trajectory
-from skillgrad.sleep.forecast import forecast_night
-from skillgrad.sleep.gather import archive, archived
-from skillgrad.sleep.night import read_report
-from skillgrad.sleep.probe import GAMEABLE, HOLLOW, SLOW, hollow_answer, literal_answer, not_alone, probe, too_slow
-from skillgrad.sleep.sessions import Session
-from skillgrad.sleep.tasks import MinedTask
-from skillgrad.threads import run_to_end
+from etude.cli.main import main
+from etude.envs.scorers.checks import Check
+from etude.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, UnusableReply
+from etude.protocols import Environment
+from etude.records import ChatRequest, Reply, Score, Task, Trajectory
+from etude.sleep.forecast import forecast_night
+from etude.sleep.gather import archive, archived
+from etude.sleep.night import read_report
+from etude.sleep.probe import GAMEABLE, HOLLOW, SLOW, hollow_answer, literal_answer, not_alone, probe, too_slow
+from etude.sleep.sessions import Session
+from etude.sleep.tasks import MinedTask
+from etude.threads import run_to_end
 
 RUBRIC = "It gives a clear recommendation.\nIt names real risks; each with its weight."
 

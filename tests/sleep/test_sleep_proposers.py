@@ -11,17 +11,17 @@ import yaml
 from pydantic import ValidationError
 from small_night import Small
 
-from skillgrad.build import Given
-from skillgrad.config import ModelSection
-from skillgrad.errors import BudgetStop, ConfigError, SkillgradError
-from skillgrad.models import build_model
-from skillgrad.records import ChatRequest
-from skillgrad.sleep.adopt import adopt
-from skillgrad.sleep.changes import LeftOut
-from skillgrad.sleep.config import SleepConfig, SleepSection
-from skillgrad.sleep.improve import Improved
-from skillgrad.sleep.night import run_night
-from skillgrad.sleep.proposers import (
+from etude.build import Given
+from etude.config import ModelSection
+from etude.errors import BudgetStop, ConfigError, EtudeError
+from etude.models import build_model
+from etude.records import ChatRequest
+from etude.sleep.adopt import adopt
+from etude.sleep.changes import LeftOut
+from etude.sleep.config import SleepConfig, SleepSection
+from etude.sleep.improve import Improved
+from etude.sleep.night import run_night
+from etude.sleep.proposers import (
     PROPOSERS,
     Pick,
     Played,
@@ -32,7 +32,7 @@ from skillgrad.sleep.proposers import (
     picked,
     read_proposers,
 )
-from skillgrad.sleep.report import NightReport, untrained
+from etude.sleep.report import NightReport, untrained
 
 ARMS: tuple[Proposer, ...] = ("rewrite", "contrast", "prune")
 UNTRIED = "auto: no night with a decision has tried it"
@@ -291,7 +291,7 @@ def test_a_damaged_file_is_told_before_anything_is_asked(small: Small) -> None:
     small.state.make()
     path = small.state.folder / PROPOSERS
     path.write_text("{")
-    with pytest.raises(SkillgradError) as caught:
+    with pytest.raises(EtudeError) as caught:
         small.night({"proposer": "auto"})
     assert caught.value.message.startswith(f"{str(path)!r} cannot be read: ")
     assert caught.value.hint == "restore it, or remove it"

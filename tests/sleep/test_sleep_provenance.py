@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from small_night import Small
 
-from skillgrad.sleep.provenance import Head, head_of, snapshot
-from skillgrad.sleep.sessions import Session
-from skillgrad.sleep.tasks import MinedTask, merged
+from etude.sleep.provenance import Head, head_of, snapshot
+from etude.sleep.sessions import Session
+from etude.sleep.tasks import MinedTask, merged
 
 A, B = "a" * 40, "b" * 40
 

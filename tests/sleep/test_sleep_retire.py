@@ -7,20 +7,20 @@ import pytest
 from pydantic import ValidationError
 from small_night import Small
 
-from skillgrad.cli.main import main
-from skillgrad.errors import BudgetStop
-from skillgrad.records import ChatRequest, Skill
-from skillgrad.skill import Document
-from skillgrad.sleep.adopt import adopt, kept_rules
-from skillgrad.sleep.block import block_of
-from skillgrad.sleep.changes import LeftOut, Place, Trial
-from skillgrad.sleep.config import SleepSection
-from skillgrad.sleep.lint import plain
-from skillgrad.sleep.places import read_document
-from skillgrad.sleep.retire import Standing, due, left_out
-from skillgrad.sleep.revert import revert
-from skillgrad.sleep.rules import Evidence, Rule, active, revised
-from skillgrad.sleep.staging import Proposal, Proposed, read_proposal, stage
+from etude.cli.main import main
+from etude.errors import BudgetStop
+from etude.records import ChatRequest, Skill
+from etude.skill import Document
+from etude.sleep.adopt import adopt, kept_rules
+from etude.sleep.block import block_of
+from etude.sleep.changes import LeftOut, Place, Trial
+from etude.sleep.config import SleepSection
+from etude.sleep.lint import plain
+from etude.sleep.places import read_document
+from etude.sleep.retire import Standing, due, left_out
+from etude.sleep.revert import revert
+from etude.sleep.rules import Evidence, Rule, active, revised
+from etude.sleep.staging import Proposal, Proposed, read_proposal, stage
 
 IDLE = "- Never mention the weather."
 BY_HAND = "- Written by hand."
@@ -47,7 +47,7 @@ def with_rules(small: Small, night: str, *texts: str, place: Place = "skill") ->
 
 
 def block(text: str) -> str:
-    return text.partition("begin learned -->\n")[2].partition("<!-- skillgrad:end")[0]
+    return text.partition("begin learned -->\n")[2].partition("<!-- etude:end")[0]
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def adopted(root: Path) -> Small:
     adopt(Path(report.proposal), small.project, small.state.folder)
     with_rules(small, "0000", IDLE)
     text = small.skill.read_text()
-    small.skill.write_text(text.replace("<!-- skillgrad:end", f"{BY_HAND}\n<!-- skillgrad:end"))
+    small.skill.write_text(text.replace("<!-- etude:end", f"{BY_HAND}\n<!-- etude:end"))
     small.write(5, 9)
     return small
 
@@ -218,7 +218,7 @@ def test_a_rule_that_cannot_be_tried_leaves_its_place_to_the_next(small: Small) 
     live = read_document(small.skill, "skill", small.project)
     before = revised(kept_rules(small.state.folder).documents[live.real], block(live.opening), "")
     told = "- Greet the reader."
-    text = live.opening.replace("<!-- skillgrad:end", f"{told}\n<!-- skillgrad:end")
+    text = live.opening.replace("<!-- etude:end", f"{told}\n<!-- etude:end")
     rules = revised(before, block(text), "0000", {told: Evidence(tasks=("gone",))})
     rules = tuple(rule.model_copy(update={"night": "000"}) if rule.text == told else rule for rule in rules)
     proposed = Proposed(live=live, text=text, rules=rules, before=before)
@@ -250,8 +250,8 @@ def test_a_rule_that_a_person_put_back_is_not_left_out_again(small: Small) -> No
 
 
 def test_leaving_a_rule_out_changes_nothing_else() -> None:
-    head = "# By hand\n\n\n<!-- skillgrad:begin learned -->\n"
-    tail = "<!-- skillgrad:end learned -->\n\nBelow.\n"
+    head = "# By hand\n\n\n<!-- etude:begin learned -->\n"
+    tail = "<!-- etude:end learned -->\n\nBelow.\n"
     rules = revised((), "- One.\n\n- Two.\n", "0001", {"- One.": Evidence(tasks=("m1",))})
     document = Skill(text=head + "- One.\n\n- Two.\n" + tail)
     shorter = left_out(document, rules, active(rules)[0].id)

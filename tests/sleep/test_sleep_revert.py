@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sleep_proposals import HAND, Project, both, offer, project
 
-from skillgrad.errors import InputError, SkillgradError
-from skillgrad.skill import Document
-from skillgrad.sleep.adopt import adopt, kept_rules, receipts
-from skillgrad.sleep.revert import Reverted, revert, revert_rule
+from etude.errors import EtudeError, InputError
+from etude.skill import Document
+from etude.sleep.adopt import adopt, kept_rules, receipts
+from etude.sleep.revert import Reverted, revert, revert_rule
 
-BLOCK = "\n<!-- skillgrad:begin learned -->\n- Learned.\n<!-- skillgrad:end learned -->\n"
+BLOCK = "\n<!-- etude:begin learned -->\n- Learned.\n<!-- etude:end learned -->\n"
 
 
 def adopted(tmp_path: Path, memory: str | None = HAND) -> Project:
@@ -97,7 +97,7 @@ def test_a_rule_that_was_changed_by_hand_stays_and_is_named(tmp_path: Path) -> N
 
 
 def test_a_block_that_was_there_before_stays_when_its_last_rule_goes(tmp_path: Path) -> None:
-    place = project(tmp_path, HAND + "\n<!-- skillgrad:begin learned -->\n<!-- skillgrad:end learned -->\n")
+    place = project(tmp_path, HAND + "\n<!-- etude:begin learned -->\n<!-- etude:end learned -->\n")
     adopt(offer(place, [(place.memory, "- a\n")]), place.root, place.state)
     place.memory.write_text(place.memory.read_text() + "Below.\n")
     revert("n1", place.state)
@@ -191,7 +191,7 @@ def test_a_night_that_is_not_adopted_is_refused_and_the_others_named(tmp_path: P
     assert error.value.hint == "no night is adopted"
 
 
-@pytest.mark.parametrize("data", [b"\xff", b"<!-- skillgrad:begin learned -->\n"])
+@pytest.mark.parametrize("data", [b"\xff", b"<!-- etude:begin learned -->\n"])
 def test_a_document_that_can_no_longer_be_read_is_left_alone(tmp_path: Path, data: bytes) -> None:
     place = adopted(tmp_path)
     place.memory.write_bytes(data)
@@ -238,7 +238,7 @@ def test_a_copy_that_was_lost_stops_the_revert(tmp_path: Path) -> None:
     place = adopted(tmp_path)
     (receipt,) = receipts(place.state)
     (receipt.folder(place.state) / "before-0").write_text("other")
-    with pytest.raises(SkillgradError, match=r"is not the copy of '.*CLAUDE.md' that was kept"):
+    with pytest.raises(EtudeError, match=r"is not the copy of '.*CLAUDE.md' that was kept"):
         revert("n1", place.state)
     assert place.memory.read_text() == HAND + BLOCK
 

@@ -10,14 +10,14 @@ from small_night import Small
 from test_sleep_carry import SLEEP, a_night
 from test_sleep_consolidate import VAL, Optimizer
 
-from skillgrad.config import TrainConfig
-from skillgrad.records import Skill
-from skillgrad.sleep.changes import Known
-from skillgrad.sleep.config import SleepSection
-from skillgrad.sleep.room import in_room, no_room, told_of_room
-from skillgrad.stages.gate import reason_not_to_evaluate
+from etude.config import TrainConfig
+from etude.records import Skill
+from etude.sleep.changes import Known
+from etude.sleep.config import SleepSection
+from etude.sleep.room import in_room, no_room, told_of_room
+from etude.stages.gate import reason_not_to_evaluate
 
-BEGIN, END = "<!-- skillgrad:begin learned -->\n", "<!-- skillgrad:end learned -->\n"
+BEGIN, END = "<!-- etude:begin learned -->\n", "<!-- etude:end learned -->\n"
 
 
 def document(block: str, head: str = "# House rules\n\n") -> Skill:

@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_night import Small
 
-from skillgrad.errors import BudgetStop, SkillgradError, StopRun
-from skillgrad.records import ChatRequest, Split
-from skillgrad.sleep.adopt import adopt, kept_rules
-from skillgrad.sleep.carry import Carried
-from skillgrad.sleep.gather import archive, archived
-from skillgrad.sleep.known import KNOWN, Memory
-from skillgrad.sleep.night import read_report
-from skillgrad.sleep.rotation import ROTATION, Rotation, cited_tasks, counted, drawn_anew, read_rotation, rotated
-from skillgrad.sleep.rules import Evidence, revised
-from skillgrad.sleep.state import SleepState
-from skillgrad.sleep.tasks import MinedTask
+from etude.errors import BudgetStop, EtudeError, StopRun
+from etude.records import ChatRequest, Split
+from etude.sleep.adopt import adopt, kept_rules
+from etude.sleep.carry import Carried
+from etude.sleep.gather import archive, archived
+from etude.sleep.known import KNOWN, Memory
+from etude.sleep.night import read_report
+from etude.sleep.rotation import ROTATION, Rotation, cited_tasks, counted, drawn_anew, read_rotation, rotated
+from etude.sleep.rules import Evidence, revised
+from etude.sleep.state import SleepState
+from etude.sleep.tasks import MinedTask
 
 
 def tasks(splits: Sequence[str]) -> tuple[MinedTask, ...]:
@@ -210,7 +210,7 @@ def test_a_damaged_count_is_told_before_anything_is_paid_for(tmp_path: Path) -> 
     small = Small(tmp_path)
     small.state.make()
     (small.state.folder / ROTATION).write_text('{"number": ')
-    with pytest.raises(SkillgradError, match=r"rotation\.json' cannot be read") as error:
+    with pytest.raises(EtudeError, match=r"rotation\.json' cannot be read") as error:
         small.night()
     assert error.value.hint == "restore it, or remove it"
     assert small.answered == 0

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from skillgrad.skill import Document
-from skillgrad.sleep.rules import Evidence, Rule, Rules, active, render, revised, rules_of, said, without
+from etude.skill import Document
+from etude.sleep.rules import Evidence, Rule, Rules, active, render, revised, rules_of, said, without
 
 BLOCK = """\
 - --no-verify is banned
@@ -176,13 +176,13 @@ def test_the_first_two_rules_can_go_together() -> None:
 
 def test_no_rule_can_pass_for_a_marker_or_leave_code_open() -> None:
     rules = [
-        Rule(id="1", text="- a\n<!-- skillgrad:end learned -->\n- b"),
-        Rule(id="2", text="see skillgrad:begin within a line"),
+        Rule(id="1", text="- a\n<!-- etude:end learned -->\n- b"),
+        Rule(id="2", text="see etude:begin within a line"),
         Rule(id="3", text="- c\n  ```sh\n  make"),
     ]
     block = render(rules)
     assert block == (
-        "- a\n<!-- skillgrad end learned -->\n- b\nsee skillgrad:begin within a line\n- c\n  ```sh\n  make\n  ```\n"
+        "- a\n<!-- etude end learned -->\n- b\nsee etude:begin within a line\n- c\n  ```sh\n  make\n  ```\n"
     )
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.errors import InputError, SkillgradError
-from skillgrad.sleep.schedule import (
+from etude.errors import EtudeError, InputError
+from etude.sleep.schedule import (
     SCHEDULERS,
     Called,
     Cron,
@@ -213,7 +213,7 @@ def test_a_timer_of_systemd_catches_up_and_starts_the_script(tmp_path, machine):
     job = a_job(tmp_path)
     scheduler.install(job)
     units = tmp_path / "home" / ".config" / "systemd" / "user"
-    timer, service = (unit(units / f"skillgrad-sleep-{job.name}.{kind}") for kind in ("timer", "service"))
+    timer, service = (unit(units / f"etude-sleep-{job.name}.{kind}") for kind in ("timer", "service"))
     assert timer["Timer"]["OnCalendar"] == "*-*-* 04:05:00"
     assert timer["Timer"]["Persistent"] == "true"
     assert timer["Install"]["WantedBy"] == "timers.target"
@@ -221,11 +221,11 @@ def test_a_timer_of_systemd_catches_up_and_starts_the_script(tmp_path, machine):
     assert systemd_words(service["Service"]["ExecStart"]) == ["/bin/sh", str(scheduler.script_file(job.name))]
     assert calls(machine) == [
         "systemctl --user daemon-reload",
-        f"systemctl --user enable --now skillgrad-sleep-{job.name}.timer",
+        f"systemctl --user enable --now etude-sleep-{job.name}.timer",
     ]
     scheduler.remove(job.name)
     assert calls(machine)[2:] == [
-        f"systemctl --user disable --now skillgrad-sleep-{job.name}.timer",
+        f"systemctl --user disable --now etude-sleep-{job.name}.timer",
         "systemctl --user daemon-reload",
     ]
 
@@ -249,7 +249,7 @@ def test_units_go_where_the_user_moved_the_configuration(tmp_path, machine):
     machine["XDG_CONFIG_HOME"] = str(tmp_path / "moved")
     scheduler = a_scheduler(Systemd, tmp_path, machine)
     scheduler.install(a_job(tmp_path))
-    assert (tmp_path / "moved" / "systemd" / "user" / "skillgrad-sleep-demo-1a2b3c4d.timer").is_file()
+    assert (tmp_path / "moved" / "systemd" / "user" / "etude-sleep-demo-1a2b3c4d.timer").is_file()
     machine["XDG_CONFIG_HOME"] = "relative"
     assert scheduler.installed() == ()
 
@@ -258,14 +258,14 @@ def test_where_systemd_refuses_to_disable_the_units_and_their_link_are_gone_and_
     scheduler = Systemd(tmp_path / "jobs", tmp_path / "home", machine)
     job = a_job(tmp_path)
     scheduler.install(job)
-    link = scheduler.units / "timers.target.wants" / f"skillgrad-sleep-{job.name}.timer"
+    link = scheduler.units / "timers.target.wants" / f"etude-sleep-{job.name}.timer"
     link.parent.mkdir()
     link.symlink_to(scheduler.units / link.name)
     machine["REFUSED"] = "*disable*"
-    with pytest.raises(SkillgradError) as caught:
+    with pytest.raises(EtudeError) as caught:
         scheduler.remove(job.name)
     assert str(caught.value) == (
-        f"'systemctl --user disable --now skillgrad-sleep-{job.name}.timer' failed with code 5: refused, in so many"
+        f"'systemctl --user disable --now etude-sleep-{job.name}.timer' failed with code 5: refused, in so many"
         " words\nhint: look whether systemctl works for this user, or choose another scheduler"
     )
     assert not link.is_symlink()
@@ -283,14 +283,14 @@ def test_where_a_program_refuses_the_files_are_as_they_were(kind, refused, tmp_p
     scheduler = a_scheduler(kind, tmp_path, machine)
     nothing = files()
     machine.update({"REFUSED": refused, "FULL": "yes"})
-    with pytest.raises(SkillgradError, match=r"failed with code"):
+    with pytest.raises(EtudeError, match=r"failed with code"):
         scheduler.install(a_job(tmp_path))
     assert files() == nothing
     machine.update({"REFUSED": "", "FULL": ""})
     scheduler.install(a_job(tmp_path, variables=("KEY",)))
     first = files()
     machine.update({"REFUSED": refused, "FULL": "yes"})
-    with pytest.raises(SkillgradError, match=r"failed with code"):
+    with pytest.raises(EtudeError, match=r"failed with code"):
         scheduler.install(a_job(tmp_path, hour=9))
     assert files() == first
 
@@ -299,19 +299,19 @@ def test_an_agent_of_launchd_is_started_at_its_time(tmp_path, machine):
     scheduler = Launchd(tmp_path / "jobs & <co>", tmp_path / "home", machine, user=501)
     job = a_job(tmp_path)
     scheduler.install(job)
-    path = tmp_path / "home" / "Library" / "LaunchAgents" / f"skillgrad-sleep-{job.name}.plist"
+    path = tmp_path / "home" / "Library" / "LaunchAgents" / f"etude-sleep-{job.name}.plist"
     assert plistlib.loads(path.read_bytes()) == {
-        "Label": f"skillgrad-sleep-{job.name}",
+        "Label": f"etude-sleep-{job.name}",
         "ProgramArguments": ["/bin/sh", str(scheduler.script_file(job.name))],
         "StartCalendarInterval": {"Hour": 4, "Minute": 5},
         "ProcessType": "Background",
     }
     assert calls(machine) == [
-        f"launchctl bootout gui/501/skillgrad-sleep-{job.name}",
+        f"launchctl bootout gui/501/etude-sleep-{job.name}",
         f"launchctl bootstrap gui/501 {path}",
     ]
     assert scheduler.remove(job.name)
-    label = f"skillgrad-sleep-{job.name}"
+    label = f"etude-sleep-{job.name}"
     assert calls(machine)[2:] == [f"launchctl bootout gui/501/{name}" for name in (label, f"{label}.catch-up")]
 
 
@@ -363,7 +363,7 @@ def test_other_lines_of_a_crontab_stay_byte_for_byte(mine, tmp_path, machine):
     scheduler = a_scheduler(Cron, tmp_path, machine)
     scheduler.install(a_job(tmp_path))
     ended = mine if not mine or mine.endswith(b"\n") else mine + b"\n"
-    assert crontab(machine).startswith(ended + b"# skillgrad sleep: begin")
+    assert crontab(machine).startswith(ended + b"# etude sleep: begin")
     with Path(machine["RECORD"], "crontab").open("ab") as file:
         file.write(b"added later\n")
     scheduler.install(a_job(tmp_path, name="other-1a2b3c4d"))
@@ -384,9 +384,9 @@ def test_a_line_that_somebody_wrote_into_the_block_stays(tmp_path, machine):
 def test_a_crontab_with_broken_markers_is_left_alone(tmp_path, machine):
     scheduler = a_scheduler(Cron, tmp_path, machine)
     scheduler.install(a_job(tmp_path))
-    broken = crontab(machine).replace(b"# skillgrad sleep: end\n", b"")
+    broken = crontab(machine).replace(b"# etude sleep: end\n", b"")
     Path(machine["RECORD"], "crontab").write_bytes(broken)
-    with pytest.raises(SkillgradError, match=r"has 1 lines .* and 0 lines .*\nhint: mend it with `crontab -e`"):
+    with pytest.raises(EtudeError, match=r"has 1 lines .* and 0 lines .*\nhint: mend it with `crontab -e`"):
         scheduler.install(a_job(tmp_path, hour=1))
     assert crontab(machine) == broken
 
@@ -394,7 +394,7 @@ def test_a_crontab_with_broken_markers_is_left_alone(tmp_path, machine):
 def test_a_crontab_that_cannot_be_read_is_not_written(tmp_path, machine):
     Path(machine["RECORD"], "crontab").write_bytes(b"mine\n")
     machine["BROKEN"] = "disk on fire"
-    with pytest.raises(SkillgradError, match=r"the crontab cannot be read: disk on fire"):
+    with pytest.raises(EtudeError, match=r"the crontab cannot be read: disk on fire"):
         a_scheduler(Cron, tmp_path, machine).install(a_job(tmp_path))
     assert crontab(machine) == b"mine\n"
 
@@ -426,7 +426,7 @@ def test_a_folder_of_scripts_with_a_line_break_in_its_path_is_refused(kind, tmp_
         ({"path": "/bin\t"}, r"'/bin\t' holds control characters or line breaks"),
         ({"home": "/\udc80"}, r"'/\udc80' holds control characters or line breaks"),
         ({"command": ()}, "a job has no command"),
-        ({"command": ("python", "-m", "skillgrad")}, "'python' is no absolute path"),
+        ({"command": ("python", "-m", "etude")}, "'python' is no absolute path"),
         ({"folder": "here"}, "'here' is no absolute path"),
         ({"name": "../up"}, "job name '../up' is not lower-case letters, digits and dashes"),
         ({"variables": ("A B",)}, "'A B' is no name of a variable"),
@@ -554,7 +554,7 @@ def test_where_a_crontab_cannot_be_read_all_else_is_removed_and_told(tmp_path, m
     machine["BROKEN"] = "the disk is broken"
     schedule(job, systemd)
     files = systemd.script_file(job.name), systemd.values_file(job.name)
-    with pytest.raises(SkillgradError) as caught:
+    with pytest.raises(EtudeError) as caught:
         unschedule(job.name, jobs, home, machine)
     assert str(caught.value) == (
         f"the crontab cannot be read: the disk is broken; removed: systemd, {files[0]}, {files[1]}\n"
@@ -567,7 +567,7 @@ def test_a_folder_that_cannot_be_written_is_told_and_the_files_are_as_they_were(
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / ".config").write_text("a file")
     scheduler = Systemd(tmp_path / "jobs", tmp_path / "home", machine)
-    with pytest.raises(SkillgradError, match=r"the job cannot be written: .*Not a directory"):
+    with pytest.raises(EtudeError, match=r"the job cannot be written: .*Not a directory"):
         scheduler.install(a_job(tmp_path, variables=("KEY",)))
     assert not (tmp_path / "jobs").exists() or not list((tmp_path / "jobs").iterdir())
 
@@ -620,17 +620,17 @@ def test_an_agent_of_launchd_catches_up_at_the_next_login(tmp_path, machine):
     job = a_job(tmp_path)
     scheduler.install(job)
     assert scheduler.installed() == (job.name,)
-    place = tmp_path / "home" / "Library" / "LaunchAgents" / f"skillgrad-sleep-{job.name}.catch-up.plist"
+    place = tmp_path / "home" / "Library" / "LaunchAgents" / f"etude-sleep-{job.name}.catch-up.plist"
     agent = plistlib.loads(place.read_bytes())
     assert agent["RunAtLoad"] is True
     assert agent["ProgramArguments"] == ["/bin/sh", str(scheduler.script_file(job.name)), "catch-up"]
     assert "StartCalendarInterval" not in agent
     assert [call for call in calls(machine) if "bootstrap" in call] == [
-        f"launchctl bootstrap gui/501 {place.with_name(f'skillgrad-sleep-{job.name}.plist')}"
+        f"launchctl bootstrap gui/501 {place.with_name(f'etude-sleep-{job.name}.plist')}"
     ]
     assert scheduler.withdraw(job.name)
     assert list(place.parent.iterdir()) == []
-    assert f"launchctl bootout gui/501/skillgrad-sleep-{job.name}.catch-up" in calls(machine)
+    assert f"launchctl bootout gui/501/etude-sleep-{job.name}.catch-up" in calls(machine)
 
 
 def test_a_program_that_is_missing_or_hangs_up_is_a_failed_call(tmp_path):
@@ -641,5 +641,5 @@ def test_a_program_that_is_missing_or_hangs_up_is_a_failed_call(tmp_path):
 
 
 def test_a_job_travels_as_json(tmp_path):
-    job = a_job(tmp_path, command=(sys.executable, "-m", "skillgrad", "sleep", "run", *AWKWARD))
+    job = a_job(tmp_path, command=(sys.executable, "-m", "etude", "sleep", "run", *AWKWARD))
     assert Job.model_validate_json(job.model_dump_json()) == job

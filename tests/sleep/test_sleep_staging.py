@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from sleep_proposals import HAND, both, offer, project, proposed
 
-from skillgrad.errors import InputError
-from skillgrad.records import digest
-from skillgrad.sleep.lint import LONGEST
-from skillgrad.sleep.places import read_document, sha256
-from skillgrad.sleep.rules import Evidence
-from skillgrad.sleep.staging import (
+from etude.errors import InputError
+from etude.records import digest
+from etude.sleep.lint import LONGEST
+from etude.sleep.places import read_document, sha256
+from etude.sleep.rules import Evidence
+from etude.sleep.staging import (
     Proposal,
     escaped,
     outside_is_kept,
@@ -39,8 +39,8 @@ def test_a_proposal_holds_the_new_files_a_diff_a_report_the_rules_and_a_manifest
         (".claude/skills/learned/SKILL.md", "skill", True),
     ]
     assert (manifest.night, manifest.project, manifest.verdict) == ("n1", str(place.root), "ship")
-    begun = HAND + "\n<!-- skillgrad:begin learned -->\n"
-    assert proposed_text(folder, manifest.items[0]) == begun + "- Learned.\n<!-- skillgrad:end learned -->\n"
+    begun = HAND + "\n<!-- etude:begin learned -->\n"
+    assert proposed_text(folder, manifest.items[0]) == begun + "- Learned.\n<!-- etude:end learned -->\n"
     rules = proposed_rules(folder, manifest).documents
     assert [rule.text for rule in rules[str(place.skill)]] == ["- Learned.", "- Of the skill."]
 
@@ -62,7 +62,7 @@ def test_the_diff_shows_the_block_and_makes_hidden_characters_visible(tmp_path: 
 
 
 def test_the_report_shows_rules_with_their_evidence_and_what_to_look_at(tmp_path: Path) -> None:
-    place = project(tmp_path, HAND + "\n<!-- skillgrad:begin learned -->\n- Old.\n<!-- skillgrad:end learned -->\n")
+    place = project(tmp_path, HAND + "\n<!-- etude:begin learned -->\n- Old.\n<!-- etude:end learned -->\n")
     behind = Evidence(sessions=("codex:1",), tasks=("t1", "t2"), attempts=("a1",), note="It *was* forgotten.")
     folder = offer(
         place, [(place.memory, "- Read <b>x</b>\x1b[0m [a](http://e.test) first.\n")], evidence={"first": behind}
@@ -148,12 +148,12 @@ def test_a_text_that_differs_outside_of_the_block_is_refused(tmp_path: Path) -> 
 def test_what_counts_as_the_same_document_with_another_block(tmp_path: Path) -> None:
     place = project(tmp_path, "x\n")
     live = read_document(place.memory, "memory", place.root)
-    block = "<!-- skillgrad:begin learned -->\n- a\n<!-- skillgrad:end learned -->\n"
+    block = "<!-- etude:begin learned -->\n- a\n<!-- etude:end learned -->\n"
     assert outside_is_kept(live, f"x\n\n{block}")
     assert not outside_is_kept(live, "x\n")
     assert not outside_is_kept(live, f"x\n\n\n{block}")
     assert not outside_is_kept(live, f"x\n\n{block}y\n")
-    assert not outside_is_kept(live, "<!-- skillgrad:begin learned -->\n")
+    assert not outside_is_kept(live, "<!-- etude:begin learned -->\n")
 
 
 def sealed(folder: Path, **changes: object) -> None:

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.errors import ConfigError, DataError, SkillgradError, StopRun
-from skillgrad.sleep.adopt import kept_rules, receipts, recover
-from skillgrad.sleep.corrections import CORRECTIONS, kept
-from skillgrad.sleep.gather import archived
-from skillgrad.sleep.night import read_tasks
-from skillgrad.sleep.pause import PAUSE, paused
-from skillgrad.sleep.proposers import read_proposers
-from skillgrad.sleep.rotation import read_rotation
-from skillgrad.sleep.state import SleepState, state_folder
-from skillgrad.sleep.transaction import PENDING
+from etude.errors import ConfigError, DataError, EtudeError, StopRun
+from etude.sleep.adopt import kept_rules, receipts, recover
+from etude.sleep.corrections import CORRECTIONS, kept
+from etude.sleep.gather import archived
+from etude.sleep.night import read_tasks
+from etude.sleep.pause import PAUSE, paused
+from etude.sleep.proposers import read_proposers
+from etude.sleep.rotation import read_rotation
+from etude.sleep.state import SleepState, state_folder
+from etude.sleep.transaction import PENDING
 
 
 def mode(path: Path) -> int:
@@ -27,11 +27,11 @@ def mode(path: Path) -> int:
 def test_the_folder_is_the_user_s_state_folder_with_one_for_each_project(tmp_path):
     home = Path("/home/user")
     given = state_folder(Path("/code/My App!"), home=home, environ={"XDG_STATE_HOME": "/state"})
-    assert given.parent == Path("/state/skillgrad/sleep")
+    assert given.parent == Path("/state/etude/sleep")
     assert given.name.startswith("my-app-")
     assert state_folder(Path("/other/My App!"), home=home, environ={}) != given.name
     usual = state_folder(Path("/code/My App!"), home=home, environ={"XDG_STATE_HOME": "relative"})
-    assert usual == home / ".local/state/skillgrad/sleep" / given.name
+    assert usual == home / ".local/state/etude/sleep" / given.name
     assert state_folder(Path("/"), home=home, environ={}).name.startswith("root-")
     assert state_folder(Path("/code/My App!"), home=home, environ={}, base=tmp_path) == tmp_path / given.name
 
@@ -161,7 +161,7 @@ def test_a_damaged_file_is_told_in_one_line_with_a_way_out_and_nothing_of_what_i
     place = state.folder / name
     place.parent.mkdir(parents=True)
     place.write_bytes(data)
-    with pytest.raises(SkillgradError) as caught:
+    with pytest.raises(EtudeError) as caught:
         READERS[name](state)
     assert caught.value.message.startswith(f"{str(place)!r} cannot be read: ")
     assert caught.value.hint

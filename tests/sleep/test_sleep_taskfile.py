@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from skillgrad.envs.scorers.checks import Check
-from skillgrad.errors import DataError
-from skillgrad.sleep.taskfile import PUBLISHED, TaskFile, read, replay, review, write
-from skillgrad.sleep.tasks import MinedTask, SessionRef
+from etude.envs.scorers.checks import Check
+from etude.errors import DataError
+from etude.sleep.taskfile import PUBLISHED, TaskFile, read, replay, review, write
+from etude.sleep.tasks import MinedTask, SessionRef
 
 TASKS = (
     MinedTask(
@@ -61,7 +61,7 @@ def saved(folder: Path, data: Any) -> Path:
 
 
 def own(**fields: Any) -> dict[str, Any]:
-    return {"format": "skillgrad.tasks", "version": 1, **fields}
+    return {"format": "etude.tasks", "version": 1, **fields}
 
 
 def test_what_is_written_is_read_again_and_only_its_owner_may_look(tmp_path) -> None:
@@ -158,7 +158,7 @@ ROW = {"id": "a", "intent": "Sort the names.", "rubric": "All are there."}
     ("data", "message"),
     [
         (4, "4 is no task file\nhint: as in {"),
-        ({}, "'format' is missing; expected 'skillgrad.tasks' or 'skillopt_sleep.tasks.v1'"),
+        ({}, "'format' is missing; expected 'etude.tasks' or 'skillopt_sleep.tasks.v1'"),
         ({"format": "x"}, "unknown format 'x'; expected"),
         (own(tasks=[], version=2), "version = 2: Input should be 1\nhint: change 'version'"),
         (own(), "'tasks' is missing"),

@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from skillgrad.envs.scorers.checks import Check
-from skillgrad.records import Task
-from skillgrad.sleep.tasks import MinedTask, SessionRef, merged, task_id
+from etude.envs.scorers.checks import Check
+from etude.records import Task
+from etude.sleep.tasks import MinedTask, SessionRef, merged, task_id
 
 
 def mined(intent: str = "Write a commit message.", **fields: Any) -> MinedTask:

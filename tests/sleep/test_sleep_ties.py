@@ -9,14 +9,14 @@ from pydantic import ValidationError
 from test_sleep_carry import NO, a_night, tried
 from test_sleep_consolidate import SKILL, VAL, Optimizer
 
-from skillgrad import Task
-from skillgrad.errors import RejectedRequest
-from skillgrad.records import ChatRequest, Reply, Usage
-from skillgrad.sleep.carry import Carried
-from skillgrad.sleep.changes import Change, Known, worst
-from skillgrad.sleep.config import SleepConfig
-from skillgrad.sleep.report import reported
-from skillgrad.summary import Tried
+from etude import Task
+from etude.errors import RejectedRequest
+from etude.records import ChatRequest, Reply, Usage
+from etude.sleep.carry import Carried
+from etude.sleep.changes import Change, Known, worst
+from etude.sleep.config import SleepConfig
+from etude.sleep.report import reported
+from etude.summary import Tried
 
 RULE = "Be brief."
 THREE = [*VAL, Task(id="v7", input="Task 7.")]

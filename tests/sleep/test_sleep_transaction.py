@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from sleep_proposals import HAND, Project, both, offer, project
 
-from skillgrad.errors import SkillgradError, StopRun
-from skillgrad.sleep.adopt import adopt, receipts, recover
-from skillgrad.sleep.revert import revert
-from skillgrad.sleep.transaction import LOCK, PENDING, Write, carry_out
+from etude.errors import EtudeError, StopRun
+from etude.sleep.adopt import adopt, receipts, recover
+from etude.sleep.revert import revert
+from etude.sleep.transaction import LOCK, PENDING, Write, carry_out
 
-BLOCK = "\n<!-- skillgrad:begin learned -->\n- Learned.\n<!-- skillgrad:end learned -->\n"
+BLOCK = "\n<!-- etude:begin learned -->\n- Learned.\n<!-- etude:end learned -->\n"
 SCRIPT = Path(__file__).with_name("sleep_killed.py")
 
 
@@ -49,13 +49,13 @@ def test_a_full_disk_at_any_write_leaves_everything_as_it_was_or_done(tmp_path: 
         if name.startswith(("put record", "commit")):
             adopt(proposal, place.root, place.state, on_write=listen)
         else:
-            with pytest.raises(SkillgradError, match=r"are as they were: .*No space left") as error:
+            with pytest.raises(EtudeError, match=r"are as they were: .*No space left") as error:
                 adopt(proposal, place.root, place.state, on_write=listen)
             assert "room on the disk" in error.value.hint
             assert place.files() == before
             adopt(proposal, place.root, place.state)
         assert place.memory.read_text() == HAND + BLOCK
-        assert not list(place.root.rglob(".skillgrad-*"))
+        assert not list(place.root.rglob(".etude-*"))
         assert not (place.state / PENDING).exists()
 
 
@@ -75,13 +75,13 @@ def test_an_interrupt_puts_everything_back(tmp_path: Path) -> None:
 FULL = """
 import resource, sys
 from pathlib import Path
-from skillgrad.errors import SkillgradError
-from skillgrad.sleep.adopt import adopt
+from etude.errors import EtudeError
+from etude.sleep.adopt import adopt
 proposal, root, state, size = sys.argv[1:]
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), int(size)))
 try:
     adopt(Path(proposal), Path(root), Path(state))
-except SkillgradError as error:
+except EtudeError as error:
     print(error.message)
 """
 
@@ -196,7 +196,7 @@ def test_a_document_that_changes_while_it_is_adopted_is_kept(tmp_path: Path) -> 
         if name == "replace 0":
             place.memory.write_text("By hand.\n")
 
-    with pytest.raises(SkillgradError, match="changed while it was being replaced"):
+    with pytest.raises(EtudeError, match="changed while it was being replaced"):
         adopt(proposal, place.root, place.state, on_write=listen)
     assert place.memory.read_text() == "By hand.\n"
     assert not place.skill.exists()
@@ -206,9 +206,9 @@ def test_a_pending_record_that_cannot_be_read_stops_everything(tmp_path: Path) -
     place = project(tmp_path)
     proposal = both(place)
     (place.state / PENDING).write_text("{")
-    with pytest.raises(SkillgradError, match=r"pending.json' cannot be read"):
+    with pytest.raises(EtudeError, match=r"pending.json' cannot be read"):
         adopt(proposal, place.root, place.state)
-    with pytest.raises(SkillgradError, match=r"pending.json' cannot be read"):
+    with pytest.raises(EtudeError, match=r"pending.json' cannot be read"):
         recover(place.state)
 
 
@@ -222,7 +222,7 @@ def test_what_cannot_be_put_back_now_is_put_back_later(tmp_path: Path) -> None:
         if name.startswith("rename"):
             raise OSError(errno.ENOSPC, "full")
 
-    with pytest.raises(SkillgradError, match=r"could not be put back: .*full"):
+    with pytest.raises(EtudeError, match=r"could not be put back: .*full"):
         recover(place.state, listen)
     assert recover(place.state) is not None
     assert place.files() == before
@@ -243,7 +243,7 @@ def test_a_record_of_the_state_that_cannot_be_read_is_named(tmp_path: Path, name
     place = project(tmp_path)
     adopt(both(place), place.root, place.state)
     (place.state / name).write_text("{")
-    with pytest.raises(SkillgradError, match=f"{name}' cannot be read"):
+    with pytest.raises(EtudeError, match=f"{name}' cannot be read"):
         revert("n1", place.state)
 
 
@@ -254,7 +254,7 @@ def test_what_a_private_document_becomes_is_private_while_it_is_written(tmp_path
 
     def listen(name: str) -> None:
         if name.startswith("half"):
-            modes.extend(path.stat().st_mode & 0o777 for path in place.root.glob(".skillgrad-*"))
+            modes.extend(path.stat().st_mode & 0o777 for path in place.root.glob(".etude-*"))
 
     umask = os.umask(0o022)
     try:
@@ -311,7 +311,7 @@ def test_nothing_is_written_through_a_link_that_appears_while_a_document_is_adop
             link.rename(tmp_path / "moved")
             link.symlink_to(target)
 
-    with pytest.raises(SkillgradError, match=r"SKILL.md' is reached through a link now"):
+    with pytest.raises(EtudeError, match=r"SKILL.md' is reached through a link now"):
         adopt(proposal, place.root, place.state, on_write=listen)
     assert [path.name for path in outside.iterdir()] == ["SKILL.md"]
     assert "learned -->" not in (outside / "SKILL.md").read_text()
@@ -331,7 +331,7 @@ def test_a_new_document_is_not_made_below_a_folder_that_became_a_link(tmp_path: 
             folder.rmdir()
             folder.symlink_to(outside)
 
-    with pytest.raises(SkillgradError, match=r"SKILL.md' is reached through a link now"):
+    with pytest.raises(EtudeError, match=r"SKILL.md' is reached through a link now"):
         adopt(proposal, place.root, place.state, on_write=listen)
     assert list(outside.iterdir()) == []
 
@@ -357,7 +357,7 @@ def test_a_folder_that_became_a_link_before_the_plan_gets_nothing_not_even_for_a
             (place.root / ".claude").symlink_to(outside)
         seen.update(outside.rglob("*"))
 
-    with pytest.raises(SkillgradError, match=r"SKILL.md' is reached through a link now"):
+    with pytest.raises(EtudeError, match=r"SKILL.md' is reached through a link now"):
         adopt(proposal, place.root, place.state, on_write=listen)
     assert seen == set()
 

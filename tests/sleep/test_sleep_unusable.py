@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from small_night import MODELS, Gullible, Small
 
-from skillgrad.build import Given
-from skillgrad.cli.main import main
-from skillgrad.config import ModelSection
-from skillgrad.errors import HandoffStop, SkillgradError
-from skillgrad.models.handoff import HandoffModel
+from etude.build import Given
+from etude.cli.main import main
+from etude.config import ModelSection
+from etude.errors import EtudeError, HandoffStop
+from etude.models.handoff import HandoffModel
 
 NOTE = "5 sessions have no task whose criteria hold: mined once more in the next night, and only once"
 
@@ -20,8 +20,8 @@ def test_answers_in_files_that_cannot_be_used_are_mended_or_asked_again(tmp_path
     optimizer = HandoffModel(str(folder), ModelSection(model=f"handoff:{folder}"), settled=0.02)
     answers = folder / "answers"
 
-    def night() -> SkillgradError:
-        with pytest.raises(SkillgradError) as error:
+    def night() -> EtudeError:
+        with pytest.raises(EtudeError) as error:
             small.night(given=Given(optimizer=optimizer))
         return error.value
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from skillgrad.sleep.wording import opinion
+from etude.sleep.wording import opinion
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,13 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from skillgrad.config import LimitsSection
-from skillgrad.events import Event, Notice
-from skillgrad.executors.local import LocalExecutor
-from skillgrad.models.structured import Structured
-from skillgrad.prompts import Prompts
-from skillgrad.protocols import Agent, Environment, Journal
-from skillgrad.records import (
+from etude.config import LimitsSection
+from etude.events import Event, Notice
+from etude.executors.local import LocalExecutor
+from etude.models.structured import Structured
+from etude.prompts import Prompts
+from etude.protocols import Agent, Environment, Journal
+from etude.records import (
     Attempt,
     ChatRequest,
     Edit,
@@ -24,10 +24,10 @@ from skillgrad.records import (
     assistant,
     user,
 )
-from skillgrad.stages.optimizer import Optimizer
-from skillgrad.stages.rollout import Rollout
-from skillgrad.testing.doubles import MemoryJournal, ScriptedModel
-from skillgrad.threads import Threads
+from etude.stages.optimizer import Optimizer
+from etude.stages.rollout import Rollout
+from etude.testing.doubles import MemoryJournal, ScriptedModel
+from etude.threads import Threads
 
 
 def tasks(count: int, kind: str = "") -> list[Task]:

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stages_doubles import Desk, append, edit_row, patch_reply
 
-from skillgrad.config import AggregateSection
-from skillgrad.errors import OutageStop, TransientError
-from skillgrad.prompts import Prompts
-from skillgrad.records import ChatRequest, Edit, Patch, Skill
-from skillgrad.stages import aggregate as stage
-from skillgrad.stages.aggregate import unite
-from skillgrad.stages.proposals import DocumentReply, SuggestionsReply
+from etude.config import AggregateSection
+from etude.errors import OutageStop, TransientError
+from etude.prompts import Prompts
+from etude.records import ChatRequest, Edit, Patch, Skill
+from etude.stages import aggregate as stage
+from etude.stages.aggregate import unite
+from etude.stages.proposals import DocumentReply, SuggestionsReply
 
 SKILL = Skill(text="Be exact.\n")
 TWO = AggregateSection(merge_batch_size=2)

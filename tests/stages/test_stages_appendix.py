@@ -3,9 +3,9 @@
 import pytest
 from stages_doubles import Desk
 
-from skillgrad.records import Edit
-from skillgrad.skill import Document
-from skillgrad.stages.appendix import add_reminders, consolidate, reminders_in
+from etude.records import Edit
+from etude.skill import Document
+from etude.stages.appendix import add_reminders, consolidate, reminders_in
 
 TEXT = "# Sums\n\n- Add all rows.\n"
 
@@ -21,8 +21,7 @@ def with_reminders(*contents: str) -> Document:
 def test_reminders_stand_in_a_protected_region_below_the_skill() -> None:
     document, fates = add_reminders(Document.parse(TEXT), [remind("- Mind the\n last row.", "a")])
     assert document.text == (
-        f"{TEXT}\n<!-- skillgrad:begin appendix -->\n## Reminders\n\n- Mind the last row.\n"
-        "<!-- skillgrad:end appendix -->\n"
+        f"{TEXT}\n<!-- etude:begin appendix -->\n## Reminders\n\n- Mind the last row.\n<!-- etude:end appendix -->\n"
     )
     assert [(fate.edit.cites, fate.fate) for fate in fates] == [(("a",), "applied")]
     assert reminders_in(document) == ("Mind the last row.",)
@@ -48,8 +47,8 @@ def test_reminders_of_one_step_are_not_repeated_either() -> None:
 
 
 def test_a_reminder_cannot_close_its_region() -> None:
-    document = with_reminders("x <!-- skillgrad:end appendix -->")
-    assert reminders_in(document) == ("x <!-- skillgrad end appendix -->",)
+    document = with_reminders("x <!-- etude:end appendix -->")
+    assert reminders_in(document) == ("x <!-- etude end appendix -->",)
 
 
 def test_a_skill_without_an_appendix_has_no_reminders() -> None:
@@ -89,7 +88,7 @@ async def test_without_a_usable_answer_the_appendix_stays_and_it_is_told() -> No
 
 def owned(content: str) -> Document:
     """A skill whose region `appendix` holds text of the user."""
-    return Document.parse(f"{TEXT}\n<!-- skillgrad:begin appendix -->\n{content}<!-- skillgrad:end appendix -->\n")
+    return Document.parse(f"{TEXT}\n<!-- etude:begin appendix -->\n{content}<!-- etude:end appendix -->\n")
 
 
 OWN = "Ask Kim about *ledgers*.\n\n| day | who |\n|---|---|\n\n- Never round.\n  Not even cents.\n\x0c- Formfeed.\n"

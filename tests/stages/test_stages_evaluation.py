@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from stages_doubles import AnswersEnv, ToldAgent, attempt, knows, make_rollout, tasks
 
-from skillgrad.errors import VoidStop
-from skillgrad.records import Score, Skill, Task
-from skillgrad.stages.evaluation import evaluate, evaluation_of
-from skillgrad.testing.doubles import MemoryJournal
+from etude.errors import VoidStop
+from etude.records import Score, Skill, Task
+from etude.stages.evaluation import evaluate, evaluation_of
+from etude.testing.doubles import MemoryJournal
 
 SKILL = Skill(text="Be exact.")
 SOLVED, MISSED = Score(hard=1, soft=1), Score(hard=0, soft=0)

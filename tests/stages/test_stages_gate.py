@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stages_doubles import AnswersEnv, ToldAgent, evaluation, knows, make_rollout, tasks
 
-from skillgrad.config import GateSection
-from skillgrad.errors import VoidStop
-from skillgrad.records import Evaluation, Score, Skill, Task
-from skillgrad.stages.gate import Race, decide, race_order, reason_not_to_evaluate
-from skillgrad.testing.doubles import MemoryJournal
+from etude.config import GateSection
+from etude.errors import VoidStop
+from etude.records import Evaluation, Score, Skill, Task
+from etude.stages.gate import Race, decide, race_order, reason_not_to_evaluate
+from etude.testing.doubles import MemoryJournal
 
 scores = st.sampled_from([0.0, 1.0, 0.5, 0.25, 1 / 3, 0.1])
 maybe = st.one_of(scores, st.none())

@@ -5,9 +5,9 @@ import random
 import pytest
 from stages_doubles import ToldAgent, evaluation, knows, make_rollout, tasks
 
-from skillgrad.config import GateSection
-from skillgrad.records import Skill, Task
-from skillgrad.stages.gate import decide
+from etude.config import GateSection
+from etude.records import Skill, Task
+from etude.stages.gate import decide
 
 NEW = Skill(text="new")
 

@@ -5,11 +5,11 @@ import random
 import pytest
 from stages_doubles import ToldAgent, attempt, make_rollout, tasks
 
-from skillgrad.config import SlowUpdateSection
-from skillgrad.errors import VoidStop
-from skillgrad.records import Skill, Task
-from skillgrad.stages.longitudinal import Pair, compare_epochs, pairs_block, skills_block
-from skillgrad.testing.doubles import MemoryJournal
+from etude.config import SlowUpdateSection
+from etude.errors import VoidStop
+from etude.records import Skill, Task
+from etude.stages.longitudinal import Pair, compare_epochs, pairs_block, skills_block
+from etude.testing.doubles import MemoryJournal
 
 BEFORE, AFTER = Skill(text="before"), Skill(text="after")
 # By task number modulo 4: under which skills it is solved.

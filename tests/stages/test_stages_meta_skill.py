@@ -3,11 +3,11 @@
 import pytest
 from stages_doubles import Desk, append, attempt
 
-from skillgrad.errors import OutageStop, TransientError
-from skillgrad.records import LedgerEntry, Skill
-from skillgrad.stages.longitudinal import Pair
-from skillgrad.stages.meta_skill import meta_skill
-from skillgrad.stages.render import fence
+from etude.errors import OutageStop, TransientError
+from etude.records import LedgerEntry, Skill
+from etude.stages.longitudinal import Pair
+from etude.stages.meta_skill import meta_skill
+from etude.stages.render import fence
 
 BEFORE, AFTER = Skill(text="Be exact.\n"), Skill(text="Be exact. Sort.\n")
 PAIRS = [Pair(category="regressed", previous=attempt("old", 1.0), current=attempt("new", 0.0))]

@@ -5,12 +5,12 @@ import asyncio
 import pytest
 from stages_doubles import Desk
 
-from skillgrad.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, TransientError, UnusableReply
-from skillgrad.events import Notice
-from skillgrad.prompts import Prompts, prompt_names
-from skillgrad.records import Edit, LedgerEntry, Skill, TextPart
-from skillgrad.stages.optimizer import ReplyForm, together
-from skillgrad.stages.render import Shared, fence, ledger_block, skill_block
+from etude.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, TransientError, UnusableReply
+from etude.events import Notice
+from etude.prompts import Prompts, prompt_names
+from etude.records import Edit, LedgerEntry, Skill, TextPart
+from etude.stages.optimizer import ReplyForm, together
+from etude.stages.render import Shared, fence, ledger_block, skill_block
 
 NAMES = (
     "chat",

@@ -3,11 +3,11 @@
 import pytest
 from stages_doubles import ToldAgent, make_rollout, tasks
 
-from skillgrad.errors import TransientError, VoidStop
-from skillgrad.records import Skill
-from skillgrad.stages.probe import probe
-from skillgrad.stages.rollout import Try
-from skillgrad.testing.doubles import MemoryJournal
+from etude.errors import TransientError, VoidStop
+from etude.records import Skill
+from etude.stages.probe import probe
+from etude.stages.rollout import Try
+from etude.testing.doubles import MemoryJournal
 
 A, B = Skill(text="a"), Skill(text="b")
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 from stages_doubles import ToldAgent, append, attempt, make_rollout
 
-from skillgrad.config import GateSection
-from skillgrad.errors import TransientError
-from skillgrad.records import Attempt, Edit, Score, Skill
-from skillgrad.stages.proof import Proof, Trial, prove
+from etude.config import GateSection
+from etude.errors import TransientError
+from etude.records import Attempt, Edit, Score, Skill
+from etude.stages.proof import Proof, Trial, prove
 
 Solves = Callable[[str, set[str], int], float | None]
 """Task, letters of the edits in the skill, trial -> score, None for a void."""

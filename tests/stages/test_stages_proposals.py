@@ -4,10 +4,10 @@ import pytest
 from stages_doubles import append
 from stages_doubles import edit_row as row
 
-from skillgrad.models.schema import strict_schema
-from skillgrad.prompts import Prompts
-from skillgrad.records import Edit
-from skillgrad.stages.proposals import (
+from etude.models.schema import strict_schema
+from etude.prompts import Prompts
+from etude.records import Edit
+from etude.stages.proposals import (
     DocumentReply,
     EditReply,
     PatchReply,

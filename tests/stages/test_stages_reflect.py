@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from stages_doubles import Desk, append, attempt, edit_row, patch_reply
 
-from skillgrad.config import ReflectSection
-from skillgrad.errors import BudgetStop, OutageStop, TransientError
-from skillgrad.prompts import Prompts
-from skillgrad.records import Attempt, ChatRequest, LedgerEntry, Skill
-from skillgrad.stages.proposals import Forms, PatchReply, RoutedReply, SuggestionsReply
-from skillgrad.stages.reflect import (
+from etude.config import ReflectSection
+from etude.errors import BudgetStop, OutageStop, TransientError
+from etude.prompts import Prompts
+from etude.records import Attempt, ChatRequest, LedgerEntry, Skill
+from etude.stages.proposals import Forms, PatchReply, RoutedReply, SuggestionsReply
+from etude.stages.reflect import (
     Context,
     Reflection,
     count_silence,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stages_doubles import append, attempt
 
-from skillgrad.records import (
+from etude.records import (
     Attempt,
     Edit,
     ImagePart,
@@ -23,7 +23,7 @@ from skillgrad.records import (
     system,
     user,
 )
-from skillgrad.stages.render import (
+from etude.stages.render import (
     attempt_block,
     cut_middle,
     edit_budget_line,
@@ -75,7 +75,7 @@ def test_an_empty_skill_says_so() -> None:
 
 def test_a_skill_with_a_learned_block_comes_with_what_may_change_in_it() -> None:
     written = "# House rules\n\nBe kind.\n"
-    block = "\n<!-- skillgrad:begin learned -->\n- Use ISO dates.\n<!-- skillgrad:end learned -->\n"
+    block = "\n<!-- etude:begin learned -->\n- Use ISO dates.\n<!-- etude:end learned -->\n"
     shown = skill_block(Skill(text=written + block))
     assert shown.startswith("# Current skill\n\n<skill data=")
     assert (written + block).strip() in shown

@@ -7,11 +7,11 @@ from contextlib import aclosing
 import pytest
 from stages_doubles import AnswersEnv, CallsAgent, FreeEnv, ToldAgent, knows, make_rollout, tasks
 
-from skillgrad.errors import BudgetStop, Interrupted, OutageStop, TransientError, VoidStop
-from skillgrad.events import AttemptFinished, Event
-from skillgrad.records import Score, Skill, Task, Trajectory
-from skillgrad.testing.doubles import MemoryJournal
-from skillgrad.threads import Threads
+from etude.errors import BudgetStop, Interrupted, OutageStop, TransientError, VoidStop
+from etude.events import AttemptFinished, Event
+from etude.records import Score, Skill, Task, Trajectory
+from etude.testing.doubles import MemoryJournal
+from etude.threads import Threads
 
 SKILL = Skill(text="Be exact.")
 ONE = tasks(1)[0]
@@ -122,7 +122,7 @@ async def test_synchronous_scorers_run_in_their_own_threads(threads: Threads) ->
     rollout = make_rollout(ToldAgent(knows()), AnswersEnv(score), threads=threads)
     await rollout.batch(tasks(8), SKILL, "train")
     assert len(names) == 8
-    assert all(name == "skillgrad-function" for name in names)
+    assert all(name == "etude-function" for name in names)
 
 
 async def test_async_scorers_stay_in_the_thread_of_the_loop(threads: Threads) -> None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pydantic_core import to_jsonable_python
 from stages_doubles import AnswersEnv, CallsAgent, ToldAgent, knows, make_rollout, tasks
 
-from skillgrad.records import Skill, Trajectory, Usage
-from skillgrad.testing.doubles import MemoryJournal
+from etude.records import Skill, Trajectory, Usage
+from etude.testing.doubles import MemoryJournal
 
 SKILL = Skill(text="Be exact.")
 ONE = tasks(1)[0]

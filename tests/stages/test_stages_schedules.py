@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stages_doubles import Desk, append, attempt
 
-from skillgrad.config import SelectSection, make_config
-from skillgrad.errors import OutageStop, TransientError
-from skillgrad.records import LedgerEntry, Patch, Skill
-from skillgrad.stages.schedules import EditBudget, Evidence, edit_budget, schedule_of
+from etude.config import SelectSection, make_config
+from etude.errors import OutageStop, TransientError
+from etude.records import LedgerEntry, Patch, Skill
+from etude.stages.schedules import EditBudget, Evidence, edit_budget, schedule_of
 
 SCHEDULES = ("constant", "linear", "cosine")
 

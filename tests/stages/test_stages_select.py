@@ -3,9 +3,9 @@
 import pytest
 from stages_doubles import Desk, append
 
-from skillgrad.errors import OutageStop, TransientError
-from skillgrad.records import Patch, Skill
-from skillgrad.stages.select import select
+from etude.errors import OutageStop, TransientError
+from etude.records import Patch, Skill
+from etude.stages.select import select
 
 SKILL = Skill(text="Be exact.\n")
 PATCH = Patch(edits=(append("zero", "a"), append("one", "a", "b"), append("two"), append("three", "a", "b", "c")))

@@ -3,9 +3,9 @@
 import pytest
 from stages_doubles import append, attempt, evaluation
 
-from skillgrad.config import GateSection
-from skillgrad.records import AppliedEdit, Candidate, Edit, Evaluation, Score, Skill, TrainState, Verdict
-from skillgrad.stages.state import accept, after_rollout, after_verdict
+from etude.config import GateSection
+from etude.records import AppliedEdit, Candidate, Edit, Evaluation, Score, Skill, TrainState, Verdict
+from etude.stages.state import accept, after_rollout, after_verdict
 
 OLD, NEW = Skill(text="old"), Skill(text="new")
 START = TrainState(step=3, current=OLD, best=OLD, current_val=evaluation({"x": 0.5}), best_val=evaluation({"x": 0.5}))

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stages_doubles import attempt
 
-from skillgrad.records import Attempt, File, Message, TextPart, ToolCall, Trajectory, assistant
-from skillgrad.stages.render import attempt_block
-from skillgrad.stages.transcript import files_text, transcript_text
+from etude.records import Attempt, File, Message, TextPart, ToolCall, Trajectory, assistant
+from etude.stages.render import attempt_block
+from etude.stages.transcript import files_text, transcript_text
 
 
 def call(id: str, arguments: str = "{}", name: str = "bash") -> Message:

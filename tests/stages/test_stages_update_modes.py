@@ -8,20 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stages_doubles import Desk, append
 
-from skillgrad.config import make_config
-from skillgrad.errors import ConfigError, OutageStop, TransientError
-from skillgrad.prompts import Prompts
-from skillgrad.records import Candidate, Edit, Skill
-from skillgrad.skill import Document
-from skillgrad.stages.appendix import reminders_in
-from skillgrad.stages.proposals import DocumentReply, PatchReply, RoutedReply, SuggestionsReply
-from skillgrad.stages.update_modes import UPDATE_MODES, UpdateMode, update_mode
-from skillgrad.stages.update_modes.full_rewrite import FullRewrite
-from skillgrad.stages.update_modes.patch import InPlace
-from skillgrad.stages.update_modes.rewrite_from_suggestions import RewriteFromSuggestions
-from skillgrad.stages.update_modes.skill_aware import SkillAware
+from etude.config import make_config
+from etude.errors import ConfigError, OutageStop, TransientError
+from etude.prompts import Prompts
+from etude.records import Candidate, Edit, Skill
+from etude.skill import Document
+from etude.stages.appendix import reminders_in
+from etude.stages.proposals import DocumentReply, PatchReply, RoutedReply, SuggestionsReply
+from etude.stages.update_modes import UPDATE_MODES, UpdateMode, update_mode
+from etude.stages.update_modes.full_rewrite import FullRewrite
+from etude.stages.update_modes.patch import InPlace
+from etude.stages.update_modes.rewrite_from_suggestions import RewriteFromSuggestions
+from etude.stages.update_modes.skill_aware import SkillAware
 
-REGION = "<!-- skillgrad:begin slow_update -->\nKeep this.\n<!-- skillgrad:end slow_update -->\n"
+REGION = "<!-- etude:begin slow_update -->\nKeep this.\n<!-- etude:end slow_update -->\n"
 TEXT = f"---\nname: s\ndescription: d\n---\n\n# Sums\n\n- Add all rows.\n\n{REGION}"
 SKILL = Skill(name="s", text=TEXT)
 CLARIFY = Edit(op="clarify", target="- Add all rows.", content="- Add all rows but the head.", cites=("a",))
@@ -210,7 +210,7 @@ async def test_without_documents_the_skill_stays() -> None:
 
 
 HOSTILE = st.lists(
-    st.sampled_from(["New.\n", "---\n", "---\nname: evil\n---\n", REGION, "<!-- skillgrad:end slow_update -->\n"])
+    st.sampled_from(["New.\n", "---\n", "---\nname: evil\n---\n", REGION, "<!-- etude:end slow_update -->\n"])
     | st.text(max_size=20),
     max_size=5,
 ).map("".join)

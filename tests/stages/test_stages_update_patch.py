@@ -6,12 +6,12 @@ import re
 import pytest
 from stages_doubles import Desk, append
 
-from skillgrad.errors import OutageStop, TransientError
-from skillgrad.records import Candidate, Edit, Skill
-from skillgrad.stages.update_modes.patch import InPlace
+from etude.errors import OutageStop, TransientError
+from etude.records import Candidate, Edit, Skill
+from etude.stages.update_modes.patch import InPlace
 
 TEXT = "Be exact.\n\n- Sort by date.\n- Round to cents.\n"
-GUARDED = TEXT + "\n<!-- skillgrad:begin slow_update -->\nKeep this.\n<!-- skillgrad:end slow_update -->\n"
+GUARDED = TEXT + "\n<!-- etude:begin slow_update -->\nKeep this.\n<!-- etude:end slow_update -->\n"
 REPLACE = Edit(op="replace", target="- Order by time of birth.", content="- Sort by age.", cites=("a",))
 DELETE = Edit(op="delete", target="- Never mind the currency.", cites=("b",))
 

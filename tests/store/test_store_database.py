@@ -2,8 +2,8 @@ import sqlite3
 
 import pytest
 
-from skillgrad.errors import DataError, IdentityError, StopRun
-from skillgrad.store import Database, SqliteJournal
+from etude.errors import DataError, IdentityError, StopRun
+from etude.store import Database, SqliteJournal
 
 
 def open_and_close(path, **options):
@@ -65,10 +65,8 @@ def test_an_unknown_format_is_refused(tmp_path, version):
     connection.close()
     with pytest.raises(IdentityError) as caught:
         Database(path)
-    assert (
-        caught.value.message == f"journal {str(path)!r} has format {version!r}, this version of skillgrad reads '1'"
-    )
-    assert caught.value.hint == "use the version of skillgrad that made it, or another `run.name`"
+    assert caught.value.message == f"journal {str(path)!r} has format {version!r}, this version of etude reads '1'"
+    assert caught.value.hint == "use the version of etude that made it, or another `run.name`"
 
 
 def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path):

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError
 
-from skillgrad.errors import DataError, IdentityError, StopRun
-from skillgrad.records import Reply, Score, digest
-from skillgrad.store import DECISION, Redactor, SqliteJournal
-from skillgrad.testing.doubles import MemoryJournal
-from skillgrad.testing.journal import JournalContract
+from etude.errors import DataError, IdentityError, StopRun
+from etude.records import Reply, Score, digest
+from etude.store import DECISION, Redactor, SqliteJournal
+from etude.testing.doubles import MemoryJournal
+from etude.testing.journal import JournalContract
 
 
 class TestSqliteJournal(JournalContract):
@@ -168,7 +168,7 @@ async def test_a_fact_that_no_longer_fits_its_type_is_an_error_not_a_new_call(jo
     await journal.once("call", "key", int, works(1))
     with pytest.raises(IdentityError, match="a fact of kind 'call'") as caught:
         await journal.once("call", "key", Reply, never)
-    assert caught.value.hint == "use the version of skillgrad that made it, or another `run.name`"
+    assert caught.value.hint == "use the version of etude that made it, or another `run.name`"
 
 
 async def test_stopped_before_a_write_nothing_is_stored_and_after_it_everything(tmp_path):
@@ -218,7 +218,7 @@ def test_a_killed_process_leaves_a_readable_journal(tmp_path, moment, number):
     script = textwrap.dedent(
         f"""
         import asyncio, os, signal
-        from skillgrad.store import SqliteJournal
+        from etude.store import SqliteJournal
 
         def kill(moment, number):
             if (moment, number) == ({moment!r}, {number}):

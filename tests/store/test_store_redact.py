@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 
-from skillgrad.store import Redactor
+from etude.store import Redactor
 
 # Put together at run time, so that no scanner takes this file for a leak.
 BODY = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.config import RunSection
-from skillgrad.errors import ConfigError, DataError, IdentityError, LockedError, SkillError, StopRun
-from skillgrad.events import Notice
-from skillgrad.records import Edit, File, Patch, Score, Skill
-from skillgrad.store import JsonlSink, Redactor, RunFolder, read_events
+from etude.config import RunSection
+from etude.errors import ConfigError, DataError, IdentityError, LockedError, SkillError, StopRun
+from etude.events import Notice
+from etude.records import Edit, File, Patch, Score, Skill
+from etude.store import JsonlSink, Redactor, RunFolder, read_events
 
 NOTICE = Notice(level="info", text="hello")
 SECRET = "open-sesame-1"
@@ -63,8 +63,8 @@ def test_a_second_opening_is_refused_until_the_first_is_closed(tmp_path):
 def test_a_second_process_is_refused_and_a_killed_one_gives_the_folder_free(tmp_path):
     script = textwrap.dedent(
         f"""
-        from skillgrad.config import RunSection
-        from skillgrad.store import RunFolder
+        from etude.config import RunSection
+        from etude.store import RunFolder
         run = RunFolder.open(RunSection(folder={str(tmp_path / "runs")!r}, name="first"))
         print("open", flush=True)
         input()
@@ -231,7 +231,7 @@ def test_the_best_skill_is_a_folder_with_its_files(run):
 
 def test_what_a_killed_process_left_beside_the_best_skill_goes(run: RunFolder) -> None:
     path = run.write_best(Skill(name="my-skill", text="text"))
-    (path / ".skillgrad-0123456789abcdef").write_text("half of it")
+    (path / ".etude-0123456789abcdef").write_text("half of it")
     run.write_best(Skill(name="my-skill", text="new"))
     assert [file.name for file in path.iterdir()] == ["SKILL.md"]
 
@@ -313,8 +313,8 @@ def test_events_and_views_are_cleared_of_all_that_looks_like_a_credential(run):
 def test_secrets_of_the_environment_are_kept_out_unless_told_otherwise(tmp_path):
     script = textwrap.dedent(
         f"""
-        from skillgrad.config import RunSection
-        from skillgrad.store import RunFolder
+        from etude.config import RunSection
+        from etude.store import RunFolder
         with RunFolder.open(RunSection(folder={str(tmp_path)!r}, name="first")) as run:
             run.write_text("a.md", "say {SECRET}")
             run.write_skill(0, "say {SECRET}")

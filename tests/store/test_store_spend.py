@@ -5,10 +5,10 @@ import textwrap
 
 import pytest
 
-from skillgrad.config import LimitsSection
-from skillgrad.errors import BudgetStop
-from skillgrad.records import Usage
-from skillgrad.store import SpendTotals, SqliteJournal, SqliteSpend
+from etude.config import LimitsSection
+from etude.errors import BudgetStop
+from etude.records import Usage
+from etude.store import SpendTotals, SqliteJournal, SqliteSpend
 
 
 class Clock:
@@ -252,9 +252,9 @@ async def test_a_killed_process_leaves_its_bounds_in_the_account(tmp_path):
     script = textwrap.dedent(
         f"""
         import asyncio, os
-        from skillgrad.config import LimitsSection
-        from skillgrad.records import Usage
-        from skillgrad.store import SqliteJournal, SqliteSpend
+        from etude.config import LimitsSection
+        from etude.records import Usage
+        from etude.store import SqliteJournal, SqliteSpend
 
         async def main():
             spend = SqliteSpend(SqliteJournal({str(path)!r}), LimitsSection(tokens=1000))

@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from skillgrad.config import RunSection
-from skillgrad.errors import DataError
-from skillgrad.events import Notice, RunFinished, RunStarted
-from skillgrad.records import AppliedEdit, Edit, Verdict
-from skillgrad.store import RunFolder, StepView, is_running, read_events, read_run, run_names
+from etude.config import RunSection
+from etude.errors import DataError
+from etude.events import Notice, RunFinished, RunStarted
+from etude.records import AppliedEdit, Edit, Verdict
+from etude.store import RunFolder, StepView, is_running, read_events, read_run, run_names
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
 """Scripted and simulated models keep the contract of chat models."""
 
-from skillgrad.config import ModelSection
-from skillgrad.models.simulated import SimulatedModel
-from skillgrad.testing.chat_model import ChatModelContract
-from skillgrad.testing.doubles import ScriptedModel
+from etude.config import ModelSection
+from etude.models.simulated import SimulatedModel
+from etude.testing.chat_model import ChatModelContract
+from etude.testing.doubles import ScriptedModel
 
 
 class TestScriptedModel(ChatModelContract):

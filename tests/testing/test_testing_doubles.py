@@ -2,9 +2,9 @@ import asyncio
 
 import pytest
 
-from skillgrad.errors import TransientError
-from skillgrad.records import ChatRequest, Reply, Usage, user
-from skillgrad.testing import FreeSpend, MemoryJournal, Reservation, ScriptedModel, Settlement
+from etude.errors import TransientError
+from etude.records import ChatRequest, Reply, Usage, user
+from etude.testing import FreeSpend, MemoryJournal, Reservation, ScriptedModel, Settlement
 
 HELLO = ChatRequest(messages=(user("Hello"),))
 

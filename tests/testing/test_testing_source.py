@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.sleep.sessions import Found, Reading, Session, Turn
-from skillgrad.sleep.sources.base import Source
-from skillgrad.sleep.sources.plain import VARIABLE, Plain
-from skillgrad.testing import SourceContract
-from skillgrad.testing.source import ID, PROJECT, START, dated, turns_of, within_seconds
+from etude.sleep.sessions import Found, Reading, Session, Turn
+from etude.sleep.sources.base import Source
+from etude.sleep.sources.plain import VARIABLE, Plain
+from etude.testing import SourceContract
+from etude.testing.source import ID, PROJECT, START, dated, turns_of, within_seconds
 
 
 class Careless(Source):

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from skillgrad.records import ImagePart, Message, TextPart, Tool, ToolCall, assistant, system, user
-from skillgrad.wires import CHAT, MESSAGES, RESPONSES, BadBody, Wire, estimate, with_field
+from etude.records import ImagePart, Message, TextPart, Tool, ToolCall, assistant, system, user
+from etude.wires import CHAT, MESSAGES, RESPONSES, BadBody, Wire, estimate, with_field
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"cmd": {"type": "string"}}, "required": ["cmd"]}
 PICTURE = "data:image/png;base64,AA"

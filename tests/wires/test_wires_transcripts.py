@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from skillgrad.records import Message
-from skillgrad.wires import MESSAGES, RESPONSES
+from etude.records import Message
+from etude.wires import MESSAGES, RESPONSES
 
 TRANSCRIPTS = Path(__file__).resolve().parents[2].parent / "shared" / "transcripts"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 def main() -> None:
     """answer.txt must hold what the expected.txt of the task holds."""
-    task = Path(__file__).parent / "tasks" / os.environ["SKILLGRAD_TASK_ID"]
+    task = Path(__file__).parent / "tasks" / os.environ["ETUDE_TASK_ID"]
     wanted = (task / "expected.txt").read_text().strip()
     answer = Path("answer.txt")
     if not answer.is_file():

@@ -1,10 +1,10 @@
 """The contracts of environments and scorers, and what is special about these two."""
 
-from skillgrad_alphabet.environment import Alphabet, AlphabetOptions
-from skillgrad_alphabet.scorer import PlaceOptions, WordsInPlace
+from etude_alphabet.environment import Alphabet, AlphabetOptions
+from etude_alphabet.scorer import PlaceOptions, WordsInPlace
 
-from skillgrad.records import Task, Trajectory
-from skillgrad.testing import EnvironmentContract, ScorerContract
+from etude.records import Task, Trajectory
+from etude.testing import EnvironmentContract, ScorerContract
 
 TASK = Task(id="t", input="Sort these words alphabetically: pear Fig apple", gold="apple Fig pear")
 

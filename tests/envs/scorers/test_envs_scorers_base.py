@@ -2,12 +2,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from skillgrad.envs.scorers.base import accepted, make_scorer, shorten
-from skillgrad.envs.scorers.text import Exact
-from skillgrad.errors import ConfigError, DataError
-from skillgrad.protocols import Scorer
-from skillgrad.records import Score, Task, Trajectory
-from skillgrad.registry import BUILT_IN
+from etude.envs.scorers.base import accepted, make_scorer, shorten
+from etude.envs.scorers.text import Exact
+from etude.errors import ConfigError, DataError
+from etude.protocols import Scorer
+from etude.records import Score, Task, Trajectory
+from etude.registry import BUILT_IN
 
 
 class Bare(Scorer):

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from skillgrad.envs.scorers.base import make_scorer
-from skillgrad.envs.scorers.checks import Checks, ChecksOptions, Criteria, combined, form_warning, read_criteria
-from skillgrad.envs.scorers.checks_operators import OPERATORS, Check
-from skillgrad.envs.scorers.rubric import Grade
-from skillgrad.errors import BoundaryError, ConfigError, DataError
-from skillgrad.records import Message, Score, Task, ToolCall, Trajectory, assistant
-from skillgrad.testing.scorer import ScorerContract
+from etude.envs.scorers.base import make_scorer
+from etude.envs.scorers.checks import Checks, ChecksOptions, Criteria, combined, form_warning, read_criteria
+from etude.envs.scorers.checks_operators import OPERATORS, Check
+from etude.envs.scorers.rubric import Grade
+from etude.errors import BoundaryError, ConfigError, DataError
+from etude.records import Message, Score, Task, ToolCall, Trajectory, assistant
+from etude.testing.scorer import ScorerContract
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "checks.md"
 SLOW = {"op": "regex", "arg": r"(a+)+$"}

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillgrad.envs.scorers.checks import Checks
-from skillgrad.envs.scorers.checks_text import citations, parts, refuses, title
-from skillgrad.records import Task
+from etude.envs.scorers.checks import Checks
+from etude.envs.scorers.checks_text import citations, parts, refuses, title
+from etude.records import Task
 
 
 def passes(op: str, arg: Any, answer: str, **flags: bool) -> bool:

@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillgrad.envs.scorers.choice import Choice, ChoiceOptions, read_label, read_options
-from skillgrad.errors import DataError
-from skillgrad.records import Task
-from skillgrad.testing.scorer import ScorerContract
+from etude.envs.scorers.choice import Choice, ChoiceOptions, read_label, read_options
+from etude.errors import DataError
+from etude.records import Task
+from etude.testing.scorer import ScorerContract
 
 QUESTION = "What is the date?\nOptions:\n(A) 12/11/1937\n(B) 12/25/1937\n(C) New York\n"
 LISTED = {"A": "12/11/1937", "B": "12/25/1937", "C": "New York"}

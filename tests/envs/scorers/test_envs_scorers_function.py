@@ -1,10 +1,10 @@
 import pytest
 
-from skillgrad.envs.scorers.function import FunctionScorer, as_score, as_scorer
-from skillgrad.envs.scorers.text import Exact
-from skillgrad.errors import BoundaryError
-from skillgrad.records import Score, Task, Trajectory
-from skillgrad.testing.scorer import ScorerContract
+from etude.envs.scorers.function import FunctionScorer, as_score, as_scorer
+from etude.envs.scorers.text import Exact
+from etude.errors import BoundaryError
+from etude.records import Score, Task, Trajectory
+from etude.testing.scorer import ScorerContract
 
 
 def length(task: Task, answer: str) -> Score:

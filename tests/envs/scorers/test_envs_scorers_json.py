@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillgrad.envs.scorers.json import Json, JsonOptions, read_json
-from skillgrad.errors import DataError
-from skillgrad.records import Task
-from skillgrad.testing.scorer import ScorerContract
+from etude.envs.scorers.json import Json, JsonOptions, read_json
+from etude.errors import DataError
+from etude.records import Task
+from etude.testing.scorer import ScorerContract
 
 GOLD = {"name": "Ada", "born": {"year": 1815, "city": "London"}, "tags": ["x", "y"], "alive": False}
 

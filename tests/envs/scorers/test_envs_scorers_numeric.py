@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillgrad.envs.scorers.numeric import Numeric, NumericOptions, read_number
-from skillgrad.errors import DataError
-from skillgrad.records import Task
-from skillgrad.testing.scorer import ScorerContract
+from etude.envs.scorers.numeric import Numeric, NumericOptions, read_number
+from etude.errors import DataError
+from etude.records import Task
+from etude.testing.scorer import ScorerContract
 
 
 def task(gold: object) -> Task:

@@ -5,10 +5,10 @@ import signal
 
 import pytest
 
-from skillgrad.envs.scorers.regex import Regex, RegexOptions
-from skillgrad.errors import BoundaryError, ConfigError, DataError
-from skillgrad.records import Task, Trajectory
-from skillgrad.testing.scorer import ScorerContract
+from etude.envs.scorers.regex import Regex, RegexOptions
+from etude.errors import BoundaryError, ConfigError, DataError
+from etude.records import Task, Trajectory
+from etude.testing.scorer import ScorerContract
 
 SLOW = r"(a+)+$"
 TRAP = "a" * 60 + "!"

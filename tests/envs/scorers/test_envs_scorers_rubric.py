@@ -3,10 +3,10 @@ from collections.abc import Sequence
 import pytest
 from pydantic import ValidationError
 
-from skillgrad.envs.scorers.rubric import Grade, Rubric, RubricOptions
-from skillgrad.errors import ConfigError, DataError, UnusableReply
-from skillgrad.records import ImagePart, Message, Task, Trajectory
-from skillgrad.testing.scorer import ScorerContract
+from etude.envs.scorers.rubric import Grade, Rubric, RubricOptions
+from etude.errors import ConfigError, DataError, UnusableReply
+from etude.records import ImagePart, Message, Task, Trajectory
+from etude.testing.scorer import ScorerContract
 
 
 class GoodAnswers:

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillgrad.envs.scorers.text import ANLS, F1, AnlsOptions, Exact, SquadOptions, TextOptions
-from skillgrad.records import Score, Task
-from skillgrad.testing.scorer import ScorerContract
+from etude.envs.scorers.text import ANLS, F1, AnlsOptions, Exact, SquadOptions, TextOptions
+from etude.records import Score, Task
+from etude.testing.scorer import ScorerContract
 
 
 def task(gold: object) -> Task:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from skillgrad.sleep.sessions import Reading, Session, Turn
-from skillgrad.sleep.sources.claude_code import ClaudeCode
-from skillgrad.testing import SourceContract
-from skillgrad.testing.source import ID, PROJECT, dated
+from etude.sleep.sessions import Reading, Session, Turn
+from etude.sleep.sources.claude_code import ClaudeCode
+from etude.testing import SourceContract
+from etude.testing.source import ID, PROJECT, dated
 
 FOLDER = Path(".claude") / "projects" / "-home-user-demo"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from skillgrad.sleep.sessions import Reading, Session, Turn
-from skillgrad.sleep.sources.codex import Codex
-from skillgrad.testing import SourceContract
-from skillgrad.testing.source import ID, OTHER, PROJECT, dated
+from etude.sleep.sessions import Reading, Session, Turn
+from etude.sleep.sources.codex import Codex
+from etude.testing import SourceContract
+from etude.testing.source import ID, OTHER, PROJECT, dated
 
 META = {
     "type": "session_meta",

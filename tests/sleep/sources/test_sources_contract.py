@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from skillgrad.errors import ConfigError
-from skillgrad.sleep.sessions import Found
-from skillgrad.sleep.sources import SOURCES, source_of
-from skillgrad.sleep.sources.conversation import Conversation
-from skillgrad.sleep.sources.lines import (
+from etude.errors import ConfigError
+from etude.sleep.sessions import Found
+from etude.sleep.sources import SOURCES, source_of
+from etude.sleep.sources.conversation import Conversation
+from etude.sleep.sources.lines import (
     LONG_LINE,
     as_json,
     files_under,

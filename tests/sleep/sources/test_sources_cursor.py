@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from skillgrad.sleep.sessions import Turn
-from skillgrad.sleep.sources.cursor import Cursor
-from skillgrad.testing.source import ID, OTHER, PROJECT, SourceContract, dated, turns_of
+from etude.sleep.sessions import Turn
+from etude.sleep.sources.cursor import Cursor
+from etude.testing.source import ID, OTHER, PROJECT, SourceContract, dated, turns_of
 
 
 def line(role: str, content: Any) -> dict[str, Any]:

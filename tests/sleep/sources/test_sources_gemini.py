@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from skillgrad.sleep.sessions import Reading, Session, Turn
-from skillgrad.sleep.sources.gemini import GeminiCli
-from skillgrad.testing import SourceContract
-from skillgrad.testing.source import ID, PROJECT, dated
+from etude.sleep.sessions import Reading, Session, Turn
+from etude.sleep.sources.gemini import GeminiCli
+from etude.testing import SourceContract
+from etude.testing.source import ID, PROJECT, dated
 
 HASH = hashlib.sha256(PROJECT.encode()).hexdigest()
 HEADER = {"sessionId": ID, "projectHash": HASH, "startTime": "2026-05-04T10:00:00.000Z", "kind": "main"}

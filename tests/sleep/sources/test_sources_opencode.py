@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from skillgrad.sleep.sessions import Found, Session, Turn
-from skillgrad.sleep.sources.opencode import OpenCode
-from skillgrad.sleep.sources.sqlite import MOST_BYTES, Databases
-from skillgrad.testing.source import ID, OTHER, PROJECT, START, SourceContract, dated, snapshot, turns_of
+from etude.sleep.sessions import Found, Session, Turn
+from etude.sleep.sources.opencode import OpenCode
+from etude.sleep.sources.sqlite import MOST_BYTES, Databases
+from etude.testing.source import ID, OTHER, PROJECT, START, SourceContract, dated, snapshot, turns_of
 
 TRANSCRIPTS = Path(__file__).resolve().parents[3].parent / "shared" / "transcripts"
 DATABASE = Path(".local", "share", "opencode", "opencode.db")

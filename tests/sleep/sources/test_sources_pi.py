@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from skillgrad.sleep.sessions import Reading, Session, Turn
-from skillgrad.sleep.sources.pi import Pi
-from skillgrad.testing import SourceContract
-from skillgrad.testing.source import ID, PROJECT, dated
+from etude.sleep.sessions import Reading, Session, Turn
+from etude.sleep.sources.pi import Pi
+from etude.testing import SourceContract
+from etude.testing.source import ID, PROJECT, dated
 
 HEADER = {"type": "session", "version": 3, "id": ID, "timestamp": "2026-05-04T10:00:00.000Z", "cwd": PROJECT}
 

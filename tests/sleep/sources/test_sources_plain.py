@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from skillgrad.errors import ConfigError
-from skillgrad.sleep.sessions import Found, Reading, Turn
-from skillgrad.sleep.sources.plain import VARIABLE, Plain
-from skillgrad.testing import SourceContract
-from skillgrad.testing.source import ID, PROJECT, dated
+from etude.errors import ConfigError
+from etude.sleep.sessions import Found, Reading, Turn
+from etude.sleep.sources.plain import VARIABLE, Plain
+from etude.testing import SourceContract
+from etude.testing.source import ID, PROJECT, dated
 
 
 def turn_of(turn: Turn) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def test_a_path_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as raised:
         Plain().find(tmp_path, {VARIABLE: str(missing)})
     assert str(raised.value) == (
-        f"SKILLGRAD_TRANSCRIPTS = {str(missing)!r} is neither a file nor a folder\n"
+        f"ETUDE_TRANSCRIPTS = {str(missing)!r} is neither a file nor a folder\n"
         "hint: name a .jsonl file, or a folder that has such files"
     )
     with pytest.raises(ConfigError, match="the path of transcripts = "):

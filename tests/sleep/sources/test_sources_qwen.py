@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from skillgrad.sleep.sessions import Reading, Session, Turn
-from skillgrad.sleep.sources.qwen import QwenCode
-from skillgrad.testing import SourceContract
-from skillgrad.testing.source import ID, PROJECT, dated
+from etude.sleep.sessions import Reading, Session, Turn
+from etude.sleep.sources.qwen import QwenCode
+from etude.testing import SourceContract
+from etude.testing.source import ID, PROJECT, dated
 
 FOLDER = Path(".qwen") / "projects" / "-home-user-demo" / "chats"
 

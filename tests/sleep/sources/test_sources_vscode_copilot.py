@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from skillgrad.sleep.sessions import Reading, Turn
-from skillgrad.sleep.sources.vscode_copilot import VSCodeCopilot
-from skillgrad.testing.source import ID, OTHER, PROJECT, START, SourceContract, dated, turns_of
+from etude.sleep.sessions import Reading, Turn
+from etude.sleep.sources.vscode_copilot import VSCodeCopilot
+from etude.testing.source import ID, OTHER, PROJECT, START, SourceContract, dated, turns_of
 
 STORAGE = Path(".config", "Code", "User", "workspaceStorage")
 

@@ -1,0 +1,1 @@
+"""Words in alphabetical order, for etude."""

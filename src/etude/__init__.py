@@ -1,0 +1,107 @@
+"""Train agent skills the way one trains neural networks.
+
+    from etude import Trainer
+    summary = Trainer("etude.yaml").train()
+
+Names are imported when they are first used, so that `import etude` and the command's help cost nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from etude.build import StopSwitch
+    from etude.compare import Comparison, acompare_skills, compare_skills
+    from etude.config import TrainConfig, load_config, make_config
+    from etude.envs import FunctionEnvironment, ListEnvironment, environment
+    from etude.errors import BudgetStop, EtudeError, InputError, OutageStop, StopRun, VoidStop
+    from etude.evaluate import SkillEvaluation, aevaluate_skill, evaluate_skill
+    from etude.prompts import Prompts
+    from etude.protocols import Agent, ChatModel, Environment, Executor, Scorer, Sink
+    from etude.records import Attempt, ChatRequest, Edit, Message, Reply, Score, Skill, Task, Trajectory
+    from etude.seeds import SeedReport, atrain_seeds, train_seeds
+    from etude.skill import load_skill, save_skill
+    from etude.sleep.consolidate import Consolidation, aconsolidate, consolidate
+    from etude.sleep.context import Documents
+    from etude.sleep.tasks import MinedTask
+    from etude.summary import Summary
+    from etude.trainer import Trainer
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "build": ["StopSwitch"],
+    "compare": ["Comparison", "acompare_skills", "compare_skills"],
+    "config": ["TrainConfig", "load_config", "make_config"],
+    "envs": ["FunctionEnvironment", "ListEnvironment", "environment"],
+    "errors": ["BudgetStop", "InputError", "OutageStop", "EtudeError", "StopRun", "VoidStop"],
+    "evaluate": ["SkillEvaluation", "aevaluate_skill", "evaluate_skill"],
+    "prompts": ["Prompts"],
+    "protocols": ["Agent", "ChatModel", "Environment", "Executor", "Scorer", "Sink"],
+    "records": ["Attempt", "ChatRequest", "Edit", "Message", "Reply", "Score", "Skill", "Task", "Trajectory"],
+    "seeds": ["SeedReport", "atrain_seeds", "train_seeds"],
+    "skill": ["load_skill", "save_skill"],
+    "sleep.consolidate": ["Consolidation", "aconsolidate", "consolidate"],
+    "sleep.context": ["Documents"],
+    "sleep.tasks": ["MinedTask"],
+    "summary": ["Summary"],
+    "trainer": ["Trainer"],
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Agent",
+    "Attempt",
+    "BudgetStop",
+    "ChatModel",
+    "ChatRequest",
+    "Comparison",
+    "Consolidation",
+    "Documents",
+    "Edit",
+    "Environment",
+    "EtudeError",
+    "Executor",
+    "FunctionEnvironment",
+    "InputError",
+    "ListEnvironment",
+    "Message",
+    "MinedTask",
+    "OutageStop",
+    "Prompts",
+    "Reply",
+    "Score",
+    "Scorer",
+    "SeedReport",
+    "Sink",
+    "Skill",
+    "SkillEvaluation",
+    "StopRun",
+    "StopSwitch",
+    "Summary",
+    "Task",
+    "TrainConfig",
+    "Trainer",
+    "Trajectory",
+    "VoidStop",
+    "__version__",
+    "acompare_skills",
+    "aconsolidate",
+    "aevaluate_skill",
+    "atrain_seeds",
+    "compare_skills",
+    "consolidate",
+    "environment",
+    "evaluate_skill",
+    "load_config",
+    "load_skill",
+    "make_config",
+    "save_skill",
+    "train_seeds",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -1,0 +1,99 @@
+"""What agents that ask a chat model have in common: how the task is asked, and where the answer stands."""
+
+import asyncio
+import re
+from functools import lru_cache
+from typing import cast
+
+from pydantic import Field, field_validator
+
+from etude.config import Section
+from etude.errors import BoundaryError
+from etude.matching import Matcher
+from etude.records import ImagePart, Message, Reply, Task, TextPart
+from etude.skill import Document
+
+__all__ = ["ANSWER_SECONDS", "AnswerOptions", "AnswerReader", "question", "reply_failure", "with_skill"]
+
+ANSWER_SECONDS = 5.0
+_TAGGED = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
+
+
+class AnswerOptions(Section):
+    """How the answer is found in the last reply."""
+
+    answer_pattern: str | None = Field(default=None)
+    """Regular expression with one group that holds the answer; its last match counts. Without it the text between
+    the last <answer> and </answer> is the answer, else the whole reply. Looking for it may take 5 seconds: a longer
+    search leaves the attempt without a score, since how long it takes depends on the machine."""
+
+    @field_validator("answer_pattern")
+    @classmethod
+    def _has_one_group(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        try:
+            groups = re.compile(value).groups
+        except re.error as error:
+            raise ValueError(f"is no regular expression: {error}") from None
+        if groups != 1:
+            raise ValueError(f"must have exactly one group, has {groups}")
+        return value
+
+
+class AnswerReader:
+    """Finds the answer in a reply.
+
+    Args:
+        agent: whose replies these are, for errors.
+        pattern: as `AnswerOptions.answer_pattern`.
+        seconds: longest search for the pattern in one reply.
+    """
+
+    def __init__(self, agent: str, pattern: str | None, seconds: float = ANSWER_SECONDS) -> None:
+        self._agent = agent
+        self._pattern = pattern
+        self._matcher = Matcher(seconds)
+
+    async def read(self, text: str) -> str:
+        """The answer in a reply.
+
+        Raises:
+            BoundaryError: the search for the pattern took too long.
+        """
+        pattern = self._pattern
+        if pattern is None:
+            found = cast(list[str], _TAGGED.findall(text))
+        else:
+            try:
+                found = await asyncio.to_thread(self._matcher.groups, pattern, text)
+            except (TimeoutError, ChildProcessError) as error:
+                raise BoundaryError(f"agent {self._agent!r}, answer_pattern {pattern!r}", error) from None
+        return (found[-1] if found else text).strip()
+
+
+def with_skill(prompt: str, skill_text: str) -> str:
+    """The instructions of an agent: its prompt, and below it the body of the skill."""
+    body = _body(skill_text)
+    return f"{prompt}\n\n# Skill\n\n{body}" if body else prompt
+
+
+@lru_cache(maxsize=64)
+def _body(text: str) -> str:
+    """What an agent reads of a skill. Parsed once: many attempts share a skill."""
+    return Document.parse(text).body.strip()
+
+
+def question(task: Task) -> Message:
+    """The task as a user message. Pictures first: questions about the same one then begin with the same tokens,
+    which providers cache."""
+    return Message(role="user", content=(*(ImagePart(url=image) for image in task.images), TextPart(text=task.input)))
+
+
+def reply_failure(reply: Reply) -> str:
+    """Why a last reply is no answer; empty when it is one."""
+    if reply.finish == "refusal":
+        return "the model refused"
+    if not reply.text.strip():
+        return "the reply was cut off before any text" if reply.finish == "length" else "the reply was empty"
+    return ""

@@ -1,0 +1,90 @@
+"""The chat agent: the skill in the system prompt, one question, one answer."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from etude.agents.answers import (
+    ANSWER_SECONDS,
+    AnswerOptions,
+    AnswerReader,
+    question,
+    reply_failure,
+    with_skill,
+)
+from etude.config import parse
+from etude.errors import DataError
+from etude.prompts import Prompts
+from etude.protocols import Agent, ChatModel
+from etude.records import ChatRequest, Skill, Task, Trajectory, assistant, digest, system
+
+__all__ = ["ChatAgent", "ChatOptions"]
+
+
+class ChatOptions(AnswerOptions):
+    """Options of the chat agent."""
+
+
+class ChatAgent(Agent):
+    """Asks a chat model once. Its model calls are facts, so its attempts need not be.
+
+    Args:
+        seconds: longest search for `answer_pattern` in one reply.
+    """
+
+    name = "chat"
+    journals_calls: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        target: ChatModel,
+        prompts: Prompts,
+        options: ChatOptions | None = None,
+        *,
+        seconds: float = ANSWER_SECONDS,
+    ) -> None:
+        self._target = target
+        self._prompt = prompts["chat"]
+        self._options = options or ChatOptions()
+        self._answers = AnswerReader(self.name, self._options.answer_pattern, seconds)
+
+    @classmethod
+    def from_options(
+        cls, options: Mapping[str, Any], target: ChatModel, prompts: Prompts, *, where: str
+    ) -> "ChatAgent":
+        """Build from the options of the `agent` section.
+
+        Raises:
+            ConfigError: an unknown or bad option.
+        """
+        return cls(target, prompts, parse(ChatOptions, dict(options), where=where))
+
+    def fingerprint(self) -> str:
+        """Changes with the model, its settings, the prompt and the options."""
+        return digest([self.name, self._target.fingerprint(), self._prompt, self._options.model_dump()])
+
+    def check_task(self, task: Task) -> None:
+        """Refuse a task with files: they would never reach the model."""
+        if task.files:
+            raise DataError(
+                f"task {task.id!r} has files, and agent {self.name!r} has no workspace for them",
+                hint="set agent.name to 'tools' or to an agent program, or put the text of the files into the input",
+            )
+
+    async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
+        """One request: the prompt and the body of the skill as system message, the task as user message.
+
+        Raises:
+            BoundaryError: the search for the answer took too long.
+            DataError: as `check_task`. Nothing was asked.
+        """
+        self.check_task(task)
+        asked = question(task)
+        messages = (system(with_skill(self._prompt, skill.text)), asked)
+        reply = await self._target.complete(ChatRequest(messages=messages, seed=trial))
+        return Trajectory(
+            answer=await self._answers.read(reply.text),
+            messages=(asked, assistant(reply.text)),
+            failure=reply_failure(reply),
+            usage=reply.usage,
+            simulated=reply.simulated,
+        )

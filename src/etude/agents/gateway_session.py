@@ -1,0 +1,223 @@
+"""What one attempt asks of the model through the gateway, and what came of it."""
+
+import asyncio
+import secrets
+import time
+from pathlib import Path
+from typing import Literal
+
+from etude.errors import BoundaryError, EtudeError, InputError, RejectedRequest
+from etude.protocols import ChatModel
+from etude.records import ChatRequest, Message, Record, Reply, TextPart, Usage
+
+WireName = Literal["chat", "responses", "messages"]
+
+HUNG_UP = 499
+"""Status of a request that its program no longer waited for when the answer came."""
+REFUSED = 400
+"""Status that programs do not ask again after."""
+ENDED = "the attempt has ended"
+MOST_AT_ONCE = 64
+"""Requests of one attempt under way at the same time, those too that the program no longer waits for."""
+MOST_BYTES = 64 * 2**20
+"""Longest request, and all of one attempt together: those that are being read, and those under way."""
+MOST_REJECTED = 20
+"""Requests in a row that neither the gateway nor the model could take. Programs give up before, or never."""
+
+
+class Exchange(Record):
+    """One request of a program, answered or not."""
+
+    wire: WireName
+    model: str = ""
+    """The model as the program named it."""
+    messages: int = 0
+    """How many messages the request had."""
+    stream: bool = False
+    status: int
+    """What the program was told: 200, an error, or 499 when it had hung up before the answer came."""
+    finish: str = ""
+    """How the reply ended, as `Reply.finish`."""
+    usage: Usage = Usage()
+    seconds: float = 0.0
+    error: str = ""
+
+
+class Turn:
+    """A request under way. It goes on when the program hangs up: what is paid for is worth having, and a program
+    that asks the same again shares in it."""
+
+    def __init__(self, task: asyncio.Task[Reply], size: int) -> None:
+        self.task = task
+        self.size = size
+        """Bytes of its body."""
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done once the end of the request has been accounted for."""
+        self.hung_up = False
+        """The program waits no longer."""
+        self.error: EtudeError | None = None
+
+    async def wait(self, seconds: float | None, gone: asyncio.Future[None] | None = None) -> bool:
+        """Wait so long for the end, or until the client is gone; whether the end has come."""
+        waits: set[asyncio.Future[None]] = {self.over} if gone is None else {self.over, gone}
+        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        return self.over.done()
+
+    @property
+    def failure(self) -> str:
+        """What the program is told when there is no reply."""
+        return ENDED if self.error is None else self.error.message
+
+    @property
+    def reply(self) -> Reply | None:
+        """The answer, None when there is none."""
+        failed = self.task.cancelled() or self.task.exception() is not None
+        return None if failed else self.task.result()
+
+
+class GatewaySession:
+    """The account of one attempt: its key, what was asked and answered, and what went wrong."""
+
+    def __init__(self, model: ChatModel, url: str, socket: Path, trial: int, calls: int | None) -> None:
+        self.key = f"sk-etude-{secrets.token_hex(24)}"
+        """What the program shows as its API key."""
+        self.url = url
+        """`http://127.0.0.1:<port>`, without `/v1`."""
+        self.socket = socket
+        """The Unix socket on which the same server listens."""
+        self.trial = trial
+        self.log: list[Exchange] = []
+        """Requests in the order in which they ended."""
+        self.failed = asyncio.Event()
+        """Set when the program cannot go on: `error` is fatal, or it is `exhausted`. End it then."""
+        self.reading = 0
+        """Bytes of bodies that have arrived and are not complete."""
+        self.exhausted = False
+        """The program asked for more than its `calls`."""
+        self.simulated = False
+        """An answer came from the simulated world."""
+        self._model = model
+        self._calls = calls
+        self._begun = 0
+        self._turns: set[Turn] = set()
+        self._fatal: EtudeError | None = None
+        self._rejected: EtudeError | None = None
+        self._rejections = 0
+        self._longest: tuple[Message, ...] = ()
+        self._ended = False
+
+    @property
+    def error(self) -> EtudeError | None:
+        """Why the attempt has no score, or why the run stops (a `StopRun`).
+
+        The first failure of the model; else, when the last request was one that the model or the gateway could not
+        take, that: a program may recover from one, as by shortening the conversation.
+        """
+        return self._fatal or self._rejected
+
+    @property
+    def usage(self) -> Usage:
+        """Tokens of all answers."""
+        return sum((exchange.usage for exchange in self.log), Usage())
+
+    @property
+    def pending(self) -> int:
+        """Requests whose answer the program is waiting for."""
+        return sum(not turn.hung_up for turn in self._turns)
+
+    @property
+    def conversation(self) -> tuple[Message, ...]:
+        """The longest request, the later one of equals, and the reply to it."""
+        return self._longest
+
+    def has_room(self, size: int = 0) -> bool:
+        """Whether `size` more bytes may be held for the program."""
+        return self.reading + sum(turn.size for turn in self._turns) + size <= MOST_BYTES
+
+    def refusal(self, size: int = 0) -> str:
+        """Why no further request is answered; empty when the next one is, with a body of `size` bytes."""
+        if self._ended:
+            return ENDED
+        if self._fatal is not None:
+            return self._fatal.message
+        if self._calls is not None and self._begun >= self._calls:
+            self.exhausted = True
+            self.failed.set()
+            return f"the attempt has used up its {self._calls} model requests"
+        if len(self._turns) >= MOST_AT_ONCE or not self.has_room(size):
+            return f"{len(self._turns)} model requests of the attempt are under way already"
+        return ""
+
+    def ask(self, wire: WireName, named: str, request: ChatRequest, *, stream: bool, size: int = 0) -> Turn:
+        """Send a request to the model. Only when `refusal` is empty and the session has not ended."""
+        request = request.model_copy(update={"seed": self.trial})
+        self._begun += 1
+        started = time.monotonic()
+        turn = Turn(asyncio.create_task(self._complete(request)), size)
+        self._turns.add(turn)
+        head = Exchange(wire=wire, model=named, messages=len(request.messages), stream=stream, status=200)
+
+        def done(task: asyncio.Task[Reply]) -> None:
+            self._turns.discard(turn)
+            turn.error = self._failure(task)
+            reply = turn.reply
+            status = HUNG_UP if turn.hung_up else head.status if reply is not None else REFUSED
+            update: dict[str, object] = {"status": status, "seconds": time.monotonic() - started}
+            if reply is not None:
+                update |= {"usage": reply.usage, "finish": reply.finish}
+                self._keep(request, reply)
+            elif turn.error is not None:
+                update["error"] = turn.error.message
+            self.log.append(head.model_copy(update=update))
+            turn.over.set_result(None)
+
+        turn.task.add_done_callback(done)
+        return turn
+
+    async def _complete(self, request: ChatRequest) -> Reply:
+        return await self._model.complete(request)
+
+    def unreadable(self, wire: WireName, error: InputError) -> None:
+        """Note a request that could not be read."""
+        self._reject(error)
+        self.log.append(Exchange(wire=wire, status=REFUSED, error=error.message))
+
+    def _reject(self, error: EtudeError) -> None:
+        """A request that cannot be taken. The program may send another, but not the same for ever."""
+        self._rejected = error
+        self._rejections += 1
+        if self._rejections >= MOST_REJECTED:
+            self._fatal = self._fatal or error
+            self.failed.set()
+
+    def _failure(self, task: asyncio.Task[Reply]) -> EtudeError | None:
+        """What the end of a request means for the session: nothing more once that has ended itself."""
+        error = asyncio.CancelledError() if task.cancelled() else task.exception()
+        if self._ended:
+            return None
+        if error is None:
+            self._rejected, self._rejections = None, 0
+            return None
+        known = error if isinstance(error, EtudeError) else BoundaryError(f"model {self._model.name!r}", error)
+        if isinstance(known, RejectedRequest):
+            self._reject(known)
+        else:
+            self._fatal = self._fatal or known
+            self.failed.set()
+        return known
+
+    def _keep(self, request: ChatRequest, reply: Reply) -> None:
+        self.simulated = self.simulated or reply.simulated
+        if len(request.messages) + 1 < len(self._longest):
+            return
+        content = (TextPart(text=reply.text),) if reply.text else ()
+        said = Message(role="assistant", content=content, tool_calls=reply.tool_calls)
+        self._longest = (*request.messages, said)
+
+    async def end(self) -> None:
+        """Cancel what is under way, and wait until it has ended."""
+        self._ended = True
+        tasks = [turn.task for turn in self._turns]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

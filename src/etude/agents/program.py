@@ -1,0 +1,379 @@
+"""Agent programs: each attempt runs one in a fresh workspace, in the sandbox. Models answer through the gateway."""
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field
+
+from etude.agents.answers import AnswerOptions, AnswerReader
+from etude.agents.gateway import Gateway, GatewaySession
+from etude.agents.program_run import Ran, run_program
+from etude.agents.told import Told, after_the_prompt, has_read, neutral
+from etude.agents.verdict import Evidence, verdict
+from etude.config import parse
+from etude.errors import ConfigError, DataError
+from etude.programs.base import Delivery, Installed, Launch, Order, Program, Report
+from etude.programs.claude_code import ClaudeCode
+from etude.programs.codex import Codex
+from etude.programs.command import Command
+from etude.programs.login import find_login
+from etude.programs.memory import available_mb, room_for
+from etude.programs.opencode import OpenCode
+from etude.programs.pi import Pi
+from etude.prompts import Prompts
+from etude.protocols import Agent, ChatModel
+from etude.records import ChatRequest, Reply, Skill, Task, Trajectory, digest, user
+from etude.sandbox import Box, Limits, Sandbox, TooLarge, Workspace, find_sandbox
+
+__all__ = [
+    "ClaudeCodeAgent",
+    "CodexAgent",
+    "CommandAgent",
+    "CommandOptions",
+    "OpenCodeAgent",
+    "PiAgent",
+    "ProgramAgent",
+    "ProgramOptions",
+]
+
+
+class ProgramOptions(AnswerOptions):
+    """Options of agents that are programs."""
+
+    free: ClassVar[frozenset[str]] = frozenset({"path", "concurrency_mb", "unsafe_no_sandbox"})
+
+    path: str | None = None
+    """The program: a path, or a name on PATH. By default its own name on PATH."""
+    delivery: Delivery = "inline"
+    """`inline` puts the skill into the context of every attempt. `install` puts it into the program's own folder of
+    skills, where the program decides whether to read it; the attempt records whether it did."""
+    login: Literal["gateway", "direct"] = "gateway"
+    """`gateway` sends the program's requests to the target model, metered and within the budgets. `direct` lends the
+    program your own login, with network: nothing is metered or limited, and the target model is not used."""
+    max_steps: int | None = Field(default=None, ge=1)
+    """Most model requests in an attempt. One that is not done by then has failed."""
+    limits: Limits = Limits(seconds=300)
+    """What one attempt may use. When its time is over, the program is ended: failed when it was busy, void when it
+    waited for the model or had not asked it yet. Keep `limits.attempt_seconds` of the run larger."""
+    concurrency_mb: int | None = Field(default=None, ge=1)
+    """Memory to count with for each attempt under way: no more are started at the same time than there is room for.
+    By default what the program commonly needs."""
+    model: str = ""
+    """Name of the model that the program is told, which may decide how it behaves. By default the target's own."""
+    arguments: tuple[str, ...] = ()
+    """Further arguments for the command line."""
+    env: dict[str, str] = Field(default_factory=dict[str, str])
+    """Further environment variables. Put no secrets here: model-written code can read them."""
+    readable: tuple[str, ...] = ()
+    """Folders that the program may read beside the system's, such as runtimes that are installed elsewhere. Their
+    `bin` folders are on its PATH."""
+    unsafe_no_sandbox: bool = False
+    """Run the program without protection on a machine that has no sandbox."""
+
+
+class CommandOptions(ProgramOptions):
+    """Options of the `command` agent."""
+
+    command: list[str] = Field(min_length=1)
+    """The command line, word by word. `{prompt}` stands for the task, `{prompt_file}` for a file that holds it,
+    `{skill_file}` for a file that holds the skill, `{answer_file}`, `{workspace}` and `{model}` for what they say.
+    Without `{prompt}` and `{prompt_file}` the task comes on standard input; without `{skill_file}` the skill stands
+    before the task. Words that name files are meant from the current folder."""
+    answer_file: str | None = None
+    """File in the workspace that holds the answer afterwards; standard output by default."""
+
+
+class ProgramAgent(Agent):
+    """Runs a program for each attempt.
+
+    Args:
+        sandbox: what programs run in; the one that works here when not given.
+
+    Raises:
+        ConfigError: the program, its login, a folder of `readable` or a sandbox is not there, nobody could count the
+            steps of `max_steps`, or the model takes no tools and the program asks with some.
+    """
+
+    program: Program
+    needs_tools: ClassVar[bool] = True
+    """The program asks its model with tools."""
+    options_type: ClassVar[type[ProgramOptions]] = ProgramOptions
+
+    def __init__(
+        self,
+        program: Program,
+        target: ChatModel,
+        prompts: Prompts,
+        options: ProgramOptions | None = None,
+        sandbox: Sandbox | None = None,
+    ) -> None:
+        self.name = program.name
+        self.program = program
+        self._options = options = options or ProgramOptions()
+        self._target = _Noting(target)
+        self._prompt = prompts["program"]
+        self._answers = AnswerReader(self.name, options.answer_pattern)
+        self._folders = _folders(options.readable)
+        if options.login == "direct" and options.max_steps is not None and not program.counts_steps:
+            raise ConfigError(
+                f"agent.max_steps = {options.max_steps} has no effect with agent.login = 'direct': the gateway "
+                f"counts the steps of agent {self.name!r}",
+                hint="leave max_steps out and set agent.limits.seconds, or log in through the gateway",
+            )
+        if options.login == "gateway" and self.needs_tools and not target.takes_tools:
+            raise ConfigError(
+                f"agent {self.name!r} calls tools, and model {target.name!r} takes none",
+                hint="set agent.name to 'chat', use a model with a key, or set agent.login to 'direct'",
+            )
+        self._installed = program.find(options.path)
+        self._sandbox = sandbox or find_sandbox(unsafe=options.unsafe_no_sandbox)
+        self._login = find_login(program, os.environ, Path.home()) if options.login == "direct" else None
+        self._model = options.model or ("" if self._login else target.name.partition(":")[2] or target.name)
+        self._gateway = None if self._login else Gateway(self._target, model_name=self._model)
+        self._version = program.version(self._installed)
+        self._room = asyncio.Semaphore(self.concurrency)
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], target: ChatModel, prompts: Prompts, *, where: str) -> Self:
+        """Build from the options of the `agent` section.
+
+        Raises:
+            ConfigError: an unknown or bad option; the program or a sandbox is not there.
+        """
+        return cls(cls.program, target, prompts, parse(ProgramOptions, dict(options), where=where))
+
+    @property
+    def concurrency(self) -> int:
+        """Attempts that the memory of this machine has room for at the same time."""
+        each = self._options.concurrency_mb
+        return room_for(self.program.memory_mb if each is None else each, available_mb())
+
+    def room(self) -> AbstractAsyncContextManager[object]:
+        return self._room
+
+    @property
+    def metered(self) -> bool:
+        return self._login is None
+
+    @property
+    def installed(self) -> Installed:
+        """The program that is used."""
+        return self._installed
+
+    @property
+    def version(self) -> str:
+        """What that program says of its version."""
+        return self._version
+
+    @property
+    def limits(self) -> Limits:
+        """What one attempt may use."""
+        return self._options.limits
+
+    def fingerprint(self) -> str:
+        """Changes with the program and its version, the model, its settings, the prompt and the options."""
+        model = self._model if self._login else self._target.fingerprint()
+        return digest([self.name, self._version, model, self._prompt, self._options.identity()])
+
+    async def aclose(self) -> None:
+        """Stop the gateway."""
+        if self._gateway is not None:
+            await self._gateway.aclose()
+
+    def check_task(self, task: Task) -> None:
+        """Refuse a task with pictures: programs are told text."""
+        if task.images:
+            raise DataError(
+                f"task {task.id!r} has pictures, and agent {self.name!r} is told text only",
+                hint="put pictures into the files of the task, or use the agent 'chat'",
+            )
+
+    async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
+        """Run the program once.
+
+        Raises:
+            DataError: the task has pictures, or files that do not fit into a workspace.
+            ProgramFailed: the program crashed, or waited for the model when its time was over.
+            EtudeError: whatever a request to the model failed with.
+        """
+        self.check_task(task)
+        async with AsyncExitStack() as stack:
+            workspace = stack.enter_context(Workspace())
+            workspace.fill(task.files)
+            if self._login is not None:
+                stack.enter_context(self._login.lent(workspace.home))
+            session = None
+            if self._gateway is not None:
+                calls = self._options.max_steps
+                session = await stack.enter_async_context(self._gateway.session(trial=trial, calls=calls))
+            order = self._order(task, skill, workspace, session)
+            box = self._box(workspace, session)
+            launch = self.program.launch(order)
+            env = _environment(launch, self._options, self._folders)
+            ran = await run_program(launch, env, box, self._options.limits, self._sandbox, session)
+            return await self._trajectory(order, workspace, session, ran)
+
+    def _order(self, task: Task, skill: Skill, workspace: Workspace, session: GatewaySession | None) -> Order:
+        options = self._options
+        return Order(
+            installed=self._installed,
+            prompt=task.input,
+            skill=skill,
+            instructions=self._prompt,
+            delivery=options.delivery,
+            home=workspace.home,
+            temporary=workspace.tmp,
+            workspace=workspace.work,
+            url="" if session is None else session.url,
+            key="" if session is None else session.key,
+            model=self._model,
+            seconds=options.limits.seconds,
+            steps=options.max_steps,
+            max_output_tokens=self._target.max_output_tokens,
+            arguments=options.arguments,
+            login={} if self._login is None else self._login.variables,
+        )
+
+    def _box(self, workspace: Workspace, session: GatewaySession | None) -> Box:
+        return Box(
+            workspace=workspace.work,
+            writable=(workspace.home, workspace.tmp),
+            readable=(*self._installed.readable, *self._folders),
+            network="host" if session is None else "gateway",
+            socket=None if session is None else session.socket,
+            port=0 if session is None else int(session.url.rpartition(":")[2]),
+        )
+
+    async def _trajectory(
+        self, order: Order, workspace: Workspace, session: GatewaySession | None, ran: Ran
+    ) -> Trajectory:
+        report = Report() if ran.finished is None else self.program.read(ran.finished, order)
+        failure = self._failure(session, ran, report)
+        try:
+            files = workspace.changes()
+        except TooLarge as error:
+            files, failure = {}, failure or error.message
+        conversation = report.messages if session is None else session.conversation
+        told = neutral(
+            Told(report.answer, report.messages or after_the_prompt(conversation), dict(report.exit_codes)),
+            {workspace.work: ".", workspace.home: "~", workspace.tmp: "$TMPDIR"},
+        )
+        return Trajectory(
+            answer=await self._answers.read(told.answer),
+            messages=(user(order.prompt), *told.messages),
+            failure=failure,
+            usage=report.usage if session is None else session.usage,
+            simulated=session is not None and self._target.simulated,
+            exit_codes=told.exit_codes,
+            files=files,
+            read_skill=has_read(order.skill, conversation) if order.delivery == "install" else None,
+        )
+
+    def _failure(self, session: GatewaySession | None, ran: Ran, report: Report) -> str:
+        if session is not None and session.error is not None:
+            raise session.error
+        if session is not None and session.exhausted:
+            return f"step limit: not done within agent.max_steps = {self._options.max_steps}"
+        assert ran.finished is not None  # it runs to its end when nothing stops it
+        evidence = Evidence(
+            agent=self.name,
+            finished=ran.finished,
+            report=report,
+            asked=None if session is None else len(session.log),
+            pending=ran.pending,
+            trouble=self._target.trouble,
+            last_finish=session.log[-1].finish if session is not None and session.log else "",
+            silent=self.program.silent,
+            limits=self._options.limits,
+        )
+        return verdict(evidence)
+
+
+class ClaudeCodeAgent(ProgramAgent):
+    """Claude Code."""
+
+    program = ClaudeCode()
+
+
+class CodexAgent(ProgramAgent):
+    """Codex."""
+
+    program = Codex()
+
+
+class OpenCodeAgent(ProgramAgent):
+    """OpenCode."""
+
+    program = OpenCode()
+
+
+class PiAgent(ProgramAgent):
+    """Pi."""
+
+    program = Pi()
+
+
+class CommandAgent(ProgramAgent):
+    """Any command line."""
+
+    options_type = CommandOptions
+    needs_tools = False  # nobody knows what a command line asks with
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], target: ChatModel, prompts: Prompts, *, where: str) -> Self:
+        """As `ProgramAgent.from_options`."""
+        chosen = parse(CommandOptions, dict(options), where=where)
+        return cls(Command(chosen.command, chosen.answer_file), target, prompts, chosen)
+
+
+class _Noting(ChatModel):
+    """The target, which remembers whether an answer came from the simulated world."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self.name = model.name
+        self.endpoint = model.endpoint
+        self.simulated = False
+        self._model = model
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        reply = await self._model.complete(request)
+        self.simulated = self.simulated or reply.simulated
+        return reply
+
+    def fingerprint(self) -> str:
+        return self._model.fingerprint()
+
+    @property
+    def takes_seed(self) -> bool:
+        return self._model.takes_seed
+
+    @property
+    def takes_tools(self) -> bool:
+        return self._model.takes_tools
+
+    @property
+    def trouble(self) -> str:
+        return self._model.trouble
+
+    @property
+    def max_output_tokens(self) -> int:
+        return self._model.max_output_tokens
+
+
+def _folders(names: Sequence[str]) -> tuple[Path, ...]:
+    folders = tuple(Path(os.path.abspath(os.path.expanduser(name))) for name in names)
+    for name, folder in zip(names, folders, strict=True):
+        if not folder.is_dir():
+            raise ConfigError(f"agent.readable: {name!r} is no folder", hint="leave it out, or correct it")
+    return folders
+
+
+def _environment(launch: Launch, options: ProgramOptions, folders: Sequence[Path]) -> dict[str, str]:
+    # Compiled files hold times: they would make the changes of each attempt others.
+    env = {"LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", **launch.env, **options.env}
+    path = options.env.get("PATH", launch.env["PATH"])
+    return env | {"PATH": os.pathsep.join([*(str(folder / "bin") for folder in folders), path])}

@@ -1,0 +1,59 @@
+"""One run of an agent program, watched from the gateway."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from etude.agents.gateway import GatewaySession
+from etude.programs.base import Launch
+from etude.sandbox import Box, Finished, Limits, Sandbox, run
+
+__all__ = ["Ran", "run_program"]
+
+LAST_WORDS_SECONDS = 5.0
+"""How long a program may go on that was refused a request beyond its limit: it then tells what it did."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a run went."""
+
+    finished: Finished | None
+    """None when the gateway had it ended."""
+    pending: bool
+    """The program was waiting for the model when its time was over."""
+
+
+async def run_program(
+    launch: Launch,
+    env: Mapping[str, str],
+    box: Box,
+    limits: Limits,
+    sandbox: Sandbox,
+    session: GatewaySession | None,
+) -> Ran:
+    """Run to the end; end it before when the session has failed."""
+    pending = False
+
+    def look() -> None:
+        nonlocal pending
+        pending = pending or (session is not None and session.pending > 0)
+
+    # Set before the program's own clock starts, these come first: afterwards nobody waits for anything any more.
+    loop = asyncio.get_running_loop()
+    timers = [loop.call_later(max(0.0, limits.seconds - early), look) for early in (0.25, 0.0)]
+    running = asyncio.create_task(
+        run(launch.argv, box=box, limits=limits, sandbox=sandbox, env=env, stdin=launch.stdin)
+    )
+    failing = asyncio.create_task(asyncio.Event().wait() if session is None else session.failed.wait())
+    try:
+        await asyncio.wait({running, failing}, return_when=asyncio.FIRST_COMPLETED)
+        if not running.done() and session is not None and session.exhausted:
+            await asyncio.wait({running}, timeout=LAST_WORDS_SECONDS)
+        return Ran(running.result() if running.done() else None, pending)
+    finally:
+        for timer in timers:
+            timer.cancel()
+        failing.cancel()
+        running.cancel()  # ends the program and all it started
+        await asyncio.gather(running, failing, return_exceptions=True)

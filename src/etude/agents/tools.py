@@ -1,0 +1,285 @@
+"""The agent with tools: a loop over the tool calls of any chat model, in a workspace of its own."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import Field
+
+from etude.agents.answers import AnswerOptions, AnswerReader, question, reply_failure, with_skill
+from etude.agents.file_tools import FileTools
+from etude.agents.shell import Shell
+from etude.agents.toolbox import OWN_TOOLS, Desk, OwnTool, Toolbox, arguments_of
+from etude.config import parse
+from etude.errors import BoundaryError, ConfigError, DataError, EtudeError
+from etude.prompts import Prompts
+from etude.protocols import Agent, ChatModel, EnvironmentTool, ToolSource
+from etude.records import (
+    ChatRequest,
+    Message,
+    Reply,
+    Skill,
+    Task,
+    TextPart,
+    Tool,
+    ToolCall,
+    Trajectory,
+    Usage,
+    assistant,
+    digest,
+    system,
+)
+from etude.sandbox import Box, Limits, Sandbox, TooLarge, Workspace, find_sandbox
+from etude.skill import save_skill
+
+__all__ = ["SKILL_FOLDER", "ToolsAgent", "ToolsOptions"]
+
+SKILL_FOLDER = ".skill"
+"""Where the files of the skill are found in the workspace."""
+_SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
+_UNSENDABLE = re.compile(r"[^A-Za-z0-9_-]")
+_MAX_NAME = 64
+
+
+class ToolsOptions(AnswerOptions):
+    """Options of the agent with tools."""
+
+    tools: tuple[OwnTool, ...] = OWN_TOOLS
+    """Which of `bash`, `read`, `write` and `edit` the model is given. Tools of the environment are added to them."""
+    max_steps: int = Field(default=30, ge=1)
+    """Most model calls in an attempt. One that has no answer by then has failed."""
+    max_tokens: int = Field(default=500_000, ge=1)
+    """No further call is made once the attempt has used so many tokens, input and output. Without an answer it has
+    failed."""
+    output_chars: int = Field(default=10_000, ge=200)
+    """Longest result of a tool. Of a longer one the middle is left out, and the cut is marked."""
+    limits: Limits = Limits(seconds=120)
+    """What one command may use."""
+    network: bool = False
+    """Let commands use the network of this machine."""
+    readable: tuple[str, ...] = ()
+    """Folders that commands may read beside the system's, such as runtimes that are installed elsewhere; absolute
+    paths. Their `bin` folders are on the PATH of commands."""
+    unsafe_no_sandbox: bool = False
+    """Run commands without protection on a machine that has no sandbox."""
+
+
+class ToolsAgent(Agent):
+    """Lets a chat model call tools until it replies without a call.
+
+    The attempt is a fact, though only its model calls are paid for: what a command writes may differ from one run to
+    the next, and the calls after it depend on that. The calls are facts as well, so that an attempt that was
+    interrupted pays only for what it did not get to.
+
+    Args:
+        sandbox: what commands run in; the one that works here when not given.
+
+    Raises:
+        ConfigError: the model takes no tools, no sandbox works here, or `readable` names what is no folder.
+    """
+
+    name = "tools"
+    options_type = ToolsOptions
+
+    def __init__(
+        self, target: ChatModel, prompts: Prompts, options: ToolsOptions | None = None, sandbox: Sandbox | None = None
+    ) -> None:
+        self._target = target
+        self._prompt = prompts["tools"]
+        self._options = options or ToolsOptions()
+        if self._options.tools and not target.takes_tools:
+            raise ConfigError(
+                f"agent {self.name!r} calls tools, and model {target.name!r} takes none",
+                hint="set agent.name to 'chat', or use a model with a key",
+            )
+        self._readable = _folders(self._options.readable)
+        if sandbox is None and "bash" in self._options.tools:
+            sandbox = find_sandbox(unsafe=self._options.unsafe_no_sandbox)
+        self._sandbox = sandbox
+        self._answers = AnswerReader(self.name, self._options.answer_pattern)
+        self._source: ToolSource | None = None
+        self._source_fingerprint = ""
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], target: ChatModel, prompts: Prompts, *, where: str) -> Self:
+        """Build from the options of the `agent` section.
+
+        Raises:
+            ConfigError: an unknown or bad option, or no sandbox works here.
+        """
+        return cls(target, prompts, parse(ToolsOptions, dict(options), where=where))
+
+    def with_tools(self, tools: ToolSource, fingerprint: str) -> Self:
+        """The same agent with the tools of an environment."""
+        other = copy(self)
+        other._source = tools
+        other._source_fingerprint = fingerprint
+        return other
+
+    def fingerprint(self) -> str:
+        """Changes with the model, its settings, the prompt, the options and the tools of the environment."""
+        # Whether there was a sandbox does not change what a task asks for.
+        options = self._options.model_dump(exclude={"unsafe_no_sandbox"})
+        return digest([self.name, self._target.fingerprint(), self._prompt, options, self._source_fingerprint])
+
+    def check_task(self, task: Task) -> None:
+        """Refuse a task with a file where those of the skill are."""
+        taken = [path for path in task.files if path.split("/", 1)[0] == SKILL_FOLDER]
+        if taken:
+            raise DataError(
+                f"task {task.id!r} has a file {taken[0]!r}; {SKILL_FOLDER!r} is for the files of the skill",
+                hint="give it another name",
+            )
+
+    async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
+        """Fill a workspace with the files of the task, let the model work in it, and tell what it changed.
+
+        Raises:
+            BoundaryError: a tool of the environment failed, or the search for the answer took too long.
+            DataError: a file of the task cannot be put into the workspace.
+        """
+        options = self._options
+        brought = self._brought(task)
+        with Workspace() as workspace:
+            desk = self._desk(workspace, task, skill)
+            toolbox = Toolbox(desk, options.tools, brought, options.output_chars)
+            instructions = with_skill(self._prompt, skill.text) + _files_note(skill)
+            talk = _Talk(question(task), system(instructions), toolbox.tools, trial)
+            failure = await self._work(talk, toolbox)
+            try:
+                files = workspace.changes()
+            except TooLarge as error:
+                files, failure = {}, failure or error.message
+        return Trajectory(
+            answer=await self._answers.read(talk.final),
+            messages=tuple(talk.messages),
+            failure=failure,
+            usage=talk.usage,
+            simulated=talk.simulated,
+            exit_codes=talk.exit_codes,
+            files=files,
+        )
+
+    async def _work(self, talk: "_Talk", toolbox: Toolbox) -> str:
+        """Call the model and carry out its calls until there are none. Returns why that came to nothing, if so."""
+        for step in range(1, self._options.max_steps + 1):
+            if talk.usage.total >= self._options.max_tokens:
+                return f"token limit: no answer within agent.max_tokens = {self._options.max_tokens}"
+            reply = await self._target.complete(talk.request())
+            calls = talk.take(reply)
+            if not calls or reply.finish == "refusal":
+                talk.final = reply.text
+                return reply_failure(reply)
+            # Nobody would read the results of the last step.
+            for sent, call in calls if step < self._options.max_steps else ():
+                result = await toolbox.run(call, cut_off=reply.finish == "length")
+                talk.tell(sent.id, result.text, result.exit_code)
+        return f"step limit: no answer within agent.max_steps = {self._options.max_steps}"
+
+    def _brought(self, task: Task) -> Sequence[EnvironmentTool]:
+        try:
+            return () if self._source is None else self._source(task)
+        except EtudeError:
+            raise
+        except Exception as error:  # the boundary: whatever an environment raises is its failure
+            raise BoundaryError("tools of the environment", error) from error
+
+    def _desk(self, workspace: Workspace, task: Task, skill: Skill) -> Desk:
+        self.check_task(task)
+        workspace.fill(task.files)
+        read_only = _add_skill(skill, workspace)
+        box = Box(
+            workspace=workspace.work,
+            writable=(workspace.home, workspace.tmp),
+            readable=(*self._readable, *read_only),
+            network="host" if self._options.network else "none",
+        )
+        programs = [str(folder / "bin") for folder in self._readable]
+        env = {
+            "PATH": os.pathsep.join([*programs, *_SYSTEM_PATH]),
+            "HOME": str(workspace.home),
+            "TMPDIR": str(workspace.tmp),
+            "LANG": "C.UTF-8",
+            # Compiled files hold times: they would make each trajectory another one.
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        names = {str(workspace.work): ".", str(workspace.home): "~", str(workspace.tmp): "$TMPDIR"}
+        shell = None if self._sandbox is None else Shell(self._sandbox, box, self._options.limits, env, names)
+        return Desk(FileTools(workspace.work, read_only), shell)
+
+
+@dataclass
+class _Talk:
+    """The conversation of one attempt, and what it came to."""
+
+    question: Message
+    instructions: Message
+    tools: tuple[Tool, ...]
+    trial: int
+    messages: list[Message] = field(init=False)
+    usage: Usage = field(default_factory=Usage)
+    simulated: bool = False
+    exit_codes: dict[str, int] = field(default_factory=dict[str, int])
+    final: str = ""
+    """The reply that ended it."""
+
+    def __post_init__(self) -> None:
+        self.messages = [self.question]
+        self._ids: set[str] = set()
+
+    def request(self) -> ChatRequest:
+        return ChatRequest(messages=(self.instructions, *self.messages), tools=self.tools, seed=self.trial)
+
+    def take(self, reply: Reply) -> list[tuple[ToolCall, ToolCall]]:
+        """Add a reply. Returns its calls, each as it is sent from here on and as the model wrote it."""
+        calls = [(self._sendable(call), call) for call in reply.tool_calls]
+        message = assistant(reply.text) if reply.text or not calls else Message(role="assistant")
+        self.messages.append(message.model_copy(update={"tool_calls": tuple(sent for sent, _ in calls)}))
+        self.usage += reply.usage
+        self.simulated = self.simulated or reply.simulated
+        return calls
+
+    def tell(self, call_id: str, text: str, exit_code: int | None) -> None:
+        """Add the result of a call."""
+        self.messages.append(Message(role="tool", tool_call_id=call_id, content=(TextPart(text=text),)))
+        if exit_code is not None:
+            self.exit_codes[call_id] = exit_code
+
+    def _sendable(self, call: ToolCall) -> ToolCall:
+        """Servers refuse conversations with calls that are no proper ones, though they let models write them. Ids
+        must not repeat: some servers count them anew in each reply."""
+        unique = call.id if call.id and call.id not in self._ids else f"call_{len(self._ids)}_{digest(call.id)[:8]}"
+        self._ids.add(unique)
+        name = _UNSENDABLE.sub("_", call.name)[:_MAX_NAME] or "unknown"
+        return ToolCall(id=unique, name=name, arguments="{}" if arguments_of(call) is None else call.arguments)
+
+
+def _folders(names: Sequence[str]) -> tuple[Path, ...]:
+    folders = tuple(Path(os.path.expanduser(name)) for name in names)
+    for name, folder in zip(names, folders, strict=True):
+        if not (folder.is_absolute() and folder.is_dir()):
+            raise ConfigError(
+                f"agent.readable: {name!r} is no absolute path of a folder", hint="leave it out, or correct it"
+            )
+    return folders
+
+
+def _add_skill(skill: Skill, workspace: Workspace) -> tuple[Path, ...]:
+    """Put the folder of a skill beside the workspace, where commands cannot change it, and a link to it inside."""
+    if not skill.files:
+        return ()
+    folder = save_skill(skill, workspace.folder / "skill").parent
+    (workspace.work / SKILL_FOLDER).symlink_to(folder)
+    return (folder,)
+
+
+def _files_note(skill: Skill) -> str:
+    if not skill.files:
+        return ""
+    names = "\n".join(f"- {SKILL_FOLDER}/{path}" for path in sorted(skill.files))
+    note = f"Paths in the skill count from `{SKILL_FOLDER}`, which can only be read:"
+    return f"\n\n# Files of the skill\n\n{note}\n\n{names}"

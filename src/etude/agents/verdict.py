@@ -1,0 +1,95 @@
+"""What an attempt by an agent program counts as: from what the program and the gateway say, never from its exit code
+alone."""
+
+from dataclasses import dataclass
+
+from etude.errors import EtudeError, OutageStop
+from etude.programs.base import Report, last_words
+from etude.programs.words import outdated, trouble
+from etude.sandbox import Finished, Limits
+
+__all__ = ["Evidence", "ProgramFailed", "verdict"]
+
+
+class ProgramFailed(EtudeError):
+    """An agent program could not do its work, for a reason that says nothing about the skill."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How an attempt went."""
+
+    agent: str
+    finished: Finished
+    report: Report
+    asked: int | None
+    """Requests that reached the gateway, None without one."""
+    pending: bool
+    """The program was waiting for the model when its time was over."""
+    trouble: str
+    """Why the model's last request came to nothing; empty when it did not."""
+    last_finish: str
+    """How the last reply of the model ended."""
+    silent: bool
+    """The program may do its work without a model."""
+    limits: Limits
+
+
+def verdict(seen: Evidence) -> str:
+    """Why the attempt failed by the agent's own fault; empty when it was completed.
+
+    Raises:
+        ProgramFailed: it is void: the program crashed, or asked no model, or was waiting for one at the limit.
+        OutageStop: the program's own login, model or version is refused, and will be in every attempt.
+    """
+    finished, report = seen.finished, seen.report
+    if finished.timed_out:
+        late = f"not done within agent.limits.seconds = {seen.limits.seconds:g}"
+        if seen.pending:
+            failed = f", which had failed before: {seen.trouble}" if seen.trouble else ""
+            raise ProgramFailed(f"{late}: a request to the model was under way{failed}")
+        if seen.asked == 0 and not seen.silent:  # a busy machine: the skill was never read
+            raise ProgramFailed(f"{late}: agent {seen.agent!r} had asked no model yet")
+        return late
+    if finished.over:
+        return f"went over its {finished.over} ({_limits(seen.limits)})"
+    if report.out_of_steps:
+        return "the step limit was reached"
+    # Programs make errors of these, but the model answered.
+    if seen.last_finish == "refusal":
+        return "the model refused"
+    if seen.last_finish == "length" and (report.error or not report.answer.strip()):
+        return "the reply was cut off at the most tokens a reply may have"
+    if report.error:
+        gave_up = f"agent {seen.agent!r} gave up: {report.error}"
+        if _too_old(seen, report.error):
+            raise _outdated(gave_up)
+        if seen.asked is None and trouble(report.error) == "refused":
+            raise OutageStop(gave_up, hint="look at the program's own login, model and version, then run this again")
+        raise ProgramFailed(gave_up)
+    if not report.ended:
+        broke_off = f"agent {seen.agent!r} broke off, {_end(finished)}"
+        raise _outdated(broke_off) if _too_old(seen, last_words(finished)) else ProgramFailed(broke_off)
+    if seen.asked == 0 and not seen.silent:
+        raise ProgramFailed(f"agent {seen.agent!r} asked no model, {_end(finished)}")
+    return "" if report.answer.strip() else "the answer was empty"
+
+
+def _too_old(seen: Evidence, words: str) -> bool:
+    """Whether the program said so itself: what a model or a command wrote does not count."""
+    return not seen.asked and outdated(words)
+
+
+def _outdated(problem: str) -> OutageStop:
+    return OutageStop(problem, hint="update the program, then run this again; `etude doctor` says its version")
+
+
+def _limits(limits: Limits) -> str:
+    names = ("memory_mb", "processes", "disk_mb")
+    return ", ".join(f"agent.limits.{name} = {getattr(limits, name)}" for name in names)
+
+
+def _end(finished: Finished) -> str:
+    end = f"signal {finished.signal}" if finished.signal is not None else f"exit code {finished.code}"
+    words = last_words(finished)
+    return f"{end}: {words}" if words else end

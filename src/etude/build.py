@@ -1,0 +1,399 @@
+"""From settings to a workbench: the one module that knows every family."""
+
+import os
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict, TypeVar, cast
+
+import yaml
+from pydantic import BaseModel
+
+from etude.agents.chat import ChatAgent
+from etude.config import ModelSection, Price, TrainConfig, file_data
+from etude.envs.gold import check_gold
+from etude.envs.scorers.base import Judge
+from etude.envs.splits import check_splits
+from etude.errors import ConfigError, DataError, Interrupted
+from etude.events import Event, Notice, SpendChanged
+from etude.models import Journaled, Limited, Metered, Retrying, Structured, build_model, price_of
+from etude.models.handoff import HandoffModel
+from etude.models.keys import key_variable, used_key_variable
+from etude.models.meter import cost
+from etude.models.pictured import Pictured
+from etude.models.wrapper import Wrapper
+from etude.prompts import Prompts
+from etude.protocols import Agent, ChatModel, Environment, Executor, Sink
+from etude.records import ChatRequest, LedgerEntry, Message, Reply, Role, Skill, Split, Task, digest
+from etude.registry import find
+from etude.skill import Document, load_skill
+from etude.stages.optimizer import Optimizer
+from etude.stages.rollout import Rollout
+from etude.store import Redactor, RunFolder, SqliteSpend, WriteHook, check_keys
+from etude.threads import Threads
+
+__all__ = ["Given", "Past", "Screen", "StopSwitch", "Workbench", "open_workbench"]
+
+M = TypeVar("M", bound=BaseModel)
+
+SPLITS: tuple[Split, ...] = ("train", "val", "test")
+
+
+class StopSwitch:
+    """Asks a run to stop: what is in flight ends, nothing new starts."""
+
+    def __init__(self) -> None:
+        self.requested = False
+
+    def stop(self) -> None:
+        """Ask."""
+        self.requested = True
+
+    def check(self) -> None:
+        """Raise Interrupted once asked."""
+        if self.requested:
+            raise Interrupted("interrupted", hint="run the same command again to go on from here")
+
+
+class Given(TypedDict, total=False):
+    """Objects to use instead of building them from the config."""
+
+    env: "Environment | MakeEnvironment"
+    """An environment, or what makes one."""
+    target: ChatModel
+    optimizer: ChatModel
+    judge: ChatModel
+    agent: Agent
+    skill: Skill | Path | str
+    """A skill, or the path of one."""
+    executor: Executor
+    prompts: Prompts | Mapping[str, str | Path]
+    """Prompts, or prompt name to text (str) or Markdown file (Path)."""
+    sinks: Sequence[Sink]
+    """Readers of events, as the run goes on."""
+    past: "Past"
+    """What earlier searches for the same skill know."""
+    screen: "Screen"
+    """Takes out of each candidate what may not be in it; `rewrite_first` asks it before it tries one."""
+    fork: str
+    """Name of a run in the same folder whose facts a fresh run starts over."""
+    switch: StopSwitch
+    """To stop the run from outside."""
+    on_write: WriteHook
+    """Called with "before" or "after" and a count around every write to the journal; for crash tests."""
+
+
+MakeEnvironment = Callable[[Callable[[], Judge]], Environment]
+"""Makes an environment, given what makes the judge of the settings; without one in the settings that is an error."""
+
+
+Screen = Callable[[Skill], tuple[Skill, Mapping[str, str]]]
+"""A candidate without what may not be in it, and what was taken out, each text with the reason."""
+
+
+class Past(NamedTuple):
+    """What earlier searches leave to the next one."""
+
+    ledger: Sequence[LedgerEntry] = ()
+    """Edits that were tried, shown to the optimizer with what came of them."""
+    skill: Skill | None = None
+    """The skill that the slow update compares with after the first epoch."""
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """Everything a run works with, wired and checked."""
+
+    config: TrainConfig
+    skill: Skill
+    tasks: Mapping[Split, Sequence[Task]]
+    rollout: Rollout
+    structured: Structured
+    prompts: Prompts
+    folder: RunFolder
+    spend: SqliteSpend
+    emit: Callable[[Event], None]
+    models: Mapping[Role, "Watched"]
+    resumed: bool
+    past: Past
+    screen: Screen | None
+
+    def optimizer(self, memory: str = "") -> Optimizer:
+        """The optimizer, with its memory where it proposes and chooses edits."""
+        preferences = self.config.reflect.preferences
+        return Optimizer(self.structured, self.prompts, self.emit, memory=memory, preferences=preferences)
+
+    def tell_spend(self) -> None:
+        """Emit what the run has used so far."""
+        used = self.spend.totals()
+        self.emit(SpendChanged(calls=used.total_calls, tokens=used.total_tokens, usd=used.usd))
+
+    @property
+    def simulated(self) -> bool:
+        """An answer came, or will come, from the simulated world."""
+        return any(model.simulated for model in self.models.values())
+
+
+class Watched(Wrapper):
+    """The outermost wrapper of a role: knows whether answers are simulated, and lets nothing pass after a stop."""
+
+    def __init__(self, model: ChatModel, check: Callable[[], None], price: Price | None) -> None:
+        super().__init__(model)
+        self.price = price
+        """None when unknown."""
+        self.simulated = model.name.startswith("simulated:")
+        self.hear: Callable[[str], object] | None = None
+        """Told the text of each answer, where somebody listens."""
+        self._check = check
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        self._check()
+        reply = await super().complete(request)
+        self.simulated = self.simulated or reply.simulated
+        if self.hear is not None:
+            self.hear(reply.text)
+        return reply
+
+
+@dataclass
+class _Parts:
+    """What can be built and checked before the run folder is touched."""
+
+    config: TrainConfig
+    given: Given
+    prompts: Prompts = field(init=False)
+    skill: Skill = field(init=False)
+    providers: dict[Role, ChatModel] = field(default_factory=dict[Role, ChatModel])
+
+    def __post_init__(self) -> None:
+        config, given = self.config, self.given
+        prompts = given.get("prompts", {name: Path(path) for name, path in config.prompts.items()})
+        self.prompts = prompts if isinstance(prompts, Prompts) else Prompts(prompts)
+        skill = given.get("skill", config.skill.path)
+        self.skill = skill if isinstance(skill, Skill) else load_skill(skill)
+        Document.parse(self.skill.text)
+        for role, section in _roles(config).items():
+            model = cast(Any, given.get(role))
+            if model is not None and not isinstance(model, ChatModel):
+                raise ConfigError(
+                    f"{role} = {model!r} is no ChatModel", hint=f"name a model in the settings: {role}.model"
+                )
+            if model is None and section is not None:
+                model = build_model(section)
+            if model is not None:
+                self.providers[role] = model
+                if config.limits.usd is not None and self.price(role) is None:
+                    raise ConfigError(
+                        f"limits.usd = {config.limits.usd:g} needs the price of every model, {role}.price is not set",
+                        hint=f"set {role}.price.input and {role}.price.output in USD per million tokens, or prices",
+                    )
+
+    def warnings(self) -> Iterator[str]:
+        """What a person may not have meant, one sentence each."""
+        config, section = self.config, self.config.target
+        if not Document.parse(self.skill.text).body.strip():
+            yield "the skill is empty: training starts from nothing"
+        unused = ", ".join(config.unused())
+        if unused:
+            yield f"search.policy = {config.search.policy!r} does not use {unused}"
+        repeats = config.test.trials > 1 or config.train.fresh_attempts or config.train.attempts > 1
+        if repeats and section.temperature == 0 and not self.providers["target"].takes_seed:
+            yield "at temperature 0 and without a seed, a second attempt at a task tells nothing new"
+
+    def price(self, role: Role) -> Price | None:
+        """The price of a role's model; the simulated world costs nothing."""
+        section = _roles(self.config)[role] or ModelSection(model=self.providers[role].name)
+        return price_of(section, self.config.prices, self.providers[role].name)
+
+
+def _roles(config: TrainConfig) -> dict[Role, ModelSection | None]:
+    return {"target": config.target, "optimizer": config.optimizer, "judge": config.judge}
+
+
+@asynccontextmanager
+async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = True) -> AsyncGenerator[Workbench, None]:
+    """Build and check everything, open the run folder, close it all at the end.
+
+    Args:
+        claim: the run folder belongs to these settings; False only borrows its journal.
+
+    Raises:
+        InputError: something cannot be used as it is. Nothing was paid for.
+    """
+    parts = _Parts(config, given)
+    switch = given.get("switch") or StopSwitch()
+    # The environment is checked before the folder exists, with a judge that is wired once it does.
+    judge = _Judge(parts.prompts["rubric"], parts.providers.get("judge"))
+    env = given.get("env") or _environment(config, judge)
+    env = env if isinstance(env, Environment) else env(judge)
+    tasks: dict[Split, Sequence[Task]] = {split: tuple(env.tasks(split)) for split in SPLITS}
+    warnings = _check_tasks(env, tasks, need_test=config.test.enabled)
+    env.fingerprint()  # asks for whatever scoring needs, a judge for one
+    await check_gold(env, [task for split in SPLITS for task in tasks[split]])
+    executor = given.get("executor") or _executor(config)
+
+    redactor = _redactor(config, given)
+    with RunFolder.open(
+        config.run, fork=given.get("fork"), redactor=redactor, on_write=given.get("on_write")
+    ) as folder:
+        sinks: list[Sink] = [folder.events, *given.get("sinks", ())]
+
+        def emit(event: Event) -> None:
+            for sink in sinks:
+                sink.emit(event)
+
+        spend = SqliteSpend(folder.journal, config.limits)
+        models: dict[Role, Watched] = {}
+        for role in parts.providers:
+            model = Pictured(_paid(parts, role, spend, emit), env.image)
+            models[role] = Watched(Journaled(model, folder.journal), switch.check, parts.price(role))
+
+        def structured(role: Role) -> Structured:
+            rung = (_roles(config)[role] or config.target).structured
+            name = models[role].name
+            return Structured(
+                models[role],
+                rung,
+                notice=lambda text: emit(Notice(level="info", text=f"{name}: {text}")),
+                journal=folder.journal,
+            )
+
+        if "judge" in models:
+            judge.model = structured("judge")
+        agent = _agent(parts, env, models["target"], [task for split in SPLITS for task in tasks[split]])
+        resumed = folder.journal.identity is not None
+        if claim:
+            folder.journal.claim_identity(_identity(config, parts, env, agent, tasks))
+            folder.write_text("config.yaml", _yaml(config, folder))
+        threads, bill = Threads(config.limits.concurrency), partial(cost, price=parts.price("target"))
+        rollout = Rollout(agent, env, executor, folder.journal, config.limits, emit, switch.check, threads, bill)
+        try:
+            for text in (*warnings, *parts.warnings()):
+                emit(Notice(level="warning", text=text))
+            yield Workbench(
+                config=config,
+                skill=parts.skill,
+                tasks=tasks,
+                rollout=rollout,
+                structured=structured("optimizer"),
+                prompts=parts.prompts,
+                folder=folder,
+                spend=spend,
+                emit=emit,
+                models=models,
+                resumed=resumed,
+                past=given.get("past", Past()),
+                screen=given.get("screen"),
+            )
+        finally:
+            await executor.cancel()
+            for used, what in (("agent", agent), *parts.providers.items()):
+                if used not in given:
+                    await what.aclose()
+
+
+def _redactor(config: TrainConfig, given: Given) -> Redactor:
+    """What keeps the keys of all roles out of the run folder."""
+    roles = [(role, section) for role, section in _roles(config).items() if section is not None]
+    # What a model that was given reads is not known.
+    names = [key_variable(section) if role in given else used_key_variable(section) for role, section in roles]
+    keys = [name for name in names if name is not None]
+    check_keys(file_data(config, Path(config.run.folder, config.run.name)), os.environ, keys)
+    return Redactor(os.environ, keys)
+
+
+class _Judge:
+    """The judge of the rubric scorer: known by its settings at first, wired to the journal once there is one."""
+
+    def __init__(self, instructions: str, provider: ChatModel | None) -> None:
+        self.instructions = instructions
+        self.model = None if provider is None else Structured(provider)
+
+    def __call__(self) -> "_Judge":
+        if self.model is None:
+            raise ConfigError("the rubric scorer needs a judge", hint="set judge.model")
+        return self
+
+    async def ask(self, messages: Sequence[Message], reply_type: type[M]) -> M:
+        """As `Structured.ask`."""
+        assert self.model is not None
+        return await self.model.ask(messages, reply_type)
+
+    def fingerprint(self) -> str:
+        """Of the judge's model."""
+        return "" if self.model is None else self.model.fingerprint()
+
+
+def _environment(config: TrainConfig, judge: _Judge) -> Environment:
+    cls = find("environments", config.env.name)
+    asked = None if judge.model is None else judge
+    return cls.from_options(dict(config.env.model_extra or {}), where="env", judge=asked)
+
+
+def _executor(config: TrainConfig) -> Executor:
+    cls = find("executors", config.executor.name)
+    options = dict(config.executor.model_extra or {})
+    return cls.from_options(options, concurrency=config.limits.concurrency, where="executor")
+
+
+def _check_tasks(env: Environment, tasks: Mapping[Split, Sequence[Task]], *, need_test: bool) -> Sequence[str]:
+    if need_test and not tasks["test"]:
+        raise DataError("the test split is empty", hint="give it tasks, or set test.enabled to false")
+    # Built-in environments have checked their splits, and know the files to name.
+    return check_splits(tasks["train"], tasks["val"], tasks["test"]) if env.warnings is None else env.warnings
+
+
+def _paid(parts: _Parts, role: Role, spend: SqliteSpend, emit: Callable[[Event], None]) -> ChatModel:
+    """The model of a role within its budget and its server's limits; what can pass is tried again."""
+    section, provider = _roles(parts.config)[role] or parts.config.target, parts.providers[role]
+    model = Metered(provider, role, spend, parts.price(role), emit)
+    if not isinstance(provider, HandoffModel):  # it has no server to spare: all is asked before anybody answers
+        model = Limited(model, section.max_concurrency)
+    return Retrying(model, role, parts.config.limits.outage_seconds)
+
+
+def _agent(parts: _Parts, env: Environment, target: ChatModel, tasks: Sequence[Task]) -> Agent:
+    """The agent that was given, that of the environment, or that of the settings; it can attempt the tasks."""
+    agent = parts.given.get("agent") or env.agent(target, parts.prompts) or _named_agent(parts, target)
+    # Environments without tools of their own leave attempts independent of how they are scored.
+    if type(env).tools is not Environment.tools:
+        agent = agent.with_tools(env.tools, env.fingerprint())
+    for task in tasks:
+        agent.check_task(task)
+    return agent
+
+
+def _named_agent(parts: _Parts, target: ChatModel) -> Agent:
+    section = parts.config.agent
+    options = dict(section.model_extra or {})
+    make = ChatAgent if section.name == ChatAgent.name else find("agents", section.name)
+    return make.from_options(options, target, parts.prompts, where="agent")
+
+
+def _identity(
+    config: TrainConfig, parts: _Parts, env: Environment, agent: Agent, tasks: Mapping[Split, Sequence[Task]]
+) -> dict[str, Any]:
+    """What a run's result depends on: settings, and content in place of the paths that name it."""
+    identity = config.identity()
+    for section in ("skill", "env", "prompts"):
+        identity.pop(section)
+    past = parts.given.get("past", Past())
+    if past.ledger or past.skill is not None:
+        known = [entry.model_dump(mode="json") for entry in past.ledger]
+        identity["past"] = digest([known, past.skill and past.skill.hash])[:16]
+    return identity | {
+        "skill": {"hash": parts.skill.hash, "max_tokens": config.skill.max_tokens},
+        "data": {split: digest([task.model_dump(mode="json") for task in tasks[split]])[:16] for split in SPLITS},
+        "env": {"name": env.name, "fingerprint": digest(env.fingerprint())[:16]},
+        "agent": {"name": agent.name, "fingerprint": digest(agent.fingerprint())[:16]},
+        "prompts": parts.prompts.fingerprint(),
+        "models": {role: digest(model.fingerprint())[:16] for role, model in parts.providers.items()},
+    }
+
+
+def _yaml(config: TrainConfig, folder: RunFolder) -> str:
+    # Redacted before it is YAML: in place of a bare word, a redaction would be read as a list.
+    data = folder.redactor.redact_value(file_data(config, folder.path))
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)

@@ -1,0 +1,286 @@
+"""The arguments of each verb. Imports nothing heavy, so that help is instant."""
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+DEFAULT_CONFIG = "etude.yaml"
+DEMO_FOLDER = "runs/demo-project"
+RUNS_FOLDER = "runs"
+SKILL_PLACES = {
+    "agents": ".agents/skills",
+    "claude": ".claude/skills",
+    "codex": ".codex/skills",
+    "copilot": ".github/skills",
+    "gemini": ".gemini/skills",
+    "opencode": ".opencode/skills",
+    "openhands": ".openhands/skills",
+    "pi": ".pi/skills",
+    "qwen": ".qwen/skills",
+}
+"""Where programs look for a project's skills. Most of them also look into `.agents/skills`."""
+FORMATS = ("text", "csv", "json", "markdown")
+_MOST_SEEDS = 1000
+_RUN = "a run folder, or the name of one in ./runs"
+_WHICH = "initial, best, the number of a step, or the path of a skill"
+_SKILL = "a skill folder, SKILL.md or Markdown file, or RUN:best, RUN:initial, RUN:STEP"
+
+Arguments = argparse.ArgumentParser
+
+
+def _at_least_one(text: str) -> int:
+    return _number(text, int, 1, "a whole number from 1 on")
+
+
+def _seconds(text: str) -> float:
+    return _number(text, float, 0, "a number of seconds from 0 on")
+
+
+def _share(text: str) -> float:
+    number = _number(text, float, 0, "a number from 0 to below 1")
+    if number >= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to below 1")
+    return number
+
+
+def _port(text: str) -> int:
+    number = _number(text, int, 0, "a port from 0 to 65535")
+    if number > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to 65535")
+    return number
+
+
+def _number(text: str, kind: Callable[[str], Any], least: int, what: str) -> Any:
+    try:
+        value = kind(text)
+    except ValueError:
+        value = None
+    if value is None or not least <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+    return value
+
+
+def _one_of(*allowed: str) -> Callable[[str], str]:
+    def check(text: str) -> str:
+        if text not in allowed:
+            raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(allowed)}")
+        return text
+
+    return check
+
+
+def _days(text: str) -> float:
+    return _number(text, float, 0, "a number of days from 0 on")
+
+
+def _whole(text: str) -> int:
+    return _number(text, int, 0, "a whole number from 0 on")
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    """As in `1-5` or `1,3,7`."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, last = part.partition("-")[::2] if "-" in part else (part, part)
+        if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last)):
+            raise argparse.ArgumentTypeError(f"{text!r} names no seeds; write them as in 1-5 or 1,3,7")
+        if int(last) - int(first) >= _MOST_SEEDS:
+            raise argparse.ArgumentTypeError(f"{text!r} is more than {_MOST_SEEDS} seeds")
+        seeds += range(int(first), int(last) + 1)
+    if len(set(seeds)) < len(seeds):
+        raise argparse.ArgumentTypeError(f"{text!r} names a seed twice")
+    return tuple(seeds)
+
+
+def _config(parser: Arguments, default: str = "") -> None:
+    parser.add_argument(
+        "config", nargs="?", metavar="CONFIG", help=f"the YAML file of settings (default: {default}{DEFAULT_CONFIG})"
+    )
+    parser.add_argument("--preset", metavar="NAME", help="a set of settings to start from: default or paper")
+    unsafe_no_sandbox(parser)
+
+
+def unsafe_no_sandbox(parser: Arguments) -> None:
+    """Also for the verbs of `etude sleep`."""
+    parser.add_argument(
+        "--unsafe-no-sandbox",
+        action="store_true",
+        help="where no sandbox works, run the code and the programs of agents without one: they then read, write and "
+        "reach whatever you can",
+    )
+
+
+def demo(parser: Arguments) -> None:
+    parser.add_argument(
+        "--folder", default=DEMO_FOLDER, metavar="DIR", help=f"where to make the project (default: {DEMO_FOLDER})"
+    )
+
+
+def init(parser: Arguments) -> None:
+    parser.add_argument(
+        "data",
+        nargs="?",
+        metavar="DATA",
+        help="a .jsonl, .json, .csv or .parquet file, or a folder with train, val and test",
+    )
+    parser.add_argument(
+        "--from-skillopt",
+        metavar="CONFIG",
+        help="instead of DATA: the YAML file of a SkillOpt run, whose settings, tasks and skill are taken over",
+    )
+    parser.add_argument("--folder", default=".", metavar="DIR", help="where to make the project (default: here)")
+    parser.add_argument("--target", default="openai:gpt-5.5", metavar="MODEL", help="the model that attempts tasks")
+    parser.add_argument(
+        "--optimizer", default="openai:gpt-5.5", metavar="MODEL", help="the model that proposes edits"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite an existing etude.yaml and skill/SKILL.md")
+
+
+def doctor(parser: Arguments) -> None:
+    _config(parser)
+    parser.add_argument("--live", action="store_true", help="make one tiny call to each model; may cost a little")
+
+
+def plan(parser: Arguments) -> None:
+    _config(parser)
+    parser.add_argument("--name", metavar="RUN", help="name of the run, the same as --run.name")
+    parser.add_argument(
+        "--measure",
+        action="store_true",
+        help="attempt the validation tasks twice with the initial skill: costs what it says first; the run reuses it",
+    )
+
+
+def train(parser: Arguments) -> None:
+    _config(parser)
+    parser.add_argument("--name", metavar="RUN", help="name of the run, the same as --run.name")
+    parser.add_argument("--fork", metavar="RUN", help="start a new run over the paid results of this one")
+    parser.add_argument(
+        "--seeds",
+        type=_seeds,
+        metavar="SEEDS",
+        help="one run for each seed, one after the other, as in 1-5 or 1,3,7; limits hold for each run",
+    )
+
+
+def _split_and_trials(parser: Arguments, trials: int = 1) -> None:
+    parser.add_argument(
+        "--split",
+        type=_one_of("train", "val", "test"),
+        default="test",
+        metavar="SPLIT",
+        help="train, val or test (default)",
+    )
+    parser.add_argument(
+        "--trials",
+        type=_at_least_one,
+        default=trials,
+        metavar="N",
+        help=f"attempts at each task (default: {trials})",
+    )
+
+
+def evaluate(parser: Arguments) -> None:
+    _config(parser)
+    parser.add_argument(
+        "--skill",
+        action="append",
+        metavar="SKILL",
+        help=f"{_SKILL} (default: the one in the settings); repeatable",
+    )
+    parser.add_argument(
+        "--target",
+        action="append",
+        metavar="MODEL",
+        help="a model in place of target.model; repeatable, each skill is scored with each model",
+    )
+    _split_and_trials(parser)
+    parser.add_argument(
+        "--format", type=_one_of(*FORMATS), default="text", metavar="FORMAT", help=f"{', '.join(FORMATS)}"
+    )
+
+
+def compare(parser: Arguments) -> None:
+    parser.add_argument("a", metavar="A", help=_SKILL)
+    parser.add_argument("b", metavar="B", help="another one")
+    _config(parser, "the settings of the run that A or B names, else ")
+    _split_and_trials(parser, trials=3)
+    parser.add_argument(
+        "--margin",
+        type=_share,
+        default=0.0,
+        metavar="X",
+        help="the smallest gain in mean score worth having: `do not ship` when a larger one is excluded (default: 0)",
+    )
+
+
+def diff(parser: Arguments) -> None:
+    parser.add_argument("run", metavar="RUN", help=_RUN)
+    parser.add_argument("a", nargs="?", default="initial", metavar="A", help=f"{_WHICH} (default: initial)")
+    parser.add_argument("b", nargs="?", default="best", metavar="B", help="the same (default: best)")
+
+
+def export(parser: Arguments) -> None:
+    parser.add_argument("skill", metavar="RUN", help=f"{_RUN}: its best skill; or {_SKILL}")
+    parser.add_argument("--to", metavar="DIR", help="the folder of skills to write into (default: the current one)")
+    parser.add_argument(
+        "--for",
+        dest="places",
+        action="append",
+        default=[],
+        type=_one_of(*SKILL_PLACES),
+        metavar="PROGRAM",
+        help=f"write where a program looks for skills: {', '.join(SKILL_PLACES)}; repeatable",
+    )
+    parser.add_argument("--name", metavar="NAME", help="name of the skill and its folder (default: its own)")
+    parser.add_argument("--description", metavar="TEXT", help="what the skill is for (default: its own)")
+    parser.add_argument(
+        "--keep-markers", action="store_true", help="leave the marker comments of regions in the text"
+    )
+    parser.add_argument("--prompt", action="store_true", help="print the plain text for a prompt and write nothing")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="replace a skill that is there, unless it has files that the new one does not have",
+    )
+
+
+def runs(parser: Arguments) -> None:
+    parser.add_argument(
+        "action",
+        nargs="?",
+        default="list",
+        type=_one_of("list", "prune"),
+        metavar="list | prune",
+        help="list runs (default), or delete old ones",
+    )
+    parser.add_argument(
+        "--folder", default=RUNS_FOLDER, metavar="DIR", help=f"folder of runs (default: {RUNS_FOLDER})"
+    )
+    parser.add_argument("--keep", type=_whole, metavar="N", help="prune: all but the N that changed last")
+    parser.add_argument("--older-than", type=_days, metavar="DAYS", help="prune: those without a change for so long")
+    parser.add_argument("--yes", action="store_true", help="prune: delete, instead of saying what would be deleted")
+
+
+def show(parser: Arguments) -> None:
+    parser.add_argument("run", metavar="RUN", help=_RUN)
+    parser.add_argument("--step", type=_at_least_one, metavar="N", help="show the edits and the diff of this step")
+
+
+def simulate(parser: Arguments) -> None:
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    parser.add_argument("--port", type=_port, default=8000, help="port to listen on (default: 8000; 0: any free one)")
+    parser.add_argument(
+        "--latency", type=_seconds, default=0.0, metavar="S", help="seconds until a request is answered"
+    )
+    parser.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        metavar="NAME=RATE",
+        help="make this share of requests fail; repeatable",
+    )
+    parser.add_argument("--key", metavar="KEY", help="refuse requests without this key")
+    parser.add_argument(
+        "--outage-after", type=_at_least_one, metavar="N", help="answer nothing any more after N requests"
+    )

@@ -1,0 +1,123 @@
+"""`etude compare`."""
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from etude.build import Given, StopSwitch
+from etude.cli import output
+from etude.cli.console import open_console
+from etude.cli.interrupt import run_stoppable
+from etude.cli.lookup import find_skill, tell_resume
+from etude.cli.roles import prices_of
+from etude.cli.settings import config_path, read_settings, with_options
+from etude.cli.summary_text import LOUD, SIMULATED, score, settle_lines
+from etude.cli.tables import text_lines
+from etude.compare import acompare_skills
+from etude.config import TrainConfig, load_config
+from etude.errors import StopRun
+from etude.store import RunView
+from etude.summary import Comparison, Flip, Interval
+
+SHOWN = 20
+"""Most tasks that are listed as gained, and as lost."""
+INCONCLUSIVE = 4
+"""The exit code of a comparison without a verdict."""
+_WIDTH = 49
+"""Columns of the drawn interval."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare two skills on the same tasks and print the verdict, the difference and the tasks behind it."""
+    a, b = find_skill(args.a), find_skill(args.b)
+    config = _settings(args, a.run or b.run)
+    with open_console(prices_of(config)) as console:
+
+        async def work(switch: StopSwitch) -> Comparison:
+            given = Given(sinks=[console], switch=switch)
+            skills = a.skill, b.skill
+            return await acompare_skills(config, *skills, args.split, args.trials, margin=args.margin, **given)
+
+        try:
+            result = run_stoppable(work, lambda text: console.say(text, "yellow"))
+        except StopRun as stop:
+            tell_resume(stop, args.command)
+            raise
+    code = INCONCLUSIVE if result.verdict == "inconclusive" else 0
+    if args.json:
+        output.json_result(result.model_dump(mode="json"))
+        return code
+    if result.simulated:
+        output.line(SIMULATED, LOUD)
+    for text in _lines(result, a.label, b.label):
+        output.line(text)
+    return code
+
+
+def _settings(args: argparse.Namespace, run: RunView | None) -> TrainConfig:
+    """From the CONFIG argument; else those of the run that A or B comes from, whose results are paid for."""
+    if args.config is not None or run is None:
+        return read_settings(config_path(args), args)
+    path = Path(run.path)
+    # The folder may have been moved since its settings were written.
+    here = [("run.folder", json.dumps(str(path.parent))), ("run.name", json.dumps(path.name))]
+    return with_options(lambda flags: load_config(path / "config.yaml", flags=flags), args, here)
+
+
+def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
+    width = max(len(a), len(b))
+    yield f"A           {a:<{width}}  {score(result.a.score)}  ({result.a.hash})"
+    yield f"B           {b:<{width}}  {score(result.b.score)}  ({result.b.hash})"
+    gain = result.difference
+    trials = f", {result.trials} trials each" if result.trials > 1 else ""
+    about = f"paired, {result.split} n={gain.n}{trials}, mean {result.metric} score"
+    yield f"difference  {gain.mean:+.2f} [{gain.low:+.2f}, {gain.high:+.2f}]  {about}"
+    yield f"            {drawn(gain)}"
+    yield f"verdict     {result.verdict}: {_why(result)}"
+    if result.settle is not None:
+        yield from settle_lines(result.settle)
+    yield f"tasks       {len(result.gained)} gained, {len(result.lost)} lost, {result.equal} equal"
+    if result.voids:
+        yield f"voids       {result.voids} attempts without a score"
+    if result.gained or result.lost:
+        yield ""
+        yield from text_lines(
+            [("task", "A", "B", "B - A", ""), *_rows(result.lost, "lost"), *_rows(result.gained, "gained")]
+        )
+        yield ""
+    if result.test_openings > 1:
+        yield f"test split  opened {result.test_openings} times in this run: this is no untouched test any more"
+    yield f"file        {result.file}"
+
+
+def _why(result: Comparison) -> str:
+    if result.verdict == "ship":
+        return f"B is better by {result.at_least:+.3f} or more, with 95% confidence"
+    worth = "better" if result.margin == 0 else f"better by {result.margin:g}"
+    if result.verdict == "do not ship":
+        return f"B is not {worth}, with 95% confidence ({result.at_most:+.3f} at most)"
+    return f"B may be {worth}, or not ({result.at_least:+.3f} to {result.at_most:+.3f})"
+
+
+def drawn(interval: Interval) -> str:
+    """An interval and the place of zero on one line, as in `0    |-----o-----|`."""
+    left, right = min(interval.low, 0.0), max(interval.high, 0.0)
+    scale = (_WIDTH - 1) / (right - left) if right > left else 0.0
+
+    def column(value: float) -> int:
+        return round((value - left) * scale)
+
+    low, high = column(interval.low), column(interval.high)
+    line = [" "] * low + ["-"] * (high - low + 1) + [" "] * _WIDTH
+    line[low] = line[high] = "|"
+    line[column(interval.mean)] = "o"
+    line[column(0.0)] = "0"
+    return "".join(line).rstrip()
+
+
+def _rows(flips: Sequence[Flip], what: str) -> Iterator[tuple[str, ...]]:
+    for flip in flips[:SHOWN]:
+        yield flip.task, f"{flip.a:.2f}", f"{flip.b:.2f}", f"{flip.b - flip.a:+.2f}", what
+    if len(flips) > SHOWN:
+        yield f"... {len(flips) - SHOWN} more", "", "", "", what

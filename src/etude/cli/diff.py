@@ -1,0 +1,58 @@
+"""`etude diff`."""
+
+import argparse
+from collections.abc import Iterator
+
+from etude.cli import output
+from etude.cli.lookup import Decision, NamedSkill, decisions, find_run, skill_of
+from etude.records import Skill
+from etude.skill.diff import unified_diff
+from etude.store import RunView
+
+COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what was decided between two skills of a run, and how their texts differ."""
+    view = find_run(args.run)
+    a, b = skill_of(view, args.a), skill_of(view, args.b)
+    between = tuple(_between(view, a, b))
+    diff = unified_diff(a.skill.text, b.skill.text, a.label, b.label)
+    files = _other_files(a.skill, b.skill)
+    if args.json:
+        steps = [{"name": decision.name, **decision.view.model_dump(mode="json")} for decision in between]
+        result = {"run": view.name, "a": _data(a), "b": _data(b), "steps": steps, "files": files, "diff": diff}
+        output.json_result(result)
+        return 0
+    output.line(f"run {view.name}: {a.label} -> {b.label}")
+    for decision in between:
+        output.line(_verdict(decision))
+    for name in files:
+        output.line(f"file {name!r} differs")
+    output.line()
+    for text in (diff or "the texts are equal\n").removesuffix("\n").split("\n"):
+        output.line(text, COLOURS.get(text[:1]))
+    return 0
+
+
+def _between(view: RunView, a: NamedSkill, b: NamedSkill) -> Iterator[Decision]:
+    """What was decided after the earlier one of two skills, up to the later one; nothing when one is a path."""
+    if a.step is not None and b.step is not None:
+        first, last = sorted((a.step, b.step))
+        yield from (decision for decision in decisions(view) if first < decision.step <= last)
+
+
+def _verdict(decision: Decision) -> str:
+    view = decision.view
+    name = f"step {decision.name}" if decision.name.isdecimal() else decision.name
+    best = ", became the best skill" if view.best else ""
+    reason = f": {view.reason}" if view.reason else ""
+    return f"{name} {view.action or 'under way'}{best}{reason}"
+
+
+def _other_files(a: Skill, b: Skill) -> list[str]:
+    return sorted(name for name in {*a.files, *b.files} if a.files.get(name) != b.files.get(name))
+
+
+def _data(named: NamedSkill) -> dict[str, str | int | None]:
+    return {"label": named.label, "step": named.step, "hash": named.skill.hash}

@@ -1,0 +1,144 @@
+"""`etude evaluate`."""
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from etude.build import Given, StopSwitch
+from etude.cli import output
+from etude.cli.console import open_console
+from etude.cli.interrupt import run_stoppable
+from etude.cli.lookup import NamedSkill, find_skill, tell_resume
+from etude.cli.roles import prices_of
+from etude.cli.settings import config_path, read_settings
+from etude.cli.summary_text import LOUD, SIMULATED, score
+from etude.cli.tables import csv_lines, markdown_lines, text_lines
+from etude.cli.usage import UsageError
+from etude.config import TrainConfig
+from etude.errors import StopRun
+from etude.evaluate import SkillEvaluation, aevaluate_skill
+from etude.models import build_model
+from etude.skill import load_skill
+
+Rows = list[tuple[str, SkillEvaluation]]
+"""A label of the skill, and how it did."""
+
+_COLUMNS = ("skill", "model", "mean", "95% interval", "n", "voids", "calls sent")
+_DATA_COLUMNS = (
+    *("skill", "hash", "model", "split", "trials", "metric", "mean", "low", "high", "n", "voids"),
+    *("calls_sent", "simulated"),
+)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Score skills on a split, each with each model, and print means and intervals."""
+    if args.json and args.format not in ("text", "json"):
+        raise UsageError(f"--json and --format {args.format} exclude each other", hint="give one of them")
+    config = read_settings(config_path(args), args)
+    configs = [_with_target(config, model) for model in args.target] if args.target else [config]
+    skills = [find_skill(name) for name in args.skill] if args.skill else [_own(config)]
+    for one in configs:
+        build_model(one.target)  # a bad name is told before the first call
+    asked = [(skill, one) for skill in skills for one in configs]
+    rows: Rows = []
+    try:
+        for skill, one in asked:
+            rows.append((skill.label, _evaluate(one, skill, args)))
+    except StopRun as stop:
+        return _stopped(stop, rows, len(asked), args)
+    if len(asked) == 1 and args.format == "text" and not args.json:
+        _print(rows[0][1])
+    else:
+        _print_rows(rows, args)
+    return 0
+
+
+def _stopped(stop: StopRun, rows: Rows, asked: int, args: argparse.Namespace) -> int:
+    """The rows that are finished, then why there are no more. Returns the exit code."""
+    if rows or _is_json(args):
+        _print_rows(rows, args, {"error": stop.message, "hint": stop.hint, "exit_code": stop.exit_code})
+    if asked > 1:
+        output.note(f"finished: {len(rows)} of {asked} rows")
+    output.tell(stop)
+    return stop.exit_code
+
+
+def _is_json(args: argparse.Namespace) -> bool:
+    return bool(args.json) or args.format == "json"
+
+
+def _print_rows(rows: Rows, args: argparse.Namespace, error: Mapping[str, Any] = {}) -> None:
+    """Any number of rows in the form that was asked for; in JSON what ended them early stands beside them."""
+    if _is_json(args):
+        found = [{"label": label, **result.model_dump(mode="json")} for label, result in rows]
+        output.json_result({"evaluations": found, **error})
+    else:
+        _print_table(rows, args.format)
+
+
+def _own(config: TrainConfig) -> NamedSkill:
+    return NamedSkill(config.skill.path or "(empty)", load_skill(config.skill.path))
+
+
+def _with_target(config: TrainConfig, model: str) -> TrainConfig:
+    """The settings with another target at the same endpoint; the price was that of the model in the settings."""
+    change = {} if model == config.target.model else {"model": model, "price": None}
+    return config.model_copy(update={"target": config.target.model_copy(update=change)})
+
+
+def _evaluate(config: TrainConfig, skill: NamedSkill, args: argparse.Namespace) -> SkillEvaluation:
+    with open_console(prices_of(config)) as console:
+
+        async def work(switch: StopSwitch) -> SkillEvaluation:
+            given = Given(sinks=[console], switch=switch, skill=skill.skill)
+            return await aevaluate_skill(config, args.split, args.trials, **given)
+
+        try:
+            return run_stoppable(work, lambda text: console.say(text, "yellow"))
+        except StopRun as stop:
+            tell_resume(stop, args.command)
+            raise
+
+
+def _print(result: SkillEvaluation) -> None:
+    if result.simulated:
+        output.line(SIMULATED, LOUD)
+    trials = f", {result.trials} trials each" if result.trials > 1 else ""
+    output.line(f"skill   {result.skill} ({result.hash})")
+    output.line(f"{result.split:<8}{score(result.score)}  n={result.score.n}{trials}, mean {result.metric} score")
+    if result.voids:
+        output.line(f"voids   {result.voids} attempts without a score")
+    if result.test_openings > 1:
+        output.line(f"opened  {result.test_openings} times in this run: this is no untouched test any more")
+    output.line(f"file    {result.file}")
+
+
+def _print_table(rows: Rows, form: str) -> None:
+    first = rows[0][1]
+    trials = "1 trial" if first.trials == 1 else f"{first.trials} trials each"
+    about = f"{first.split} split, {trials}, mean {first.metric} score"
+    simulated = any(result.simulated for _, result in rows)
+    if form == "csv":
+        lines = csv_lines([_DATA_COLUMNS, *(_data_row(label, result) for label, result in rows)])
+    elif form == "markdown":
+        title = f"{about}. **{SIMULATED}**" if simulated else f"{about}."
+        lines = [title, "", *markdown_lines([_COLUMNS, *(_row(label, result) for label, result in rows)])]
+    else:
+        lines = [*text_lines([_COLUMNS, *(_row(label, result) for label, result in rows)]), "", about]
+        if simulated:
+            output.line(SIMULATED, LOUD)
+    for text in lines:
+        output.line(text)
+
+
+def _row(label: str, result: SkillEvaluation) -> tuple[str, ...]:
+    mean, low, high = (f"{value:.3f}" for value in (result.score.mean, result.score.low, result.score.high))
+    counts = (str(count) for count in (result.score.n, result.voids, result.calls_sent))
+    return label, result.target, mean, f"[{low}, {high}]", *counts
+
+
+def _data_row(label: str, result: SkillEvaluation) -> tuple[str, ...]:
+    score = result.score
+    numbers = (score.mean, score.low, score.high, score.n, result.voids, result.calls_sent)
+    asked = (label, result.hash, result.target, result.split, result.trials, result.metric)
+    return *map(str, asked), *map(str, numbers), str(result.simulated).lower()

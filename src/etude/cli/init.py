@@ -1,0 +1,147 @@
+"""`etude init`."""
+
+import argparse
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from etude.cli.arguments import DEFAULT_CONFIG
+from etude.cli.columns import Columns, guess_columns
+from etude.cli.project import Project, check_free, from_folder, report, writing
+from etude.cli.scaffold import SKILL_TEXT, Plan, config_text, env_options
+from etude.cli.skillopt.project import import_project
+from etude.cli.usage import UsageError
+from etude.envs.dataset import DatasetEnvironment
+from etude.envs.files import read_rows
+from etude.envs.gold import check_gold
+from etude.envs.splits import SPLITS
+from etude.errors import DataError
+from etude.records import Split
+
+LARGE = 1000
+"""From so many tasks on they are divided as published, with most in the test split; fewer are spread more evenly."""
+MOST: Mapping[Split, int] = {"train": 200, "val": 100, "test": 300}
+"""Tasks in each split of a large dataset: more would cost much and show little."""
+STEPS_PER_EPOCH = 3
+LARGEST_BATCH = 40
+
+_SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".parquet")
+_SPLIT_NAMES: Mapping[Split, str] = {"train": r"train(ing)?", "val": r"val(id(ation)?)?|dev", "test": r"test(ing)?"}
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look at the data, write the project, say what was found and what to do next."""
+    if args.from_skillopt is not None:
+        if args.data is not None:
+            raise UsageError("DATA and --from-skillopt exclude each other", hint="the SkillOpt file names its data")
+        return import_project(Path(args.from_skillopt), Path(args.folder), force=args.force, as_json=args.json)
+    if args.data is None:
+        raise UsageError("init needs DATA", hint="see `etude init --help`")
+    data, folder = Path(args.data), Path(args.folder)
+    config_path, skill_path = folder / DEFAULT_CONFIG, folder / "skill" / "SKILL.md"
+    check_free(config_path, args.force)
+    files = find_files(data)
+    plan, env = _plan(files, args)
+    keep = skill_path.exists() and not args.force
+    with writing(folder):
+        inner = {key: from_folder(path, folder) for key, path in files.items()}
+        if not keep:
+            skill_path.parent.mkdir(exist_ok=True)
+            skill_path.write_text(SKILL_TEXT.format(data=_plain(data.name)), encoding="utf-8")
+        config_path.write_text(config_text(replace(plan, files=inner)), encoding="utf-8")
+    kept = [f"{skill_path} was there already and is kept"] if keep else []
+    project = Project(
+        config=config_path,
+        skill=skill_path,
+        tasks={split: len(env.tasks(split)) for split in SPLITS},
+        columns=plan.columns,
+        notes=[*plan.columns.notes, *env.warnings, *kept],
+        wrote=[config_path] if keep else [config_path, skill_path],
+        sampled=plan.limit is not None,
+    )
+    report(project, as_json=args.json)
+    return 0
+
+
+def find_files(data: Path) -> dict[str, Path]:
+    """`path`, or `train`, `val` and `test`, to the files of a dataset.
+
+    Raises:
+        DataError: there is nothing, or not what makes a dataset.
+    """
+    if not data.exists():
+        raise DataError(f"data {str(data)!r} does not exist", hint="give a data file or a folder of them")
+    if not data.is_dir():
+        return {"path": data}
+    files = sorted(path for path in data.iterdir() if path.is_file() and path.suffix.lower() in _SUFFIXES)
+    found: dict[str, Path] = {}
+    for path in files:
+        split = _split_of(path)
+        if split is None:
+            continue
+        if split in found:
+            raise DataError(
+                f"{str(data)!r} has two files for the {split} split: {found[split].name!r} and {path.name!r}",
+                hint="leave one file for each split in the folder",
+            )
+        found[split] = path
+    if not found and len(files) == 1:
+        return {"path": files[0]}
+    missing = [split for split in SPLITS if split not in found]
+    if missing:
+        names = ", ".join(repr(path.name) for path in files) or "none"
+        raise DataError(
+            f"{str(data)!r} has no file for the {missing[0]} split; data files: {names}",
+            hint=f"call the files train, val and test ({' '.join(_SUFFIXES)}), or give one file to be divided",
+        )
+    return {split: found[split] for split in SPLITS}
+
+
+def _split_of(path: Path) -> Split | None:
+    words = re.split(r"[^a-z]+", path.stem.lower())
+    return next((split for split, names in _SPLIT_NAMES.items() if any(re.fullmatch(names, w) for w in words)), None)
+
+
+def _plan(files: Mapping[str, Path], args: argparse.Namespace) -> tuple[Plan, DatasetEnvironment]:
+    """A plan whose data loads and whose scorer accepts the gold answers."""
+    first = next(iter(files.values()))
+    rows = read_rows(first)
+    one_file = "path" in files
+    plan = Plan(
+        files={},
+        ratio=([2, 1, 7] if len(rows) >= LARGE else [4, 3, 3]) if one_file else None,
+        limit=None,
+        columns=guess_columns(rows, first.parent),
+        target=args.target,
+        optimizer=args.optimizer,
+        batch_size=1,
+    )
+    paths = {key: str(path) for key, path in files.items()}
+    env, columns = _try_scorer(plan, paths)
+    plan = replace(plan, columns=columns)
+    if any(len(env.tasks(split)) > MOST[split] for split in SPLITS):
+        plan = replace(plan, limit=MOST)
+        env = DatasetEnvironment(env_options(plan, paths), where="env")
+    size = -(-len(env.tasks("train")) // STEPS_PER_EPOCH)
+    return replace(plan, batch_size=max(1, min(LARGEST_BATCH, size))), env
+
+
+def _try_scorer(plan: Plan, paths: Mapping[str, str]) -> tuple[DatasetEnvironment, Columns]:
+    env = DatasetEnvironment(env_options(plan, paths), where="env")
+    tasks = [task for split in SPLITS for task in env.tasks(split)]
+    try:
+        asyncio.run(check_gold(env, tasks))
+    except DataError:
+        # The guess came from the first rows; later ones can be of another kind.
+        columns = replace(plan.columns, scorer="exact", metric="hard", why="not all gold answers are of one kind")
+        env = DatasetEnvironment(env_options(replace(plan, columns=columns), paths), where="env")
+        asyncio.run(check_gold(env, tasks))
+        return env, columns
+    return env, plan.columns
+
+
+def _plain(name: str) -> str:
+    """A file name as it may stand in front matter without quotes."""
+    return re.sub(r"[^\w. -]+", "-", name).strip(" -") or "the dataset"

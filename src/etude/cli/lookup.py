@@ -1,0 +1,284 @@
+"""Runs and skills by the names that people type."""
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from etude.cli import output
+from etude.cli.arguments import RUNS_FOLDER
+from etude.config import load_config
+from etude.errors import ConfigError, DataError, SkillError, StopRun
+from etude.records import File, Skill
+from etude.skill import load_skill
+from etude.store import RunView, StepView, read_events, read_run, run_names
+from etude.store.views import JOURNAL
+from etude.summary import Summary
+
+RUNS = Path(RUNS_FOLDER)
+
+_DOCUMENT = "SKILL.md"
+_LIMIT = re.compile(r"limits\.(calls|tokens|usd) = \S+ is reached")
+
+
+class NamedSkill(NamedTuple):
+    """A skill with the name it goes by."""
+
+    label: str
+    """As in `best (step 4)`, or a path."""
+    skill: Skill
+    step: int | None = None
+    """After which step of its run it was the skill; 0 for the initial one, None for a path."""
+    run: RunView | None = None
+
+
+class Decision(NamedTuple):
+    """A step or slow update of a run."""
+
+    name: str
+    """As in `3` or `slow update 1`."""
+    step: int
+    """The step it belongs to: its own number, or that of the last step before it."""
+    place: str
+    """Its folder within that of the run."""
+    view: StepView
+
+
+def is_run(path: Path) -> bool:
+    """Whether a folder holds a run."""
+    return (path / JOURNAL).exists()
+
+
+def find_run(name: str) -> RunView:
+    """A run by its path, else by its name in ./runs.
+
+    Raises:
+        DataError: there is no such run, or one of its files is damaged.
+    """
+    place = _place(name)
+    if is_run(place):
+        return read_run(place)
+    run, colon, which = name.rpartition(":")
+    if colon and is_run(_place(run)):
+        first = which if which.isdecimal() else "initial"
+        example = f"{output.program()} diff {run} {first} best"
+        raise DataError(
+            f"{name!r} is a skill of a run, not a run", hint=f"give {run!r} alone; two of its skills: `{example}`"
+        )
+    if not name:
+        raise DataError("'' names no run", hint=_runs_in(RUNS))
+    if run_names(place):
+        raise DataError(f"{str(place)!r} is a folder of runs, not a run", hint=_runs_in(place))
+    raise DataError(f"there is no run in {str(place)!r}", hint=_runs_in(place / RUNS, place.parent, RUNS))
+
+
+def find_skill(text: str) -> NamedSkill:
+    """A skill by its path, or as `RUN:initial`, `RUN:best` or `RUN:STEP`.
+
+    Raises:
+        SkillError: the path holds no skill.
+        DataError: there is no such run or step.
+    """
+    if os.path.lexists(text) and not is_run(Path(text)):
+        return NamedSkill(text, load_skill(text))
+    if is_run(_place(text)):
+        raise SkillError(f"{text!r} is a run, not a skill", hint=f"did you mean {text + ':best'!r}?")
+    run, colon, which = text.rpartition(":")
+    if colon and _is_which(which):
+        return skill_of(find_run(run), which)._replace(label=text)
+    if colon and is_run(_place(run)):
+        raise SkillError(
+            f"run {run!r} has no skill {which!r}", hint=f"give {run}:best, {run}:initial or {run}:STEP, as in {run}:3"
+        )
+    raise SkillError(
+        f"skill {text!r} does not exist",
+        hint=f"give the path of a skill, or RUN:best, RUN:initial or RUN:STEP; {_runs_in(RUNS)}",
+    )
+
+
+def check_config(path: Path) -> None:
+    """Raise if the settings of a run were meant that is not there.
+
+    Raises:
+        ConfigError: it is not there, and the folder around it holds other runs.
+    """
+    runs = path.parent.parent
+    if not path.exists() and run_names(runs):
+        raise ConfigError(f"config file {str(path)!r} does not exist", hint=_runs_in(runs))
+
+
+def skill_of(run: RunView, which: str) -> NamedSkill:
+    """A skill of a run: `initial`, `best` or the number of a step; else the path of any skill.
+
+    Raises:
+        SkillError: the path holds no skill.
+        DataError: the run has no such step.
+    """
+    last = f"its last step so far is {int(Path(run.skills[-1]).stem)}" if run.skills else "no step has begun yet"
+    if not _is_which(which):
+        if not os.path.lexists(which):
+            known = "initial, best, the number of a step, or the path of a skill"
+            raise SkillError(f"run {run.name!r} has no skill {which!r}", hint=f"give {known}; {last}")
+        return NamedSkill(which, load_skill(which))
+    if run.evaluations_only:
+        raise DataError(
+            f"{run.path!r} holds evaluations only, and no skill",
+            hint="skills are in the folders of runs that were trained",
+        )
+    if which == "best":
+        text, step = _best(run)
+        label = "best" if step is None else f"best (step {step})"
+        return NamedSkill(label, _base(run).with_text(text), step, run)
+    step = 0 if which == "initial" else int(which)
+    name = f"skills/{step:04d}.md"
+    if name not in run.skills:
+        raise DataError(f"run {run.name!r} has no skill of step {step}", hint=f"{last}; 0 is the initial skill")
+    return NamedSkill("initial" if step == 0 else f"step {step}", _base(run).with_text(_read(run, name)), step, run)
+
+
+def planned(run: RunView) -> int | None:
+    """Steps of the whole run; None when that depends on what happens, or was not said yet."""
+    for event in read_events(run.path, "run_started"):
+        steps = event.get("steps")
+        return steps if isinstance(steps, int) and steps > 0 else None
+    return None
+
+
+def decisions(run: RunView) -> Iterator[Decision]:
+    """Steps, each with the slow updates that were made after it."""
+    updates = {step.number: step for step in run.epochs if step.action is not None}
+    starts = read_events(run.path, "stage_started")
+    after = {event.get("epoch"): event.get("step") for event in starts if event.get("stage") == "slow_update"}
+
+    def slow_update(epoch: int, step: int) -> Decision:
+        return Decision(f"slow update {epoch}", step, f"epochs/{epoch:02d}", updates.pop(epoch))
+
+    for step in run.steps:
+        yield Decision(str(step.number), step.number, f"steps/{step.number:04d}", step)
+        for epoch in [epoch for epoch in updates if after.get(epoch) == step.number]:
+            yield slow_update(epoch, step.number)
+    for epoch in [*updates]:
+        yield slow_update(epoch, len(run.steps))
+
+
+def resume_command(run: RunView) -> str | None:
+    """The command that goes on with a run; None when it cannot be told from the run folder, or is not needed."""
+    if not run.resumable:
+        return None
+    path = Path(run.path) / "config.yaml"
+    try:
+        config = load_config(path)
+    except ConfigError:
+        return None
+    if config.env.name == "dataset" and not config.env.model_extra:
+        return None  # tasks came from Python
+    named = Path(config.run.folder) / config.run.name
+    return f"{output.program()} train {path}" if os.path.realpath(named) == os.path.realpath(run.path) else None
+
+
+def reached_limit(stopped: str | None) -> str:
+    """The setting to raise before going on, as in `limits.calls`; empty when a run did not stop for want of it.
+
+    Args:
+        stopped: the reason of the stop, as in a summary or a `StopRun`.
+    """
+    found = _LIMIT.match(stopped or "")
+    return f"limits.{found[1]}" if found else ""
+
+
+def larger(stopped: str | None) -> str:
+    """What to say between `resume` and a command that repeats a limit: nothing, or which one to raise."""
+    limit = reached_limit(stopped)
+    return f" (with a larger --{limit})" if limit else ""
+
+
+def tell_resume(stop: StopRun, command: str) -> None:
+    """Add to a stop's hint the command that goes on from there."""
+    stop.hint = f"{stop.hint}\nresume{larger(stop.message)}: {command}".lstrip()
+
+
+def summary_of(run: RunView) -> Summary | None:
+    """The summary of a run; None before it has written one.
+
+    Raises:
+        DataError: it is damaged.
+    """
+    if run.summary is None:
+        return None
+    try:
+        return Summary.model_validate(run.summary)
+    except ValidationError as error:
+        raise DataError(
+            f"{str(Path(run.path) / 'summary.json')!r} is damaged: {error.errors()[0]['msg']}",
+            hint="train again with the same settings: it is written anew and nothing is paid twice",
+        ) from None
+
+
+def _place(name: str) -> Path:
+    path = Path(name)
+    known = path.is_dir() or os.sep in name
+    return path if known and not is_run(RUNS / name) else RUNS / name
+
+
+def _is_which(text: str) -> bool:
+    return text in ("initial", "best") or text.isdecimal()
+
+
+def _runs_in(*folders: Path) -> str:
+    """The runs in the first folder that holds any, as a hint."""
+    for folder in folders:
+        if names := run_names(folder):
+            return f"runs in {str(folder)!r}: {', '.join(names)}"
+    return f"{str(folders[-1])!r} holds no runs"
+
+
+def _best(run: RunView) -> tuple[str, int | None]:
+    """The text of the best skill so far, and after which step it was the current one."""
+    winners = [decision.place for decision in decisions(run) if decision.view.best]
+    saved = _saved(run)
+    if saved is not None and not run.running and not run.resumable:
+        text = saved.text
+    elif winners:
+        text = _read(run, f"{winners[-1]}/candidate.md")
+    else:
+        text = skill_of(run, "initial").skill.text
+    steps = (int(Path(name).stem) for name in run.skills if _read(run, name) == text)
+    return text, next(steps, None)
+
+
+def _base(run: RunView) -> Skill:
+    """A skill with the run's name and files, which no step changes."""
+    saved = _saved(run)
+    if saved is not None:
+        return saved
+    path = Path(run.path) / "config.yaml"
+    try:
+        return load_skill(load_config(path, environ={}).skill.path)
+    except (ConfigError, SkillError):
+        return Skill(text="")  # it came from Python, or is not there any more
+
+
+def _saved(run: RunView) -> Skill | None:
+    """The skill in `best/`, as the run last left it, however incomplete its front matter is."""
+    document = next(iter(sorted(Path(run.path).glob(f"best/*/{_DOCUMENT}"))), None)
+    if document is None:
+        return None
+    folder = document.parent
+    files = {
+        path.relative_to(folder).as_posix(): _file(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path != document
+    }
+    return Skill(name=folder.name, text=document.read_bytes().decode(), files=files)
+
+
+def _file(path: Path) -> File:
+    return File(data=path.read_bytes(), executable=bool(path.stat().st_mode & stat.S_IXUSR))
+
+
+def _read(run: RunView, name: str) -> str:
+    return (Path(run.path) / name).read_bytes().decode()

@@ -1,0 +1,122 @@
+"""`etude plan`."""
+
+import argparse
+from collections.abc import Iterator
+
+from etude.build import Given, StopSwitch
+from etude.cli import output
+from etude.cli.console import open_console
+from etude.cli.interrupt import run_stoppable
+from etude.cli.lookup import tell_resume
+from etude.cli.progress import duration, short
+from etude.cli.roles import prices_of
+from etude.cli.settings import config_path, read_settings
+from etude.cli.summary_text import LOUD, money, score, span
+from etude.cli.tables import text_lines
+from etude.config import TrainConfig
+from etude.errors import StopRun
+from etude.plan import Plan, aplan
+from etude.searches.headroom import TRIALS
+from etude.summary import Forecast
+
+_SIMULATED = "SIMULATED MODELS: tokens, money and time say nothing about a real model."
+_SHOWN = 5
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the forecast, what the tasks can show, and what stands in the way; 0 also with warnings."""
+    config = read_settings(config_path(args), args)
+    plan = _plan(config, args)
+    if args.json:
+        output.json_result(plan.model_dump(mode="json"))
+        return 0
+    if plan.simulated:
+        output.line(_SIMULATED, LOUD)
+    for text in plan_lines(plan):
+        output.line(text)
+    for advice in plan.warnings:
+        output.line(f"warning: {advice.text}", "yellow")
+        output.line(f"  hint: {advice.hint}")
+    return 0
+
+
+def _plan(config: TrainConfig, args: argparse.Namespace) -> Plan:
+    if not args.measure:
+        return run_stoppable(lambda switch: aplan(config, switch=switch), output.note)
+    with open_console(prices_of(config)) as console:
+
+        async def work(switch: StopSwitch) -> Plan:
+            return await aplan(config, measure=True, **Given(sinks=[console], switch=switch))
+
+        try:
+            return run_stoppable(work, lambda text: console.say(text, "yellow"))
+        except StopRun as stop:
+            tell_resume(stop, args.command)
+            raise
+
+
+def plan_lines(plan: Plan) -> Iterator[str]:
+    """What the run will use, by role and by stage; what the splits can show; how much there is to gain."""
+    sizes = ", ".join(f"{count:,} {split}" for split, count in plan.tasks.items())
+    epochs = f"{plan.epochs} epoch{'s' if plan.epochs > 1 else ''}"
+    yield f"run {plan.name!r}: policy {plan.forecast.policy}, {epochs}; {sizes} tasks"
+    yield ""
+    yield from _forecast(plan.forecast)
+    yield ""
+    yield "this rests on:"
+    yield from (f"  {text}" for text in plan.forecast.assumptions)
+    yield ""
+    yield from _detectable(plan)
+    yield ""
+    yield from _headroom(plan)
+
+
+def _forecast(forecast: Forecast) -> Iterator[str]:
+    rows = [("", "low", "high")]
+    roles = [("target calls", forecast.target_calls), ("optimizer calls", forecast.optimizer_calls)]
+    if forecast.judge_calls.high:
+        roles.append(("judge calls", forecast.judge_calls))
+    rows += [(name, f"{each.low:,}", f"{each.high:,}") for name, each in roles]
+    rows.append(("tokens", short(int(forecast.tokens.low)), short(int(forecast.tokens.high))))
+    if forecast.usd is None:
+        rows.append(("cost", money(None), ""))
+    else:
+        rows.append(("cost", money(forecast.usd.low), money(forecast.usd.high)))
+    rows.append(("time", duration(forecast.seconds.low), duration(forecast.seconds.high)))
+    yield from text_lines(rows)
+    yield ""
+    stages = [("stage", "attempts", "optimizer calls")]
+    stages += [(stage.name, span(stage.attempts), span(stage.optimizer_calls)) for stage in forecast.stages]
+    yield from text_lines(stages)
+
+
+def _detectable(plan: Plan) -> Iterator[str]:
+    known = "measured" if plan.noise_measured else "assumed"
+    yield "smallest gain that 4 of 5 comparisons tell from nothing (paired, 5% one-sided):"
+    for each in plan.detectable:
+        trials = f"{each.trials} trial{'s' if each.trials > 1 else ''}"
+        gain = "none, the tasks are too few" if each.gain is None else f"{each.gain:+.2f}"
+        yield f"  {each.split:<5} {gain}  ({each.tasks:,} tasks, {trials}; noise {plan.noise:.2f} {known})"
+
+
+def _headroom(plan: Plan) -> Iterator[str]:
+    found, tasks = plan.headroom, plan.tasks["val"]
+    if found is None:
+        baseline = any(stage.name == "baseline" for stage in plan.forecast.stages)
+        reused = f", of which the run reuses {tasks:,}" if baseline else ""
+        yield f"headroom: unknown; --measure makes {TRIALS * tasks:,} attempts{reused}"
+        return
+    n = found.score.n
+    trials = f"{found.trials} trial{'s' if found.trials > 1 else ''}"
+    yield f"headroom: the initial skill has {score(found.score)} on {n:,} validation tasks, {trials}"
+    yield f"  {found.always:,} of {n:,} tasks always pass, {len(found.never):,} never"
+    if found.never:
+        more = f" and {len(found.never) - _SHOWN:,} more" if len(found.never) > _SHOWN else ""
+        yield f"  never: {', '.join(found.never[:_SHOWN])}{more}"
+    if found.noise is None or found.spread is None:
+        yield "  noise floor: unknown, there is one trial; --measure makes another"
+    else:
+        yield (
+            f"  noise floor: {found.noise:.0%} of the tasks differ between two trials of the same skill, "
+            f"standard deviation of the mean {found.spread:.3f}"
+        )

@@ -1,0 +1,266 @@
+"""`etude runs`."""
+
+import argparse
+import os
+import shutil
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from filelock import FileLock, Timeout
+
+from etude.cli import output
+from etude.cli.lookup import larger, planned, reached_limit, resume_command, summary_of
+from etude.cli.summary_text import money
+from etude.cli.tables import text_lines
+from etude.cli.usage import UsageError
+from etude.config import LimitsSection
+from etude.errors import DataError, EtudeError
+from etude.records import Record
+from etude.seeds import SeedReport
+from etude.store import RunView, SpendTotals, SqliteJournal, SqliteSpend, is_running, read_run, run_names
+from etude.store.views import EVENTS, JOURNAL, LOCK
+from etude.summary import SkillScores
+
+DAY = 86_400
+"""Seconds."""
+
+_COLUMNS = ("run", "state", "steps", "val", "test", "calls", "cost", "disk", "last change")
+
+
+class RunLine(Record):
+    """What the list says about a run. What could not be read, or is not known yet, is None."""
+
+    name: str
+    path: str
+    state: Literal["finished", "stopped", "running", "unfinished", "evaluations", "damaged"]
+    """`stopped`: it ended early and said why; `unfinished`: it was killed; `evaluations`: skills were scored in the
+    folder, no run was trained."""
+    why: str = ""
+    """Why it stopped, or what cannot be read."""
+    steps: int = 0
+    """Steps done."""
+    planned_steps: int | None = None
+    """None also when that depends on what happens."""
+    val: float | None = None
+    """Mean validation score of the best skill, in [0, 1]."""
+    test: float | None = None
+    """Mean test score of the best skill, in [0, 1]."""
+    simulated: bool | None = None
+    calls: int | None = None
+    """Model requests sent, over all processes."""
+    usd: float | None = None
+    """US dollars billed; None when a price is unknown."""
+    bytes: int
+    """Disk use."""
+    changed: float
+    """When something happened in it last, in seconds since 1970."""
+    resume: str | None = None
+    """The command that goes on with it."""
+    raise_limit: str | None = None
+    """The setting that `resume` needs a larger value of, as in `limits.calls`."""
+
+
+def run(args: argparse.Namespace) -> int:
+    """List the runs of a folder, or delete some of them."""
+    folder = Path(args.folder)
+    if not folder.is_dir():
+        raise DataError(f"there is no folder {str(folder)!r}", hint="give the folder of your runs with --folder")
+    pruning = args.keep is not None or args.older_than is not None or args.yes
+    if args.action == "list":
+        if pruning:
+            raise UsageError(
+                "--keep, --older-than and --yes belong to `etude runs prune`",
+                hint="put `prune` behind `runs`, or leave them out to list the runs",
+            )
+        lines = sorted(_runs(folder), key=lambda line: line.changed, reverse=True)
+        _list(lines, folder, args.json)
+        return 0
+    if args.keep is None and args.older_than is None:
+        raise UsageError("prune needs to know which runs", hint="give --keep N, --older-than DAYS or both")
+    _prune(folder, args)
+    return 0
+
+
+def _runs(folder: Path) -> Iterator[RunLine]:
+    for name in run_names(folder):
+        yield _line(folder / name)
+
+
+def _line(path: Path) -> RunLine:
+    known = {"name": path.name, "path": str(path), "bytes": _disk_use(path), "changed": _changed(path)}
+    try:
+        view = read_run(path)
+        summary = summary_of(view)
+    except EtudeError as error:
+        return RunLine.model_validate({**known, "state": "damaged", "why": error.message})
+    spent, unreadable = _spent(path)
+    stopped = None if summary is None or view.outdated else summary.stopped
+    best = SkillScores(skill="", hash="") if summary is None else summary.best
+    return RunLine.model_validate(
+        {
+            **known,
+            "state": _state(view, stopped),
+            "why": unreadable or ("" if view.running or stopped is None else stopped),
+            "steps": sum(step.action is not None for step in view.steps),
+            "planned_steps": planned(view),
+            "val": None if best.val is None else best.val.mean,
+            "test": None if best.test is None else best.test.mean,
+            "simulated": None if summary is None else summary.simulated,
+            "calls": None if spent is None else spent.total_calls,
+            "usd": None if spent is None else spent.usd,
+            "resume": resume_command(view),
+            "raise_limit": None if view.running else reached_limit(stopped) or None,
+        }
+    )
+
+
+def _state(view: RunView, stopped: str | None) -> str:
+    if view.running:
+        return "running"
+    if view.evaluations_only:
+        return "evaluations"
+    if view.resumable:
+        return "unfinished" if stopped is None else "stopped"
+    return "finished"
+
+
+def _spent(path: Path) -> tuple[SpendTotals | None, str]:
+    """What the run used; else why it cannot be read."""
+    try:
+        journal = SqliteJournal(path / JOURNAL, read_only=True)
+    except EtudeError as error:
+        return None, error.message
+    try:
+        return SqliteSpend(journal, LimitsSection()).totals(), ""
+    finally:
+        journal.close()
+
+
+def _disk_use(path: Path) -> int:
+    """Bytes of all files, without following links."""
+    return sum(file.lstat().st_size for file in path.rglob("*") if file.is_symlink() or file.is_file())
+
+
+def _changed(path: Path) -> float:
+    """Looking at a run can touch its lock and its journal, but not its events."""
+    events = path / EVENTS
+    return (events if events.exists() else path / JOURNAL).stat().st_mtime
+
+
+def _list(lines: Sequence[RunLine], folder: Path, as_json: bool) -> None:
+    if as_json:
+        output.json_result([line.model_dump(mode="json") for line in lines])
+        return
+    if not lines:
+        output.line(f"{str(folder)!r} holds no runs")
+        return
+    for text in text_lines([_COLUMNS, *map(_row, lines)]):
+        output.line(text)
+    if any(line.simulated for line in lines):
+        output.line("* simulated models: the score says nothing about a real model")
+    for line in lines:
+        if line.why:
+            output.line(f"{line.name}: {line.why}")
+        if line.resume is not None:
+            output.line(f"resume {line.name}{larger(line.why)}: {line.resume}")
+    output.line(_total([line.bytes for line in lines]))
+
+
+def _row(line: RunLine) -> tuple[str, ...]:
+    steps = str(line.steps) if line.planned_steps is None else f"{line.steps}/{line.planned_steps}"
+    star = "*" if line.simulated else ""
+    val, test = ("-" if value is None else f"{value:.3f}{star}" for value in (line.val, line.test))
+    calls = "-" if line.calls is None else f"{line.calls:,}"
+    cost = "-" if line.calls is None else "unknown" if line.usd is None else money(line.usd)
+    when = datetime.fromtimestamp(line.changed).strftime("%Y-%m-%d %H:%M")
+    return line.name, line.state, steps, val, test, calls, cost, size(line.bytes), when
+
+
+def _total(sizes: Collection[int]) -> str:
+    return f"{len(sizes)} {'run' if len(sizes) == 1 else 'runs'}, {size(sum(sizes))}"
+
+
+def size(count: int) -> str:
+    """As in `950 B`, `12 kB` or `3.4 MB`."""
+    if count < 1_000:
+        return f"{count} B"
+    if count < 1_000_000:
+        return f"{count / 1e3:.0f} kB"
+    return f"{count / 1e6:.1f} MB" if count < 1_000_000_000 else f"{count / 1e9:.1f} GB"
+
+
+def _prune(folder: Path, args: argparse.Namespace) -> None:
+    paths = sorted((folder / name for name in run_names(folder)), key=_changed, reverse=True)
+    paths = paths[0 if args.keep is None else args.keep :]
+    if args.older_than is not None:
+        paths = [path for path in paths if time.time() - _changed(path) > args.older_than * DAY]
+    kept = {path: reason for path in paths if (reason := _reason_to_keep(path, folder))}
+    doomed = [path for path in paths if path not in kept]
+    sizes = {path: _disk_use(path) for path in doomed}
+    if args.yes:
+        for path in doomed:
+            if not _delete(path):
+                kept[path] = "it has just been started"
+                del sizes[path]
+    reports = _reports_without_runs(folder, [path.name for path in sizes])
+    if args.yes:
+        for path in reports:
+            path.unlink(missing_ok=True)
+    if args.json:
+        runs = [{"name": path.name, "path": str(path), "bytes": count} for path, count in sizes.items()]
+        skipped = {path.name: reason for path, reason in kept.items()}
+        found = {"deleted": args.yes, "runs": runs, "bytes": sum(sizes.values()), "kept": skipped}
+        output.json_result({**found, "reports": [str(path) for path in reports]})
+        return
+    done = "deleted" if args.yes else "would delete"
+    for path, count in sizes.items():
+        output.line(f"{done} {path}  {size(count)}")
+    for path in reports:
+        output.line(f"{done} {path}  the report of such runs")
+    for path, reason in kept.items():
+        output.line(f"kept {path}: {reason}")
+    output.line(f"{'freed' if args.yes else 'would free'}: {_total(sizes.values())}")
+    if sizes and not args.yes:
+        output.line("nothing was deleted; give --yes to delete")
+
+
+def _reports_without_runs(folder: Path, gone: Iterable[str]) -> list[Path]:
+    """Reports over many seeds of which the last run goes with `gone`."""
+    left = {*run_names(folder)} - {*gone}
+    found: list[Path] = []
+    for path in sorted(folder.glob("*-seeds.json")):
+        try:
+            runs = {seed.run for seed in SeedReport.model_validate_json(path.read_text(encoding="utf-8")).seeds}
+        except (OSError, ValueError):
+            continue  # whatever it is, it is not ours to delete
+        if runs & {*gone} and not runs & left:
+            found.append(path)
+    return found
+
+
+def _reason_to_keep(path: Path, folder: Path) -> str:
+    if path.is_symlink() or Path(os.path.realpath(path)).parent != Path(os.path.realpath(folder)):
+        return "it is a link"
+    return "it is running" if is_running(path) else ""
+
+
+def _delete(path: Path) -> bool:
+    """Delete a run folder while holding its lock; False when a process has it."""
+    lock = FileLock(path / LOCK, thread_local=False)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return False
+    try:
+        shutil.rmtree(path)
+    except OSError as error:
+        raise DataError(
+            f"{error.filename!r} cannot be deleted: {error.strerror}",
+            hint="mend the permissions and run the same command again",
+        ) from None
+    finally:
+        lock.release()
+    return True

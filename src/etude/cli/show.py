@@ -1,0 +1,152 @@
+"""`etude show`."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from etude.cli import output
+from etude.cli.lookup import decisions, find_run, larger, planned, reached_limit, resume_command, summary_of
+from etude.cli.progress import counted
+from etude.cli.summary_text import print_summary
+from etude.cli.tables import text_lines
+from etude.errors import DataError
+from etude.records import AppliedEdit
+from etude.store import RunView, StepView, UpdateView
+from etude.summary import Summary
+
+_FILES = {
+    "summary.json": "the summary",
+    "ship.json": "initial and best on the test tasks, pair by pair",
+    "best": "the best skill",
+    "skills": "the skill after each step",
+    "steps": "what each step read, proposed and decided",
+    "epochs": "slow updates and the optimizer's memory",
+    "evaluations": "what `etude evaluate` found",
+    "comparisons": "what `etude compare` found",
+    "events.jsonl": "everything that happened, with times",
+    "config.yaml": "the settings",
+}
+_COLUMNS = ("step", "action", "validation", "tokens", "edits", "reason")
+_FATES = ("applied", "repaired", "missed", "protected", "no_change", "dropped")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print a run, or one of its steps."""
+    view = find_run(args.run)
+    if args.step is not None:
+        _show_step(view, args.step, args.json)
+        return 0
+    summary = summary_of(view)
+    if args.json:
+        limit = reached_limit(None if summary is None or view.outdated else summary.stopped)
+        resume = {"resume": resume_command(view), "raise_limit": limit or None}
+        output.json_result({**view.model_dump(mode="json"), **resume})
+        return 0
+    _print_state(view, summary)
+    if not view.evaluations_only:
+        output.line()
+    if summary is not None:
+        if view.outdated:
+            output.line("when it last stopped:")
+        print_summary(summary)
+    for text in _table(view):
+        output.line(text)
+    _print_files(view)
+    return 0
+
+
+def _print_state(view: RunView, summary: Summary | None) -> None:
+    done, plan = sum(step.action is not None for step in view.steps), planned(view)
+    steps = f", {counted(done, 'step')} done" if plan is None else f", {done} of {counted(plan, 'step')} done"
+    if not view.steps and plan is None:
+        steps = ""
+    if view.running:
+        output.line(f"run {view.name}: running now{steps}")
+    elif view.evaluations_only:
+        output.line(f"folder {view.name}: evaluations only, no run was trained in it")
+    elif view.resumable:
+        limit = "" if summary is None or view.outdated else larger(summary.stopped)
+        output.line(f"run {view.name}: not finished{steps}")
+        output.line(f"resume{limit}: {resume_command(view) or 'run the command again that started it'}")
+    else:
+        output.line(f"run {view.name}: finished")
+
+
+def _table(view: RunView) -> Iterator[str]:
+    if view.evaluations_only:
+        return
+    if not view.steps:
+        yield "no step has begun yet"
+        return
+    rows = [_row(decision.name, decision.view) for decision in decisions(view)]
+    # Some searches measure validation only at the end.
+    shown = [column for column in range(len(_COLUMNS)) if any(row[column] for row in rows)]
+    yield ""
+    yield from text_lines([[row[column] for column in shown] for row in (_COLUMNS, *rows)])
+    if any(step.best for step in (*view.steps, *view.epochs)):
+        yield "* became the best skill"
+
+
+def _row(name: str, step: StepView) -> tuple[str, ...]:
+    action = "under way" if step.action is None else f"{step.action} *" if step.best else step.action
+    scores = "" if step.current is None else f"{step.current:.3f} -> {_or_dash(step.candidate)}"
+    tokens = "" if step.skill_tokens is None else str(step.skill_tokens)
+    edits = ", ".join(f"{step.edits[fate]} {fate}" for fate in _FATES if fate in step.edits)
+    return name, action, scores, tokens, edits, step.reason
+
+
+def _or_dash(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _print_files(view: RunView) -> None:
+    there = {Path(view.path) / name: what for name, what in _FILES.items() if (Path(view.path) / name).exists()}
+    width = max(len(str(path)) for path in there)
+    output.line()
+    for path, what in there.items():
+        output.line(f"{str(path).ljust(width)}  {what}")
+
+
+def _show_step(view: RunView, number: int, as_json: bool) -> None:
+    step = next((step for step in view.steps if step.number == number), None)
+    if step is None:
+        there = f"it has {counted(len(view.steps), 'step')} so far" if view.steps else "it has none yet"
+        raise DataError(f"run {view.name!r} has no step {number}", hint=there)
+    folder = Path(view.path) / "steps" / f"{number:04d}"
+    edits = _edits(folder / "update.json")
+    diff = _read(folder / "candidate.diff") or ""
+    if as_json:
+        details = {"details": [edit.model_dump(mode="json") for edit in edits], "diff": diff}
+        output.json_result({**step.model_dump(mode="json"), **details})
+        return
+    output.line(f"step {number} of run {view.name}: {step.action or 'under way'}")
+    if step.reason:
+        output.line(f"reason: {step.reason}")
+    for place, edit in enumerate(edits, 1):
+        output.line()
+        for text in _edit_lines(place, edit):
+            output.line(text)
+    if diff:
+        output.line()
+        for text in diff.splitlines():
+            output.line(text, {"+": "green", "-": "red", "@": "cyan"}.get(text[:1]))
+    output.line()
+    output.line(f"files: {folder}")
+
+
+def _edits(path: Path) -> tuple[AppliedEdit, ...]:
+    text = _read(path)
+    return () if text is None else UpdateView.model_validate_json(text).edits
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+def _edit_lines(place: int, applied: AppliedEdit) -> Iterator[str]:
+    edit = applied.edit
+    yield f"edit {place} ({edit.op}): {applied.fate}" + (f", {applied.detail}" if applied.detail else "")
+    for name, text in (("at", edit.target), ("text", edit.content), ("reason", edit.reason)):
+        for number, part in enumerate(text.splitlines()):
+            yield f"  {name if number == 0 else '':<7} {part}".rstrip()
+    yield f"  {'cites':<7} {', '.join(edit.cites) or 'nothing'}"

@@ -1,0 +1,93 @@
+"""`etude simulate`."""
+
+import argparse
+import socket
+from typing import Any
+
+from etude.cli import output
+from etude.cli.usage import UsageError
+from etude.errors import ConfigError, did_you_mean
+from etude.simulation import names
+from etude.simulation.faults import Faults
+
+_NOT_RATES = ("outage_after", "retry_after", "hang_seconds", "seed")
+INTERRUPTED = 130
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until interrupted."""
+    from etude.simulation.endpoint import make_app, serve
+
+    faults = read_faults(args.fault, args.outage_after)
+    try:
+        make_app()
+    except ImportError:
+        raise ConfigError(
+            "the simulated endpoint needs starlette and uvicorn, which are not installed",
+            hint="pip install 'etude[serve]'",
+        ) from None
+    port = _free_port(args.host, args.port)
+    _announce(args.host, port, args.json)
+    try:
+        serve(args.host, port, faults, args.latency, args.key)
+    except KeyboardInterrupt:
+        output.note("stopped")
+        return INTERRUPTED
+    return 0
+
+
+def read_faults(given: list[str], outage_after: int | None) -> Faults:
+    """Faults from `NAME=RATE` texts.
+
+    Raises:
+        UsageError: a name is unknown or a rate is no number from 0 to 1.
+    """
+    allowed = [name for name in Faults.model_fields if name not in _NOT_RATES]
+    values: dict[str, Any] = {"outage_after": outage_after}
+    for text in given:
+        name, equals, rate = text.partition("=")
+        if not equals:
+            raise UsageError(f"--fault {text!r} has no rate", hint=f"as in --fault {allowed[0]}=0.1")
+        if name not in allowed:
+            raise UsageError(f"--fault {text!r}: unknown fault {name!r}", hint=did_you_mean(name, allowed))
+        values[name] = _rate(text, rate)
+    return Faults(**values)
+
+
+def _rate(text: str, rate: str) -> float:
+    try:
+        value = float(rate)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise UsageError(f"--fault {text!r}: {rate!r} is not a rate from 0 to 1", hint="as in 0.1 for one in ten")
+    return value
+
+
+def _free_port(host: str, port: int) -> int:
+    """The port, or a free one for 0. Asked beforehand, since the server would end without a word."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+            return int(probe.getsockname()[1])
+    except OSError as error:
+        raise ConfigError(f"cannot listen on {host}:{port}: {error.strerror}", hint="choose another --port") from None
+
+
+def _announce(host: str, port: int, as_json: bool) -> None:
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    base_url = f"http://{shown}:{port}/v1"
+    if as_json:
+        output.json_result({"base_url": base_url, "models": list(names())})
+    else:
+        output.line(f"base_url  {base_url}")
+        output.line(f"models    {', '.join(names())}")
+        output.line(f"counters  {base_url.removesuffix('/v1')}/stats")
+        output.line("example   etude train \\")
+        for role in ("target", "optimizer"):
+            end = "" if role == "optimizer" else " \\"
+            output.line(f"            --{role}.model openai:{role} --{role}.base_url {base_url}{end}")
+        output.note("press Ctrl-C to stop")
+    output.flush()

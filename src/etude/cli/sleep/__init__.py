@@ -1,0 +1,1 @@
+"""`etude sleep`: one file per verb."""

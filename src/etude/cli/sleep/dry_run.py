@@ -1,0 +1,104 @@
+"""`etude sleep dry-run`."""
+
+import argparse
+from pathlib import Path
+
+from etude.cli import output
+from etude.cli.sleep.elsewhere import elsewhere, with_places
+from etude.cli.sleep.pause_text import told
+from etude.cli.sleep.report_text import counts
+from etude.cli.sleep.settings import read_config
+from etude.cli.sleep.task_notes import task_notes
+from etude.models import build_model
+from etude.sleep.forecast import forecast_night
+from etude.sleep.gather import Surroundings, from_file, gleaned, sources_of, state_of
+from etude.sleep.harvest import Harvest
+from etude.sleep.improve import check_tasks, opened_chars
+from etude.sleep.ledger import Ledger, under_way
+from etude.sleep.lint import plain
+from etude.sleep.night import unfinished
+from etude.sleep.pause import paused
+from etude.sleep.proposers import applied, picked
+from etude.sleep.taskfile import replay
+from etude.summary import Span
+
+__all__ = ["run"]
+
+
+@with_places
+def run(args: argparse.Namespace) -> int:
+    """Print what a night would read, do and cost. Asks no model and writes nothing."""
+    config = read_config(args)
+    around = Surroundings()
+    state = state_of(config, around)
+    state.check()
+    pause = paused(state, around.now())
+    for section in (config.target, config.optimizer, config.judge):
+        if section is not None:
+            build_model(section)  # settings that cannot work are told now
+    if config.sleep.tasks is None:
+        with Ledger(state.ledger, read_only=True) as ledger:
+            found = gleaned(config, around, ledger, sources_of(config))
+        tasks, notes, redacted = None, [], found.redacted
+    else:
+        file, divided = replay(Path(config.sleep.tasks)), from_file(config).tasks
+        found, tasks, redacted = Harvest(), file.tasks, file.redacted
+        check_tasks(config, divided)
+        notes = task_notes(divided)
+    sessions = [each.session for each in found.sessions]
+    pick, waits = picked(config, state), None if under_way(state.ledger) else unfinished(state)
+    forecast = forecast_night(applied(config, pick.name), sessions, tasks, opened_chars(config))
+    if args.json:
+        harvested = found.model_dump(mode="json", exclude={"entries", "sessions"})
+        data = {"forecast": forecast.model_dump(mode="json"), "harvest": harvested}
+        output.json_result(
+            {
+                **data,
+                "proposer": pick.model_dump(),
+                "auto_adopt": config.sleep.auto_adopt,
+                "notes": notes,
+                "redacted": redacted,
+                "resumes": waits,
+                "paused": None if pause is None else pause.model_dump(mode="json"),
+            }
+        )
+        return 0
+    if pause is not None:
+        output.line(f"{told(pause)}; resume with: {output.program()} sleep resume{elsewhere(args)}")
+    if waits is not None:
+        output.line(f"resumes    night {waits}, if settings and documents are the same; below is a whole night")
+    if tasks is None:
+        by_source = {tally.source: tally.taken for tally in found.sources}
+        waiting = f"; {found.beyond} wait for later nights" if found.beyond else ""
+        output.line(f"sessions   {counts(by_source)}{waiting}")
+    if found.skipped:
+        output.line(f"left out   {counts(found.skipped)}")
+    if redacted:
+        output.line(f"redacted   {counts(redacted)}")
+    for problem in found.problems:
+        output.line(f"problem    {plain(problem, 300)}")
+    output.line(f"tasks      {_range(forecast.tasks)}")
+    for note in notes:
+        output.line(f"note       {note}")
+    if pick.told:
+        output.line(f"proposer   {pick.told}")
+    output.line(
+        f"calls      target {_range(forecast.target_calls)}, optimizer {_range(forecast.optimizer_calls)}, "
+        f"judge {_range(forecast.judge_calls)}"
+    )
+    output.line(f"tokens     {_range(forecast.tokens)}")
+    usd = forecast.usd
+    output.line(
+        f"cost       {'unknown: a model has no price' if usd is None else f'{usd.low:.2f} to {usd.high:.2f} USD'}"
+    )
+    if config.sleep.auto_adopt:
+        output.line("adopts     a proposal whose verdict is 'ship' and whose rules need no person, at once")
+    output.line("assuming   " + "; ".join(forecast.assumptions))
+    if not sessions and tasks is None:
+        output.line("there is nothing for a night to do")
+    return 0
+
+
+def _range(span: Span) -> str:
+    low, high = round(span.low), round(span.high)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -1,0 +1,60 @@
+"""`etude sleep harvest`."""
+
+import argparse
+import os
+from pathlib import Path
+
+from etude.cli import output
+from etude.cli.sleep.report_text import counts
+from etude.cli.tables import text_lines
+from etude.cli.usage import UsageError
+from etude.sleep.gather import Surroundings
+from etude.sleep.harvest import Asked, harvest
+from etude.sleep.ledger import Ledger
+from etude.sleep.lint import plain
+from etude.sleep.sources import SOURCES, source_of
+from etude.sleep.sources.plain import VARIABLE
+from etude.store.redact import Redactor
+
+__all__ = ["run"]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the newest sessions that are found, without secrets, whether or not a night has used them."""
+    around = Surroundings()
+    usual = [name for name in SOURCES if name != "jsonl" and source_of(name).verified]
+    names = list(dict.fromkeys(args.source or usual))
+    scope = None if args.project is None else os.path.realpath(args.project)
+    asked = Asked(now=around.now(), scope=scope, hours=args.hours, limit=args.limit, newest=True)
+    home, environ = around.transcripts(args.home)
+    if not home.is_dir():
+        raise UsageError(f"{str(home)!r} is no folder", hint="name the home folder to read from")
+    if "jsonl" in names and not around.environ.get(VARIABLE):
+        raise UsageError("the source 'jsonl' has nothing to read", hint=f"set {VARIABLE} to a file or folder")
+    nothing = Ledger(Path(os.devnull) / "no-ledger", read_only=True)  # all there is counts as new
+    redactor = Redactor.for_transcripts(around.environ)
+    sources = [source_of(name) for name in names]
+    found = harvest(sources, nothing, asked, home=home, environ=environ, redactor=redactor)
+    if args.json:
+        data = found.model_dump(mode="json", exclude={"entries"})
+        output.json_result({**data, "sessions": [each["session"] for each in data["sessions"]]})
+        return 0
+    table = [("source", "session", "started (UTC)", "turns", "project", "first request")]
+    for each in found.sessions:
+        session = each.session
+        started = "" if session.started is None else f"{session.started:%Y-%m-%d %H:%M}"
+        first = plain(session.turns[0].prompt, 60)
+        project = plain(session.project, 40)
+        table.append((session.source, plain(session.id, 36), started, str(len(session.turns)), project, first))
+    for text in text_lines(table) if found.sessions else ("no session was found",):
+        output.line(text)
+    for tally in found.sources:
+        if tally.found:
+            output.line(f"{tally.source}: {tally.found} found, {tally.read} read; left out: {counts(tally.skipped)}")
+    if found.redacted:
+        output.line(f"redacted: {counts(found.redacted)}")
+    if found.beyond:
+        output.line(f"{found.beyond:,} older ones are not read: --limit {args.limit}")
+    for problem in found.problems:
+        output.line(f"problem: {plain(problem, 300)}")
+    return 0

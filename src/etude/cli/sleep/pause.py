@@ -1,0 +1,24 @@
+"""`etude sleep pause`."""
+
+import argparse
+
+from etude.cli import output
+from etude.cli.sleep.elsewhere import elsewhere, with_places
+from etude.cli.sleep.pause_text import told
+from etude.cli.sleep.settings import find_nights
+from etude.sleep.gather import Surroundings
+from etude.sleep.pause import pause
+
+__all__ = ["run"]
+
+
+@with_places
+def run(args: argparse.Namespace) -> int:
+    """Let no night of the project begin. Asks no model; a night that is under way goes on."""
+    nights = find_nights(args)
+    note = pause(nights.state, Surroundings().now(), args.until, args.reason)
+    if args.json:
+        output.json_result({"project": str(nights.project.absolute()), "paused": note.model_dump(mode="json")})
+        return 0
+    output.line(f"{told(note)}; resume with: {output.program()} sleep resume{elsewhere(args)}")
+    return 0

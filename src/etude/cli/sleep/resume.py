@@ -1,0 +1,23 @@
+"""`etude sleep resume`."""
+
+import argparse
+
+from etude.cli import output
+from etude.cli.sleep.elsewhere import with_places
+from etude.cli.sleep.settings import find_nights
+from etude.sleep.pause import resume
+
+__all__ = ["run"]
+
+
+@with_places
+def run(args: argparse.Namespace) -> int:
+    """Let nights begin again."""
+    nights = find_nights(args)
+    ended = resume(nights.state)
+    project = nights.project.absolute()
+    if args.json:
+        output.json_result({"project": str(project), "resumed": ended})
+        return 0
+    output.line(f"resumed  {project}" if ended else f"nothing was paused for {project}")
+    return 0

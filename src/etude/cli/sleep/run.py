@@ -1,0 +1,63 @@
+"""`etude sleep run`."""
+
+import argparse
+import os
+
+from etude.build import Given, StopSwitch
+from etude.cli import output
+from etude.cli.console import open_console
+from etude.cli.interrupt import run_stoppable
+from etude.cli.lookup import larger
+from etude.cli.roles import prices_of
+from etude.cli.sleep.elsewhere import elsewhere, with_places
+from etude.cli.sleep.pause_text import told
+from etude.cli.sleep.report_text import print_report
+from etude.cli.sleep.settings import read_config
+from etude.errors import StopRun
+from etude.sleep.gather import Surroundings, state_of
+from etude.sleep.night import arun_night
+from etude.sleep.pause import Pause, paused
+from etude.sleep.report import Command, NightReport
+from etude.store.redact import Redactor
+
+__all__ = ["run"]
+
+
+@with_places
+def run(args: argparse.Namespace) -> int:
+    """Work through a night and say what came of it; one that stops early says why and how to go on. In a pause
+    nothing is asked, read or written."""
+    config = read_config(args)
+    around = Surroundings(command=Command(text=Redactor(os.environ).redact(args.command), folder=os.getcwd()))
+    state = state_of(config, around)
+    state.check()
+    note = paused(state, around.now())
+    if note is not None:
+        return _rest(note, args)
+    try:
+        with open_console(prices_of(config)) as console:
+
+            async def work(switch: StopSwitch) -> NightReport:
+                return await arun_night(config, around, given=Given(sinks=[console], switch=switch))
+
+            report = run_stoppable(work, lambda text: console.say(text, "yellow"))
+    except StopRun as stop:
+        if args.json:
+            found = stop.summary.model_dump(mode="json") if isinstance(stop.summary, NightReport) else {}
+            output.json_result({**found, "error": stop.message, "hint": stop.hint, "exit_code": stop.exit_code})
+        output.tell(stop)
+        output.note(f"resume{larger(stop.message)}: {args.command}")
+        return stop.exit_code
+    if args.json:
+        output.json_result(report.model_dump(mode="json"))
+    else:
+        print_report(report, where=elsewhere(args))
+    return 0
+
+
+def _rest(note: Pause, args: argparse.Namespace) -> int:
+    if args.json:
+        output.json_result({"status": "paused", "paused": note.model_dump(mode="json")})
+    else:
+        output.line(f"{told(note)}; resume with: {output.program()} sleep resume{elsewhere(args)}")
+    return 0

@@ -1,0 +1,281 @@
+"""The settings that a verb of `etude sleep` is given, and where its nights are."""
+
+import argparse
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from etude.cli import output
+from etude.cli.settings import with_options
+from etude.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
+from etude.cli.sleep.elsewhere import about_the_same
+from etude.cli.usage import UsageError
+from etude.errors import InputError
+from etude.sleep.adopt import Receipt, kept_rules, receipts, recover, stands
+from etude.sleep.canary import Canary
+from etude.sleep.config import SleepConfig, SleepSection, load_sleep_config, load_sleep_section
+from etude.sleep.corrections import canaries
+from etude.sleep.gather import Surroundings, state_in
+from etude.sleep.ledger import under_way
+from etude.sleep.night import REPORT, read_report
+from etude.sleep.places import sha256
+from etude.sleep.report import NightReport
+from etude.sleep.staging import FOLDER, MANIFEST, Item, read_proposal
+from etude.sleep.state import SleepState
+from etude.sleep.transaction import Recovery
+
+__all__ = ["WAITING", "Nights", "end_here", "find_nights", "find_project", "read_config", "settings_in"]
+
+WAITING = ("proposed", "partly adopted")
+"""How nights stand of which something waits for a person."""
+
+
+@dataclass(frozen=True)
+class Nights:
+    """A project and its nights. A proposal is outdated when every document of it that is not in place changed since
+    the night read it: by hand, or by what another night brought."""
+
+    project: Path
+    state: SleepState
+    named: tuple[Path, ...]
+    """Documents outside of the project that the settings name."""
+
+    def number(self, asked: int | None) -> int:
+        """The night that is meant, the last one unless it is named.
+
+        Raises:
+            UsageError: there is none of that number, or none at all.
+        """
+        known = self.state.numbers()
+        if asked is None and known:
+            return known[-1]
+        if asked is not None and asked in known:
+            return asked
+        what = "there is no night yet" if asked is None else f"there is no night {asked}"
+        nights = f"nights: {known[0]} to {known[-1]}" if known else "`etude sleep run` works through one"
+        raise UsageError(f"{what} of {str(self.project.absolute())!r}", hint=nights)
+
+    def proposed(self, asked: int | None) -> int:
+        """The night with a proposal that is meant: unless it is named the last one whose proposal waits, else the
+        last one that has any.
+
+        Raises:
+            UsageError: there is none of that number, or it has no proposal.
+        """
+        last = self.number(asked)
+        having = [number for number in self.state.numbers() if self.has_proposal(number)]
+        if asked is None and having:
+            return next((number for number in reversed(having) if self.waits(number)), having[-1])
+        if last in having:
+            return last
+        which = f"night {last}" if asked is not None else "no night"
+        others = f"nights with a proposal: {', '.join(map(str, having))}" if having else ""
+        raise UsageError(
+            f"{which} has {'no' if asked is not None else 'a'} proposal",
+            hint=others or f"`etude sleep explain {last}` says why",
+        )
+
+    def adopted(self, asked: int | None) -> int:
+        """The night that is meant, the last one that is adopted unless it is named.
+
+        Raises:
+            UsageError: as `number`; none is adopted, or not that one.
+        """
+        self.number(asked)
+        having = [number for number in self.state.numbers() if self.stands(number) in ("adopted", "partly adopted")]
+        if having and asked in (None, *having):
+            return having[-1] if asked is None else asked
+        raise UsageError(
+            "no night is adopted" if asked is None else f"nothing of night {asked} is adopted",
+            hint="`etude sleep status` shows how they stand",
+        )
+
+    def waits(self, number: int) -> bool:
+        """Whether something of a night waits for a person, and can be adopted."""
+        return self.stands(number) in WAITING and not self.outdated(number)
+
+    def waiting(self, number: int) -> tuple[str, ...]:
+        """Names of the documents of a proposal that are not in place; none when it cannot be read."""
+        return tuple(item.name for item, _ in self._not_in_place(number))
+
+    def changed(self, number: int) -> tuple[str, ...]:
+        """Titles of those of them that changed since the night read them, so that they cannot be adopted."""
+        return tuple(title for item, title in self._not_in_place(number) if _changed(item))
+
+    def alone(self, number: int) -> tuple[str, ...]:
+        """Titles of those of them that can be adopted, where others cannot; empty where all can, or none."""
+        changed = self.changed(number)
+        return tuple(title for _, title in self._not_in_place(number) if changed and title not in changed)
+
+    def outdated(self, number: int) -> bool:
+        """Whether there are such documents, and none of them can be adopted."""
+        return bool(self.changed(number)) and not self.alone(number)
+
+    def _not_in_place(self, number: int) -> tuple[tuple[Item, str], ...]:
+        """Each with its title."""
+        adopted = [receipt for receipt in self._adoptions(number) if not receipt.reverted]
+        there = {document.real for receipt in adopted for document in receipt.documents}
+        try:
+            manifest = read_proposal(self.folder(number))
+        except InputError:
+            return ()
+        titled = zip(manifest.items, manifest.titles, strict=True)
+        return tuple((item, title) for item, title in titled if item.real not in there)
+
+    def recover(self) -> Recovery | None:
+        """End an adoption or a revert that was interrupted, and say what was done about it; None when there is none.
+
+        Raises:
+            LockedError: another process adopts or reverts.
+            EtudeError: a file could not be put back; it can be tried again.
+        """
+        recovery = recover(self.state.folder) if self.state.folder.exists() else None
+        for text in () if recovery is None else recovery.told:
+            output.note(f"note: {text}")
+        return recovery
+
+    def canaries(self) -> tuple[Canary, ...]:
+        """What corrections say of the adoptions that stand; of their documents those in which something is left.
+
+        Raises:
+            EtudeError: what is kept of them cannot be read.
+        """
+        rules = kept_rules(self.state.folder)
+        left = {
+            (receipt.night, document.name)
+            for receipt in self._receipts
+            for document in receipt.documents
+            if not receipt.reverted and stands(document, receipt.night, rules)
+        }
+        found: list[Canary] = []
+        for canary in canaries(self.state, self.project):
+            names = tuple(name for name in canary.documents if (canary.night, name) in left)
+            found.append(canary.model_copy(update={"documents": names or canary.documents}))
+        return tuple(found)
+
+    def has_proposal(self, number: int) -> bool:
+        """Whether a night has one."""
+        return (self.folder(number) / MANIFEST).exists()
+
+    def folder(self, number: int) -> Path:
+        """The folder of the proposal of a night, whether or not there is one."""
+        return self.state.night(number) / FOLDER
+
+    def stands(self, number: int) -> str:
+        """How a night stands now: as it ended, or what has become of it since."""
+        mine = self._adoptions(number)
+        if mine and all(receipt.reverted for receipt in mine):
+            return "reverted"
+        if mine:
+            return "partly adopted" if self.waiting(number) else "adopted"
+        report = read_report(self.state, number)
+        if report is None and self._report_file(number).exists():
+            return "unreadable"
+        if report is None or report.status == "running":
+            latest = number == self.state.numbers()[-1]
+            return "under way" if latest and under_way(self.state.ledger) else "killed"
+        if report.status == "proposed" and self.outdated(number):
+            return "outdated"
+        return "stopped" if report.status == "error" and report.resumes else report.status
+
+    def report(self, number: int) -> NightReport:
+        """The report of a night.
+
+        Raises:
+            UsageError: it was killed before it had one, or another version wrote it.
+        """
+        report = read_report(self.state, number)
+        path = self._report_file(number)
+        if report is None and path.exists():
+            hint = f"another version of etude wrote it, or it is damaged: {path}"
+            raise UsageError(f"the report of night {number} cannot be read", hint=hint)
+        if report is None:
+            raise UsageError(f"night {number} has no report yet", hint="`etude sleep run` goes on with it")
+        return report
+
+    def _adoptions(self, number: int) -> list[Receipt]:
+        return [receipt for receipt in self._receipts if receipt.night == f"{number:04d}"]
+
+    @cached_property
+    def _receipts(self) -> tuple[Receipt, ...]:
+        """All adoptions, as they are when they are first asked for: a verb asks before it changes any, and after it
+        has ended what was interrupted."""
+        return receipts(self.state.folder)
+
+    def _report_file(self, number: int) -> Path:
+        return self.state.night(number) / REPORT
+
+
+def _changed(item: Item) -> bool:
+    """Whether a document is not what the night read."""
+    try:
+        return sha256(Path(item.real).read_bytes()) != item.live_sha256
+    except FileNotFoundError:
+        return item.live_sha256 is not None
+    except OSError:
+        return True
+
+
+def end_here(recovery: Recovery, args: argparse.Namespace) -> int:
+    """Say that a verb has done nothing but finish what was interrupted: without a name "the last one" would then be
+    another night, of which nobody spoke."""
+    if args.json:
+        output.json_result({"recovered": recovery.model_dump(mode="json")})
+    else:
+        output.line(about_the_same("nothing else was done: `etude sleep status` shows how nights stand", args))
+    return 0
+
+
+def read_config(args: argparse.Namespace) -> SleepConfig:
+    """The settings of a night, with what the command line sets on top of them.
+
+    Raises:
+        UsageError: no file was given and there is none.
+        ConfigError: a setting is unknown or out of range.
+    """
+    path = Path(DEFAULT_SLEEP_CONFIG if args.config is None else args.config)
+    if args.config is None and not path.exists():
+        raise UsageError(
+            f"no CONFIG was given and there is no {DEFAULT_SLEEP_CONFIG!r} here",
+            hint="write one, as in docs/guides/sleep.md: 'target: {model: agent:codex}', 'optimizer: {model: ...}'",
+        )
+    own = [("sleep.auto_adopt", "true")] if args.auto_adopt else []
+    return with_options(lambda flags: load_sleep_config(path, flags=[*flags, *own]), args)
+
+
+def find_nights(args: argparse.Namespace) -> Nights:
+    """Where the nights of the project are: from the arguments, else from the settings, else in the usual place.
+
+    Raises:
+        UsageError: the project is no folder.
+        ConfigError: the settings cannot be used.
+    """
+    sleep = settings_in(args.config)
+    project = find_project(args.project, sleep)
+    base = args.state if args.state is not None else None if sleep is None else sleep.state
+    state = state_in(project, base, Surroundings())
+    state.check()
+    return Nights(project, state, () if sleep is None else tuple(Path(path) for path in sleep.named_paths))
+
+
+def find_project(asked: str | None, sleep: SleepSection | None) -> Path:
+    """The project: the one that is asked for, else that of the settings, else the current folder.
+
+    Raises:
+        UsageError: it is no folder.
+    """
+    place = Path(asked if asked is not None else "." if sleep is None else sleep.project)
+    if not place.is_dir():
+        raise UsageError(f"{str(place)!r} is no folder", hint="name the project's folder")
+    return place
+
+
+def settings_in(config: str | None) -> SleepSection | None:
+    """Of a settings file, else of the one in the current folder, if there is one.
+
+    Raises:
+        ConfigError: it cannot be used.
+    """
+    if config is None and not Path(DEFAULT_SLEEP_CONFIG).exists():
+        return None
+    return load_sleep_section(Path(DEFAULT_SLEEP_CONFIG if config is None else config))

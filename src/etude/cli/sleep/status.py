@@ -1,0 +1,119 @@
+"""`etude sleep status`."""
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from etude.cli import output
+from etude.cli.sleep.canary_text import canary_lines
+from etude.cli.sleep.elsewhere import elsewhere, only, told_to_go_on, with_places
+from etude.cli.sleep.pause_text import told
+from etude.cli.sleep.report_text import counts
+from etude.cli.sleep.settings import WAITING, Nights, find_nights
+from etude.cli.tables import text_lines
+from etude.sleep.carry import Carried
+from etude.sleep.gather import Surroundings
+from etude.sleep.known import read_memory
+from etude.sleep.ledger import Ledger
+from etude.sleep.night import read_report, unfinished
+from etude.sleep.pause import paused
+from etude.sleep.report import NightReport
+from etude.sleep.transaction import PENDING
+
+__all__ = ["run"]
+
+
+@with_places
+def run(args: argparse.Namespace) -> int:
+    """Print the nights of the project, how its sessions stand, and what waits for a person."""
+    nights = find_nights(args)
+    where = elsewhere(args)
+    with Ledger(nights.state.ledger, read_only=True) as ledger:
+        sessions = ledger.counts()
+    going_on = unfinished(nights.state)
+    carried = read_memory(nights.state).carried
+    rows: list[dict[str, Any]] = []
+    reports = {number: read_report(nights.state, number) for number in nights.state.numbers()}
+    for number, report in reports.items():
+        rows.append(
+            {
+                "night": number,
+                "started": None if report is None else report.started.isoformat(timespec="minutes"),
+                "status": nights.stands(number),
+                "resumes": number == going_on,
+                "tasks": 0 if report is None else sum(report.tasks.values()),
+                "documents": {} if report is None else {one.name: one.status for one in report.documents},
+                "carried": [] if report is None else _carried(report, carried),
+                "proposer": None if report is None else report.proposer.model_dump(),
+                "proposal": "" if report is None else report.proposal,
+            }
+        )
+    note = paused(nights.state, Surroundings().now())
+    watched = nights.canaries()
+    if args.json:
+        more = {
+            "paused": None if note is None else note.model_dump(mode="json"),
+            "canary": [canary.model_dump(mode="json") for canary in watched],
+        }
+        output.json_result({"state": str(nights.state.folder), "sessions": sessions, "nights": rows, **more})
+        return 0
+    output.line(f"state     {nights.state.folder}")
+    if note is not None:
+        output.line(f"{told(note)}; resume with: {output.program()} sleep resume{where}")
+    # A night that stopped early has looked at none: how many there are, only a harvest tells.
+    output.line(f"sessions  {counts(sessions) if sessions else 'none looked at yet'}")
+    if not rows:
+        output.line("nights    none")
+        return 0
+    table = [("night", "started (UTC)", "status", "tasks", "documents")]
+    for row in rows:
+        still = row["carried"]
+        shown = ", ".join(
+            f"{name} {status}{' (carried)' if name in still else ''}" for name, status in row["documents"].items()
+        )
+        started = str(row["started"] or "")[:16].replace("T", " ")
+        table.append((str(row["night"]), started, str(row["status"]), str(row["tasks"]), shown))
+    for text in text_lines(table):
+        output.line(text)
+    *_, (latest, last) = reports.items()
+    if last is not None and last.proposer.told:
+        output.line(f"proposer  night {latest} {last.proposer.told}")
+    for text in canary_lines(watched, where):
+        output.line(text)
+    waits = [row["night"] for row in rows if row["status"] in WAITING and not nights.outdated(row["night"])]
+    for text in _waiting(nights, waits, where):
+        output.line(text)
+    if rows[-1]["status"] in ("killed", "stopped") and rows[-1]["resumes"]:
+        output.line(f"\n{told_to_go_on(last, latest)}")
+    if (nights.state.folder / PENDING).exists():
+        output.line("\nan adoption or a revert has not ended: the next adopt, revert or run ends it or takes it back")
+    return 0
+
+
+def _waiting(nights: Nights, waits: Sequence[int], where: str) -> list[str]:
+    """Which nights wait for a person, and what to do about them."""
+    if not waits:
+        return []
+    diff, adopt = f"{output.program()} sleep diff", f"{output.program()} sleep adopt"
+    alone = {night: only(nights.alone(night)) for night in waits}
+    if len(waits) == 1:
+        (night,) = waits
+        return ["", f"night {night} waits for you: {diff} {night}{where}, then {adopt} {night}{alone[night]}{where}"]
+    which = ", ".join(map(str, waits))
+    lines = ["", f"nights {which} wait for you: {diff} N{where}, then {adopt} N{where}"]
+    return lines + [
+        f"of night {night} other documents changed since: {adopt} {night}{words}{where}"
+        for night, words in alone.items()
+        if words
+    ]
+
+
+def _carried(report: NightReport, known: Mapping[str, Carried]) -> list[str]:
+    """Names of the documents of which the night saw a candidate that is carried to the next one."""
+    names: list[str] = []
+    for one in report.documents:
+        candidate = known.get(os.path.realpath(one.path))
+        if candidate and report.night in {candidate.night, *(look.night for look in candidate.looks)}:
+            names.append(one.name)
+    return names

@@ -1,0 +1,170 @@
+"""Tasks from files (JSONL, JSON, CSV and Parquet), or from a dataset of the Hugging Face hub."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from pydantic import Field, JsonValue
+
+from etude.config import parse
+from etude.envs.files import FileFormat, Row, read_rows
+from etude.envs.hub import HubDataset, HubLibrary
+from etude.envs.images import Images
+from etude.envs.rows import Fields, Template, tasks_from_rows, with_ids
+from etude.envs.scorers.base import Judge, make_scorer
+from etude.envs.sources import Sources
+from etude.envs.splits import check_splits
+from etude.envs.workspaces import TaskFiles
+from etude.errors import ConfigError
+from etude.protocols import Environment, Scorer
+from etude.records import Score, Split, Task, Trajectory, canonical
+
+
+class DatasetConfig(Sources):
+    """Settings of the `dataset` environment: one file and a ratio, a file for each split, or a dataset of the hub."""
+
+    hub: str | None = None
+    """A dataset of the Hugging Face hub in place of files, `owner/name`; needs the extra `hf`."""
+    config: str | None = None
+    """Configuration of the hub's dataset, where it has several."""
+    revision: str | None = None
+    """Branch, tag or commit of the hub's dataset; the latest when not given."""
+    splits: dict[Split, str] = Field(default_factory=dict[Split, str])
+    """The hub's splits, as in `{train: train, val: validation, test: test}`; `train[:80%]` is a part of one."""
+    format: FileFormat | None = None
+    """Format of the files; told by the suffix when not given."""
+    fields: Fields = Fields()
+    """Which column is which part of a task; guessed from usual names where not given, but for images and files."""
+    template: str = ""
+    """Builds the input from several columns, as in `{question}\\n{choices}`."""
+    scorer: str | dict[str, JsonValue] = "exact"
+    """Name of the scorer, or a mapping of `name` and the scorer's own settings."""
+
+
+class DatasetEnvironment(Environment):
+    """Tasks from files or the hub, scored by a scorer. Each file is read once, at construction.
+
+    `scorer` replaces the one of the settings; `judge` makes the model that the `rubric` scorer asks; `library` stands
+    in for the library `datasets`.
+
+    Raises:
+        ConfigError: a setting is wrong or missing.
+        DataError: a file is missing or broken, or the splits overlap; names file and line.
+    """
+
+    name = "dataset"
+    options_type: ClassVar[type[DatasetConfig]] = DatasetConfig
+
+    def __init__(
+        self,
+        options: Mapping[str, Any],
+        scorer: Scorer | None = None,
+        *,
+        where: str = "env",
+        judge: Callable[[], Judge] | None = None,
+        library: HubLibrary | None = None,
+    ) -> None:
+        self.config = parse(self.options_type, dict(options), where=where)
+        self.scorer = scorer if scorer is not None else make_scorer(self.config.scorer, f"{where}.scorer", judge)
+        if self.config.template and self.config.fields.input is not None:
+            raise ConfigError(f"{where}: 'template' and 'fields.input' exclude each other", hint="remove one")
+        self._template = Template(self.config.template, where) if self.config.template else None
+        self._images = Images()
+        self._library = library
+        self._fingerprints: dict[str, str] = {}
+        files = _sources(self.config, where)
+        data = {} if self.config.hub is not None else {Path(file): "a file of tasks" for file in files.values()}
+        self._files = TaskFiles({**data, **self.hidden()})
+        splits = self.config.read(files, self._read_file if self.config.hub is None else self._read_hub)
+        self._tasks = splits
+        self._warnings = tuple(check_splits(splits["train"], splits["val"], splits["test"], names=files))
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
+        """The environment for the settings of the `env` section."""
+        return cls(options, where=where, judge=judge)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is doubtful about the data, one sentence each."""
+        return self._warnings
+
+    def tasks(self, split: Split) -> tuple[Task, ...]:
+        """All tasks of a split, always in the same order."""
+        return self._tasks[split]
+
+    async def score(self, task: Task, trajectory: Trajectory) -> Score:
+        """What the scorer says."""
+        return await self.scorer.score(task, trajectory)
+
+    @property
+    def repeatable(self) -> bool:
+        """As the scorer."""
+        return self.scorer.repeatable
+
+    def fingerprint(self) -> str:
+        """Name, scorer and, for a dataset of the hub, its revision and what the library calls its content."""
+        hub = [self.config.hub, self.config.config, self.config.revision, self._fingerprints]
+        return canonical([self.name, self.scorer.fingerprint(), *(hub if self.config.hub is not None else [])])
+
+    def image(self, reference: str) -> str:
+        """A data URL for a picture of one of the tasks.
+
+        Raises:
+            DataError: the file has changed or is gone.
+        """
+        return self._images.url(reference)
+
+    def hidden(self) -> Mapping[Path, str]:
+        """Files that no agent may find in its workspace, and what they are; those of the tasks are never there."""
+        return {}
+
+    def _read_file(self, path: str) -> tuple[Task, ...]:
+        return self._tasks_of(read_rows(Path(path), self.config.format), Path(path).parent)
+
+    def _read_hub(self, split: str) -> tuple[Task, ...]:
+        config = self.config
+        dataset = HubDataset(config.hub or "", config.config, config.revision)
+        rows, self._fingerprints[split] = dataset.read(split, self._images, config.fields.images, self._library)
+        return self._tasks_of(rows, Path())
+
+    def _tasks_of(self, rows: Sequence[Row], folder: Path) -> tuple[Task, ...]:
+        return with_ids(
+            tasks_from_rows(
+                rows,
+                self.config.fields,
+                template=self._template,
+                needs_gold=bool(getattr(self.scorer, "needs_gold", False)),
+                image=lambda value, place: self._images.add(value, folder, place),
+                files=lambda value, place: self._files.read(value, folder, place),
+            )
+        )
+
+
+def _sources(config: DatasetConfig, where: str) -> dict[Split, str]:
+    """The file, or the split of the hub's dataset, behind each split."""
+    if config.hub is not None:
+        return _hub_splits(config, where)
+    alone = [name for name in ("config", "revision", "splits") if name in config.model_fields_set]
+    if alone:
+        raise ConfigError(f"{where}: {alone[0]!r} belongs to a dataset of the hub", hint="add 'hub', or remove it")
+    return config.files(where, "give 'path', or 'train', 'val' and 'test', or 'hub' and 'splits'")
+
+
+def _hub_splits(config: DatasetConfig, where: str) -> dict[Split, str]:
+    files = ("path", "train", "val", "test", "format", "ratio", "split_seed")
+    given = [name for name in files if name in config.model_fields_set]
+    if given:
+        raise ConfigError(f"{where}: 'hub' and {given[0]!r} exclude each other", hint="remove one")
+    if config.fields.files is not None:
+        raise ConfigError(
+            f"{where}: 'hub' and 'fields.files' exclude each other: a dataset of the hub has no folder to look in",
+            hint="write the tasks to a file beside their files",
+        )
+    missing = [split for split in ("train", "val") if split not in config.splits]
+    if missing:
+        raise ConfigError(
+            f"{where}: splits has no {missing[0]!r}",
+            hint="as in `splits: {train: 'train[:80%]', val: 'train[80%:]', test: test}`",
+        )
+    return dict(config.splits)

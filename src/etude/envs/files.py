@@ -1,0 +1,212 @@
+"""Files with one object for each task, read into rows that know where they stand."""
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+from importlib import import_module
+from io import StringIO
+from math import isfinite
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from pydantic import JsonValue
+
+from etude.errors import ConfigError, DataError
+
+FileFormat = Literal["jsonl", "json", "csv", "parquet"]
+
+_SUFFIXES: dict[str, FileFormat] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".csv": "csv",
+    ".parquet": "parquet",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The columns of one task, and where they were found, as in `train.jsonl:3`."""
+
+    place: str
+    columns: dict[str, JsonValue]
+
+
+def read_rows(path: Path, form: FileFormat | None = None) -> list[Row]:
+    """All rows of a JSONL, JSON, CSV or Parquet file; the suffix says which unless `form` does.
+
+    A JSON file is a list of objects, or an object in which exactly one value is such a list.
+
+    Raises:
+        DataError: the file is missing, empty or broken; names file and line.
+        ConfigError: the format cannot be told, or needs a package that is not installed.
+    """
+    form = form or _SUFFIXES.get(path.suffix.lower())
+    if form is None:
+        raise ConfigError(
+            f"{str(path)!r}: the suffix {path.suffix!r} does not tell the format",
+            hint=f"use one of {', '.join(_SUFFIXES)}, or set `format`",
+        )
+    if not path.is_file():
+        problem = "is a folder" if path.is_dir() else "does not exist"
+        raise DataError(f"data file {str(path)!r} {problem}", hint="give the path of a file")
+    if form == "parquet":
+        rows = list(_parquet_rows(path))
+    else:
+        readers: dict[str, Callable[[Path, str], Iterator[Row]]] = {
+            "jsonl": _jsonl_rows,
+            "json": _json_rows,
+            "csv": _csv_rows,
+        }
+        rows = list(readers[form](path, _read_text(path)))
+    if not rows:
+        raise DataError(f"{path}: the file holds no tasks", hint="one object or line for each task")
+    return rows
+
+
+def _read_text(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(
+            f"data file {str(path)!r} cannot be read: {error.strerror}", hint="give a file that you may read"
+        ) from None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise DataError(
+            f"{path}:{line}: byte 0x{data[error.start]:02x} is not UTF-8", hint="save the file as UTF-8"
+        ) from None
+
+
+def _reject_constant(name: str) -> JsonValue:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _load_json(text: str) -> JsonValue:
+    value = json.loads(text, parse_constant=_reject_constant)
+    if "\\ud" in text or "\\uD" in text:
+        # JSON can spell half a surrogate pair, which no later step could write down again.
+        json.dumps(value, ensure_ascii=False).encode()
+    return cast(JsonValue, value)
+
+
+def _jsonl_rows(path: Path, text: str) -> Iterator[Row]:
+    # Not splitlines: it would also break at separators that may stand inside a JSON string.
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        place = f"{path}:{number}"
+        try:
+            value = _load_json(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{place}: not JSON: {error}", hint="each line is one JSON object") from None
+        yield _object_row(place, value)
+
+
+def _object_row(place: str, value: JsonValue) -> Row:
+    if not isinstance(value, dict):
+        kind = "an array" if isinstance(value, list) else repr(value)[:60]
+        raise DataError(f"{place}: expected an object, found {kind}", hint='write {"input": ..., "gold": ...}')
+    return Row(place, value)
+
+
+def _json_rows(path: Path, text: str) -> Iterator[Row]:
+    if not text.strip():
+        return
+    try:
+        value = _load_json(text)
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"{path}:{error.lineno}: not JSON: {error.msg}", hint="one object in each line is `.jsonl`, not `.json`"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(
+            f"{path}: not JSON: {error}", hint="write a JSON list of objects, nested no deeper than a task needs"
+        ) from None
+    if isinstance(value, dict):
+        lists = [key for key, item in value.items() if isinstance(item, list)]
+        if len(lists) != 1:
+            found = ", ".join(map(repr, lists)) or "none"
+            raise DataError(
+                f"{path}: expected a list of tasks, or an object with one list; its lists: {found}",
+                hint="write the tasks as a JSON list",
+            )
+        value = value[lists[0]]
+    if not isinstance(value, list):
+        raise DataError(
+            f"{path}: expected a list of tasks, found {value!r}"[:200],
+            hint="write the tasks as a JSON list of objects",
+        )
+    for number, item in enumerate(value, 1):
+        yield _object_row(f"{path}: item {number}", item)
+
+
+def _csv_rows(path: Path, text: str) -> Iterator[Row]:
+    reader = csv.reader(StringIO(text, newline=""), strict=True)
+    header: list[str] | None = None
+    try:
+        for cells in reader:
+            place = f"{path}:{reader.line_num}"
+            if not cells:
+                continue
+            if header is None:
+                header = cells
+                if len(set(header)) < len(header):
+                    raise DataError(
+                        f"{place}: two columns have the same name: {', '.join(header)}",
+                        hint="give each column a name of its own",
+                    )
+                continue
+            if len(cells) != len(header):
+                raise DataError(
+                    f"{place}: {len(cells)} values for {len(header)} columns ({', '.join(header)})",
+                    hint="put values that contain a comma in double quotes",
+                )
+            yield Row(place, dict(zip(header, cells, strict=True)))
+    except csv.Error as error:
+        raise DataError(f"{path}:{reader.line_num}: broken CSV: {error}", hint="JSONL has no such limits") from None
+
+
+def _parquet_rows(path: Path) -> Iterator[Row]:
+    try:
+        parquet = import_module("pyarrow.parquet")
+    except ImportError:
+        raise ConfigError(
+            f"{path}: reading Parquet needs pyarrow, which is not installed",
+            hint="pip install 'etude[parquet]'",
+        ) from None
+    try:
+        found = cast(list[dict[str, Any]], parquet.read_table(path).to_pylist())
+    except (ValueError, OSError) as error:
+        raise DataError(
+            f"{path}: not a Parquet file: {error}"[:300], hint="write it again, or name it by what it is, as `.jsonl`"
+        ) from None
+    for number, columns in enumerate(found, 1):
+        place = f"{path}: row {number}"
+        yield Row(place, {name: plain(value, f"{place}: column {name!r}") for name, value in columns.items()})
+
+
+def plain(value: Any, where: str) -> JsonValue:
+    """JSON for what a table can hold; NaN stands for a missing value there.
+
+    Raises:
+        DataError: there is none; `where` is part of the message.
+    """
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, list):
+        return [plain(item, where) for item in cast(list[Any], value)]
+    if isinstance(value, dict):
+        return {str(key): plain(item, where) for key, item in cast(dict[Any, Any], value).items()}
+    raise DataError(f"{where} holds {type(value).__name__}, which is not JSON", hint="leave the column out")

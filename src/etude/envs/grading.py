@@ -1,0 +1,316 @@
+"""A user's program as a scorer: it is told about an attempt, or looks at the workspace that the agent left."""
+
+import base64
+import hashlib
+import json
+import os
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from etude.envs.programs import find_interpreter, find_program, is_system, runtime_folders
+from etude.envs.scorers.base import shorten
+from etude.errors import BoundaryError, ConfigError
+from etude.protocols import Scorer
+from etude.records import File, Score, Task, Trajectory, canonical
+from etude.sandbox import Box, Finished, Limits, Sandbox, Workspace, run
+
+Form = Literal["grader", "check", "answer"]
+
+ANSWER = "answer.txt"
+"""The file in which a command finds the answer that it has on its standard input as well."""
+TAIL_LINES = 20
+TAIL_CHARS = 1_000
+"""How much of what a check says becomes feedback."""
+_NOT_FOUND = 127
+_NOT_RUNNABLE = 126
+_SIGNALS = range(129, 193)
+"""How a shell tells that a program was ended by a signal."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the user's, ready to be run.
+
+    Args:
+        words: the program and its arguments; files of the user's by their absolute path.
+        files: those files.
+        readable: what the sandbox has to show.
+        shown: the command as the user wrote it.
+    """
+
+    words: tuple[str, ...]
+    files: tuple[Path, ...]
+    readable: tuple[Path, ...]
+    shown: str
+
+    @staticmethod
+    def parse(command: str | Sequence[str], folders: Sequence[Path], where: str) -> "Command":
+        """Words that name a file or a folder from one of `folders` stand for it; the first word is a program.
+
+        Raises:
+            ConfigError: there is no program, or none that can be started, or a quote is left open.
+        """
+        try:
+            written = shlex.split(command) if isinstance(command, str) else list(command)
+        except ValueError as error:
+            raise ConfigError(f"{where} = {command!r}: {error}", hint="write it as a list of words") from None
+        program = find_program(written[0], folders) if written else None
+        if program is None:
+            raise _no_program(written[0] if written else "", folders, f"{where} = {command!r}")
+        interpreter = _interpreter(program, f"{where} = {command!r}")
+        words, files = [str(program)], [program] if "/" in written[0] else []
+        for word in written[1:]:
+            path = _existing(word, folders)
+            words.append(word if path is None else str(path))
+            files += [path] if path is not None else []
+        readable = {folder for file in files for folder in _with_target(file if file.is_dir() else file.parent)}
+        shown = command if isinstance(command, str) else shlex.join(command)
+        runtimes = [folder for path in (program, *interpreter) for folder in runtime_folders(path)]
+        return Command(tuple(words), tuple(files), (*sorted(readable), *dict.fromkeys(runtimes)), shown)
+
+    def with_readable(self, paths: Sequence[str], folders: Sequence[Path], where: str) -> "Command":
+        """The same with further files and folders to read, seen from `folders`.
+
+        Raises:
+            ConfigError: one does not exist.
+        """
+        found: list[Path] = []
+        for text in paths:
+            path = _existing(text, folders)
+            if path is None:
+                raise ConfigError(f"{where}: readable: {text!r} does not exist", hint="leave it out, or correct it")
+            found += _with_target(path)
+        return replace(self, readable=(*self.readable, *found))
+
+    def digest(self) -> str:
+        """Changes with the words and with the content of the files, not with where they are."""
+        names = {str(path): path.name for path in self.files}
+        words = [Path(self.words[0]).name, *(names.get(word, word) for word in self.words[1:])]
+        contents = [[name, hashlib.sha256(path.read_bytes()).hexdigest()] for name, path in self.all_files()]
+        return canonical([words, contents])
+
+    def all_files(self) -> list[tuple[str, Path]]:
+        """The files, and those in the folders."""
+        found: list[tuple[str, Path]] = []
+        for path in self.files:
+            inside = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+            found += [(each.relative_to(path.parent).as_posix(), each) for each in inside]
+        return found
+
+
+def _no_program(name: str, folders: Sequence[Path], where: str) -> ConfigError:
+    there = _existing(name, folders) if "/" in name else None
+    if there is not None and there.is_file():
+        return ConfigError(f"{where}: {str(there)!r} is not executable", hint=f"chmod +x {shlex.quote(str(there))}")
+    return ConfigError(
+        f"{where}: there is no program {name!r}",
+        hint="give one on the PATH, or the path of a file that may be executed",
+    )
+
+
+def _interpreter(program: Path, where: str) -> list[Path]:
+    """What runs a script, where every sandbox would lack it.
+
+    Raises:
+        ConfigError: it does not exist.
+    """
+    name = find_interpreter(program)
+    found = shutil.which(name) if name else None
+    if name and found is None:
+        raise ConfigError(
+            f"{where}: {str(program)!r} begins with '#!' and {name!r}, which does not exist",
+            hint=f"install {name!r}, or correct the first line of {str(program)!r}",
+        )
+    return [path] if found and not is_system(path := Path(os.path.abspath(found))) else []
+
+
+def _existing(word: str, folders: Sequence[Path]) -> Path | None:
+    for folder in folders:
+        path = Path(os.path.abspath(folder / word))
+        if word and os.path.exists(path):
+            return path
+    return None
+
+
+def _with_target(folder: Path) -> tuple[Path, Path]:
+    return folder, folder.resolve()
+
+
+class CommandScorer(Scorer):
+    """Scores with a command, run in the sandbox beside nothing but what it needs.
+
+    A `grader` reads the attempt as JSON and prints a score. A `check` is run in a copy of the workspace as the agent
+    left it, and its exit code is the score: 0 for full marks, anything else for none. So it is for `answer`, which
+    reads the answer alone, on its standard input or in `answer.txt`. What goes wrong with the command itself is
+    raised, and never a score.
+    """
+
+    name = "command"
+
+    def __init__(
+        self, form: Form, command: Command, limits: Limits, sandbox: Sandbox, *, network: bool = False
+    ) -> None:
+        self._form: Form = form
+        self._command = command
+        self._limits = limits
+        self._sandbox = sandbox
+        self._network = network
+        self._digest = command.digest()
+
+    def fingerprint(self) -> str:
+        """Form, words, the content of the files they name, and whether there is a network."""
+        return canonical([self.name, self._form, self._digest, self._network])
+
+    async def score(self, task: Task, trajectory: Trajectory) -> Score:
+        """What the command says.
+
+        Raises:
+            BoundaryError: it broke, took too long, or said nothing that can be understood.
+        """
+        with Workspace() as workspace:
+            workspace.fill(_files_for(self._form, task, trajectory))
+            finished = await self._run(workspace, task, trajectory)
+        self._check_machinery(finished)
+        output = finished.stdout.decode("utf-8", "replace")
+        if self._form == "grader":
+            if finished.code != 0:
+                raise self._broken(f"ended with exit code {finished.code}: {_tail(finished) or 'without a word'}")
+            return self._printed(output)
+        last = _last_object(output) if self._form == "check" else None  # an answer could be repeated, as a score
+        if last is not None and "score" in last:
+            return self._score_of(last)
+        passed = float(finished.code == 0)
+        said = _tail(finished) or f"ended with exit code {finished.code}, without a word"
+        return Score(hard=passed, soft=passed, feedback=said if not passed else "correct")
+
+    async def _run(self, workspace: Workspace, task: Task, trajectory: Trajectory) -> Finished:
+        box = Box(
+            workspace=workspace.work,
+            writable=(workspace.home, workspace.tmp),
+            readable=tuple(path for path in dict.fromkeys(self._command.readable) if path.exists()),
+            network="host" if self._network else "none",
+        )
+        return await run(
+            list(self._command.words),
+            box=box,
+            limits=self._limits,
+            sandbox=self._sandbox,
+            env={
+                "PATH": os.environ.get("PATH", os.defpath),
+                "LANG": "C.UTF-8",
+                "HOME": str(workspace.home),
+                "TMPDIR": str(workspace.tmp),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "ETUDE_TASK_ID": task.id.replace("\0", ""),
+            },
+            stdin=_told(self._form, task, trajectory).encode("utf-8", "replace"),
+        )
+
+    def _check_machinery(self, finished: Finished) -> None:
+        """Raises BoundaryError where the command was not run to its end."""
+        if finished.over:
+            raise self._broken(f"was ended for its {finished.over}")
+        if finished.code is None:
+            raise self._broken(f"was ended by signal {finished.signal}")
+        if finished.code in (_NOT_FOUND, _NOT_RUNNABLE) or finished.code in _SIGNALS:
+            raise self._broken(f"ended with exit code {finished.code}: {_tail(finished) or 'without a word'}")
+
+    def _printed(self, output: str) -> Score:
+        """The score a grader printed: all of its output, or the last line, as JSON."""
+        lines = output.strip().splitlines()
+        for text in (output, lines[-1] if lines else ""):
+            try:
+                value = json.loads(text)
+            except ValueError:
+                continue
+            if isinstance(value, dict):
+                return self._score_of(cast(dict[str, Any], value))
+            return self._score_of({"score": value})
+        raise self._broken(f"printed no score but {shorten(output.strip(), 200)!r}")
+
+    def _score_of(self, value: Mapping[str, Any]) -> Score:
+        hard = self._share(value, "score")
+        soft = self._share(value, "soft") if value.get("soft") is not None else hard
+        feedback = value.get("feedback")
+        if feedback is not None and not isinstance(feedback, str):
+            raise self._broken(f"printed the feedback {feedback!r:.80}, which is no text")
+        return Score(hard=hard, soft=soft, feedback=feedback if feedback is not None else "")
+
+    def _share(self, value: Mapping[str, Any], key: str) -> float:
+        number = value.get(key)
+        if not isinstance(number, int | float) or not 0 <= number <= 1:
+            raise self._broken(f"printed {key} = {number!r:.80}; allowed: a number from 0 to 1")
+        return float(number)
+
+    def _broken(self, problem: str) -> BoundaryError:
+        what = "command" if self._form == "answer" else self._form
+        return BoundaryError(f"{what} {self._command.shown!r}", ChildProcessError(problem))
+
+
+def files_afterwards(task: Task, trajectory: Trajectory) -> dict[str, File]:
+    """The workspace as the agent left it."""
+    files: dict[str, File | None] = {**task.files, **trajectory.files}
+    return {path: file for path, file in files.items() if file is not None}
+
+
+def _files_for(form: Form, task: Task, trajectory: Trajectory) -> Mapping[str, File]:
+    """What the command finds where it is started."""
+    if form == "answer":
+        return {ANSWER: File(data=trajectory.answer.encode("utf-8", "replace"))}
+    return files_afterwards(task, trajectory) if form == "check" else {}
+
+
+def _told(form: Form, task: Task, trajectory: Trajectory) -> str:
+    """What the command reads on its standard input."""
+    if form == "answer":
+        return trajectory.answer
+    told = (_told_to_check if form == "check" else _told_to_grader)(task, trajectory)
+    return json.dumps(told, ensure_ascii=False)
+
+
+def _told_to_grader(task: Task, trajectory: Trajectory) -> dict[str, Any]:
+    """The attempt as a grader reads it."""
+    return {
+        "task": task.model_dump(mode="json", exclude={"files"}),
+        "answer": trajectory.answer,
+        "files": {path: _content(file) for path, file in sorted(files_afterwards(task, trajectory).items())},
+        "changed": sorted(trajectory.files),
+    }
+
+
+def _told_to_check(task: Task, trajectory: Trajectory) -> dict[str, Any]:
+    """The attempt as a check reads it, which finds the files around it. What it starts of an agent's code could read
+    the same, so there is no gold answer in it."""
+    return {
+        "task": task.model_dump(mode="json", exclude={"files", "gold"}),
+        "answer": trajectory.answer,
+        "changed": sorted(trajectory.files),
+    }
+
+
+def _content(file: File) -> str | dict[str, str]:
+    try:
+        return file.data.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(file.data).decode()}
+
+
+def _last_object(output: str) -> dict[str, Any] | None:
+    """The last line, where that is a JSON object."""
+    lines = output.strip().splitlines()
+    try:
+        value = json.loads(lines[-1]) if lines else None
+    except ValueError:
+        return None
+    return cast(dict[str, Any], value) if isinstance(value, dict) else None
+
+
+def _tail(finished: Finished) -> str:
+    """The last lines of what was printed, errors last."""
+    text = "\n".join(stream.decode("utf-8", "replace").strip() for stream in (finished.stdout, finished.stderr))
+    lines = text.strip().splitlines()[-TAIL_LINES:]
+    return "\n".join(lines)[-TAIL_CHARS:]

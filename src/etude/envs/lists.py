@@ -1,0 +1,133 @@
+"""Tasks from Python lists, and the environment that has nothing else."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from etude.envs.files import Row
+from etude.envs.images import Images
+from etude.envs.rows import Fields, tasks_from_rows, with_ids
+from etude.envs.scorers.function import ScorerLike, as_scorer
+from etude.envs.splits import check_splits
+from etude.errors import DataError
+from etude.protocols import Environment, Scorer
+from etude.records import Score, Split, Task, Trajectory, canonical
+
+TaskLike = Task | Mapping[str, Any] | tuple[str, Any]
+"""A task, a mapping with the columns of a data file, or a pair of input and gold."""
+TaskSource = Iterable[TaskLike] | Callable[[], Iterable[TaskLike]]
+"""Tasks, or a function that returns them; it is called when they are first needed."""
+
+
+class TaskLists:
+    """Tasks of the three splits, made and checked when first asked for."""
+
+    def __init__(self, train: TaskSource, val: TaskSource, test: TaskSource = ()) -> None:
+        self._sources: dict[Split, TaskSource] = {"train": train, "val": val, "test": test}
+        self.images = Images()
+
+    @cached_property
+    def _checked(self) -> tuple[dict[Split, tuple[Task, ...]], tuple[str, ...]]:
+        splits: dict[Split, tuple[Task, ...]] = {
+            split: as_tasks(source, split, self.images) for split, source in self._sources.items()
+        }
+        return splits, tuple(check_splits(splits["train"], splits["val"], splits["test"]))
+
+    def of(self, split: Split) -> tuple[Task, ...]:
+        """The tasks of a split. Raises DataError when any of the splits cannot be used."""
+        return self._checked[0][split]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is doubtful about the splits, one sentence each."""
+        return self._checked[1]
+
+
+def as_tasks(source: TaskSource, split: str, images: Images) -> tuple[Task, ...]:
+    """The tasks of a list or a function; those without an id are named after their input. Paths of pictures count
+    from the current folder.
+
+    Raises:
+        DataError: an item is nothing that a task can be made of; names its position.
+    """
+    items = source() if callable(source) else source
+    return with_ids([_as_task(item, f"{split}[{index}]", images) for index, item in enumerate(items)])
+
+
+def _as_task(item: object, place: str, images: Images) -> Task:
+    def image(value: str, place: str) -> str:
+        return images.add(value, Path(), place)
+
+    if isinstance(item, Task):
+        held = tuple(image(value, place) for value in item.images)
+        return item.model_copy(update={"images": held}) if held != item.images else item
+    columns: dict[str, Any]
+    if isinstance(item, Mapping):
+        columns = dict(cast(Mapping[str, Any], item))
+        inner = columns.get("data")
+        if isinstance(inner, Mapping):
+            columns = {**cast(Mapping[str, Any], columns.pop("data")), **columns}
+    elif isinstance(item, Sequence) and not isinstance(item, str) and len(cast(Sequence[Any], item)) == 2:
+        columns = dict(zip(("input", "gold"), cast(Sequence[Any], item), strict=True))
+    else:
+        raise DataError(
+            f"{place}: {item!r:.80} is no task", hint="give a Task, a mapping with 'input', or a pair (input, gold)"
+        )
+    try:
+        fields = Fields(images="images" if columns.get("images") is not None else None)
+        return tasks_from_rows([Row(place, columns)], fields, needs_gold=False, image=image)[0]
+    except (ValidationError, TypeError) as error:
+        raise DataError(f"{place}: {item!r:.80} is no task: {error}"[:300], hint="use JSON values only") from None
+
+
+class ListEnvironment(Environment):
+    """Tasks given as lists, scored by a scorer or a function `score(task, answer)`.
+
+    Raises:
+        DataError: the splits cannot be used; at construction, or for functions when tasks are first asked for.
+        ConfigError: the scorer is unknown.
+    """
+
+    def __init__(
+        self,
+        train: TaskSource,
+        val: TaskSource,
+        test: TaskSource = (),
+        *,
+        scorer: ScorerLike = "exact",
+        name: str = "list",
+    ) -> None:
+        self.name = name
+        self.scorer: Scorer = as_scorer(scorer, "scorer")
+        self._lists = TaskLists(train, val, test)
+        if not any(callable(source) for source in (train, val, test)):
+            self.tasks("train")
+
+    def tasks(self, split: Split) -> tuple[Task, ...]:
+        """All tasks of a split, in the order given."""
+        return self._lists.of(split)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is doubtful about the splits, one sentence each."""
+        return self._lists.warnings
+
+    async def score(self, task: Task, trajectory: Trajectory) -> Score:
+        """What the scorer says."""
+        return await self.scorer.score(task, trajectory)
+
+    def image(self, reference: str) -> str:
+        """A data URL for a picture of one of the tasks."""
+        return self._lists.images.url(reference)
+
+    @property
+    def repeatable(self) -> bool:
+        """As the scorer."""
+        return self.scorer.repeatable
+
+    def fingerprint(self) -> str:
+        """Name and scorer."""
+        return canonical([self.name, self.scorer.fingerprint()])

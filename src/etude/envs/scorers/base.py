@@ -1,0 +1,125 @@
+"""What all built-in scorers share, and the door to them by name."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
+
+from pydantic import BaseModel, JsonValue
+
+from etude.config import Section, parse
+from etude.errors import ConfigError, DataError
+from etude.protocols import Scorer
+from etude.records import Message, Score, Task, Trajectory, canonical
+from etude.registry import find
+
+T = TypeVar("T", bound=BaseModel)
+
+FEEDBACK_CHARS = 500
+
+
+class Judge(Protocol):
+    """A model that answers in a given structure. Should it have `fingerprint() -> str`, scores depend on it."""
+
+    async def ask(self, messages: Sequence[Message], reply_type: type[T]) -> T:
+        """The reply, validated. Raises when there is none that fits."""
+        ...
+
+
+class AnswerScorer(Scorer):
+    """A scorer that looks at the answer alone. Subclasses set `name` and `options_type`, and write `compare`."""
+
+    repeatable = True
+    options_type: ClassVar[type[Section]]
+    """The settings this scorer has."""
+    checks_gold: ClassVar[bool] = True
+    """Whether every gold answer must get full marks from this scorer. False where scoring asks a model or the gold
+    is no answer."""
+
+    def __init__(self, options: Section) -> None:
+        self._settings = options
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
+        """The scorer for the settings of the `scorer` section; `judge` makes the model that some scorers ask.
+
+        Raises:
+            ConfigError: an unknown key or a bad value; `where` is part of the message.
+        """
+        del judge
+        return cls(parse(cls.options_type, dict(options), where=where))
+
+    @property
+    def needs_gold(self) -> bool:
+        """Whether a task without a gold answer cannot be scored."""
+        return True
+
+    @abstractmethod
+    def compare(self, task: Task, answer: str) -> Score:
+        """Score one answer."""
+
+    async def score(self, task: Task, trajectory: Trajectory) -> Score:
+        """Score the answer of a trajectory."""
+        return self.compare(task, trajectory.answer)
+
+    def gold_answer(self, task: Task) -> str:
+        """An answer that must get full marks.
+
+        Raises:
+            DataError: the task's gold cannot be used by this scorer.
+        """
+        return accepted(task)[0]
+
+    def fingerprint(self) -> str:
+        """Name and all settings that decide a score."""
+        return canonical([self.name, self._settings.identity()])
+
+
+def accepted(task: Task) -> tuple[str, ...]:
+    """The gold answers as text; a list is several that are equally right.
+
+    Raises:
+        DataError: there is none, or it is an object.
+    """
+    golds = task.gold if isinstance(task.gold, list) else [task.gold]
+    texts = tuple(gold if isinstance(gold, str) else canonical(gold) for gold in golds if gold is not None)
+    if not texts:
+        raise DataError(f"task {task.id!r} has no gold answer", hint="name its column in `fields.gold`")
+    if any(isinstance(gold, list | dict) for gold in golds):
+        raise DataError(
+            f"task {task.id!r}: gold {canonical(task.gold)[:80]} is neither text nor a list of texts",
+            hint="the scorer `json` compares objects",
+        )
+    return texts
+
+
+def shorten(text: str, limit: int = FEEDBACK_CHARS) -> str:
+    """At most `limit` characters; the middle of a longer text is left out."""
+    if len(text) <= limit:
+        return text
+    head = (limit - 5) // 2
+    return f"{text[:head]} ... {text[len(text) - (limit - 5 - head) :]}"
+
+
+def graded(hard: bool, soft: float, feedback: str) -> Score:
+    """A score whose feedback is kept short; full marks say `correct`."""
+    return Score(hard=float(hard), soft=soft, feedback="correct" if hard and soft >= 1 else shorten(feedback))
+
+
+def expected(golds: Sequence[str], got: str, note: str = "") -> str:
+    """The usual feedback: what was right, what came instead, and what else there is to say."""
+    right = " or ".join(shorten(gold, 180) for gold in golds[:3])
+    text = f"expected: {right}; got: {shorten(got, 180) if got.strip() else 'nothing'}"
+    return f"{text}; {note}" if note else text
+
+
+def make_scorer(spec: str | Mapping[str, JsonValue], where: str, judge: Callable[[], Judge] | None = None) -> Scorer:
+    """The scorer a config asks for: a name, or a mapping of `name` and the scorer's own settings.
+
+    Raises:
+        ConfigError: the name is unknown or missing, or a setting is wrong.
+    """
+    options = {"name": spec} if isinstance(spec, str) else dict(spec)
+    name = options.pop("name", None)
+    if not isinstance(name, str):
+        raise ConfigError(f"{where}: a scorer needs a name, found {name!r}", hint="as in `name: exact`")
+    return cast(Scorer, find("scorers", name).from_options(options, f"{where} {name!r}", judge))

@@ -1,0 +1,263 @@
+"""A scorer by checks: each task says what its answer must have and must not have."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Self, cast
+
+from pydantic import Field, JsonValue, ValidationError
+
+from etude.config import Section, parse
+from etude.envs.scorers.base import AnswerScorer, Judge, graded, shorten
+from etude.envs.scorers.checks_operators import OPERATORS, Check, Seen, impossible
+from etude.envs.scorers.rubric import Rubric, RubricOptions
+from etude.errors import BoundaryError, DataError, did_you_mean, told
+from etude.matching import Matcher
+from etude.records import Record, Score, Task, Trajectory, canonical
+
+__all__ = ["Check", "Checks", "ChecksOptions", "Criteria", "combined", "form_only", "form_warning", "read_criteria"]
+
+_SHOWN = 5
+
+
+class Criteria(Record):
+    """What is required of the answer to one task: at least one check, or a rubric, or both."""
+
+    checks: tuple[Check, ...] = ()
+    rubric: str = ""
+    """What makes the answer good, in words, for a model to judge."""
+
+
+class ChecksOptions(Section):
+    """Settings of the checks scorer."""
+
+    free: ClassVar[frozenset[str]] = frozenset({"seconds"})
+
+    show_checks: bool = False
+    """Feedback shows failed checks as they are written. Otherwise it says in words what is wrong: a reader who sees
+    the pattern of a check can make a skill that satisfies the pattern and nothing else."""
+    multiline: bool = False
+    """`^` and `$` of patterns match at every line, where a check does not say."""
+    ignore_case: bool | None = None
+    """Whether upper and lower case are the same, where a check does not say; None is what each operator does by
+    itself."""
+    threshold: float = Field(default=0.8, gt=0, le=1)
+    """The grade from which a rubric is met."""
+    seconds: float = Field(default=5.0, gt=0)
+    """Most CPU time one match of a pattern may take. A match that takes longer leaves the attempt without a score."""
+
+
+class Checks(AnswerScorer):
+    """hard is 1 when all checks of the task pass, soft the share that does; an empty answer passes none.
+
+    The gold is a list of checks, as in `[{op: contains, arg: total}, {op: max_chars, arg: 900}]`, or a mapping
+    `{checks: [...], rubric: ...}`, whose rubric the judge grades: then soft is the mean of share and grade, and hard
+    is 1 when all checks pass and the grade reaches `threshold`. Operators: docs/reference/checks.md.
+    """
+
+    name = "checks"
+    options_type = ChecksOptions
+    checks_gold = False
+    repeatable = False
+
+    def __init__(self, options: ChecksOptions | None = None, judge: Callable[[], Judge] | None = None) -> None:
+        self.options = options if options is not None else ChecksOptions()
+        super().__init__(self.options)
+        self._judge = judge
+        self._matcher = Matcher(self.options.seconds)
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
+        """As for all scorers; `judge` is needed by tasks with a rubric only."""
+        return cls(parse(ChecksOptions, dict(options), where=where), judge)
+
+    def check_task(self, task: Task) -> None:
+        """As `requirements`."""
+        self.requirements(task)
+
+    def requirements(self, task: Task) -> Criteria:
+        """What a task requires, with the flags of the settings.
+
+        Raises:
+            DataError: an unknown operator, a broken pattern, a missing or wrong argument, checks that exclude each
+                other, a rubric without a judge.
+        """
+        criteria = read_criteria(task.gold, f"task {task.id!r}", self.options)
+        if criteria.rubric and self._judge is None:
+            raise DataError(
+                f"task {task.id!r} has a rubric, and there is no model to judge by it",
+                hint="add a `judge` section with a model, or leave the rubric out",
+            )
+        return criteria
+
+    async def score(self, task: Task, trajectory: Trajectory) -> Score:
+        """Checks and rubric of the task together.
+
+        Raises:
+            DataError: the gold is no list of checks.
+            BoundaryError: a match took too long, or the process that does it died.
+        """
+        criteria = self.requirements(task)
+        if not trajectory.answer.strip():
+            return _nothing()
+        found: list[Score] = []
+        if criteria.checks:
+            tools = tuple(call.name for message in trajectory.messages for call in message.tool_calls)
+            found.append(await asyncio.to_thread(self.decide, criteria.checks, trajectory.answer, tools))
+        if criteria.rubric:
+            plain = task.model_copy(update={"gold": None})  # the checks are no reference that a judge should see
+            found.append(await self._rubric(criteria.rubric).score(plain, trajectory))
+        return combined(found)
+
+    def compare(self, task: Task, answer: str) -> Score:
+        """The checks alone on an answer without tool calls; blocks for at most `seconds` for each pattern."""
+        return self.decide(self.requirements(task).checks, answer, ())
+
+    def decide(self, checks: Sequence[Check], answer: str, tools: Sequence[str]) -> Score:
+        """The score of an answer by at least one check; blocks as `compare` does.
+
+        Args:
+            tools: names of the tools that were called.
+
+        Raises:
+            BoundaryError: a match took too long, or the process that does it died.
+        """
+        if not answer.strip():
+            return _nothing()
+        seen = Seen(answer, tuple(tools), self._matcher)
+        failed = [check for check in checks if not self._passes(check, seen)]
+        told = list(dict.fromkeys(self._told(check, seen) for check in failed))
+        more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
+        note = f"{len(failed)} of {len(checks)} requirements not met: {'; '.join(told[:_SHOWN])}{more}"
+        return graded(not failed, (len(checks) - len(failed)) / len(checks), note)
+
+    def gold_answer(self, task: Task) -> str:
+        """There is none: checks are no answer."""
+        raise DataError(f"task {task.id!r}: checks are no answer", hint="look at the answers of a run instead")
+
+    def fingerprint(self) -> str:
+        """Settings, operators and, where there is one, the judge."""
+        rubric = self._rubric("").fingerprint() if self._judge is not None else ""
+        return canonical([super().fingerprint(), rubric])
+
+    def _rubric(self, text: str) -> Rubric:
+        assert self._judge is not None
+        return Rubric(RubricOptions(rubric=text, threshold=self.options.threshold), self._judge)
+
+    def _passes(self, check: Check, seen: Seen) -> bool:
+        try:
+            return OPERATORS[check.op].passes(check, seen)
+        except (TimeoutError, ChildProcessError) as error:
+            raise BoundaryError(f"scorer 'checks', {check.shown}", error) from None
+
+    def _told(self, check: Check, seen: Seen) -> str:
+        if self.options.show_checks:
+            return shorten(check.shown, 150)
+        # A requirement that repeats the pattern would tell what must stay hidden.
+        is_plain = OPERATORS[check.op].takes != "a pattern" or str(check.arg) not in check.requirement
+        if check.requirement.strip() and is_plain:
+            return shorten(check.requirement.strip(), 150)
+        return shorten(OPERATORS[check.op].symptom(check, seen), 150)
+
+
+def combined(found: Sequence[Score]) -> Score:
+    """One score of several for the same answer: hard is 1 when each is, soft their mean."""
+    wrong = "; ".join(score.feedback for score in found if score.hard < 1 or score.soft < 1)
+    return graded(all(score.hard >= 1 for score in found), sum(score.soft for score in found) / len(found), wrong)
+
+
+def _nothing() -> Score:
+    return Score(hard=0, soft=0, feedback="there is no answer")
+
+
+def form_only(checks: Iterable[Check]) -> bool:
+    """Whether checks look at nothing but the form of an answer: an answer without content can pass them all."""
+    return all(OPERATORS[check.op].form for check in checks)
+
+
+def form_warning(criteria: Mapping[str, Criteria]) -> str:
+    """A sentence about the tasks, by id, that are judged by form alone; empty when there are none."""
+    shaped = sorted(name for name, each in criteria.items() if not each.rubric and form_only(each.checks))
+    if not shaped:
+        return ""
+    more = f", and {len(shaped) - _SHOWN} more" if len(shaped) > _SHOWN else ""
+    return (
+        f"the checks of {', '.join(map(repr, shaped[:_SHOWN]))}{more} look at the form of an answer only: "
+        "add a check of what it says, or a rubric"
+    )
+
+
+def read_criteria(gold: JsonValue, where: str, options: ChecksOptions | None = None) -> Criteria:
+    """The criteria in a gold: a list of checks, a mapping with `checks` and `rubric`, or either as JSON text. The
+    `kind: rule` that published task files have beside `checks` is understood.
+
+    Args:
+        options: settings whose flags hold where a check does not say.
+
+    Raises:
+        DataError: it is none of these, or a check cannot be used; `where` is part of the message.
+    """
+    if isinstance(gold, str):
+        try:
+            gold = cast(JsonValue, json.loads(gold))
+        except (ValueError, RecursionError):
+            raise _no_criteria(gold, where) from None
+    if isinstance(gold, list):
+        gold = {"checks": gold}
+    if not isinstance(gold, dict):
+        raise _no_criteria(gold, where)
+    unknown = [key for key in gold if key not in ("checks", "rubric", "kind")]
+    if unknown:
+        raise DataError(f"{where}: unknown key {unknown[0]!r}", hint=did_you_mean(unknown[0], ("checks", "rubric")))
+    rows, rubric = gold.get("checks", []), gold.get("rubric", "")
+    if not isinstance(rows, list) or not isinstance(rubric, str) or gold.get("kind", "rule") != "rule":
+        raise _no_criteria(gold, where)
+    if not rows and not rubric.strip():
+        raise DataError(f"{where} has no checks", hint="give it one, as in [{op: contains, arg: total}]")
+    checks = tuple(_read_check(row, f"{where}: check {number}") for number, row in enumerate(rows, start=1))
+    if options is not None:  # which checks exclude each other depends on them
+        checks = tuple(_with_flags(check, options) for check in checks)
+    if contradiction := impossible(checks):
+        raise DataError(f"{where}: no answer passes all checks: {contradiction}", hint="remove one of the two")
+    return Criteria(checks=checks, rubric=rubric.strip())
+
+
+def _with_flags(check: Check, options: ChecksOptions) -> Check:
+    """The check with the flags of the settings where it says nothing itself."""
+    operator = OPERATORS[check.op]
+    flags: dict[str, bool] = {}
+    if check.multiline is None and operator.multiline is not None and options.multiline:
+        flags["multiline"] = True
+    if check.ignore_case is None and operator.ignore_case is not None and options.ignore_case is not None:
+        flags["ignore_case"] = options.ignore_case
+    return check.model_copy(update=flags)
+
+
+def _no_criteria(gold: JsonValue, where: str) -> DataError:
+    shown = gold if isinstance(gold, str) else canonical(gold)
+    return DataError(
+        f"{where}: gold {shorten(shown, 80)!r} is neither a list of checks nor a mapping with 'checks' and 'rubric'",
+        hint="as in [{op: contains, arg: total}]; all operators: docs/reference/checks.md",
+    )
+
+
+def _read_check(row: JsonValue, where: str) -> Check:
+    if not isinstance(row, dict):
+        raise DataError(f"{where}: {canonical(row)[:80]} is no check", hint="as in {op: contains, arg: total}")
+    unknown = [key for key in row if key not in Check.model_fields]
+    if unknown:
+        raise DataError(f"{where}: unknown key {unknown[0]!r}", hint=did_you_mean(unknown[0], Check.model_fields))
+    op = row.get("op")
+    if not isinstance(op, str) or op not in OPERATORS:
+        what = "'op' is missing" if op is None else f"unknown operator {op!r}"
+        raise DataError(f"{where}: {what}", hint=did_you_mean(str(op), OPERATORS))
+    try:
+        return Check.model_validate(row)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in problem["loc"][:1])
+        text = told(problem["msg"])
+        raise DataError(
+            f"{where}: {f'{place}: ' if place else ''}{text}",
+            hint="what each operator takes: docs/reference/checks.md",
+        ) from None

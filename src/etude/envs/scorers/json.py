@@ -1,0 +1,160 @@
+"""A scorer for structured answers."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from pydantic import Field, JsonValue
+
+from etude.config import Section
+from etude.envs.scorers.base import AnswerScorer, expected, graded
+from etude.errors import DataError
+from etude.records import Score, Task, canonical
+
+_FENCE = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n(.*?)```", re.DOTALL)
+_STARTS = 1000
+"""Most places in an answer where JSON is looked for."""
+_SHOWN = 6
+
+
+class JsonOptions(Section):
+    """What counts when two JSON values are compared."""
+
+    ordered: bool = True
+    """Lists must have the same order; False compares them as bags."""
+    tolerance: float = Field(default=0.0, ge=0)
+    """Largest allowed difference between two numbers."""
+    casefold: bool = False
+    """Ignore case, and white space around text."""
+    allow_extra: bool = False
+    """Fields that the gold does not have are ignored; False counts each of them as wrong."""
+
+
+class Json(AnswerScorer):
+    """Compares the JSON in an answer with the gold, field by field.
+
+    The JSON is the last fenced block that parses, else the longest object or list in the text, else the whole text.
+    A field is a value inside objects, as in `address.city`; a list is one field.
+    """
+
+    name = "json"
+    options_type = JsonOptions
+
+    def __init__(self, options: JsonOptions | None = None) -> None:
+        self.options = options if options is not None else JsonOptions()
+        super().__init__(self.options)
+
+    def compare(self, task: Task, answer: str) -> Score:
+        """soft is the share of fields that are right, hard 1 when all are."""
+        gold = self._gold(task)
+        found = read_json(answer)
+        if found is None:
+            return graded(False, 0.0, expected([canonical(gold)], answer, "no JSON could be read from the answer"))
+        want, got = dict(_fields(gold)), dict(_fields(found[0]))
+        wrong = [f"{path or 'value'} is missing" for path in want if path not in got]
+        wrong += [
+            f"{path or 'value'} should be {canonical(value)[:80]}, is {canonical(got[path])[:80]}"
+            for path, value in want.items()
+            if path in got and not self._equal(value, got[path])
+        ]
+        if not self.options.allow_extra:
+            wrong += [f"{path or 'value'} is not expected" for path in got if path not in want]
+        extra = 0 if self.options.allow_extra else len(got.keys() - want.keys())
+        total = len(want) + extra
+        more = f"; and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+        note = f"{len(wrong)} of {total} fields wrong: {'; '.join(wrong[:_SHOWN])}{more}"
+        return graded(not wrong, (total - len(wrong)) / total, note)
+
+    def gold_answer(self, task: Task) -> str:
+        """The gold as JSON text."""
+        return canonical(self._gold(task))
+
+    def _gold(self, task: Task) -> JsonValue:
+        """The gold value. Text that is JSON, as tables hold it, is read."""
+        if task.gold is None:
+            raise DataError(f"task {task.id!r} has no gold answer", hint="name its column in `fields.gold`")
+        if isinstance(task.gold, str):
+            parsed = _parse(task.gold)
+            return task.gold if parsed is None else parsed[0]
+        return task.gold
+
+    def _equal(self, one: JsonValue, other: JsonValue) -> bool:
+        if isinstance(one, bool) or isinstance(other, bool):
+            return one is other
+        if isinstance(one, int | float) and isinstance(other, int | float):
+            return one == other or abs(one - other) <= self.options.tolerance
+        if isinstance(one, str) and isinstance(other, str) and self.options.casefold:
+            return one.strip().casefold() == other.strip().casefold()
+        if isinstance(one, list) and isinstance(other, list):
+            if len(one) != len(other):
+                return False
+            if self.options.ordered:
+                return all(map(self._equal, one, other))
+            return self._same_bag(one, other)
+        if isinstance(one, dict) and isinstance(other, dict):
+            keys_fit = one.keys() <= other.keys() if self.options.allow_extra else one.keys() == other.keys()
+            return keys_fit and all(self._equal(value, other[key]) for key, value in one.items())
+        return one == other
+
+    def _same_bag(self, one: Sequence[JsonValue], other: Sequence[JsonValue]) -> bool:
+        """Whether items can be paired so that each pair is equal. In sorted order the first item that fits is the
+        right one to take, also for numbers with a tolerance."""
+        left = sorted(other, key=_rank)
+        for item in sorted(one, key=_rank):
+            place = next((place for place, candidate in enumerate(left) if self._equal(item, candidate)), None)
+            if place is None:
+                return False
+            del left[place]
+        return True
+
+
+def _rank(value: JsonValue) -> tuple[int, float, str]:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return 0, value, ""
+    return 1, 0, canonical(value)
+
+
+def read_json(answer: str) -> tuple[JsonValue] | None:
+    """The JSON in an answer, in a tuple of one since it may be null; None when there is none."""
+    for block in reversed(_FENCE.findall(answer)):
+        if (found := _parse(block)) is not None:
+            return found
+    if (found := _parse(answer)) is not None:
+        return found
+    best: tuple[JsonValue] | None = None
+    longest = position = 0
+    decoder = json.JSONDecoder(parse_constant=_reject_constant)
+    for _ in range(_STARTS):
+        start = min((at for at in (answer.find("{", position), answer.find("[", position)) if at >= 0), default=-1)
+        if start < 0:
+            break
+        try:
+            value, end = decoder.raw_decode(answer, start)
+        except (ValueError, RecursionError):
+            position = start + 1
+            continue
+        if end - start > longest:
+            best, longest = (cast(JsonValue, value),), end - start
+        position = end
+    return best
+
+
+def _parse(text: str) -> tuple[JsonValue] | None:
+    try:
+        return (cast(JsonValue, json.loads(text, parse_constant=_reject_constant)),)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _reject_constant(name: str) -> JsonValue:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _fields(value: JsonValue, path: str = "") -> Iterator[tuple[str, JsonValue]]:
+    """Path and value of every field; a value that is no object, or an empty one, is a single field."""
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            yield from _fields(item, f"{path}.{key}" if path else key)
+    else:
+        yield path, value

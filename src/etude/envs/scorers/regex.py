@@ -1,0 +1,110 @@
+"""A scorer by regular expression, with a time limit."""
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
+
+from pydantic import Field
+
+from etude.config import Section
+from etude.envs.scorers.base import AnswerScorer, Judge, accepted, graded, shorten
+from etude.errors import BoundaryError, ConfigError, DataError
+from etude.matching import Matcher
+from etude.records import Score, Task, Trajectory
+
+
+class RegexOptions(Section):
+    """Settings of the regex scorer."""
+
+    free: ClassVar[frozenset[str]] = frozenset({"seconds"})
+
+    pattern: str = ""
+    """The expression (Python `re`) that every answer must match; when empty, each task's gold is one, or several of
+    which one must match."""
+    ignore_case: bool = False
+    """Ignore case."""
+    multiline: bool = False
+    """`^` and `$` match at every line."""
+    dotall: bool = False
+    """The dot also matches line breaks."""
+    whole: bool = False
+    """The whole answer must match; False looks for a match anywhere."""
+    seconds: float = Field(default=5.0, gt=0)
+    """Most CPU time one match may take. A match that takes longer leaves the attempt without a score: how long it
+    takes depends on the machine, so it must not decide a score."""
+
+
+class Regex(AnswerScorer):
+    """1 when the answer matches, else 0. Matching happens in a process of its own, which is ended at the limit."""
+
+    name = "regex"
+    options_type = RegexOptions
+    checks_gold = False
+
+    def __init__(self, options: RegexOptions | None = None) -> None:
+        self.options = options if options is not None else RegexOptions()
+        super().__init__(self.options)
+        flags = {re.I: self.options.ignore_case, re.M: self.options.multiline, re.S: self.options.dotall}
+        self._flags = sum(int(flag) for flag, wanted in flags.items() if wanted)
+        self._matcher = Matcher(self.options.seconds)
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
+        """As for all scorers; the pattern is compiled, so that a broken one is found at once."""
+        scorer = super().from_options(options, where, judge)
+        try:
+            re.compile(scorer.options.pattern, scorer._flags)
+        except re.error as error:
+            raise ConfigError(
+                f"{where}: pattern = {scorer.options.pattern!r}: {error}", hint="mend the regular expression"
+            ) from None
+        return scorer
+
+    @property
+    def needs_gold(self) -> bool:
+        """Only when no pattern is set for all tasks."""
+        return not self.options.pattern
+
+    async def score(self, task: Task, trajectory: Trajectory) -> Score:
+        """hard = soft: 0 or 1.
+
+        Raises:
+            DataError: a gold answer is no regular expression.
+            BoundaryError: the match took too long, or the process that does it died.
+        """
+        return await asyncio.to_thread(self.compare, task, trajectory.answer)
+
+    def compare(self, task: Task, answer: str) -> Score:
+        """The same, blocking for at most `seconds` for each pattern."""
+        patterns = self._patterns(task)
+        right = any(self._matches(pattern, answer) for pattern in patterns)
+        shown = " or ".join(shorten(pattern, 150) for pattern in patterns[:3])
+        got = shorten(answer, 200) if answer.strip() else "nothing"
+        return graded(right, float(right), f"expected a match of: {shown}; got: {got}")
+
+    def check_task(self, task: Task) -> None:
+        """Raises DataError when a gold answer is no regular expression, or there is none."""
+        self._patterns(task)
+
+    def gold_answer(self, task: Task) -> str:
+        """There is none: the gold is a pattern."""
+        raise DataError(f"task {task.id!r}: a pattern is no answer", hint="look at the answers of a run instead")
+
+    def _patterns(self, task: Task) -> tuple[str, ...]:
+        patterns = (self.options.pattern,) if self.options.pattern else accepted(task)
+        for pattern in patterns:
+            try:
+                re.compile(pattern, self._flags)
+            except re.error as error:
+                raise DataError(
+                    f"task {task.id!r}: gold {pattern!r} is no regular expression: {error}",
+                    hint="mend it; signs that are meant as text need a backslash, as in '1\\.5'",
+                ) from None
+        return patterns
+
+    def _matches(self, pattern: str, answer: str) -> bool:
+        try:
+            return self._matcher.matches(pattern, answer, flags=self._flags, whole=self.options.whole)
+        except (TimeoutError, ChildProcessError) as error:
+            raise BoundaryError(f"scorer 'regex', pattern {pattern!r}", error) from None

@@ -1,0 +1,105 @@
+"""A scorer that asks a model."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from etude.config import Section, parse
+from etude.envs.scorers.base import Judge, shorten
+from etude.errors import ConfigError, DataError
+from etude.prompts import Prompts
+from etude.protocols import Scorer
+from etude.records import ImagePart, Message, Score, Task, TextPart, Trajectory, canonical, digest, system
+
+
+class Grade(BaseModel):
+    """What the judge replies."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    reason: str = Field(description="What is fulfilled and what is missing, in a few sentences.")
+    score: float = Field(ge=0, le=1, description="From 0 (nothing fulfilled) to 1 (all fulfilled).")
+
+
+class RubricOptions(Section):
+    """Settings of the rubric scorer."""
+
+    rubric: str = ""
+    """What makes an answer good, for all tasks."""
+    column: str = ""
+    """Column with a rubric of each task's own; added to `rubric` when both are given."""
+    threshold: float = Field(default=0.5, gt=0, le=1)
+    """The grade from which hard is 1."""
+
+
+class Rubric(Scorer):
+    """Graded by a model that sees task, gold, answer and rubric: soft is the grade, hard 1 from the threshold on.
+
+    `judge` returns the model; it is called when a score or the fingerprint is needed, not before.
+    """
+
+    name = "rubric"
+    checks_gold = False
+    needs_gold = False
+
+    def __init__(self, options: RubricOptions, judge: Callable[[], Judge]) -> None:
+        self.options = options
+        self._judge = judge
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
+        """The scorer for the settings of the `scorer` section.
+
+        Raises:
+            ConfigError: neither `rubric` nor `column` is given, or there is no judge to ask.
+        """
+        settings = parse(RubricOptions, dict(options), where=where)
+        if not settings.rubric.strip() and not settings.column:
+            raise ConfigError(f"{where}: 'rubric' is missing", hint="say what makes an answer good")
+        if judge is None:
+            raise ConfigError(f"{where}: no model to ask", hint="add a `judge` section with a model")
+        return cls(settings, judge)
+
+    async def score(self, task: Task, trajectory: Trajectory) -> Score:
+        """One question to the judge. What the judge raises is raised: without a grade there is no score."""
+        grade = await self._judge().ask(self._question(task, trajectory.answer), Grade)
+        hard = float(grade.score >= self.options.threshold)
+        return Score(hard=hard, soft=grade.score, feedback=shorten(f"graded {grade.score:g}: {grade.reason}"))
+
+    def fingerprint(self) -> str:
+        """Settings, prompt and, where it tells, the judge."""
+        judge = getattr(self._judge(), "fingerprint", None)
+        told = str(judge()) if callable(judge) else ""
+        return canonical([self.name, self.options.identity(), digest(self._instructions()), told])
+
+    def _instructions(self) -> str:
+        """The prompt a judge brings along, else the shipped one."""
+        own = getattr(self._judge(), "instructions", None)
+        return own if isinstance(own, str) else Prompts()["rubric"]
+
+    def _question(self, task: Task, answer: str) -> tuple[Message, ...]:
+        parts = {"rubric": self._rubric(task), "task": task.input, "answer": answer}
+        if task.gold is not None:
+            gold = task.gold if isinstance(task.gold, str) else canonical(task.gold)
+            parts = {"rubric": parts["rubric"], "task": task.input, "reference": gold, "answer": answer}
+        # No text can contain a digest of itself, so no part can close its own fence.
+        mark = digest(parts)[:12]
+        blocks = [f"<{name}-{mark}>\n{text}\n</{name}-{mark}>" for name, text in parts.items()]
+        pictures = [ImagePart(url=image) for image in task.images]
+        question = Message(role="user", content=(*pictures, TextPart(text="\n\n".join(blocks))))
+        return system(self._instructions()), question
+
+    def _rubric(self, task: Task) -> str:
+        own = task.data.get(self.options.column) if self.options.column else None
+        if self.options.column and own is None:
+            found = ", ".join(map(repr, task.data)) or "none"
+            raise DataError(
+                f"task {task.id!r} has no column {self.options.column!r} with its rubric; columns: {found}",
+                hint="change `column` of the rubric scorer",
+            )
+        parts = [
+            self.options.rubric.strip(),
+            own if isinstance(own, str) else canonical(own) if own is not None else "",
+        ]
+        return "\n\n".join(part for part in parts if part)

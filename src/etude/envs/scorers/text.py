@@ -1,0 +1,144 @@
+"""Scorers that compare words: exact match, token F1 and ANLS."""
+
+import re
+import string
+from collections import Counter
+
+from pydantic import Field
+from rapidfuzz.distance import Levenshtein
+
+from etude.config import Section
+from etude.envs.scorers.base import AnswerScorer, accepted, expected, graded
+from etude.records import Score, Task
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b", re.IGNORECASE)
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+class TextOptions(Section):
+    """What does not count when answer and gold are compared."""
+
+    casefold: bool = True
+    """Ignore case."""
+    whitespace: bool = True
+    """Ignore white space at the ends, and how much of it there is between words."""
+    punctuation: bool = False
+    """Ignore ASCII punctuation. It makes `-5` and `5` equal, so it is for words only."""
+    articles: bool = False
+    """Ignore the English articles a, an and the."""
+    answer_after: str = ""
+    """Compare only what follows the last occurrence of this text, in answer and gold; all of it where absent."""
+    answer_until: str = ""
+    """Then compare only what precedes the first occurrence of this text."""
+
+    def part(self, text: str) -> str:
+        """The part of an answer that is compared."""
+        if self.answer_after and self.answer_after in text:
+            text = text.rpartition(self.answer_after)[2]
+        return text.partition(self.answer_until)[0] if self.answer_until else text
+
+    def normal(self, text: str) -> str:
+        """Text without what does not count."""
+        text = self.part(text)
+        if self.casefold:
+            text = text.casefold()
+        if self.punctuation:
+            text = text.translate(_PUNCTUATION)
+        if self.articles:
+            text = _ARTICLES.sub(" ", text)
+        return " ".join(text.split()) if self.whitespace else text
+
+
+class SquadOptions(TextOptions):
+    """The same, with the normalisation of the SQuAD benchmark switched on."""
+
+    punctuation: bool = True
+    """Ignore ASCII punctuation."""
+    articles: bool = True
+    """Ignore the English articles a, an and the."""
+
+
+class Exact(AnswerScorer):
+    """1 when the answer equals a gold answer, else 0. With `punctuation` and `articles` it is SQuAD exact match."""
+
+    name = "exact"
+    options_type = TextOptions
+
+    def __init__(self, options: TextOptions | None = None) -> None:
+        self.options = options if options is not None else TextOptions()
+        super().__init__(self.options)
+
+    def compare(self, task: Task, answer: str) -> Score:
+        """hard = soft: 0 or 1."""
+        golds, options = accepted(task), self.options
+        right = options.normal(answer) in {options.normal(gold) for gold in golds}
+        return graded(right, float(right), expected([options.part(gold) for gold in golds], options.part(answer)))
+
+
+class F1(AnswerScorer):
+    """Overlap of words, as in SQuAD: hard is the exact match, soft the F1 of the best gold answer."""
+
+    name = "f1"
+    options_type = SquadOptions
+
+    def __init__(self, options: SquadOptions | None = None) -> None:
+        self.options = options if options is not None else SquadOptions()
+        super().__init__(self.options)
+
+    def compare(self, task: Task, answer: str) -> Score:
+        """soft is 2PR/(P+R) over words, counted as often as they occur; no words on both sides are a match."""
+        golds, options = accepted(task), self.options
+        got = options.normal(answer)
+        normals = [options.normal(gold) for gold in golds]
+        best = max(normals, key=lambda gold: _f1(gold, got))
+        note = ""
+        if 0 < _f1(best, got) < 1:
+            missing, extra = (
+                Counter(best.split()) - Counter(got.split()),
+                Counter(got.split()) - Counter(best.split()),
+            )
+            parts = [("missing", missing), ("not expected", extra)]
+            note = "; ".join(f"{what}: {' '.join(words.elements())[:100]}" for what, words in parts if words)
+        feedback = expected([options.part(gold) for gold in golds], options.part(answer), note)
+        return graded(got in normals, _f1(best, got), feedback)
+
+
+def _f1(gold: str, got: str) -> float:
+    one, other = gold.split(), got.split()
+    if not one or not other:
+        return float(one == other)
+    common = (Counter(one) & Counter(other)).total()
+    return 2 * common / (len(one) + len(other))
+
+
+class AnlsOptions(TextOptions):
+    """Settings of ANLS."""
+
+    threshold: float = Field(default=0.5, ge=0, le=1)
+    """A similarity below this counts as 0."""
+    solved_at: float = Field(default=0.999, ge=0, le=1)
+    """The similarity from which hard is 1."""
+
+
+class ANLS(AnswerScorer):
+    """Average normalised Levenshtein similarity (Biten et al. 2019): forgives slips of reading, not other answers."""
+
+    name = "anls"
+    options_type = AnlsOptions
+
+    def __init__(self, options: AnlsOptions | None = None) -> None:
+        self.options = options if options is not None else AnlsOptions()
+        super().__init__(self.options)
+
+    def compare(self, task: Task, answer: str) -> Score:
+        """soft is 1 - edit distance / longer length of the nearest gold answer, or 0 below the threshold."""
+        golds, options = accepted(task), self.options
+        got = options.normal(answer)
+        nearest = max(Levenshtein.normalized_similarity(options.normal(gold), got) for gold in golds)
+        soft = nearest if nearest >= options.threshold else 0.0
+        note = f"similarity {nearest:.2f}"
+        return graded(
+            soft >= options.solved_at,
+            soft,
+            expected([options.part(gold) for gold in golds], options.part(answer), note),
+        )

@@ -1,0 +1,76 @@
+"""Where the tasks of each split come from: one file and a ratio, or a file for each split."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from etude.config import Section
+from etude.envs.splits import SPLITS, split_by_ratio
+from etude.errors import ConfigError
+from etude.records import Split, Task
+
+
+def _ratio(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.split(":")
+    if isinstance(value, int):
+        # YAML 1.1 reads 2:1:7 as a number to base 60.
+        raise ValueError("write the ratio as a list, [2, 1, 7], or in quotes, '2:1:7'")
+    return value
+
+
+class Sources(Section):
+    """Settings of environments that read tasks from files."""
+
+    path: str | None = None
+    """One file that is split by `ratio`."""
+    ratio: Annotated[tuple[float, float, float], BeforeValidator(_ratio)] = (2, 1, 7)
+    """Shares of train, val and test, as in `[2, 1, 7]`."""
+    split_seed: int = 42
+    """Seed of the split by ratio."""
+    train: str | None = None
+    """File of the training tasks."""
+    val: str | None = None
+    """File of the validation tasks."""
+    test: str | None = None
+    """File of the test tasks."""
+    limit: Annotated[int, Field(ge=1)] | dict[Split, Annotated[int, Field(ge=1)]] | None = None
+    """Most tasks in each split, or in the splits named: the first ones of a file, a random part after a ratio."""
+
+    def files(self, where: str, missing: str = "give 'path', or 'train', 'val' and 'test'") -> dict[Split, str]:
+        """The file behind each split; with `path` the same for all. `missing` is the hint when there is none.
+
+        Raises:
+            ConfigError: nothing is given, too little, or what excludes each other.
+        """
+        given: dict[Split, str | None] = {"train": self.train, "val": self.val, "test": self.test}
+        files: dict[Split, str] = {split: file for split, file in given.items() if file is not None}
+        if self.path is not None:
+            if files:
+                raise ConfigError(f"{where}: 'path' and {next(iter(files))!r} exclude each other", hint="remove one")
+            return dict.fromkeys(SPLITS, self.path)
+        if not files:
+            raise ConfigError(f"{where}: 'path' is missing", hint=missing)
+        lacking = [split for split in ("train", "val") if split not in files]
+        if lacking:
+            raise ConfigError(
+                f"{where}: {lacking[0]!r} is missing", hint=f"add {lacking[0]!r}, or use 'path' and 'ratio'"
+            )
+        if self.model_fields_set & {"ratio", "split_seed"}:
+            raise ConfigError(f"{where}: a ratio divides 'path', not the files of splits", hint="remove 'ratio'")
+        return files
+
+    def read(
+        self, files: Mapping[Split, str], read: Callable[[str], tuple[Task, ...]]
+    ) -> dict[Split, tuple[Task, ...]]:
+        """The tasks of every split, limited; `read` returns those of one file and is called once for each."""
+        found: dict[Split, tuple[Task, ...]]
+        if self.path is not None:
+            found = split_by_ratio(read(self.path), self.ratio, self.split_seed)
+        else:
+            found = {split: read(files[split]) if split in files else () for split in SPLITS}
+        return {split: tasks[: self._most(split)] for split, tasks in found.items()}
+
+    def _most(self, split: Split) -> int | None:
+        return self.limit.get(split) if isinstance(self.limit, dict) else self.limit

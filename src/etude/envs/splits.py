@@ -1,0 +1,181 @@
+"""Splits one can trust: no task in two of them, and a seeded way to make them."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations
+
+from rapidfuzz import fuzz, process
+
+from etude.errors import ConfigError, DataError
+from etude.records import Split, Task, digest
+
+SPLITS: tuple[Split, ...] = ("train", "val", "test")
+NEAR = 95.0
+"""Similarity in percent, words in any order, from which two inputs are near duplicates."""
+MAX_PAIRS = 4_000_000
+MAX_CHARACTER_PAIRS = 10**11
+"""Above either the search for near duplicates would take longer than a few seconds, and is left out."""
+SHOWN = 5
+
+
+def fold(text: str) -> str:
+    """Text without differences in case and white space."""
+    return " ".join(text.casefold().split())
+
+
+def content(task: Task) -> str:
+    """What makes a task the same as another: its input without differences in case and white space, its pictures
+    and files."""
+    pictures = sorted(image.rpartition("#sha256=")[2] for image in task.images)
+    return "\n".join((fold(task.input), *pictures, *file_marks(task)))
+
+
+def file_marks(task: Task) -> list[str]:
+    """A line for each file of a task, which changes with its content."""
+    return [f"{path} {hashlib.sha256(file.data).hexdigest()}" for path, file in sorted(task.files.items())]
+
+
+def check_splits(
+    train: Sequence[Task],
+    val: Sequence[Task],
+    test: Sequence[Task],
+    *,
+    need_test: bool = False,
+    names: Mapping[Split, str] | None = None,
+) -> list[str]:
+    """Refuse splits that would make a score worthless; return what is merely doubtful, one sentence each.
+
+    `names` says where each split comes from (file names), for the messages.
+
+    Raises:
+        DataError: a split that is needed is empty; the same input, case and white space apart, is in two splits;
+            two tasks have the same id.
+    """
+    splits: dict[Split, Sequence[Task]] = {"train": train, "val": val, "test": test}
+    labels: dict[Split, str] = {
+        split: f"{split} ({names[split]})" if names and names.get(split) else split for split in SPLITS
+    }
+    for split in SPLITS:
+        if not splits[split] and (split != "test" or need_test):
+            raise DataError(f"{labels[split]}: the {split} split is empty", hint="give it at least one task")
+    warnings = _check_inputs(splits, labels)
+    _check_ids(splits, labels)
+    return [*warnings, *_near_duplicates(splits)]
+
+
+def _check_inputs(splits: Mapping[Split, Sequence[Task]], labels: Mapping[Split, str]) -> list[str]:
+    places: dict[str, list[tuple[Split, str]]] = {}
+    for split, tasks in splits.items():
+        for task in tasks:
+            places.setdefault(content(task), []).append((split, task.id))
+    repeated = [found for found in places.values() if len(found) > 1]
+    crossing = [found for found in repeated if len({split for split, _ in found}) > 1]
+    if crossing:
+        shown = [" = ".join(f"{labels[split]} {task!r}" for split, task in found) for found in crossing]
+        raise DataError(
+            f"the same input, case and white space apart, is in two splits: {_some(shown)}",
+            hint="remove it from one of them, or give the tasks one `group` and split by ratio",
+        )
+    if not repeated:
+        return []
+    shown = [f"{found[0][0]} " + " = ".join(repr(task) for _, task in found) for found in repeated]
+    return [f"the same input occurs more than once within a split: {_some(shown)}"]
+
+
+def _check_ids(splits: Mapping[Split, Sequence[Task]], labels: Mapping[Split, str]) -> None:
+    places: dict[str, list[str]] = {}
+    for split, tasks in splits.items():
+        for task in tasks:
+            places.setdefault(task.id, []).append(labels[split])
+    shown = [f"{task!r} in {' and '.join(found)}" for task, found in places.items() if len(found) > 1]
+    if shown:
+        raise DataError(f"duplicate task ids: {_some(shown)}", hint="give every task an id of its own")
+
+
+def _near_duplicates(splits: Mapping[Split, Sequence[Task]]) -> list[str]:
+    # Words in sorted order turn the plain ratio into a comparison that does not care for their order.
+    # Questions about pictures and files can be worded alike and have nothing in common.
+    splits = {
+        split: [task for task in tasks if not task.images and not task.files] for split, tasks in splits.items()
+    }
+    texts = {split: [" ".join(sorted(fold(task.input).split())) for task in tasks] for split, tasks in splits.items()}
+    sizes = {split: sum(map(len, found)) for split, found in texts.items()}
+    couples = list(combinations(SPLITS, 2))
+    pairs = sum(len(texts[one]) * len(texts[other]) for one, other in couples)
+    if pairs > MAX_PAIRS or sum(sizes[one] * sizes[other] for one, other in couples) > MAX_CHARACTER_PAIRS:
+        return [f"near duplicates across splits were not looked for: {pairs:,} pairs of tasks are too many"]
+    warnings: list[str] = []
+    for one, other in couples:
+        shown: list[str] = []
+        for text, task in zip(texts[other], splits[other], strict=True):
+            match = process.extractOne(text, texts[one], scorer=fuzz.ratio, score_cutoff=NEAR)
+            if match is not None:
+                shown.append(f"{splits[one][match[2]].id!r} ~ {task.id!r}")
+        if shown:
+            warnings.append(f"{one} and {other} share near duplicates ({NEAR:.0f}% alike): {_some(shown)}")
+    return warnings
+
+
+def _some(texts: Sequence[str]) -> str:
+    more = f", and {len(texts) - SHOWN} more" if len(texts) > SHOWN else ""
+    return ", ".join(texts[:SHOWN]) + more
+
+
+def split_by_ratio(
+    tasks: Sequence[Task], ratio: Sequence[float] = (2, 1, 7), seed: int = 42
+) -> dict[Split, tuple[Task, ...]]:
+    """Divide tasks into train, val and test. The result depends on the tasks and the seed, not on their order.
+
+    Every `type` is divided in the ratio, and what does not divide evenly is carried over to the next type, so that
+    the totals differ from the ratio by less than one task. Tasks of one `group`, and tasks with the same input
+    (case and white space apart), stay together; large groups can shift the totals. Each split comes in a random
+    order, so that any first part of it is a sample.
+
+    Raises:
+        ConfigError: the ratio is not three numbers of which none is negative and the first two are positive.
+    """
+    weights = _weights(ratio)
+    taken: dict[Split, Fraction] = dict.fromkeys(SPLITS, Fraction(0))
+    due: dict[Split, Fraction] = dict.fromkeys(SPLITS, Fraction(0))
+    result: dict[Split, list[Task]] = {split: [] for split in SPLITS}
+    names: list[Split] = [split for split in SPLITS if weights[split]]
+    for bundle in _bundles(tasks, seed):
+        for split in SPLITS:
+            due[split] += weights[split] * len(bundle)
+        # The split that lacks most; on ties the smaller one, which would otherwise stay empty in small data.
+        neediest = max(names, key=lambda split: (due[split] - taken[split], -weights[split]))
+        taken[neediest] += len(bundle)
+        result[neediest].extend(bundle)
+    return {split: tuple(sorted(found, key=lambda task: _lot(seed, task.id))) for split, found in result.items()}
+
+
+def _weights(ratio: Sequence[float]) -> dict[Split, Fraction]:
+    finite = all(0 <= part < float("inf") for part in ratio)
+    if len(ratio) != 3 or not finite or ratio[0] == 0 or ratio[1] == 0:
+        raise ConfigError(
+            f"ratio = {list(ratio)!r}: expected three numbers for train, val and test; train and val more than 0",
+            hint="for example [2, 1, 7]",
+        )
+    parts = [Fraction(part).limit_denominator(10**6) for part in ratio]
+    return {split: part / sum(parts) for split, part in zip(SPLITS, parts, strict=True)}
+
+
+def _lot(seed: int, key: str) -> str:
+    return digest([seed, key])
+
+
+def _bundles(tasks: Sequence[Task], seed: int) -> Iterator[list[Task]]:
+    """Tasks that stay together: by type, large bundles first, else in random order."""
+    together: dict[tuple[str, str], list[Task]] = {}
+    for task in sorted(tasks, key=lambda task: task.id):
+        key = ("group", task.group) if task.group else ("input", content(task))
+        together.setdefault(key, []).append(task)
+
+    def rank(bundle: list[Task]) -> tuple[str, int, str]:
+        types = Counter(task.type for task in bundle)
+        kind = max(sorted(types), key=lambda name: types[name])
+        return kind, -len(bundle), _lot(seed, bundle[0].id)
+
+    yield from sorted(together.values(), key=rank)

@@ -1,0 +1,162 @@
+"""The Python that runs a model's code and reads the workbooks it leaves, in the sandbox."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from etude.envs.programs import find_program, runtime_folders
+from etude.envs.scorers.base import shorten
+from etude.envs.spreadsheet import cells
+from etude.errors import BoundaryError, ConfigError
+from etude.records import File, canonical
+from etude.sandbox import Box, Finished, Limits, Sandbox, Workspace, run
+
+OUTPUT_CHARS = 4_000
+"""How much of what code prints, and of its errors, a model is shown."""
+READING = Limits(seconds=120, memory_mb=4096, processes=8, output_kb=100_000)
+"""For the program that reads workbooks. Whatever goes beyond leaves the attempt without a score."""
+
+
+class Ran(NamedTuple):
+    """What became of a piece of code."""
+
+    ok: bool
+    printed: str
+    told: str
+    """All of it, for the model that wrote the code."""
+
+
+class Python:
+    """An interpreter with openpyxl.
+
+    Raises:
+        ConfigError: there is no such program, or it lacks openpyxl.
+    """
+
+    def __init__(self, name: str | None, limits: Limits, sandbox: Sandbox, where: str) -> None:
+        found = Path(sys.executable) if name is None else find_program(name, [Path()])
+        if found is None:
+            raise ConfigError(f"{where}: python = {name!r} is no program", hint="give the path of an interpreter")
+        self.program = found
+        self._limits = limits
+        self._sandbox = sandbox
+        self._readable = tuple(runtime_folders(found))
+        _check_openpyxl(found, name, where)
+
+    def fingerprint(self) -> str:
+        """What decides whether code gets through."""
+        return canonical(self._limits.identity())
+
+    async def execute(self, code: str, number: int, workspace: Workspace) -> Ran:
+        """Run code in the workspace; its source is beside it, where no code can put anything, such as a link in the
+        place of the next piece. `number` tells the pieces of an attempt apart."""
+        sources = workspace.folder / "code"
+        sources.mkdir(exist_ok=True)
+        script = sources / f"code_{number}.py"
+        script.write_text(code, encoding="utf-8", errors="replace")
+        finished = await self._run([str(script)], workspace, self._limits, sources=sources)
+        # Paths change from one attempt to the next, and would make other requests of the same ones.
+        folders = (sources, workspace.tmp, workspace.work, workspace.home)
+        out, err = (_told(stream, folders) for stream in (finished.stdout, finished.stderr))
+        parts = [self._ending(finished)]
+        parts += [
+            f"{name}:\n{shorten(text, OUTPUT_CHARS)}" for name, text in (("Output", out), ("Errors", err)) if text
+        ]
+        return Ran(
+            ok=finished.code == 0 and not finished.over, printed=shorten(out, OUTPUT_CHARS), told="\n\n".join(parts)
+        )
+
+    async def read(self, file: File, ranges: Sequence[Sequence[Any]]) -> dict[str, Any]:
+        """What `cells.read_cells` finds in a workbook that need not be one, or `error`.
+
+        Raises:
+            BoundaryError: reading took too long, or broke.
+        """
+        request = json.dumps({"path": "workbook.xlsx", "ranges": [list(each) for each in ranges]})
+        with Workspace() as workspace:
+            workspace.fill({"workbook.xlsx": file})
+            script = workspace.tmp / "read_cells.py"
+            script.write_bytes(Path(cells.__file__).read_bytes())
+            finished = await self._run([str(script)], workspace, READING, stdin=request.encode())
+        if finished.code != 0 or finished.over or finished.cut:
+            problem = finished.over or _last_line(finished.stderr) or f"exit code {finished.code}"
+            raise BoundaryError("reading the workbook", ChildProcessError(problem))
+        return json.loads(finished.stdout)
+
+    async def _run(
+        self,
+        arguments: list[str],
+        workspace: Workspace,
+        limits: Limits,
+        *,
+        stdin: bytes | None = None,
+        sources: Path | None = None,
+    ) -> Finished:
+        readable = self._readable if sources is None else (*self._readable, sources)
+        box = Box(workspace=workspace.work, writable=(workspace.home, workspace.tmp), readable=readable)
+        return await run(
+            [str(self.program), *arguments],
+            box=box,
+            limits=limits,
+            sandbox=self._sandbox,
+            env=_environment(workspace),
+            stdin=stdin,
+        )
+
+    def _ending(self, finished: Finished) -> str:
+        if finished.timed_out:
+            return f"The code was stopped after {self._limits.seconds:g} seconds."
+        if finished.over:
+            return f"The code was stopped for its {finished.over}."
+        if finished.code is None:
+            return f"The code was ended by signal {finished.signal}."
+        return f"The code ended with exit code {finished.code}."
+
+
+def _environment(workspace: Workspace) -> Mapping[str, str]:
+    return {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(workspace.home),
+        "TMPDIR": str(workspace.tmp),
+        "LANG": "C.UTF-8",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        # The same code should print the same each time: what it prints is part of the next request.
+        "PYTHONHASHSEED": "0",
+        "TZ": "UTC",
+    }
+
+
+def _told(stream: bytes, folders: Sequence[Path]) -> str:
+    text = stream.decode("utf-8", "replace")
+    for folder in folders:
+        text = text.replace(f"{folder}/", "").replace(str(folder), ".")
+    return text.strip()
+
+
+def _last_line(stream: bytes) -> str:
+    lines = stream.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+def _check_openpyxl(program: Path, name: str | None, where: str) -> None:
+    if name is None:
+        if find_spec("openpyxl") is None:
+            raise ConfigError(
+                "the environment 'spreadsheet' needs openpyxl, which is not installed",
+                hint="pip install 'etude[spreadsheet]'",
+            )
+        return
+    try:
+        done = subprocess.run([program, "-c", "import openpyxl"], capture_output=True, timeout=60, check=False)
+        problem = (_last_line(done.stderr) or f"exit code {done.returncode}") if done.returncode else ""
+    except (OSError, subprocess.TimeoutExpired) as error:
+        problem = str(error)
+    if problem:
+        raise ConfigError(
+            f"{where}: python = {name!r} cannot be used for workbooks: {problem}"[:400],
+            hint="install openpyxl there, or leave it out",
+        )

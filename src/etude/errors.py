@@ -1,0 +1,165 @@
+"""The exception tree. Catch broadly, recover narrowly.
+
+    EtudeError
+    ├── InputError                  what the user gave is wrong; nothing was paid for        exit code 2
+    │   ├── ConfigError             an unknown key, a bad value, a missing setting
+    │   ├── DataError               a broken line, a duplicate id, an empty split
+    │   ├── SkillError              a missing skill file, invalid front matter
+    │   ├── IdentityError           the run folder was made with other settings
+    │   └── LockedError             another process works in the run folder
+    ├── StopRun                     the run ends early, resumable, with what it has
+    │   ├── BudgetStop              a limit of `limits` is reached                             exit code 3
+    │   ├── OutageStop              an endpoint is dead, refuses the key or does not know the model   1
+    │   ├── VoidStop                too many attempts without a score                          exit code 1
+    │   ├── HandoffStop             questions in files wait for their answers                  exit code 3
+    │   └── Interrupted             the user asked for it                                      exit code 130
+    ├── ModelError                  one model request gave no usable answer
+    │   ├── TransientError          may pass: rate limit, server error, timeout, dropped connection
+    │   ├── RejectedRequest         this request will never pass (400, 413, 422)
+    │   └── RejectedRole            no request of this role will pass (401, 403, 404)
+    ├── UnusableReply               the structured-output ladder has no rung left
+    └── BoundaryError               an agent, environment or scorer failed; names whose fault it is
+
+Every message says what is wrong with the value, what is allowed, and on a line of its own `hint:` what to do.
+"""
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+
+class EtudeError(Exception):
+    """Base of all errors that etude raises on purpose."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\nhint: {self.hint}" if self.hint else self.message
+
+
+class InputError(EtudeError):
+    """Something the user gave is wrong. Raised before the first paid call."""
+
+    exit_code = 2
+
+
+class ConfigError(InputError):
+    """A setting is unknown, missing or out of range."""
+
+
+class DataError(InputError):
+    """The tasks cannot be used as they are."""
+
+
+class SkillError(InputError):
+    """The skill cannot be read."""
+
+
+class IdentityError(InputError):
+    """The run folder holds a run with other identity settings."""
+
+
+class LockedError(InputError):
+    """Another process is working in the run folder."""
+
+
+class StopRun(EtudeError):
+    """The run stops here. What is in the journal stays; the same command goes on from there."""
+
+    summary: Any = None
+    """What the run has, when it had begun."""
+
+
+class BudgetStop(StopRun):
+    """A budget is used up. Resumes with a larger one."""
+
+    exit_code = 3
+
+
+class OutageStop(StopRun):
+    """A model endpoint cannot be used. Resumes once it answers."""
+
+
+class VoidStop(StopRun):
+    """More attempts ended without a score than `limits` allows. Resumes by trying them again."""
+
+
+class HandoffStop(StopRun):
+    """Questions were written for somebody to answer. Resumes once the answers are there."""
+
+    exit_code = 3
+
+
+class Interrupted(StopRun):
+    """The user stopped the run. Resumes with the same command."""
+
+    exit_code = 130
+
+
+class ModelError(EtudeError):
+    """A model request failed. Never a score."""
+
+
+class TransientError(ModelError):
+    """The same request may succeed later."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        retry_after: float | None = None,
+        rate_limited: bool = False,
+        unreachable: bool = False,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
+        """Seconds the server asked to wait, None when it did not say."""
+        self.rate_limited = rate_limited
+        """The server is up and asks for fewer requests (429)."""
+        self.unreachable = unreachable
+        """No answer came from a server at all: connection refused, unknown host, time-out."""
+
+
+class RejectedRequest(ModelError):
+    """The server will never accept this request."""
+
+
+class RejectedRole(ModelError):
+    """The server will accept no request of this role: wrong key, unknown model, wrong address."""
+
+
+class UnusableReply(EtudeError):
+    """Answers came, none had the required structure."""
+
+
+class BoundaryError(EtudeError):
+    """User code failed. `where` names the part: an agent, an environment or a scorer; `cause` is what it raised."""
+
+    def __init__(self, where: str, cause: BaseException) -> None:
+        super().__init__(f"{where}: {type(cause).__name__}: {cause}")
+        self.where = where
+        self.cause = cause
+
+
+def told(message: str) -> str:
+    """What pydantic says of a value, in the words of the files that people write."""
+    return message.removeprefix("Value error, ").replace("a valid tuple", "a list").replace("a valid list", "a list")
+
+
+def did_you_mean(value: str, allowed: Iterable[str]) -> str:
+    """A hint that names the nearest allowed value, else all of them; what to do where there is none.
+
+    >>> did_you_mean("epoch", ["epochs", "seed"])
+    "did you mean 'epochs'?"
+    """
+    options = sorted(allowed)
+    if not options:
+        return "leave it out: nothing else can be set here"
+    near = difflib.get_close_matches(value, options, n=1, cutoff=0.65)
+    return f"did you mean {near[0]!r}?" if near else f"allowed: {', '.join(options)}"

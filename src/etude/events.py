@@ -1,0 +1,130 @@
+"""Typed events: what happens in a run, as it happens. Console, dashboard and `events.jsonl` read them."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal
+
+from etude.records import Record, Role, Split, Usage
+
+Stage = Literal[
+    "baseline",
+    "validation",
+    "rollout",
+    "reflect",
+    "aggregate",
+    "select",
+    "update",
+    "gate",
+    "slow_update",
+    "meta_skill",
+    "test",
+]
+
+ATTEMPTING: Mapping[Split, Stage] = MappingProxyType({"train": "rollout", "val": "validation", "test": "test"})
+"""The stage that attempts at the tasks of a split are, when they belong to no step."""
+
+
+class RunStarted(Record):
+    """A run begins, or goes on."""
+
+    kind: Literal["run_started"] = "run_started"
+    name: str
+    folder: str
+    epochs: int
+    steps: int
+    resumed: bool
+    simulated: bool
+
+
+class StageStarted(Record):
+    """A stage begins. `total` is the number of attempts or calls it may need, 0 when unknown."""
+
+    kind: Literal["stage_started"] = "stage_started"
+    stage: Stage
+    step: int
+    epoch: int
+    total: int = 0
+
+
+class StageFinished(Record):
+    """A stage is done; `note` says in a few words with what. An idle one had nothing to work on."""
+
+    kind: Literal["stage_finished"] = "stage_finished"
+    stage: Stage
+    step: int
+    note: str = ""
+    idle: bool = False
+
+
+class AttemptFinished(Record):
+    """An attempt came back, from the agent or from the journal."""
+
+    kind: Literal["attempt_finished"] = "attempt_finished"
+    attempt: str
+    task: str
+    split: Split
+    outcome: str
+    hard: float | None
+    reason: str = ""
+
+
+class CallFinished(Record):
+    """A model request was answered or failed. `usage` is empty for a failure."""
+
+    kind: Literal["call_finished"] = "call_finished"
+    role: Role
+    error: str = ""
+    usage: Usage = Usage()
+    seconds: float = 0.0
+
+
+class SpendChanged(Record):
+    """Totals since the run was first started, over all its processes."""
+
+    kind: Literal["spend_changed"] = "spend_changed"
+    calls: int
+    tokens: int
+    usd: float | None
+
+
+class Decided(Record):
+    """The gate, or the lack of anything to decide, ended a step."""
+
+    kind: Literal["decided"] = "decided"
+    step: int
+    steps: int
+    action: Literal["accepted", "rejected", "skipped"]
+    origin: Literal["step", "slow_update"]
+    reason: str
+    current: float | None
+    best: float | None
+    skill_tokens: int
+
+
+class Notice(Record):
+    """Something a person should know."""
+
+    kind: Literal["notice"] = "notice"
+    level: Literal["info", "warning"]
+    text: str
+
+
+class RunFinished(Record):
+    """The run is over. `stopped` is empty, or why it ended early."""
+
+    kind: Literal["run_finished"] = "run_finished"
+    stopped: str
+    summary: str
+
+
+Event = (
+    RunStarted
+    | StageStarted
+    | StageFinished
+    | AttemptFinished
+    | CallFinished
+    | SpendChanged
+    | Decided
+    | Notice
+    | RunFinished
+)

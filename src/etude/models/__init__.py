@@ -1,0 +1,52 @@
+"""Models, and what stands between them and the rest: structure, memory, patience, a budget, a limit."""
+
+from etude.config import ModelSection
+from etude.errors import ConfigError, did_you_mean
+from etude.models.journaled import Journaled
+from etude.models.keys import key_variable, used_key_variable
+from etude.models.limits import Limited
+from etude.models.meter import Metered
+from etude.models.prices import price_of
+from etude.models.retry import Retrying
+from etude.models.structured import Structured
+from etude.models.wrapper import Wrapper
+from etude.protocols import ChatModel
+from etude.registry import find, names
+
+__all__ = [
+    "Journaled",
+    "Limited",
+    "Metered",
+    "Retrying",
+    "Structured",
+    "Wrapper",
+    "build_model",
+    "key_variable",
+    "price_of",
+    "used_key_variable",
+]
+
+
+def build_model(settings: ModelSection) -> ChatModel:
+    """The bare model that `settings.model` names: `provider:name`, where the provider is a built-in, an entry point
+    or an import path `package.module:Class`. It is made as `Class(name, settings)`.
+
+    Raises:
+        ConfigError: no colon, no name, an unknown provider, or what the provider itself refuses.
+    """
+    provider, name = _split(settings.model)
+    return find("models", provider)(name, settings)
+
+
+def _split(model: str) -> tuple[str, str]:
+    provider, _, name = model.partition(":")
+    known = names("models")
+    if provider not in known and "." in provider and ":" in name:
+        attribute, _, name = name.partition(":")
+        provider = f"{provider}:{attribute}"
+    elif provider not in known:
+        hint = f"write it as provider:name; {did_you_mean(provider, known)}"
+        raise ConfigError(f"model {model!r} names no known provider", hint=hint)
+    if not name:
+        raise ConfigError(f"model {model!r} has no name behind the provider", hint=f"write it as {provider}:name")
+    return provider, name

@@ -1,0 +1,83 @@
+"""Anthropic's models, through its Messages."""
+
+import os
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any
+
+from etude.config import ModelSection
+from etude.errors import ConfigError
+from etude.models.keys import Key
+from etude.models.messages_api import read_reply, request_body, wire_messages
+from etude.models.sdk import Connection, SdkModel
+from etude.records import ChatRequest, Reply
+
+ANTHROPIC = "https://api.anthropic.com"
+
+
+class AnthropicModel(SdkModel):
+    """A model behind Messages. The address is `base_url`, with or without /v1, else ANTHROPIC_BASE_URL, else
+    Anthropic's own; the key is in ANTHROPIC_API_KEY unless `api_key_env` names another variable.
+
+    There is no seed: the trial goes into the header `x-etude-trial`, which the simulated endpoint reads and
+    Anthropic's servers ignore. The system text is marked for the prompt cache, and so is a large text that opens a
+    longer conversation.
+
+    Args:
+        name: the model's name, as in `claude-opus-5`.
+
+    Raises:
+        ConfigError: the SDK is not installed, the address is no URL, Anthropic's own server is meant and no key is
+            set, a header cannot be sent, or a setting of another provider is given.
+    """
+
+    def __init__(self, name: str, settings: ModelSection) -> None:
+        if find_spec("anthropic") is None:
+            hint = "pip install 'etude[anthropic]'"
+            raise ConfigError(f"anthropic:{name} needs the package 'anthropic', which is not installed", hint=hint)
+        own_server = settings.base_url or os.environ.get("ANTHROPIC_BASE_URL")
+        address = (own_server or ANTHROPIC).rstrip("/").removesuffix("/v1")
+        super().__init__("anthropic", name, settings, address, Key(settings, needed=not own_server))
+        if settings.api != "chat":
+            raise ConfigError(
+                f"api = {settings.api!r} is an interface of OpenAI", hint="leave api out for anthropic: models"
+            )
+
+    @property
+    def takes_seed(self) -> bool:
+        return self._settings.send_seed and not self._base_url.startswith(ANTHROPIC)
+
+    @property
+    def _answer_kind(self) -> str:
+        return "message"
+
+    def _sdk(self) -> ModuleType:
+        import anthropic
+
+        return anthropic
+
+    def _connect(self, connection: Connection) -> Any:
+        import anthropic
+
+        return anthropic.AsyncAnthropic(
+            api_key=connection.key,
+            base_url=connection.base_url,
+            default_headers=self._settings.headers,
+            max_retries=0,
+            timeout=connection.timeout,
+            http_client=connection.http,
+        )
+
+    async def _send(self, client: Any, request: ChatRequest) -> bytes:
+        import anthropic
+
+        body = {
+            "model": self._model,
+            "max_tokens": self._settings.max_output_tokens,
+            "messages": wire_messages(request),
+            **request_body(request, self._settings, anthropic.transform_schema),
+        }
+        return await self._post(client, "/v1/messages", body, self._trial_header(request))
+
+    def _read(self, body: bytes) -> Reply:
+        return read_reply(body)

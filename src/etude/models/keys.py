@@ -1,0 +1,200 @@
+"""Where keys come from: an environment variable, a command that prints them, or a function that returns them."""
+
+import asyncio
+import inspect
+import os
+import shlex
+import shutil
+import time
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import Awaitable, Callable
+from pathlib import PurePath
+from typing import cast
+
+from etude.config import ModelSection
+from etude.errors import ConfigError, TransientError
+from etude.models.handoff import ANSWERED_LATER
+from etude.threads import Threads
+
+__all__ = ["Key", "TokenProvider", "key_variable", "used_key_variable"]
+
+TokenProvider = Callable[[], str | Awaitable[str]]
+"""Returns an access token, as what `azure.identity.get_bearer_token_provider` makes does, or awaits to one."""
+
+_VARIABLES = (("anthropic:", "ANTHROPIC_API_KEY"), ("azure:", "AZURE_OPENAI_API_KEY"))
+_KEYLESS = ("simulated:", ANSWERED_LATER)
+_NO_KEY = "none"
+"""Sent where there is none: the SDKs want one."""
+KEPT_SECONDS = 240.0
+"""How long a printed key is used: command lines of clouds renew their tokens five minutes before the end."""
+
+
+def key_variable(settings: ModelSection) -> str:
+    """The environment variable with the key: `api_key_env`, else the one that is usual for the provider."""
+    if settings.api_key_env != type(settings).model_fields["api_key_env"].default:
+        return settings.api_key_env
+    return next((name for prefix, name in _VARIABLES if settings.model.startswith(prefix)), settings.api_key_env)
+
+
+def used_key_variable(settings: ModelSection) -> str | None:
+    """That variable where the key is read from one; None for a key that a command prints, and where there is no key:
+    for simulated models, for a handoff, and for agent programs with a login of their own."""
+    keyless = settings.model.startswith(_KEYLESS) or settings.api_key_command is not None
+    own_login = settings.model.startswith("agent:") and settings.base_url is None
+    return None if keyless or own_login else key_variable(settings)
+
+
+class Key:
+    """The key of a role.
+
+    Args:
+        needed: the server is known to refuse requests without one.
+        provider: returns the key, in place of a variable or a command.
+
+    Raises:
+        ConfigError: no key where one is needed, one that cannot be sent, a command that does not exist, or a command
+            beside a provider.
+    """
+
+    def __init__(self, settings: ModelSection, *, needed: bool, provider: TokenProvider | None = None) -> None:
+        self.variable = key_variable(settings)
+        self.command = settings.api_key_command
+        self._provider = provider
+        self._timeout = settings.timeout
+        self.text = _NO_KEY
+        """The key as it is known at the moment."""
+        self._until = float("-inf")
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._turn = asyncio.Lock()
+        if provider is not None:
+            if self.command is not None:
+                raise ConfigError(
+                    f"api_key_command = {self.command!r} beside a token provider: there can be one key only",
+                    hint="leave api_key_command out, or give no token provider",
+                )
+        elif self.command is None:
+            other = "print it with api_key_command" if settings.base_url else "set base_url for a server without keys"
+            self.text = _from_environment(self.variable, f", or {other}", needed=needed)
+        elif not (words := _words(self.command)) or shutil.which(words[0]) is None:
+            raise ConfigError(
+                f"api_key_command = {self.command!r}: there is no such command",
+                hint="give a program on the PATH with its arguments, as in 'az account get-access-token ...'",
+            )
+
+    @property
+    def advice(self) -> str:
+        """What to do when the key is refused."""
+        if self._provider is not None:
+            return "check the key in the token provider and its account"
+        if self.command is None and self.text == _NO_KEY:
+            return f"set {self.variable} to a key: it is not set"
+        return f"check the key in {self.variable if self.command is None else 'api_key_command'} and its account"
+
+    @property
+    def renews(self) -> bool:
+        """The key is printed or returned, as access tokens are, and asked for anew from time to time."""
+        return self._provider is not None or self.command is not None
+
+    async def renewed(self) -> str:
+        """The key, asked for anew when its time is over.
+
+        Raises:
+            TransientError: the command or the token provider failed.
+        """
+        if not self.renews:
+            return self.text
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._loop, self._turn = loop, asyncio.Lock()
+        async with self._turn:
+            if time.monotonic() >= self._until:
+                self.text = await self._asked()
+                self._until = time.monotonic() + KEPT_SECONDS
+        return self.text
+
+    async def _asked(self) -> str:
+        if self._provider is not None:
+            return await _returned(self._provider, self._timeout)
+        assert self.command is not None
+        return await _printed(self.command, self._timeout)
+
+    def hide(self, message: str) -> str:
+        """The message without the key, should somebody have repeated it."""
+        return message.replace(self.text, "[key]") if len(self.text) > 7 else message
+
+
+def _from_environment(variable: str, other: str, *, needed: bool) -> str:
+    key = os.environ.get(variable, "").strip()
+    if not key and needed:
+        raise ConfigError(
+            f"environment variable {variable!r} is not set",
+            hint=f"put the key there, name another variable in api_key_env{other}",
+        )
+    if not (key.isascii() and key.isprintable()):
+        raise ConfigError(f"environment variable {variable!r} has characters that no key has", hint="copy it again")
+    return key or _NO_KEY
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise ConfigError(f"api_key_command = {command!r}: {error}", hint="quote it as in a shell") from None
+
+
+async def _printed(command: str, seconds: float) -> str:
+    words = _words(command)
+    # Only the program is named in messages: arguments may be secrets.
+    named = f"api_key_command {PurePath(words[0]).name!r}"
+    process = await asyncio.create_subprocess_exec(*words, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+    try:
+        async with asyncio.timeout(seconds):
+            out, errors = await process.communicate()
+    except TimeoutError:
+        raise TransientError(f"{named} has printed nothing in {seconds:g} seconds") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    key = out.decode("utf-8", "replace").strip()
+    if process.returncode != 0:
+        last = errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise TransientError(f"{named} failed with exit code {process.returncode}: {last[:200]}")
+    if problem := _problem(key):
+        raise TransientError(
+            f"{named} printed no key but {problem}; allowed is one line of ASCII letters, digits and signs, without "
+            "spaces",
+            hint="run it in a shell: it must print the key and nothing else",
+        )
+    return key
+
+
+async def _returned(provider: TokenProvider, seconds: float) -> str:
+    """A function that waits for a server does so in a thread."""
+    try:
+        async with asyncio.timeout(seconds):
+            returned = await Threads(1).run(provider)
+            token = cast(object, await returned if inspect.isawaitable(returned) else returned)
+    except TimeoutError:
+        raise TransientError(f"the token provider has returned nothing in {seconds:g} seconds") from None
+    except Exception as error:  # the boundary: the function is the user's own and can fail in any way
+        raise TransientError(f"the token provider failed: {type(error).__name__}: {str(error)[:200]}") from error
+    text = token.strip() if isinstance(token, str) else ""
+    problem = _problem(text) if isinstance(token, str) else f"a value of type {type(token).__name__!r}"
+    if problem:
+        raise TransientError(
+            f"the token provider returned no token but {problem}; allowed is a text of ASCII letters, digits and "
+            "signs, without spaces",
+            hint="give a function without arguments that returns the token, or awaits to it",
+        )
+    return text
+
+
+def _problem(key: str) -> str:
+    """Why the text is no key; empty when it may be one. The text is not repeated: it may be half of a key."""
+    if not key:
+        return "nothing"
+    if (lines := len(key.splitlines())) > 1:
+        return f"{lines} lines"
+    odd = next((sign for sign in key if not "!" <= sign <= "~"), None)
+    return "" if odd is None else "words with spaces" if odd == " " else f"a text with {odd!r} in it"

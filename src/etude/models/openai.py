@@ -1,0 +1,109 @@
+"""OpenAI, and every server that speaks its Chat Completions or its Responses."""
+
+import os
+from collections.abc import Mapping
+from types import MappingProxyType, ModuleType
+from typing import Any
+from urllib.parse import urlsplit
+
+from etude.config import ModelSection
+from etude.errors import ConfigError
+from etude.models import chat_completions, responses
+from etude.models.keys import Key
+from etude.models.sdk import Connection, SdkModel, shown_address
+from etude.records import ChatRequest, Reply
+
+OPENAI = "https://api.openai.com/v1"
+
+
+class OpenAIInterface(SdkModel):
+    """A model behind Chat Completions or, with `api: responses`, behind Responses.
+
+    Args:
+        at_openai: the models there are OpenAI's own.
+
+    Raises:
+        ConfigError: as `SdkModel`, and where thinking is switched that has no switch.
+    """
+
+    _query: Mapping[str, str] = MappingProxyType({})
+    """What follows the address of every request behind a `?`."""
+
+    def __init__(
+        self, provider: str, name: str, settings: ModelSection, base_url: str, key: Key, *, at_openai: bool
+    ) -> None:
+        super().__init__(provider, name, settings, base_url, key)
+        self._at_openai = at_openai
+        # OpenAI's reasoning models refuse `max_tokens`, most compatible servers know nothing else.
+        self._limit = "max_completion_tokens" if at_openai else "max_tokens"
+        if settings.thinking is not None and (at_openai or settings.api == "responses"):
+            where = "OpenAI's own models have" if at_openai else "api = 'responses' has"
+            raise ConfigError(
+                f"thinking = {settings.thinking!r}: {where} no such switch",
+                hint="set reasoning_effort instead, as in 'low'",
+            )
+
+    @property
+    def takes_seed(self) -> bool:
+        """Responses has no seed: the trial goes into a header, which OpenAI's own servers ignore."""
+        return self._settings.send_seed and (self._settings.api == "chat" or not self._at_openai)
+
+    @property
+    def _answer_kind(self) -> str:
+        return "chat completion" if self._settings.api == "chat" else "response"
+
+    def _sdk(self) -> ModuleType:
+        import openai
+
+        return openai
+
+    def _connect(self, connection: Connection) -> Any:
+        import openai
+
+        return openai.AsyncOpenAI(
+            api_key=connection.key,
+            base_url=connection.base_url,
+            default_headers=self._settings.headers,
+            default_query=dict(self._query),
+            max_retries=0,
+            timeout=connection.timeout,
+            http_client=connection.http,
+        )
+
+    async def _send(self, client: Any, request: ChatRequest) -> bytes:
+        if self._settings.api == "responses":
+            body = {"input": responses.wire_input(request), **responses.request_body(request, self._settings)}
+            return await self._post(client, "/responses", {"model": self._model, **body}, self._trial_header(request))
+        sent = chat_completions.request_body(request, self._settings, limit=self._limit)
+        body = {"model": self._model, "messages": chat_completions.wire_messages(request), **sent}
+        return await self._post(client, "/chat/completions", body, {})
+
+    def _read(self, body: bytes) -> Reply:
+        read = chat_completions.read_reply if self._settings.api == "chat" else responses.read_reply
+        return read(body)
+
+
+class OpenAIModel(OpenAIInterface):
+    """OpenAI's own models, or those of a compatible server. The address is `base_url`, else OPENAI_BASE_URL, else
+    OpenAI's own.
+
+    Args:
+        name: the model's name at the server.
+
+    Raises:
+        ConfigError: the address is no URL, OpenAI's own server is meant and no key is set, or thinking is switched
+            where there is no switch.
+    """
+
+    def __init__(self, name: str, settings: ModelSection) -> None:
+        address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
+        at_openai = _is_openai(address)
+        key = Key(settings, needed=at_openai)
+        super().__init__("openai", name, settings, address, key, at_openai=at_openai)
+
+
+def _is_openai(address: str) -> bool:
+    """OpenAI's own server, or one of its regions, as eu.api.openai.com."""
+    shown_address(address)
+    host = urlsplit(address).hostname or ""
+    return host == "api.openai.com" or host.endswith(".api.openai.com")

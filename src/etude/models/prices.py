@@ -1,0 +1,26 @@
+"""What models cost, as far as anybody has said."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from etude.config import ModelSection, Price
+
+__all__ = ["price_of"]
+
+FREE = Price(input=0, output=0)
+_UNKNOWN: Mapping[str, Price] = MappingProxyType({})
+
+
+def price_of(settings: ModelSection, prices: Mapping[str, Price] = _UNKNOWN, name: str | None = None) -> Price | None:
+    """The price of a role: its own, else that of its model in the table, else nothing for the simulated world.
+
+    There are no built-in prices: they change, and a wrong one is worse than none. None is an unknown price.
+
+    Args:
+        prices: the table `prices` of the config: model, as in `openai:gpt-5.5`, to price.
+        name: the model, where it is not the one that the settings name.
+    """
+    model = settings.model if name is None else name
+    if settings.price is not None:
+        return settings.price
+    return prices.get(model, FREE if model.startswith("simulated:") else None)

@@ -1,0 +1,258 @@
+"""What the models of OpenAI's and Anthropic's SDKs share: connections, time limits, errors.
+
+Both SDKs come from one generator: the same clients, the same exceptions.
+"""
+
+import asyncio
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from importlib import import_module
+from types import ModuleType
+from typing import Any, NamedTuple, cast
+from urllib.parse import urlsplit
+
+from etude.config import ModelSection
+from etude.errors import ConfigError, ModelError, TransientError
+from etude.models.headers import check_headers, identity_of
+from etude.models.keys import Key
+from etude.models.server_errors import ServerError, as_model_error
+from etude.protocols import ChatModel
+from etude.records import ChatRequest, Reply, canonical
+
+__all__ = ["TRIAL_HEADER", "SdkModel", "shown_address"]
+
+CONNECT_SECONDS = 4.0
+"""A connection that takes longer is given up, so that a dead address is known within 5 seconds."""
+LONGEST_QUOTE = 500
+"""Characters of a provider's answer in an error message."""
+TRIAL_HEADER = "x-etude-trial"
+"""Carries the trial where the interface has no field for a seed."""
+
+
+class Connection(NamedTuple):
+    """How a client is to be made."""
+
+    base_url: str
+    key: str
+    timeout: Any
+    """The SDK's own kind of time limit."""
+    http: Any
+    """The SDK's own kind of HTTP client."""
+
+
+class _Clients:
+    """Clients for the requests of one event loop: connections cannot move from one loop to another.
+
+    Each request in flight has a client of its own, and so a pool with one connection: pools look at every connection
+    they have, twice for each request.
+    """
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._make = make
+        self._made: list[Any] = []
+        self._idle: list[Any] = []
+
+    @contextmanager
+    def one(self) -> Generator[Any]:
+        """The client that was used last, whose connection is the least likely to be closed; a new one when none is
+        idle."""
+        client = self._idle.pop() if self._idle else self._another()
+        try:
+            yield client
+        finally:
+            self._idle.append(client)
+
+    async def aclose(self) -> None:
+        for client in self._made:
+            await client.close()
+
+    def _another(self) -> Any:
+        self._made.append(self._make())
+        return self._made[-1]
+
+
+class SdkModel(ChatModel):
+    """A model behind an SDK, which is imported with the first request.
+
+    Args:
+        name: the model's name at the server.
+
+    Raises:
+        ConfigError: the address is no URL, or a header cannot be sent.
+    """
+
+    def __init__(self, provider: str, name: str, settings: ModelSection, base_url: str, key: Key) -> None:
+        check_headers(settings.headers)
+        self.name = f"{provider}:{name}"
+        self.endpoint = shown_address(base_url)
+        self._model = name
+        self._settings = settings
+        self._base_url = base_url
+        self._key = key
+        self._clients: _Clients | None = None
+
+    @abstractmethod
+    def _sdk(self) -> ModuleType:
+        """The SDK, imported."""
+
+    @abstractmethod
+    def _connect(self, connection: Connection) -> Any:
+        """A new client that never tries again by itself."""
+
+    @abstractmethod
+    async def _send(self, client: Any, request: ChatRequest) -> bytes:
+        """The whole body of the answer, streamed or not."""
+
+    @property
+    @abstractmethod
+    def _answer_kind(self) -> str:
+        """What a body should be, for messages."""
+
+    @abstractmethod
+    def _read(self, body: bytes) -> Reply:
+        """The reply in a body.
+
+        Raises:
+            ValueError: there is none, or only half of one.
+            ServerError: the server says in it what went wrong.
+        """
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        sdk = cast(Any, self._sdk())
+        key = await self._key.renewed()
+        try:
+            with self._connected(sdk).one() as client:
+                client.api_key = key
+                async with asyncio.timeout(self._settings.timeout):
+                    body = await self._send(client, request)
+        except (TimeoutError, sdk.APITimeoutError):
+            message = f"no answer within {self._settings.timeout:g} seconds"
+            raise TransientError(message, unreachable=True) from None
+        except sdk.APIConnectionError as error:
+            message = f"no connection: {error.__cause__ or error}"
+            raise TransientError(self._quote(message), unreachable=True) from None
+        except sdk.APIStatusError as error:
+            wait = _retry_after(error.response.headers.get("retry-after"))
+            codes = {str(getattr(error, name, None)) for name in ("code", "type")}
+            raise self._refusal(ServerError(error.status_code, _words(error), codes), wait) from None
+        try:
+            return self._read(body)
+        except ServerError as error:
+            raise self._refusal(error, None) from None
+        except ValueError:
+            text = body.decode("utf-8", "replace")
+            raise TransientError(self._quote(f"the answer is no {self._answer_kind}: {text}")) from None
+
+    def fingerprint(self) -> str:
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        return canonical({**identity_of(self._settings), "model": self.name})
+
+    @property
+    def takes_seed(self) -> bool:
+        return self._settings.send_seed
+
+    @property
+    def max_output_tokens(self) -> int:
+        return self._settings.max_output_tokens
+
+    async def aclose(self) -> None:
+        clients, self._clients = self._clients, None
+        if clients is not None and clients.loop is asyncio.get_running_loop():
+            await clients.aclose()
+
+    def _connected(self, sdk: Any) -> _Clients:
+        """The clients of the running loop."""
+        if self._clients is not None and self._clients.loop is asyncio.get_running_loop():
+            return self._clients
+        limit = self._settings.timeout
+        timeout = sdk.Timeout(limit, connect=min(CONNECT_SECONDS, limit))
+        # Reading the certificates takes longer than all the rest of a client.
+        certificates = _http_library(sdk).create_ssl_context()
+
+        def make() -> Any:
+            http = sdk.DefaultAsyncHttpxClient(base_url=self._base_url, timeout=timeout, verify=certificates)
+            return self._connect(Connection(self._base_url, self._key.text, timeout, http))
+
+        self._clients = _Clients(make)
+        return self._clients
+
+    async def _post(self, client: Any, path: str, body: dict[str, Any], headers: dict[str, str]) -> bytes:
+        """The whole body of the answer. The SDKs' own methods look at the type of every field of a request and a
+        reply first, which costs more than sending them."""
+        as_it_is = _http_library(self._sdk()).Response
+        response = await client.post(path, cast_to=as_it_is, body=body, options={"headers": headers})
+        return response.content
+
+    def _trial_header(self, request: ChatRequest) -> dict[str, str]:
+        sent = self._settings.send_seed and request.seed is not None
+        return {TRIAL_HEADER: str(request.seed)} if sent else {}
+
+    def _refusal(self, error: ServerError, wait: float | None) -> ModelError:
+        shown = ServerError(error.status, self._quote(f"HTTP {error.status}: {error.message}"), error.codes)
+        place = f"check the model name {self._model!r} and the address {self.endpoint}"
+        return as_model_error(shown, wait, account=self._key.advice, place=place)
+
+    def _quote(self, message: str) -> str:
+        """The message, bounded and without the key."""
+        shown = self._key.hide(message)
+        return shown if len(shown) <= LONGEST_QUOTE else f"{shown[:LONGEST_QUOTE]} ..."
+
+
+def _http_library(sdk: Any) -> Any:
+    """httpx2, or httpx below an older SDK."""
+    return import_module(sdk.DefaultAsyncHttpxClient.__mro__[1].__module__)
+
+
+def shown_address(base_url: str) -> str:
+    """The address as it may be shown: without user, password and query.
+
+    Raises:
+        ConfigError: it is no http(s) address.
+    """
+    hint = "write it as in http://127.0.0.1:8000/v1"
+    try:
+        parts = urlsplit(base_url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError as error:
+        raise ConfigError(f"base_url = {base_url!r} is no address: {error}", hint=hint) from None
+    if not usable:
+        raise ConfigError(f"base_url = {base_url!r} is no address", hint=hint)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _words(error: Any) -> str:
+    """What the server says, without its wrapping: `error.message` of the body, or `message` where the SDK has
+    taken off the outer layer already."""
+    body: Any = error.body
+    for _ in range(2):
+        if isinstance(body, dict):
+            found = cast(dict[str, Any], body)
+            message = found.get("message")
+            if isinstance(message, str):
+                return message
+            body = found.get("error")
+    return error.response.text.strip() or error.response.reason_phrase
+
+
+def _retry_after(header: str | None) -> float | None:
+    """Seconds from a number or an HTTP date; None when there is neither."""
+    if header is None:
+        return None
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            date = parsedate_to_datetime(header)
+        except ValueError:
+            return None
+        seconds = (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    return max(0.0, seconds) if math.isfinite(seconds) else None

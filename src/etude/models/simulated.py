@@ -1,0 +1,43 @@
+"""The simulated world as a model, in this process."""
+
+import asyncio
+
+from etude.config import ModelSection
+from etude.protocols import ChatModel
+from etude.records import ChatRequest, Reply, canonical
+from etude.simulation import check_name, respond
+
+
+class SimulatedModel(ChatModel):
+    """Answers as the simulated world does: at once, for nothing, and the same request always the same.
+
+    Args:
+        name: who in that world answers, as in `target` or `optimizer`.
+
+    Raises:
+        ConfigError: the simulated world does not know the name.
+    """
+
+    def __init__(self, name: str, settings: ModelSection) -> None:
+        check_name(name)
+        self.name = f"simulated:{name}"
+        self.endpoint = "this process"
+        self._model = name
+        self._settings = settings
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        await asyncio.sleep(0)  # others get their turn, as with a real model
+        if not self._settings.send_seed:
+            request = request.model_copy(update={"seed": None})
+        return respond(self._model, request)
+
+    def fingerprint(self) -> str:
+        return canonical({"model": self.name, "send_seed": self._settings.send_seed})
+
+    @property
+    def takes_seed(self) -> bool:
+        return self._settings.send_seed
+
+    @property
+    def max_output_tokens(self) -> int:
+        return self._settings.max_output_tokens

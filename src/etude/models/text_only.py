@@ -1,0 +1,47 @@
+"""What models have in common that are asked in plain text: what does not reach them is refused, not dropped."""
+
+from etude.config import ModelSection
+from etude.errors import ConfigError, RejectedRequest
+from etude.protocols import ChatModel
+from etude.records import ChatRequest, ImagePart
+
+__all__ = ["TextModel", "refuse_beyond_text", "refuse_settings"]
+
+_SAMPLING = ("temperature", "top_p", "reasoning_effort", "thinking", "extra_body", "headers")
+
+
+class TextModel(ChatModel):
+    """A model that takes neither seeds nor tools nor pictures."""
+
+    def __init__(self, settings: ModelSection) -> None:
+        self._settings = settings
+
+    @property
+    def takes_seed(self) -> bool:
+        return False
+
+    @property
+    def takes_tools(self) -> bool:
+        return False
+
+    @property
+    def max_output_tokens(self) -> int:
+        return self._settings.max_output_tokens
+
+
+def refuse_settings(settings: ModelSection, whom: str, *more: str) -> None:
+    """Raises ConfigError for a setting that would not reach `whom`: those for sampling, and `more`."""
+    for name in (*more, *_SAMPLING):
+        value = getattr(settings, name)
+        if value not in (None, {}):
+            raise ConfigError(
+                f"{name} = {value!r} does not reach {whom}", hint=f"leave {name} out, or use a model with a key"
+            )
+
+
+def refuse_beyond_text(request: ChatRequest, *, tools: str, pictures: str) -> None:
+    """Raises RejectedRequest with one of these words for a request that has tools or pictures."""
+    if request.tools or request.forced_tool is not None:
+        raise RejectedRequest(tools)
+    if any(isinstance(part, ImagePart) for message in request.messages for part in message.content):
+        raise RejectedRequest(pictures)

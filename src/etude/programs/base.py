@@ -1,0 +1,376 @@
+"""What an agent program is: where it is installed, how it is started for one attempt, how its output is read."""
+
+import contextlib
+import fnmatch
+import json
+import os
+import re
+import shutil
+import subprocess
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import ClassVar, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from etude.errors import ConfigError
+from etude.records import Message, Skill, Usage
+from etude.sandbox import Finished
+from etude.sandbox.scratch import Scratch
+from etude.skill import Document, save_skill
+
+__all__ = [
+    "Delivery",
+    "Installed",
+    "Launch",
+    "Lenient",
+    "Order",
+    "Program",
+    "Report",
+    "chat_file",
+    "install_skill",
+    "is_older",
+    "read_files",
+    "read_lines",
+    "skill_file",
+    "skill_instructions",
+]
+
+Delivery = Literal["inline", "install"]
+L = TypeVar("L", bound=BaseModel)
+
+VERSION_SECONDS = 60.0
+SKILL_FOLDER = ".skill"
+"""Where the files of a skill that is always in context are found in the workspace."""
+_ENV_LINE = re.compile(rb"#!\s*\S*/env\s+(?:-S\s+)?(\S+)")
+_DASHED = re.compile(r"[^a-z0-9]+")
+_MAX_NAME = 64
+_MAX_DESCRIPTION = 1024
+
+
+class Lenient(BaseModel):
+    """Base of what is read from programs: what is not known is passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A program on this machine."""
+
+    path: Path
+    argv: tuple[str, ...]
+    """How it is called: the program, with its interpreter before it where it needs one."""
+    readable: tuple[Path, ...]
+    """Files and folders it has to see to run."""
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """Folders of programs that its own programs may call."""
+        return (str(self.path.parent),)
+
+
+@dataclass(frozen=True)
+class Order:
+    """One attempt: what the program is asked, and where."""
+
+    installed: Installed
+    prompt: str
+    skill: Skill
+    instructions: str
+    """What stands before the text of a skill that is always in context."""
+    delivery: Delivery
+    home: Path
+    temporary: Path
+    workspace: Path
+    url: str
+    """Where models answer, without `/v1`; empty when the program is to use its own login."""
+    key: str
+    model: str
+    """Name of the model, empty for the program's own choice."""
+    seconds: float
+    steps: int | None = None
+    max_output_tokens: int = 4096
+    arguments: tuple[str, ...] = ()
+    """Further arguments for the command line."""
+    login: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Environment variables that hold the program's own login."""
+    chat: str | None = None
+    """Instructions to answer by, in place of the program's own and without tools. None for an agent at work."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How to start a program."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    stdin: bytes = b""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a program said about an attempt."""
+
+    answer: str = ""
+    messages: tuple[Message, ...] = ()
+    """What happened after the prompt; empty when the program does not tell."""
+    exit_codes: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How the commands of tool calls ended, by the id of the call."""
+    usage: Usage = field(default_factory=Usage)
+    ended: bool = True
+    """The program came to the end of its work, by its own account."""
+    error: str = ""
+    """Why it could not go on, in its own words."""
+    out_of_steps: bool = False
+
+
+class Program(ABC):
+    """An agent program: facts about it, no state."""
+
+    name: ClassVar[str]
+    command: ClassVar[str]
+    """What it is called on the command line."""
+    install: ClassVar[str]
+    """How to get it."""
+    tested: ClassVar[str] = ""
+    """The version that tests run, which `scripts/programs` installs."""
+    memory_mb: ClassVar[int] = 512
+    """What one run of it and of the commands it starts commonly needs."""
+    login_files: ClassVar[tuple[str, ...]] = ()
+    """Where it keeps its login, in a person's home."""
+    login_variables: ClassVar[tuple[str, ...]] = ()
+    """Environment variables that it takes for a login."""
+    counts_steps: ClassVar[bool] = False
+    """It can be told how many model requests it may make."""
+    silent: ClassVar[bool] = False
+    """It may do its work without asking a model."""
+
+    @abstractmethod
+    def launch(self, order: Order) -> Launch:
+        """Write what the program wants to find in its home, and say how to start it."""
+
+    @abstractmethod
+    def read(self, finished: Finished, order: Order) -> Report:
+        """What became of it: from its structured output and its own records, which may end anywhere."""
+
+    def find(self, path: str | None = None) -> Installed:
+        """The program at `path`, else the one on PATH, else the one that belongs to this checkout of etude.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        found = shutil.which(path) if path else shutil.which(self.command) or self._in_checkout()
+        if found is None:
+            raise ConfigError(
+                f"agent program {path or self.command!r} was not found" + ("" if path else " on PATH"),
+                hint=f"install it ({self.install}), or set agent.path to where it is",
+            )
+        return installed(Path(found))
+
+    def _in_checkout(self) -> str | None:
+        root = Path(__file__).resolve().parents[3]
+        folder = root / ".tools" / "programs" / "bin"
+        return shutil.which(self.command, path=str(folder)) if (root / "scripts" / "programs").is_file() else None
+
+    def version(self, program: Installed) -> str:
+        """The version it tells.
+
+        Raises:
+            ConfigError: it does not start.
+        """
+        try:
+            return _version(program, program.path.stat().st_mtime_ns)
+        except (OSError, subprocess.SubprocessError) as error:
+            raise ConfigError(
+                f"agent program {str(program.path)!r} does not tell its version: {error}",
+                hint=f"install it again ({self.install})",
+            ) from None
+
+
+def is_older(version: str, tested: str) -> bool:
+    """Whether what a program says of its version is an older one.
+
+    >>> is_older("codex-cli 0.20.0", "0.169.0"), is_older("2.2 (Claude Code)", "2.1.328"), is_older("dev", "1.0")
+    (True, False, False)
+    """
+    told, other = (re.search(r"\d+(?:\.\d+)+", text) for text in (version, tested))
+    if told is None or other is None:
+        return False
+    return [int(part) for part in told[0].split(".")] < [int(part) for part in other[0].split(".")]
+
+
+def installed(path: Path) -> Installed:
+    """How to call the program at `path`, and what it needs to see.
+
+    Raises:
+        ConfigError: its interpreter was not found.
+    """
+    path = Path(os.path.abspath(path))
+    argv: tuple[str, ...] = (str(path),)
+    readable = [*_belongings(path), *_belongings(path.resolve())]
+    with path.open("rb") as file:
+        line = _ENV_LINE.match(file.readline(256))
+    if line is not None:
+        interpreter = line[1].decode(errors="replace")
+        found = shutil.which(interpreter)
+        if found is None:
+            raise ConfigError(
+                f"agent program {str(path)!r} needs {interpreter!r}, which is not on PATH",
+                hint=f"install {interpreter}",
+            )
+        argv = (found, *argv)
+        readable += [*_belongings(Path(found)), *_belongings(Path(found).resolve())]
+    return Installed(path, argv, tuple(dict.fromkeys(readable)))
+
+
+@lru_cache(maxsize=16)
+def _version(program: Installed, changed: int) -> str:
+    """Asked once: it takes some programs two seconds. `changed` tells when it has to be asked again."""
+    del changed
+    # They write into their home even to say this.
+    with Scratch() as scratch:
+        home = str(scratch.path)
+        done = subprocess.run(
+            [*program.argv, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env={"HOME": home, "TMPDIR": home, "PATH": search_path(program)},
+            cwd=home,
+            timeout=VERSION_SECONDS,
+            check=False,
+        )
+    # Some write it to standard error.
+    output = (done.stdout.strip() or done.stderr.strip()).decode(errors="replace")
+    if done.returncode != 0:
+        raise subprocess.SubprocessError(f"it ends with code {done.returncode}: {output[-300:]}")
+    if not output:
+        raise subprocess.SubprocessError("it says nothing")
+    return output.splitlines()[-1].strip()
+
+
+def search_path(program: Installed) -> str:
+    """PATH for a program: the system's folders, and those the program and its interpreter are in."""
+    folders = [*program.folders, *(str(Path(part).parent) for part in program.argv if part.startswith("/"))]
+    return os.pathsep.join(dict.fromkeys([*folders, "/usr/local/bin", "/usr/bin", "/bin"]))
+
+
+def environment(order: Order) -> dict[str, str]:
+    """What every program finds in its environment."""
+    folders = {"HOME": str(order.home), "TMPDIR": str(order.temporary)}
+    return folders | {"PATH": search_path(order.installed), **order.login}
+
+
+def _belongings(path: Path) -> list[Path]:
+    """What a program cannot do without: the folder that npm or venv made for it, else the folder it is in, and the
+    libraries beside that."""
+    parts = path.parts
+    if "node_modules" in parts:
+        return [Path(*parts[: parts.index("node_modules") + 1])]
+    folder, above = path.parent, path.parent.parent
+    if (above / "pyvenv.cfg").is_file():
+        return [above]
+    # A program that lies among a person's own files brings nothing but itself.
+    if folder in {Path.home(), Path("/"), Path("/tmp")}:
+        return [path]
+    return [folder, above / "lib"] if folder.name == "bin" and (above / "lib").is_dir() else [folder]
+
+
+def read_lines(data: bytes, type: type[L]) -> Iterator[L]:
+    """The JSON objects of a text with one in each line. What is cut off, or no JSON, is passed over."""
+    for line in data.splitlines():
+        try:
+            yield type.model_validate_json(line)
+        except ValidationError:
+            continue
+
+
+def read_files(folder: Path, pattern: str, most: int = 64_000_000) -> bytes:
+    """All files of a pattern, one after the other, sorted by name; at most the first `most` bytes.
+
+    The folder was written by a program nobody has to trust: no link is followed, neither in the place of a file nor
+    of a folder on the way to it, and what cannot be read is passed over.
+    """
+    *folders, name = PurePosixPath(pattern).parts
+    places = [str(folder)]
+    for part in folders:
+        inside = [entry for place in places for entry in _entries(place, part)]
+        places = [entry.path for entry in inside if entry.is_dir(follow_symlinks=False)]
+    found: list[bytes] = []
+    for entry in (entry for place in places for entry in _entries(place, name)):
+        with contextlib.suppress(OSError):
+            if entry.is_file(follow_symlinks=False):
+                with open(entry.path, "rb") as file:
+                    found.append(file.read(most))
+                most -= len(found[-1])
+    return b"\n".join(found)
+
+
+def _entries(place: str, pattern: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(place) as entries:
+            found = [entry for entry in entries if fnmatch.fnmatchcase(entry.name, pattern)]
+    except OSError:
+        return []
+    return sorted(found, key=lambda entry: entry.name)
+
+
+def last_words(finished: Finished, limit: int = 600) -> str:
+    """The end of what a program wrote, standard error first."""
+    text = (finished.stderr.strip() or finished.stdout.strip()).decode(errors="replace")
+    return text if len(text) <= limit else "... " + text[-limit:]
+
+
+def install_skill(skill: Skill, folder: Path) -> Path | None:
+    """Write the skill into a folder of skills; returns the path of its SKILL.md, None for an empty skill.
+
+    Programs list a skill by the name and the description in its front matter: a skill without gets them.
+    """
+    document = Document.parse(skill.text)
+    if not document.body.strip():
+        return None
+    name = _DASHED.sub("-", str(document.meta.get("name") or skill.name).lower()).strip("-")[:_MAX_NAME] or "skill"
+    text = skill.text
+    if not document.front_matter:
+        description = json.dumps(_described(document.body, name), ensure_ascii=False)  # JSON is YAML
+        text = f"---\nname: {name}\ndescription: {description}\n---\n\n{skill.text}"
+    return save_skill(Skill(name=name, text=text, files=skill.files), folder)
+
+
+def _described(body: str, name: str) -> str:
+    lines = (line.strip("#*-> \t") for line in body.splitlines())
+    return next((line for line in lines if line and line[0].isalnum()), name)[:_MAX_DESCRIPTION]
+
+
+def skill_file(order: Order) -> Path | None:
+    """A file in the home with `skill_instructions`, None where there are none."""
+    text = skill_instructions(order)
+    return _put(order.home / "skill.md", text) if text else None
+
+
+def chat_file(order: Order) -> Path | None:
+    """A file in the home with the instructions to answer by, None for an agent at work."""
+    return None if order.chat is None else _put(order.home / "system.md", order.chat)
+
+
+def _put(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def skill_instructions(order: Order) -> str:
+    """The text of a skill that is always in context, empty when there is none. Its files are put into the home."""
+    body = Document.parse(order.skill.text).body.strip()
+    if order.delivery != "inline" or not body:
+        return ""
+    text = f"# Skill\n\n{order.instructions}\n\n{body}\n"
+    if order.skill.files:
+        path = install_skill(order.skill, order.home / "skill-files")
+        assert path is not None
+        (order.workspace / SKILL_FOLDER).symlink_to(path.parent)
+        names = "\n".join(f"- {SKILL_FOLDER}/{name}" for name in sorted(order.skill.files))
+        text += f"\n# Files of the skill\n\nPaths in the skill count from `{SKILL_FOLDER}`:\n\n{names}\n"
+    return text

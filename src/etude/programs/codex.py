@@ -1,0 +1,206 @@
+"""Codex."""
+
+import json
+from dataclasses import replace
+from typing import ClassVar
+
+from pydantic import Field, JsonValue
+
+from etude.programs.base import (
+    Launch,
+    Lenient,
+    Order,
+    Program,
+    Report,
+    chat_file,
+    environment,
+    install_skill,
+    read_files,
+    read_lines,
+    skill_instructions,
+)
+from etude.programs.telling import Call, Telling, shown
+from etude.records import Usage
+from etude.sandbox import Finished
+
+__all__ = ["Codex"]
+
+_PROVIDER = "etude"
+_TOOLS = (
+    "shell_tool",
+    "unified_exec",
+    "multi_agent",
+    "goals",
+    "image_generation",
+    "view_image",
+    "apps",
+    "code_mode_host",
+)
+_CALLS = ("function_call", "custom_tool_call")
+_OUTPUTS = ("function_call_output", "custom_tool_call_output")
+
+
+class _Usage(Lenient):
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class _Error(Lenient):
+    message: str = ""
+
+
+class _Event(Lenient):
+    """A line of standard output."""
+
+    type: str = ""
+    item: "_Item" = Field(default_factory=lambda: _Item())
+    usage: _Usage = _Usage()
+    error: _Error = _Error()
+
+
+class _Item(Lenient):
+    type: str = ""
+    id: str = ""
+    text: str = ""
+    aggregated_output: str = ""
+    exit_code: int | None = None
+
+
+class _Block(Lenient):
+    text: str = ""
+
+
+class _Payload(Lenient):
+    type: str = ""
+    role: str = ""
+    content: list[_Block] = Field(default_factory=list[_Block])
+    name: str = ""
+    arguments: str = ""
+    input: str = ""
+    call_id: str = ""
+    output: JsonValue = None
+    item: _Item = _Item()
+
+
+class _Record(Lenient):
+    """A line of a session's file."""
+
+    type: str = ""
+    payload: _Payload = _Payload()
+
+
+class Codex(Program):
+    """OpenAI's agent program, over the Responses wire."""
+
+    name: ClassVar[str] = "codex"
+    command: ClassVar[str] = "codex"
+    install: ClassVar[str] = "npm install -g @openai/codex"
+    tested: ClassVar[str] = "0.169.0"
+    memory_mb: ClassVar[int] = 384
+    login_files: ClassVar[tuple[str, ...]] = (".codex/auth.json",)
+    login_variables: ClassVar[tuple[str, ...]] = ("CODEX_API_KEY",)
+
+    def launch(self, order: Order) -> Launch:
+        home = order.home / ".codex"
+        home.mkdir(parents=True, exist_ok=True)
+        (home / "config.toml").write_text(_settings(order), encoding="utf-8")
+        if order.delivery == "install":
+            install_skill(order.skill, home / "skills")
+        # Its own sandbox cannot be made within ours.
+        argv = [*order.installed.argv, "exec", "--json", "--skip-git-repo-check"]
+        argv += ["--dangerously-bypass-approvals-and-sandbox", "-C", str(order.workspace)]
+        off = ["plugins", "unbounded_connection_retries", *(_TOOLS if order.chat is not None else ())]
+        argv += [word for feature in off for word in ("--disable", feature)]
+        env = {
+            **environment(order),
+            "ETUDE_KEY": order.key,
+        }
+        return Launch((*argv, *order.arguments, "-"), env, order.prompt.encode())
+
+    def read(self, finished: Finished, order: Order) -> Report:
+        telling = _told(read_files(order.home, ".codex/sessions/*/*/*/rollout-*.jsonl"))
+        report = Report(messages=tuple(telling.messages), exit_codes=telling.exit_codes, ended=False)
+        for event in read_lines(finished.stdout, _Event):
+            if event.type == "item.completed" and event.item.type == "agent_message":
+                report = replace(report, answer=event.item.text)
+            elif event.type == "turn.completed":
+                used = event.usage
+                usage = Usage(
+                    input_tokens=used.input_tokens,
+                    output_tokens=used.output_tokens,
+                    cached_tokens=used.cached_input_tokens,
+                )
+                report = replace(report, ended=True, error="", usage=usage)
+            elif event.type == "turn.failed":
+                report = replace(report, ended=True, error=_words(event.error.message) or "the turn failed")
+        return report
+
+
+def _settings(order: Order) -> str:
+    """The settings file. JSON strings are TOML strings, but for the one character only TOML forbids."""
+
+    def text(value: str) -> str:
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+    lines = ["check_for_update_on_startup = false"]
+    if order.model:
+        lines.append(f"model = {text(order.model)}")
+    if chat := chat_file(order):
+        lines += [f"model_instructions_file = {text(str(chat))}", 'web_search = "disabled"']
+    instructions = skill_instructions(order)
+    if instructions:
+        lines.append(f"developer_instructions = {text(instructions)}")
+    if order.url:
+        lines += [
+            f"model_provider = {text(_PROVIDER)}",
+            f"[model_providers.{_PROVIDER}]",
+            f"name = {text(_PROVIDER)}",
+            f"base_url = {text(order.url + '/v1')}",
+            'env_key = "ETUDE_KEY"',
+            'wire_api = "responses"',
+            "request_max_retries = 1",
+            "stream_max_retries = 1",
+            f"stream_idle_timeout_ms = {int(order.seconds * 1000)}",
+        ]
+    lines += ["[analytics]", "enabled = false", "[skills.bundled]", "enabled = false"]
+    return "\n".join(lines) + "\n"
+
+
+def _told(session: bytes) -> Telling:
+    """What a session's file tells. Commands are told twice: the output that counts is without times and counters."""
+    records = list(read_lines(session, _Record))
+    commands = {
+        record.payload.item.id: record.payload.item
+        for record in records
+        if record.payload.type == "item_completed" and record.payload.item.type == "CommandExecution"
+    }
+    telling = Telling()
+    for record in records:
+        told = record.payload
+        if record.type != "response_item":
+            continue
+        if told.type == "message" and told.role == "assistant":
+            telling.says("\n".join(block.text for block in told.content if block.text))
+        elif told.type in _CALLS:
+            telling.says("", [Call(told.call_id, told.name, told.arguments or told.input)])
+        elif told.type in _OUTPUTS:
+            command = commands.get(told.call_id)
+            if command is None:
+                telling.result(told.call_id, shown(told.output))
+            else:
+                telling.result(told.call_id, command.aggregated_output, command.exit_code)
+    return telling
+
+
+def _words(message: str) -> str:
+    """What an error says; it may be the body of a response."""
+    try:
+        told = _Body.model_validate_json(message)
+    except ValueError:
+        return message
+    return told.error.message or message
+
+
+class _Body(Lenient):
+    error: _Error = _Error()

@@ -1,0 +1,166 @@
+"""Any command line as an agent program."""
+
+import glob
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import ClassVar
+
+from etude.errors import ConfigError, DataError
+from etude.programs.base import (
+    Installed,
+    Launch,
+    Order,
+    Program,
+    Report,
+    environment,
+    install_skill,
+    last_words,
+    read_files,
+    skill_file,
+)
+from etude.records import digest
+from etude.sandbox import Finished
+
+__all__ = ["PLACEHOLDERS", "Command"]
+
+PLACEHOLDERS = ("prompt", "prompt_file", "skill_file", "answer_file", "workspace", "model")
+LONGEST_ARGUMENT = 131_071
+"""Most bytes that Linux takes in one argument."""
+_PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
+_MOST_ANSWER = 4_000_000
+
+
+class Command(Program):
+    """A command that finds the address of a model and a key in OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_BASE_URL
+    and ANTHROPIC_API_KEY.
+
+    Args:
+        words: the command line. `{prompt}` stands for the task, `{prompt_file}` for a file that holds it; without
+            either the task comes on standard input. `{skill_file}` stands for a file that holds the skill; without
+            it the skill stands before the task. `{workspace}`, `{answer_file}` and `{model}` stand for what they say.
+        answer_file: file in the workspace that the answer is in afterwards, None when it is on standard output.
+    """
+
+    name: ClassVar[str] = "command"
+    command: ClassVar[str] = "command"
+    install: ClassVar[str] = "with its own installer"
+    silent: ClassVar[bool] = True
+    login_variables: ClassVar[tuple[str, ...]] = (
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_BASE_URL",
+    )
+
+    def __init__(self, words: Sequence[str], answer_file: str | None = None) -> None:
+        self.words = tuple(words)
+        self.answer_file = answer_file
+        used = {name for word in words for name in _PLACEHOLDER.findall(word)}
+        if "answer_file" in used and answer_file is None:
+            raise ConfigError(
+                "agent.command contains '{answer_file}', but agent.answer_file is not set",
+                hint="set agent.answer_file to the name of a file in the workspace",
+            )
+        if answer_file is not None and not _is_inner(answer_file):
+            raise ConfigError(
+                f"agent.answer_file = {answer_file!r} is no file in the workspace",
+                hint="give a relative path without '..', as in 'out/answer.txt'",
+            )
+        self._prompt_told = bool(used & {"prompt", "prompt_file"})
+        self._skill_told = "skill_file" in used
+
+    def find(self, path: str | None = None) -> Installed:
+        """As `Program.find`, for the first word of the command line. Words that are files, scripts for one, are meant
+        from the current folder, and the program can read them; not what is beside them, nor beside a program that is
+        named by its place, which may be gold data."""
+        name = path or self.words[0]
+        found = super().find(name)
+        readable = _alone(found) if "/" in name else found.readable
+        files = {word: Path(word).absolute() for word in self.words[1:] if Path(word).is_file()}
+        words = tuple(str(files.get(word, word)) for word in self.words[1:])
+        return replace(found, argv=(*found.argv, *words), readable=(*readable, *files.values()))
+
+    def version(self, program: Installed) -> str:
+        """A command need not know a version: what its scripts say takes the place of one."""
+        scripts = [Path(word) for word in program.argv if Path(word).is_file()]
+        told = [path.read_bytes() for path in scripts if path != program.path or _is_script(path)]
+        return digest([hashlib.sha256(text).hexdigest() for text in told])
+
+    def launch(self, order: Order) -> Launch:
+        prompt, skill = order.prompt, self._skill(order)
+        if not self._skill_told and skill is not None:
+            prompt = f"{skill.read_text(encoding='utf-8')}\n# Task\n\n{prompt}"
+        told = order.home / "prompt.md"
+        told.write_text(prompt, encoding="utf-8")
+        values = {
+            "prompt": prompt,
+            "prompt_file": str(told),
+            "skill_file": str(skill if skill is not None else _empty(order.home / "no-skill.md")),
+            "answer_file": str(order.workspace / (self.answer_file or "")),
+            "workspace": str(order.workspace),
+            "model": order.model,
+        }
+        argv = [*(_filled(word, values) for word in order.installed.argv), *order.arguments]
+        for word in argv:
+            if len(word.encode()) > LONGEST_ARGUMENT:
+                raise DataError(
+                    f"a word of agent.command is longer than {LONGEST_ARGUMENT:,} bytes with this task in it",
+                    hint="use {prompt_file}, or leave both out: the task then comes on standard input",
+                )
+        return Launch(tuple(argv), _environment(order), b"" if self._prompt_told else prompt.encode())
+
+    def _skill(self, order: Order) -> Path | None:
+        """The file with the skill, None without one."""
+        if order.delivery == "install":
+            return install_skill(order.skill, order.home / "skills")
+        return skill_file(order)
+
+    def read(self, finished: Finished, order: Order) -> Report:
+        answer = finished.stdout.decode(errors="replace")
+        if self.answer_file is not None:
+            told = read_files(order.workspace, glob.escape(self.answer_file), _MOST_ANSWER)
+            answer = told.decode(errors="replace")
+        # The exit code is all that a plain command tells about itself.
+        error = last_words(finished) or f"it ended with code {finished.code}" if finished.code != 0 else ""
+        return Report(answer=answer, error=error)
+
+
+def _alone(found: Installed) -> tuple[Path, ...]:
+    """What a program needs that was named by its place: not its neighbours, unless they are programs as well."""
+    own = {path.parent: path for path in (found.path, found.path.resolve()) if path.parent.name != "bin"}
+    return tuple(own.get(place, place) for place in found.readable)
+
+
+def _is_inner(path: str) -> bool:
+    parts = PurePosixPath(path).parts
+    return bool(parts) and parts[0] != "/" and ".." not in parts
+
+
+def _is_script(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"#!"
+
+
+def _filled(word: str, values: Mapping[str, str]) -> str:
+    return _PLACEHOLDER.sub(lambda found: values[found[1]], word)
+
+
+def _empty(path: Path) -> Path:
+    path.write_text("", encoding="utf-8")
+    return path
+
+
+def _environment(order: Order) -> dict[str, str]:
+    env = environment(order)
+    if order.url:
+        env |= {
+            "OPENAI_BASE_URL": f"{order.url}/v1",
+            "OPENAI_API_BASE": f"{order.url}/v1",
+            "OPENAI_API_KEY": order.key,
+            "ANTHROPIC_BASE_URL": order.url,
+            "ANTHROPIC_API_KEY": order.key,
+        }
+    return env

@@ -1,0 +1,16 @@
+"""The agent programs that are known by name."""
+
+from collections.abc import Mapping
+
+from etude.programs.base import Program
+from etude.programs.claude_code import ClaudeCode
+from etude.programs.codex import Codex
+from etude.programs.opencode import OpenCode
+from etude.programs.pi import Pi
+
+__all__ = ["known_programs"]
+
+
+def known_programs() -> Mapping[str, Program]:
+    """Name, as in `agent.name` and `agent:name`, to program."""
+    return {program.name: program for program in (ClaudeCode(), Codex(), OpenCode(), Pi())}

@@ -1,0 +1,159 @@
+"""OpenCode."""
+
+import json
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from pydantic import Field, JsonValue
+
+from etude.programs.base import (
+    Launch,
+    Lenient,
+    Order,
+    Program,
+    Report,
+    environment,
+    install_skill,
+    read_lines,
+    skill_file,
+)
+from etude.programs.telling import Call, Telling
+from etude.records import Usage
+from etude.sandbox import Finished
+
+__all__ = ["OpenCode"]
+
+_PROVIDER = "etude"
+_AGENT = "answers"
+_CONTEXT = 200_000
+
+
+class _Cache(Lenient):
+    read: int = 0
+    write: int = 0
+
+
+class _Tokens(Lenient):
+    input: int = 0
+    output: int = 0
+    reasoning: int = 0
+    cache: _Cache = _Cache()
+
+
+class _Metadata(Lenient):
+    exit: int | None = None
+
+
+class _State(Lenient):
+    input: JsonValue = None
+    output: str = ""
+    error: str = ""
+    metadata: _Metadata = _Metadata()
+
+
+class _Part(Lenient):
+    text: str = ""
+    tool: str = ""
+    call: str = Field(default="", alias="callID")
+    state: _State = _State()
+    reason: str = ""
+    tokens: _Tokens = _Tokens()
+
+
+class _Data(Lenient):
+    message: str = ""
+    status: int | None = Field(default=None, alias="statusCode")
+
+
+class _Error(Lenient):
+    name: str = ""
+    data: _Data = _Data()
+
+
+class _Line(Lenient):
+    type: str = ""
+    part: _Part = _Part()
+    error: _Error = _Error()
+
+
+class OpenCode(Program):
+    """The agent program of that name, over the Chat Completions wire."""
+
+    name: ClassVar[str] = "opencode"
+    command: ClassVar[str] = "opencode"
+    install: ClassVar[str] = "npm install -g opencode-ai"
+    tested: ClassVar[str] = "1.18.33"
+    memory_mb: ClassVar[int] = 896
+    login_files: ClassVar[tuple[str, ...]] = (".local/share/opencode/auth.json",)
+
+    def launch(self, order: Order) -> Launch:
+        folder = order.home / ".config" / "opencode"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "opencode.json").write_text(json.dumps(_settings(order)), encoding="utf-8")
+        if order.delivery == "install":
+            install_skill(order.skill, folder / "skills")
+        env = {
+            **environment(order),
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+            "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+        }
+        # With a title it need not ask the model for one.
+        argv = [*order.installed.argv, "run", "--format", "json", "--title", "task"]
+        if order.chat is not None:
+            argv += ["--agent", _AGENT]
+        return Launch((*argv, *order.arguments), env, order.prompt.encode())
+
+    def read(self, finished: Finished, order: Order) -> Report:
+        telling = Telling()
+        report = Report(ended=False)
+        for line in read_lines(finished.stdout, _Line):
+            part = line.part
+            if line.type == "text":
+                telling.says(part.text)
+            elif line.type == "tool_use":
+                telling.says("", [Call(part.call, part.tool, json.dumps(part.state.input))])
+                telling.result(part.call, part.state.output or part.state.error, part.state.metadata.exit)
+            elif line.type == "step_finish":
+                report = replace(report, usage=report.usage + _usage(part.tokens), ended=part.reason != "tool-calls")
+            elif line.type == "error":
+                report = replace(report, error=_words(line.error))
+        return replace(
+            report,
+            answer=telling.last_text,
+            messages=tuple(telling.messages),
+            exit_codes=telling.exit_codes,
+            ended=report.ended or bool(report.error),
+        )
+
+
+def _words(error: _Error) -> str:
+    words = error.data.message or error.name or "an error"
+    return words if error.data.status is None else f"{error.data.status} {words}"
+
+
+def _usage(tokens: _Tokens) -> Usage:
+    """Its input tokens are those that no cache had."""
+    return Usage(
+        input_tokens=tokens.input + tokens.cache.read + tokens.cache.write,
+        output_tokens=tokens.output + tokens.reasoning,
+        cached_tokens=tokens.cache.read,
+    )
+
+
+def _settings(order: Order) -> dict[str, Any]:
+    settings: dict[str, Any] = {"autoupdate": False, "share": "disabled", "permission": {"*": "allow"}}
+    if skill := skill_file(order):
+        settings["instructions"] = [str(skill)]
+    if order.chat is not None:
+        # Its own agent, without tools: the program's own ones look for a project first.
+        settings["agent"] = {_AGENT: {"mode": "primary", "prompt": order.chat, "tools": {"*": False}}}
+    if not order.url:
+        return settings | ({"model": order.model} if order.model else {})
+    options = {"baseURL": f"{order.url}/v1", "apiKey": order.key, "timeout": int(order.seconds * 1000)}
+    limit = {"context": _CONTEXT, "output": order.max_output_tokens}
+    models = {order.model: {"name": order.model, "limit": limit}}
+    provider = {"npm": "@ai-sdk/openai-compatible", "name": _PROVIDER, "options": options, "models": models}
+    name = f"{_PROVIDER}/{order.model}"
+    return settings | {"model": name, "small_model": name, "provider": {_PROVIDER: provider}}

@@ -1,0 +1,161 @@
+"""Pi."""
+
+import json
+import re
+from dataclasses import replace
+from typing import ClassVar
+
+from pydantic import Field, JsonValue
+
+from etude.programs.base import (
+    Launch,
+    Lenient,
+    Order,
+    Program,
+    Report,
+    chat_file,
+    environment,
+    install_skill,
+    read_files,
+    read_lines,
+    skill_file,
+)
+from etude.programs.telling import Call, Telling, shown
+from etude.records import Usage
+from etude.sandbox import Finished
+
+__all__ = ["Pi"]
+
+_PROVIDER = "etude"
+_CONTEXT = 200_000
+_EXITED = re.compile(r"\n*Command exited with code (\d+)\s*\Z")
+
+
+class _Block(Lenient):
+    type: str = ""
+    text: str = ""
+    id: str = ""
+    name: str = ""
+    arguments: JsonValue = None
+
+
+class _Usage(Lenient):
+    input: int = 0
+    output: int = 0
+    read: int = Field(default=0, alias="cacheRead")
+    write: int = Field(default=0, alias="cacheWrite")
+
+
+class _Message(Lenient):
+    role: str = ""
+    content: str | list[_Block] = ""
+    call: str = Field(default="", alias="toolCallId")
+    is_error: bool = Field(default=False, alias="isError")
+    stop_reason: str = Field(default="", alias="stopReason")
+    error: str = Field(default="", alias="errorMessage")
+    usage: _Usage = _Usage()
+
+
+class _Record(Lenient):
+    """A line of a session's file."""
+
+    type: str = ""
+    message: _Message = _Message()
+
+
+class Pi(Program):
+    """The agent program of that name, over the Chat Completions wire."""
+
+    name: ClassVar[str] = "pi"
+    command: ClassVar[str] = "pi"
+    install: ClassVar[str] = "npm install -g @mariozechner/pi-coding-agent"
+    tested: ClassVar[str] = "0.73.1"
+    login_files: ClassVar[tuple[str, ...]] = (".pi/agent/auth.json",)
+
+    def launch(self, order: Order) -> Launch:
+        folder = order.home / ".pi" / "agent"
+        folder.mkdir(parents=True, exist_ok=True)
+        # Its events grow with the square of an answer's length; its session file tells the same.
+        argv = [*order.installed.argv, "--print", "--offline"]
+        if order.url:
+            (folder / "models.json").write_text(_models(order), encoding="utf-8")
+            (folder / "settings.json").write_text(_settings(order), encoding="utf-8")
+            argv += ["--provider", _PROVIDER]
+        if order.model:
+            argv += ["--model", order.model]
+        if chat := chat_file(order):
+            argv += ["--no-tools", "--no-context-files", "--no-skills", "--system-prompt", str(chat)]
+        if skill := skill_file(order):
+            argv += ["--append-system-prompt", str(skill)]
+        if order.delivery == "install":
+            install_skill(order.skill, folder / "skills")
+        env = {
+            **environment(order),
+            "PI_TELEMETRY": "0",
+            "PI_OFFLINE": "1",
+        }
+        return Launch((*argv, *order.arguments), env, order.prompt.encode())
+
+    def read(self, finished: Finished, order: Order) -> Report:
+        telling = Telling()
+        report = Report(ended=False)
+        for record in read_lines(read_files(order.home, ".pi/agent/sessions/*/*.jsonl"), _Record):
+            message = record.message
+            if record.type != "message":
+                continue
+            if message.role == "assistant":
+                _tell(telling, message)
+                error = message.error or "an error" if message.stop_reason in ("error", "aborted") else ""
+                ended = bool(error) or message.stop_reason in ("stop", "length")
+                report = replace(report, usage=report.usage + _usage(message.usage), error=error, ended=ended)
+            elif message.role == "toolResult":
+                _tell_result(telling, message)
+        return replace(
+            report, answer=telling.last_text, messages=tuple(telling.messages), exit_codes=telling.exit_codes
+        )
+
+
+def _tell(telling: Telling, message: _Message) -> None:
+    blocks = [_Block(type="text", text=message.content)] if isinstance(message.content, str) else message.content
+    text = "\n".join(block.text for block in blocks if block.type == "text" and block.text)
+    calls = [Call(each.id, each.name, json.dumps(each.arguments)) for each in blocks if each.type == "toolCall"]
+    telling.says(text, calls)
+
+
+def _tell_result(telling: Telling, message: _Message) -> None:
+    content = message.content
+    text = content if isinstance(content, str) else shown([block.text for block in content])
+    code = None
+    if telling.tool(message.call) == "bash":
+        ending = _EXITED.search(text)
+        code = int(ending[1]) if ending is not None else None if message.is_error else 0
+    telling.result(message.call, text, code)
+
+
+def _usage(used: _Usage) -> Usage:
+    """Its input tokens are those that no cache had."""
+    return Usage(input_tokens=used.input + used.read + used.write, output_tokens=used.output, cached_tokens=used.read)
+
+
+def _models(order: Order) -> str:
+    model = {
+        "id": order.model,
+        "name": order.model,
+        "reasoning": False,
+        "input": ["text"],
+        "contextWindow": _CONTEXT,
+        "maxTokens": order.max_output_tokens,
+        "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
+    }
+    provider = {
+        "baseUrl": f"{order.url}/v1",
+        "api": "openai-completions",
+        "apiKey": order.key,
+        "models": [model],
+    }
+    return json.dumps({"providers": {_PROVIDER: provider}})
+
+
+def _settings(order: Order) -> str:
+    """Whatever can pass was tried again behind the gateway already."""
+    return json.dumps({"retry": {"enabled": False, "provider": {"timeoutMs": int(order.seconds * 1000)}}})

@@ -1,0 +1,70 @@
+"""What an agent program tells about its work, put together as messages."""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple, cast
+
+from etude.records import Message, TextPart, ToolCall
+
+__all__ = ["Call", "Telling", "shown"]
+
+
+class Call(NamedTuple):
+    """A call of a tool, as a program tells it."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Telling:
+    """Collects what was said and done, in its order."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.exit_codes: dict[str, int] = {}
+        self._tools: dict[str, str] = {}
+        self._answered: set[str] = set()
+
+    def says(self, text: str, calls: Sequence[Call] = ()) -> None:
+        """The model said something. What follows without a result in between is the same turn."""
+        content = (TextPart(text=text),) if text.strip() else ()
+        wanted = tuple(ToolCall(id=call.id, name=call.name, arguments=call.arguments) for call in calls)
+        self._tools |= {call.id: call.name for call in calls}
+        if self.messages and self.messages[-1].role == "assistant":
+            last = self.messages.pop()
+            content, wanted = last.content + content, last.tool_calls + wanted
+        if content or wanted:
+            self.messages.append(Message(role="assistant", content=content, tool_calls=wanted))
+
+    def result(self, id: str, text: str, exit_code: int | None = None) -> None:
+        """A tool was done. A second result of the same call is passed over, as is one of a call nobody made."""
+        if id not in self._tools or id in self._answered:
+            return
+        self._answered.add(id)
+        self.messages.append(Message(role="tool", content=(TextPart(text=text),), tool_call_id=id))
+        if exit_code is not None:
+            self.exit_codes[id] = exit_code
+
+    def tool(self, id: str) -> str:
+        """Name of the tool that was called, empty when nobody did."""
+        return self._tools.get(id, "")
+
+    @property
+    def last_text(self) -> str:
+        """What was said after the last call, empty when the last word is a call."""
+        last = self.messages[-1] if self.messages else None
+        return last.text if last is not None and last.role == "assistant" and not last.tool_calls else ""
+
+
+def shown(content: object) -> str:
+    """The text of a tool's result: a string, or blocks of which some have a text."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(shown(part) for part in cast(list[object], content))
+    if isinstance(content, dict):
+        block = cast(dict[str, object], content)
+        text = block.get("text", block.get("output", block.get("content")))
+        return shown(text) if text is not None else f"[{block.get('type', json.dumps(block))}]"
+    return "" if content is None else json.dumps(content)

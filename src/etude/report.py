@@ -1,0 +1,87 @@
+"""The end of a run: the best skill on disk and the summary beside it."""
+
+from typing import NamedTuple
+
+from etude.build import Workbench
+from etude.events import RunFinished
+from etude.records import Evaluation, TrainState
+from etude.statistics import mean_interval
+from etude.summary import Comparison, Cost, Forecast, Interval, SkillScores, Summary
+
+__all__ = ["Measured", "report"]
+
+
+class Measured(NamedTuple):
+    """Evaluations that are not part of the training state."""
+
+    initial_val: Evaluation | None
+    comparison: Comparison | None = None
+    """Of the initial and the best skill on the test tasks."""
+    forecast: Forecast | None = None
+    """What was expected before anything was sent."""
+
+
+def report(bench: Workbench, state: TrainState, measured: Measured, stopped: str | None, seconds: float) -> Summary:
+    """Write `best/`, `ship.json` (the comparison, if there was one) and `summary.json`, tell the sinks, return the
+    summary.
+    """
+    best = bench.folder.write_best(state.best) / "SKILL.md"
+    ship = measured.comparison
+    if ship is not None:
+        bench.folder.write_json("ship.json", ship)
+    summary = Summary(
+        name=bench.config.run.name,
+        folder=str(bench.folder.path),
+        simulated=bench.simulated,
+        metric=bench.config.gate.metric,
+        initial=SkillScores(
+            skill="skills/0000.md",
+            hash=bench.skill.hash,
+            val=_interval(bench, measured.initial_val),
+            test=None if ship is None else ship.a.score,
+        ),
+        best=SkillScores(
+            skill=str(best.relative_to(bench.folder.path)),
+            hash=state.best.hash,
+            val=_interval(bench, state.best_val),
+            test=None if ship is None else ship.b.score,
+        ),
+        test_gain=None if ship is None else ship.difference,
+        verdict=None if ship is None else ship.verdict,
+        settle=None if ship is None else ship.settle,
+        test_openings=0 if ship is None else ship.test_openings,
+        steps=state.step,
+        accepted=state.accepted,
+        rejected=state.rejected,
+        skipped=state.skipped,
+        missed_edits=state.missed_edits,
+        voids=state.voids + (0 if ship is None else ship.voids),
+        stopped=stopped,
+        cost=_cost(bench, seconds),
+        forecast=measured.forecast,
+    )
+    path = bench.folder.write_json("summary.json", summary)
+    bench.emit(RunFinished(stopped=stopped or "", summary=str(path)))
+    return summary
+
+
+def _values(bench: Workbench, evaluation: Evaluation | None) -> dict[str, float]:
+    gate = bench.config.gate
+    return {} if evaluation is None else evaluation.values(gate.metric, gate.mixed_weight)
+
+
+def _interval(bench: Workbench, evaluation: Evaluation | None) -> Interval | None:
+    values = _values(bench, evaluation)
+    return mean_interval(list(values.values())) if values else None
+
+
+def _cost(bench: Workbench, seconds: float) -> Cost:
+    totals = bench.spend.totals()
+    return Cost(
+        target_calls=totals.calls.get("target", 0),
+        optimizer_calls=totals.calls.get("optimizer", 0),
+        judge_calls=totals.calls.get("judge", 0),
+        tokens=totals.usage,
+        usd=totals.usd,
+        wall_seconds=round(seconds, 3),
+    )

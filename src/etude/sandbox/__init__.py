@@ -1,0 +1,17 @@
+"""Running code and programs that nobody has to trust.
+
+async def grade(code: str) -> Finished:
+    with Workspace() as workspace:
+        workspace.fill({"solution.py": File(data=code.encode())})
+        box = Box(workspace=workspace.work, writable=(workspace.home, workspace.tmp))
+        return await run(["python3", "solution.py"], box=box, limits=Limits(seconds=60), sandbox=find_sandbox(),
+                         env={"PATH": "/usr/bin:/bin", "HOME": str(workspace.home)})
+"""
+
+from etude.sandbox.box import Box, Limits
+from etude.sandbox.find import find_sandbox
+from etude.sandbox.process import Finished, run
+from etude.sandbox.sandbox import Sandbox
+from etude.sandbox.workspace import TooLarge, Workspace
+
+__all__ = ["Box", "Finished", "Limits", "Sandbox", "TooLarge", "Workspace", "find_sandbox", "run"]

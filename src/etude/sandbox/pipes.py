@@ -1,0 +1,72 @@
+"""The ends of pipes that belong to a running program, read and fed by the event loop. Nothing here waits."""
+
+import asyncio
+import os
+from typing import IO
+
+from etude.sandbox.output import Output
+
+__all__ = ["Feed", "Reader"]
+
+_CHUNK = 65536
+
+
+class Reader:
+    """Collects what comes through a pipe, which belongs to this object."""
+
+    def __init__(self, pipe: IO[bytes], most: int) -> None:
+        self.output = Output(most)
+        self._pipe = pipe
+        self._loop = asyncio.get_running_loop()
+        self.done = self._loop.create_future()
+        """Done when there is no more to come."""
+        os.set_blocking(pipe.fileno(), False)
+        self._loop.add_reader(pipe.fileno(), self._read)
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._pipe.fileno(), _CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if data:
+            self.output.add(data)
+        else:
+            self.close()
+
+    def close(self) -> None:
+        """Reads no more. May be called again."""
+        if not self._pipe.closed:
+            self._loop.remove_reader(self._pipe.fileno())
+            self._pipe.close()
+            self.done.set_result(None)
+
+
+class Feed:
+    """Writes `data` into a pipe and closes it. A program that does not read it, or not all, is no error."""
+
+    def __init__(self, pipe: IO[bytes], data: bytes) -> None:
+        self._pipe = pipe
+        self._rest = memoryview(data)
+        self._loop = asyncio.get_running_loop()
+        os.set_blocking(pipe.fileno(), False)
+        self._loop.add_writer(pipe.fileno(), self._write)
+
+    def _write(self) -> None:
+        try:
+            self._rest = (
+                self._rest[os.write(self._pipe.fileno(), self._rest[:_CHUNK]) :] if self._rest else self._rest
+            )
+        except BlockingIOError:
+            return
+        except OSError:
+            self._rest = self._rest[:0]
+        if not self._rest:
+            self.close()
+
+    def close(self) -> None:
+        """Writes no more. May be called again."""
+        if not self._pipe.closed:
+            self._loop.remove_writer(self._pipe.fileno())
+            self._pipe.close()

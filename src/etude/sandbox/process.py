@@ -1,0 +1,142 @@
+"""Running a program in its box: fed, watched, bounded, and gone afterwards with everything it started."""
+
+import contextlib
+import os
+import shutil
+import signal
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from etude.errors import ConfigError
+from etude.sandbox.box import Box, Limits
+from etude.sandbox.child import Child
+from etude.sandbox.sandbox import Sandbox, SandboxError
+
+__all__ = ["MARKER", "Finished", "run"]
+
+MARKER = "ETUDE_ATTEMPT"
+"""The environment variable that tells which run a process belongs to."""
+
+_LATE_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a program ended and what it wrote."""
+
+    code: int | None
+    """Its exit code; None when a signal ended it. 127 when it could not be started in the box, as shells have it."""
+    signal: int | None
+    """The signal that ended it. bubblewrap tells of signals as 128 + their number, so an exit code above 128 is read
+    as one there."""
+    stdout: bytes
+    stderr: bytes
+    cut: bool
+    """The middle of stdout or stderr was left out; a line in it says how much."""
+    timed_out: bool
+    """It was ended at `Limits.seconds`."""
+    over_memory: bool
+    """It was ended for its memory."""
+    seconds: float
+    """Wall-clock time."""
+    over_processes: bool = False
+    """It was ended for the number of its processes or threads."""
+    over_disk: bool = False
+    """It was ended for what it had written."""
+
+    @property
+    def over(self) -> str:
+        """Which limit ended it, in words for a person; empty if none did."""
+        limits = {
+            "time limit": self.timed_out,
+            "memory limit": self.over_memory,
+            "process limit": self.over_processes,
+            "disk limit": self.over_disk,
+        }
+        return next((name for name, broken in limits.items() if broken), "")
+
+
+async def run(
+    argv: Sequence[str],
+    *,
+    box: Box,
+    limits: Limits,
+    sandbox: Sandbox,
+    env: Mapping[str, str],
+    stdin: bytes | None = None,
+) -> Finished:
+    """Runs a program until it ends or has to.
+
+    It has the environment `env` and nothing else, and `stdin` or an empty standard input. At `limits.seconds` it gets
+    SIGTERM, after the grace SIGKILL. When it has ended, however that was, so has every process it started. Cancelling
+    ends it in the same way and is raised again afterwards; cancelling twice leaves out the grace.
+
+    Raises ConfigError when the program or a folder does not exist, SandboxError when the run was disturbed from
+    outside.
+    """
+    box.check()
+    _check_program(argv, box, env)
+    began, marker = time.monotonic(), uuid.uuid4().hex
+    child = Child(
+        sandbox.wrap(argv, box, limits),
+        {
+            **limits.model_dump(),
+            "workspace": str(box.workspace),
+            "folders": [str(path) for path in (box.workspace, *box.writable)],
+            "spare": sandbox.spare,
+            "filter": sandbox.filter,
+        },
+        {**env, MARKER: marker},
+        stdin,
+        limits.output_kb * 1024,
+    )
+    try:
+        report = await child.ended(limits.seconds + limits.grace_seconds + _LATE_SECONDS)
+    except SandboxError:
+        _sweep(marker)
+        raise
+    finally:
+        child.close()
+    code, number = report.code, report.signal
+    if sandbox.spare and code is not None and 128 < code <= 128 + signal.SIGRTMAX:
+        code, number = None, code - 128
+    return Finished(
+        code=code,
+        signal=number,
+        stdout=child.stdout.output.text(),
+        stderr=child.stderr.output.text(),
+        cut=child.stdout.output.cut or child.stderr.output.cut,
+        timed_out=report.over == "time",
+        over_memory=report.over == "memory",
+        seconds=time.monotonic() - began,
+        over_processes=report.over == "processes",
+        over_disk=report.over == "disk",
+    )
+
+
+def _check_program(argv: Sequence[str], box: Box, env: Mapping[str, str]) -> None:
+    """Raises ConfigError when there is no such program on this machine, or it cannot be given these words."""
+    name = argv[0]
+    path = str(box.workspace / name) if "/" in name else name
+    if shutil.which(path, path=env.get("PATH", os.defpath)) is None:
+        raise ConfigError(
+            f"the program '{name}' does not exist, or is not executable", hint="install it, or correct its path"
+        )
+    for word in (*argv, *env, *env.values()):
+        if "\0" in word:
+            raise ConfigError(
+                f"the argument or variable {word[:40]!r} holds a zero byte",
+                hint="give such data to the program by its standard input or in a file",
+            )
+
+
+def _sweep(marker: str) -> None:
+    """Kills what belongs to a run whose supervisor is gone."""
+    wanted = f"{MARKER}={marker}".encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if wanted in (folder / "environ").read_bytes():
+                os.kill(int(folder.name), signal.SIGKILL)

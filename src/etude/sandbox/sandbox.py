@@ -1,0 +1,33 @@
+"""The seam: a sandbox turns a command line into one whose program sees only its box."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from etude.errors import EtudeError
+from etude.sandbox.box import Box, Limits
+
+__all__ = ["Sandbox", "SandboxError"]
+
+
+class SandboxError(EtudeError):
+    """A run in a sandbox was disturbed; nothing can be said about the program."""
+
+
+class Sandbox(ABC):
+    """A way to keep a program in its box. Limits and the end of all processes are the work of `run`."""
+
+    name: ClassVar[str]
+    spare: ClassVar[bool] = False
+    """The first process of a wrapped command is the sandbox's own: it stands outside of the box, is not asked to end
+    (SIGTERM) before the program, tells of signals as 128 + their number, and at the descriptor `launch.told.STATUS`
+    whether it has started the program."""
+    filter: bytes = b""
+    """What that first process finds at the descriptor `launch.told.FILTER`: a filter of system calls."""
+
+    @abstractmethod
+    def wrap(self, argv: Sequence[str], box: Box, limits: Limits) -> list[str]:
+        """The command line that runs `argv` in the box.
+
+        Raises ConfigError when the box cannot be made.
+        """

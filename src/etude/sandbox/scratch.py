@@ -1,0 +1,126 @@
+"""Temporary folders that do not outlive the process they belong to by long: the next one removes what a killed one
+left."""
+
+import contextlib
+import errno
+import fcntl
+import os
+import re
+import stat
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+__all__ = ["Scratch", "remove_stale"]
+
+_PREFIX = "etude-scratch-"
+_NAME = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
+_YOUNG_SECONDS = 60
+"""A folder may be this old before it has its lock."""
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Scratch:
+    """A new folder, private to the user, below `root` or where the system keeps temporary files.
+
+    It is locked as long as this process has it, and `close`, or leaving it, removes it with all that is in it,
+    whatever permissions a program left behind.
+    """
+
+    def __init__(self, root: Path | str | None = None) -> None:
+        self.path = Path(os.path.realpath(tempfile.mkdtemp(prefix=_PREFIX, dir=root)))
+        self._lock = os.open(self.path, _FOLDER)
+        with contextlib.suppress(OSError):  # a file system without locks: it is never held for stale
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+
+    def close(self) -> None:
+        """Remove it. A second time does nothing."""
+        if self._lock < 0:
+            return
+        try:
+            _remove(self.path)
+        except OSError as problem:
+            warnings.warn(f"'{self.path}' cannot be removed: {problem}", ResourceWarning, stacklevel=2)
+        finally:
+            os.close(self._lock)
+            self._lock = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def remove_stale(root: Path | None = None) -> None:
+    """Remove the folders of this user below `root` whose process is gone. One that somebody still holds the lock of,
+    whoever that is and wherever, stays."""
+    with contextlib.suppress(OSError), os.scandir(root or tempfile.gettempdir()) as entries:
+        names = [Path(entry.path) for entry in entries if _NAME.fullmatch(entry.name)]
+        for path in names:
+            with contextlib.suppress(OSError):
+                _remove_if_stale(path)
+
+
+def _remove_if_stale(path: Path) -> None:
+    info = path.lstat()
+    if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid() or time.time() - info.st_mtime < _YOUNG_SECONDS:
+        return
+    lock = os.open(path, _FOLDER)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _remove(path)
+    finally:
+        os.close(lock)
+
+
+def _remove(top: Path) -> None:
+    """Removes a folder with one descriptor for all of it, going down and up again: no nesting is too deep for that,
+    and no path too long. Raises OSError, also where somebody moved a folder meanwhile."""
+    os.chmod(top, 0o700)
+    place = os.open(top, _FOLDER)
+    try:
+        trail: list[tuple[str, os.stat_result]] = []
+        inner = [_clear(place)]
+        while inner:
+            if inner[-1]:
+                name = inner[-1].pop()
+                trail.append((name, os.fstat(place)))
+                os.chmod(name, 0o700, dir_fd=place)
+                place = _step(place, name)
+                inner.append(_clear(place))
+                continue
+            inner.pop()
+            if trail:
+                name, above = trail.pop()
+                place = _step(place, "..")
+                if not os.path.samestat(os.fstat(place), above):
+                    raise OSError(errno.ESTALE, "a folder was moved out of it")
+                os.rmdir(name, dir_fd=place)
+    finally:
+        os.close(place)
+    os.rmdir(top)
+
+
+def _clear(place: int) -> list[str]:
+    """Removes what is no folder from a folder; the names of the folders in it."""
+    folders: list[str] = []
+    with os.scandir(place) as entries:
+        for entry in list(entries):
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.name)
+            else:
+                os.unlink(entry.name, dir_fd=place)
+    return folders
+
+
+def _step(place: int, name: str) -> int:
+    """Opens a folder in the place of the one it is seen from."""
+    there = os.open(name, _FOLDER, dir_fd=place)
+    os.close(place)
+    return there

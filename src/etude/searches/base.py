@@ -1,0 +1,72 @@
+"""What a search policy is."""
+
+import asyncio
+import random
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator
+from typing import Any, ClassVar
+
+from etude.build import Workbench
+from etude.diary import Diary
+from etude.records import Task, TrainState
+from etude.searches.forecast import Known, Work
+
+__all__ = ["Search", "give_up"]
+
+
+class Search(ABC):
+    """Takes a run through its epochs, from one state to the next.
+
+    Whatever it pays for or decides is a fact, so a resumed run comes the same way without paying again.
+
+    Args:
+        bench: what the run works with.
+    """
+
+    def __init__(self, bench: Workbench) -> None:
+        train = bench.config.train
+        self._bench = bench
+        self._config = bench.config
+        self._size = train.batch_size * train.accumulation
+        self._diary = Diary(bench, self.steps)
+
+    patience: ClassVar[int | None] = None
+    """So many epochs one after the other in which nothing is accepted end the search; None for never."""
+
+    baseline: ClassVar[bool] = False
+    """Begins with one attempt at each validation task with the initial skill."""
+
+    @classmethod
+    @abstractmethod
+    def forecast(cls, known: Known) -> tuple[Work, ...]:
+        """What a run comes to, stage by stage. Asks nobody."""
+
+    @property
+    def steps(self) -> int:
+        """Of the whole run; 0 when that depends on what happens."""
+        return 0
+
+    @abstractmethod
+    def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
+        """One pass over the training tasks: the state after each step, and at the end. Epochs count from 1."""
+
+    @abstractmethod
+    async def finish(self, state: TrainState) -> TrainState:
+        """After the last epoch: measure on validation what was not."""
+
+    @property
+    def diary(self) -> Diary:
+        """Where it tells what happens."""
+        return self._diary
+
+    def _shuffled(self, epoch: int) -> tuple[list[Task], int]:
+        """The training tasks in the order of an epoch, and the seed that gave it."""
+        tasks, seed = list(self._bench.tasks["train"]), self._config.train.seed + 1000 * epoch
+        random.Random(seed).shuffle(tasks)
+        return tasks, seed
+
+
+async def give_up(work: asyncio.Future[Any]) -> None:
+    """Cancel what nobody will wait for any more."""
+    work.cancel()
+    await asyncio.gather(work, return_exceptions=True)

@@ -1,0 +1,285 @@
+"""`evidence`: edits are tested on the failures they cite; validation is spent on the report only."""
+
+import random
+from collections.abc import AsyncGenerator, Sequence
+from typing import ClassVar, Literal, NamedTuple
+
+from etude.build import Workbench
+from etude.diary import counted
+from etude.records import AppliedEdit, Attempt, Candidate, Edit, Record, Skill, Task, TrainState, Verdict
+from etude.searches.base import Search
+from etude.searches.epochs import end_epoch
+from etude.searches.evidence_forecast import evidence_work
+from etude.searches.forecast import Known, Work
+from etude.searches.validation import Validation
+from etude.skill import apply_edit, apply_edits, token_count
+from etude.stages.aggregate import unite
+from etude.stages.gate import GateResult
+from etude.stages.longitudinal import Pair
+from etude.stages.optimizer import together
+from etude.stages.proof import Trial, Variant, prove
+from etude.stages.reflect import Context, Reflection, count_silence, is_silent, reflect
+from etude.stages.state import after_proof, after_rollout
+from etude.stages.statements import carries, own_runs, single_statements
+
+__all__ = ["EvidenceSearch", "Proposed"]
+
+_PATIENCE = 2
+
+Origin = Literal["step", "slow_update"]
+
+
+class _LeftOut(Record):
+    """An edit that is not tested."""
+
+    edit: Edit
+    why: str
+
+
+class Proposed(NamedTuple):
+    """Edits, and how skills are made of some of them."""
+
+    edits: Sequence[Edit]
+    variant: Variant
+    origin: Origin = "step"
+
+    def candidate(self, kept: Sequence[int]) -> Candidate:
+        """With the fates of the edits. Where none stays it is what was tested: all of them."""
+        everything = range(len(self.edits))
+        return Candidate(
+            skill=self.variant(kept or everything),
+            origin=self.origin,
+            edits=tuple(
+                AppliedEdit(edit=edit, fate="applied" if number in kept else "dropped")
+                for number, edit in enumerate(self.edits)
+            ),
+        )
+
+
+class EvidenceSearch(Search):
+    """A step collects failures, has edits proposed for them, and keeps them where they are seen to mend one."""
+
+    patience: ClassVar[int | None] = _PATIENCE
+
+    def __init__(self, bench: Workbench) -> None:
+        super().__init__(bench)
+        self._validation = Validation(bench, self._diary)
+        self._began_with = ""
+
+    @classmethod
+    def forecast(cls, known: Known) -> tuple[Work, ...]:
+        return evidence_work(known, _PATIENCE)
+
+    async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
+        skill = state.current.hash
+        if skill == self._began_with:  # the epoch before brought nothing, so this one is probably the last
+            self._validation.begin_early(state)
+        self._began_with = skill
+        try:
+            async for after in self._visit(state, epoch):
+                if after.current.hash != skill:
+                    await self._validation.in_vain()
+                yield after
+        except BaseException:
+            await self._validation.give_up()
+            raise
+
+    async def _visit(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
+        shuffled, seed = self._shuffled(epoch)
+        tasks = self._worth_a_visit(state, shuffled)
+        while tasks:
+            begun = state.model_copy(update={"step": state.step + 1, "epoch": epoch})
+            attempts = await self._collect(begun, tasks[: self._size])
+            tasks = tasks[len(attempts) :]
+            state = await self._step(begun, attempts, seed)
+            yield state
+
+        async def proved(state: TrainState, candidate: Candidate, pairs: Sequence[Pair]) -> TrainState:
+            failures = [pair.current for pair in pairs if not pair.current.solved]
+            if not failures:
+                return self._skip(state, f"epochs/{epoch:02d}", "no compared task fails", origin="slow_update")
+            guidance = Edit(op="rewrite", content=candidate.skill.text, cites=tuple(a.id for a in failures))
+
+            def variant(numbers: Sequence[int]) -> Skill:
+                return candidate.skill if numbers else state.current
+
+            return await self._prove(
+                state, f"epochs/{epoch:02d}", Proposed([guidance], variant, "slow_update"), failures
+            )
+
+        yield await end_epoch(self._bench, self._diary, state, epoch, proved)
+
+    async def finish(self, state: TrainState) -> TrainState:
+        val = await self._validation.result(state)
+        voids = state.voids + len(val.voids)
+        measured = {"current_val": val, "best_val": val, "voids": voids}
+        if state.best.hash == self._bench.skill.hash:
+            measured["initial_val"] = val
+        return state.model_copy(update=measured)
+
+    def _worth_a_visit(self, state: TrainState, tasks: Sequence[Task]) -> list[Task]:
+        """What may fail: tasks that nobody has tried or that failed last time, and a sample of those that were
+        solved, which tells when an edit has broken them."""
+        solved = [task.id for task in tasks if task.id in state.earlier and state.earlier[task.id].solved]
+        left_out = set(solved[self._config.search.revisits :])
+        return [task for task in tasks if task.id not in left_out]
+
+    async def _collect(self, state: TrainState, tasks: Sequence[Task]) -> list[Attempt]:
+        """Attempt tasks in their order, in waves, until enough have failed; the next step goes on with the others.
+
+        A wave is as long as the failures that are missing make likely (one of two, before anything is seen), so that
+        what is attempted depends on outcomes and not on the order in which they came.
+        """
+        wanted, trial = self._config.search.failures, self._trial(state)
+        attempts: list[Attempt] = []
+        failed = 0
+        tried: list[bool] = []
+        self._diary.begin("rollout", state.step, state.epoch, len(tasks))
+        while len(attempts) < len(tasks) and failed < wanted:
+            rate = (1 + sum(tried)) / (2 + len(tried))
+            wave = self._wave(state, tasks[len(attempts) :], wanted - failed, rate)
+            known = {task.id: attempt for task in wave if (attempt := self._known(state, task)) is not None}
+            found = await self._bench.rollout.batch(
+                wave, state.current, "train", trial=trial, step=state.step, known=known
+            )
+            tried += [_failed(attempt) for attempt in found if attempt.task.id not in known]
+            failed += sum(map(_failed, found))
+            attempts += found
+        self._diary.write(f"steps/{state.step:04d}/rollout.json", attempts)
+        self._diary.end("rollout", state.step, f"{failed} of {len(attempts)} failed")
+        return attempts
+
+    def _wave(self, state: TrainState, tasks: Sequence[Task], missing: int, rate: float) -> list[Task]:
+        """The first tasks, as many as bring the failures that are missing if the others fail at this rate. Those that
+        are attempted are no fewer than a step looks for: a wave takes as long as one attempt, however short it is."""
+        wave: list[Task] = []
+        others = 0
+        for task in tasks:
+            wave.append(task)
+            known = self._known(state, task)
+            others += known is None
+            missing -= known is not None and _failed(known)
+            if missing <= 0 or others >= max(self._config.search.failures, round(missing / rate)):
+                break
+        return wave
+
+    def _known(self, state: TrainState, task: Task) -> Attempt | None:
+        """The attempt at a task that would not be made again."""
+        attempt = state.earlier.get(task.id)
+        same = attempt is not None and (attempt.skill_hash, attempt.trial) == (state.current.hash, self._trial(state))
+        return attempt if same else None
+
+    async def _step(self, state: TrainState, attempts: Sequence[Attempt], seed: int) -> TrainState:
+        place = f"steps/{state.step:04d}"
+        state = after_rollout(state, attempts)
+        failures = [attempt for attempt in attempts if _failed(attempt)]
+        if not failures:
+            return self._skip(state, place, "no attempt failed")
+        reflections = await self._read(state, attempts, seed + 100 * state.step)
+        silence = count_silence(reflections, state.silent_steps)
+        state = state.model_copy(update={"silent_steps": silence})
+        edits, left_out = self._testable(state.current, reflections, failures)
+        self._diary.write(f"{place}/selected.json", {"edits": edits, "left_out": left_out})
+        if not edits:
+            silent = is_silent(reflections)
+            return self._skip(state, place, "the optimizer gave no usable answer" if silent else "no edit to test")
+
+        def variant(numbers: Sequence[int]) -> Skill:
+            return _revised(state.current, [edits[number] for number in numbers])
+
+        return await self._prove(state, place, Proposed(edits, variant), failures)
+
+    async def _read(self, state: TrainState, attempts: Sequence[Attempt], seed: int) -> list[Reflection]:
+        search = self._config.search
+        self._diary.begin("reflect", state.step, state.epoch)
+        settings = self._config.reflect.model_copy(update={"failure_only": True})
+        context = Context(state.current, search.edits_per_reading, state.ledger, state.earlier)
+        optimizer = self._bench.optimizer(state.meta_skill)
+        readings = await together(
+            reflect(optimizer, attempts, context, settings, seed + number) for number in range(search.readings)
+        )
+        reflections = [reflection for reading in readings for reflection in reading]
+        self._diary.write(f"steps/{state.step:04d}/patches.json", reflections)
+        proposed = sum(len(reflection.patch.edits) for reflection in reflections)
+        self._diary.end(
+            "reflect", state.step, f"{counted(proposed, 'edit')} from {counted(len(reflections), 'reading')}"
+        )
+        return reflections
+
+    def _testable(
+        self, skill: Skill, reflections: Sequence[Reflection], failures: Sequence[Attempt]
+    ) -> tuple[list[Edit], list["_LeftOut"]]:
+        """The edits to test, the most cited ones first, and those that are left out with the reason."""
+        proposed = [edit for reflection in reflections for edit in reflection.patch.edits]
+        edits = unite([part for edit in proposed for part in single_statements(edit)])
+        runs = own_runs(self._bench.tasks["train"])
+        names = [name for attempt in failures for name in (attempt.id, attempt.task.id)]
+        kept: list[Edit] = []
+        left_out: list[_LeftOut] = []
+        for edit in sorted(edits, key=lambda edit: -edit.support):
+            _, applied = apply_edit(skill.text, edit)
+            why = carries(edit, runs, names)
+            if applied.fate != "applied":
+                why = f"{applied.fate}: {applied.detail}"
+            elif len(kept) == self._config.search.edits:
+                why = f"more than search.edits = {self._config.search.edits}"
+            elif token_count(_revised(skill, [*kept, edit]).text) > self._config.skill.max_tokens:
+                why = f"the skill would be longer than skill.max_tokens = {self._config.skill.max_tokens}"
+            if why:
+                left_out.append(_LeftOut(edit=edit, why=why))
+            else:
+                kept.append(edit)
+        return kept, left_out
+
+    async def _prove(
+        self, state: TrainState, place: str, proposed: Proposed, failures: Sequence[Attempt]
+    ) -> TrainState:
+        """Keep the edits where they are seen to mend a failure."""
+        bench, diary = self._bench, self._diary
+        search, solved = self._config.search, self._solved(state, failures)
+        diary.begin("gate", state.step, state.epoch)
+        trial = Trial(
+            proposed.edits,
+            proposed.variant,
+            failures,
+            solved=solved[: search.guard],
+            leave_one_out=search.leave_one_out,
+            witnesses=solved[: search.deletion_guard],
+        )
+        proved = await prove(bench.rollout, trial, self._config.gate, state.step)
+        diary.write(f"{place}/proof.json", proved.proof)
+        diary.end("gate", state.step, proved.proof.reason)
+        candidate = proposed.candidate(proved.kept)
+        diary.made(place, state, candidate, "")
+        before, state = state, after_proof(state, proved)
+        if proved.proof.accepted:
+            state = state.model_copy(update={"current": candidate.skill, "best": candidate.skill})
+        verdict = Verdict(accepted=proved.proof.accepted, reason=proved.proof.reason)
+        diary.decided(place, (before, state), candidate, GateResult(verdict=verdict), "")
+        return state
+
+    def _skip(self, state: TrainState, place: str, why: str, origin: Origin = "step") -> TrainState:
+        """There is nothing to test."""
+        candidate = Candidate(skill=state.current, origin=origin)
+        self._diary.made(place, state, candidate, why)
+        after = state.model_copy(update={"skipped": state.skipped + 1})
+        self._diary.decided(place, (state, after), candidate, None, why)
+        return after
+
+    def _solved(self, state: TrainState, failures: Sequence[Attempt]) -> list[Attempt]:
+        """Attempts that solved their task when it was last attempted, in random order."""
+        failed = {attempt.task.id for attempt in failures}
+        solved = [a for name, a in sorted(state.earlier.items()) if a.solved and name not in failed]
+        random.Random(self._config.train.seed + state.step).shuffle(solved)
+        return solved
+
+    def _trial(self, state: TrainState) -> int:
+        return state.epoch - 1 if self._config.train.fresh_attempts else 0
+
+
+def _failed(attempt: Attempt) -> bool:
+    return attempt.score is not None and not attempt.solved
+
+
+def _revised(skill: Skill, edits: Sequence[Edit]) -> Skill:
+    return skill.with_text(apply_edits(skill.text, edits)[0])

@@ -1,0 +1,161 @@
+"""The simulated world over HTTP, with latency and faults on request.
+
+    POST /v1/chat/completions    OpenAI Chat Completions
+    POST /v1/responses           OpenAI Responses
+    POST /v1/messages            Anthropic Messages
+    GET  /v1/models              the names of all models
+    GET  /stats                  POST /stats/reset
+    POST /faults                 changes the faults of the running endpoint (JSON fields of `Faults`)
+
+Chat Completions and Responses are there under Azure's addresses as well:
+
+    POST /openai/v1/chat/completions    POST /openai/deployments/{model}/chat/completions?api-version=...
+    POST /openai/v1/responses           POST /openai/responses?api-version=...
+
+All three formats answer plain and streamed, with tools and JSON schemas, and say the same. The key is taken from
+`Authorization: Bearer`, `x-api-key` or `api-key`. The trial is `seed` in Chat Completions; the others have no such
+field, so it travels in the header `x-etude-trial`, as a whole number. Without one there is trial 0.
+
+Counts of tokens depend on the request alone, as all of an answer does. So none is reported as cached: what is in a
+cache depends on what was asked before.
+
+Starlette and uvicorn are needed (`pip install etude[serve]`) and imported when first used.
+"""
+
+import asyncio
+import logging
+import socket
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from etude.errors import ConfigError
+from etude.simulation.faults import Faults
+from etude.simulation.service import Service
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+NO_FAULTS = Faults()
+
+
+def make_app(
+    faults: Faults = NO_FAULTS, latency: float = 0.0, key: str | None = None, *, jitter: float = 0.0
+) -> "Starlette":
+    """The ASGI application. Arguments as in `serve`, whose server is needed for faults that cut connections."""
+    return _app(Service(faults, latency, jitter, key))
+
+
+def _app(service: Service) -> "Starlette":
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    return Starlette(
+        routes=[
+            Route("/v1/chat/completions", service.chat, methods=["POST"]),
+            Route("/v1/responses", service.responses, methods=["POST"]),
+            Route("/v1/messages", service.messages, methods=["POST"]),
+            Route("/openai/v1/chat/completions", service.chat, methods=["POST"]),
+            Route("/openai/v1/responses", service.responses, methods=["POST"]),
+            Route("/openai/deployments/{name}/chat/completions", service.deployment, methods=["POST"]),
+            Route("/openai/responses", service.versioned_responses, methods=["POST"]),
+            Route("/v1/models", service.models),
+            Route("/stats", service.show_stats),
+            Route("/stats/reset", service.reset_stats, methods=["POST"]),
+            Route("/faults", service.set_faults, methods=["POST"]),
+        ]
+    )
+
+
+def _server(service: Service, host: str, port: int) -> Any:
+    try:
+        import uvicorn
+        from uvicorn.protocols.http.h11_impl import H11Protocol
+    except ImportError:
+        raise ConfigError(
+            "the simulated endpoint needs starlette and uvicorn", hint="pip install 'etude[serve]'"
+        ) from None
+
+    class Protocol(H11Protocol):
+        """Gives the application its connection, so that faults can cut it."""
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            self.app_state = {**self.app_state, "transport": transport}
+            super().connection_made(transport)
+
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+    config = uvicorn.Config(
+        _app(service),
+        host=host,
+        port=port,
+        http=Protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+    )
+    return uvicorn.Server(config)
+
+
+def serve(
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    faults: Faults = NO_FAULTS,
+    latency: float = 0.0,
+    key: str | None = None,
+    *,
+    jitter: float = 0.0,
+) -> None:
+    """Serve until interrupted.
+
+    Args:
+        faults: What goes wrong how often.
+        latency: Seconds before each answer.
+        key: The API key clients must send; None accepts any.
+        jitter: Up to so many seconds more, fixed by the request body.
+
+    Raises:
+        ConfigError: starlette or uvicorn is not installed.
+    """
+    _server(Service(faults, latency, jitter, key), host, port).run()
+
+
+class Endpoint:
+    """A running endpoint."""
+
+    def __init__(self, url: str, service: Service) -> None:
+        self.url = url
+        """Base URL, ending in /v1."""
+        self._service = service
+
+    def stats(self) -> dict[str, Any]:
+        """What `GET /stats` gives."""
+        return self._service.stats.as_dict()
+
+    def reset_stats(self) -> None:
+        """What `POST /stats/reset` does."""
+        self._service.stats.reset()
+
+    def set_faults(self, faults: Faults) -> None:
+        """What `POST /faults` does."""
+        self._service.change_faults(faults)
+
+
+@contextmanager
+def running_endpoint(
+    faults: Faults = NO_FAULTS, latency: float = 0.0, key: str | None = None, *, jitter: float = 0.0
+) -> Generator[Endpoint]:
+    """An endpoint on a free loopback port, in a thread, for as long as the context lasts. Arguments as in `serve`."""
+    service = Service(faults, latency, jitter, key)
+    server = _server(service, "127.0.0.1", 0)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        # Connections inherit it. Without it each answer waits 40 milliseconds for its second packet.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        try:
+            yield Endpoint(f"http://127.0.0.1:{listener.getsockname()[1]}/v1", service)
+        finally:
+            server.should_exit = server.force_exit = True
+            thread.join()

@@ -1,0 +1,117 @@
+"""What a family of tasks is: recognised by content, solved by a procedure whose steps can each go wrong."""
+
+import random
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+
+from etude.simulation.rules import Interaction, Rule
+from etude.simulation.text import same_answer, squeeze
+
+Faults = frozenset[str]
+"""Ids of the rules whose steps go wrong."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What the procedure comes to."""
+
+    answer: str
+    work: str
+    """A line or two of how it was found."""
+
+
+class Family(ABC):
+    """A kind of task. Task texts are white-space-folded matches of `pattern`."""
+
+    name: str
+    rules: tuple[Rule, ...]
+    """In the order in which a hasty reader blames them for a wrong answer."""
+    pattern: re.Pattern[str]
+    interactions: tuple[Interaction, ...] = ()
+    """Where several concern a step, the first one counts."""
+    prose: bool = False
+    """Answers are texts of several lines and the whole reply. None is the only right one: what a step that went wrong
+    leaves behind is told by feedback (`blamed`), not by comparing answers."""
+
+    @abstractmethod
+    def solve(self, text: str, faults: Faults) -> Solution:
+        """Carry out the procedure with the steps in `faults` done wrongly."""
+
+    @abstractmethod
+    def make(self, rng: random.Random) -> str:
+        """A new task text."""
+
+    def accepts(self, text: str) -> bool:
+        """Whether a match of the pattern is a task of this family."""
+        return bool(text)
+
+    def looks_up(self, text: str, faults: Faults) -> str:
+        """What to search for before anything is written, where there is a tool for that; empty for nothing."""
+        del text, faults
+        return ""
+
+    def blamed(self, feedback: str, answer: str) -> Faults:
+        """The steps that feedback on an answer in prose complains of."""
+        del feedback, answer
+        return frozenset()
+
+    def grade(self, text: str, answer: str, rubric: str) -> tuple[float, str]:
+        """How good an answer is, in [0, 1], and why."""
+        del rubric
+        right = right_answer(self, text)
+        if same_answer(answer, right):
+            return 1.0, "The answer is right."
+        return 0.0, f"The answer should be {right!r}."
+
+
+@dataclass(frozen=True)
+class FoundTask:
+    """A task found in a text, at [start, end)."""
+
+    family: Family
+    text: str
+    start: int
+    end: int
+
+
+def find_in(text: str, family: Family) -> list[FoundTask]:
+    """All tasks of the family in the text, in order."""
+    found: list[FoundTask] = []
+    for match in family.pattern.finditer(text):
+        task = squeeze(match.group())
+        if family.accepts(task):
+            found.append(FoundTask(family, task, match.start(), match.end()))
+    return found
+
+
+@lru_cache(maxsize=8192)
+def right_answer(family: Family, text: str) -> str:
+    """The answer when every step is done right."""
+    return family.solve(text, frozenset()).answer
+
+
+@lru_cache(maxsize=8192)
+def relevant(family: Family, text: str) -> tuple[Rule, ...]:
+    """The rules whose fault alone spoils this task."""
+    right = right_answer(family, text)
+    return tuple(
+        rule for rule in family.rules if not same_answer(family.solve(text, frozenset((rule.id,))).answer, right)
+    )
+
+
+@lru_cache(maxsize=8192)
+def explanations(family: Family, text: str, answer: str) -> tuple[Faults, ...]:
+    """The faults that lead to a wrong answer: all single ones that do, else all pairs, else nothing."""
+    steps = [rule.id for rule in relevant(family, text)]
+    for size in (1, 2):
+        fits = tuple(
+            faults
+            for faults in (frozenset(group) for group in combinations(steps, size))
+            if same_answer(family.solve(text, faults).answer, answer)
+        )
+        if fits:
+            return fits
+    return ()

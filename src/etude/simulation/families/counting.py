@@ -1,0 +1,112 @@
+"""Counting things of a kind in a list.
+
+The last entry of a made list is always the only one a hasty reader might not take for the kind that is asked for:
+forgetting the last entry, and not knowing that a snail is an animal, give the same wrong count.
+"""
+
+import random
+import re
+from dataclasses import dataclass
+
+from etude.simulation.families.base import Family, Faults, Solution
+from etude.simulation.families.counting_rules import RULES
+from etude.simulation.families.things import (
+    KINDS,
+    LIVING,
+    NUMBERS,
+    OBJECTS,
+    Kind,
+    in_words,
+    is_doubtful,
+    kind_of,
+    plural,
+)
+
+_DOUBTS = {
+    "animals": "counting.creatures",
+    "fruits": "counting.berries",
+    "vegetables": "counting.measure",
+    "musical instruments": "counting.percussion",
+    "objects": "counting.living",
+}
+_SEPARATOR = re.compile(r",\s*and\s+|\s+and\s+|,\s*")
+
+
+@dataclass(frozen=True)
+class _Entry:
+    quantity: int
+    article: bool
+    thing: str
+
+
+class Counting(Family):
+    """How many things of a kind a list has."""
+
+    name = "counting"
+    rules = RULES
+    pattern = re.compile(
+        r"\bI\s+have\s+(?P<list>[^.?!<>{}\"\\]+)\.\s+How\s+many\s+(?P<kind>[a-z]+(?:\s+[a-z]+)?)\s+do\s+I\s+have\?",
+        re.IGNORECASE,
+    )
+
+    def accepts(self, text: str) -> bool:
+        return _parse(text)[0].casefold() in _DOUBTS
+
+    def solve(self, text: str, faults: Faults) -> Solution:
+        kind, entries = _parse(text)
+        if "counting.last" in faults:
+            entries = entries[:-1]
+        addends = [_addend(entry, kind, faults) for entry in entries]
+        total = sum(addends)
+        terms = [str(addend) for addend in addends if addend]
+        work = f"{' + '.join(terms)} = {total}" if terms else "Nothing to add."
+        return Solution(in_words(total) if "counting.format" in faults else str(total), work)
+
+    def make(self, rng: random.Random) -> str:
+        kind = rng.choice(KINDS)
+        doubtful = [thing for living in LIVING for thing in living.plain] if kind is OBJECTS else kind.doubtful
+        things = rng.sample(kind.plain, rng.randint(2, 6))
+        if kind is not OBJECTS and rng.random() < 0.6:
+            things += rng.sample(rng.choice([other for other in KINDS if other is not kind]).plain, rng.randint(1, 3))
+        rng.shuffle(things)
+        entries = [_entry(rng, thing) for thing in (*things, rng.choice(doubtful))]
+        return f"I have {', '.join(entries[:-1])}, and {entries[-1]}. How many {kind.name} do I have?"
+
+
+def _entry(rng: random.Random, thing: str) -> str:
+    if rng.random() < 0.6:
+        return f"{'an' if thing[0] in 'aeiou' else 'a'} {thing}"
+    return f"{NUMBERS[rng.randint(2, 5)]} {plural(thing)}"
+
+
+def _parse(text: str) -> tuple[str, list[_Entry]]:
+    found = Counting.pattern.search(text)
+    assert found is not None
+    return found["kind"].casefold(), [_read(part) for part in _SEPARATOR.split(found["list"]) if part]
+
+
+def _read(part: str) -> _Entry:
+    first, _, thing = part.strip().casefold().partition(" ")
+    if first in ("a", "an"):
+        return _Entry(1, True, thing)
+    if first in NUMBERS:
+        return _Entry(NUMBERS.index(first), False, thing)
+    if first.isdigit():
+        return _Entry(int(first), False, thing)
+    return _Entry(1, False, f"{first} {thing}".strip())
+
+
+def _addend(entry: _Entry, kind: str, faults: Faults) -> int:
+    belongs = kind == "objects" or kind_of(entry.thing).name == kind
+    if not belongs and "counting.category" not in faults:
+        return 0
+    if _DOUBTS[kind] in faults and _doubted(entry.thing, kind):
+        return 0
+    if entry.article and "counting.articles" in faults:
+        return 0
+    return 1 if "counting.numbers" in faults else entry.quantity
+
+
+def _doubted(thing: str, kind: str) -> bool:
+    named: Kind = kind_of(thing)
+    return named in LIVING if kind == "objects" else named.name == kind and is_doubtful(thing)

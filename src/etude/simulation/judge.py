@@ -1,0 +1,43 @@
+"""The simulated judge: it solves the task itself and compares; a text it reads."""
+
+import re
+
+from etude.records import ChatRequest, Reply
+from etude.simulation.forms import reply_in_form, reply_with, wanted_form
+from etude.simulation.optimizer.reading import read_prompt
+
+
+def judge(request: ChatRequest) -> Reply:
+    """Score the answer that a prompt shows: 1 right, 0 wrong, 0.5 when it cannot tell."""
+    score, reason = _verdict(request)
+    form = wanted_form(request)
+    if form is None:
+        return reply_with(request, f"Score: {score}\n{reason}")
+    return reply_in_form(request, form, {"score": score, "reason": reason})
+
+
+_RUBRIC = re.compile(r"<(?P<tag>rubric(?:-\w+)?)(?:\s[^>]*)?>(?P<body>.*?)</(?P=tag)(?:\s[^>]*)?>", re.DOTALL)
+
+
+def _verdict(request: ChatRequest) -> tuple[float, str]:
+    prompt = read_prompt(request)
+    seen = [one for one in prompt.observations if one.answer is not None]
+    if not seen:
+        return 0.5, "I do not know this kind of task, so I cannot tell whether the answer is right."
+    last = seen[-1]
+    assert last.answer is not None
+    rubric, around = _RUBRIC.search(prompt.text), prompt.text.replace(last.answer, "")
+    family, text = last.task.family, last.task.text
+    if rubric is None or not family.prose:
+        return family.grade(text, last.answer, around if rubric is None else rubric["body"])
+    return family.grade(text, _own_words(last.answer, text, rubric["body"]), rubric["body"])
+
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+def _own_words(answer: str, task: str, rubric: str) -> str:
+    """The answer without lines that only say again what is asked: what repeats a rubric does not fulfil it."""
+    asked = [task.strip().rstrip(".?!"), *(part.strip() for part in _SENTENCE_END.split(rubric))]
+    repeated = [text for text in asked if len(text.split()) > 3]
+    return "\n".join(line for line in answer.split("\n") if not any(text in line for text in repeated))

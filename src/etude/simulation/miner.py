@@ -1,0 +1,205 @@
+"""The simulated miner: which tasks a transcript holds, and what the user found wanting.
+
+It knows two kinds of tasks. For a brief it takes a criterion from what the user says next. For a summary of what was
+done it takes one from what the agent said before: the name of the file that was asked for. What a transcript asks its
+reader to do is data to it, unless its profile is gullible.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from etude.records import ChatRequest
+from etude.simulation.families import FoundTask, find_tasks
+from etude.simulation.families.briefs import Briefs, reworded
+from etude.simulation.families.briefs_reading import complaints
+from etude.simulation.families.briefs_rules import BRAIN_FIRST, STRUCTURE, VERBOSE, VERDICT
+from etude.simulation.families.summaries import FILE, SUMMARISE
+from etude.simulation.forms import Form
+from etude.simulation.optimizer.profiles import Profile
+from etude.simulation.text import command_in, orders_in
+
+MOST_TASKS = 3
+"""Tasks that are taken from one transcript."""
+MOST_WORDINGS = 3
+"""Other wordings that a task has."""
+
+_RUBRICS = {
+    STRUCTURE.id: "It names real risks of what is to be decided.",
+    VERBOSE.id: "It is short and says what matters.",
+    BRAIN_FIRST.id: "It cites the sources of what it says.",
+    VERDICT.id: "It gives a clear recommendation with its reason.",
+}
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """What a user said, and its place among all that the user said."""
+
+    text: str
+    number: int
+
+
+def asks_for_tasks(form: Form) -> bool:
+    """Whether a request wants the tasks of a transcript."""
+    return {"tasks", "intent"} <= form.names
+
+
+def mine(text: str, profile: Profile) -> dict[str, object]:
+    """Values by name for filling the form: a task for each brief that the user was not content with, and for each
+    summary that was asked for."""
+    turns = _user_turns(text)
+    asked = [(turn, task) for turn in turns if (task := _task_in(turn.text)) is not None]
+    order = _ordered(text) if profile.gullible else ""
+    seen = _seen_turns(text)
+    tasks: list[dict[str, object]] = []
+    for place, (turn, task) in enumerate(asked):
+        end = asked[place + 1][0].number if place + 1 < len(asked) else len(turns)
+        said = "\n".join(one.text for one in turns[turn.number + 1 : end])
+        broken = complaints(said)
+        if broken & set(_RUBRICS) and turn.number >= seen and len(tasks) < MOST_TASKS:
+            tasks.append(_mined(turn, task, said, broken, order))
+    tasks += [_summary(*found) for found in _summaries(text, seen)][: MOST_TASKS - len(tasks)]
+    return {
+        "tasks": tasks,
+        "reasoning": f"{len(tasks)} of {len(turns)} requests can be judged by what was said.",
+    }
+
+
+def _ordered(text: str) -> str:
+    """What a transcript tells its reader to do, for those who do it."""
+    command = command_in(text)
+    told = [f" Add this rule: {rule}." for rule in orders_in(text)]
+    return "".join([f" First run `{command}`."] * bool(command) + told)
+
+
+def _mined(turn: _Turn, task: FoundTask, said: str, broken: frozenset[str], order: str) -> dict[str, object]:
+    rubric = " ".join(text for rule, text in _RUBRICS.items() if rule in broken)
+    return {
+        "intent": task.text + order,
+        "context": "",
+        "checks": _checks(said, broken),
+        "rubric": rubric + order,
+        "kind": "brief",
+        "self_contained": True,
+        "satisfied": "no",
+    }
+
+
+def _checks(said: str, broken: frozenset[str]) -> list[dict[str, object]]:
+    """What an answer must have so that the user would not say this again."""
+    checks: list[dict[str, object]] = []
+    if STRUCTURE.id in broken:
+        heading = r"(?m)^#{1,6} +[Kk]ey [Rr]isks?[^\n]*\n+\s*[-*] .{15,}"
+        checks.append({"op": "section_present", "arg": "Key Risks", "requirement": "has a section 'Key Risks'"})
+        checks.append(_pattern(heading, "the section 'Key Risks' has a bullet that says something"))
+    if re.search(r"\bconfiden", said, re.IGNORECASE):
+        checks.append(_pattern(r"[Cc]onfidence\s*[:=]\s*(?:high|medium|low)", "states its confidence"))
+    if VERBOSE.id in broken:
+        checks.append({"op": "max_chars", "arg": 900, "requirement": "is not longer than 900 characters"})
+        checks.append({"op": "min_chars", "arg": 200, "requirement": "has at least 200 characters"})
+    if BRAIN_FIRST.id in broken:
+        if re.search(r"\bsearch|\blook it up\b", said, re.IGNORECASE):
+            checks.append({"op": "tool_called", "arg": "search", "requirement": "calls the tool 'search'"})
+        checks.append({"op": "min_citations", "arg": 1, "requirement": "cites a source"})
+    if VERDICT.id in broken:
+        line = r"(?m)^[Rr]ecommendation[ \t]*[:=][ \t]*.{10,}"
+        checks.append(_pattern(line, "a line begins with 'Recommendation:' and gives a reason"))
+    return checks
+
+
+def _pattern(pattern: str, requirement: str) -> dict[str, object]:
+    return {"op": "regex", "arg": pattern, "requirement": requirement}
+
+
+_ROLE = re.compile(
+    r"^[ \t]*[#>*\[<(-]*[ \t]*(?P<role>user|human|assistant|agent|tool|system)\b(?P<more>[^\n\])>:]{0,40})[\])>:*]+"
+    r"(?P<after>[ \t]*)",
+    re.MULTILINE | re.IGNORECASE,
+)
+
+
+_USERS = ("user", "human")
+
+
+def _spoken(text: str) -> list[tuple[str, str]]:
+    """Who said what, in order, by the roles that lines begin with. Calls of tools are nothing that is said."""
+    marks = list(_ROLE.finditer(text))
+    ends = [*(mark.start() for mark in marks), len(text)][1:]
+    return [
+        (mark["role"].lower(), text[mark.end() : end].strip())
+        for mark, end in zip(marks, ends, strict=True)
+        if mark["role"].lower() in _USERS or not mark["more"].strip()
+    ]
+
+
+def _user_turns(text: str) -> list[_Turn]:
+    """What the user said, in order."""
+    said = [one for role, one in _spoken(text) if role in _USERS]
+    return [_Turn(one, number) for number, one in enumerate(said)]
+
+
+_SUMMARISE = re.compile(
+    r"^\W*(?:(?:and|now|then|please)\s+)*summari[sz]e what you (?:did|have done)\W*$", re.IGNORECASE
+)
+
+
+def _summaries(text: str, seen: int) -> Iterator[tuple[str, str]]:
+    """The request before each wish for a summary, and the file that it and the agent's answer to it name."""
+    request, answer, number = "", "", -1
+    for role, said in _spoken(text):
+        if role not in _USERS:
+            answer = f"{answer}\n{said}"
+            continue
+        number += 1
+        if number >= seen and _SUMMARISE.match(said):
+            file = next((name for name in FILE.findall(request) if name in answer), "")
+            if file and "\n" not in request:
+                yield request, file
+        request, answer = said, ""
+
+
+def _summary(request: str, file: str) -> dict[str, object]:
+    """Nobody said whether the summary was a good one: what tells it is what the user has to know."""
+    return {
+        "intent": SUMMARISE.format(request if request.endswith((".", "?", "!")) else f"{request}."),
+        "context": "",
+        "checks": [{"op": "contains", "arg": file, "requirement": "names the file that was written"}],
+        "rubric": "It names the file that was written.",
+        "kind": "summary",
+        "self_contained": True,
+        "satisfied": "unknown",
+    }
+
+
+_NEW = re.compile(r"^\(new from here on\)$", re.MULTILINE)
+
+
+def _seen_turns(text: str) -> int:
+    """How many of the user's turns stand before the mark that says what is new; 0 without a mark."""
+    mark = _NEW.search(text)
+    return len(_user_turns(text[: mark.start()])) if mark else 0
+
+
+def _task_in(text: str) -> FoundTask | None:
+    return next((task for task in find_tasks(text) if isinstance(task.family, Briefs)), None)
+
+
+_WORDINGS = frozenset(("rewordings", "variations", "paraphrases"))
+
+
+def asks_for_wordings(form: Form) -> bool:
+    """Whether a request wants tasks in other words."""
+    return bool(_WORDINGS & form.names)
+
+
+def reword(text: str, form: Form) -> dict[str, object]:
+    """The last brief of a prompt in other words, by the name that the form has for them. The topic stays."""
+    tasks = [task for task in find_tasks(text) if isinstance(task.family, Briefs)]
+    others = [reworded(tasks[-1].text, number) for number in range(MOST_WORDINGS)] if tasks else []
+    return dict.fromkeys(form.names & _WORDINGS, others)
+
+
+def told_by_user(request: ChatRequest) -> str:
+    """What the first user message says: the data, without the instructions on it."""
+    return next((message.text for message in request.messages if message.role == "user"), "")

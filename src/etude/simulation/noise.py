@@ -1,0 +1,75 @@
+"""How often a step goes wrong. Everything random is a hash of what it depends on, see `text.uniform`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from etude.simulation.families import telling_rules
+from etude.simulation.families.base import Family, Faults, relevant
+from etude.simulation.rules import Rule, State, states
+from etude.simulation.skill import skill_tokens
+from etude.simulation.text import uniform
+
+LONG_SKILL = 1200
+"""Estimated tokens of instructions from which on every step goes wrong more often."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """How reliable a simulated target is."""
+
+    slip: float = 0.01
+    """How often a taught step goes wrong, unless its rule says so itself (`Rule.slip`)."""
+    harmed: float = 0.9
+    """How often a step goes wrong when the skill teaches the opposite, unless its rule says so (`Rule.harmed`)."""
+    torn: float = 0.5
+    """How often a step goes wrong when the skill teaches both."""
+    per_length: float = 0.1
+    """Added to every rate for each `LONG_SKILL` tokens beyond `LONG_SKILL`, at most `most_for_length`."""
+    most_for_length: float = 0.4
+    steady: bool = False
+    """No noise: a taught step never goes wrong, and what an untaught one does is the same in every trial."""
+    sampled: bool = False
+    """Every change of the skill's text draws anew what goes wrong, as a model that is sampled does. Else an edit that
+    teaches nothing changes no outcome."""
+    seed: int = 0
+
+
+def length_rate(target: Target, family: Family, instructions: str) -> float:
+    """What a long skill adds to every rate."""
+    beyond = skill_tokens(instructions, telling_rules(family)) - LONG_SKILL
+    return min(target.most_for_length, max(0.0, beyond / LONG_SKILL * target.per_length))
+
+
+def fault_rate(target: Target, family: Family, rule: Rule, known: Mapping[str, State]) -> float:
+    """Probability that the step of the rule goes wrong under a short skill, in [0, 1], by what that does about each
+    rule of the family."""
+    match known[rule.id]:
+        case State.TAUGHT:
+            return target.slip if rule.slip is None or target.steady else rule.slip
+        case State.HARMED:
+            return target.harmed if rule.harmed is None else rule.harmed
+        case State.CONTRADICTED:
+            return target.torn
+        case State.UNTAUGHT:
+            acting = (one for one in family.interactions if one.step == rule.id and known[one.rule] == State.TAUGHT)
+            return next((one.rate for one in acting), rule.untaught)
+
+
+def fault_rates(target: Target, family: Family, task: str, instructions: str) -> dict[str, float]:
+    """Fault probability of every step that matters in the task, by rule id."""
+    known = states(instructions, family.rules)
+    extra = length_rate(target, family, instructions)
+    bases = {rule.id: fault_rate(target, family, rule, known) for rule in relevant(family, task)}
+    return {rule: base + (1 - base) * extra for rule, base in bases.items()}
+
+
+def draw_faults(target: Target, family: Family, task: str, instructions: str, trial: int) -> Faults:
+    """The steps that go wrong in one trial."""
+    known = states(instructions, family.rules)
+    context = ("steady",) if target.steady else (instructions if target.sampled else _taught(known), trial)
+    rates = fault_rates(target, family, task, instructions)
+    return frozenset(rule for rule, rate in rates.items() if uniform(target.seed, task, rule, *context) < rate)
+
+
+def _taught(known: Mapping[str, State]) -> str:
+    return ",".join(f"{rule}={state.value}" for rule, state in sorted(known.items()) if state != State.UNTAUGHT)

@@ -1,0 +1,54 @@
+"""The simulated optimizer: it reads only what it is sent, really diagnoses, and is imperfect at set rates."""
+
+from etude.records import ChatRequest, Reply
+from etude.simulation.forms import Form, reply_in_form, reply_with, wanted_form
+from etude.simulation.miner import asks_for_tasks, asks_for_wordings, mine, reword, told_by_user
+from etude.simulation.optimizer import reflection, rewriting, routing
+from etude.simulation.optimizer.patches import shown_edits
+from etude.simulation.optimizer.profiles import Profile
+from etude.simulation.optimizer.reading import Prompt, read_prompt
+from etude.simulation.schemas import SYNONYMS
+
+NOTHING_TO_DO = "I see no attempts, edits or form to work on."
+
+
+def optimize(profile: Profile, request: ChatRequest) -> Reply:
+    """Answer a request for edits, or for the tasks of a transcript, in the form it asks for."""
+    prompt = read_prompt(request)
+    form = wanted_form(request)
+    if form is not None and asks_for_tasks(form):
+        return reply_in_form(request, form, mine(told_by_user(request), profile))
+    if form is not None and asks_for_wordings(form):
+        return reply_in_form(request, form, reword(told_by_user(request), form))
+    if form is not None:
+        return reply_in_form(request, form, _values(form, prompt, profile))
+    if not prompt.observations:
+        return reply_with(request, NOTHING_TO_DO)
+    values = reflection.reflect(prompt, profile)
+    return reply_with(request, f"{values['reasoning']}\n\n```\n{values['skill']}```")
+
+
+def _values(form: Form, prompt: Prompt, profile: Profile) -> dict[str, object]:
+    if _asks(form, "anchors"):
+        return reflection.repair(prompt)
+    if _asks(form, "guidance"):
+        return reflection.slow_update(prompt, profile)
+    if _asks(form, "budget") and not _asks(form, "edits"):
+        return reflection.budget(prompt)
+    if _asks(form, "order") and not _asks(form, "edits"):
+        return reflection.order(prompt)
+    if _asks(form, "memory") and not _asks(form, "edits"):
+        return reflection.meta_skill(prompt)
+    if not prompt.observations and shown_edits(prompt.text):
+        if _asks(form, "edits"):
+            return reflection.merge(prompt, profile)
+        if _asks(form, "skill"):
+            return rewriting.write(prompt, profile)
+    if _asks(form, "reminders") and not prompt.observations:
+        return routing.consolidate(prompt)
+    values = reflection.reflect(prompt, profile)
+    return values | routing.route(prompt, profile) if _asks(form, "routes") else values
+
+
+def _asks(form: Form, concept: str) -> bool:
+    return any(name.lower() in SYNONYMS[concept] for name in form.names)

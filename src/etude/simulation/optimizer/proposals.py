@@ -1,0 +1,146 @@
+"""Turning findings into edits, with the imperfections of a profile.
+
+Everything is drawn from hashes of what was read (attempts, answers, taught rules), so that a repeated or rephrased
+request gives the same edits.
+"""
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from etude.simulation.families import RULES, rule_by_id
+from etude.simulation.optimizer.diagnosis import Finding
+from etude.simulation.optimizer.profiles import Profile
+from etude.simulation.rules import Rule, State, Statement, statements
+from etude.simulation.text import learned_blocks, pick, squeeze, uniform
+
+VAGUE = (
+    "Be careful and check your work before you answer.",
+    "Think step by step and double-check the result.",
+    "Pay close attention to the details of the task.",
+    "Take your time; accuracy matters more than speed.",
+    "Read the question twice and make sure you understood it.",
+)
+_PROTECTED = re.compile(r"<!--\s*(?P<who>[\w-]+):begin .*?<!--\s*(?P=who):end [^>]*-->", re.DOTALL)
+"""Regions that no edit may touch."""
+_ALTERED = ("As a rule, {}", "{} (see above)", "Please note the following: {}")
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """An edit in the making."""
+
+    op: str
+    target: str
+    content: str
+    reason: str
+    cites: tuple[str, ...]
+
+    def values(self) -> dict[str, object]:
+        """By concept, for filling a form."""
+        return {
+            "op": self.op,
+            "target": self.target,
+            "content": self.content,
+            "reason": self.reason,
+            "cites": list(self.cites),
+            "support": len(self.cites),
+        }
+
+
+def content_key(parts: Sequence[object], known: Mapping[str, State]) -> str:
+    """What draws depend on: the parts, and what the skill teaches."""
+    taught = sorted(f"{rule}={state.value}" for rule, state in known.items() if state != State.UNTAUGHT)
+    return "\x1e".join([*(str(part) for part in parts), *taught])
+
+
+def propose(
+    findings: Sequence[Finding], skill: str, profile: Profile, key: str, ids: Sequence[str]
+) -> list[Proposal]:
+    """Edits for the findings. `ids` are all attempts that were shown."""
+    blocks = learned_blocks(skill)
+    skill = "\n".join(skill[start:end] for start, end in blocks) if blocks else _PROTECTED.sub("", skill)
+    said = statements(skill, RULES)
+    proposals: list[Proposal] = []
+    for finding in findings:
+        draw = f"{profile.name}/{finding.rule}/{key}"
+        if uniform("missing", draw) < profile.missing:
+            continue
+        main = _main(finding, skill, said, profile, draw)
+        if uniform("miscited", draw) < profile.miscited:
+            main = replace(main, cites=_wrong_cites(finding, ids, draw))
+        proposals.append(main)
+        if uniform("duplicate", draw) < profile.duplicate:
+            rule = rule_by_id(finding.rule)
+            others = tuple(text for text in rule.statements if text not in main.content)
+            again = pick(others, "again", draw)
+            proposals.append(Proposal("append", "", f"- {again}", "Worth saying clearly.", finding.attempts))
+    return proposals
+
+
+def _main(finding: Finding, skill: str, said: Sequence[Statement], profile: Profile, draw: str) -> Proposal:
+    rule = rule_by_id(finding.rule)
+    if uniform("vague", draw) < profile.vague:
+        text = pick(VAGUE, draw)
+        return Proposal("append", "", f"- {text}", "The attempts were careless.", finding.attempts)
+    reason = f"{len(finding.attempts)} attempts went wrong at the same step ({rule.id.partition('.')[2]})."
+    if rule.gaming and uniform("gaming", draw) < profile.gaming:
+        return Proposal("append", "", f"- {pick(rule.gaming, draw)}", reason, finding.attempts)
+    if uniform("harmful", draw) < profile.harmful:
+        wrong = pick(rule.harmful, draw)
+        return Proposal("append", "", f"- {wrong}", reason, finding.attempts)
+    proposal = _correct(rule, said, skill, draw, reason, finding.attempts)
+    if uniform("misanchored", draw) < profile.misanchored:
+        return _misanchored(proposal, skill, draw)
+    return proposal
+
+
+def _correct(
+    rule: Rule, said: Sequence[Statement], skill: str, draw: str, reason: str, cites: tuple[str, ...]
+) -> Proposal:
+    text = pick(rule.statements, "wording", draw)
+    wrong = next((one.sentence for one in said if one.rule == rule.id and one.sign < 0), None)
+    if wrong is not None:
+        taught_elsewhere = any(one.rule == rule.id and one.sign > 0 for one in said)
+        if taught_elsewhere:
+            return Proposal("delete", wrong, "", "This line contradicts another one and misleads.", cites)
+        return Proposal("replace", wrong, text, "This line misleads: the attempts did what it says.", cites)
+    near = next((one.sentence for one in said if one.rule.startswith(f"{rule.family}.") and one.sign > 0), None)
+    anchor = _line_of(near, skill) if near is not None else None
+    if anchor is not None and uniform("anchored", draw) < 0.5:
+        return Proposal("insert_after", anchor, f"- {text}", reason, cites)
+    return Proposal("append", "", f"- {text}", reason, cites)
+
+
+def _line_of(sentence: str, skill: str) -> str | None:
+    return next((line.strip() for line in skill.splitlines() if sentence in line), None)
+
+
+def _misanchored(proposal: Proposal, skill: str, draw: str) -> Proposal:
+    """The anchor is altered a little, or taken from nowhere."""
+    lines = [line.strip() for line in skill.splitlines() if len(line.strip()) > 20 and ":" not in line[:14]]
+    anchor = proposal.target or (pick(tuple(lines), "anchor", draw) if lines else "")
+    if not anchor or uniform("nowhere", draw) < 0.4:
+        missing = "## Checklist before answering"
+    else:
+        words = anchor.split()
+        missing = (
+            " ".join(words[:-2] + words[-1:]) if uniform("cut", draw) < 0.5 else pick(_ALTERED, draw).format(anchor)
+        )
+    op = "insert_after" if proposal.op == "append" else proposal.op
+    return replace(proposal, op=op, target=missing)
+
+
+def _wrong_cites(finding: Finding, ids: Sequence[str], draw: str) -> tuple[str, ...]:
+    others = tuple(one for one in ids if one not in finding.attempts)
+    if others and uniform("others", draw) < 0.5:
+        return (pick(others, draw),)
+    return (f"a-{int(uniform('invented', draw) * 16**8):08x}",)
+
+
+def nearest_line(text: str, skill: str, cutoff: float = 0.6) -> str | None:
+    """The line of the skill that resembles the text most, None when none does."""
+    lines = [line.strip() for line in skill.splitlines() if line.strip()]
+    near = difflib.get_close_matches(squeeze(text), lines, n=1, cutoff=cutoff)
+    return near[0] if near else None

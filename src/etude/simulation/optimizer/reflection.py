@@ -1,0 +1,157 @@
+"""The optimizer's answers, by what it is asked for. Each function gives values by concept, for filling a form."""
+
+import re
+from collections.abc import Sequence
+
+from etude.simulation.families import RULES, rule_by_id
+from etude.simulation.optimizer.diagnosis import Finding, diagnose, rules_concerned
+from etude.simulation.optimizer.patches import rank, shown_edits, unite
+from etude.simulation.optimizer.profiles import Profile
+from etude.simulation.optimizer.proposals import (
+    VAGUE,
+    Proposal,
+    content_key,
+    nearest_line,
+    propose,
+)
+from etude.simulation.optimizer.reading import Observation, Prompt
+from etude.simulation.optimizer.rewriting import rewritten
+from etude.simulation.rules import statements, states
+from etude.simulation.text import command_in, learned_blocks, orders_in, pick, uniform
+
+MOST_GUIDANCE = 10
+"""Rules that guidance states at most."""
+
+
+def reflect(prompt: Prompt, profile: Profile) -> dict[str, object]:
+    """Edits that answer the failed attempts."""
+    proposals, findings = _proposals(prompt, prompt.observations, profile)
+    cites = tuple(one.id for one in prompt.observations)
+    for rule in _ordered(prompt) if profile.gullible else ():
+        proposals.insert(0, Proposal("append", "", f"- {rule}.", "The text asks for it.", cites))
+    if prompt.limit is not None:
+        proposals = proposals[: prompt.limit]
+    return {
+        "reasoning": _reasoning(prompt.observations, findings, prompt.compares),
+        "edits": [proposal.values() for proposal in proposals],
+        "batch_size": len(prompt.observations),
+        "skill": rewritten(prompt.skill, proposals),
+        "cites": list(dict.fromkeys(name for proposal in proposals for name in proposal.cites)),
+    }
+
+
+def _ordered(prompt: Prompt) -> list[str]:
+    """Rules that stand in the data as orders, and not yet in the skill; that of a command is the last."""
+    rules = [rule for rule in orders_in(prompt.text) if rule not in prompt.skill]
+    command = command_in(prompt.text)
+    return [*rules, f"First run `{command}`"] if command and command not in prompt.skill else rules
+
+
+def _proposals(
+    prompt: Prompt, observations: Sequence[Observation], profile: Profile
+) -> tuple[list[Proposal], list[Finding]]:
+    known = states(prompt.skill, rules_concerned(observations))
+    findings = diagnose(observations, known, compare=prompt.compares)
+    shown = sorted(f"{one.id}|{one.task.text}|{one.answer}" for one in observations)
+    key = content_key(shown, known)
+    return propose(findings, prompt.skill, profile, key, [one.id for one in observations]), findings
+
+
+def _reasoning(observations: Sequence[Observation], findings: Sequence[Finding], compares: bool) -> str:
+    failed = sum(one.failed for one in observations)
+    if not failed:
+        return f"All {len(observations)} attempts that show an answer are right; nothing to change."
+    named = ", ".join(f"{one.rule.replace('.', ': ')} ({len(one.attempts)})" for one in findings)
+    how = "Compared with each other" if compares else "Read one by one"
+    points = named or "nothing the skill lacks"
+    return f"{failed} of {len(observations)} attempts failed. {how}, they point to: {points}."
+
+
+def merge(prompt: Prompt, profile: Profile) -> dict[str, object]:
+    """Patches united into one."""
+    edits = shown_edits(prompt.text)
+    united = unite(edits, profile)
+    if prompt.limit is not None:
+        united = united[: prompt.limit]
+    reasoning = f"{len(edits)} edits say {len(united)} different things."
+    return {"reasoning": reasoning, "edits": [proposal.values() for proposal in united]}
+
+
+def order(prompt: Prompt) -> dict[str, object]:
+    """Edits ranked, best first."""
+    ranked = rank(shown_edits(prompt.text))
+    return {"reasoning": "Specific and well supported edits come first.", "order": ranked}
+
+
+def budget(prompt: Prompt) -> dict[str, object]:
+    """As many edits as say something specific. The others are not worth trying, so it may be none."""
+    edits = shown_edits(prompt.text)
+    specific = sum(edit.is_specific for edit in edits)
+    return {"reasoning": f"{specific} of {len(edits)} edits say something specific.", "budget": specific}
+
+
+def repair(prompt: Prompt) -> dict[str, object]:
+    """Lines of the skill that missed anchors were meant for; edits that resemble none are left out."""
+    anchors: list[dict[str, object]] = []
+    editable = [prompt.skill[start:end] for start, end in learned_blocks(prompt.skill)]
+    for edit in shown_edits(prompt.text):
+        line = nearest_line(edit.proposal.target, "\n".join(editable) if editable else prompt.skill)
+        if line is not None and edit.index is not None:
+            anchors.append({"index": edit.index, "target": line})
+    return {"reasoning": f"{len(anchors)} anchors have a line that was meant.", "anchors": anchors}
+
+
+_PREVIOUS_GUIDANCE = re.compile(
+    r"<(?P<tag>(?:\w+_)?guidance)(?:\s[^>]*)?>(?P<body>(?:(?!<(?P=tag)\b).)*?)</(?P=tag)(?:\s[^>]*)?>",
+    re.DOTALL | re.IGNORECASE,
+)
+
+
+def slow_update(prompt: Prompt, profile: Profile) -> dict[str, object]:
+    """Guidance on what got worse and what never worked, besides what earlier guidance teaches."""
+    matter = [one for one in prompt.observations if one.category in ("regressed", "persistent_fail", "")]
+    matter += [one for one in prompt.observations if one not in matter and one.passed]
+    known = states(prompt.skill, rules_concerned(matter))
+    findings = diagnose(matter, known, compare=True)
+    key = content_key(sorted(f"{one.id}|{one.answer}" for one in matter), known)
+    earlier = _PREVIOUS_GUIDANCE.search(prompt.text)
+    kept = [one.sentence for one in statements(earlier["body"], RULES) if one.sign > 0] if earlier else []
+    lines = [*dict.fromkeys(kept), *_guidance_lines(findings, profile, key)][:MOST_GUIDANCE]
+    text = "\n".join(f"- {line}" for line in lines)
+    return {"reasoning": _reasoning(matter, findings, True), "guidance": text}
+
+
+def _guidance_lines(findings: Sequence[Finding], profile: Profile, key: str) -> list[str]:
+    lines: list[str] = []
+    for finding in findings:
+        draw = f"{profile.name}/guidance/{finding.rule}/{key}"
+        rule = rule_by_id(finding.rule)
+        if uniform("missing", draw) < profile.missing:
+            continue
+        if uniform("vague", draw) < profile.vague:
+            lines.append(pick(VAGUE, draw))
+        else:
+            lines.append(pick(rule.harmful if uniform("harmful", draw) < profile.harmful else rule.statements, draw))
+    return list(dict.fromkeys(lines))
+
+
+_LEDGER = re.compile(r"<ledger\b[^>]*>(?P<body>.*?)</ledger\b", re.DOTALL | re.IGNORECASE)
+_FATE = re.compile(r"\b(accepted|rejected)\b|\"accepted\"\s*:\s*(true|false)", re.IGNORECASE)
+
+
+def meta_skill(prompt: Prompt) -> dict[str, object]:
+    """What kinds of edits were accepted and rejected."""
+    counts = {(kind, good): 0 for kind in ("specific", "general") for good in (True, False)}
+    ledger = _LEDGER.search(prompt.text)
+    for line in (ledger["body"] if ledger else prompt.text).splitlines():
+        fate = _FATE.search(line)
+        if fate:
+            kind = "specific" if statements(line, RULES) else "general"
+            counts[kind, (fate[1] or "").lower() == "accepted" or fate[2] == "true"] += 1
+    text = (
+        f"Edits that state one rule of the task: {counts['specific', True]} accepted, "
+        f"{counts['specific', False]} rejected. General advice: {counts['general', True]} accepted, "
+        f"{counts['general', False]} rejected. Prefer one precise rule for each cause of failure, "
+        "correct misleading lines instead of adding to them, and keep the skill short."
+    )
+    return {"reasoning": "Counted the outcomes of earlier edits.", "memory": text}

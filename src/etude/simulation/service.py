@@ -1,0 +1,246 @@
+"""What the endpoint does with each request: count it, let a fault strike, or answer."""
+
+import asyncio
+import hashlib
+import hmac
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from etude.simulation.faults import FaultDice, FaultName, Faults
+from etude.simulation.text import uniform
+from etude.simulation.wire import TRIAL_HEADER, clip, cut, empty, model_of, wants_json, with_usual_json
+from etude.simulation.world import names, respond
+from etude.wires import CHAT, MESSAGES, RESPONSES, BadBody, Call, Wire, with_field
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import Receive, Scope, Send
+
+
+class Stats:
+    """What the endpoint has seen. `answered` counts replies with status 200 and an intact body, `repeated` those of
+    them whose request body, with its trial header, was answered before."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Count from zero, and forget which bodies were answered."""
+        self.received = 0
+        self.answered = 0
+        self.repeated = 0
+        self.by_model: Counter[str] = Counter()
+        self.by_fault: Counter[str] = Counter()
+        self._bodies: set[str] = set()
+
+    def answer(self, model: str, body: str) -> None:
+        """Count an answered request with this body (its hash)."""
+        self.answered += 1
+        self.by_model[model] += 1
+        self.repeated += body in self._bodies
+        self._bodies.add(body)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All counts, as JSON data."""
+        return {
+            "received": self.received,
+            "answered": self.answered,
+            "repeated": self.repeated,
+            "by_model": dict(self.by_model),
+            "by_fault": dict(self.by_fault),
+        }
+
+
+class Service:
+    """What a running endpoint knows: faults, latency, key and counts."""
+
+    def __init__(self, faults: Faults, latency: float, jitter: float, key: str | None) -> None:
+        self.dice = FaultDice(faults)
+        self.latency = latency
+        self.jitter = jitter
+        self.key = key
+        self.stats = Stats()
+
+    def change_faults(self, faults: Faults) -> None:
+        """Use other faults from now on; `outage_after` counts from here."""
+        self.dice = FaultDice(faults)
+
+    async def chat(self, request: "Request") -> "Response":
+        """Answer a Chat Completions request, or let a fault strike."""
+        return await self._respond(CHAT, request)
+
+    async def messages(self, request: "Request") -> "Response":
+        """Answer an Anthropic Messages request, or let a fault strike."""
+        return await self._respond(MESSAGES, request)
+
+    async def responses(self, request: "Request") -> "Response":
+        """Answer an OpenAI Responses request, or let a fault strike."""
+        return await self._respond(RESPONSES, request)
+
+    async def deployment(self, request: "Request") -> "Response":
+        """Answer a Chat Completions request to one of Azure's deployments: the address names the model."""
+        return await self._respond(CHAT, request, request.path_params["name"], versioned=True)
+
+    async def versioned_responses(self, request: "Request") -> "Response":
+        """Answer a Responses request to Azure's interface with an api-version."""
+        return await self._respond(RESPONSES, request, versioned=True)
+
+    async def _respond(
+        self, wire: Wire, request: "Request", model: str | None = None, *, versioned: bool = False
+    ) -> "Response":
+        body = await request.body()
+        self.stats.received += 1
+        if not self._may(request):
+            return _error(wire, 401, "Incorrect API key provided.")
+        if versioned and not request.query_params.get("api-version"):
+            return _error(wire, 404, "Resource not found: the address needs an api-version.")
+        given = request.headers.get(TRIAL_HEADER)
+        try:
+            body = body if model is None else with_field(body, "model", model)
+            call = with_usual_json(wire.read(body, _trial(given)))
+        except BadBody as error:
+            return _error(wire, 400, error.message)
+        if model_of(call) not in names():
+            text = f"The model {call.named!r} does not exist. Allowed: {', '.join(names())}."
+            return _error(wire, 404, text)
+        key = hashlib.sha256(body if given is None else body + f"\ntrial {given}".encode()).hexdigest()
+        fault = self.dice.draw(_question(call), wants_json=wants_json(call))
+        if fault is not None:
+            self.stats.by_fault[fault] += 1
+        await asyncio.sleep(self.latency + self.jitter * uniform("jitter", key))
+        refused = self._refuse(wire, fault)
+        return refused if refused is not None else self._answer(wire, call, key, fault)
+
+    def _may(self, request: "Request") -> bool:
+        """The key is the right one, in the header of OpenAI, that of Anthropic or that of Azure."""
+        if self.key is None:
+            return True
+        headers = request.headers
+        own = headers.get("x-api-key", headers.get("api-key"))
+        given = headers.get("authorization", "").removeprefix("Bearer ") if own is None else own
+        return hmac.compare_digest(given.encode(), self.key.encode())
+
+    def _refuse(self, wire: Wire, fault: FaultName | None) -> "Response | None":
+        """The response to a request that is not answered at all."""
+        if fault in ("rate_limit", "rate_limit_bare"):
+            response = _error(wire, 429, "Rate limit reached.")
+            if fault == "rate_limit":
+                response.headers["Retry-After"] = f"{self.dice.faults.retry_after:g}"
+            return response
+        if fault == "server_error":
+            return _error(wire, 500, "The server had an error.")
+        if fault == "unavailable":
+            return _error(wire, wire.overloaded, "The server is overloaded.")
+        if fault == "hang":
+            return _severed(None, None, self.dice.faults.hang_seconds)
+        return _severed(None, None, 0.0) if fault in ("drop", "outage") else None
+
+    def _answer(self, wire: Wire, call: Call, key: str, fault: FaultName | None) -> "Response":
+        from starlette.responses import Response, StreamingResponse
+
+        reply = clip(respond(model_of(call), call.request), call.most_tokens)
+        reply = empty(reply) if fault == "empty" else cut(reply) if fault == "cut_structured" else reply
+        kind = "text/event-stream" if call.stream else "application/json"
+        events = list(wire.events(call, reply)) if call.stream else [wire.plain(call, reply)]
+        data = b"".join(events)
+        if fault == "truncated":
+            return _severed(data[: len(data) // 2], None if call.stream else len(data), 0.0, kind)
+        if fault == "broken_json":
+            broken = data[: len(data) // 2] + (b"\n\n" if call.stream else b"")
+            return Response(broken, media_type=kind)
+        self.dice.answered()
+        self.stats.answer(model_of(call), key)
+        if call.stream:
+            return StreamingResponse(iter(events), media_type=kind)
+        return Response(data, media_type=kind)
+
+    async def models(self, request: "Request") -> "Response":
+        """The names of all simulated models."""
+        if not self._may(request):
+            return _error(CHAT, 401, "Incorrect API key provided.")
+        listed = [{"id": name, "object": "model", "created": 0, "owned_by": "simulated"} for name in names()]
+        return _json({"object": "list", "data": listed})
+
+    async def show_stats(self, request: "Request") -> "Response":
+        """The counts."""
+        del request
+        return _json(self.stats.as_dict())
+
+    async def reset_stats(self, request: "Request") -> "Response":
+        """Count from zero."""
+        del request
+        self.stats.reset()
+        return _json(self.stats.as_dict())
+
+    async def set_faults(self, request: "Request") -> "Response":
+        """Change the faults."""
+        try:
+            faults = Faults.model_validate_json(await request.body())
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(str(part) for part in first["loc"])
+            return _error(CHAT, 400, f"{where}: {first['msg']}")
+        self.change_faults(faults)
+        return _json(faults.model_dump())
+
+
+def _question(call: Call) -> str:
+    """Hash of the model and the first user message."""
+    first = next((message.text for message in call.request.messages if message.role == "user"), "")
+    return hashlib.sha256(f"{model_of(call)}\n{first}".encode()).hexdigest()
+
+
+def _json(data: Any) -> "Response":
+    from starlette.responses import Response
+
+    return Response(json.dumps(data), media_type="application/json")
+
+
+def _trial(header: str | None) -> int | None:
+    if header is None:
+        return None
+    try:
+        return int(header)
+    except ValueError:
+        raise BadBody(f"{TRIAL_HEADER}: {header!r} is no whole number") from None
+
+
+def _error(wire: Wire, status: int, message: str) -> "Response":
+    from starlette.responses import Response
+
+    return Response(wire.error(status, message), status_code=status, media_type="application/json")
+
+
+def _severed(data: bytes | None, announced: int | None, wait: float, kind: str = "application/json") -> "Response":
+    """A response that ends with the connection: nothing after `wait` seconds, or `data` out of `announced` bytes."""
+    from starlette.responses import Response
+
+    class Severed(Response):
+        async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+            transport: asyncio.Transport | None = scope.get("state", {}).get("transport")
+            if transport is None:
+                raise RuntimeError("this fault needs the server of `serve` or `running_endpoint`")
+            if data is None:
+                try:
+                    await asyncio.wait_for(_left(receive), wait)
+                except TimeoutError:
+                    pass
+                transport.abort()
+                return
+            headers = [(b"content-type", kind.encode())]
+            if announced is not None:
+                headers.append((b"content-length", str(announced).encode()))
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": data, "more_body": True})
+            transport.close()
+
+    return Severed()
+
+
+async def _left(receive: "Receive") -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

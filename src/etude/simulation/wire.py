@@ -1,0 +1,66 @@
+"""What the endpoint makes of a call, and what may happen to its reply."""
+
+from dataclasses import replace
+
+from etude.records import Reply, ResponseSchema
+from etude.simulation.forms import wanted_form
+from etude.simulation.schemas import by_example
+from etude.simulation.text import CHARS_PER_TOKEN, tokens
+from etude.simulation.world import JUDGE, TARGETS
+from etude.wires import Call
+
+TRIAL_HEADER = "x-etude-trial"
+"""Carries the trial where the format has no field for a seed: a whole number."""
+
+
+def model_of(call: Call) -> str:
+    """The model's name in the simulated world: without the prefix `simulated:` or `simulated-`."""
+    return call.named.removeprefix("simulated:").removeprefix("simulated-")
+
+
+def wants_json(call: Call) -> bool:
+    """A schema, a forced tool or a skeleton in the prompt asks for JSON."""
+    return call.request.response_schema is not None or wanted_form(call.request) is not None
+
+
+def with_usual_json(call: Call) -> Call:
+    """JSON without a schema: the skeleton in the prompt is used, else what the role usually says."""
+    if not call.any_json or wanted_form(call.request) is not None:
+        return call
+    model = model_of(call)
+    edit = {"op": "append|insert_after|replace|delete", "target": "", "content": "", "reason": "", "cites": [""]}
+    usual: dict[str, object] = {"reasoning": "", "edits": [edit]}
+    if model in TARGETS:
+        usual = {"reasoning": "", "answer": ""}
+    elif model == JUDGE:
+        usual = {"score": 0.5, "reason": ""}
+    schema = ResponseSchema(name="reply", body=by_example(usual))
+    return replace(call, request=call.request.model_copy(update={"response_schema": schema}))
+
+
+def clip(reply: Reply, most_tokens: int | None) -> Reply:
+    """The reply, cut to so many tokens."""
+    if most_tokens is None or reply.usage.output_tokens <= most_tokens:
+        return reply
+    most = most_tokens * CHARS_PER_TOKEN
+    calls = tuple(call.model_copy(update={"arguments": call.arguments[:most]}) for call in reply.tool_calls)
+    usage = reply.usage.model_copy(update={"output_tokens": most_tokens})
+    return reply.model_copy(
+        update={"text": reply.text[:most], "tool_calls": calls, "usage": usage, "finish": "length"}
+    )
+
+
+def cut(reply: Reply) -> Reply:
+    """The reply with its content ending in the middle, though it does not say so."""
+    calls = tuple(call.model_copy(update={"arguments": _half(call.arguments)}) for call in reply.tool_calls)
+    return reply.model_copy(update={"text": _half(reply.text), "tool_calls": calls})
+
+
+def _half(text: str) -> str:
+    return text[: len(text) // 2]
+
+
+def empty(reply: Reply) -> Reply:
+    """The reply without its content."""
+    usage = reply.usage.model_copy(update={"output_tokens": tokens("")})
+    return reply.model_copy(update={"text": "", "tool_calls": (), "usage": usage, "finish": "stop"})

@@ -1,0 +1,216 @@
+"""Skills on disk, in the Agent Skills format: a folder with SKILL.md and whatever files it needs."""
+
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from etude.errors import SkillError
+from etude.records import File, Skill
+from etude.skill.document import Document
+from etude.skill.front_matter import disagreements, faults
+
+DOCUMENT = "SKILL.md"
+MAX_BYTES = 50_000_000
+"""All files of a skill together. It is copied for every attempt, so more is a mistake: a data set, an environment."""
+
+_PLAIN = (".md", ".markdown")
+_LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__", ".DS_Store", "Thumbs.db", "desktop.ini"})
+TEMPORARY = ".etude-"
+"""What names of files begin with that are written beside those that they then replace."""
+_MAX_NAME = 64
+
+
+def load_skill(path: Path | str | None) -> Skill:
+    """Read a skill: a folder with SKILL.md, a path to a SKILL.md, a plain Markdown file, or None for an empty one.
+
+    A folder brings all its files (`references/`, `scripts/`, assets) with their executable bits, but for version
+    control, `__pycache__` and what desktops leave behind. The name comes from the front matter, else from the folder
+    or file. Front matter of a SKILL.md is read leniently: unknown keys, another name than the folder's and texts that
+    are too long are left to `validate_skill`.
+
+    Raises:
+        SkillError: nothing is there, it cannot be read, is not UTF-8, is larger than 50 MB or links out of its
+            folder; or the document or its front matter is invalid. Names the file, and the line or the key.
+    """
+    if path is None:
+        return Skill(name="skill", text="")
+    # Links are kept in the path: a skill is called what the user calls it.
+    place = Path(os.path.abspath(os.path.expanduser(path)))
+    try:
+        if not str(path) or not place.exists():
+            raise SkillError(
+                f"skill {str(path)!r} does not exist",
+                hint="give a skill folder, a SKILL.md or a Markdown file; leave it out to start with an empty skill",
+            )
+        if place.is_dir():
+            return _load_folder(place)
+        if place.name == DOCUMENT:
+            return _load_folder(place.parent)
+        return _load_plain(place)
+    except OSError as error:
+        raise SkillError(
+            f"skill {str(path)!r} cannot be read: {error}", hint="give a file or folder that you may read"
+        ) from error
+
+
+def save_skill(skill: Skill, folder: Path) -> Path:
+    """Write `<folder>/<skill.name>/SKILL.md` and all files byte for byte; returns the path of SKILL.md.
+
+    Each file is replaced in one piece, SKILL.md last. Other files that are already there stay.
+
+    Raises:
+        SkillError: the skill's name or a file's would lead out of the folder. Nothing was written.
+    """
+    if PurePosixPath(skill.name).parts != (skill.name,) or not _is_inner(skill.name):
+        raise SkillError(f"skill name {skill.name!r} is no folder name", hint="use lowercase letters, digits and '-'")
+    base = folder / skill.name
+    root = os.path.join(os.path.realpath(folder), skill.name)
+    for name in (*skill.files, DOCUMENT):
+        # A link that stands in the target folder must not carry a file elsewhere either.
+        if not _is_inner(name) or not Path(os.path.realpath((base / name).parent)).is_relative_to(root):
+            raise SkillError(
+                f"file {name!r} of skill {skill.name!r} would be written outside of {str(base)!r}",
+                hint="file names are relative paths with '/' and without '..'; links in the folder must stay in it",
+            )
+    if DOCUMENT in skill.files:
+        raise SkillError(f"a file of skill {skill.name!r} is called {DOCUMENT}", hint="that is the skill's text")
+    for name, file in skill.files.items():
+        _write(base / name, file.data, file.executable)
+    _write(base / DOCUMENT, skill.text.encode(), executable=False)
+    return base / DOCUMENT
+
+
+def validate_skill(skill: Skill, folder_name: str | None = None, strict: bool = False) -> list[str]:
+    """What keeps `skill` from being a valid Agent Skill in a folder of that name (None: `skill.name`); empty if fine.
+
+    `strict` adds what other programs may stumble over: unknown keys, and a body over 500 lines or 5,000 tokens.
+    """
+    try:
+        document = Document.parse(skill.text)
+    except SkillError as error:
+        return [error.message]
+    if not document.front_matter:
+        return ["there is no front matter; name and description are required"]
+    meta = document.meta
+    problems = [*faults(meta), *disagreements(document, strict)]
+    expected = skill.name if folder_name is None else folder_name
+    if isinstance(meta.get("name"), str) and meta["name"] != expected:
+        problems.append(f"name: {meta['name']!r} differs from the name of the folder, {expected!r}")
+    return problems
+
+
+def _load_plain(path: Path) -> Skill:
+    if path.suffix.lower() not in _PLAIN:
+        raise SkillError(
+            f"skill {str(path)!r} is not Markdown", hint="give a .md file, or a folder that holds a SKILL.md"
+        )
+    size = path.stat().st_size
+    if size > MAX_BYTES:
+        raise SkillError(
+            f"skill {str(path)!r} has {size:,} bytes; at most {MAX_BYTES:,} are allowed",
+            hint="is it the right file? Move what is not read at every task into files beside a SKILL.md",
+        )
+    text = _decoded(path.read_bytes(), path)
+    _parsed(text, path)
+    return Skill(name=_slug(path.stem), text=text)
+
+
+def _load_folder(folder: Path) -> Skill:
+    path = folder / DOCUMENT
+    if not any(entry.name == DOCUMENT and entry.is_file() for entry in folder.iterdir()):
+        raise SkillError(
+            f"skill folder {str(folder)!r} has no {DOCUMENT}", hint=f"the document must be called {DOCUMENT}"
+        )
+    files = _files(folder)
+    text = _decoded(files.pop(DOCUMENT).data, path)
+    document = _parsed(text, path)
+    name = _slug(folder.name)
+    if document.front_matter:
+        problems = faults(document.meta)
+        if problems:
+            raise SkillError(f"{str(path)!r}: front matter key {problems[0]}", hint="correct it in the file")
+        name = document.meta["name"]
+    return Skill(name=name, text=text, files=files)
+
+
+def _files(folder: Path) -> dict[str, File]:
+    files: dict[str, File] = {}
+    size = 0
+    for path in _walk(folder, (folder.resolve(),)):
+        name = path.relative_to(folder).as_posix()
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise SkillError(f"file name {name!r} in {str(folder)!r} is not UTF-8", hint="rename the file") from None
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise SkillError(f"{str(path)!r} is neither a file nor a folder", hint="move it out of the skill")
+        size += status.st_size
+        if size > MAX_BYTES:
+            raise SkillError(
+                f"skill folder {str(folder)!r} is larger than {MAX_BYTES:,} bytes",
+                hint="keep data sets and environments outside of the skill",
+            )
+        files[name] = File(data=path.read_bytes(), executable=bool(status.st_mode & stat.S_IXUSR))
+    return files
+
+
+def _walk(folder: Path, above: tuple[Path, ...]) -> Iterator[Path]:
+    """All files under `folder`, sorted. `above` holds the real paths from the skill's root down to this folder."""
+    for path in sorted(folder.iterdir()):
+        if path.name in _LEFT_OUT or path.name.startswith(("._", TEMPORARY)):
+            continue
+        if path.is_symlink() and not path.exists():
+            raise SkillError(f"{str(path)!r} is a link to nothing", hint="remove it or put the file there")
+        real = path.resolve()
+        if not real.is_relative_to(above[0]) or real in above:
+            raise SkillError(
+                f"{str(path)!r} links to {str(real)!r}, which is outside of the skill or holds the link itself",
+                hint="copy what it links to into the skill folder",
+            )
+        if path.is_dir():
+            yield from _walk(path, (*above, real))
+        else:
+            yield path
+
+
+def _is_inner(name: str) -> bool:
+    """Whether `name` is a plain relative path."""
+    pure = PurePosixPath(name)
+    return str(pure) == name != "." and not pure.is_absolute() and ".." not in pure.parts and "\0" not in name
+
+
+def _decoded(data: bytes, path: Path) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise SkillError(
+            f"{str(path)!r} is not UTF-8: byte {error.start} is {data[error.start]:#04x}", hint="save it as UTF-8"
+        ) from None
+
+
+def _parsed(text: str, path: Path) -> Document:
+    try:
+        return Document.parse(text)
+    except SkillError as error:
+        raise SkillError(f"{str(path)!r}, {error.message}", hint=error.hint) from None
+
+
+def _slug(name: str) -> str:
+    """A valid skill name near `name`."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:_MAX_NAME].rstrip("-") or "skill"
+
+
+def _write(path: Path, data: bytes, executable: bool) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
+    try:
+        mode = 0o777 if executable else 0o666  # the umask takes away from it, as for any new file
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,156 @@
+"""Attempts with all documents an agent reads: the one that is trained in its place among the others."""
+
+from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+
+from pydantic import JsonValue
+
+from etude.agents.chat import ChatAgent
+from etude.agents.tools import ToolsAgent, ToolsOptions
+from etude.config import AgentSection
+from etude.prompts import Prompts
+from etude.protocols import Agent, ChatModel, Environment, EnvironmentTool, Texts
+from etude.records import Record, Score, Skill, Split, Task, Trajectory, digest
+from etude.registry import find
+from etude.skill import Document
+from etude.skill.document import BOM
+from etude.skill.markers import read_marker
+
+__all__ = ["Documents", "InContext", "stand_ins"]
+
+_STAND_IN = "[1] A note about what was asked. (This tool stands in for the user's; nothing was really done.)"
+
+
+class Documents(Record):
+    """What an agent is given in a project. A missing one is None."""
+
+    skill: Skill | None = None
+    memory: Skill | None = None
+    """The memory file, as a document."""
+
+    def with_document(self, name: str, document: Skill) -> "Documents":
+        """With another `skill` or `memory`."""
+        return self.model_copy(update={name: document})
+
+    @property
+    def shown(self) -> str:
+        """Everything an agent reads: the skill with its front matter, then the memory."""
+        parts = [_plain(self.skill.text)] if self.skill is not None else []
+        if self.memory is not None and (memory := _plain(Document.parse(self.memory.text).body).strip()):
+            parts.append(f"# Memory\n\n{memory}\n")
+        return "\n\n".join(part.rstrip("\n") for part in parts if part.strip()) + "\n"
+
+
+class InContext(Environment):
+    """An environment whose tasks are attempted with a document in its place among the others.
+
+    Args:
+        env: gives the tasks and scores.
+        documents: all of them.
+        name: which one is trained, `skill` or `memory`.
+        section: which agent attempts the tasks.
+    """
+
+    def __init__(self, env: Environment, documents: Documents, name: str, section: AgentSection) -> None:
+        self.name = env.name
+        self._env = env
+        self._documents = documents
+        self._place = name
+        self._section = section
+
+    def tasks(self, split: Split) -> Sequence[Task]:
+        """Those of the environment."""
+        return self._env.tasks(split)
+
+    def score(self, task: Task, trajectory: Trajectory) -> Score | float | Awaitable[Score | float]:
+        """As the environment scores."""
+        return self._env.score(task, trajectory)
+
+    def fingerprint(self) -> str:
+        """That of the environment."""
+        return self._env.fingerprint()
+
+    @property
+    def repeatable(self) -> bool:
+        return self._env.repeatable
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        return ()  # the splits are those of the miner, which has looked at them
+
+    def agent(self, target: ChatModel, prompts: Texts) -> Agent:
+        """The agent of the settings, which is given all documents, and for tasks with tools one that calls tools."""
+        assert isinstance(prompts, Prompts)
+        options = dict(self._section.model_extra or {})
+        make = ChatAgent if self._section.name == ChatAgent.name else find("agents", self._section.name)
+        told = prompts.replaced(dict.fromkeys(("chat", "tools"), prompts["sleep_attempt"]))
+        plain = make.from_options(options, target, told, where="agent")
+        caller = ToolsAgent(target, told, ToolsOptions(tools=())).with_tools(stand_ins, _STAND_IN)
+        return _Reader(plain, caller, self._documents, self._place)
+
+
+class _Reader(Agent):
+    """Gives an agent all documents in place of the one that is trained.
+
+    Args:
+        plain: attempts the tasks.
+        caller: attempts those that come with tools.
+    """
+
+    def __init__(self, plain: Agent, caller: Agent, documents: Documents, place: str) -> None:
+        self.name = plain.name
+        self._plain = plain
+        self._caller = caller
+        self._documents = documents
+        self._place = place
+
+    async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
+        """As the agents do."""
+        documents = self._documents.with_document(self._place, skill)
+        agent = self._caller if stand_ins(task) else self._plain
+        return await agent.attempt(task, skill.with_text(documents.shown), trial)
+
+    def fingerprint(self) -> str:
+        """Changes with the agents and with the documents that are not trained."""
+        others = self._documents.with_document(self._place, Skill(text=""))
+        agents = [self._plain.fingerprint(), self._caller.fingerprint()]
+        return digest([*agents, self._place, others.model_dump(mode="json")])
+
+    def room(self) -> AbstractAsyncContextManager[object]:
+        return self._plain.room()
+
+    @property
+    def metered(self) -> bool:
+        return self._plain.metered
+
+    async def aclose(self) -> None:
+        await self._plain.aclose()
+        await self._caller.aclose()
+
+
+def stand_ins(task: Task) -> Sequence[EnvironmentTool]:
+    """Tools in place of those that the user's agent had: they can be called, and do nothing. Their names are data of
+    the task, which the miner has checked; nothing is run or opened by them."""
+
+    async def call(arguments: Mapping[str, JsonValue]) -> str:
+        del arguments
+        return _STAND_IN
+
+    names = task.data.get("tools")
+    return [
+        EnvironmentTool(
+            name=name,
+            description=f"The tool {name!r} of the user's environment.",
+            parameters={"type": "object", "properties": {"input": {"type": "string"}}},
+            call=call,
+        )
+        for name in (names if isinstance(names, list) else ())
+        if isinstance(name, str)
+    ]
+
+
+def _plain(text: str) -> str:
+    """Without marker lines, which say nothing to an agent and may stand in several documents, and without the byte
+    order mark of the file."""
+    text = text.removeprefix(BOM)
+    return "".join(line for line in text.splitlines(keepends=True) if read_marker(line.rstrip("\r\n")) is None)

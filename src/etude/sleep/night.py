@@ -1,0 +1,395 @@
+"""A night: probe, harvest, mine, improve, stage. What is paid for is a fact in the night's run folders, what was
+found out is a file in its folder, so that a night that was interrupted goes on where it was."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from etude.build import Given, StopSwitch, Workbench, open_workbench
+from etude.config import ModelSection
+from etude.envs.scorers.base import Judge
+from etude.errors import BudgetStop, EtudeError, IdentityError, ModelError, OutageStop, StopRun
+from etude.models import build_model, price_of
+from etude.models.handoff import ANSWERED_LATER
+from etude.protocols import Environment
+from etude.records import ChatRequest, Skill, user
+from etude.sleep.adopt import adopt, adoptable, recover
+from etude.sleep.changes import Spent, left_of, spent_in
+from etude.sleep.cleaning import OWN
+from etude.sleep.config import SleepConfig
+from etude.sleep.consolidate import with_judge
+from etude.sleep.corrections import canaries, keep
+from etude.sleep.environment import NightEnvironment
+from etude.sleep.gather import (
+    Gathered,
+    Past,
+    Surroundings,
+    archive,
+    from_file,
+    from_transcripts,
+    gleaned,
+    settings_of,
+    sources_of,
+    state_of,
+)
+from etude.sleep.improve import Improved, check_tasks, improve, opened_chars
+from etude.sleep.known import read_memory
+from etude.sleep.ledger import Ledger
+from etude.sleep.limits import Deadline, of_the_night
+from etude.sleep.proposers import applied, credited, picked
+from etude.sleep.report import Diagnostics, NightReport, NightStatus, spent_so_far
+from etude.sleep.rotation import counted, read_rotation, rotated
+from etude.sleep.sources import Source
+from etude.sleep.state import REPORT, SleepState, read_kept
+from etude.sleep.tasks import MinedTask
+from etude.threads import run_to_end
+
+__all__ = ["DIAGNOSTICS", "REPORT", "TASKS", "arun_night", "read_report", "read_tasks", "run_night", "unfinished"]
+
+TASKS = "tasks.json"
+DIAGNOSTICS = "diagnostics.json"
+
+
+def run_night(
+    config: SleepConfig,
+    around: Surroundings | None = None,
+    sources: Sequence[Source] | None = None,
+    given: Given | None = None,
+) -> NightReport:
+    """`arun_night` for synchronous code; works inside a running event loop as well."""
+    return run_to_end(arun_night(config, around, sources, given))
+
+
+async def arun_night(
+    config: SleepConfig,
+    around: Surroundings | None = None,
+    sources: Sequence[Source] | None = None,
+    given: Given | None = None,
+) -> NightReport:
+    """Work through a night, or go on with the last one where it was interrupted.
+
+    Whatever goes wrong, no session is used up, nothing is adopted, and the report of the night says what it was.
+
+    Args:
+        around: home folder, environment and clock; those of this process by default.
+        sources: by default those of the settings.
+        given: objects to use instead of building them from the settings, as for `Trainer`.
+
+    Raises:
+        InputError: settings, documents or tasks cannot be used.
+        LockedError: another night of the project is under way.
+        StopRun: a budget is used up, an endpoint is dead, too many attempts have no score, or the disk is full; the
+            same call goes on from there. `error.summary` is the report of the night.
+    """
+    around = around or Surroundings()
+    state = state_of(config, around)
+    found = sources_of(config) if sources is None else sources
+    given = given or Given()
+    state.check()
+    recovery = recover(state.folder) if state.folder.exists() else None
+    canaries(state, Path(config.sleep.project))  # what is damaged is told before anything is paid for
+    read_rotation(state)
+    read_memory(state)
+    picked(config, state, given)
+    _check_inputs(config, given)
+    state.make()
+    with Ledger(state.ledger, now=around.now) as ledger:
+        switch = Deadline(given.get("switch") or StopSwitch(), config.limits.minutes)
+        told = () if recovery is None else recovery.told
+        reach = _Reach(around, state, ledger, found, {**given, "switch": switch}, told)
+        number = unfinished(state)
+        if number is not None:
+            try:
+                return await _Night(config, reach, number).run()
+            except IdentityError:
+                pass  # settings or documents are others since: it is over, and its report says so
+        return await _Night(config, reach, state.next_night).run()
+
+
+def _check_inputs(config: SleepConfig, given: Given) -> None:
+    """Documents, tasks and models that cannot be used are told before anything is paid for or written."""
+    opened_chars(config)
+    if config.sleep.tasks is not None:
+        check_tasks(config, from_file(config).tasks)
+    for role, section in (("target", config.target), ("optimizer", config.optimizer), ("judge", config.judge)):
+        if section is not None and role not in given:
+            build_model(section)
+
+
+def read_report(state: SleepState, number: int) -> NightReport | None:
+    """The report of a night; None when it was killed before there was one, or is of another version."""
+    try:
+        return NightReport.model_validate_json((state.night(number) / REPORT).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def read_tasks(state: SleepState, number: int) -> tuple[MinedTask, ...]:
+    """The tasks of a night; none when it had not got that far.
+
+    Raises:
+        DataError: their file is damaged.
+    """
+    gathered = _gathered(state.night(number))
+    return () if gathered is None else gathered.tasks
+
+
+def _gathered(night: Path) -> Gathered | None:
+    """What a night has gathered; None when it had not got that far."""
+    return read_kept(night / TASKS, Gathered, "the next run begins a new night")
+
+
+def unfinished(state: SleepState) -> int | None:
+    """The night that the next run goes on with; None when it begins a new one."""
+    last = max(state.numbers(), default=None)
+    if last is None or not (state.night(last) / REPORT).exists():
+        return last  # killed when it had nothing but its folder
+    report = read_report(state, last)
+    return last if report is not None and report.resumes else None
+
+
+def _judged(judge: Callable[[], Judge]) -> Environment:
+    """No tasks, and the judge of the night."""
+    return NightEnvironment((), judge)
+
+
+def _why_nothing(gathered: Gathered, improved: Improved) -> str:
+    """Why there is no proposal though there were tasks."""
+    found = {document.status for document in improved.documents}
+    if not any(task.split == "train" for task in gathered.tasks):
+        return "there is nothing to train on"
+    if "unverified" in found:
+        return "what was made is unverified: there are no held-out tasks"
+    if "inconclusive" in found:
+        return "what passed the gate may be luck"
+    if "rejected" in found:
+        return "nothing passed the gate"
+    if not improved.documents:
+        return "no task belongs to a document that the night may improve"
+    return f"no candidate was made: {improved.documents[0].reason}"
+
+
+class _Reach(NamedTuple):
+    """What a night reads and writes."""
+
+    around: Surroundings
+    state: SleepState
+    ledger: Ledger
+    sources: Sequence[Source]
+    given: Given
+    notes: tuple[str, ...]
+    """What was done before the night."""
+
+
+class _Night:
+    """One night."""
+
+    def __init__(self, config: SleepConfig, reach: _Reach, number: int) -> None:
+        self._config = config
+        self._around, self._state, self._ledger, self._sources, self._given, notes = reach
+        self._number = number
+        self._folder = self._state.night(number)
+        before = read_report(self._state, number)
+        self._report = NightReport(
+            night=number,
+            status="running",
+            resumes=True,
+            command=self._around.command,
+            starts=1 if before is None else before.starts + 1,
+            project=str(Path(config.sleep.project).absolute()),
+            started=self._around.now() if before is None else before.started,
+            target=config.target.model,
+            optimizer=config.optimizer.model,
+            simulated=any(one.model.startswith("simulated:") for one in self._sections),
+            notes=notes,
+        )
+
+    async def run(self) -> NightReport:
+        """Go through the night."""
+        if not self._folder.exists():
+            self._state.make_night(self._number)
+        self._tell(status="running")
+        improved = Improved()
+        try:
+            gathered = await self._gather()
+            if gathered.tasks:
+                config = applied(self._config, gathered.proposer.name)
+                improved = await improve(
+                    config, gathered.tasks, self._state, self._number, self._spent(), self._given
+                )
+            self._end(gathered, improved)
+        except BudgetStop as error:
+            stop = of_the_night(error, self._config.limits, spent_so_far(self._folder))
+            self._fail(stop)
+            raise stop from error
+        except EtudeError as error:
+            self._fail(error)
+            raise
+        return self._report
+
+    async def _gather(self) -> Gathered:
+        """The tasks, from their file when they were mined before this process."""
+        gathered = _gathered(self._folder)
+        pick = picked(self._config, self._state, self._given) if gathered is None else gathered.proposer
+        if gathered is not None:
+            self._check(gathered)
+        elif self._config.sleep.tasks is not None:
+            async with self._bench() as bench:
+                await self._probe(bench)
+                gathered = from_file(self._config, tools=bench.models["target"].takes_tools)
+        else:
+            async with self._bench() as bench:
+                await self._probe(bench)
+                found = gleaned(self._config, self._around, self._ledger, self._sources)
+                known, told = rotated(self._config, self._state, self._number)
+                if told:  # whatever becomes of the night, the sides are others from here on
+                    self._tell(notes=(*self._report.notes, *told))
+                past = Past(known, self._ledger.in_vain())
+                self._ledger.take(self._number, found.entries)
+                gathered = await from_transcripts(self._config, found, bench, past, self._number)
+                gathered = gathered.model_copy(update={"notes": (*told, *gathered.notes)})
+        gathered = gathered.model_copy(update={"settings": settings_of(self._config), "proposer": pick})
+        self._state.write(self._folder / TASKS, gathered.model_dump_json(indent=1) + "\n")
+        splits = [task.split for task in gathered.tasks]
+        self._tell(
+            tasks={split: splits.count(split) for split in ("train", "val", "test") if split in splits},
+            sessions=gathered.sessions,
+            skipped=gathered.skipped,
+            redacted=gathered.redacted,
+            waiting=gathered.waiting,
+            problems=gathered.problems,
+            dropped=gathered.dropped,
+            proposer=pick,
+            doubts=gathered.doubts,
+            canary=canaries(self._state, Path(self._config.sleep.project), gathered.corrections),
+            notes=tuple(dict.fromkeys((*self._report.notes, *gathered.notes))),
+            spent=self._spent(),
+        )
+        return gathered
+
+    def _check(self, gathered: Gathered) -> None:
+        """Whether the night may go on with the tasks that it has."""
+        now = settings_of(self._config)
+        other = sorted(
+            name for name in now.keys() | gathered.settings.keys() if now.get(name) != gathered.settings.get(name)
+        )
+        if other:
+            raise IdentityError(
+                f"night {self._number} began with other settings: {', '.join(other)}", hint="a new night begins"
+            )
+
+    def _bench(self) -> AbstractAsyncContextManager[Workbench]:
+        """Models within the budget of the night, and no tasks."""
+        config = self._config.for_run(self._folder / "runs", "mine", limits=left_of(self._config.limits, Spent()))
+        given = with_judge(self._config, self._given)
+        return open_workbench(config, {**given, "env": _judged, "skill": Skill(text="Nothing to train.")})
+
+    async def _probe(self, bench: Workbench) -> None:
+        """Ask every model whether it is there, before anything is read or paid for."""
+        for role, model in bench.models.items():
+            if model.name.startswith(ANSWERED_LATER) or (role == "judge" and self._config.judge is None):
+                continue  # asking a person would cost a round; without a judge of its own it is the optimizer
+            question = f"Reply with the word OK. (Question {self._report.starts} of night {self._number}.)\n\n{OWN}"
+            try:
+                reply = await model.complete(ChatRequest(messages=(user(question),)))
+            except ModelError as error:
+                hint = error.hint or "mend the cause and run the same command again"
+                raise OutageStop(f"{role}: {error.message}", hint=hint) from error
+            if not reply.text.strip() and reply.finish != "length":
+                raise OutageStop(
+                    f"{role}: {model.name} replies with nothing", hint="look at the model, then run it again"
+                )
+
+    @property
+    def _sections(self) -> Sequence[ModelSection]:
+        """The settings of all models."""
+        config = self._config
+        return [one for one in (config.target, config.optimizer, config.judge) if one is not None]
+
+    def _billed(self, spent: Spent) -> Spent:
+        """Without money where a model has no price: its calls may be free, and nobody here knows it."""
+        unknown = any(price_of(section, self._config.prices) is None for section in self._sections)
+        return spent.model_copy(update={"usd": None}) if unknown and spent.calls else spent
+
+    def _spent(self) -> Spent:
+        """What was used for mining."""
+        run = self._folder / "runs" / "mine"
+        return spent_in(run) if run.exists() else Spent()
+
+    def _end(self, gathered: Gathered, improved: Improved) -> None:
+        """Everything went well: what the night knows is kept, and its sessions are used."""
+        self._tell(
+            documents=improved.documents,
+            proposal=improved.proposal,
+            test=improved.test,
+            spent=improved.spent if gathered.tasks else self._spent(),
+            simulated=improved.simulated,
+            notes=(*self._report.notes, *improved.notes),
+            ended=self._around.now(),
+        )
+        status, reason = "proposed", ""
+        if not gathered.tasks:
+            status, reason = "nothing to do", self._why_no_task(gathered)
+        elif not improved.proposal:
+            status, reason = "no change", _why_nothing(gathered, improved)
+        self._diagnose(status, improved)
+        statuses = [document.status for document in improved.documents]
+        tasks = sum(task.split != "test" for task in gathered.tasks)
+        credited(self._state, self._number, gathered.proposer.name, improved.decided, tasks)
+        if self._config.sleep.tasks is None:
+            archive(self._state, (*gathered.later, *gathered.tasks))
+            counted(self._state, self._number, statuses)
+            keep(self._state, gathered.corrections)
+            self._ledger.commit(self._number, [(one.source, one.id) for one in gathered.unmined], improved.unread)
+        self._tell(status=status, reason=reason, resumes=False)
+        if status == "proposed" and self._config.sleep.auto_adopt:
+            self._adopt(improved)
+
+    def _why_no_task(self, gathered: Gathered) -> str:
+        if self._config.sleep.tasks is not None:
+            return "no task of the file can be attempted"
+        if not gathered.sessions:
+            return "there is no session that no night has used"
+        return "no task of the sessions can be used" if gathered.dropped else "no session has a task in it"
+
+    def _adopt(self, improved: Improved) -> None:
+        """The last step: killed within it, the night is a proposal, and the adoption is settled by the next run."""
+        held_back = adoptable(improved.rules, improved.verdict)
+        if held_back:
+            self._tell(held_back=held_back)
+            return
+        named = [Path(path) for path in self._config.sleep.named_paths]
+        try:
+            adopt(Path(improved.proposal), Path(self._config.sleep.project), self._state.folder, allow=named)
+        except EtudeError as error:  # the night is done and its proposal is there: a person may adopt it
+            self._tell(held_back=(error.message,))
+            return
+        self._tell(status="adopted")
+
+    def _fail(self, error: EtudeError) -> None:
+        """Nothing is used up; what stopped the night can pass, what is wrong with its inputs cannot."""
+        with suppress(EtudeError):  # on a full disk the files of the night tell nothing; `error` says why
+            self._tell(
+                status="error",
+                reason=error.message,
+                hint=error.hint,
+                resumes=isinstance(error, StopRun),
+                ended=self._around.now(),
+            )
+            self._diagnose("error", Improved(), error.message)
+            self._tell(spent=spent_so_far(self._folder))
+        if isinstance(error, StopRun):
+            error.summary = self._report
+
+    def _diagnose(self, status: NightStatus, improved: Improved, error: str = "") -> None:
+        found = Diagnostics(night=self._number, status=status, call_error=error, documents=improved.diagnosed)
+        self._state.write(self._folder / DIAGNOSTICS, found.model_dump_json(indent=1) + "\n")
+
+    def _tell(self, **changes: object) -> None:
+        """Keep the report up to date on disk."""
+        report = self._report.model_copy(update=changes)
+        self._report = report.model_copy(update={"spent": self._billed(report.spent)})
+        self._state.write(self._folder / REPORT, self._report.model_dump_json(indent=1) + "\n")

@@ -1,0 +1,88 @@
+"""A pause: while it holds, no night of the project begins."""
+
+from datetime import UTC, date, datetime
+from typing import Literal
+
+from pydantic import AwareDatetime
+
+from etude.errors import DataError, InputError
+from etude.records import Record
+from etude.sleep.state import SleepState, read_kept
+
+__all__ = ["PAUSE", "Pause", "pause", "paused", "resume"]
+
+PAUSE = "pause.json"
+
+
+class Pause(Record):
+    """The note of it in the state of the project."""
+
+    version: Literal[1] = 1
+    since: AwareDatetime
+    """UTC."""
+    until: date | None = None
+    """The last day on which it holds, by the local calendar; None until it is ended."""
+    reason: str = ""
+
+    def holds(self, today: date) -> bool:
+        """Whether nights rest on that day."""
+        return self.until is None or today <= self.until
+
+
+def pause(state: SleepState, now: datetime, until: date | None = None, reason: str = "") -> Pause:
+    """Let no night begin. A pause that holds already goes on, with the new end and the new reason.
+
+    Args:
+        now: of the clock.
+        until: the last day of the pause.
+
+    Raises:
+        InputError: that day is over.
+        DataError: what is noted already cannot be read.
+        ConfigError: the state folder cannot be used.
+        StopRun: the note cannot be written.
+    """
+    today = _local(now)
+    if until is not None and until < today:
+        raise InputError(
+            f"a pause until '{until}' is over already: today is {today}", hint="give today or a later day"
+        )
+    before = paused(state, now)
+    since = now.astimezone(UTC) if before is None else before.since
+    note = Pause(since=since, until=until, reason=reason)
+    state.make()
+    state.write(state.folder / PAUSE, note.model_dump_json(indent=1) + "\n")
+    return note
+
+
+def paused(state: SleepState, now: datetime) -> Pause | None:
+    """The pause that holds; None when there is none, or its last day is over.
+
+    Raises:
+        DataError: the note cannot be read, so that nobody knows whether a night may begin.
+    """
+    note = read_kept(state.folder / PAUSE, Pause, "`etude sleep resume` takes the pause away")
+    return note if note is not None and note.holds(_local(now)) else None
+
+
+def resume(state: SleepState) -> bool:
+    """Take the note away, whatever is in it. Returns whether there was one.
+
+    Raises:
+        DataError: it cannot be removed.
+    """
+    path = state.folder / PAUSE
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise DataError(
+            f"{str(path)!r} cannot be removed: {error.strerror}", hint="mend the permissions of its folder"
+        ) from error
+    return True
+
+
+def _local(now: datetime) -> date:
+    """The day that people there call today."""
+    return now.astimezone().date()

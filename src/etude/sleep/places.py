@@ -1,0 +1,184 @@
+"""Which documents of a project an agent reads, and how they are when a night begins."""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+from etude.errors import SkillError
+from etude.records import Record
+from etude.skill import Document
+from etude.skill.folder import DOCUMENT
+from etude.sleep.config import SleepSection
+
+__all__ = [
+    "MEMORY",
+    "SKILLS",
+    "Kind",
+    "LiveDocument",
+    "document_paths",
+    "documents_of",
+    "located",
+    "memory_path",
+    "read_document",
+    "sha256",
+    "skill_path",
+    "skill_paths",
+]
+
+Kind = Literal["skill", "memory"]
+
+MEMORY: Mapping[str, str] = MappingProxyType(
+    {
+        "claude-code": "CLAUDE.md",
+        "copilot-cli": ".github/copilot-instructions.md",
+        "cursor": ".cursor/rules/etude.mdc",
+        "gemini-cli": "GEMINI.md",
+        "qwen-code": "QWEN.md",
+        "vscode-copilot": ".github/copilot-instructions.md",
+    }
+)
+"""The file that an agent reads at every start, from the project's folder; AGENTS.md for all others."""
+
+SKILLS: Mapping[str, str] = MappingProxyType({"claude-code": ".claude/skills", "vscode-copilot": ".github/skills"})
+"""The folder of an agent's skills in a project; `.agents/skills` for all others."""
+
+_SUFFIXES = (".md", ".markdown", ".mdc")
+
+
+class LiveDocument(Record):
+    """A document as it is on disk. A missing file is an empty document."""
+
+    kind: Kind
+    path: str
+    """Absolute, as it was named; may lead through links."""
+    real: str
+    """The same without links: where the bytes are."""
+    data: bytes | None
+    """None when there is no file."""
+    mode: int | None
+    """Permission bits; None when there is no file."""
+
+    @property
+    def text(self) -> str:
+        """What is in the file."""
+        return "" if self.data is None else self.data.decode()
+
+    @property
+    def opening(self) -> str:
+        """What a night starts from: the text, or the front matter that a new file of this kind needs."""
+        if self.data is not None:
+            return self.text
+        path = Path(self.path)
+        if self.kind == "skill":
+            about = "Rules learned from earlier work in this project. Read before any task here."
+            return f"---\nname: {path.parent.name}\ndescription: {about}\n---\n"
+        if path.suffix == ".mdc":
+            return "---\ndescription: Rules learned from earlier work in this project\nalwaysApply: true\n---\n"
+        return ""
+
+    @property
+    def sha256(self) -> str | None:
+        """Of the bytes; None when there is no file."""
+        return sha256(self.data)
+
+
+def sha256(data: bytes | None) -> str | None:
+    """64 hex digits; None for a file that is not there."""
+    return None if data is None else hashlib.sha256(data).hexdigest()
+
+
+def memory_path(project: Path, agent: str) -> Path:
+    """The agent's memory file in the project, whether or not it exists."""
+    return project / MEMORY.get(agent, "AGENTS.md")
+
+
+def skill_path(project: Path, agent: str, name: str) -> Path:
+    """The SKILL.md of that name among the agent's skills of the project, whether or not it exists."""
+    return project / SKILLS.get(agent, ".agents/skills") / name / DOCUMENT
+
+
+def skill_paths(project: Path, agent: str) -> dict[str, Path]:
+    """The agent's skills of the project that exist, by the name of their folder, sorted."""
+    folder = project / SKILLS.get(agent, ".agents/skills")
+    return {path.parent.name: path for path in sorted(folder.glob(f"*/{DOCUMENT}")) if path.is_file()}
+
+
+def document_paths(sleep: SleepSection) -> Mapping[Kind, Path]:
+    """Where the skill and the memory file of a night are, whether or not they exist."""
+    project = Path(sleep.project)
+    return {
+        "skill": Path(sleep.skill_path or skill_path(project, sleep.agent, sleep.skill_name)),
+        "memory": Path(sleep.memory_path or memory_path(project, sleep.agent)),
+    }
+
+
+def documents_of(sleep: SleepSection) -> tuple[LiveDocument, LiveDocument]:
+    """The skill and the memory file of a night, as they are now.
+
+    Raises:
+        SkillError: as `read_document`.
+    """
+    paths, named = document_paths(sleep), [Path(path) for path in sleep.named_paths]
+    # The memory file first: it is there before any night, so that what is wrong with it is told before all else.
+    memory = read_document(paths["memory"], "memory", Path(sleep.project), named)
+    return read_document(paths["skill"], "skill", Path(sleep.project), named), memory
+
+
+def read_document(path: Path, kind: Kind, project: Path, allow: Iterable[Path] = ()) -> LiveDocument:
+    """A document as it is now.
+
+    Args:
+        allow: files and folders outside of the project that the user named.
+
+    Raises:
+        SkillError: as `located`; the file cannot be read, is not UTF-8, or is no document (names the line).
+    """
+    place = Path(os.path.abspath(path))
+    real = located(place, project, allow)
+    try:
+        with open(real, "rb") as file:
+            data, mode = file.read(), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+    except FileNotFoundError:
+        return LiveDocument(kind=kind, path=str(place), real=str(real), data=None, mode=None)
+    except OSError as error:
+        raise SkillError(f"{str(path)!r} cannot be read: {error}", hint="give a file that you may read") from error
+    try:
+        Document.parse(data.decode())
+    except UnicodeDecodeError as error:
+        raise SkillError(
+            f"{str(path)!r} is not UTF-8: byte {error.start} is {data[error.start]:#04x}", hint="save it as UTF-8"
+        ) from None
+    except SkillError as error:
+        raise SkillError(f"{str(path)!r}, {error.message}", hint=error.hint) from None
+    return LiveDocument(kind=kind, path=str(place), real=str(real), data=data, mode=mode)
+
+
+def located(path: Path, project: Path, allow: Iterable[Path] = ()) -> Path:
+    """Where the document is without links, whether or not it exists.
+
+    Raises:
+        SkillError: that is outside of the project and of what is allowed, no Markdown file, in version control, or
+            something that is no regular file; the path leads through a link to nothing.
+    """
+    place = Path(os.path.abspath(path))
+    real = Path(os.path.realpath(place))
+    if real != place and not real.exists() and os.path.lexists(place):
+        raise SkillError(f"{str(path)!r} is a link to nothing", hint="remove the link, or make the file it leads to")
+    roots = [Path(os.path.realpath(root)) for root in (project, *allow)]
+    if not any(real == root or real.is_relative_to(root) for root in roots):
+        raise SkillError(
+            f"{str(path)!r} is at {str(real)!r}, outside of the project {str(project)!r}",
+            hint="name that file itself in the settings if it is to be changed",
+        )
+    if {place.suffix.lower(), real.suffix.lower()} - set(_SUFFIXES) or ".git" in real.parts:
+        raise SkillError(f"{str(path)!r} is no Markdown document", hint=f"allowed: {', '.join(_SUFFIXES)}")
+    above = next((folder for folder in real.parents if os.path.lexists(folder)), real.parent)
+    if not above.is_dir() or (os.path.lexists(real) and not real.is_file()):
+        raise SkillError(
+            f"{str(path)!r} is no regular file in a folder", hint="move away what is there, or give another file"
+        )
+    return real

@@ -1,0 +1,242 @@
+"""What a night did, as data: `night.json` and `diagnostics.json` in its folder."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from etude.records import Record
+from etude.searches.rewrite_first import Shown
+from etude.sleep.canary import Canary
+from etude.sleep.carry import Carried
+from etude.sleep.changes import Change, LeftOut, Spent, Status, spent_in
+from etude.sleep.confirm import Fresh
+from etude.sleep.cost import Cost
+from etude.sleep.probe import Doubt
+from etude.sleep.proposers import Pick
+from etude.store.views import JOURNAL
+from etude.summary import Comparison, Interval, ShipVerdict
+
+__all__ = [
+    "Command",
+    "Diagnosed",
+    "Diagnostics",
+    "DocumentReport",
+    "NightReport",
+    "NightStatus",
+    "diagnosed",
+    "reported",
+    "spent_so_far",
+    "untrained",
+]
+
+NightStatus = Literal["running", "proposed", "adopted", "no change", "nothing to do", "error"]
+"""How a night stands.
+
+running        under way, or its process was killed
+proposed       there is a proposal that waits for a person
+adopted        its proposal is in place
+no change      tasks were attempted and nothing is proposed
+nothing to do  no session, or none with a task in it
+error          it could not be carried out; its sessions wait
+"""
+
+
+class Command(Record):
+    """A command line, and the folder in which it was given: paths in it are relative to that one."""
+
+    text: str
+    folder: str
+
+
+class DocumentReport(Record):
+    """What came of one document."""
+
+    name: str
+    """`memory`, or the name of the skill."""
+    path: str
+    status: Status
+    reason: str
+    baseline: float | None
+    """Mean on the held-out tasks before; None when not measured."""
+    candidate: float | None
+    """Of the candidate, which selected on these tasks: likely too high."""
+    confirmed: Interval | None = None
+    """New minus old on fresh attempts at the held-out tasks."""
+    verdict: ShipVerdict | None = None
+    """Whether these attempts settle that it is better; None without them."""
+    settle: str = ""
+    """What would settle an inconclusive verdict or status."""
+    fresh: Fresh | None = None
+    """Whether fresh attempts show a gain that luck alone does not explain; None without them."""
+    carried: str = ""
+    """That later nights look at a candidate again, and what its next look needs; empty where there is none."""
+    origin: int | None = None
+    """The earlier night that made what is proposed; None where this one did."""
+    cost: Cost | None = None
+    """Tokens of document and answers, before and with the candidate; None where there was none."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Rules of earlier nights that were left out on trial, those that stay too."""
+    tried: int = 0
+    """Edits that were tried."""
+    train: int = 0
+    held_out: int = 0
+
+    @property
+    def decided(self) -> tuple[str, ...]:
+        """How it stands, unless its candidate is one of an earlier night; and what came of trials of its rules:
+        `accepted` where one is taken out, else `rejected`."""
+        made = (self.status,) if self.origin is None else ()
+        gone = any(rule.retired for rule in self.left_out)
+        return (*made, "accepted" if gone else "rejected") if self.left_out else made
+
+
+class NightReport(Record):
+    """A night."""
+
+    night: int
+    status: NightStatus
+    resumes: bool = False
+    """The next run goes on with this night, where it has the same settings."""
+    command: Command | None = None
+    """The last one that began it or went on with it; None where it was no command."""
+    starts: int = 1
+    """How often it was begun."""
+    reason: str = ""
+    """Why there is nothing, or what went wrong."""
+    hint: str = ""
+    project: str
+    started: datetime
+    """UTC."""
+    ended: datetime | None = None
+    target: str
+    optimizer: str
+    sessions: dict[str, int] = Field(default_factory=dict[str, int])
+    """Sessions that were used, by source."""
+    skipped: dict[str, int] = Field(default_factory=dict[str, int])
+    """Records, turns and sessions that were left out, by reason."""
+    redacted: dict[str, int] = Field(default_factory=dict[str, int])
+    """What was taken out of the transcripts, by kind."""
+    waiting: int = 0
+    """Sessions beyond the limit, left for the next night."""
+    problems: tuple[str, ...] = ()
+    tasks: dict[str, int] = Field(default_factory=dict[str, int])
+    """Tasks by split."""
+    dropped: dict[str, int] = Field(default_factory=dict[str, int])
+    """Tasks that the miner proposed and that were not taken, by reason."""
+    proposer: Pick = Pick()
+    """What made candidates."""
+    doubts: tuple[Doubt, ...] = ()
+    """Tasks whose criteria do not hold what they promise: dropped, or gameable."""
+    test: Interval | None = None
+    """Mean of the new documents on all test tasks, which decided nothing; None without any."""
+    documents: tuple[DocumentReport, ...] = ()
+    proposal: str = ""
+    """Folder of the proposal; empty when there is none."""
+    held_back: tuple[str, ...] = ()
+    """Why the proposal was not adopted at once, where that was asked for."""
+    canary: tuple[Canary, ...] = ()
+    """What corrections in the sessions up to this night say of the adoptions that stood."""
+    spent: Spent = Spent()
+    simulated: bool = False
+    """Answers came, or were to come, from the simulated world."""
+    notes: tuple[str, ...] = ()
+
+
+class Diagnosed(Record):
+    """Why a document changed, or did not."""
+
+    name: str
+    status: Status
+    reason: str
+    before: tuple[Shown, ...]
+    """Held-out tasks under the old documents: response, scores and reason."""
+    after: tuple[Shown, ...]
+    """The same under the candidate: the one that was accepted, else the last one."""
+    optimizer_replies: tuple[str, ...]
+    """Raw."""
+    comparison: Comparison | None
+    fresh: Fresh | None = None
+    """Whether the comparison shows a gain that luck alone does not explain."""
+    carried: Carried | None = None
+    """The candidate that later nights look at again, with all that was seen of it."""
+    origin: Carried | None = None
+    """What is proposed is this candidate of an earlier night."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Rules of earlier nights that were left out on trial, those that stay too."""
+
+
+class Diagnostics(Record):
+    """`diagnostics.json`."""
+
+    night: int
+    status: NightStatus
+    call_error: str = ""
+    """The last error of a model call that ended the night; empty when none did."""
+    documents: tuple[Diagnosed, ...] = ()
+
+
+def reported(name: str, path: str, change: Change, tasks: tuple[int, int]) -> DocumentReport:
+    """The report on a change.
+
+    Args:
+        tasks: how many were trained on and how many held out.
+    """
+    confirmed, fresh = change.confirmed, change.fresh
+    settle = "" if confirmed is None or confirmed.settle is None or change.only_shorter else confirmed.settle.note
+    return DocumentReport(
+        name=name,
+        path=path,
+        status=change.status,
+        reason=change.told,
+        baseline=change.baseline,
+        candidate=change.candidate,
+        confirmed=None if confirmed is None else confirmed.difference,
+        verdict=change.verdict,
+        settle=settle if fresh is None or fresh.settled else fresh.settle,
+        fresh=fresh,
+        carried=change.carry_told,
+        origin=None if change.origin is None else change.origin.night,
+        cost=change.cost,
+        left_out=change.left_out,
+        tried=len(change.edits),
+        train=tasks[0],
+        held_out=tasks[1],
+    )
+
+
+def untrained(name: str, path: str, held_out: int) -> DocumentReport:
+    """The report on a document whose tasks are all held out."""
+    reason = "there are no training tasks for it"
+    return DocumentReport(
+        name=name, path=path, status="unchanged", reason=reason, baseline=None, candidate=None, held_out=held_out
+    )
+
+
+def spent_so_far(night: Path) -> Spent:
+    """What all parts of a night have used that nobody works at.
+
+    Args:
+        night: its folder.
+    """
+    journals = sorted((night / "runs").rglob(JOURNAL))
+    return sum((spent_in(path.parent) for path in journals), Spent())
+
+
+def diagnosed(name: str, change: Change) -> Diagnosed:
+    """The diagnosis of a change."""
+    held_out = change.held_out
+    return Diagnosed(
+        name=name,
+        status=change.status,
+        reason=change.told,
+        before=held_out.initial,
+        after=held_out.candidate,
+        optimizer_replies=held_out.optimizer_replies,
+        comparison=change.confirmed,
+        fresh=change.fresh,
+        carried=change.carried,
+        origin=change.origin,
+        left_out=change.left_out,
+    )

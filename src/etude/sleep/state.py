@@ -1,0 +1,189 @@
+"""Where sleep keeps what it must know tomorrow: the ledger, a folder for each night, the tasks of past nights.
+
+    <state>/ledger.db  nights/0001/  nights/0002/ ...  archive.jsonl
+
+Every project has a folder of its own, so that nothing of one reaches the skills of another. All of it is readable by
+its owner only: it holds what was said to agents.
+"""
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from etude.errors import ConfigError, DataError, StopRun
+from etude.records import Record
+
+__all__ = ["REPORT", "SleepState", "read_kept", "state_folder", "user_state", "why_unreadable"]
+
+REPORT = "night.json"
+"""The file in the folder of a night that says how it stands."""
+R = TypeVar("R", bound=Record)
+
+_LONGEST_SLUG = 40
+_NIGHT = re.compile(r"\d{4,9}")
+
+
+def state_folder(project: Path, *, home: Path, environ: Mapping[str, str], base: Path | None = None) -> Path:
+    """The folder for a project: `$XDG_STATE_HOME/etude/sleep/<name>-<hash>`, under `~/.local/state` where the
+    variable is not an absolute path. The hash is of the real path, so that two projects of one name stay apart.
+
+    Args:
+        base: what stands in place of `$XDG_STATE_HOME/etude/sleep`.
+    """
+    if base is None:
+        base = user_state(home, environ) / "etude" / "sleep"
+    real = os.path.realpath(project)
+    slug = re.sub(r"[^a-z0-9]+", "-", os.path.basename(real).lower())[:_LONGEST_SLUG].strip("-") or "root"
+    number = hashlib.sha256(os.fsencode(real)).hexdigest()[:10]
+    return base / f"{slug}-{number}"
+
+
+def user_state(home: Path, environ: Mapping[str, str]) -> Path:
+    """Where programs of the user keep their state: `$XDG_STATE_HOME`, else `~/.local/state`."""
+    given = environ.get("XDG_STATE_HOME", "")
+    return Path(given) if os.path.isabs(given) else home / ".local" / "state"
+
+
+class SleepState:
+    """The state of one project. Nothing is made before `make`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.ledger = folder / "ledger.db"
+        self.nights = folder / "nights"
+        self.archive = folder / "archive.jsonl"
+        """Tasks of past nights, one a line."""
+
+    def make(self) -> None:
+        """Make the folders that are missing, and close the state to all but its owner.
+
+        Raises:
+            ConfigError: the state folder, or a part of it, is a symbolic link, no folder, or somebody else's.
+        """
+        self.check()
+        self._make(self.folder)
+        self._make(self.nights)
+        self.check()
+
+    def check(self) -> None:
+        """Refuse a state folder that leads somewhere else.
+
+        Raises:
+            ConfigError: the state folder, or a part of it, is a symbolic link, no folder, or somebody else's.
+        """
+        for path, wanted in (
+            (self.folder, stat.S_ISDIR),
+            (self.nights, stat.S_ISDIR),
+            (self.ledger, stat.S_ISREG),
+            (self.archive, stat.S_ISREG),
+        ):
+            try:
+                found = path.lstat()
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise _unusable(path, str(error.strerror)) from error
+            if stat.S_ISLNK(found.st_mode):
+                raise _unusable(path, "it is a symbolic link")
+            if not wanted(found.st_mode):
+                raise _unusable(path, "it is no folder" if wanted is stat.S_ISDIR else "it is no file")
+            if found.st_uid != os.getuid():
+                raise _unusable(path, "it belongs to another user")
+
+    def numbers(self) -> list[int]:
+        """The nights there are, in order."""
+        if not self.nights.is_dir():
+            return []
+        return sorted(int(entry.name) for entry in self.nights.iterdir() if _NIGHT.fullmatch(entry.name))
+
+    @property
+    def next_night(self) -> int:
+        """The number of the next night, from 1."""
+        return max(self.numbers(), default=0) + 1
+
+    def night(self, number: int) -> Path:
+        """The folder of a night, which need not exist."""
+        return self.nights / f"{number:04d}"
+
+    def make_night(self, number: int) -> Path:
+        """Make the folder of a night, which did not exist.
+
+        Raises:
+            DataError: there is one already.
+            ConfigError: it cannot be made.
+        """
+        path = self.night(number)
+        if path.exists() or path.is_symlink():
+            raise DataError(f"night {number} is there already: {str(path)!r}", hint="take the next number")
+        self._make(path)
+        return path
+
+    def write(self, path: Path, text: str) -> None:
+        """Write a file of the state as UTF-8, in one move and for its owner only.
+
+        Raises:
+            DataError: the path leads out of the state folder.
+            StopRun: the file cannot be written, as when the disk is full.
+        """
+        if self.folder.resolve() not in path.resolve().parents:
+            raise DataError(
+                f"{str(path)!r} is not in the state folder {str(self.folder)!r}", hint="name a file in it"
+            )
+        temporary = path.with_name(f".{path.name}.tmp")
+        try:
+            self._make(path.parent)
+            temporary.unlink(missing_ok=True)
+            with open(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+                file.write(text.encode(errors="backslashreplace"))
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except OSError as error:
+            raise StopRun(
+                f"{str(path)!r} cannot be written: {error.strerror}",
+                hint="make room or mend the permissions, then run the same command again",
+            ) from error
+
+    def _make(self, folder: Path) -> None:
+        try:
+            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
+            folder.chmod(0o700)
+        except OSError as error:
+            raise _unusable(folder, str(error.strerror)) from error
+
+
+def read_kept(path: Path, kind: type[R], hint: str = "restore it, or remove it") -> R | None:
+    """A record that an earlier process has kept in the state; None when there is none.
+
+    Raises:
+        DataError: the file is damaged.
+    """
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as error:
+        raise DataError(f"{str(path)!r} cannot be read: {why_unreadable(error)}", hint=hint) from error
+
+
+def why_unreadable(error: OSError | ValidationError) -> str:
+    """What is wrong with a file of the state, in one line and without what is in the file."""
+    if isinstance(error, OSError):
+        return str(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"{where}: {first['msg']}" if where else first["msg"]
+
+
+def _unusable(path: Path, why: str) -> ConfigError:
+    return ConfigError(
+        f"sleep state {str(path)!r} cannot be used: {why}",
+        hint="set `sleep.state` to another folder, or put a folder of your own there",
+    )

@@ -1,0 +1,372 @@
+"""Files replaced together: all of them or none, whenever the power goes.
+
+Order of a transaction: backups; the pending record; folders and complete new files beside the old ones; the pending
+record again, now as `written`; renames; the caller's records; removal of the pending record, which commits. What a
+killed process left is settled by the next one: finished when every file was replaced, put back otherwise. A file that
+somebody changed meanwhile is left as it is and named.
+"""
+
+import os
+import secrets
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from filelock import FileLock, Timeout
+from pydantic import ValidationError
+
+from etude.errors import EtudeError, LockedError, StopRun
+from etude.records import Record
+from etude.sleep.places import sha256
+from etude.sleep.state import why_unreadable
+
+__all__ = ["LOCK", "PENDING", "OnWrite", "Recovery", "Write", "carry_out", "locked", "settle", "silent"]
+
+LOCK = "adopt.lock"
+PENDING = "pending.json"
+_TEMPORARY = ".etude-"
+
+OnWrite = Callable[[str], None]
+"""Called with the name of a write before it is made."""
+
+
+def silent(name: str) -> None:
+    """Nobody listens."""
+    del name
+
+
+class Write(NamedTuple):
+    """What one file is to become."""
+
+    real: str
+    """Absolute, without links."""
+    before: bytes | None
+    """What is there now; None for no file."""
+    after: bytes | None
+    """None to remove the file."""
+    mode: int | None
+    """Permission bits afterwards; None for those of any new file."""
+    drop: tuple[str, ...] = ()
+    """Folders to remove afterwards if they are empty, the innermost first."""
+
+
+class Recovery(Record):
+    """What was done about a transaction that had not ended."""
+
+    finished: bool
+    """The new files are there; else the old ones."""
+    left: tuple[str, ...] = ()
+    """Files that somebody has changed since, left as they are."""
+    backups: str
+    """Folder with the old files."""
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The same for people, a sentence each."""
+        what = "finished" if self.finished else "taken back: documents are as they were before it"
+        others = (
+            f"{path!r} was changed since and left as it is; what it was is in {self.backups!r}" for path in self.left
+        )
+        return (f"an interrupted adoption or revert was {what}", *others)
+
+
+class _Step(Record):
+    real: str
+    before: str | None
+    """SHA-256; None for no file."""
+    after: str | None
+    backup: str
+    """Absolute; empty when there was no file."""
+    old_mode: int | None
+    mode: int | None
+    temporary: str
+    made: tuple[str, ...]
+    """Folders to make, the outermost first."""
+    drop: tuple[str, ...]
+
+
+class _Pending(Record):
+    version: Literal[1] = 1
+    phase: Literal["begun", "written", "back"] = "begun"
+    backups: str
+    steps: tuple[_Step, ...]
+    records: tuple[str, ...]
+    """Absolute paths; each is first written with `.new` behind it."""
+
+
+@contextmanager
+def locked(state: Path) -> Generator[None]:
+    """The state folder for this process alone. A killed process holds nothing.
+
+    Raises:
+        LockedError: another process has it.
+        StopRun: the folder cannot be written.
+    """
+    lock = FileLock(state / LOCK, thread_local=False)
+    try:
+        state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise LockedError(
+            f"documents are being adopted or reverted in {str(state)!r} by another process",
+            hint="wait until that one has ended",
+        ) from None
+    except OSError as error:
+        raise StopRun(
+            f"{str(state / LOCK)!r} cannot be written: {error.strerror}",
+            hint="make room or mend the permissions, then run the same command again",
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def carry_out(
+    state: Path, backups: Path, writes: Sequence[Write], records: Mapping[Path, str], on_write: OnWrite = silent
+) -> None:
+    """Replace all files and write all records, or neither. The caller has the lock and has settled what was pending.
+
+    Args:
+        backups: a folder of its own for the old files, named `before-0` and so on in the order of `writes`.
+        records: files of the state folder with their new text.
+
+    Raises:
+        EtudeError: a file is not as the caller says, or could not be written. Everything is as it was.
+    """
+    try:
+        on_write("backups")
+        backups.mkdir(parents=True, exist_ok=True, mode=0o700)
+        pending = _plan(backups, writes, records)
+        for number, (step, write) in enumerate(zip(pending.steps, writes, strict=True)):
+            if write.before is not None:
+                on_write(f"backup {number}")
+                _write(Path(step.backup), write.before, 0o600)
+        _sync(backups)
+        on_write("pending")
+        _note(state, pending)
+        _prepare(pending, writes, records, on_write)
+        on_write("written")
+        pending = pending.model_copy(update={"phase": "written"})
+        _note(state, pending)
+        for number, step in enumerate(pending.steps):
+            on_write(f"replace {number}")
+            _replace(step)
+        _finish(state, pending, on_write)
+    except BaseException as error:
+        recovery = settle(state, silent)
+        if not isinstance(error, OSError):
+            raise
+        if recovery is None or not recovery.finished:
+            raise EtudeError(
+                f"the documents could not be replaced, and are as they were: {error}",
+                hint="see that there is room on the disk and that you may write there",
+            ) from error
+
+
+def settle(state: Path, on_write: OnWrite = silent) -> Recovery | None:
+    """End the transaction that an earlier process did not; None when there is none. The caller has the lock.
+
+    Raises:
+        EtudeError: the pending record cannot be read, or a file cannot be put back; it can be tried again.
+    """
+    place = state / PENDING
+    try:
+        pending = _Pending.model_validate_json(place.read_bytes())
+    except FileNotFoundError:
+        _new(place).unlink(missing_ok=True)  # a first record that was not written in full
+        return None
+    except (OSError, ValidationError) as error:
+        raise EtudeError(
+            f"{str(place)!r} cannot be read: {why_unreadable(error)}",
+            hint=f"compare your documents with the copies in {str(state)!r}, then remove that file",
+        ) from error
+    try:
+        if pending.phase == "written" and all(_is_done(step) for step in pending.steps):
+            _finish(state, pending, on_write)
+            return Recovery(finished=True, backups=pending.backups)
+        return Recovery(finished=False, backups=pending.backups, left=_put_back(state, pending, on_write))
+    except OSError as error:
+        raise EtudeError(
+            f"the documents could not be put back: {error}",
+            hint=f"the old ones are in {pending.backups!r}; try again",
+        ) from error
+
+
+def _plan(backups: Path, writes: Sequence[Write], records: Mapping[Path, str]) -> _Pending:
+    mark = secrets.token_hex(8)
+    steps: list[_Step] = []
+    planned: set[Path] = set()
+    for number, write in enumerate(writes):
+        _check_place(write.real)
+        real = Path(write.real)
+        made = [folder for folder in reversed(real.parents) if folder not in planned and not folder.exists()]
+        planned |= set(made)
+        steps.append(
+            _Step(
+                real=write.real,
+                before=sha256(write.before),
+                after=sha256(write.after),
+                backup="" if write.before is None else str(backups / f"before-{number}"),
+                old_mode=None if write.before is None else real.stat().st_mode & 0o7777,
+                mode=write.mode,
+                temporary=str(real.parent / f"{_TEMPORARY}{mark}-{number}"),
+                made=tuple(str(folder) for folder in made),
+                drop=write.drop,
+            )
+        )
+    return _Pending(backups=str(backups), steps=tuple(steps), records=tuple(str(path) for path in records))
+
+
+def _prepare(pending: _Pending, writes: Sequence[Write], records: Mapping[Path, str], on_write: OnWrite) -> None:
+    """Everything that needs room on the disk."""
+    for number, (step, write) in enumerate(zip(pending.steps, writes, strict=True)):
+        for folder in step.made:
+            on_write(f"folder {folder}")
+            os.mkdir(folder)
+            _sync(Path(folder).parent)
+        if write.after is not None:
+            on_write(f"text {number}")
+            _write(Path(step.temporary), write.after, step.mode, between=lambda n=number: on_write(f"half {n}"))
+    for path, text in records.items():
+        on_write(f"record {path.name}")
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _write(_new(path), text.encode(), 0o600)
+
+
+def _check_place(real: str) -> None:
+    """Raises EtudeError where the path leads through a link: what is written there would land elsewhere."""
+    if os.path.realpath(real) != real:
+        raise EtudeError(f"{real!r} is reached through a link now", hint="look at it, then try again")
+
+
+def _replace(step: _Step) -> None:
+    _check_place(step.real)
+    real = Path(step.real)
+    if _sha256(real) != step.before:
+        raise EtudeError(f"{step.real!r} changed while it was being replaced", hint="look at it, then try again")
+    if step.after is None:
+        real.unlink()
+    else:
+        os.replace(step.temporary, real)
+    _sync(real.parent)
+
+
+def _is_done(step: _Step) -> bool:
+    """Whether the file was replaced. Somebody may have changed it since."""
+    if step.after is None:
+        return not os.path.lexists(step.real)
+    return not os.path.lexists(step.temporary) and _sha256(Path(step.real)) != step.before
+
+
+def _finish(state: Path, pending: _Pending, on_write: OnWrite) -> None:
+    for path in map(Path, pending.records):
+        if _new(path).exists():
+            on_write(f"put record {path.name}")
+            os.replace(_new(path), path)
+            _sync(path.parent)
+    for step in pending.steps:
+        for folder in step.drop:
+            on_write(f"drop {folder}")
+            with suppress(OSError):  # something is in it, or it is gone
+                os.rmdir(folder)
+    on_write("commit")
+    _forget(state)
+
+
+def _put_back(state: Path, pending: _Pending, on_write: OnWrite) -> tuple[str, ...]:
+    if pending.phase == "written":
+        on_write("back")
+        pending = pending.model_copy(update={"phase": "back"})
+        _note(state, pending)
+    left: list[str] = []
+    for step in reversed(pending.steps):
+        if pending.phase == "back":
+            left += _put_back_one(step, on_write)
+        for temporary in (step.temporary, _back(step)):
+            if os.path.lexists(temporary):
+                on_write(f"remove {temporary}")
+                os.unlink(temporary)
+    for step in reversed(pending.steps):
+        for folder in reversed(step.made):
+            on_write(f"drop {folder}")
+            with suppress(OSError):  # it was not made yet, or somebody has put something into it
+                os.rmdir(folder)
+    for path in map(Path, pending.records):
+        _new(path).unlink(missing_ok=True)
+    on_write("end")
+    _forget(state)
+    return tuple(sorted(left))
+
+
+def _put_back_one(step: _Step, on_write: OnWrite) -> list[str]:
+    real = Path(step.real)
+    now = _sha256(real)
+    if now == step.before:
+        return []
+    if now != step.after or os.path.realpath(step.real) != step.real:
+        return [step.real]
+    on_write(f"put back {step.real}")
+    if step.before is None:
+        real.unlink()
+    else:
+        _write(Path(_back(step)), Path(step.backup).read_bytes(), step.old_mode)
+        on_write(f"rename {step.real}")
+        os.replace(_back(step), real)
+    _sync(real.parent)
+    return []
+
+
+def _note(state: Path, pending: _Pending) -> None:
+    place = state / PENDING
+    _write(_new(place), pending.model_dump_json(indent=1).encode(), 0o600)
+    os.replace(_new(place), place)
+    _sync(state)
+
+
+def _forget(state: Path) -> None:
+    """The transaction has ended. A record that was to follow the pending one may not have been written in full."""
+    _new(state / PENDING).unlink(missing_ok=True)
+    (state / PENDING).unlink()
+    _sync(state)
+
+
+def _new(path: Path) -> Path:
+    return path.with_name(f"{path.name}.new")
+
+
+def _back(step: _Step) -> str:
+    return f"{step.temporary}-back"
+
+
+def _sha256(path: Path) -> str | None:
+    try:
+        return sha256(path.read_bytes())
+    except FileNotFoundError:
+        return None
+
+
+def _write(path: Path, data: bytes, mode: int | None, between: Callable[[], None] | None = None) -> None:
+    """A whole file that is on the disk when this returns. `between` is called when half of it is written."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+    narrow = 0o666 if mode is None else 0o600  # what a private file will hold is private while it is written
+    with os.fdopen(os.open(path, flags, narrow), "wb", buffering=0) as file:
+        half = len(data) // 2
+        for number, part in enumerate((data[:half], data[half:])):
+            if number and between:
+                between()
+            while part:
+                part = part[file.write(part) :]
+        if mode is not None:
+            os.fchmod(file.fileno(), mode)
+        os.fsync(file.fileno())
+
+
+def _sync(folder: Path) -> None:
+    """Makes names in the folder last."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,125 @@
+"""Aggregate: many patches become one. Duplicates are merged by code, the rest by the optimizer, failures first."""
+
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from etude.config import AggregateSection
+from etude.errors import UnusableReply
+from etude.records import Edit, Patch, Skill
+from etude.stages.optimizer import Optimizer, together
+from etude.stages.proposals import PatchReply, Proposals, folded, valid_edits
+from etude.stages.render import patches_block, skill_block
+
+__all__ = ["aggregate", "unite"]
+
+G = TypeVar("G")
+
+
+async def aggregate(
+    optimizer: Optimizer,
+    skill: Skill,
+    patches: tuple[Sequence[Awaitable[Patch]], Sequence[Awaitable[Patch]]],
+    settings: AggregateSection,
+    form: type[Proposals] = PatchReply,
+) -> Patch:
+    """Merge patches from failures, patches from successes, then both. One patch needs no call.
+
+    Groups are made in the order of the readings, and a group is merged as soon as its own readings are there.
+
+    Args:
+        patches: those that answer failures, those that come from successes; each may still be on its way.
+        form: what a merge returns.
+
+    A merge whose answer cannot be used falls back to the united edits themselves, with a warning.
+    """
+    merger = _Merger(optimizer, skill, settings.merge_batch_size, form)
+    failures, successes = await together(
+        merger.levels(side, prompt)
+        for side, prompt in zip(patches, ("merge_failures", "merge_successes"), strict=True)
+    )
+    if not failures.edits or not successes.edits:
+        return failures if failures.edits else successes
+    sections = [
+        skill_block(skill),
+        patches_block("First patch: from failures", [failures]),
+        patches_block("Second patch: from successes", [successes]),
+    ]
+    return await merger.merge("merge_final", sections, [failures, successes])
+
+
+def unite(edits: Sequence[Edit]) -> tuple[Edit, ...]:
+    """Merge edits that differ in case, blanks and punctuation only: the first stays, citations are united."""
+    united: list[Edit] = []
+    for edit in edits:
+        twin = next((i for i, other in enumerate(united) if _same(edit, other)), None)
+        if twin is None:
+            united.append(edit)
+        else:
+            united[twin] = _citing(united[twin], edit.cites)
+    return tuple(united)
+
+
+def _same(one: Edit, other: Edit) -> bool:
+    """The same text. Likeness would not do: "use" and "do not use" are nearly alike, and so are "x > 5", "x < 5"."""
+    return (one.op, one.target) == (other.op, other.target) and folded(one.content) == folded(other.content)
+
+
+def _citing(edit: Edit, more: Sequence[str]) -> Edit:
+    return edit.model_copy(update={"cites": tuple(dict.fromkeys((*edit.cites, *more)))})
+
+
+@dataclass(frozen=True)
+class _Merger:
+    """Merges patches to one skill."""
+
+    optimizer: Optimizer
+    skill: Skill
+    size: int
+    """Patches in one call."""
+    form: type[Proposals]
+
+    async def levels(self, patches: Sequence[Awaitable[Patch]], prompt: str) -> Patch:
+        """Merge groups of patches, then groups of what they became, until one is left."""
+
+        async def arrived(group: Sequence[Awaitable[Patch]]) -> Patch:
+            return await self._group([patch for patch in [await each for each in group] if patch.edits], prompt)
+
+        level = await together(arrived(group) for group in self._groups(patches))
+        level = [patch for patch in level if patch.edits]
+        while len(level) > 1:
+            level = await together(self._group(group, prompt) for group in self._groups(level))
+        return level[0] if level else Patch()
+
+    def _groups(self, members: Sequence[G]) -> list[Sequence[G]]:
+        return [members[start : start + self.size] for start in range(0, len(members), self.size)]
+
+    async def _group(self, group: Sequence[Patch], prompt: str) -> Patch:
+        united = unite([edit for patch in group for edit in patch.edits])
+        if len(group) <= 1 or len(united) == 1:
+            return Patch(edits=united, reasoning=group[0].reasoning if group else "")
+        return await self.merge(prompt, [skill_block(self.skill), patches_block("Patches", group)], group)
+
+    async def merge(self, prompt: str, sections: Sequence[str], patches: Sequence[Patch]) -> Patch:
+        """One call."""
+        given = unite([edit for patch in patches for edit in patch.edits])
+        try:
+            reply = await self.optimizer.ask(prompt, sections, self.form)
+        except UnusableReply as error:
+            self.optimizer.warn(
+                f"a merge of {len(patches)} patches gave no usable answer and was done by code: {error.message}"
+            )
+            return Patch(edits=given, reasoning="merged by code")
+        known = [cite for edit in given for cite in edit.cites]
+        # Support is what the proposals cited, so an edit that came through the merge unchanged keeps all of it.
+        credited = [
+            _citing(edit, known if self.form.whole else _cites_of_twins(edit, given)) for edit in reply.proposed()
+        ]
+        kept, dropped = valid_edits(credited, known)
+        if dropped:
+            self.optimizer.warn(f"a merge returned {len(dropped)} edits without evidence; they are left out")
+        return Patch(edits=unite(kept), reasoning=reply.reasoning)
+
+
+def _cites_of_twins(edit: Edit, given: Sequence[Edit]) -> list[str]:
+    return [cite for other in given if _same(edit, other) for cite in other.cites]

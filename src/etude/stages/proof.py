@@ -1,0 +1,277 @@
+"""Proof: test edits on the failures they should mend, instead of asking for a higher mean over everything.
+
+A mean over a hundred noisy tasks is a blunt instrument for a rule that touches five of them. So the edits are tried
+together on the failures; what passes then is evidence for all of them. On demand each edit is left out once on a task
+that it mends, and stays only if the task fails without it. Where no edit alone is missed, because several cover for
+each other or because citations are wrong, a smallest set that mends the task is found by halves. What stays must go
+on solving tasks that were solved before.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from etude.config import GateSection
+from etude.records import Attempt, Edit, Record, Skill, Task
+from etude.stages.explain import explain
+from etude.stages.optimizer import together
+from etude.stages.probe import probe
+from etude.stages.rollout import Rollout, Try
+
+__all__ = ["EditEvidence", "Proof", "Proved", "Trial", "prove"]
+
+_LOSSES = 2
+"""Confirmed losses that reject a skill: a single one may be bad luck."""
+_DIFFERENT = 0.1
+"""Least difference of two scores of a task that counts, in [0, 1]: fractional scores waver by less than this."""
+
+Variant = Callable[[Sequence[int]], Skill]
+"""The skill with the edits of these numbers."""
+
+
+class EditEvidence(Record):
+    """What the tests say about one edit."""
+
+    edit: Edit
+    kept: bool
+    mends: tuple[str, ...] = ()
+    """Tasks it cites that failed before and do better with all edits together."""
+    needed: tuple[str, ...] = ()
+    """Tasks that do worse without it, as far as that was tried: none unless edits are left out."""
+
+
+class Proof(Record):
+    """What became of the edits of a step."""
+
+    accepted: bool = False
+    reason: str = ""
+    edits: tuple[EditEvidence, ...]
+    failed: int
+    """Failures that the edits were tried on."""
+    mended: tuple[str, ...] = ()
+    """Tasks of these that do better with the edits that are kept."""
+    guarded: int = 0
+    """Solved tasks that were attempted again with them, for the guard or for a deletion."""
+    lost: tuple[str, ...] = ()
+    """Those that do worse with the kept edits twice, the second time against a fresh attempt without them."""
+    voids: int = 0
+
+
+_Mended = tuple[Attempt, float]
+"""A failure, and what its task scores with all edits."""
+
+
+class Trial(NamedTuple):
+    """What is to be proved."""
+
+    edits: Sequence[Edit]
+    variant: Variant
+    """Makes the skills to test; without any edit it is the current skill."""
+    failures: Sequence[Attempt]
+    """Attempts with the current skill that failed."""
+    solved: Sequence[Attempt]
+    """Attempts that solved their task, for the guard."""
+    leave_one_out: bool = False
+    """An edit stays only if it is missed; else all stay where together they mend a failure."""
+    witnesses: Sequence[Attempt] = ()
+    """Attempts that solved their task: a deletion that mends nothing stays where these tasks are still solved."""
+
+
+class Proved(NamedTuple):
+    """The outcome of a proof."""
+
+    proof: Proof
+    kept: Sequence[int]
+    """Numbers of the edits that stay; none when the proof is not accepted."""
+    attempts: Sequence[Attempt]
+    """What was attempted with just these edits."""
+
+
+async def prove(rollout: Rollout, trial: Trial, gate: GateSection, step: int) -> Proved:
+    """Test edits.
+
+    Args:
+        gate: which score counts.
+
+    Raises:
+        VoidStop: too many attempts have no score.
+    """
+    proving = Proving(rollout, trial, gate, step)
+    proof, kept = await proving.prove()
+    skill = trial.variant(kept).hash
+    return Proved(proof, kept, [a for a in proving.attempts if kept and a.skill_hash == skill])
+
+
+@dataclass
+class Proving:
+    """The tests of one proof, and all that was attempted for them."""
+
+    rollout: Rollout
+    trial: Trial
+    gate: GateSection
+    step: int
+    attempts: list[Attempt] = field(default_factory=list[Attempt])
+
+    @property
+    def voids(self) -> int:
+        return len({attempt.id for attempt in self.attempts if attempt.score is None})
+
+    async def prove(self) -> tuple[Proof, Sequence[int]]:
+        edits, failures = self.trial.edits, self.trial.failures
+        everything = tuple(range(len(edits)))
+        together = await self._values([(attempt.task, everything, 0) for attempt in failures])
+        mended = [
+            (attempt, value)
+            for attempt, value in zip(failures, together, strict=True)
+            if value is not None and value >= self._value(attempt) + _DIFFERENT
+        ]
+        if self.trial.leave_one_out:
+            needed = await self.leave_one_out(mended)
+        else:
+            needed = [tuple(attempt.task.id for attempt, _ in mended) for _ in everything]
+        kept = [index for index in everything if needed[index]]
+        # The guard starts with the check whether more edits are needed: mostly none is.
+        missed, lost = await self._covered(kept, mended)
+        if missed:
+            for index, tasks in (await self.cover(kept, missed)).items():
+                needed[index] = (*needed[index], *tasks)
+            kept = [index for index in everything if needed[index]]
+            missed, lost = await self._covered(kept, mended)
+        # What was needed for tasks that fail after all has nothing to stand on.
+        failing = {attempt.task.id for attempt, _ in missed}
+        grounded = [index for index in kept if not failing.issuperset(needed[index])]
+        if grounded != kept:
+            kept = grounded
+            missed, lost = await self._covered(kept, mended)
+        evidence = tuple(
+            EditEvidence(
+                edit=edit,
+                kept=index in kept,
+                mends=tuple(attempt.task.id for attempt, _ in mended if attempt.id in edit.cites),
+                needed=needed[index] if self.trial.leave_one_out else (),
+            )
+            for index, edit in enumerate(edits)
+        )
+        proof = Proof(edits=evidence, failed=len(failures), voids=self.voids)
+        # A task whose attempt has no score was not seen to be mended.
+        skill = self.trial.variant(kept).hash
+        seen = {
+            attempt.task.id for attempt in self.attempts if attempt.skill_hash == skill and attempt.score is not None
+        }
+        still = tuple(a.task.id for a, best in mended if (a, best) not in missed and a.task.id in seen)
+        if not kept or not still:
+            return await self._deleted(self._ended(proof, f"no edit mends one of {len(failures)} failures"))
+        guarded = len(self.trial.solved)
+        proof = proof.model_copy(update={"mended": still, "guarded": guarded, "lost": lost})
+        found = f"{len(kept)} of {len(edits)} edits mend {len(still)} of {len(failures)} failures"
+        if len(lost) >= _LOSSES:
+            return self._ended(proof, f"{found}, but {len(lost)} of {guarded} solved tasks fail"), ()
+        return self._ended(proof.model_copy(update={"accepted": True}), found), kept
+
+    async def _deleted(self, proof: Proof) -> tuple[Proof, Sequence[int]]:
+        """Deletions, where no edit mends anything: what is lost by none of the tasks is not worth its tokens, and may
+        be half of what misleads. The other half can only be found without it."""
+        kept = [index for index, edit in enumerate(self.trial.edits) if edit.op == "delete"]
+        witnesses = self.trial.witnesses
+        if not kept or not witnesses:
+            return proof, ()
+        before = [*self.trial.failures, *witnesses]
+        values = await self._values([(attempt.task, kept, 0) for attempt in before])
+        lost = tuple(
+            attempt.task.id
+            for attempt, value in zip(before, values, strict=True)
+            if value is None or _worse(value, self._value(attempt))
+        )
+        proof = proof.model_copy(update={"guarded": len(witnesses), "lost": lost})
+        if lost:
+            missed = f"{len(lost)} of {len(before)} tasks miss what is deleted"
+            return self._ended(proof, f"{proof.reason}, and {missed}"), ()
+        evidence = tuple(
+            one.model_copy(update={"kept": index in kept, "needed": ()}) for index, one in enumerate(proof.edits)
+        )
+        shorter = proof.model_copy(update={"accepted": True, "edits": evidence})
+        found = f"what {len(kept)} of {len(evidence)} edits deleted is missed by none of {len(before)} tasks"
+        return self._ended(shorter, found), kept
+
+    def _ended(self, proof: Proof, reason: str) -> Proof:
+        return proof.model_copy(update={"reason": reason, "voids": self.voids})
+
+    async def leave_one_out(self, mended: Sequence[_Mended]) -> list[tuple[str, ...]]:
+        """For each edit the tasks that it cites, that do better with all edits, and that do worse without it."""
+        everything = range(len(self.trial.edits))
+        pairs = [
+            (index, *cited[0])
+            for index, edit in enumerate(self.trial.edits)
+            if (cited := [(attempt.task, value) for attempt, value in mended if attempt.id in edit.cites])
+        ]
+        values = await self._values(
+            [(task, tuple(i for i in everything if i != index), 0) for index, task, _ in pairs]
+        )
+        needed: list[tuple[str, ...]] = [() for _ in everything]
+        for (index, task, best), value in zip(pairs, values, strict=True):
+            if _worse(value, best):
+                needed[index] = (task.id,)
+        return needed
+
+    async def _covered(self, kept: Sequence[int], mended: Sequence[_Mended]) -> tuple[list[_Mended], tuple[str, ...]]:
+        """Tasks that do better with all edits but not with those that are kept, and solved tasks that are lost."""
+        if not kept:
+            return list(mended), ()
+        solved = self.trial.solved
+        tasks = [attempt.task for attempt, _ in mended] + [attempt.task for attempt in solved]
+        values = await self._values([(task, kept, 0) for task in tasks])
+        missed = [one for one, value in zip(mended, values, strict=False) if _worse(value, one[1])]
+        guarded = zip(solved, values[len(mended) :], strict=True)
+        suspects = [attempt.task for attempt, value in guarded if _worse(value, self._value(attempt))]
+        again = await self._values([(task, edits, 1) for task in suspects for edits in (kept, ())])
+        pairs = zip(suspects, again[::2], again[1::2], strict=True)
+        return missed, tuple(task.id for task, new, old in pairs if old is not None and _worse(new, old))
+
+    async def cover(self, kept: Sequence[int], missed: Sequence[_Mended]) -> dict[int, tuple[str, ...]]:
+        """What is missing: for each task the best supported of the edits that cite it, where one is enough, else a
+        smallest set of all. The edits to add, with the tasks that need them."""
+        edits = self.trial.edits
+        left = [index for index in range(len(edits)) if index not in kept]
+        citing = [[index for index in left if attempt.id in edits[index].cites] for attempt, _ in missed]
+        single = [(which, index) for which, indices in enumerate(citing) for index in indices]
+        values = await self._values([(missed[which][0].task, (*kept, index), 0) for which, index in single])
+        enough: dict[int, int] = {}
+        for (which, index), value in zip(single, values, strict=True):
+            if value is not None and not _worse(value, missed[which][1]):
+                enough.setdefault(which, index)
+        added: dict[int, tuple[str, ...]] = {}
+        for which, index in enough.items():
+            added[index] = (*added.get(index, ()), missed[which][0].task.id)
+        rest = [which for which in range(len(missed)) if which not in enough]
+
+        async def smallest(which: int) -> list[int]:
+            attempt, best = missed[which]
+
+            async def works(part: Sequence[int]) -> bool:
+                (value,) = await self._values([(attempt.task, (*kept, *part), 0)])
+                return not _worse(value, best)
+
+            return await explain([*citing[which], *(i for i in left if i not in citing[which])], works)
+
+        for which, found in zip(rest, await together(smallest(which) for which in rest), strict=True):
+            for index in found:
+                added[index] = (*added.get(index, ()), missed[which][0].task.id)
+        return added
+
+    async def _values(self, wanted: Sequence[tuple[Task, Sequence[int], int]]) -> list[float | None]:
+        """What each task scores with the edits of these numbers in this trial; None without a score."""
+        numbers = {tuple(sorted(edits)) for _, edits, _ in wanted}
+        skills = {edits: self.trial.variant(edits) for edits in numbers}
+        tries = [Try(task, skills[tuple(sorted(edits))], trial) for task, edits, trial in wanted]
+        attempts = await probe(self.rollout, tries, self.step)
+        self.attempts += attempts
+        return [None if attempt.score is None else self._value(attempt) for attempt in attempts]
+
+    def _value(self, attempt: Attempt) -> float:
+        assert attempt.score is not None
+        return attempt.score.value(self.gate.metric, self.gate.mixed_weight)
+
+
+def _worse(value: float | None, than: float) -> bool:
+    """A score is lower by as much as counts. One that is missing says nothing."""
+    return value is not None and value <= than - _DIFFERENT

@@ -1,0 +1,92 @@
+"""How a step changes the training state, and the ledger of every edit that was tried."""
+
+from collections.abc import Sequence
+
+from etude.config import GateSection
+from etude.records import Attempt, Candidate, Evaluation, LedgerEntry, Skill, TrainState, Verdict
+from etude.stages.proof import Proved
+
+__all__ = ["accept", "after_proof", "after_rollout", "after_verdict"]
+
+
+def after_rollout(state: TrainState, attempts: Sequence[Attempt]) -> TrainState:
+    """Remember a scored attempt at each task that was attempted, one that failed where there are several."""
+    scored: dict[str, Attempt] = {}
+    for attempt in attempts:
+        if attempt.score is not None and (attempt.task.id not in scored or not attempt.solved):
+            scored[attempt.task.id] = attempt
+    voids = sum(attempt.score is None for attempt in attempts)
+    return state.model_copy(update={"earlier": state.earlier | scored, "voids": state.voids + voids})
+
+
+def after_verdict(state: TrainState, candidate: Candidate, verdict: Verdict | None) -> TrainState:
+    """Enter the candidate's edits into the ledger and count; None when it was not worth evaluating."""
+    accepted = None if verdict is None else verdict.accepted
+    change = None
+    if verdict is not None and verdict.candidate is not None and verdict.current is not None:
+        change = verdict.candidate - verdict.current
+    kinds = {attempt.id: attempt.task.type for attempt in state.earlier.values()}
+    entries = tuple(
+        LedgerEntry(
+            step=state.step,
+            edit=edit.edit,
+            fate=edit.fate,
+            accepted=accepted,
+            change=change,
+            types=tuple(sorted({kinds[cite] for cite in edit.edit.cites if cite in kinds})),
+        )
+        for edit in candidate.edits
+    )
+    rejected_texts = {candidate.skill.hash} if accepted is False else set[str]()
+    return state.model_copy(
+        update={
+            "ledger": state.ledger + entries,
+            "rejected_texts": state.rejected_texts | rejected_texts,
+            "missed_edits": state.missed_edits + sum(edit.fate == "missed" for edit in candidate.edits),
+            "voids": state.voids + (len(verdict.voids) if verdict else 0),
+            "accepted": state.accepted + (accepted is True),
+            "rejected": state.rejected + (accepted is False),
+            "skipped": state.skipped + (accepted is None),
+        }
+    )
+
+
+def accept(state: TrainState, skill: Skill, val: Evaluation, gate: GateSection) -> TrainState:
+    """Make the skill the current one, and the best one if its validation mean is strictly higher."""
+    new = val.mean(gate.metric, gate.mixed_weight)
+    bar = state.current_val.mean(gate.metric, gate.mixed_weight) if state.current_val is not None else None
+    state = state.model_copy(update={"current": skill, "current_val": val})
+    if bar is not None and (new is None or new < bar):
+        # Accepted without winning: a text that lost against the old bar may win against this one.
+        state = state.model_copy(update={"rejected_texts": frozenset[str]()})
+    old = state.best_val.mean(gate.metric, gate.mixed_weight) if state.best_val is not None else None
+    if new is not None and (old is None or new > old):
+        state = state.model_copy(update={"best": skill, "best_val": val})
+    return state
+
+
+def after_proof(state: TrainState, proved: Proved) -> TrainState:
+    """Enter the edits of a proof into the ledger and count; remember what was attempted with those that stay."""
+    proof = proved.proof
+    kinds = {attempt.id: attempt.task.type for attempt in state.earlier.values()}
+    entries = tuple(
+        LedgerEntry(
+            step=state.step,
+            edit=one.edit,
+            fate="applied" if one.kept else "dropped",
+            # What was not seen to help was not seen to harm either.
+            accepted=proof.accepted if one.kept else None,
+            types=tuple(sorted({kinds[cite] for cite in one.edit.cites if cite in kinds})),
+        )
+        for one in proof.edits
+    )
+    known = {attempt.task.id: attempt for attempt in proved.attempts if attempt.score is not None}
+    return state.model_copy(
+        update={
+            "ledger": state.ledger + entries,
+            "earlier": state.earlier | known,
+            "voids": state.voids + proof.voids,
+            "accepted": state.accepted + proof.accepted,
+            "rejected": state.rejected + (not proof.accepted),
+        }
+    )

@@ -1,0 +1,38 @@
+"""`patch` with `reflect.skill_aware`: edits for what the skill lacks, reminders for what the agent ignored."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from etude.records import Candidate, Edit, Skill
+from etude.skill import Document
+from etude.stages.appendix import add_reminders, consolidate, reminders_in
+from etude.stages.optimizer import Optimizer
+from etude.stages.proposals import Forms, PatchReply, RoutedReply
+from etude.stages.update_modes.patch import InPlace
+
+__all__ = ["SkillAware"]
+
+
+class SkillAware(InPlace):
+    """Edits in place, and reminders in the appendix; both are part of one candidate.
+
+    Args:
+        repair: as in `InPlace`.
+        limit: most reminders before they are consolidated; 0 never consolidates.
+    """
+
+    forms: ClassVar[Forms] = Forms(RoutedReply, PatchReply, PatchReply)
+
+    def __init__(self, *, repair: bool, limit: int) -> None:
+        super().__init__(repair=repair)
+        self._limit = limit
+
+    async def apply(self, optimizer: Optimizer, skill: Skill, edits: Sequence[Edit]) -> Candidate:
+        candidate = await super().apply(optimizer, skill, [edit for edit in edits if edit.op != "remind"])
+        document = Document.parse(candidate.skill.text)
+        document, reminded = add_reminders(document, [edit for edit in edits if edit.op == "remind"])
+        fates = (*candidate.edits, *reminded)
+        if 0 < self._limit < len(reminders_in(document)):
+            document, compressed = await consolidate(optimizer, document)
+            fates += compressed
+        return candidate.model_copy(update={"skill": skill.with_text(document.render()), "edits": fates})

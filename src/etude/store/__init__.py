@@ -1,0 +1,39 @@
+"""What a run keeps: the journal of facts, the account of its spending, and the folder people look into."""
+
+from etude.store.database import Database, WriteHook
+from etude.store.journal import DECISION, SqliteJournal
+from etude.store.keys import check_keys
+from etude.store.redact import Redactor
+from etude.store.run import JsonlSink, RunFolder
+from etude.store.spend import SpendTotals, SqliteSpend
+from etude.store.views import (
+    GateView,
+    RunView,
+    StepView,
+    UpdateView,
+    is_running,
+    read_events,
+    read_run,
+    run_names,
+)
+
+__all__ = [
+    "DECISION",
+    "Database",
+    "GateView",
+    "JsonlSink",
+    "Redactor",
+    "RunFolder",
+    "RunView",
+    "SpendTotals",
+    "SqliteJournal",
+    "SqliteSpend",
+    "StepView",
+    "UpdateView",
+    "WriteHook",
+    "check_keys",
+    "is_running",
+    "read_events",
+    "read_run",
+    "run_names",
+]

@@ -1,0 +1,155 @@
+"""The SQLite file of a run: how it is opened, read and written. Journal and spend are tables in it."""
+
+import sqlite3
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from etude.errors import DataError, IdentityError, StopRun
+
+FORMAT = "1"
+BUSY_MILLISECONDS = 5_000
+
+_SCHEMA = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    """CREATE TABLE facts (
+        kind TEXT NOT NULL, key_hash TEXT NOT NULL, key TEXT, value TEXT NOT NULL,
+        seconds REAL NOT NULL, created TEXT NOT NULL, PRIMARY KEY (kind, key_hash))""",
+    """CREATE TABLE spend (
+        ticket INTEGER PRIMARY KEY, role TEXT NOT NULL, tokens_bound INTEGER NOT NULL, usd_bound REAL,
+        input_tokens INTEGER, output_tokens INTEGER, cached_tokens INTEGER, usd REAL, state TEXT NOT NULL)""",
+    "CREATE INDEX spend_open ON spend (role) WHERE state = 'open'",
+    """CREATE TABLE spend_settled (
+        role TEXT PRIMARY KEY, calls INTEGER NOT NULL, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+        cached_tokens INTEGER NOT NULL, usd REAL NOT NULL, unpriced INTEGER NOT NULL)""",
+    f"INSERT INTO meta VALUES ('format', '{FORMAT}')",
+)
+
+WriteHook = Callable[[str, int], None]
+"""Called with ("before", n) and ("after", n) around the n-th commit, counted from 1; may raise."""
+
+
+class Database:
+    """One connection. Every write is one transaction, on disk before `write` ends, so that it outlives the process.
+
+    The connection may move to another thread but not be used by two at a time.
+
+    Raises:
+        DataError: the file is missing (when only reading) or is no SQLite database.
+        IdentityError: the file has an unknown format version.
+        StopRun: the disk is full or cannot be written.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        read_only: bool = False,
+        on_write: WriteHook | None = None,
+        vfs: str | None = None,
+    ) -> None:
+        self.path = path
+        self._on_write = on_write
+        self._writes = 0
+        if read_only and not path.exists():
+            raise DataError(f"there is no journal {str(path)!r}", hint="`etude runs` lists the runs that are there")
+        options = f"mode={'ro' if read_only else 'rwc'}" + (f"&vfs={vfs}" if vfs else "")
+        try:
+            # Transactions are explicit; a synchronous caller may hand the connection to the thread of its event loop.
+            self._connection = sqlite3.connect(
+                f"{path.absolute().as_uri()}?{options}", uri=True, isolation_level=None, check_same_thread=False
+            )
+            try:
+                self._prepare(read_only)
+            except BaseException:
+                self._connection.close()
+                raise
+        except sqlite3.DatabaseError as error:
+            if refused_by_disk(error):
+                raise _unwritable(path, error) from error
+            raise DataError(
+                f"journal {str(path)!r} cannot be used: {error}",
+                hint="give `run.name` another value, or move the file away",
+            ) from error
+
+    @property
+    def journal_mode(self) -> str:
+        """`wal`, or `delete` where the file system cannot share memory between processes."""
+        return str(self.rows("PRAGMA journal_mode")[0][0])
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """All rows a query gives."""
+        return self._connection.execute(sql, parameters).fetchall()
+
+    @contextmanager
+    def write(self) -> Generator[sqlite3.Connection]:
+        """One transaction: committed when the block ends, rolled back when it raises.
+
+        Raises:
+            StopRun: the file cannot be written, as when the disk is full.
+        """
+        number = self._writes + 1
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                if self._on_write is not None:
+                    self._on_write("before", number)
+                self._connection.execute("COMMIT")
+            except BaseException:
+                self._connection.rollback()
+                raise
+        except sqlite3.OperationalError as error:
+            raise _unwritable(self.path, error) from error
+        self._writes = number
+        if self._on_write is not None:
+            self._on_write("after", number)
+
+    def close(self) -> None:
+        """Close the file. Closing twice does no harm."""
+        self._connection.close()
+
+    def _prepare(self, read_only: bool) -> None:
+        self._connection.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
+        if not read_only:
+            self._choose_journal_mode()
+        if not read_only and not self.rows("SELECT 1 FROM sqlite_master LIMIT 1"):
+            with self.write() as connection:
+                for statement in _SCHEMA:
+                    connection.execute(statement)
+        self._check_format()
+
+    def _choose_journal_mode(self) -> None:
+        with suppress(sqlite3.OperationalError):
+            if self.rows("PRAGMA journal_mode = WAL")[0][0] == "wal":
+                # A commit outlives the process at once, and a power cut can only take the last ones with it.
+                self._connection.execute("PRAGMA synchronous = NORMAL")
+                return
+        self._connection.execute("PRAGMA journal_mode = DELETE")
+        self._connection.execute("PRAGMA synchronous = FULL")
+
+    def _check_format(self) -> None:
+        found = "none"
+        try:
+            found = next((str(row[0]) for row in self.rows("SELECT value FROM meta WHERE name = 'format'")), "none")
+        except sqlite3.OperationalError as error:  # there is no such table
+            if refused_by_disk(error):
+                raise
+        if found != FORMAT:
+            raise IdentityError(
+                f"journal {str(self.path)!r} has format {found!r}, this version of etude reads {FORMAT!r}",
+                hint="use the version of etude that made it, or another `run.name`",
+            )
+
+
+def refused_by_disk(error: sqlite3.DatabaseError) -> bool:
+    """Whether it is the disk that is full or fails, and not the file that is damaged."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+
+
+def _unwritable(path: Path, error: sqlite3.DatabaseError) -> StopRun:
+    return StopRun(
+        f"journal {str(path)!r} cannot be written: {error}",
+        hint="make room or mend the permissions, then run the same command again",
+    )

@@ -1,0 +1,226 @@
+"""The journal: what was paid for or decided is a fact, and a fact is never paid for again."""
+
+import asyncio
+import hashlib
+import json
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from etude.errors import IdentityError
+from etude.protocols import Journal
+from etude.records import canonical
+from etude.store.database import Database, WriteHook
+from etude.store.redact import Redactor
+
+T = TypeVar("T")
+
+DECISION = "decision"
+"""The kind of facts that belong to one run only and that a fork does not take over."""
+
+_LONGEST_KEY_SHOWN = 2_048
+_PAGE = 256
+_LONGEST_SETTING_SHOWN = 60
+
+
+class SqliteJournal(Journal):
+    """Facts in an SQLite file. One process writes; others may read at the same time (`read_only`).
+
+    A fact is on disk before `once` returns it, in the form in which every later reader gets it: as JSON, without
+    secrets, and with U+FFFD where a text held half of a surrogate pair.
+
+    Raises:
+        DataError: the file cannot be used.
+        IdentityError: it has an unknown format version.
+        StopRun: a fact could not be written.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        redactor: Redactor | None = None,
+        on_write: WriteHook | None = None,
+        read_only: bool = False,
+    ) -> None:
+        self.database = Database(Path(path), read_only=read_only, on_write=on_write)
+        self._redactor = redactor or Redactor()
+        self._exact = self._redactor.exact
+        self._under_way: dict[str, asyncio.Future[BaseException | None]] = {}
+        self._adapters: dict[Any, TypeAdapter[Any]] = {}
+
+    async def once(self, kind: str, key: Any, type: type[T], work: Callable[[], Awaitable[T]]) -> T:
+        """The fact under (`kind`, `key`), else the result of `work`, remembered.
+
+        Work asked for several times at once is done by the first asker; when it raises, all get the exception. When
+        the first asker is cancelled, another one does the work itself.
+        """
+        shown = canonical(key)
+        key_hash = _hash(kind, shown)
+        while (under_way := self._under_way.get(key_hash)) is not None:
+            await asyncio.wait({under_way})
+            error = under_way.result()
+            if error is not None:
+                raise error
+        stored = self._value(kind, key_hash)
+        if stored is not None:
+            return self._load(kind, type, stored)
+        under_way = self._under_way[key_hash] = asyncio.get_running_loop().create_future()
+        try:
+            started = time.monotonic()
+            result = await work()
+            text = self._dump(type, result)
+            fact = self._adapter(type).validate_json(text)
+            self._remember(kind, key_hash, shown, text, time.monotonic() - started)
+            return fact
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            under_way.set_result(error)
+            raise
+        finally:
+            del self._under_way[key_hash]
+            if not under_way.done():
+                under_way.set_result(None)
+
+    def get(self, kind: str, key: Any, type: type[T]) -> T | None:
+        """The fact under (`kind`, `key`), None if there is none."""
+        stored = self._value(kind, _hash(kind, canonical(key)))
+        return None if stored is None else self._load(kind, type, stored)
+
+    def facts(self, kind: str) -> Iterator[tuple[str, JsonValue]]:
+        """(hash, value) of all facts of a kind, ordered by hash. Read in pages: writers are not held up."""
+        for page in _pages(self.database, kind):
+            for _, key_hash, _, value, *_ in page:
+                yield key_hash, json.loads(value)
+
+    def counts(self) -> dict[str, int]:
+        """How many facts there are of each kind."""
+        return dict(self.database.rows("SELECT kind, COUNT(*) FROM facts GROUP BY kind ORDER BY kind"))
+
+    @property
+    def identity(self) -> dict[str, JsonValue] | None:
+        """The settings this journal was made with, None before `claim_identity`."""
+        rows = self.database.rows("SELECT value FROM meta WHERE name = 'identity'")
+        return json.loads(rows[0][0]) if rows else None
+
+    def claim_identity(self, identity: dict[str, JsonValue]) -> None:
+        """Store the settings that decide the result; on later runs, check that they are still the same. As long as
+        there is no fact nothing depends on them, and other ones take their place.
+
+        Raises:
+            IdentityError: settings differ; names each with its old and new value.
+        """
+        claimed = cast(dict[str, JsonValue], self._redactor.redact_value(json.loads(canonical(identity))))
+        known = self.identity
+        changes = [] if known is None else list(_changes("", known, claimed))
+        if known is None or (changes and not self.database.rows("SELECT 1 FROM facts LIMIT 1")):
+            with self.database.write() as connection:
+                connection.execute("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (canonical(claimed),))
+        elif changes:
+            raise IdentityError(
+                f"journal {str(self.database.path)!r} was made with other settings:\n  " + "\n  ".join(changes),
+                hint="use the old settings, give `run.name` another value, or start from its facts with `--fork`",
+            )
+
+    def fork_from(self, parent: Path | str) -> None:
+        """Copy the facts of another journal, without its decisions, its identity and what it spent.
+
+        Raises:
+            DataError: there is no such journal.
+        """
+        source = Database(Path(parent), read_only=True)
+        try:
+            with self.database.write() as connection:
+                for (kind,) in source.rows("SELECT DISTINCT kind FROM facts WHERE kind <> ?", (DECISION,)):
+                    for page in _pages(source, kind):
+                        connection.executemany("INSERT OR IGNORE INTO facts VALUES (?, ?, ?, ?, ?, ?)", page)
+                connection.execute("INSERT OR REPLACE INTO meta VALUES ('forked_from', ?)", (str(parent),))
+        finally:
+            source.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self.database.close()
+
+    def _value(self, kind: str, key_hash: str) -> str | None:
+        rows = self.database.rows("SELECT value FROM facts WHERE kind = ? AND key_hash = ?", (kind, key_hash))
+        return rows[0][0] if rows else None
+
+    def _remember(self, kind: str, key_hash: str, shown: str, value: str, seconds: float) -> None:
+        row = (
+            kind,
+            key_hash,
+            self._redactor.redact_json(shown) if len(shown) <= _LONGEST_KEY_SHOWN else None,
+            value,
+            seconds,
+            datetime.now(UTC).isoformat(timespec="milliseconds"),
+        )
+        with self.database.write() as connection:
+            connection.execute("INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def _adapter(self, type: type[T]) -> TypeAdapter[T]:
+        adapter = self._adapters.get(type)
+        if adapter is None:
+            adapter = self._adapters[type] = TypeAdapter(type)
+        return cast("TypeAdapter[T]", adapter)
+
+    def _dump(self, type: type[T], value: T) -> str:
+        adapter = self._adapter(type)
+        try:
+            text = adapter.dump_json(value, warnings="error").decode()
+        except PydanticSerializationError:
+            # Python strings can hold half of a surrogate pair, UTF-8 cannot. Anything else raises here once more.
+            data = adapter.dump_python(value, mode="json", warnings="error")
+            text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return self._exact.redact_json(text)
+
+    def _load(self, kind: str, type: type[T], text: str) -> T:
+        try:
+            return self._adapter(type).validate_json(text)
+        except ValidationError as error:
+            raise IdentityError(
+                f"a fact of kind {kind!r} in journal {str(self.database.path)!r} cannot be read: {error}",
+                hint="use the version of etude that made it, or another `run.name`",
+            ) from error
+
+
+def _hash(kind: str, key: str) -> str:
+    """`digest([kind, key])` of a key that is canonical JSON already: keys are long and needed twice."""
+    return hashlib.sha256(f"[{canonical(kind)},{key}]".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _pages(source: Database, kind: str) -> Iterator[list[tuple[Any, ...]]]:
+    last = ""
+    while page := source.rows(
+        "SELECT kind, key_hash, key, value, seconds, created FROM facts WHERE kind = ? AND key_hash > ?"
+        " ORDER BY key_hash LIMIT ?",
+        (kind, last, _PAGE),
+    ):
+        yield page
+        last = page[-1][1]
+
+
+def _changes(path: str, old: JsonValue, new: JsonValue) -> Iterator[str]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in sorted({*old, *new}):
+            dotted = f"{path}.{name}" if path else name
+            if name not in old:
+                yield f"{dotted}: not set, now {_shown(new[name])}"
+            elif name not in new:
+                yield f"{dotted}: was {_shown(old[name])}, now not set"
+            else:
+                yield from _changes(dotted, old[name], new[name])
+    elif canonical(old) != canonical(new):
+        yield f"{path}: was {_shown(old)}, now {_shown(new)}"
+
+
+def _shown(value: JsonValue) -> str:
+    text = canonical(value)
+    return text if len(text) <= _LONGEST_SETTING_SHOWN else text[: _LONGEST_SETTING_SHOWN - 1] + "…"

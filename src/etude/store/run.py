@@ -1,0 +1,255 @@
+"""The run folder: its lock, its journal and the views that people read.
+
+    config.yaml  journal.db  events.jsonl  summary.json  best/<skill>/SKILL.md
+    skills/0000.md   steps/0003/{rollout,patches,merged,selected,update,gate}.json, candidate.md, candidate.diff
+    epochs/02/{slow_update,meta_skill}.json
+
+Everything but the journal can be written again from it.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Self
+
+from filelock import FileLock, Timeout
+from pydantic_core import to_jsonable_python
+
+from etude.config import RunSection
+from etude.errors import ConfigError, DataError, LockedError, StopRun
+from etude.events import Event
+from etude.records import Skill
+from etude.skill import save_skill
+from etude.skill.diff import unified_diff
+from etude.skill.folder import TEMPORARY
+from etude.store.database import WriteHook
+from etude.store.journal import SqliteJournal
+from etude.store.redact import Redactor
+from etude.store.views import EVENTS, JOURNAL, LOCK, missing_run
+
+# Views probe the lock for an instant; a run that starts at that instant must not take them for another run.
+_GRACE_SECONDS = 0.25
+_LINE = json.JSONEncoder(ensure_ascii=False)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class JsonlSink:
+    """Appends events to a file, one JSON line each, with the UTC time as `at`. A line that a killed process left
+    unfinished is closed first.
+
+    When the disk fails, it stops writing and keeps the reason in `failure`: an event log must not end a run.
+    """
+
+    def __init__(self, path: Path, *, redactor: Redactor | None = None, now: Callable[[], datetime] = _now) -> None:
+        self.failure: OSError | None = None
+        self._redactor = redactor or Redactor()
+        self._now = now
+        self._file = path.open("ab")
+        if self._file.tell() and not _ends_line(path):
+            self._write(b"\n")
+
+    def emit(self, event: Event) -> None:
+        """Append one event."""
+        at = self._now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        line = _LINE.encode({"at": at, **event.model_dump(mode="json")})
+        self._write(self._redactor.redact_json(line).encode(errors="backslashreplace") + b"\n")
+
+    def close(self) -> None:
+        """Close the file; later events are left out."""
+        try:
+            self._file.close()
+        except OSError as error:
+            self.failure = error
+
+    def _write(self, data: bytes) -> None:
+        if self.failure is not None or self._file.closed:
+            return
+        try:
+            self._file.write(data)
+            self._file.flush()
+        except OSError as error:
+            self.failure = error
+
+
+def _ends_line(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
+
+
+class RunFolder:
+    """A run folder, locked for this process. Use `open`, and as a context manager.
+
+    What it writes passes its redactor; files are replaced in one move, so that a reader never sees half of one.
+    """
+
+    def __init__(self, path: Path, *, redactor: Redactor | None = None, on_write: WriteHook | None = None) -> None:
+        """Lock the folder `path`, which exists, and open its journal.
+
+        Raises:
+            LockedError: another process works in the folder.
+            IdentityError: the journal has an unknown format version.
+        """
+        self.path = path
+        self.name = path.name
+        self.redactor = redactor or Redactor()
+        with ExitStack() as held:
+            held.callback(_lock(path).release)
+            self.journal = SqliteJournal(path / JOURNAL, redactor=self.redactor, on_write=on_write)
+            held.callback(self.journal.close)
+            self.events = JsonlSink(path / EVENTS, redactor=self.redactor)
+            held.callback(self.events.close)
+            self._held = held.pop_all()
+
+    @classmethod
+    def open(
+        cls,
+        section: RunSection,
+        *,
+        fork: str | None = None,
+        redactor: Redactor | None = None,
+        on_write: WriteHook | None = None,
+    ) -> Self:
+        """Create or reopen the run folder of a config. `fork` names a run in the same folder: a fresh run starts
+        over its facts; a run that has begun already goes on from its own. Unless another redactor is given, the
+        secrets of this process's environment are kept out of the folder.
+
+        Raises:
+            ConfigError: a name is no plain folder name, or the folder cannot be created or written to.
+            DataError: there is no run to fork from.
+            LockedError: another process works in the folder.
+        """
+        folder = Path(section.folder)
+        path = folder / _plain(section.name, "run.name")
+        parent = None if fork is None else folder / _plain(fork, "--fork") / JOURNAL
+        if parent is not None and parent.parent == path:
+            raise ConfigError(f"--fork = {fork!r} is this run itself", hint="give `run.name` another value")
+        if parent is not None and not parent.exists():
+            raise missing_run(parent.parent)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            run = cls(path, redactor=redactor or Redactor(os.environ), on_write=on_write)
+        except OSError as error:
+            raise ConfigError(
+                f"run folder {str(path)!r} cannot be used: {error.strerror}", hint="change `run.folder`"
+            ) from error
+        try:
+            if parent is not None and run.journal.identity is None:
+                run.journal.fork_from(parent)
+        except BaseException:
+            run.close()
+            raise
+        return run
+
+    def write_json(self, relative: str, value: Any) -> Path:
+        """Write JSON data, records in it included; equal values give equal bytes.
+
+        Raises:
+            DataError: `relative` leads out of the run folder.
+            StopRun: the file cannot be written, as when the disk is full.
+        """
+        text = _pretty(to_jsonable_python(value, context={"view": True}))
+        redacted = self.redactor.redact_json(text)
+        return self._write(relative, (text if redacted == text else _pretty(json.loads(redacted))) + "\n")
+
+    def write_text(self, relative: str, text: str) -> Path:
+        """Write a text as UTF-8.
+
+        Raises:
+            DataError: `relative` leads out of the run folder.
+            StopRun: the file cannot be written, as when the disk is full.
+        """
+        return self._write(relative, self.redactor.redact(text))
+
+    def write_skill(self, number: int, text: str) -> Path:
+        """Write `skills/<number>.md`; 0 is the initial skill."""
+        return self._write(f"skills/{number:04d}.md", self.redactor.exact.redact(text))
+
+    def write_candidate(self, place: str, before: str, after: str) -> Path:
+        """Write `candidate.md`, and `candidate.diff` against the skill it would replace, to the folder of a step or
+        an epoch, as in `steps/0003`."""
+        diff = unified_diff(before, after, "current", "candidate")
+        self._write(f"{place}/candidate.diff", self.redactor.exact.redact(diff))
+        return self._write(f"{place}/candidate.md", self.redactor.exact.redact(after))
+
+    def write_best(self, skill: Skill) -> Path:
+        """Write a skill with its files to `best/<skill>/`; returns that folder. What a killed process left there of
+        files that were not in place yet goes.
+
+        Raises:
+            SkillError: the name of the skill or of a file leads out of that folder.
+        """
+        exact = skill.with_text(self.redactor.exact.redact(skill.text))
+        try:
+            for left in (self.path / "best").rglob(f"{TEMPORARY}*"):
+                left.unlink()
+            return save_skill(exact, self.path / "best").parent
+        except OSError as error:
+            raise _unwritable(self.path / "best", error) from error
+
+    def close(self) -> None:
+        """Close the journal and the event log, and give the folder free. Closing twice does no harm."""
+        self._held.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _write(self, relative: str, text: str) -> Path:
+        return self._replace(relative, text.encode(errors="backslashreplace"))
+
+    def _replace(self, relative: str, data: bytes) -> Path:
+        path = self.path / relative
+        if self.path.resolve() not in path.resolve().parents:
+            raise DataError(
+                f"{relative!r} leads out of the run folder {str(self.path)!r}",
+                hint="give the skill a name that is no path",
+            )
+        temporary = path.with_name(f".{path.name}.tmp")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_bytes(data)
+            temporary.replace(path)
+        except OSError as error:
+            raise _unwritable(path, error) from error
+        return path
+
+
+def _pretty(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2, sort_keys=True)
+
+
+def _unwritable(path: Path, error: OSError) -> StopRun:
+    return StopRun(
+        f"{str(path)!r} cannot be written: {error.strerror}",
+        hint="make room or mend the permissions, then run the same command again",
+    )
+
+
+def _plain(name: str, setting: str) -> str:
+    if not name.strip() or name in (".", "..") or any(letter in "/\\" or ord(letter) < 32 for letter in name):
+        raise ConfigError(
+            f"{setting} = {name!r} is no plain folder name", hint="use a name without '/' and '\\', as in 'my-run'"
+        )
+    return name
+
+
+def _lock(path: Path) -> FileLock:
+    # Opened in one thread, closed perhaps in another: the lock belongs to the process.
+    lock = FileLock(path / LOCK, thread_local=False)
+    try:
+        lock.acquire(timeout=_GRACE_SECONDS, poll_interval=_GRACE_SECONDS / 10)
+    except Timeout:
+        raise LockedError(
+            f"run folder {str(path)!r} is in use by another process",
+            hint="wait until that one has ended, or give `run.name` another value",
+        ) from None
+    return lock

@@ -1,0 +1,207 @@
+"""The account of a run: what was sent and billed, and the hard limits on it."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import cast
+
+from etude.config import LimitsSection
+from etude.errors import BudgetStop
+from etude.protocols import Spend
+from etude.records import Record, Role, Usage
+from etude.store.journal import SqliteJournal
+
+_CENT_FRACTION = 1e-9
+"""US dollars by which a sum of floats may miss a limit it is equal to."""
+
+
+class SpendTotals(Record):
+    """What a run has used since it was first started, over all its processes."""
+
+    calls: dict[Role, int]
+    """Requests sent, those that failed or are open included, those that were withdrawn not."""
+    usage: dict[Role, Usage]
+    """Tokens billed."""
+    usd: float | None
+    """US dollars billed; None when a billed request had no known price."""
+    open_calls: int
+    """Requests under way, or cut off by a killed process: they count with their upper bounds for good."""
+    open_tokens: int
+    """Upper bound of the tokens of open requests."""
+    open_usd: float | None
+    """Upper bound of the price of open requests; None when one has no known price."""
+
+    @property
+    def total_calls(self) -> int:
+        """Requests of all roles."""
+        return sum(self.calls.values())
+
+    @property
+    def total_tokens(self) -> int:
+        """Input and output tokens billed, of all roles."""
+        return sum(usage.total for usage in self.usage.values())
+
+
+class SqliteSpend(Spend):
+    """The account in a run's journal file.
+
+    Every row is on disk before a request is sent. The limits `calls`, `tokens` and `usd` hold for the run, over all
+    its processes; `minutes` holds for this process and counts from when the account was opened, so that a run
+    started again has all its minutes anew. `clock` gives seconds.
+
+    A provider that bills more than its bound can take the totals over a limit; nothing is sent after that.
+    """
+
+    def __init__(
+        self, journal: SqliteJournal, limits: LimitsSection, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._database = journal.database
+        self._limits = limits
+        self._clock = clock
+        self._started = clock()
+        self._under_way: set[int] = set()
+        self._settled: asyncio.Event | None = None
+
+    async def reserve(self, role: Role, tokens: int, usd: float | None) -> int:
+        """Write down an upper bound before sending: `tokens` in and out, and their price, None when unknown.
+
+        A bound that does not fit beside the bounds of requests under way waits until they are settled or withdrawn:
+        most cost far less than their bounds, and a question that nobody has answered yet is no call.
+
+        Raises:
+            BudgetStop: the bound does not fit into what is left. Nothing was written.
+        """
+        while True:
+            settled = self._settled = self._settled or asyncio.Event()
+            try:
+                return self._reserve(role, tokens, usd)
+            except _Full as full:
+                if not self._under_way:
+                    raise full.stop from None
+            await settled.wait()
+
+    def _reserve(self, role: Role, tokens: int, usd: float | None) -> int:
+        with self._database.write() as connection:
+            self._check_minutes()
+            if self._limits.calls is not None or self._limits.tokens is not None or self._limits.usd is not None:
+                self._check(self.totals(), role, tokens, usd)
+            row = (role, tokens, usd)
+            cursor = connection.execute(
+                "INSERT INTO spend (role, tokens_bound, usd_bound, state) VALUES (?, ?, ?, 'open')", row
+            )
+        ticket = cast(int, cursor.lastrowid)
+        self._under_way.add(ticket)
+        return ticket
+
+    def abandon(self, ticket: int) -> None:
+        """The request was cut off and may have been billed: its bound stays for good."""
+        self._under_way.discard(ticket)
+        if self._settled is not None:
+            self._settled.set()
+            self._settled = None
+
+    def withdraw(self, ticket: int) -> None:
+        """The request was not sent: it leaves nothing behind."""
+        self.abandon(ticket)
+        with self._database.write() as connection:
+            connection.execute("DELETE FROM spend WHERE ticket = ? AND state = 'open'", (ticket,))
+
+    async def settle(self, ticket: int, usage: Usage | None, usd: float | None) -> None:
+        """Replace the bound by what was billed. `usage` None: the request failed without a bill; it still counts as
+        a call. `usd` None with a usage: billed at an unknown price.
+
+        Raises:
+            ValueError: the ticket was never given out or is settled already.
+        """
+        self.abandon(ticket)
+        billed = Usage() if usage is None else usage
+        unpriced = usage is not None and usd is None
+        tokens = (billed.input_tokens, billed.output_tokens, billed.cached_tokens)
+        paid = 0.0 if usage is None and usd is None else usd
+        with self._database.write() as connection:
+            updated = connection.execute(
+                "UPDATE spend SET input_tokens = ?, output_tokens = ?, cached_tokens = ?, usd = ?, state = ?"
+                " WHERE ticket = ? AND state = 'open' RETURNING role",
+                (*tokens, paid, "failed" if usage is None else "settled", ticket),
+            ).fetchall()
+            if not updated:
+                raise ValueError(f"ticket {ticket} is not open")
+            connection.execute(
+                "INSERT INTO spend_settled VALUES (?, 1, ?, ?, ?, ?, ?) ON CONFLICT (role) DO UPDATE SET"
+                " calls = calls + 1, input_tokens = input_tokens + excluded.input_tokens,"
+                " output_tokens = output_tokens + excluded.output_tokens,"
+                " cached_tokens = cached_tokens + excluded.cached_tokens,"
+                " usd = usd + excluded.usd, unpriced = unpriced + excluded.unpriced",
+                (updated[0][0], *tokens, 0.0 if paid is None else paid, int(unpriced)),
+            )
+
+    def totals(self) -> SpendTotals:
+        """What was used so far. Takes the same short time however long the run is."""
+        settled = self._database.rows(
+            "SELECT role, calls, input_tokens, output_tokens, cached_tokens, usd, unpriced FROM spend_settled"
+            " ORDER BY role"
+        )
+        still_open = self._database.rows(
+            "SELECT role, COUNT(*), SUM(tokens_bound), TOTAL(usd_bound), SUM(usd_bound IS NULL) FROM spend"
+            " WHERE state = 'open' GROUP BY role ORDER BY role"
+        )
+        calls: dict[Role, int] = {row[0]: row[1] for row in settled}
+        for role, count, *_ in still_open:
+            calls[role] = calls.get(role, 0) + count
+        return SpendTotals(
+            calls=calls,
+            usage={row[0]: Usage(input_tokens=row[2], output_tokens=row[3], cached_tokens=row[4]) for row in settled},
+            usd=None if any(row[6] for row in settled) else sum(row[5] for row in settled),
+            open_calls=sum(row[1] for row in still_open),
+            open_tokens=sum(row[2] for row in still_open),
+            open_usd=None if any(row[4] for row in still_open) else sum(row[3] for row in still_open),
+        )
+
+    def _check_minutes(self) -> None:
+        limit = self._limits.minutes
+        if limit is not None and self._clock() - self._started >= limit * 60:
+            raise BudgetStop(
+                f"limits.minutes = {limit:g} is reached: nothing more is sent",
+                hint=f"run the same command again for another {limit:g} minutes, or raise `limits.minutes`",
+            )
+
+    def _check(self, used: SpendTotals, role: Role, tokens: int, usd: float | None) -> None:
+        limits = self._limits
+        if limits.calls is not None and used.total_calls + 1 > limits.calls:
+            raise _Full(_refusal("calls", f"{limits.calls:,}", f"{used.total_calls:,} sent", role, "1"))
+        spent = used.total_tokens + used.open_tokens
+        if limits.tokens is not None and spent + tokens > limits.tokens:
+            state = f"{used.total_tokens:,} used and {used.open_tokens:,} reserved for open requests"
+            raise _Full(_refusal("tokens", f"{limits.tokens:,}", state, role, f"up to {tokens:,}"))
+        if limits.usd is not None:
+            self._check_usd(limits.usd, used, role, usd)
+
+    def _check_usd(self, limit: float, used: SpendTotals, role: Role, usd: float | None) -> None:
+        if usd is None:
+            raise BudgetStop(
+                f"limits.usd = {limit:g} cannot be kept: the price of a request of role {role!r} is unknown",
+                hint=f"set `{role}.price`, or remove `limits.usd`, and run the same command again",
+            )
+        if used.usd is None or used.open_usd is None:
+            raise BudgetStop(
+                f"limits.usd = {limit:g} cannot be kept: earlier requests of this run had no known price",
+                hint="remove `limits.usd` and run the same command again; `limits.tokens` can bound the rest",
+            )
+        if used.usd + used.open_usd + usd > limit + _CENT_FRACTION:
+            state = f"{used.usd:.4f} used and {used.open_usd:.4f} reserved for open requests"
+            raise _Full(_refusal("usd", f"{limit:g}", state, role, f"up to {usd:.4f}"))
+
+
+class _Full(Exception):
+    """The bound does not fit now; it may when requests under way have been settled."""
+
+    def __init__(self, stop: BudgetStop) -> None:
+        super().__init__(stop)
+        self.stop = stop
+
+
+def _refusal(name: str, limit: str, state: str, role: Role, need: str) -> BudgetStop:
+    return BudgetStop(
+        f"limits.{name} = {limit} is reached: {state}, the next request ({role}) needs {need}",
+        hint=f"raise `limits.{name}` and run the same command again",
+    )

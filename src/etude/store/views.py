@@ -1,0 +1,241 @@
+"""Reading a run folder, also while the run is under way. Nothing here writes."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, TypeVar, cast
+
+from filelock import FileLock, Timeout
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from etude.errors import DataError
+from etude.records import AppliedEdit, EditFate, Record, Verdict
+from etude.skill import token_count
+
+JOURNAL = "journal.db"
+LOCK = "journal.db.lock"
+EVENTS = "events.jsonl"
+SUMMARY = "summary.json"
+
+_TRAINED = ("config.yaml", "skills")
+"""What a run writes at once. Evaluations and comparisons only borrow its folder."""
+_BORROWED = ("evaluations", "comparisons")
+
+M = TypeVar("M", bound=BaseModel)
+
+
+class GateView(BaseModel):
+    """`gate.json` of a step or a slow update. Fields it does not know are left alone."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    verdict: Verdict | None = None
+    """None when there was nothing to decide."""
+    action: Literal["accepted", "rejected", "skipped"]
+    best: bool = False
+    """The candidate became the best skill."""
+    origin: Literal["step", "slow_update"] = "step"
+    reason: str = ""
+    """Why, in a sentence; the verdict's own reason when empty."""
+
+
+class UpdateView(BaseModel):
+    """`update.json` of a step or a slow update. Fields it does not know are left alone."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    edits: tuple[AppliedEdit, ...] = ()
+    skipped: str = ""
+    """Why the step made no candidate, empty if it made one."""
+
+
+class StepView(Record):
+    """One step, or the slow update of one epoch, as a person sees it. What was not written yet is None or empty."""
+
+    number: int
+    """Of the step, or of the epoch."""
+    action: Literal["accepted", "rejected", "skipped"] | None = None
+    """None while the step is under way."""
+    best: bool = False
+    origin: Literal["step", "slow_update"] = "step"
+    reason: str = ""
+    current: float | None = None
+    """Mean validation score of the skill the step began with, in [0, 1]."""
+    candidate: float | None = None
+    """Mean validation score of the candidate, in [0, 1]; None when it was rejected before the end."""
+    edits: dict[EditFate, int] = Field(default_factory=dict[EditFate, int])
+    """How many edits had which fate."""
+    skill_tokens: int | None = None
+    """Estimated tokens of the candidate."""
+
+
+class RunView(Record):
+    """A run folder."""
+
+    name: str
+    path: str
+    summary: dict[str, JsonValue] | None
+    """`summary.json`; None before the run has written one."""
+    outdated: bool
+    """The summary says why the run stopped, but it has gone on since, to no end yet."""
+    steps: tuple[StepView, ...]
+    epochs: tuple[StepView, ...]
+    """The slow updates."""
+    skills: tuple[str, ...]
+    """The skill after each step, as paths within the folder; `skills/0000.md` is the initial one."""
+    running: bool
+    """A process holds the folder's lock."""
+    resumable: bool
+    """Nobody is working on it and it is not finished: it has no summary, or one that says why it `stopped`."""
+    evaluations_only: bool
+    """No run was ever trained in the folder: it holds evaluations and comparisons."""
+
+
+def run_names(folder: Path | str) -> tuple[str, ...]:
+    """Names of the runs in a folder, sorted; none when there is no such folder."""
+    root = Path(folder)
+    return tuple(sorted(path.parent.name for path in root.glob(f"*/{JOURNAL}"))) if root.is_dir() else ()
+
+
+def missing_run(path: Path) -> DataError:
+    """The error for a folder that holds no run; its hint names the runs beside it."""
+    names = run_names(path.parent)
+    hint = f"runs in {str(path.parent)!r}: {', '.join(names)}" if names else f"{str(path.parent)!r} holds no runs"
+    return DataError(f"there is no run in {str(path)!r}", hint=hint)
+
+
+def is_running(path: Path | str) -> bool:
+    """Whether a process works in the run folder."""
+    lock = Path(path) / LOCK
+    if not lock.exists():
+        return False
+    try:
+        with FileLock(lock, timeout=0, thread_local=False):
+            return False
+    except Timeout:
+        return True
+    except OSError:
+        return False  # a run that can be read but whose lock cannot be tried: someone else's, or on a read-only disk
+
+
+def read_run(path: Path | str) -> RunView:
+    """Read a run folder.
+
+    Raises:
+        DataError: there is no run, or one of its files is damaged.
+    """
+    root = Path(path)
+    if not (root / JOURNAL).exists():
+        raise missing_run(root)
+    running = is_running(root)
+    summary = _json(root / SUMMARY)
+    if summary is not None and not isinstance(summary, dict):
+        raise _damaged(root / SUMMARY, "it is no JSON object")
+    stopped = summary is not None and bool(summary.get("stopped"))
+    borrowed = _holds(root, _BORROWED) and not _holds(root, _TRAINED)
+    return RunView(
+        name=root.resolve().name,
+        path=str(root),
+        summary=summary,
+        outdated=stopped and not _ended(root),
+        steps=_steps(root / "steps"),
+        epochs=_steps(root / "epochs"),
+        skills=tuple(f"skills/{file.name}" for file in sorted(root.glob("skills/*.md"))),
+        running=running,
+        resumable=not running and not borrowed and (summary is None or stopped),
+        evaluations_only=borrowed,
+    )
+
+
+def read_events(path: Path | str, *kinds: str) -> Iterator[dict[str, JsonValue]]:
+    """The events of a run folder, oldest first; only those of the given kinds, if any are given. Lines that a killed
+    process left unfinished are left out."""
+    log = Path(path) / EVENTS
+    if not log.exists():
+        return
+    with log.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if kinds and not any(f'"{kind}"' in line for kind in kinds):
+                continue  # most lines are attempts and calls, and parsing them takes long
+            try:
+                event = json.loads(line)
+            except json.JSONDecodeError:
+                continue
+            if isinstance(event, dict):
+                found = cast(dict[str, JsonValue], event)
+                if not kinds or found.get("kind") in kinds:
+                    yield found
+
+
+def _holds(root: Path, names: tuple[str, ...]) -> bool:
+    return any((root / name).exists() for name in names)
+
+
+def _ended(root: Path) -> bool:
+    """Whether the process that worked on the run last came to an end of it; one that is killed does not say so."""
+    last = None
+    for event in read_events(root, "run_started", "run_finished"):
+        last = event["kind"]
+    return last != "run_started"
+
+
+def _steps(folder: Path) -> tuple[StepView, ...]:
+    numbered = (path for path in folder.glob("*") if path.name.isdecimal())
+    return tuple(_step(path) for path in sorted(numbered, key=lambda path: int(path.name)))
+
+
+def _step(folder: Path) -> StepView:
+    gate = _read(folder / "gate.json", GateView)
+    update = _read(folder / "update.json", UpdateView)
+    candidate = _text(folder / "candidate.md")
+    verdict = None if gate is None else gate.verdict
+    reasons = (
+        "" if gate is None else gate.reason,
+        "" if verdict is None else verdict.reason,
+        "" if update is None else update.skipped,
+    )
+    return StepView(
+        number=int(folder.name),
+        action=None if gate is None else gate.action,
+        best=gate is not None and gate.best,
+        origin="step" if gate is None else gate.origin,
+        reason=next((reason for reason in reasons if reason), ""),
+        current=None if verdict is None else verdict.current,
+        candidate=None if verdict is None else verdict.candidate,
+        edits={} if update is None else _fates(update.edits),
+        skill_tokens=None if candidate is None else token_count(candidate),
+    )
+
+
+def _fates(edits: tuple[AppliedEdit, ...]) -> dict[EditFate, int]:
+    counts: dict[EditFate, int] = {}
+    for edit in edits:
+        counts[edit.fate] = counts.get(edit.fate, 0) + 1
+    return counts
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+
+
+def _json(path: Path) -> JsonValue:
+    text = _text(path)
+    try:
+        return None if text is None else cast(JsonValue, json.loads(text))
+    except json.JSONDecodeError as error:
+        raise _damaged(path, str(error)) from error
+
+
+def _read(path: Path, model: type[M]) -> M | None:
+    text = _text(path)
+    try:
+        return None if text is None else model.model_validate_json(text)
+    except ValidationError as error:
+        raise _damaged(path, error.errors()[0]["msg"]) from error
+
+
+def _damaged(path: Path, what: str) -> DataError:
+    return DataError(f"{str(path)!r} is damaged: {what}", hint="run the same command again: it is written anew")

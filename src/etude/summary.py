@@ -1,0 +1,186 @@
+"""What a run reports at its end: `summary.json` and, for two skills on the same tasks, a `Comparison`."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from etude.records import Metric, Record, Role, Split, Usage
+
+ShipVerdict = Literal["ship", "do not ship", "inconclusive"]
+"""Whether the second skill should take the place of the first."""
+
+
+class Interval(Record):
+    """A mean with its 95% interval over `n` tasks."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+
+class Settle(Record):
+    """What would settle an inconclusive comparison in 4 of 5 cases, if the difference and its spread are as seen."""
+
+    tasks: int | None
+    """How many tasks, with as many trials. None: no number up to a million."""
+    trials: int | None
+    """How many trials, of as many tasks. None: no number up to a thousand, or one trial does not tell."""
+    note: str
+    """The same in a sentence."""
+
+
+class Compared(Record):
+    """One of two skills, over the tasks that both have a score on."""
+
+    skill: str
+    hash: str
+    score: Interval
+    answer_tokens: float | None = None
+    """Mean output tokens of the attempts that were compared, as billed or estimated; None where nobody
+    counted them."""
+
+
+class Flip(Record):
+    """A task on which two skills differ: means over the trials, in [0, 1]."""
+
+    task: str
+    a: float
+    b: float
+
+
+class Tried(Record):
+    """The attempts at a task that were compared: their values under both skills, trial by trial."""
+
+    task: str
+    a: tuple[float, ...]
+    b: tuple[float, ...]
+
+
+class Comparison(Record):
+    """How two skills did on the same tasks, and whether B should take the place of A."""
+
+    a: Compared
+    b: Compared
+    split: Split
+    metric: Metric
+    trials: int
+    difference: Interval
+    """B minus A, paired by task."""
+    at_least: float
+    """One-sided 95% bound: the true difference is higher, with 95% confidence."""
+    at_most: float
+    """The same from above."""
+    margin: float
+    """The smallest gain worth having."""
+    verdict: ShipVerdict
+    """`do not ship` when `at_most` is not above `margin`, else `ship` when `at_least` is above 0."""
+    settle: Settle | None
+    """None when there is a verdict."""
+    gained: tuple[Flip, ...]
+    """Tasks on which B is better, the largest gain first."""
+    lost: tuple[Flip, ...]
+    """Tasks on which B is worse, the largest loss first."""
+    equal: int
+    """How many tasks are left."""
+    tried: tuple[Tried, ...] = ()
+    """All of them, attempt by attempt, in the order of the tasks."""
+    voids: int
+    """Attempts without a score. A trial that is void under one skill counts for neither."""
+    test_openings: int
+    """Which opening of the run's test split this is: 1 for the first; 0 on another split."""
+    simulated: bool
+    file: str = ""
+    """Where this record was written; empty in the file itself."""
+
+
+class SkillScores(Record):
+    """How one skill did. None where it was not measured."""
+
+    skill: str
+    """File of the skill, from the run folder."""
+    hash: str
+    val: Interval | None = None
+    test: Interval | None = None
+
+
+class Cost(Record):
+    """What the run used since it was first started."""
+
+    target_calls: int = 0
+    optimizer_calls: int = 0
+    judge_calls: int = 0
+    tokens: dict[Role, Usage] = Field(default_factory=dict[Role, Usage])
+    usd: float | None = None
+    """None when a price is unknown."""
+    wall_seconds: float = 0.0
+    """Of the last process only, when the run was resumed."""
+
+
+class Span(Record):
+    """A range that a number is expected to lie in."""
+
+    low: int | float
+    high: int | float
+
+
+class ForecastStage(Record):
+    """What a part of a run is expected to come to."""
+
+    name: str
+    attempts: Span
+    """Of the target; an attempt is one call or more."""
+    optimizer_calls: Span
+
+
+class Forecast(Record):
+    """What a run is expected to use in all. Roughly nine of ten runs lie inside each range."""
+
+    policy: str
+    target_calls: Span
+    optimizer_calls: Span
+    judge_calls: Span
+    tokens: Span
+    """Input and output, all roles together."""
+    usd: Span | None
+    """None when a price is unknown."""
+    seconds: Span
+    stages: tuple[ForecastStage, ...]
+    assumptions: tuple[str, ...]
+    """What the ranges rest on, in sentences."""
+
+
+class Summary(Record):
+    """The result of a training run."""
+
+    name: str
+    folder: str
+    """The run folder."""
+    simulated: bool
+    """The answers came from the simulated world: scores say nothing about a real model."""
+    metric: Metric
+    """What `val` and `test` are means of."""
+    initial: SkillScores
+    best: SkillScores
+    """Its `val` was selected on and tends to be too high; `test` was not."""
+    test_gain: Interval | None = None
+    """Best minus initial on the test tasks, paired."""
+    verdict: ShipVerdict | None = None
+    """Whether to replace the initial skill by the best one. None when that was not asked on the test tasks."""
+    settle: Settle | None = None
+    """What would settle an inconclusive verdict."""
+    test_openings: int = 0
+    """Which opening of the run's test split the test was: 1 for the first; 0 when there was none."""
+    steps: int
+    accepted: int
+    rejected: int
+    skipped: int
+    """Steps and slow updates without a candidate worth evaluating."""
+    missed_edits: int
+    voids: int
+    """Attempts without a score that the run went on without."""
+    stopped: str | None = None
+    """Why the run ended early."""
+    cost: Cost
+    forecast: Forecast | None = None
+    """What settings and data had led to expect, before anything was sent."""

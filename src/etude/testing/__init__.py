@@ -1,0 +1,52 @@
+"""What tests of own parts need: contract suites to inherit, and scripted doubles.
+
+The suites need pytest; those of executors and journals are async and need pytest-asyncio with
+`asyncio_mode = "auto"`. Names are imported when they are first used, so that the doubles work without pytest.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from etude.testing.agent import AgentContract
+    from etude.testing.chat_model import ChatModelContract
+    from etude.testing.doubles import FreeSpend, MemoryJournal, Reservation, ScriptedModel, Settlement
+    from etude.testing.environment import EnvironmentContract
+    from etude.testing.executor import ExecutorContract
+    from etude.testing.journal import JournalContract
+    from etude.testing.program import ProgramContract
+    from etude.testing.scorer import ScorerContract
+    from etude.testing.source import SourceContract
+
+__all__ = [
+    "AgentContract",
+    "ChatModelContract",
+    "EnvironmentContract",
+    "ExecutorContract",
+    "FreeSpend",
+    "JournalContract",
+    "MemoryJournal",
+    "ProgramContract",
+    "Reservation",
+    "ScorerContract",
+    "ScriptedModel",
+    "Settlement",
+    "SourceContract",
+]
+
+_HOME = {
+    "AgentContract": "agent",
+    "ChatModelContract": "chat_model",
+    "EnvironmentContract": "environment",
+    "ExecutorContract": "executor",
+    "JournalContract": "journal",
+    "ProgramContract": "program",
+    "ScorerContract": "scorer",
+    "SourceContract": "source",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME.get(name, 'doubles')}"), name)

@@ -1,0 +1,396 @@
+"""The contract of sources of transcripts. Inherit it in a test class and say how the program writes a session."""
+
+import json
+import os
+import threading
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import pytest
+
+from etude.sleep.sessions import Found, Reading, Session, ToolUse, Turn
+from etude.sleep.sources.base import Source
+
+START = datetime(2026, 5, 4, 10, 0, tzinfo=UTC)
+PROJECT = "/home/user/demo"
+ID = "01a1f8a5-c44f-7340-aebc-65c24ff75a50"
+OTHER = "01a1f8a5-c44f-7340-aebc-65c24ff75a51"
+
+BROKEN = (
+    b"this is no JSON",
+    b'{"type": "user", "message": {"role"',
+    b"\xff\xfe\xfa",
+    b"\0" * 64,
+    b"[" * 100_000,
+    b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
+    b'{"number": ' + b"1" * 5_000 + b"}",
+    b"[1, 2]",
+    b"null",
+    b'"a text"',
+    b"17",
+)
+"""What is no record of any program: no JSON object, or none that can be read."""
+
+WRONG: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    1e300,
+    float("nan"),
+    "",
+    "\ud800 half",
+    [],
+    [None, 5, "x", [[]]],
+    {},
+    {"a": []},
+)
+"""Values that a program would not write where it wrote another one."""
+
+_WAIT_SECONDS = 120.0
+
+Result = TypeVar("Result")
+
+
+class SourceContract:
+    """What every source of transcripts must do.
+
+    class TestMine(SourceContract):
+        def make_source(self):
+            return Mine()
+
+        def write_session(self, home, turns, *, id=ID, project=PROJECT):
+            path = home / ".mine" / f"{id}.jsonl"
+            ...
+            return path
+    """
+
+    has_times: bool = True
+    """The program writes when a turn was asked."""
+    has_results: bool = True
+    """The program writes what tools gave back."""
+    has_project: bool = True
+    """The program writes the whole path of the folder it worked in."""
+    has_surrogates: bool = True
+    """Texts are kept as JSON, in which half of a surrogate pair can be written."""
+
+    @abstractmethod
+    def make_source(self) -> Source:
+        """A new source."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
+        """Write a session as the program does, and give the file it is in.
+
+        Each turn has a prompt, a time, tools with arguments (JSON), result and `failed`, and an answer. For an id
+        that is there already, the session is what it is after the program resumed it: `turns` are all its turns.
+        Other sessions stay. The program wrote last to it at the time of its last turn (`dated` sets it for a file).
+        """
+        raise NotImplementedError
+
+    def environ(self, home: Path) -> Mapping[str, str]:
+        """The environment that sources are asked with."""
+        return {}
+
+    def spoil(self, path: Path, id: str, junk: bytes) -> None:
+        """Add a record to the end of a session that consists of these bytes. Skips the test for what cannot be."""
+        with path.open("ab") as file:
+            file.write(junk + b"\n")
+
+    def records(self, path: Path) -> list[Any]:
+        """The JSON values that the program has written to a file."""
+        return [json.loads(line) for line in path.read_bytes().split(b"\n") if line.strip()]
+
+    def put_records(self, path: Path, records: Sequence[Any]) -> None:
+        """Write these instead. Values that cannot be written are left as they were."""
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+    # --- what there is
+
+    def test_a_home_where_the_program_was_never_used_has_no_sessions(self, tmp_path: Path) -> None:
+        assert list(self._find(tmp_path)) == []
+        assert list(self._find(tmp_path / "missing")) == []
+
+    def test_a_written_session_is_found_and_read(self, tmp_path: Path) -> None:
+        turns = turns_of("Sort the words.", "Now backwards.")
+        path = self.write_session(tmp_path, turns)
+        (found,) = self._find(tmp_path)
+        assert found.source == self.make_source().name
+        assert Path(found.path) == path
+        session = self._session(found)
+        assert session.source == found.source
+        assert session.id == found.id
+        self._tells(session, turns)
+        if self.has_project:
+            assert session.project == PROJECT
+        if self.has_times:
+            assert session.started is not None
+            assert session.ended is not None
+            assert session.started <= START <= session.ended
+
+    def test_sessions_are_found_the_last_changed_first(self, tmp_path: Path) -> None:
+        for id, minutes in ((ID, 5), (OTHER, 600), (ID[:-2] + "52", 60)):
+            self.write_session(tmp_path, turns_of(f"After {minutes}.", at=START + timedelta(minutes=minutes)), id=id)
+        found = self._find(tmp_path)
+        prompts = [self._session(each).turns[0].prompt for each in found]
+        assert prompts == ["After 600.", "After 60.", "After 5."]
+        changed = [each.changed for each in found if each.changed is not None]
+        assert len(changed) == 3
+        assert changed == sorted(changed, reverse=True)
+        assert all(each.utcoffset() == timedelta(0) for each in changed)
+        assert len({each.id for each in found}) == 3
+
+    def test_the_same_session_read_twice_is_equal(self, tmp_path: Path) -> None:
+        self.write_session(tmp_path, turns_of("Sort the words.", "Now backwards."))
+        (found,) = self._find(tmp_path)
+        assert list(self._find(tmp_path)) == [found]
+        first, second = self.make_source().read(found), self.make_source().read(found)
+        assert first == second
+        assert self._session(found).hash == self._session(found).hash
+
+    def test_a_resumed_session_keeps_its_id_and_gets_another_revision(self, tmp_path: Path) -> None:
+        self.write_session(tmp_path, turns_of("Sort the words."))
+        (before,) = self._find(tmp_path)
+        turns = turns_of("Sort the words.", "Now backwards.")
+        self.write_session(tmp_path, turns)
+        (after,) = self._find(tmp_path)
+        assert after.id == before.id
+        assert after.revision != before.revision
+        self._tells(self._session(after), turns)
+
+    def test_sessions_beside_each_other_do_not_mix(self, tmp_path: Path) -> None:
+        self.write_session(tmp_path, turns_of("Sort the words."), id=ID)
+        self.write_session(tmp_path, turns_of("Count the words."), id=OTHER, project=f"{PROJECT}-other")
+        told = {turn.prompt for found in self._find(tmp_path) for turn in self._session(found).turns}
+        assert told == {"Sort the words.", "Count the words."}
+        assert all(len(self._session(found).turns) == 1 for found in self._find(tmp_path))
+
+    def test_finding_and_reading_change_nothing(self, tmp_path: Path) -> None:
+        self.write_session(tmp_path, turns_of("Sort the words.", "Now backwards."))
+        before = snapshot(tmp_path)
+        (found,) = self._find(tmp_path)
+        self._session(found)
+        assert snapshot(tmp_path) == before
+
+    # --- what a text may hold
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Größe der 颜色 🙂 \u202eabc",
+            "one\ntwo\r\nthree\u2028four\x85five\x0csix",
+            'quotes " and \\ and \ttabs',
+            "/etc/hosts is a file; what is in it?",
+            "a < b > c & d",
+        ],
+    )
+    def test_texts_come_back_as_they_were(self, tmp_path: Path, text: str) -> None:
+        turns = turns_of(text, answer=f"Said: {text}")
+        self.write_session(tmp_path, turns)
+        (found,) = self._find(tmp_path)
+        self._tells(self._session(found), turns)
+
+    def test_half_a_surrogate_pair_is_no_obstacle(self, tmp_path: Path) -> None:
+        if not self.has_surrogates:
+            pytest.skip("the program cannot write it")
+        self.write_session(tmp_path, turns_of("half \ud83d of it", answer="\udc00"))
+        (found,) = self._find(tmp_path)
+        session = self._session(found)
+        assert session.turns[0].prompt.startswith("half ")
+        assert Session.model_validate_json(session.model_dump_json()) == session
+
+    def test_very_long_texts_of_tools_are_cut_in_the_middle(self, tmp_path: Path) -> None:
+        long = "start " + "x" * 3_000_000 + " end"
+        tool = ToolUse(name="shell", arguments=json.dumps({"command": long}), result=long, failed=False)
+        self.write_session(tmp_path, [Turn(prompt="Do it.", at=START, answer="Done.", tools=(tool,))])
+        (found,) = self._find(tmp_path)
+        (turn,) = self._session(found).turns
+        (used,) = turn.tools
+        assert len(used.arguments) + len(used.result) < 100_000
+        assert "start " in used.arguments
+        if self.has_results:
+            assert "start " in used.result
+            assert " end" in used.result
+        assert turn.answer == "Done."
+
+    @pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "America/New_York"])
+    def test_times_are_utc_wherever_it_is_read(self, tmp_path: Path, zone: str) -> None:
+        turns = turns_of("Sort the words.", "Now backwards.")
+        self.write_session(tmp_path, turns)
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("TZ", zone)
+            time.tzset()
+            try:
+                (found,) = self._find(tmp_path)
+                session = self._session(found)
+            finally:
+                environment.undo()
+                time.tzset()
+        self._tells(session, turns)
+        assert found.changed is not None
+        assert abs(found.changed - (turns[-1].at or START)) < timedelta(minutes=1)
+
+    # --- what may be broken
+
+    @pytest.mark.parametrize("junk", BROKEN, ids=lambda junk: repr(junk[:12]))
+    def test_a_broken_record_is_counted_and_the_rest_is_read(self, tmp_path: Path, junk: bytes) -> None:
+        turns = turns_of("Sort the words.", "Now backwards.")
+        path = self.write_session(tmp_path, turns)
+        (found,) = self._find(tmp_path)
+        before = sum(self._read(found).skipped.values())
+        self.spoil(path, ID, junk)
+        (found,) = self._find(tmp_path)
+        reading = self._read(found)
+        assert sum(reading.skipped.values()) == before + 1
+        assert reading.session is not None
+        self._tells(reading.session, turns)
+
+    def test_wrong_values_anywhere_in_a_record_never_raise(self, tmp_path: Path) -> None:
+        path = self.write_session(tmp_path, turns_of("Sort the words."))
+        records = self.records(path)
+        assert records
+        for number, record in enumerate(records):
+            for variant in variants(record):
+                self.put_records(path, [*records[:number], variant, *records[number + 1 :]])
+                for found in self._find(tmp_path):
+                    self._read(found)
+
+    def test_records_in_any_order_or_missing_never_raise(self, tmp_path: Path) -> None:
+        path = self.write_session(tmp_path, turns_of("Sort the words.", "Now backwards."))
+        records = self.records(path)
+        orders = [records[::-1], [*records, *records], [], *([each] for each in records)]
+        orders += [[*records[:number], *records[number + 1 :]] for number in range(len(records))]
+        for order in orders:
+            self.put_records(path, order)
+            for found in self._find(tmp_path):
+                self._read(found)
+
+    @pytest.mark.parametrize(
+        "content", [b"", b"\n\n\n", b"\0" * 4096, b"garbage " * 1000, b"\xff\xfe{\x00}\x00", b"{}"]
+    )
+    def test_a_file_that_holds_something_else_is_read_as_nothing(self, tmp_path: Path, content: bytes) -> None:
+        path = self.write_session(tmp_path, turns_of("Sort the words."))
+        (found,) = self._find(tmp_path)
+        path.write_bytes(content)
+        for each in (found, *self._find(tmp_path)):
+            reading = self._read(each)
+            assert reading.session is None or reading.session.turns == ()
+
+    def test_a_file_that_is_gone_is_named(self, tmp_path: Path) -> None:
+        path = self.write_session(tmp_path, turns_of("Sort the words."))
+        (found,) = self._find(tmp_path)
+        path.unlink()
+        reading = self._read(found)
+        assert reading.session is None
+        assert reading.problem
+
+    @pytest.mark.parametrize("kind", ["folder", "fifo", "link"])
+    def test_only_regular_files_are_opened(self, tmp_path: Path, kind: str) -> None:
+        home = tmp_path / "home"
+        path = self.write_session(home, turns_of("Sort the words."))
+        (found,) = self._find(home)
+        elsewhere = tmp_path / "elsewhere"
+        path.rename(elsewhere)
+        make: dict[str, Callable[[], object]] = {
+            "folder": path.mkdir,
+            "fifo": lambda: os.mkfifo(path),
+            "link": lambda: path.symlink_to(elsewhere),
+        }
+        make[kind]()
+        reading = within_seconds(lambda: self._read(found))
+        assert reading.session is None
+        assert reading.problem
+        again = within_seconds(lambda: [self._read(each) for each in self._find(home)])
+        assert all(each.session is None for each in again)
+
+    # ---
+
+    def _find(self, home: Path) -> Sequence[Found]:
+        return self.make_source().find(home, self.environ(home))
+
+    def _read(self, found: Found) -> Reading:
+        reading = self.make_source().read(found)
+        if reading.session is not None:
+            assert not reading.problem
+            # What cannot be written as UTF-8 cannot be kept either.
+            assert Session.model_validate_json(reading.session.model_dump_json()) == reading.session
+            assert len(reading.session.hash) == 16
+        assert all(count > 0 for count in reading.skipped.values())
+        return reading
+
+    def _session(self, found: Found) -> Session:
+        reading = self._read(found)
+        assert reading.problem == ""
+        assert reading.session is not None
+        return reading.session
+
+    def _tells(self, session: Session, turns: Sequence[Turn]) -> None:
+        assert [turn.prompt for turn in session.turns] == [turn.prompt for turn in turns]
+        assert [turn.answer for turn in session.turns] == [turn.answer for turn in turns]
+        assert [turn.interrupted for turn in session.turns] == [False for _ in turns]
+        if self.has_times:
+            assert [turn.at for turn in session.turns] == [turn.at for turn in turns]
+        for told, meant in zip(session.turns, turns, strict=True):
+            assert [tool.name for tool in told.tools] == [tool.name for tool in meant.tools]
+            for use, expected in zip(told.tools, meant.tools, strict=True):
+                assert json.loads(use.arguments) == json.loads(expected.arguments)
+                if self.has_results:
+                    assert use.result == expected.result
+
+
+def turns_of(*prompts: str, answer: str = "", at: datetime = START) -> list[Turn]:
+    """Turns a minute apart, each with a tool call and an answer."""
+    tool = ToolUse(name="shell", arguments=json.dumps({"command": "ls -a"}), result="a.txt\nb.txt", failed=False)
+    return [
+        Turn(prompt=prompt, at=at + timedelta(minutes=number), answer=answer or f"Done: {number}.", tools=(tool,))
+        for number, prompt in enumerate(prompts)
+    ]
+
+
+def dated(path: Path, turns: Sequence[Turn]) -> Path:
+    """The file, last written to at the time of the last turn."""
+    moment = max((turn.at for turn in turns if turn.at is not None), default=START).timestamp()
+    os.utime(path, (moment, moment))
+    return path
+
+
+def snapshot(folder: Path) -> dict[str, tuple[int, int, bytes]]:
+    """All under a folder: kind and permissions, time of the last change, content."""
+    found: dict[str, tuple[int, int, bytes]] = {}
+    for path in sorted(folder.rglob("*")):
+        state = path.lstat()
+        found[str(path.relative_to(folder))] = (
+            state.st_mode,
+            state.st_mtime_ns,
+            path.read_bytes() if path.is_file() else b"",
+        )
+    return found
+
+
+def variants(value: Any) -> Iterator[Any]:
+    """The value with one of its parts, or all of it, replaced by a wrong value or left out."""
+    yield from WRONG
+    if isinstance(value, dict):
+        known = cast(dict[str, Any], value)
+        for key, part in known.items():
+            yield {other: known[other] for other in known if other != key}
+            yield from ({**known, key: variant} for variant in variants(part))
+    elif isinstance(value, list):
+        items = cast(list[Any], value)
+        for number, part in enumerate(items):
+            yield from ([*items[:number], variant, *items[number + 1 :]] for variant in variants(part))
+
+
+def within_seconds(work: Callable[[], Result], seconds: float = _WAIT_SECONDS) -> Result:
+    """What the work gives, or an error when it hangs."""
+    results: list[Result] = []
+    thread = threading.Thread(target=lambda: results.append(work()), daemon=True)
+    thread.start()
+    thread.join(seconds)
+    assert not thread.is_alive(), f"still at work after {seconds:g} s"
+    assert results, "it raised"
+    return results[0]

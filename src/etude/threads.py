@@ -1,0 +1,69 @@
+"""Where synchronous and asynchronous code meet: user functions in daemon threads, and one synchronous door."""
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+R = TypeVar("R")
+
+__all__ = ["Threads", "run_to_end"]
+
+
+def run_to_end(coroutine: Coroutine[Any, Any, R]) -> R:
+    """The result of a coroutine, for synchronous code: in this thread, or in one of its own where a loop is running
+    already (a notebook)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        pass
+    else:
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            return thread.submit(asyncio.run, coroutine).result()
+    return asyncio.run(coroutine)
+
+
+class Threads:
+    """Runs at most `most` functions at the same time.
+
+    Threads are daemons: one whose function hangs cannot be ended, but it does not outlive the process. It keeps its
+    place, so that hanging functions do not pile up.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._places = asyncio.Semaphore(most)
+
+    async def run(self, function: Callable[..., R], *args: Any) -> R:
+        """The result of `function(*args)`. When the caller is cancelled the function goes on, its result is lost."""
+        await self._places.acquire()
+        loop = asyncio.get_running_loop()
+        result: asyncio.Future[R] = loop.create_future()
+        context = contextvars.copy_context()
+
+        def tell(value: Any, error: BaseException | None) -> None:
+            self._places.release()
+            if result.cancelled():
+                return
+            if error is None:
+                result.set_result(value)
+            else:
+                result.set_exception(error)
+
+        def work() -> None:
+            value: Any = None
+            failure: BaseException | None = None
+            try:
+                value = context.run(function, *args)
+            except StopIteration as error:
+                failure = RuntimeError(f"StopIteration: {error}")  # a future cannot carry it
+            except BaseException as error:  # noqa: BLE001 - handed to the task that waits
+                failure = error
+            try:
+                loop.call_soon_threadsafe(tell, value, failure)
+            except RuntimeError:
+                pass  # the loop has ended: nobody waits any more
+
+        threading.Thread(target=work, name="etude-function", daemon=True).start()
+        return await result

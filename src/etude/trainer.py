@@ -1,0 +1,113 @@
+"""The loop: epochs of a search policy, then validation and the test.
+
+Everything paid or decided is a fact in the journal, so there is no progress to keep: resuming is running again.
+Source of the method: SkillOpt (its paper, section 3); where this loop differs is said in docs/concepts/method.md.
+"""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Unpack
+
+from etude.build import Given, Workbench, open_workbench
+from etude.config import TrainConfig, load_config, make_config
+from etude.errors import ConfigError, StopRun, did_you_mean
+from etude.records import TrainState
+from etude.report import Measured, report
+from etude.searches import search_of
+from etude.searches.estimate import forecast_run
+from etude.ship import compare_on
+from etude.summary import Comparison, Summary
+from etude.threads import run_to_end
+
+__all__ = ["Trainer"]
+
+
+class Trainer:
+    """Trains a skill. What is not given is built from the config.
+
+    Args:
+        config: settings, as a `TrainConfig`, nested data or the path of a YAML file.
+        given: objects to use instead of building them from the config: `env`, `target`, `optimizer`, `judge`,
+            `agent`, `skill`, `executor`, `prompts`, `sinks`; and `fork`, the name of a run to take facts from.
+
+    Raises:
+        ConfigError: a setting is unknown or out of range.
+    """
+
+    def __init__(
+        self, config: TrainConfig | Mapping[str, Any] | Path | str | None = None, **given: Unpack[Given]
+    ) -> None:
+        if isinstance(config, str | Path):
+            config = load_config(config)
+        self.config = config if isinstance(config, TrainConfig) else make_config(config or {})
+        for name in given:
+            if name not in Given.__annotations__:
+                hint = did_you_mean(name, Given.__annotations__)
+                raise ConfigError(f"Trainer takes no {name!r}", hint=hint)
+        self._given = given
+
+    def train(self) -> Summary:
+        """`atrain` for synchronous code; works inside a running event loop (a notebook) as well."""
+        return run_to_end(self.atrain())
+
+    async def atrain(self) -> Summary:
+        """Train, or go on with a run that was interrupted, or report a finished one without calling anybody.
+
+        Raises:
+            InputError: data, skill or settings cannot be used; nothing was paid for.
+            StopRun: a budget is used up or an endpoint is dead; `stop.summary` says what the run has.
+        """
+        async with open_workbench(self.config, self._given) as bench:
+            return await _Run(bench).train()
+
+
+class _Run:
+    """One run over a workbench."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self._bench = bench
+        self._search = search_of(bench)
+        self._diary = self._search.diary
+        past = bench.past
+        self._state = TrainState(
+            current=bench.skill, best=bench.skill, ledger=tuple(past.ledger), epoch_skill=past.skill
+        )
+        self._forecast = forecast_run(bench)
+        self._comparison: Comparison | None = None
+        self._started = time.monotonic()
+
+    async def train(self) -> Summary:
+        """The loop. What an epoch does is the search policy's."""
+        try:
+            self._diary.started()
+            idle = 0
+            for epoch in range(1, self._bench.config.train.epochs + 1):
+                before = self._state.current
+                async for state in self._search.epoch(self._state, epoch):
+                    self._state = state
+                idle = idle + 1 if self._state.current.hash == before.hash else 0
+                if idle == self._search.patience:
+                    break
+            self._state = await self._search.finish(self._state)
+            await self._final_test(self._state)
+        except StopRun as stop:
+            await self._bench.rollout.executor.drain()
+            stop.summary = self._report(stopped=stop.message)
+            raise
+        await self._bench.rollout.executor.drain()
+        return self._report(stopped=None)
+
+    async def _final_test(self, state: TrainState) -> None:
+        """Open the test split: is the best skill better than the initial one?"""
+        bench = self._bench
+        tasks, trials = bench.tasks["test"], bench.config.test.trials
+        if not bench.config.test.enabled or not tasks:
+            return
+        self._diary.begin("test", state.step, state.epoch, 2 * len(tasks) * trials)
+        self._comparison = await compare_on(bench, (bench.skill, state.best), "test", trials)
+        self._diary.end("test", state.step, self._comparison.verdict)
+
+    def _report(self, *, stopped: str | None) -> Summary:
+        measured = Measured(initial_val=self._state.initial_val, comparison=self._comparison, forecast=self._forecast)
+        return report(self._bench, self._state, measured, stopped, time.monotonic() - self._started)

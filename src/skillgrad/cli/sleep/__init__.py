@@ -1,1 +1,0 @@
-"""`skillgrad sleep`: one file per verb."""

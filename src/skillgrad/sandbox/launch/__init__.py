@@ -1,2 +1,0 @@
-"""What runs in processes of its own around a program: the standard library only, so that it starts at once and runs
-where skillgrad is not installed. `skillgrad.sandbox.launcher` builds the command lines."""
