@@ -60,11 +60,12 @@ def settings(folder: str, concurrency: int, url: str | None) -> dict[str, Any]:
 
 async def through_etude(folder: str, concurrency: int, attempts: int, url: str | None) -> dict[str, float]:
     """The whole path of an attempt: rollout, journal, retries, limit, budget, provider, score, events."""
-    from etude.build import Given, open_workbench
+    from etude.build import open_workbench
     from etude.config import make_config
     from etude.envs import ListEnvironment
     from etude.records import Skill
     from etude.simulation import make_tasks
+    from etude.workbench import Given
 
     warm = min(attempts // 2, 600)
     tasks = make_tasks(None, 1_000, seed=5)

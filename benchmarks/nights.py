@@ -20,14 +20,14 @@ from harness import machine
 from peers import RESULTS
 from rewordings import REWORDINGS
 
-from etude.sleep.carry import Carried
-from etude.sleep.clusters import divide
+from etude.intervals import Arms, permutation
+from etude.records.summary import Tried
 from etude.sleep.config import NIGHT, SleepSection
-from etude.sleep.confirm import lost_in
-from etude.sleep.tasks import MinedTask
+from etude.sleep.improve.carry import Carried
+from etude.sleep.improve.confirm import lost_in
+from etude.sleep.tasks.clusters import divide
+from etude.sleep.tasks.mined import MinedTask
 from etude.stages.gate import Race
-from etude.statistics import Arms, permutation
-from etude.summary import Tried
 
 NOISES = (0.0, 0.2, 0.4)
 SIZES = (2, 3, 5)

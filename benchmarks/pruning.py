@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from etude.build import Workbench
 from etude.records import Attempt, Candidate, Edit, Skill, TrainState, Verdict
 from etude.searches.evidence import EvidenceSearch, Proposed
 from etude.skill import apply_edits
 from etude.stages.gate import GateResult
 from etude.stages.proof import Trial, prove
+from etude.workbench import Workbench
 
 __all__ = ["PrunedAtTheEnd"]
 

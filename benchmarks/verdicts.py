@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from harness import machine
 from peers import RESULTS
 
-from etude.ship import decide
-from etude.statistics import mean_interval
+from etude.comparison import decide
+from etude.intervals import mean_interval
 
 
 class World(NamedTuple):

@@ -17,11 +17,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from etude.plan import plan
+from etude.measure.plan import plan
 from etude.records import Skill, Task
+from etude.records.summary import Span
 from etude.simulation import SEED_SKILL, make_tasks
 from etude.simulation.score import best_skill
-from etude.summary import Span
 from etude.trainer import Trainer
 
 POLICIES = ("evidence", "paper")

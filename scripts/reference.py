@@ -20,7 +20,7 @@ from etude import errors
 from etude.agents.chat import ChatOptions
 from etude.agents.program import CommandOptions, ProgramOptions
 from etude.agents.tools import ToolsOptions
-from etude.cli.parser import VERBS, overview
+from etude.cli.parsing.parser import VERBS, overview
 from etude.config import ModelSection, Section, TrainConfig
 from etude.envs.command import CommandConfig
 from etude.envs.dataset import DatasetConfig

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from etude import aevaluate_skill, make_config
-from etude.compare import acompare_skills
 from etude.errors import BudgetStop, ConfigError, DataError, SkillError, VoidStop
 from etude.executors.local import LocalExecutor
+from etude.intervals import difference_interval, mean_interval
+from etude.measure.compare import acompare_skills
 from etude.protocols import Executor
-from etude.statistics import difference_interval, mean_interval
-from etude.summary import Comparison, Flip
+from etude.records.summary import Comparison, Flip
 from two_skills import A, B, World, asked
 
 

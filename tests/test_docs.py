@@ -15,18 +15,18 @@ import yaml
 import etude
 from docs_pages import DOCS, PAGES, ROOT, Block, Step, all_blocks, anchors, blocks, commands, links, name_of, steps
 from etude.cli.main import main
-from etude.cli.parser import GROUPS, VERBS, read_verb
+from etude.cli.parsing.parser import GROUPS, VERBS, read_verb
 from etude.config import load_config, make_config, parse
 from etude.envs.dataset import DatasetConfig
 from etude.envs.scorers.base import make_scorer
 from etude.errors import ConfigError
 from etude.prompts import prompt_names
+from etude.records.summary import Cost, Summary
 from etude.registry import BUILT_IN, find
 from etude.simulation import endpoint, names
 from etude.simulation.faults import Faults
 from etude.sleep.config import load_sleep_config, make_sleep_config
-from etude.sleep.sources import SOURCES, source_of
-from etude.summary import Cost, Summary
+from etude.sleep.transcripts.sources import SOURCES, source_of
 
 SOURCE = Path(etude.__file__).parent
 SIMULATED = {"target": {"model": "simulated:target"}, "optimizer": {"model": "simulated:optimizer"}}

@@ -7,7 +7,7 @@ import pytest
 
 import etude
 from etude import errors
-from etude.cli.usage import UsageError
+from etude.cli.parsing.usage import UsageError
 from etude.errors import EtudeError, InputError, StopRun, did_you_mean
 
 SOURCE = Path(etude.__file__).parent

@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from etude.build import Given
 from etude.config import make_config
 from etude.errors import BudgetStop, ConfigError, DataError
 from etude.events import AttemptFinished, CallFinished, Event, Notice
-from etude.plan import ASSUMED_NOISE, Plan, aplan, plan
+from etude.intervals import difference_interval, smallest_gain
+from etude.measure.plan import ASSUMED_NOISE, Plan, aplan, plan
 from etude.records import ChatRequest, Reply, Skill, Task, ToolCall, Usage
 from etude.simulation import SEED_SKILL, make_tasks
 from etude.simulation.score import best_skill
-from etude.statistics import difference_interval, smallest_gain
 from etude.testing import ScriptedModel
 from etude.trainer import Trainer
+from etude.workbench import Given
 
 SIZES = {"train": 16, "val": 12, "test": 12}
 TASKS = make_tasks(None, sum(SIZES.values()), 5)

@@ -11,12 +11,12 @@ from etude import Trainer, atrain_seeds, load_config, make_config, train_seeds
 from etude.config import ModelSection, TrainConfig
 from etude.envs import ListEnvironment
 from etude.errors import BudgetStop, ConfigError, StopRun
+from etude.intervals import t_interval
+from etude.measure.seeds import SeedReport, Spread
 from etude.models.simulated import SimulatedModel
 from etude.records import ChatRequest, Reply, Skill
-from etude.seeds import SeedReport, Spread
+from etude.records.summary import Summary
 from etude.simulation import SEED_SKILL, make_tasks
-from etude.statistics import t_interval
-from etude.summary import Summary
 
 TASKS = make_tasks("sorting", 30, seed=1)
 

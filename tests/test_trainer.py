@@ -18,11 +18,11 @@ from etude import (
     Task,
     Trainer,
 )
-from etude.build import StopSwitch
 from etude.config import merge
 from etude.errors import ConfigError, DataError, Interrupted, UnusableReply
 from etude.simulation import SEED_SKILL, make_tasks
 from etude.testing import ScriptedModel
+from etude.workbench import StopSwitch
 
 TASKS = make_tasks(None, 70, seed=2)
 SKILL = Skill(name="everyday-tasks", text=SEED_SKILL)

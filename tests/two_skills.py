@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from etude import make_config
-from etude.compare import compare_skills
 from etude.envs import ListEnvironment
 from etude.errors import RejectedRequest
+from etude.measure.compare import compare_skills
 from etude.records import ChatRequest, Skill, Split, Task
-from etude.summary import Comparison
+from etude.records.summary import Comparison
 from etude.testing.doubles import Line, ScriptedModel
 
 A, B, C = (Skill(name=name.lower(), text=f"Skill {name}.\n") for name in "ABC")

@@ -12,7 +12,7 @@ import etude
 from etude import ListEnvironment, Skill, Trainer, make_config
 from etude.events import Decided, Event
 from etude.models import build_model
-from etude.models.wrapper import Wrapper
+from etude.models.wrappers.base import Wrapper
 from etude.protocols import ChatModel
 from etude.records import ChatRequest, Reply
 

@@ -10,42 +10,42 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from etude.build import StopSwitch
-    from etude.compare import Comparison, acompare_skills, compare_skills
     from etude.config import TrainConfig, load_config, make_config
     from etude.envs import FunctionEnvironment, ListEnvironment, environment
     from etude.errors import BudgetStop, EtudeError, InputError, OutageStop, StopRun, VoidStop
-    from etude.evaluate import SkillEvaluation, aevaluate_skill, evaluate_skill
+    from etude.measure.compare import Comparison, acompare_skills, compare_skills
+    from etude.measure.evaluate import SkillEvaluation, aevaluate_skill, evaluate_skill
+    from etude.measure.seeds import SeedReport, atrain_seeds, train_seeds
     from etude.prompts import Prompts
     from etude.protocols import Agent, ChatModel, Environment, Executor, Scorer, Sink
     from etude.records import Attempt, ChatRequest, Edit, Message, Reply, Score, Skill, Task, Trajectory
-    from etude.seeds import SeedReport, atrain_seeds, train_seeds
+    from etude.records.summary import Summary
     from etude.skill import load_skill, save_skill
-    from etude.sleep.consolidate import Consolidation, aconsolidate, consolidate
-    from etude.sleep.context import Documents
-    from etude.sleep.tasks import MinedTask
-    from etude.summary import Summary
+    from etude.sleep.improve.consolidate import Consolidation, aconsolidate, consolidate
+    from etude.sleep.improve.context import Documents
+    from etude.sleep.tasks.mined import MinedTask
     from etude.trainer import Trainer
+    from etude.workbench import StopSwitch
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "build": ["StopSwitch"],
-    "compare": ["Comparison", "acompare_skills", "compare_skills"],
     "config": ["TrainConfig", "load_config", "make_config"],
     "envs": ["FunctionEnvironment", "ListEnvironment", "environment"],
     "errors": ["BudgetStop", "InputError", "OutageStop", "EtudeError", "StopRun", "VoidStop"],
-    "evaluate": ["SkillEvaluation", "aevaluate_skill", "evaluate_skill"],
+    "measure.compare": ["Comparison", "acompare_skills", "compare_skills"],
+    "measure.evaluate": ["SkillEvaluation", "aevaluate_skill", "evaluate_skill"],
+    "measure.seeds": ["SeedReport", "atrain_seeds", "train_seeds"],
     "prompts": ["Prompts"],
     "protocols": ["Agent", "ChatModel", "Environment", "Executor", "Scorer", "Sink"],
     "records": ["Attempt", "ChatRequest", "Edit", "Message", "Reply", "Score", "Skill", "Task", "Trajectory"],
-    "seeds": ["SeedReport", "atrain_seeds", "train_seeds"],
+    "records.summary": ["Summary"],
     "skill": ["load_skill", "save_skill"],
-    "sleep.consolidate": ["Consolidation", "aconsolidate", "consolidate"],
-    "sleep.context": ["Documents"],
-    "sleep.tasks": ["MinedTask"],
-    "summary": ["Summary"],
+    "sleep.improve.consolidate": ["Consolidation", "aconsolidate", "consolidate"],
+    "sleep.improve.context": ["Documents"],
+    "sleep.tasks.mined": ["MinedTask"],
     "trainer": ["Trainer"],
+    "workbench": ["StopSwitch"],
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import yaml
 from pydantic import BaseModel
@@ -14,147 +14,31 @@ from pydantic import BaseModel
 from etude.agents.chat import ChatAgent
 from etude.config import ModelSection, Price, TrainConfig, file_data
 from etude.envs.gold import check_gold
-from etude.envs.scorers.base import Judge
 from etude.envs.splits import check_splits
-from etude.errors import ConfigError, DataError, Interrupted
-from etude.events import Event, Notice, SpendChanged
+from etude.errors import ConfigError, DataError
+from etude.events import Event, Notice
 from etude.models import Journaled, Limited, Metered, Retrying, Structured, build_model, price_of
 from etude.models.handoff import HandoffModel
 from etude.models.keys import key_variable, used_key_variable
-from etude.models.meter import cost
-from etude.models.pictured import Pictured
-from etude.models.wrapper import Wrapper
+from etude.models.wrappers.metered import cost
+from etude.models.wrappers.pictured import Pictured
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, Environment, Executor, Sink
-from etude.records import ChatRequest, LedgerEntry, Message, Reply, Role, Skill, Split, Task, digest
+from etude.records import Message, Role, Skill, Split, Task, digest
+from etude.redaction import Redactor, check_keys
 from etude.registry import find
 from etude.skill import Document, load_skill
-from etude.stages.optimizer import Optimizer
 from etude.stages.rollout import Rollout
-from etude.store import Redactor, RunFolder, SqliteSpend, WriteHook, check_keys
+from etude.store import RunFolder, SqliteSpend
 from etude.threads import Threads
+from etude.workbench import Given, Past, StopSwitch, Watched, Workbench
 
-__all__ = ["Given", "Past", "Screen", "StopSwitch", "Workbench", "open_workbench"]
+__all__ = ["open_workbench"]
+
 
 M = TypeVar("M", bound=BaseModel)
 
 SPLITS: tuple[Split, ...] = ("train", "val", "test")
-
-
-class StopSwitch:
-    """Asks a run to stop: what is in flight ends, nothing new starts."""
-
-    def __init__(self) -> None:
-        self.requested = False
-
-    def stop(self) -> None:
-        """Ask."""
-        self.requested = True
-
-    def check(self) -> None:
-        """Raise Interrupted once asked."""
-        if self.requested:
-            raise Interrupted("interrupted", hint="run the same command again to go on from here")
-
-
-class Given(TypedDict, total=False):
-    """Objects to use instead of building them from the config."""
-
-    env: "Environment | MakeEnvironment"
-    """An environment, or what makes one."""
-    target: ChatModel
-    optimizer: ChatModel
-    judge: ChatModel
-    agent: Agent
-    skill: Skill | Path | str
-    """A skill, or the path of one."""
-    executor: Executor
-    prompts: Prompts | Mapping[str, str | Path]
-    """Prompts, or prompt name to text (str) or Markdown file (Path)."""
-    sinks: Sequence[Sink]
-    """Readers of events, as the run goes on."""
-    past: "Past"
-    """What earlier searches for the same skill know."""
-    screen: "Screen"
-    """Takes out of each candidate what may not be in it; `rewrite_first` asks it before it tries one."""
-    fork: str
-    """Name of a run in the same folder whose facts a fresh run starts over."""
-    switch: StopSwitch
-    """To stop the run from outside."""
-    on_write: WriteHook
-    """Called with "before" or "after" and a count around every write to the journal; for crash tests."""
-
-
-MakeEnvironment = Callable[[Callable[[], Judge]], Environment]
-"""Makes an environment, given what makes the judge of the settings; without one in the settings that is an error."""
-
-
-Screen = Callable[[Skill], tuple[Skill, Mapping[str, str]]]
-"""A candidate without what may not be in it, and what was taken out, each text with the reason."""
-
-
-class Past(NamedTuple):
-    """What earlier searches leave to the next one."""
-
-    ledger: Sequence[LedgerEntry] = ()
-    """Edits that were tried, shown to the optimizer with what came of them."""
-    skill: Skill | None = None
-    """The skill that the slow update compares with after the first epoch."""
-
-
-@dataclass(frozen=True)
-class Workbench:
-    """Everything a run works with, wired and checked."""
-
-    config: TrainConfig
-    skill: Skill
-    tasks: Mapping[Split, Sequence[Task]]
-    rollout: Rollout
-    structured: Structured
-    prompts: Prompts
-    folder: RunFolder
-    spend: SqliteSpend
-    emit: Callable[[Event], None]
-    models: Mapping[Role, "Watched"]
-    resumed: bool
-    past: Past
-    screen: Screen | None
-
-    def optimizer(self, memory: str = "") -> Optimizer:
-        """The optimizer, with its memory where it proposes and chooses edits."""
-        preferences = self.config.reflect.preferences
-        return Optimizer(self.structured, self.prompts, self.emit, memory=memory, preferences=preferences)
-
-    def tell_spend(self) -> None:
-        """Emit what the run has used so far."""
-        used = self.spend.totals()
-        self.emit(SpendChanged(calls=used.total_calls, tokens=used.total_tokens, usd=used.usd))
-
-    @property
-    def simulated(self) -> bool:
-        """An answer came, or will come, from the simulated world."""
-        return any(model.simulated for model in self.models.values())
-
-
-class Watched(Wrapper):
-    """The outermost wrapper of a role: knows whether answers are simulated, and lets nothing pass after a stop."""
-
-    def __init__(self, model: ChatModel, check: Callable[[], None], price: Price | None) -> None:
-        super().__init__(model)
-        self.price = price
-        """None when unknown."""
-        self.simulated = model.name.startswith("simulated:")
-        self.hear: Callable[[str], object] | None = None
-        """Told the text of each answer, where somebody listens."""
-        self._check = check
-
-    async def complete(self, request: ChatRequest) -> Reply:
-        self._check()
-        reply = await super().complete(request)
-        self.simulated = self.simulated or reply.simulated
-        if self.hear is not None:
-            self.hear(reply.text)
-        return reply
 
 
 @dataclass

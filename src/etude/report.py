@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from etude.build import Workbench
 from etude.events import RunFinished
+from etude.intervals import mean_interval
 from etude.records import Evaluation, TrainState
-from etude.statistics import mean_interval
-from etude.summary import Comparison, Cost, Forecast, Interval, SkillScores, Summary
+from etude.records.summary import Comparison, Cost, Forecast, Interval, SkillScores, Summary
+from etude.workbench import Workbench
 
 __all__ = ["Measured", "report"]
 

@@ -11,7 +11,7 @@ import pytest
 from gateway_clients import QUESTION, WIRES, chat, every_wire, messages, one_session, plain_or_streamed
 
 from etude.agents.gateway import Gateway, GatewaySession
-from etude.agents.gateway_session import MOST_AT_ONCE, MOST_REJECTED
+from etude.agents.gateway.session import MOST_AT_ONCE, MOST_REJECTED
 from etude.config import LimitsSection
 from etude.errors import (
     BoundaryError,
@@ -22,7 +22,7 @@ from etude.errors import (
     RejectedRole,
     TransientError,
 )
-from etude.models.meter import Metered
+from etude.models.wrappers.metered import Metered
 from etude.records import ChatRequest, Reply
 from etude.store import SqliteJournal, SqliteSpend
 from etude.testing import ScriptedModel

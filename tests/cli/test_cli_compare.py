@@ -6,9 +6,9 @@ import pytest
 
 from etude.cli.compare import drawn
 from etude.cli.main import main
-from etude.cli.parser import find_verb
-from etude.compare import TRIALS
-from etude.summary import Comparison, Interval
+from etude.cli.parsing.parser import find_verb
+from etude.measure.compare import TRIALS
+from etude.records.summary import Comparison, Interval
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from etude.cli.console import HEARTBEAT_SECONDS, SHOWN, Console, open_console
-from etude.cli.progress import Progress, duration, short
+from etude.cli.terminal.console import HEARTBEAT_SECONDS, SHOWN, Console, open_console
+from etude.cli.terminal.progress import Progress, duration, short
 from etude.config import Price
 from etude.events import (
     ATTEMPTING,

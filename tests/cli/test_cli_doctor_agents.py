@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from etude.cli.agent_checks import check_programs, check_sandbox
+from etude.cli.doctor.agent_checks import check_programs, check_sandbox
 from etude.cli.main import main
 from etude.programs.pi import Pi
 from etude.sandbox import find_sandbox

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from etude.cli.arguments import SKILL_PLACES
 from etude.cli.main import main
+from etude.cli.parsing.arguments import SKILL_PLACES
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"

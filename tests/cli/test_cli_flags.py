@@ -1,7 +1,7 @@
 import pytest
 
-from etude.cli.flags import take_dotted
-from etude.cli.usage import UsageError
+from etude.cli.parsing.flags import take_dotted
+from etude.cli.parsing.usage import UsageError
 
 
 def test_dotted_flags_are_taken_in_both_forms_and_the_rest_stays_in_order() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from etude.cli.columns import guess_columns
 from etude.cli.main import main
+from etude.cli.scaffold.columns import guess_columns
 from etude.envs.files import Row
 from etude.skill import load_skill, validate_skill
 

@@ -9,7 +9,7 @@ import pytest
 
 from etude import __version__
 from etude.cli.main import main
-from etude.cli.parser import GROUPS, VERBS
+from etude.cli.parsing.parser import GROUPS, VERBS
 
 Captured = pytest.CaptureFixture[str]
 

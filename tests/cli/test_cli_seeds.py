@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from etude.cli.main import main
-from etude.seeds import SeedReport
+from etude.measure.seeds import SeedReport
 
 Captured = pytest.CaptureFixture[str]
 CONFIG = "demo/etude.yaml"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from etude.cli.main import main
+from etude.cli.parsing.usage import UsageError
 from etude.cli.simulate import read_faults
-from etude.cli.usage import UsageError
 
 Captured = pytest.CaptureFixture[str]
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from etude.cli.main import main
-from etude.cli.skillopt.file import read
-from etude.cli.skillopt.settings import convert
+from etude.cli.scaffold.skillopt.file import read
+from etude.cli.scaffold.skillopt.settings import convert
 from etude.config import load_config, make_config
 from etude.simulation import make_tasks
 

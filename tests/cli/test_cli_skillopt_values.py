@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from etude.cli.main import main
-from etude.cli.skillopt.file import SECTIONS
-from etude.cli.skillopt.settings import Converted, convert
+from etude.cli.scaffold.skillopt.file import SECTIONS
+from etude.cli.scaffold.skillopt.settings import Converted, convert
 from etude.config import TrainConfig, load_config, make_config
 from etude.errors import ConfigError
 from etude.simulation import make_tasks

@@ -10,9 +10,9 @@ from sleep_proposals import Project, offer
 from small_night import Small
 
 from etude.cli.main import main
-from etude.sleep.adopt import adopt
-from etude.sleep.canary import Corrections
-from etude.sleep.corrections import keep
+from etude.sleep.adoption.adopt import adopt
+from etude.sleep.adoption.canary import Corrections
+from etude.sleep.transcripts.corrections import keep
 
 HARM = "canary    night 1 (CLAUDE.md): worse; corrected 12 of 30 turns since, 1 of 45 turns before; p < 0.001"
 BACK = "  take it back with: etude sleep revert 1"

@@ -11,7 +11,7 @@ from cli_said import Captured, data, said
 from small_night import Small
 
 from etude.cli.main import main
-from etude.sleep.ledger import Ledger
+from etude.sleep.transcripts.ledger import Ledger
 
 STOPPED = ["--limits.calls", "9", "--sleep.max_tasks", "4"]
 

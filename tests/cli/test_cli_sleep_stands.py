@@ -22,8 +22,8 @@ from etude.sleep.state import SleepState
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from etude.sleep.adopt import adopt
-from etude.sleep.revert import revert
+from etude.sleep.adoption.adopt import adopt
+from etude.sleep.adoption.revert import revert
 
 def listen(name):
     if name == sys.argv[5]:

@@ -14,10 +14,10 @@ from small_night import MODELS, Small
 from etude.cli.main import main
 from etude.cli.sleep.report_text import print_report
 from etude.simulation.endpoint import running_endpoint
-from etude.sleep.carry import Carried
-from etude.sleep.known import KNOWN, read_memory
-from etude.sleep.probe import HOLLOW
+from etude.sleep.adoption.known import KNOWN, read_memory
+from etude.sleep.improve.carry import Carried
 from etude.sleep.report import NightReport
+from etude.sleep.tasks.probe import HOLLOW
 
 
 def a_file(tasks: Sequence[dict[str, Any]]) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from etude.source import source_digest
+from etude.code_digest import source_digest
 
 
 def one(x: int) -> int:

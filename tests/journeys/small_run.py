@@ -10,8 +10,8 @@ from etude.config import ModelSection
 from etude.envs import ListEnvironment
 from etude.models.simulated import SimulatedModel
 from etude.records import ChatRequest, Reply, Skill
+from etude.records.summary import Summary
 from etude.simulation import SEED_SKILL, make_tasks
-from etude.summary import Summary
 
 
 class Counted(SimulatedModel):

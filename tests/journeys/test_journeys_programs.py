@@ -16,10 +16,10 @@ from etude.models import build_model
 from etude.prompts import Prompts
 from etude.protocols import Environment
 from etude.records import Score, Skill, Split, Task, Trajectory
+from etude.records.summary import Summary
 from etude.registry import find
 from etude.simulation import SEED_SKILL, make_tasks
 from etude.simulation.endpoint import running_endpoint
-from etude.summary import Summary
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
 SKILL = Skill(name="everyday-tasks", text=SEED_SKILL)

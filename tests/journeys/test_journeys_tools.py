@@ -13,8 +13,8 @@ from etude import ChatModel, Environment, Score, Skill, Task, Trainer
 from etude.errors import ConfigError
 from etude.protocols import EnvironmentTool
 from etude.records import ChatRequest, Reply, Split, ToolCall, Trajectory
+from etude.records.summary import Summary
 from etude.simulation import SEED_SKILL, make_tasks
-from etude.summary import Summary
 from etude.testing.doubles import ScriptedModel
 
 FILE = "answer.txt"

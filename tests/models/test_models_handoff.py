@@ -10,7 +10,7 @@ import pytest
 from etude import ListEnvironment, Skill, Summary, Trainer
 from etude.config import ModelSection, make_config
 from etude.errors import ConfigError, HandoffStop, RejectedRequest, RejectedRole, StopRun
-from etude.evaluate import evaluate_skill
+from etude.measure.evaluate import evaluate_skill
 from etude.models import Limited, Metered, Retrying, build_model
 from etude.models.handoff import HandoffModel
 from etude.models.simulated import SimulatedModel

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etude.models.loose_json import find_object
+from etude.models.wrappers.loose_json import find_object
 
 KEYS = st.text(alphabet=st.characters(blacklist_categories=["Cs"]), max_size=8)
 VALUES = st.recursive(

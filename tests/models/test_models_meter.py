@@ -6,7 +6,7 @@ from etude.config import Price
 from etude.errors import BudgetStop, HandoffStop, RejectedRequest, TransientError
 from etude.events import CallFinished, Event
 from etude.models import Metered
-from etude.models.meter import cost, prompt_bound
+from etude.models.wrappers.metered import cost, prompt_bound
 from etude.protocols import Spend
 from etude.records import (
     ChatRequest,

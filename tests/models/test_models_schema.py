@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from etude.models.schema import skeleton, strict_schema
+from etude.models.wrappers.schema import skeleton, strict_schema
 
 
 class Cat(BaseModel):

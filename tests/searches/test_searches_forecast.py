@@ -4,9 +4,9 @@ import pytest
 
 from etude.config import TrainConfig, make_config
 from etude.records import Split
+from etude.records.summary import Span
 from etude.searches import EvidenceSearch, PaperSearch, policy_of
 from etude.searches.forecast import Known, Work
-from etude.summary import Span
 
 TASKS: dict[Split, int] = {"train": 60, "val": 50, "test": 40}
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from etude import Skill, Task, Trainer, make_config
-from etude.build import Past
 from etude.errors import IdentityError, RejectedRequest
 from etude.prompts import Prompts
 from etude.protocols import Environment
 from etude.records import ChatRequest, Edit, LedgerEntry, Reply, Score, Split, Trajectory, digest
-from etude.summary import Summary
+from etude.records.summary import Summary
 from etude.testing import ScriptedModel
+from etude.workbench import Past
 
 TASKS = [Task(id=f"t{number}", input=f"Task {number}.", gold="yes", type="kind") for number in range(4)]
 HELD_OUT = [Task(id=f"v{number}", input=f"Task {number}.", gold="yes", type="kind") for number in (7, 8)]

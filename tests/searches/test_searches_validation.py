@@ -12,7 +12,7 @@ from etude import ListEnvironment, Skill, StopRun, Task, Trainer
 from etude.errors import RejectedRole
 from etude.events import Event, StageFinished, StageStarted
 from etude.records import ChatRequest
-from etude.summary import Span, Summary
+from etude.records.summary import Span, Summary
 from etude.testing import ScriptedModel
 
 TRAIN = [Task(id=f"t{number}", input=f"Train {number}.", gold="yes") for number in range(6)]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from simulation_prompts import DEEP, SHALLOW, answered_with, attempt_block
 
-from etude.models.schema import strict_schema
+from etude.models.wrappers.schema import strict_schema
 from etude.records import ChatRequest, ResponseSchema, system, user
 from etude.simulation import respond
 from etude.simulation.families import RULES

@@ -11,13 +11,13 @@ import openai
 import pytest
 from simulation_prompts import FULL_SKILL, PATCH, answer_of, ask, attempt_block
 
+from etude.formats import MESSAGES as MESSAGES_WIRE
+from etude.formats import RESPONSES as RESPONSES_WIRE
 from etude.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool, ToolCall
 from etude.simulation import names, respond
 from etude.simulation.endpoint import Endpoint, running_endpoint
 from etude.simulation.faults import Faults
 from etude.simulation.wire import TRIAL_HEADER
-from etude.wires import MESSAGES as MESSAGES_WIRE
-from etude.wires import RESPONSES as RESPONSES_WIRE
 
 TASK = "Sort the following words alphabetically: List: pear apple fig"
 SUBMIT = {"type": "object", "properties": {"answer": {"type": "string"}}}

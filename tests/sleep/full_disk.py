@@ -12,8 +12,8 @@ from pathlib import Path
 
 from small_night import Small, tree
 
-from etude.build import Given
 from etude.errors import EtudeError
+from etude.workbench import Given
 
 EVERY = 15
 """Of the writes to journals."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from briefs_sessions import sessions
 
-from etude.sleep.sessions import ToolUse, Turn
+from etude.sleep.transcripts.sessions import ToolUse, Turn
 from etude.testing.source import START, SourceContract
 
 sys.path.append(str(Path(__file__).parent / "sources"))

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from small_night import Counted, Small, tree
 
-from etude.build import Given
 from etude.records import ChatRequest, Reply, digest
-from etude.sleep.ledger import Ledger
+from etude.sleep.transcripts.ledger import Ledger
+from etude.workbench import Given
 
 EVERY = 60
 """Of the writes in the run folders, which the trainer's own tests kill one by one."""

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from sleep_proposals import Project, both, project
 
-from etude.sleep.adopt import adopt, recover
-from etude.sleep.revert import revert
-from etude.sleep.transaction import PENDING
+from etude.sleep.adoption.adopt import adopt, recover
+from etude.sleep.adoption.revert import revert
+from etude.sleep.adoption.transaction import PENDING
 
 
 def killed_at(number: int) -> Callable[[str], None]:

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from etude.skill import Document
-from etude.sleep.adopt import kept_rules
+from etude.sleep.adoption.adopt import kept_rules
+from etude.sleep.adoption.proposal import Proposal, Proposed, stage
+from etude.sleep.adoption.rules import Evidence, revised
 from etude.sleep.places import Kind, read_document
-from etude.sleep.rules import Evidence, revised
-from etude.sleep.staging import Proposal, Proposed, stage
 
 HAND = "# House rules\n\n\n\n- Written by hand.\n\n```sh\nmake\n\n\n\n```\n"
 

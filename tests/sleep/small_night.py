@@ -9,16 +9,16 @@ from typing import Any
 
 from briefs_sessions import START, sessions, write_claude
 
-from etude.build import Given
 from etude.config import ModelSection
 from etude.models.simulated import SimulatedModel
 from etude.records import ChatRequest, Reply
 from etude.sleep.config import SleepConfig, make_sleep_config
-from etude.sleep.gather import Surroundings, state_of
-from etude.sleep.ledger import Ledger
 from etude.sleep.night import run_night
 from etude.sleep.report import NightReport
 from etude.sleep.state import SleepState
+from etude.sleep.tasks.gather import Surroundings, state_of
+from etude.sleep.transcripts.ledger import Ledger
+from etude.workbench import Given
 
 MODELS = {"target": "target-steady", "optimizer": "optimizer-perfect"}
 """Without noise, so that no result depends on where a test keeps its files."""

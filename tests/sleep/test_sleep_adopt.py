@@ -9,10 +9,10 @@ from sleep_proposals import HAND, Project, both, offer, project
 
 from etude.errors import EtudeError, InputError, LockedError, SkillError
 from etude.records import digest
-from etude.sleep.adopt import adopt, adoptable, kept_rules, receipts
+from etude.sleep.adoption.adopt import adopt, adoptable, kept_rules, receipts
+from etude.sleep.adoption.rules import Rule
+from etude.sleep.adoption.transaction import LOCK, PENDING
 from etude.sleep.places import sha256
-from etude.sleep.rules import Rule
-from etude.sleep.transaction import LOCK, PENDING
 
 BLOCK = "\n<!-- etude:begin learned -->\n- Learned.\n<!-- etude:end learned -->\n"
 

@@ -29,10 +29,10 @@ from etude.records import (
 from etude.simulation import respond, seed_skill
 from etude.simulation.families.briefs import topic_of
 from etude.simulation.families.briefs_reading import complaints
-from etude.sleep.dreams import dream
-from etude.sleep.mining import mine
-from etude.sleep.sessions import Session
-from etude.sleep.sources.claude_code import ClaudeCode
+from etude.sleep.tasks.dreams import dream
+from etude.sleep.tasks.mining import mine
+from etude.sleep.transcripts.sessions import Session
+from etude.sleep.transcripts.sources.claude_code import ClaudeCode
 from etude.stages.optimizer import Optimizer
 from etude.stages.render import attempt_block, skill_block
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from etude.sleep.adopt import Adopted, Receipt
-from etude.sleep.canary import Corrections, Tally, corrections, fisher, watch
-from etude.sleep.sessions import Session, ToolUse, Turn
+from etude.sleep.adoption.adopt import Adopted, Receipt
+from etude.sleep.adoption.canary import Corrections, Tally, corrections, fisher, watch
+from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
 
 ADOPTED = datetime(2026, 9, 20, tzinfo=UTC)
 

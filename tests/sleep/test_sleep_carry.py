@@ -16,12 +16,12 @@ from test_sleep_consolidate import SKILL, VAL, Optimizer, night
 from etude import Skill, Task
 from etude.cli.main import main
 from etude.errors import BudgetStop
+from etude.intervals import Arms, permutation
 from etude.records import ChatRequest
-from etude.sleep.carry import Carried, Look
-from etude.sleep.changes import Change, Known
-from etude.sleep.context import Documents
-from etude.statistics import Arms, permutation
-from etude.summary import Tried
+from etude.records.summary import Tried
+from etude.sleep.improve.carry import Carried, Look
+from etude.sleep.improve.changes import Change, Known
+from etude.sleep.improve.context import Documents
 
 YES, NO = (1.0, 1.0, 1.0), (0.0, 0.0, 0.0)
 SLEEP = {"memory": False, "confirm_trials": 2}

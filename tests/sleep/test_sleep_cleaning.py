@@ -3,8 +3,8 @@
 import pytest
 
 from etude.prompts import Prompts, prompt_names
-from etude.sleep.cleaning import OBSERVERS, OWN, cleaned, feedback, left_out
-from etude.sleep.sessions import Session, ToolUse, Turn
+from etude.sleep.transcripts.cleaning import OBSERVERS, OWN, cleaned, feedback, left_out
+from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
 
 
 def session(*prompts: str) -> Session:

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from etude.errors import ConfigError
 from etude.records import Split
-from etude.sleep.clusters import NEAR, alike, by_recurrence, divide, followed, likeness, near
-from etude.sleep.tasks import MinedTask, SessionRef
+from etude.sleep.tasks.clusters import NEAR, alike, by_recurrence, divide, followed, likeness, near
+from etude.sleep.tasks.mined import MinedTask, SessionRef
 
 TOPICS = (
     "invoices",

@@ -13,9 +13,9 @@ from etude.errors import BudgetStop, DataError, EtudeError
 from etude.prompts import Prompts
 from etude.protocols import Environment
 from etude.records import ChatRequest, Score, Split, Trajectory, digest
-from etude.sleep.changes import Known
-from etude.sleep.consolidate import Consolidation, consolidate
-from etude.sleep.context import Documents
+from etude.sleep.improve.changes import Known
+from etude.sleep.improve.consolidate import Consolidation, consolidate
+from etude.sleep.improve.context import Documents
 from etude.testing import ScriptedModel
 
 BLOCK = "<!-- etude:begin learned -->\n{}<!-- etude:end learned -->\n"

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from small_night import Counted, Small
 
-from etude.build import Given
 from etude.errors import EtudeError
 from etude.prompts import Prompts
 from etude.records import ChatRequest, Skill
-from etude.sleep.adopt import adopt
-from etude.sleep.context import Documents
+from etude.sleep.adoption.adopt import adopt
+from etude.sleep.adoption.revert import revert
+from etude.sleep.improve.context import Documents
 from etude.sleep.report import NightReport
-from etude.sleep.revert import revert
 from etude.testing import ScriptedModel
+from etude.workbench import Given
 
 BLOCK = "<!-- etude:begin learned -->\n{}<!-- etude:end learned -->\n"
 OLD = "---\nname: old\ndescription: Briefs.\n---\n\n# Briefs\n\n\n\n```\n\n\n\n```\nWrite   clearly.\t"

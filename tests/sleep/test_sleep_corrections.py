@@ -11,16 +11,16 @@ from sleep_proposals import Project, offer
 from small_night import NOW, Small
 
 from etude.errors import DataError
-from etude.sleep.adopt import Adopted, adopt, receipts
-from etude.sleep.canary import Corrections, Tally
+from etude.sleep.adoption.adopt import Adopted, adopt, receipts
+from etude.sleep.adoption.canary import Corrections, Tally
 from etude.sleep.config import SleepSection
-from etude.sleep.corrections import CORRECTIONS, canaries, counted, keep, kept, reads
-from etude.sleep.harvest import Asked, Harvested, harvest
-from etude.sleep.ledger import Ledger
-from etude.sleep.provenance import Snapshot
-from etude.sleep.sessions import Found, Reading, Session, Turn
-from etude.sleep.sources.base import Source
 from etude.sleep.state import SleepState
+from etude.sleep.transcripts.corrections import CORRECTIONS, canaries, counted, keep, kept, reads
+from etude.sleep.transcripts.harvest import Asked, Harvested, harvest
+from etude.sleep.transcripts.ledger import Ledger
+from etude.sleep.transcripts.provenance import Snapshot
+from etude.sleep.transcripts.sessions import Found, Reading, Session, Turn
+from etude.sleep.transcripts.sources.base import Source
 
 
 @pytest.fixture

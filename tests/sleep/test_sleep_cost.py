@@ -11,8 +11,8 @@ from test_sleep_consolidate import VAL, Optimizer
 from etude import Task
 from etude.cli.sleep.report_text import document_lines
 from etude.records import ChatRequest, Reply, Usage
-from etude.sleep.changes import Change, worst
-from etude.sleep.cost import Cost
+from etude.sleep.improve.changes import Change, worst
+from etude.sleep.improve.cost import Cost
 from etude.sleep.report import reported
 
 SIX = [*VAL, *(Task(id=f"v{number}", input=f"Task {number}.") for number in (7, 8, 9, 10))]

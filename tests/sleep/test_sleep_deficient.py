@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 import pytest
 from briefs_sessions import GAP_NAMES, sessions, strict_checks, training_checks
 
-from etude.build import Given
 from etude.prompts import Prompts
 from etude.records import ChatRequest
 from etude.sleep.config import make_sleep_config
-from etude.sleep.gather import Surroundings, state_of
 from etude.sleep.night import run_night
 from etude.sleep.report import Diagnosed, DocumentReport, NightReport
+from etude.sleep.tasks.gather import Surroundings, state_of
 from etude.testing import ScriptedModel
+from etude.workbench import Given
 
 SEEDS = range(12)
 RUBRICS = {

@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 
 from etude.errors import OutageStop, TransientError
-from etude.models.structured import Structured
+from etude.models.wrappers.structured import Structured
 from etude.prompts import Prompts
 from etude.records import ChatRequest, Reply
-from etude.sleep.dreams import Dreamt, dream, kept_pieces, recall
-from etude.sleep.tasks import MinedTask
+from etude.sleep.tasks.dreams import Dreamt, dream, kept_pieces, recall
+from etude.sleep.tasks.mined import MinedTask
 from etude.stages.optimizer import Optimizer
 from etude.testing import ScriptedModel
 

@@ -7,11 +7,11 @@ import pytest
 from etude.envs.scorers.checks import Check, ChecksOptions
 from etude.envs.scorers.rubric import Grade
 from etude.errors import BoundaryError, ConfigError, DataError
-from etude.matching import Matcher
 from etude.records import Message, Score, Task, ToolCall, Trajectory
-from etude.sleep.environment import NightEnvironment
-from etude.sleep.tasks import MinedTask
+from etude.sleep.tasks.environment import NightEnvironment
+from etude.sleep.tasks.mined import MinedTask
 from etude.testing import EnvironmentContract
+from etude.timed_regex import Matcher
 
 SHORT = Check(op="max_chars", arg=20)
 

@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 import pytest
 from small_night import MODELS, Small, tree
 
-from etude.build import Given
 from etude.cli.main import main
 from etude.errors import ConfigError, EtudeError, RejectedRequest, StopRun
 from etude.records import ChatRequest
@@ -23,6 +22,7 @@ from etude.simulation.faults import Faults
 from etude.sleep.night import read_report, run_night
 from etude.sleep.report import Diagnostics, NightReport
 from etude.testing import ScriptedModel
+from etude.workbench import Given
 
 HERE = Path(__file__).parent
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from etude.build import Given
 from etude.cli.main import main
 from etude.prompts import Prompts
 from etude.records import ChatRequest
 from etude.sleep.config import make_sleep_config
-from etude.sleep.gather import Surroundings, state_of
 from etude.sleep.night import run_night
+from etude.sleep.tasks.gather import Surroundings, state_of
 from etude.testing import ScriptedModel
+from etude.workbench import Given
 
 SECRETS = ("quokka", "wombat", "numbat")
 """In the check, the rubric and the judge's reason of held-out tasks."""

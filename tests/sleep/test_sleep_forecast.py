@@ -8,8 +8,8 @@ from etude.envs.scorers.checks import Check
 from etude.records import Split
 from etude.sleep.config import SleepConfig, make_sleep_config
 from etude.sleep.forecast import forecast_night
-from etude.sleep.sessions import Session, Turn
-from etude.sleep.tasks import MinedTask
+from etude.sleep.tasks.mined import MinedTask
+from etude.sleep.transcripts.sessions import Session, Turn
 
 SESSIONS = [Session(source="codex", id=f"s{n}", turns=(Turn(prompt="x" * 4_000, answer="y"),)) for n in range(10)]
 PRICE = {"input": 1.0, "output": 10.0}

@@ -9,7 +9,8 @@ from small_night import NOW, Small
 from etude.envs.scorers.checks import Check
 from etude.errors import ConfigError, DataError
 from etude.sleep.config import make_sleep_config
-from etude.sleep.gather import (
+from etude.sleep.tasks.files import review, write
+from etude.sleep.tasks.gather import (
     Surroundings,
     archive,
     archived,
@@ -22,10 +23,9 @@ from etude.sleep.gather import (
     state_in,
     state_of,
 )
-from etude.sleep.ledger import Ledger
-from etude.sleep.sources import SOURCES
-from etude.sleep.taskfile import review, write
-from etude.sleep.tasks import MinedTask
+from etude.sleep.tasks.mined import MinedTask
+from etude.sleep.transcripts.ledger import Ledger
+from etude.sleep.transcripts.sources import SOURCES
 
 CHECKS = (Check(op="min_chars", arg=1, requirement="says something"),)
 

@@ -11,13 +11,13 @@ from zoneinfo import ZoneInfo
 import pytest
 from pydantic import ValidationError
 
-from etude.sleep.cleaning import OBSERVERS, OWN
-from etude.sleep.harvest import Asked, Harvest, Harvested, harvest, in_scope
-from etude.sleep.ledger import Ledger
-from etude.sleep.sessions import Found, Reading, Session, Turn
-from etude.sleep.sources import source_of
-from etude.sleep.sources.base import Source
-from etude.store.redact import Redactor
+from etude.redaction.redactor import Redactor
+from etude.sleep.transcripts.cleaning import OBSERVERS, OWN
+from etude.sleep.transcripts.harvest import Asked, Harvest, Harvested, harvest, in_scope
+from etude.sleep.transcripts.ledger import Ledger
+from etude.sleep.transcripts.sessions import Found, Reading, Session, Turn
+from etude.sleep.transcripts.sources import source_of
+from etude.sleep.transcripts.sources.base import Source
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -367,8 +367,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from test_sleep_harvest import Memory
-from etude.sleep.harvest import Asked, harvest
-from etude.sleep.ledger import Ledger
+from etude.sleep.transcripts.harvest import Asked, harvest
+from etude.sleep.transcripts.ledger import Ledger
 
 source = Memory()
 start = datetime(2026, 3, 8, 0, 0, tzinfo=UTC)

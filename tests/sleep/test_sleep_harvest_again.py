@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from test_sleep_harvest import Memory, gather
 
-from etude.sleep.ledger import Ledger
-from etude.sleep.sessions import Reading, Session, Turn
+from etude.sleep.transcripts.ledger import Ledger
+from etude.sleep.transcripts.sessions import Reading, Session, Turn
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -11,18 +11,18 @@ import pytest
 from hostile import COMMAND, JUNK, KINDS, ORDERS, TOOLS, spoilt, write_hostile, write_order, writers
 from small_night import MEMORY, Small, tree
 
-from etude.build import Given
 from etude.cli.main import main
 from etude.errors import DataError, EtudeError
 from etude.prompts import Prompts
 from etude.records import ChatRequest
+from etude.sleep.adoption.proposal import proposed_text, read_proposal
 from etude.sleep.night import run_night
 from etude.sleep.report import NightReport
-from etude.sleep.sources import SOURCES
-from etude.sleep.staging import proposed_text, read_proposal
-from etude.sleep.taskfile import read
+from etude.sleep.tasks.files import read
+from etude.sleep.transcripts.sources import SOURCES
 from etude.testing import ScriptedModel
 from etude.testing.source import within_seconds
+from etude.workbench import Given
 
 ALL = tuple(sorted(SOURCES))
 

@@ -9,9 +9,9 @@ from small_night import Small, later
 
 from etude.errors import BudgetStop, DataError, EtudeError
 from etude.records import ChatRequest, Edit, LedgerEntry
-from etude.sleep.gather import archive, archived
-from etude.sleep.known import Memory, TriedEdit, read_memory, tried_edits
+from etude.sleep.adoption.known import Memory, TriedEdit, read_memory, tried_edits
 from etude.sleep.night import read_report
+from etude.sleep.tasks.gather import archive, archived
 
 
 @pytest.fixture

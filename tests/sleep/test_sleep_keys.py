@@ -8,10 +8,10 @@ from test_sleep_carry import SLEEP, a_night
 from test_sleep_consolidate import BLOCK, SKILL, VAL, Optimizer
 
 from etude import Skill
-from etude.sleep.block import changed, with_changed
-from etude.sleep.changes import Known
-from etude.sleep.context import Documents
-from etude.sleep.staging import read_proposal
+from etude.sleep.adoption.proposal import read_proposal
+from etude.sleep.improve.block import changed, with_changed
+from etude.sleep.improve.changes import Known
+from etude.sleep.improve.context import Documents
 
 KEY = "abcd1234efgh5678"
 

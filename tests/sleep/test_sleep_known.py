@@ -11,15 +11,15 @@ from small_night import Small
 from test_sleep_carry import SLEEP, a_night, with_rule
 from test_sleep_consolidate import Optimizer
 
-from etude.build import Given
 from etude.errors import BudgetStop
 from etude.records import ChatRequest, Edit, LedgerEntry, Split
-from etude.sleep.carry import Carried
-from etude.sleep.changes import Change, Known, LeftOut, Spent, unread_in
-from etude.sleep.gather import archive
-from etude.sleep.improve import Improved, improve
-from etude.sleep.known import KNOWN, Memory, TriedEdit, read_memory, remember
-from etude.sleep.tasks import MinedTask, SessionRef
+from etude.sleep.adoption.known import KNOWN, Memory, TriedEdit, read_memory, remember
+from etude.sleep.improve.carry import Carried
+from etude.sleep.improve.changes import Change, Known, LeftOut, Spent, unread_in
+from etude.sleep.improve.documents import Improved, improve
+from etude.sleep.tasks.gather import archive
+from etude.sleep.tasks.mined import MinedTask, SessionRef
+from etude.workbench import Given
 
 
 def a_task(small: Small, number: int, split: Split = "train", **more: Any) -> MinedTask:

@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 import pytest
 
 from etude.errors import DataError, IdentityError, LockedError, StopRun
-from etude.sleep.ledger import Entry, Ledger, progress, under_way
-from etude.sleep.sessions import Session, Turn
+from etude.sleep.transcripts.ledger import Entry, Ledger, progress, under_way
+from etude.sleep.transcripts.sessions import Session, Turn
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -157,7 +157,7 @@ def test_a_missing_ledger_reads_as_an_empty_one_and_is_not_made(path):
 def test_a_killed_night_leaves_no_lock_and_has_moved_nothing(path):
     code = (
         "import sys, time\nfrom pathlib import Path\n"
-        "from etude.sleep.ledger import Entry, Ledger\n"
+        "from etude.sleep.transcripts.ledger import Entry, Ledger\n"
         "ledger = Ledger(Path(sys.argv[1]))\n"
         "ledger.take(1, [Entry(source='plain', id='s1', status='used', revision='r1', turns=3)])\n"
         "print('taken', flush=True)\ntime.sleep(600)\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from etude.sleep.lint import MAX_CHARS, barred, lint, plain
+from etude.sleep.adoption.lint import MAX_CHARS, barred, lint, plain
 
 HARMLESS = [
     "- Round amounts to cents.",
@@ -30,7 +30,7 @@ SEEN_BY_A_PERSON = [
     "- Answer in German when the question is in German: Grüße, Straße, größer.",
     "- Пишите короткие предложения.",
     "- 変数名は英語で書く。",
-    "- Files in `src/etude/sleep/rules.py` have type annotations.",
+    "- Files in `src/etude/sleep/adoption/rules.py` have type annotations.",
     "- Ask before deleting files.",
     "- Units: kg, m, s; e.g. 3.5 kg, i.e. SI.",
     "- Read the configuration from config.yaml and README.md.",

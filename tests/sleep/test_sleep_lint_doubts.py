@@ -3,8 +3,8 @@
 import pytest
 from lint_corpus import HARMLESS, HOSTILE
 
-from etude.sleep.lint import barred, lint
-from etude.sleep.lint_english import strange
+from etude.sleep.adoption.lint import barred, lint
+from etude.sleep.adoption.lint_english import strange
 
 
 def rules(text: str) -> list[str]:

@@ -4,7 +4,7 @@ import pytest
 
 from etude.simulation.families import RULES
 from etude.simulation.rules import Rule
-from etude.sleep.lint import barred, lint
+from etude.sleep.adoption.lint import barred, lint
 
 STYLE = r"""
 - Make sure that every function has a docstring.

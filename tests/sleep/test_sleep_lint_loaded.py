@@ -2,7 +2,7 @@
 
 import pytest
 
-from etude.sleep.lint import barred, lint
+from etude.sleep.adoption.lint import barred, lint
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from etude.sleep.lint import LONGEST, barred, lint
+from etude.sleep.adoption.lint import LONGEST, barred, lint
 from etude.testing.source import within_seconds
 
 PARTS = [

@@ -8,13 +8,13 @@ import pytest
 from etude.envs.scorers.checks import Check
 from etude.envs.scorers.checks_operators import OPERATORS
 from etude.errors import OutageStop, TransientError
-from etude.models.structured import Structured
+from etude.models.wrappers.structured import Structured
 from etude.prompts import Prompts
 from etude.records import ChatRequest, Reply
-from etude.sleep.cleaning import OWN
-from etude.sleep.mining import Dropped, FailedSession, Mined, mine, session_text
-from etude.sleep.sessions import Session, ToolUse, Turn
-from etude.sleep.tasks import MinedTask, SessionRef, task_id
+from etude.sleep.tasks.mined import MinedTask, SessionRef, task_id
+from etude.sleep.tasks.mining import Dropped, FailedSession, Mined, mine, session_text
+from etude.sleep.transcripts.cleaning import OWN
+from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
 from etude.stages.optimizer import Optimizer
 from etude.testing import ScriptedModel
 

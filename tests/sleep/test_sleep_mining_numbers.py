@@ -2,7 +2,7 @@
 
 from test_sleep_mining import optimizer, reply, row, session
 
-from etude.sleep.mining import mine
+from etude.sleep.tasks.mining import mine
 from etude.testing import ScriptedModel
 
 

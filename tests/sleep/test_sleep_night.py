@@ -9,9 +9,9 @@ from small_night import MEMORY, MODELS, Counted, Small, tree
 
 from etude.errors import ConfigError, EtudeError
 from etude.records import ChatRequest, Reply
-from etude.sleep.adopt import adopt
+from etude.sleep.adoption.adopt import adopt
+from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.night import read_report
-from etude.sleep.staging import read_proposal
 
 
 class Mute(Counted):

@@ -13,14 +13,14 @@ from small_night import Small
 
 from etude.errors import BudgetStop, ConfigError, DataError
 from etude.records import ChatRequest
-from etude.sleep.adopt import receipts
+from etude.sleep.adoption.adopt import receipts
+from etude.sleep.adoption.transaction import locked
 from etude.sleep.night import DIAGNOSTICS, TASKS, read_report, read_tasks, unfinished
-from etude.sleep.transaction import locked
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from etude.sleep.adopt import adopt
+from etude.sleep.adoption.adopt import adopt
 
 def listen(name):
     if name == sys.argv[4]:

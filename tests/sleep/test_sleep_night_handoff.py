@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from small_night import MODELS, Small
 
-from etude.build import Given
 from etude.cli.main import main
 from etude.config import ModelSection
 from etude.errors import HandoffStop
 from etude.models.handoff import HandoffModel
-from etude.models.wrapper import Wrapper
+from etude.models.wrappers.base import Wrapper
 from etude.records import ChatRequest, Message, ResponseSchema, user
 from etude.simulation import respond
 from etude.sleep.night import read_report
 from etude.sleep.report import NightReport
+from etude.workbench import Given
 
 HEADINGS = {"Instructions": "system", "User": "user", "Assistant": "assistant"}
 

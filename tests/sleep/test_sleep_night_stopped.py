@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 from small_night import MODELS, Counted, Small, tree
 
-from etude.build import StopSwitch
 from etude.config import LimitsSection
 from etude.errors import BudgetStop, Interrupted, LockedError, OutageStop, RejectedRequest, RejectedRole, StopRun
 from etude.records import ChatRequest, Reply
 from etude.simulation.endpoint import running_endpoint
 from etude.simulation.faults import Faults
-from etude.sleep.changes import Spent
+from etude.sleep.improve.changes import Spent
 from etude.sleep.limits import Deadline, of_the_night
 from etude.sleep.night import read_report, run_night
 from etude.sleep.report import NightReport
+from etude.workbench import StopSwitch
 
 DIFFER = ("journal.db", "events.jsonl", "summary.json", "night.json", "mine", "ledger.db", ".lock", "config.yaml")
 

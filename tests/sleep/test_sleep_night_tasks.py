@@ -10,13 +10,13 @@ from small_night import MODELS, Counted, Small
 
 from etude.errors import BudgetStop, ConfigError, DataError
 from etude.records import ChatRequest, Reply
-from etude.sleep.adopt import adopt, receipts
-from etude.sleep.gather import archived
+from etude.sleep.adoption.adopt import adopt, receipts
+from etude.sleep.adoption.proposal import read_proposal
+from etude.sleep.adoption.transaction import PENDING
 from etude.sleep.night import read_report
-from etude.sleep.staging import read_proposal
-from etude.sleep.taskfile import review, write
-from etude.sleep.tasks import MinedTask
-from etude.sleep.transaction import PENDING
+from etude.sleep.tasks.files import review, write
+from etude.sleep.tasks.gather import archived
+from etude.sleep.tasks.mined import MinedTask
 
 
 @pytest.fixture

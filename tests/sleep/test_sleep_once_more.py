@@ -11,9 +11,9 @@ from test_sleep_consolidate import SKILL, VAL, Optimizer
 
 from etude import Skill
 from etude.records import ChatRequest
-from etude.sleep.carry import Carried, LookedAt, kept_looks
-from etude.sleep.changes import Known
-from etude.sleep.context import Documents
+from etude.sleep.improve.carry import Carried, LookedAt, kept_looks
+from etude.sleep.improve.changes import Known
+from etude.sleep.improve.context import Documents
 
 
 def lucky(request: ChatRequest) -> str:

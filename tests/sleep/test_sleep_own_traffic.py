@@ -10,8 +10,8 @@ from etude.config import ModelSection
 from etude.models import build_model
 from etude.records import ChatRequest, user
 from etude.simulation.endpoint import running_endpoint
-from etude.sleep.cleaning import OWN, cleaned
-from etude.sleep.sessions import Session, Turn
+from etude.sleep.transcripts.cleaning import OWN, cleaned
+from etude.sleep.transcripts.sessions import Session, Turn
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
 

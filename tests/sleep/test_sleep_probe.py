@@ -12,11 +12,11 @@ from etude.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, 
 from etude.protocols import Environment
 from etude.records import ChatRequest, Reply, Score, Task, Trajectory
 from etude.sleep.forecast import forecast_night
-from etude.sleep.gather import archive, archived
 from etude.sleep.night import read_report
-from etude.sleep.probe import GAMEABLE, HOLLOW, SLOW, hollow_answer, literal_answer, not_alone, probe, too_slow
-from etude.sleep.sessions import Session
-from etude.sleep.tasks import MinedTask
+from etude.sleep.tasks.gather import archive, archived
+from etude.sleep.tasks.mined import MinedTask
+from etude.sleep.tasks.probe import GAMEABLE, HOLLOW, SLOW, hollow_answer, literal_answer, not_alone, probe, too_slow
+from etude.sleep.transcripts.sessions import Session
 from etude.threads import run_to_end
 
 RUBRIC = "It gives a clear recommendation.\nIt names real risks; each with its weight."

@@ -11,17 +11,15 @@ import yaml
 from pydantic import ValidationError
 from small_night import Small
 
-from etude.build import Given
 from etude.config import ModelSection
 from etude.errors import BudgetStop, ConfigError, EtudeError
 from etude.models import build_model
 from etude.records import ChatRequest
-from etude.sleep.adopt import adopt
-from etude.sleep.changes import LeftOut
+from etude.sleep.adoption.adopt import adopt
 from etude.sleep.config import SleepConfig, SleepSection
-from etude.sleep.improve import Improved
-from etude.sleep.night import run_night
-from etude.sleep.proposers import (
+from etude.sleep.improve.changes import LeftOut
+from etude.sleep.improve.documents import Improved
+from etude.sleep.improve.proposers import (
     PROPOSERS,
     Pick,
     Played,
@@ -32,7 +30,9 @@ from etude.sleep.proposers import (
     picked,
     read_proposers,
 )
+from etude.sleep.night import run_night
 from etude.sleep.report import NightReport, untrained
+from etude.workbench import Given
 
 ARMS: tuple[Proposer, ...] = ("rewrite", "contrast", "prune")
 UNTRIED = "auto: no night with a decision has tried it"

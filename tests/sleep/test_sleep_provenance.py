@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from small_night import Small
 
-from etude.sleep.provenance import Head, head_of, snapshot
-from etude.sleep.sessions import Session
-from etude.sleep.tasks import MinedTask, merged
+from etude.sleep.tasks.mined import MinedTask, merged
+from etude.sleep.transcripts.provenance import Head, head_of, snapshot
+from etude.sleep.transcripts.sessions import Session
 
 A, B = "a" * 40, "b" * 40
 

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from etude.sleep.redaction import LONG_PROMPT, LONG_TEXT, redacted
-from etude.sleep.sessions import Session, ToolUse, Turn
-from etude.store import Redactor
+from etude.redaction import Redactor
+from etude.sleep.transcripts.redaction import LONG_PROMPT, LONG_TEXT, redacted
+from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
 
 # Put together at run time, so that no scanner takes this file for a leak.
 KEY = "sk-" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4"

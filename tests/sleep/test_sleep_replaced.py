@@ -4,9 +4,9 @@ from pathlib import Path
 
 from sleep_proposals import Project, offer, project
 
-from etude.sleep.adopt import adopt, kept_rules
-from etude.sleep.revert import revert, revert_rule
-from etude.sleep.rules import Evidence, active, lineage, render, revised, taken_back
+from etude.sleep.adoption.adopt import adopt, kept_rules
+from etude.sleep.adoption.revert import revert, revert_rule
+from etude.sleep.adoption.rules import Evidence, active, lineage, render, revised, taken_back
 
 OLD = "- Close every brief with a line that begins with 'Recommendation:'.\n"
 NEW = "- Close every brief with a line that begins with 'Recommendation:' and gives a reason.\n"

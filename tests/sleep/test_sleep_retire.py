@@ -11,16 +11,16 @@ from etude.cli.main import main
 from etude.errors import BudgetStop
 from etude.records import ChatRequest, Skill
 from etude.skill import Document
-from etude.sleep.adopt import adopt, kept_rules
-from etude.sleep.block import block_of
-from etude.sleep.changes import LeftOut, Place, Trial
+from etude.sleep.adoption.adopt import adopt, kept_rules
+from etude.sleep.adoption.lint import plain
+from etude.sleep.adoption.proposal import Proposal, Proposed, read_proposal, stage
+from etude.sleep.adoption.revert import revert
+from etude.sleep.adoption.rules import Evidence, Rule, active, revised
 from etude.sleep.config import SleepSection
-from etude.sleep.lint import plain
+from etude.sleep.improve.block import block_of
+from etude.sleep.improve.changes import LeftOut, Place, Trial
+from etude.sleep.improve.retire import Standing, due, left_out
 from etude.sleep.places import read_document
-from etude.sleep.retire import Standing, due, left_out
-from etude.sleep.revert import revert
-from etude.sleep.rules import Evidence, Rule, active, revised
-from etude.sleep.staging import Proposal, Proposed, read_proposal, stage
 
 IDLE = "- Never mention the weather."
 BY_HAND = "- Written by hand."

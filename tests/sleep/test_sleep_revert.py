@@ -10,8 +10,8 @@ from sleep_proposals import HAND, Project, both, offer, project
 
 from etude.errors import EtudeError, InputError
 from etude.skill import Document
-from etude.sleep.adopt import adopt, kept_rules, receipts
-from etude.sleep.revert import Reverted, revert, revert_rule
+from etude.sleep.adoption.adopt import adopt, kept_rules, receipts
+from etude.sleep.adoption.revert import Reverted, revert, revert_rule
 
 BLOCK = "\n<!-- etude:begin learned -->\n- Learned.\n<!-- etude:end learned -->\n"
 

@@ -12,9 +12,9 @@ from test_sleep_consolidate import VAL, Optimizer
 
 from etude.config import TrainConfig
 from etude.records import Skill
-from etude.sleep.changes import Known
 from etude.sleep.config import SleepSection
-from etude.sleep.room import in_room, no_room, told_of_room
+from etude.sleep.improve.changes import Known
+from etude.sleep.improve.room import in_room, no_room, told_of_room
 from etude.stages.gate import reason_not_to_evaluate
 
 BEGIN, END = "<!-- etude:begin learned -->\n", "<!-- etude:end learned -->\n"

@@ -11,15 +11,15 @@ from small_night import Small
 
 from etude.errors import BudgetStop, EtudeError, StopRun
 from etude.records import ChatRequest, Split
-from etude.sleep.adopt import adopt, kept_rules
-from etude.sleep.carry import Carried
-from etude.sleep.gather import archive, archived
-from etude.sleep.known import KNOWN, Memory
+from etude.sleep.adoption.adopt import adopt, kept_rules
+from etude.sleep.adoption.known import KNOWN, Memory
+from etude.sleep.adoption.rules import Evidence, revised
+from etude.sleep.improve.carry import Carried
 from etude.sleep.night import read_report
-from etude.sleep.rotation import ROTATION, Rotation, cited_tasks, counted, drawn_anew, read_rotation, rotated
-from etude.sleep.rules import Evidence, revised
 from etude.sleep.state import SleepState
-from etude.sleep.tasks import MinedTask
+from etude.sleep.tasks.gather import archive, archived
+from etude.sleep.tasks.mined import MinedTask
+from etude.sleep.tasks.rotation import ROTATION, Rotation, cited_tasks, counted, drawn_anew, read_rotation, rotated
 
 
 def tasks(splits: Sequence[str]) -> tuple[MinedTask, ...]:

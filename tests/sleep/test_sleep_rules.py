@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from etude.skill import Document
-from etude.sleep.rules import Evidence, Rule, Rules, active, render, revised, rules_of, said, without
+from etude.sleep.adoption.rules import Evidence, Rule, Rules, active, render, revised, rules_of, said, without
 
 BLOCK = """\
 - --no-verify is banned

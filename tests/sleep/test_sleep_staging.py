@@ -8,10 +8,8 @@ from sleep_proposals import HAND, both, offer, project, proposed
 
 from etude.errors import InputError
 from etude.records import digest
-from etude.sleep.lint import LONGEST
-from etude.sleep.places import read_document, sha256
-from etude.sleep.rules import Evidence
-from etude.sleep.staging import (
+from etude.sleep.adoption.lint import LONGEST
+from etude.sleep.adoption.proposal import (
     Proposal,
     escaped,
     outside_is_kept,
@@ -20,6 +18,8 @@ from etude.sleep.staging import (
     read_proposal,
     stage,
 )
+from etude.sleep.adoption.rules import Evidence
+from etude.sleep.places import read_document, sha256
 
 
 def test_a_proposal_holds_the_new_files_a_diff_a_report_the_rules_and_a_manifest(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from etude.envs.scorers.checks import Check
 from etude.errors import DataError
-from etude.sleep.taskfile import PUBLISHED, TaskFile, read, replay, review, write
-from etude.sleep.tasks import MinedTask, SessionRef
+from etude.sleep.tasks.files import PUBLISHED, TaskFile, read, replay, review, write
+from etude.sleep.tasks.mined import MinedTask, SessionRef
 
 TASKS = (
     MinedTask(

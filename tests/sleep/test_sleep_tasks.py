@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from etude.envs.scorers.checks import Check
 from etude.records import Task
-from etude.sleep.tasks import MinedTask, SessionRef, merged, task_id
+from etude.sleep.tasks.mined import MinedTask, SessionRef, merged, task_id
 
 
 def mined(intent: str = "Write a commit message.", **fields: Any) -> MinedTask:

@@ -12,11 +12,11 @@ from test_sleep_consolidate import SKILL, VAL, Optimizer
 from etude import Task
 from etude.errors import RejectedRequest
 from etude.records import ChatRequest, Reply, Usage
-from etude.sleep.carry import Carried
-from etude.sleep.changes import Change, Known, worst
+from etude.records.summary import Tried
 from etude.sleep.config import SleepConfig
+from etude.sleep.improve.carry import Carried
+from etude.sleep.improve.changes import Change, Known, worst
 from etude.sleep.report import reported
-from etude.summary import Tried
 
 RULE = "Be brief."
 THREE = [*VAL, Task(id="v7", input="Task 7.")]

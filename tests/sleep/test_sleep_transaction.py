@@ -13,9 +13,9 @@ import pytest
 from sleep_proposals import HAND, Project, both, offer, project
 
 from etude.errors import EtudeError, StopRun
-from etude.sleep.adopt import adopt, receipts, recover
-from etude.sleep.revert import revert
-from etude.sleep.transaction import LOCK, PENDING, Write, carry_out
+from etude.sleep.adoption.adopt import adopt, receipts, recover
+from etude.sleep.adoption.revert import revert
+from etude.sleep.adoption.transaction import LOCK, PENDING, Write, carry_out
 
 BLOCK = "\n<!-- etude:begin learned -->\n- Learned.\n<!-- etude:end learned -->\n"
 SCRIPT = Path(__file__).with_name("sleep_killed.py")
@@ -76,7 +76,7 @@ FULL = """
 import resource, sys
 from pathlib import Path
 from etude.errors import EtudeError
-from etude.sleep.adopt import adopt
+from etude.sleep.adoption.adopt import adopt
 proposal, root, state, size = sys.argv[1:]
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), int(size)))
 try:

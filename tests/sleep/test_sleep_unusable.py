@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from small_night import MODELS, Gullible, Small
 
-from etude.build import Given
 from etude.cli.main import main
 from etude.config import ModelSection
 from etude.errors import EtudeError, HandoffStop
 from etude.models.handoff import HandoffModel
+from etude.workbench import Given
 
 NOTE = "5 sessions have no task whose criteria hold: mined once more in the next night, and only once"
 

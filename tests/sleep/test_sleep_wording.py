@@ -2,7 +2,7 @@
 
 import pytest
 
-from etude.sleep.wording import opinion
+from etude.sleep.transcripts.wording import opinion
 
 
 @pytest.mark.parametrize(

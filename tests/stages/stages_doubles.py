@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from etude.config import LimitsSection
 from etude.events import Event, Notice
 from etude.executors.local import LocalExecutor
-from etude.models.structured import Structured
+from etude.models.wrappers.structured import Structured
 from etude.prompts import Prompts
 from etude.protocols import Agent, Environment, Journal
 from etude.records import (

@@ -4,7 +4,7 @@ import pytest
 from stages_doubles import append
 from stages_doubles import edit_row as row
 
-from etude.models.schema import strict_schema
+from etude.models.wrappers.schema import strict_schema
 from etude.prompts import Prompts
 from etude.records import Edit
 from etude.stages.proposals import (

@@ -14,7 +14,8 @@ from pydantic_core import PydanticSerializationError
 
 from etude.errors import DataError, IdentityError, StopRun
 from etude.records import Reply, Score, digest
-from etude.store import DECISION, Redactor, SqliteJournal
+from etude.redaction import Redactor
+from etude.store import DECISION, SqliteJournal
 from etude.testing.doubles import MemoryJournal
 from etude.testing.journal import JournalContract
 

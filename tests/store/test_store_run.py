@@ -12,7 +12,8 @@ from etude.config import RunSection
 from etude.errors import ConfigError, DataError, IdentityError, LockedError, SkillError, StopRun
 from etude.events import Notice
 from etude.records import Edit, File, Patch, Score, Skill
-from etude.store import JsonlSink, Redactor, RunFolder, read_events
+from etude.redaction import Redactor
+from etude.store import JsonlSink, RunFolder, read_events
 
 NOTICE = Notice(level="info", text="hello")
 SECRET = "open-sesame-1"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from etude.sleep.sessions import Found, Reading, Session, Turn
-from etude.sleep.sources.base import Source
-from etude.sleep.sources.plain import VARIABLE, Plain
+from etude.sleep.transcripts.sessions import Found, Reading, Session, Turn
+from etude.sleep.transcripts.sources.base import Source
+from etude.sleep.transcripts.sources.plain import VARIABLE, Plain
 from etude.testing import SourceContract
 from etude.testing.source import ID, PROJECT, START, dated, turns_of, within_seconds
 

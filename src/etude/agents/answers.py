@@ -9,9 +9,9 @@ from pydantic import Field, field_validator
 
 from etude.config import Section
 from etude.errors import BoundaryError
-from etude.matching import Matcher
 from etude.records import ImagePart, Message, Reply, Task, TextPart
 from etude.skill import Document
+from etude.timed_regex import Matcher
 
 __all__ = ["ANSWER_SECONDS", "AnswerOptions", "AnswerReader", "question", "reply_failure", "with_skill"]
 

@@ -5,20 +5,20 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from etude.build import Given, StopSwitch
-from etude.cli import output
-from etude.cli.console import open_console
-from etude.cli.interrupt import run_stoppable
 from etude.cli.lookup import find_skill, tell_resume
 from etude.cli.roles import prices_of
 from etude.cli.settings import config_path, read_settings, with_options
-from etude.cli.summary_text import LOUD, SIMULATED, score, settle_lines
-from etude.cli.tables import text_lines
-from etude.compare import acompare_skills
+from etude.cli.terminal import output
+from etude.cli.terminal.console import open_console
+from etude.cli.terminal.interrupt import run_stoppable
+from etude.cli.terminal.summary_text import LOUD, SIMULATED, score, settle_lines
+from etude.cli.terminal.tables import text_lines
 from etude.config import TrainConfig, load_config
 from etude.errors import StopRun
+from etude.measure.compare import acompare_skills
+from etude.records.summary import Comparison, Flip, Interval
 from etude.store import RunView
-from etude.summary import Comparison, Flip, Interval
+from etude.workbench import Given, StopSwitch
 
 SHOWN = 20
 """Most tasks that are listed as gained, and as lost."""

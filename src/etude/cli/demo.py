@@ -4,9 +4,9 @@ import argparse
 import json
 from pathlib import Path
 
-from etude.cli import output
-from etude.cli.parser import DEFAULT_CONFIG
+from etude.cli.parsing.parser import DEFAULT_CONFIG
 from etude.cli.settings import read_settings
+from etude.cli.terminal import output
 from etude.cli.train import train
 from etude.errors import ConfigError
 from etude.records import Skill, Task

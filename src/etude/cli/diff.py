@@ -3,8 +3,8 @@
 import argparse
 from collections.abc import Iterator
 
-from etude.cli import output
 from etude.cli.lookup import Decision, NamedSkill, decisions, find_run, skill_of
+from etude.cli.terminal import output
 from etude.records import Skill
 from etude.skill.diff import unified_diff
 from etude.store import RunView

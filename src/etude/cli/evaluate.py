@@ -4,21 +4,21 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from etude.build import Given, StopSwitch
-from etude.cli import output
-from etude.cli.console import open_console
-from etude.cli.interrupt import run_stoppable
 from etude.cli.lookup import NamedSkill, find_skill, tell_resume
+from etude.cli.parsing.usage import UsageError
 from etude.cli.roles import prices_of
 from etude.cli.settings import config_path, read_settings
-from etude.cli.summary_text import LOUD, SIMULATED, score
-from etude.cli.tables import csv_lines, markdown_lines, text_lines
-from etude.cli.usage import UsageError
+from etude.cli.terminal import output
+from etude.cli.terminal.console import open_console
+from etude.cli.terminal.interrupt import run_stoppable
+from etude.cli.terminal.summary_text import LOUD, SIMULATED, score
+from etude.cli.terminal.tables import csv_lines, markdown_lines, text_lines
 from etude.config import TrainConfig
 from etude.errors import StopRun
-from etude.evaluate import SkillEvaluation, aevaluate_skill
+from etude.measure.evaluate import SkillEvaluation, aevaluate_skill
 from etude.models import build_model
 from etude.skill import load_skill
+from etude.workbench import Given, StopSwitch
 
 Rows = list[tuple[str, SkillEvaluation]]
 """A label of the skill, and how it did."""

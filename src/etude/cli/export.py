@@ -4,10 +4,10 @@ import argparse
 import os
 from pathlib import Path
 
-from etude.cli import output
-from etude.cli.arguments import SKILL_PLACES
 from etude.cli.lookup import RUNS, find_run, find_skill, is_run, skill_of
-from etude.cli.usage import UsageError
+from etude.cli.parsing.arguments import SKILL_PLACES
+from etude.cli.parsing.usage import UsageError
+from etude.cli.terminal import output
 from etude.errors import SkillError
 from etude.records import Skill
 from etude.skill import save_skill

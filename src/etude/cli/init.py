@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from etude.cli.arguments import DEFAULT_CONFIG
-from etude.cli.columns import Columns, guess_columns
-from etude.cli.project import Project, check_free, from_folder, report, writing
-from etude.cli.scaffold import SKILL_TEXT, Plan, config_text, env_options
-from etude.cli.skillopt.project import import_project
-from etude.cli.usage import UsageError
+from etude.cli.parsing.arguments import DEFAULT_CONFIG
+from etude.cli.parsing.usage import UsageError
+from etude.cli.scaffold.columns import Columns, guess_columns
+from etude.cli.scaffold.files import SKILL_TEXT, Plan, config_text, env_options
+from etude.cli.scaffold.project import Project, check_free, from_folder, report, writing
+from etude.cli.scaffold.skillopt.project import import_project
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.files import read_rows
 from etude.envs.gold import check_gold

@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from etude.cli import output
-from etude.cli.arguments import RUNS_FOLDER
+from etude.cli.parsing.arguments import RUNS_FOLDER
+from etude.cli.terminal import output
 from etude.config import load_config
 from etude.errors import ConfigError, DataError, SkillError, StopRun
 from etude.records import File, Skill
+from etude.records.summary import Summary
 from etude.skill import load_skill
 from etude.store import RunView, StepView, read_events, read_run, run_names
 from etude.store.views import JOURNAL
-from etude.summary import Summary
 
 RUNS = Path(RUNS_FOLDER)
 

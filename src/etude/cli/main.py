@@ -8,9 +8,9 @@ from contextlib import nullcontext
 from importlib import import_module
 
 from etude import __version__
-from etude.cli.output import json_error, line, program, tell
-from etude.cli.parser import GROUPS, overview, read_verb
-from etude.cli.streams import all_written, prepare_streams, result_alone
+from etude.cli.parsing.parser import GROUPS, overview, read_verb
+from etude.cli.terminal.output import json_error, line, program, tell
+from etude.cli.terminal.streams import all_written, prepare_streams, result_alone
 from etude.errors import EtudeError, Interrupted
 
 

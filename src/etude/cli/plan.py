@@ -3,21 +3,21 @@
 import argparse
 from collections.abc import Iterator
 
-from etude.build import Given, StopSwitch
-from etude.cli import output
-from etude.cli.console import open_console
-from etude.cli.interrupt import run_stoppable
 from etude.cli.lookup import tell_resume
-from etude.cli.progress import duration, short
 from etude.cli.roles import prices_of
 from etude.cli.settings import config_path, read_settings
-from etude.cli.summary_text import LOUD, money, score, span
-from etude.cli.tables import text_lines
+from etude.cli.terminal import output
+from etude.cli.terminal.console import open_console
+from etude.cli.terminal.interrupt import run_stoppable
+from etude.cli.terminal.progress import duration, short
+from etude.cli.terminal.summary_text import LOUD, money, score, span
+from etude.cli.terminal.tables import text_lines
 from etude.config import TrainConfig
 from etude.errors import StopRun
-from etude.plan import Plan, aplan
+from etude.measure.plan import Plan, aplan
+from etude.records.summary import Forecast
 from etude.searches.headroom import TRIALS
-from etude.summary import Forecast
+from etude.workbench import Given, StopSwitch
 
 _SIMULATED = "SIMULATED MODELS: tokens, money and time say nothing about a real model."
 _SHOWN = 5

@@ -1,6 +1,6 @@
 """The models of a config, by role, and what they cost."""
 
-from etude.cli.progress import Prices
+from etude.cli.terminal.progress import Prices
 from etude.config import ModelSection, TrainConfig
 from etude.models import price_of
 from etude.records import Role

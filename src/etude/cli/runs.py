@@ -11,18 +11,18 @@ from typing import Literal
 
 from filelock import FileLock, Timeout
 
-from etude.cli import output
 from etude.cli.lookup import larger, planned, reached_limit, resume_command, summary_of
-from etude.cli.summary_text import money
-from etude.cli.tables import text_lines
-from etude.cli.usage import UsageError
+from etude.cli.parsing.usage import UsageError
+from etude.cli.terminal import output
+from etude.cli.terminal.summary_text import money
+from etude.cli.terminal.tables import text_lines
 from etude.config import LimitsSection
 from etude.errors import DataError, EtudeError
+from etude.measure.seeds import SeedReport
 from etude.records import Record
-from etude.seeds import SeedReport
+from etude.records.summary import SkillScores
 from etude.store import RunView, SpendTotals, SqliteJournal, SqliteSpend, is_running, read_run, run_names
 from etude.store.views import EVENTS, JOURNAL, LOCK
-from etude.summary import SkillScores
 
 DAY = 86_400
 """Seconds."""

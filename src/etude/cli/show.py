@@ -4,15 +4,15 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
-from etude.cli import output
 from etude.cli.lookup import decisions, find_run, larger, planned, reached_limit, resume_command, summary_of
-from etude.cli.progress import counted
-from etude.cli.summary_text import print_summary
-from etude.cli.tables import text_lines
+from etude.cli.terminal import output
+from etude.cli.terminal.progress import counted
+from etude.cli.terminal.summary_text import print_summary
+from etude.cli.terminal.tables import text_lines
 from etude.errors import DataError
 from etude.records import AppliedEdit
+from etude.records.summary import Summary
 from etude.store import RunView, StepView, UpdateView
-from etude.summary import Summary
 
 _FILES = {
     "summary.json": "the summary",

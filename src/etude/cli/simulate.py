@@ -4,8 +4,8 @@ import argparse
 import socket
 from typing import Any
 
-from etude.cli import output
-from etude.cli.usage import UsageError
+from etude.cli.parsing.usage import UsageError
+from etude.cli.terminal import output
 from etude.errors import ConfigError, did_you_mean
 from etude.simulation import names
 from etude.simulation.faults import Faults

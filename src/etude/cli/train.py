@@ -2,21 +2,21 @@
 
 import argparse
 
-from etude.build import Given, StopSwitch
-from etude.cli import output
-from etude.cli.console import Console, open_console
-from etude.cli.interrupt import run_stoppable
 from etude.cli.lookup import check_config, larger
+from etude.cli.parsing.usage import UsageError
 from etude.cli.roles import prices_of
-from etude.cli.seeds_text import print_seeds
 from etude.cli.settings import config_path, read_settings
-from etude.cli.summary_text import print_summary
-from etude.cli.usage import UsageError
+from etude.cli.terminal import output
+from etude.cli.terminal.console import Console, open_console
+from etude.cli.terminal.interrupt import run_stoppable
+from etude.cli.terminal.seeds_text import print_seeds
+from etude.cli.terminal.summary_text import print_summary
 from etude.config import TrainConfig
 from etude.errors import StopRun
-from etude.seeds import SeedReport, atrain_seeds
-from etude.summary import Summary
+from etude.measure.seeds import SeedReport, atrain_seeds
+from etude.records.summary import Summary
 from etude.trainer import Trainer
+from etude.workbench import Given, StopSwitch
 
 
 def run(args: argparse.Namespace) -> int:

@@ -2,14 +2,14 @@
 
 from etude.config import ModelSection
 from etude.errors import ConfigError, did_you_mean
-from etude.models.journaled import Journaled
 from etude.models.keys import key_variable, used_key_variable
-from etude.models.limits import Limited
-from etude.models.meter import Metered
 from etude.models.prices import price_of
-from etude.models.retry import Retrying
-from etude.models.structured import Structured
-from etude.models.wrapper import Wrapper
+from etude.models.wrappers.base import Wrapper
+from etude.models.wrappers.journaled import Journaled
+from etude.models.wrappers.limited import Limited
+from etude.models.wrappers.metered import Metered
+from etude.models.wrappers.retrying import Retrying
+from etude.models.wrappers.structured import Structured
 from etude.protocols import ChatModel
 from etude.registry import find, names
 

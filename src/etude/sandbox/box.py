@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from etude.config.base import Section
 from etude.errors import ConfigError
-from etude.sections import Section
 
 __all__ = ["Box", "Limits", "Network"]
 

@@ -11,7 +11,7 @@ from typing import IO, cast
 from pydantic import JsonValue, ValidationError
 
 from etude.errors import ConfigError, EtudeError
-from etude.messages import Record
+from etude.records.base import Record
 from etude.sandbox.launcher import launcher
 from etude.sandbox.pipes import Feed, Reader
 from etude.sandbox.sandbox import SandboxError

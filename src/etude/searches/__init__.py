@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from etude.build import Workbench
 from etude.config import TrainConfig
 from etude.searches.base import Search
 from etude.searches.evidence import EvidenceSearch
 from etude.searches.paper import PaperSearch
 from etude.searches.rewrite_first import RewriteFirstSearch
+from etude.workbench import Workbench
 
 __all__ = ["EvidenceSearch", "PaperSearch", "RewriteFirstSearch", "Search", "policy_of", "search_of"]
 

@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
 from typing import Any, ClassVar
 
-from etude.build import Workbench
-from etude.diary import Diary
 from etude.records import Task, TrainState
+from etude.run_log import Diary
 from etude.searches.forecast import Known, Work
+from etude.workbench import Workbench
 
 __all__ = ["Search", "give_up"]
 

@@ -9,14 +9,14 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from etude.build import Workbench
 from etude.config import Price
 from etude.records import Role, Split, Task
+from etude.records.summary import Forecast, ForecastStage, Span
 from etude.searches import policy_of
 from etude.searches.forecast import NOTHING, Known, Work, exactly, plus
 from etude.searches.headroom import TRIALS, Measurement, headroom_of, known_measurement
 from etude.skill import token_count
-from etude.summary import Forecast, ForecastStage, Span
+from etude.workbench import Workbench
 
 __all__ = ["forecast_attempts", "forecast_run"]
 

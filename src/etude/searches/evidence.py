@@ -4,9 +4,8 @@ import random
 from collections.abc import AsyncGenerator, Sequence
 from typing import ClassVar, Literal, NamedTuple
 
-from etude.build import Workbench
-from etude.diary import counted
 from etude.records import AppliedEdit, Attempt, Candidate, Edit, Record, Skill, Task, TrainState, Verdict
+from etude.run_log import counted
 from etude.searches.base import Search
 from etude.searches.epochs import end_epoch
 from etude.searches.evidence_forecast import evidence_work
@@ -21,6 +20,7 @@ from etude.stages.proof import Trial, Variant, prove
 from etude.stages.reflect import Context, Reflection, count_silence, is_silent, reflect
 from etude.stages.state import after_proof, after_rollout
 from etude.stages.statements import carries, own_runs, single_statements
+from etude.workbench import Workbench
 
 __all__ = ["EvidenceSearch", "Proposed"]
 

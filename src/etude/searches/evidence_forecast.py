@@ -7,6 +7,7 @@ of one that learns slowly and goes on to the last epoch, or of one that learns n
 import math
 from typing import NamedTuple
 
+from etude.records.summary import Span
 from etude.searches.forecast import (
     NOTHING,
     Known,
@@ -17,7 +18,6 @@ from etude.searches.forecast import (
     final_test,
     rounded,
 )
-from etude.summary import Span
 
 __all__ = ["evidence_work"]
 

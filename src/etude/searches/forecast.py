@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from etude.config import TrainConfig
 from etude.records import Split
-from etude.summary import Span
+from etude.records.summary import Span
 
 __all__ = [
     "NOTHING",

@@ -8,12 +8,12 @@ tasks solved, or with none ever solved, it has little to go by.
 import statistics
 from collections.abc import Mapping, Sequence
 
-from etude.build import Workbench
 from etude.events import CallFinished, Event
+from etude.intervals import mean_interval
 from etude.records import Evaluation, Record, Score
+from etude.records.summary import Interval
 from etude.stages.evaluation import evaluate, known_evaluation
-from etude.statistics import mean_interval
-from etude.summary import Interval
+from etude.workbench import Workbench
 
 __all__ = ["TRIALS", "CallMeter", "Headroom", "Measurement", "headroom_of", "known_measurement", "measure"]
 

@@ -7,10 +7,9 @@ import asyncio
 from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from etude.build import Workbench
 from etude.config import GateSection, ReflectSection
-from etude.diary import counted
 from etude.records import Attempt, Candidate, Evaluation, Patch, Task, TrainState
+from etude.run_log import counted
 from etude.searches.base import Search, give_up
 from etude.searches.epochs import end_epoch
 from etude.searches.forecast import Known, Work
@@ -26,6 +25,7 @@ from etude.stages.schedules import Evidence, schedule_of
 from etude.stages.select import select
 from etude.stages.state import accept, after_rollout, after_verdict
 from etude.stages.update_modes import UpdateMode, update_mode
+from etude.workbench import Workbench
 
 __all__ = ["Batch", "PaperSearch", "Proposal", "Rolled"]
 

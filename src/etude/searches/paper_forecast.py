@@ -1,6 +1,7 @@
 """How much work `paper` will do."""
 
 from etude.config import TrainConfig
+from etude.records.summary import Span
 from etude.searches.forecast import (
     NOTHING,
     Known,
@@ -11,7 +12,6 @@ from etude.searches.forecast import (
     final_test,
     rounded,
 )
-from etude.summary import Span
 
 __all__ = ["paper_work", "rewrite_first_work"]
 

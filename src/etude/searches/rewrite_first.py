@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from etude.build import Workbench
 from etude.config import GateSection, ReflectSection
 from etude.records import Attempt, Candidate, Evaluation, LedgerEntry, Record, Skill, TrainState, Verdict
 from etude.searches.epochs import end_epoch
@@ -21,6 +20,7 @@ from etude.skill import Document, token_count
 from etude.stages.gate import GateResult
 from etude.stages.longitudinal import Pair
 from etude.stages.update_modes import UPDATE_MODES
+from etude.workbench import Workbench
 
 __all__ = ["HeldOut", "RewriteFirstSearch", "Shown"]
 

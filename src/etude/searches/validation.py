@@ -2,11 +2,11 @@
 
 import asyncio
 
-from etude.build import Workbench
-from etude.diary import Diary
 from etude.records import Evaluation, TrainState
+from etude.run_log import Diary
 from etude.searches.base import give_up
 from etude.stages.evaluation import evaluate
+from etude.workbench import Workbench
 
 __all__ = ["Validation"]
 

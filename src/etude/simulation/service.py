@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from etude.formats import CHAT, MESSAGES, RESPONSES, BadBody, Call, Wire, with_field
 from etude.simulation.faults import FaultDice, FaultName, Faults
 from etude.simulation.text import uniform
 from etude.simulation.wire import TRIAL_HEADER, clip, cut, empty, model_of, wants_json, with_usual_json
 from etude.simulation.world import names, respond
-from etude.wires import CHAT, MESSAGES, RESPONSES, BadBody, Call, Wire, with_field
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
+from etude.formats import Call
 from etude.records import Reply, ResponseSchema
 from etude.simulation.forms import wanted_form
 from etude.simulation.schemas import by_example
 from etude.simulation.text import CHARS_PER_TOKEN, tokens
 from etude.simulation.world import JUDGE, TARGETS
-from etude.wires import Call
 
 TRIAL_HEADER = "x-etude-trial"
 """Carries the trial where the format has no field for a seed: a whole number."""

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from etude.config import Section, TrainConfig, load_settings, merge, parse
 from etude.errors import ConfigError, did_you_mean
-from etude.sleep.sources import SOURCES
+from etude.sleep.transcripts.sources import SOURCES
 
 __all__ = [
     "MOST_HOURS",

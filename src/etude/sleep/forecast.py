@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 from etude.models import price_of
-from etude.models.meter import cost
+from etude.models.wrappers.metered import cost
 from etude.records import Record, Usage
+from etude.records.summary import Span
 from etude.searches.forecast import Known
 from etude.searches.paper_forecast import rewrite_first_work
 from etude.sleep.config import SleepConfig
-from etude.sleep.mining import session_text
-from etude.sleep.sessions import Session
-from etude.sleep.tasks import MinedTask
-from etude.summary import Span
+from etude.sleep.tasks.mined import MinedTask
+from etude.sleep.tasks.mining import session_text
+from etude.sleep.transcripts.sessions import Session
 
 __all__ = ["NightForecast", "forecast_night"]
 

@@ -4,10 +4,10 @@ import re
 import time
 from collections.abc import Callable
 
-from etude.build import StopSwitch
 from etude.config import LimitsSection
 from etude.errors import BudgetStop
-from etude.sleep.changes import Spent
+from etude.sleep.improve.changes import Spent
+from etude.workbench import StopSwitch
 
 __all__ = ["Deadline", "of_the_night"]
 

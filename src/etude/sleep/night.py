@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from etude.build import Given, StopSwitch, Workbench, open_workbench
+from etude.build import open_workbench
 from etude.config import ModelSection
 from etude.envs.scorers.base import Judge
 from etude.errors import BudgetStop, EtudeError, IdentityError, ModelError, OutageStop, StopRun
@@ -16,14 +16,18 @@ from etude.models import build_model, price_of
 from etude.models.handoff import ANSWERED_LATER
 from etude.protocols import Environment
 from etude.records import ChatRequest, Skill, user
-from etude.sleep.adopt import adopt, adoptable, recover
-from etude.sleep.changes import Spent, left_of, spent_in
-from etude.sleep.cleaning import OWN
+from etude.sleep.adoption.adopt import adopt, adoptable, recover
+from etude.sleep.adoption.known import read_memory
 from etude.sleep.config import SleepConfig
-from etude.sleep.consolidate import with_judge
-from etude.sleep.corrections import canaries, keep
-from etude.sleep.environment import NightEnvironment
-from etude.sleep.gather import (
+from etude.sleep.improve.changes import Spent, left_of, spent_in
+from etude.sleep.improve.consolidate import with_judge
+from etude.sleep.improve.documents import Improved, check_tasks, improve, opened_chars
+from etude.sleep.improve.proposers import applied, credited, picked
+from etude.sleep.limits import Deadline, of_the_night
+from etude.sleep.report import Diagnostics, NightReport, NightStatus, spent_so_far
+from etude.sleep.state import REPORT, SleepState, read_kept
+from etude.sleep.tasks.environment import NightEnvironment
+from etude.sleep.tasks.gather import (
     Gathered,
     Past,
     Surroundings,
@@ -35,17 +39,14 @@ from etude.sleep.gather import (
     sources_of,
     state_of,
 )
-from etude.sleep.improve import Improved, check_tasks, improve, opened_chars
-from etude.sleep.known import read_memory
-from etude.sleep.ledger import Ledger
-from etude.sleep.limits import Deadline, of_the_night
-from etude.sleep.proposers import applied, credited, picked
-from etude.sleep.report import Diagnostics, NightReport, NightStatus, spent_so_far
-from etude.sleep.rotation import counted, read_rotation, rotated
-from etude.sleep.sources import Source
-from etude.sleep.state import REPORT, SleepState, read_kept
-from etude.sleep.tasks import MinedTask
+from etude.sleep.tasks.mined import MinedTask
+from etude.sleep.tasks.rotation import counted, read_rotation, rotated
+from etude.sleep.transcripts.cleaning import OWN
+from etude.sleep.transcripts.corrections import canaries, keep
+from etude.sleep.transcripts.ledger import Ledger
+from etude.sleep.transcripts.sources import Source
 from etude.threads import run_to_end
+from etude.workbench import Given, StopSwitch, Workbench
 
 __all__ = ["DIAGNOSTICS", "REPORT", "TASKS", "arun_night", "read_report", "read_tasks", "run_night", "unfinished"]
 

@@ -7,16 +7,16 @@ from typing import Literal
 from pydantic import Field
 
 from etude.records import Record
+from etude.records.summary import Comparison, Interval, ShipVerdict
 from etude.searches.rewrite_first import Shown
-from etude.sleep.canary import Canary
-from etude.sleep.carry import Carried
-from etude.sleep.changes import Change, LeftOut, Spent, Status, spent_in
-from etude.sleep.confirm import Fresh
-from etude.sleep.cost import Cost
-from etude.sleep.probe import Doubt
-from etude.sleep.proposers import Pick
+from etude.sleep.adoption.canary import Canary
+from etude.sleep.improve.carry import Carried
+from etude.sleep.improve.changes import Change, LeftOut, Spent, Status, spent_in
+from etude.sleep.improve.confirm import Fresh
+from etude.sleep.improve.cost import Cost
+from etude.sleep.improve.proposers import Pick
+from etude.sleep.tasks.probe import Doubt
 from etude.store.views import JOURNAL
-from etude.summary import Comparison, Interval, ShipVerdict
 
 __all__ = [
     "Command",

@@ -2,8 +2,6 @@
 
 from etude.store.database import Database, WriteHook
 from etude.store.journal import DECISION, SqliteJournal
-from etude.store.keys import check_keys
-from etude.store.redact import Redactor
 from etude.store.run import JsonlSink, RunFolder
 from etude.store.spend import SpendTotals, SqliteSpend
 from etude.store.views import (
@@ -22,7 +20,6 @@ __all__ = [
     "Database",
     "GateView",
     "JsonlSink",
-    "Redactor",
     "RunFolder",
     "RunView",
     "SpendTotals",
@@ -31,7 +28,6 @@ __all__ = [
     "StepView",
     "UpdateView",
     "WriteHook",
-    "check_keys",
     "is_running",
     "read_events",
     "read_run",

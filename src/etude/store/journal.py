@@ -15,8 +15,8 @@ from pydantic_core import PydanticSerializationError
 from etude.errors import IdentityError
 from etude.protocols import Journal
 from etude.records import canonical
+from etude.redaction.redactor import Redactor
 from etude.store.database import Database, WriteHook
-from etude.store.redact import Redactor
 
 T = TypeVar("T")
 

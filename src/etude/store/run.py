@@ -22,12 +22,12 @@ from etude.config import RunSection
 from etude.errors import ConfigError, DataError, LockedError, StopRun
 from etude.events import Event
 from etude.records import Skill
+from etude.redaction.redactor import Redactor
 from etude.skill import save_skill
 from etude.skill.diff import unified_diff
 from etude.skill.folder import TEMPORARY
 from etude.store.database import WriteHook
 from etude.store.journal import SqliteJournal
-from etude.store.redact import Redactor
 from etude.store.views import EVENTS, JOURNAL, LOCK, missing_run
 
 # Views probe the lock for an instant; a run that starts at that instant must not take them for another run.

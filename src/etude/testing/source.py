@@ -12,8 +12,8 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
-from etude.sleep.sessions import Found, Reading, Session, ToolUse, Turn
-from etude.sleep.sources.base import Source
+from etude.sleep.transcripts.sessions import Found, Reading, Session, ToolUse, Turn
+from etude.sleep.transcripts.sources.base import Source
 
 START = datetime(2026, 5, 4, 10, 0, tzinfo=UTC)
 PROJECT = "/home/user/demo"

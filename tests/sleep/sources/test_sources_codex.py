@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from etude.sleep.sessions import Reading, Session, Turn
-from etude.sleep.sources.codex import Codex
+from etude.sleep.transcripts.sessions import Reading, Session, Turn
+from etude.sleep.transcripts.sources.codex import Codex
 from etude.testing import SourceContract
 from etude.testing.source import ID, OTHER, PROJECT, dated
 

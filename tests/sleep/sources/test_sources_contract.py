@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from etude.errors import ConfigError
-from etude.sleep.sessions import Found
-from etude.sleep.sources import SOURCES, source_of
-from etude.sleep.sources.conversation import Conversation
-from etude.sleep.sources.lines import (
+from etude.sleep.transcripts.sessions import Found
+from etude.sleep.transcripts.sources import SOURCES, source_of
+from etude.sleep.transcripts.sources.conversation import Conversation
+from etude.sleep.transcripts.sources.lines import (
     LONG_LINE,
     as_json,
     files_under,

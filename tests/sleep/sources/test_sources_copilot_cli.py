@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from etude.sleep.sessions import Found, Reading, Session, Turn
-from etude.sleep.sources.copilot_cli import CopilotCli
+from etude.sleep.transcripts.sessions import Found, Reading, Session, Turn
+from etude.sleep.transcripts.sources.copilot_cli import CopilotCli
 from etude.testing.source import ID, OTHER, PROJECT, START, SourceContract, dated, turns_of
 
 TRANSCRIPTS = Path(__file__).resolve().parents[3].parent / "shared" / "transcripts" / "copilot"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from etude.sleep.sessions import Turn
-from etude.sleep.sources.cursor import Cursor
+from etude.sleep.transcripts.sessions import Turn
+from etude.sleep.transcripts.sources.cursor import Cursor
 from etude.testing.source import ID, OTHER, PROJECT, SourceContract, dated, turns_of
 
 

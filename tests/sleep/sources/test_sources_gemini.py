@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from etude.sleep.sessions import Reading, Session, Turn
-from etude.sleep.sources.gemini import GeminiCli
+from etude.sleep.transcripts.sessions import Reading, Session, Turn
+from etude.sleep.transcripts.sources.gemini import GeminiCli
 from etude.testing import SourceContract
 from etude.testing.source import ID, PROJECT, dated
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from etude.sleep.sessions import Found, Session, Turn
-from etude.sleep.sources.opencode import OpenCode
-from etude.sleep.sources.sqlite import MOST_BYTES, Databases
+from etude.sleep.transcripts.sessions import Found, Session, Turn
+from etude.sleep.transcripts.sources.opencode import OpenCode
+from etude.sleep.transcripts.sources.sqlite import MOST_BYTES, Databases
 from etude.testing.source import ID, OTHER, PROJECT, START, SourceContract, dated, snapshot, turns_of
 
 TRANSCRIPTS = Path(__file__).resolve().parents[3].parent / "shared" / "transcripts"

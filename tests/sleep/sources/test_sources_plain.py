@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from etude.errors import ConfigError
-from etude.sleep.sessions import Found, Reading, Turn
-from etude.sleep.sources.plain import VARIABLE, Plain
+from etude.sleep.transcripts.sessions import Found, Reading, Turn
+from etude.sleep.transcripts.sources.plain import VARIABLE, Plain
 from etude.testing import SourceContract
 from etude.testing.source import ID, PROJECT, dated
 

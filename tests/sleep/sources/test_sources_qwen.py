@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from etude.sleep.sessions import Reading, Session, Turn
-from etude.sleep.sources.qwen import QwenCode
+from etude.sleep.transcripts.sessions import Reading, Session, Turn
+from etude.sleep.transcripts.sources.qwen import QwenCode
 from etude.testing import SourceContract
 from etude.testing.source import ID, PROJECT, dated
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from etude.sleep.sessions import Reading, Turn
-from etude.sleep.sources.vscode_copilot import VSCodeCopilot
+from etude.sleep.transcripts.sessions import Reading, Turn
+from etude.sleep.transcripts.sources.vscode_copilot import VSCodeCopilot
 from etude.testing.source import ID, OTHER, PROJECT, START, SourceContract, dated, turns_of
 
 STORAGE = Path(".config", "Code", "User", "workspaceStorage")

@@ -2,13 +2,13 @@
 
 import argparse
 
-from etude.cli import output
+from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.brought import rules_data
 from etude.cli.sleep.elsewhere import elsewhere, only, with_places
 from etude.cli.sleep.settings import end_here, find_nights
-from etude.cli.usage import UsageError
-from etude.sleep.adopt import adopt, kept_rules, selected
-from etude.sleep.staging import read_proposal
+from etude.cli.terminal import output
+from etude.sleep.adoption.adopt import adopt, kept_rules, selected
+from etude.sleep.adoption.proposal import read_proposal
 
 __all__ = ["run"]
 

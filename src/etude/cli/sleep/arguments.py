@@ -4,7 +4,7 @@ import argparse
 import re
 from datetime import date
 
-from etude.cli.arguments import unsafe_no_sandbox
+from etude.cli.parsing.arguments import unsafe_no_sandbox
 
 __all__ = [
     "DEFAULT_SLEEP_CONFIG",

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
-from etude.sleep.rules import Rules
+from etude.sleep.adoption.rules import Rules
 
 __all__ = ["rules_data"]
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from etude.cli import output
-from etude.sleep.canary import FEWEST, Canary, Tally
-from etude.sleep.lint import plain
+from etude.cli.terminal import output
+from etude.sleep.adoption.canary import FEWEST, Canary, Tally
+from etude.sleep.adoption.lint import plain
 
 __all__ = ["canary_lines"]
 

@@ -4,19 +4,19 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from etude.cli.checks import Check, check_parts, unwritable
+from etude.cli.doctor.checks import Check, check_parts, unwritable
 from etude.cli.sleep.pause_text import told
 from etude.cli.sleep.schedule import jobs_folder
 from etude.cli.sleep.task_notes import task_notes
 from etude.errors import ConfigError, EtudeError
 from etude.sleep.config import SleepConfig
-from etude.sleep.gather import Surroundings, from_file, sources_of, state_of
-from etude.sleep.improve import check_tasks
+from etude.sleep.improve.documents import check_tasks
 from etude.sleep.pause import paused
 from etude.sleep.places import document_paths, read_document
 from etude.sleep.schedule import SCHEDULERS, job_name
 from etude.sleep.state import SleepState
-from etude.sleep.taskfile import replay
+from etude.sleep.tasks.files import replay
+from etude.sleep.tasks.gather import Surroundings, from_file, sources_of, state_of
 
 __all__ = ["check_night"]
 

@@ -2,10 +2,10 @@
 
 import argparse
 
-from etude.cli import output
 from etude.cli.sleep.elsewhere import with_places
 from etude.cli.sleep.settings import WAITING, find_nights
-from etude.sleep.staging import DIFF, proposed_rules, read_proposal
+from etude.cli.terminal import output
+from etude.sleep.adoption.proposal import DIFF, proposed_rules, read_proposal
 
 __all__ = ["run"]
 

@@ -3,24 +3,24 @@
 import argparse
 from pathlib import Path
 
-from etude.cli import output
 from etude.cli.sleep.elsewhere import elsewhere, with_places
 from etude.cli.sleep.pause_text import told
 from etude.cli.sleep.report_text import counts
 from etude.cli.sleep.settings import read_config
 from etude.cli.sleep.task_notes import task_notes
+from etude.cli.terminal import output
 from etude.models import build_model
+from etude.records.summary import Span
+from etude.sleep.adoption.lint import plain
 from etude.sleep.forecast import forecast_night
-from etude.sleep.gather import Surroundings, from_file, gleaned, sources_of, state_of
-from etude.sleep.harvest import Harvest
-from etude.sleep.improve import check_tasks, opened_chars
-from etude.sleep.ledger import Ledger, under_way
-from etude.sleep.lint import plain
+from etude.sleep.improve.documents import check_tasks, opened_chars
+from etude.sleep.improve.proposers import applied, picked
 from etude.sleep.night import unfinished
 from etude.sleep.pause import paused
-from etude.sleep.proposers import applied, picked
-from etude.sleep.taskfile import replay
-from etude.summary import Span
+from etude.sleep.tasks.files import replay
+from etude.sleep.tasks.gather import Surroundings, from_file, gleaned, sources_of, state_of
+from etude.sleep.transcripts.harvest import Harvest
+from etude.sleep.transcripts.ledger import Ledger, under_way
 
 __all__ = ["run"]
 

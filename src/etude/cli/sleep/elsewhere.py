@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Callable, Sequence
 from functools import wraps
 
-from etude.cli import output
 from etude.cli.lookup import larger
 from etude.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
+from etude.cli.terminal import output
 from etude.errors import EtudeError
 from etude.sleep.report import NightReport
 

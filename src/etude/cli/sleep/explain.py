@@ -8,23 +8,23 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from etude.cli import output
+from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.brought import rules_data
 from etude.cli.sleep.elsewhere import elsewhere, with_places
 from etude.cli.sleep.provenance_text import provenance_lines
 from etude.cli.sleep.report_text import counts, print_report
 from etude.cli.sleep.settings import find_nights
-from etude.cli.usage import UsageError
+from etude.cli.terminal import output
 from etude.errors import DataError, did_you_mean
 from etude.searches.rewrite_first import Shown
-from etude.sleep.adopt import kept_rules, taken_out
-from etude.sleep.carry import Carried
-from etude.sleep.lint import plain, visible
+from etude.sleep.adoption.adopt import kept_rules, taken_out
+from etude.sleep.adoption.lint import plain, visible
+from etude.sleep.adoption.proposal import proposed_rules, read_proposal
+from etude.sleep.adoption.rules import active
+from etude.sleep.improve.carry import Carried
 from etude.sleep.night import DIAGNOSTICS, read_tasks
 from etude.sleep.report import Diagnosed, Diagnostics, spent_so_far
-from etude.sleep.rules import active
-from etude.sleep.staging import proposed_rules, read_proposal
-from etude.sleep.tasks import MinedTask
+from etude.sleep.tasks.mined import MinedTask
 
 __all__ = ["run"]
 

@@ -4,17 +4,17 @@ import argparse
 import os
 from pathlib import Path
 
-from etude.cli import output
+from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.report_text import counts
-from etude.cli.tables import text_lines
-from etude.cli.usage import UsageError
-from etude.sleep.gather import Surroundings
-from etude.sleep.harvest import Asked, harvest
-from etude.sleep.ledger import Ledger
-from etude.sleep.lint import plain
-from etude.sleep.sources import SOURCES, source_of
-from etude.sleep.sources.plain import VARIABLE
-from etude.store.redact import Redactor
+from etude.cli.terminal import output
+from etude.cli.terminal.tables import text_lines
+from etude.redaction.redactor import Redactor
+from etude.sleep.adoption.lint import plain
+from etude.sleep.tasks.gather import Surroundings
+from etude.sleep.transcripts.harvest import Asked, harvest
+from etude.sleep.transcripts.ledger import Ledger
+from etude.sleep.transcripts.sources import SOURCES, source_of
+from etude.sleep.transcripts.sources.plain import VARIABLE
 
 __all__ = ["run"]
 

@@ -2,12 +2,12 @@
 
 import argparse
 
-from etude.cli import output
 from etude.cli.sleep.elsewhere import elsewhere, with_places
 from etude.cli.sleep.pause_text import told
 from etude.cli.sleep.settings import find_nights
-from etude.sleep.gather import Surroundings
+from etude.cli.terminal import output
 from etude.sleep.pause import pause
+from etude.sleep.tasks.gather import Surroundings
 
 __all__ = ["run"]
 

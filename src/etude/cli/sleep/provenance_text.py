@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from etude.sleep.lint import plain
-from etude.sleep.provenance import Snapshot
-from etude.sleep.tasks import MinedTask
+from etude.sleep.adoption.lint import plain
+from etude.sleep.tasks.mined import MinedTask
+from etude.sleep.transcripts.provenance import Snapshot
 
 __all__ = ["provenance_lines"]
 

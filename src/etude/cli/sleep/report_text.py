@@ -2,15 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 
-from etude.cli import output
 from etude.cli.sleep.canary_text import canary_lines
 from etude.cli.sleep.elsewhere import goes_on, only
 from etude.cli.sleep.settings import WAITING
-from etude.cli.summary_text import LOUD, SIMULATED
-from etude.sleep.changes import Spent
-from etude.sleep.lint import plain
-from etude.sleep.probe import GAMEABLE, HOLLOW
+from etude.cli.terminal import output
+from etude.cli.terminal.summary_text import LOUD, SIMULATED
+from etude.sleep.adoption.lint import plain
+from etude.sleep.improve.changes import Spent
 from etude.sleep.report import DocumentReport, NightReport
+from etude.sleep.tasks.probe import GAMEABLE, HOLLOW
 
 __all__ = ["counts", "document_lines", "print_report"]
 

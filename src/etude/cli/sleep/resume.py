@@ -2,9 +2,9 @@
 
 import argparse
 
-from etude.cli import output
 from etude.cli.sleep.elsewhere import with_places
 from etude.cli.sleep.settings import find_nights
+from etude.cli.terminal import output
 from etude.sleep.pause import resume
 
 __all__ = ["run"]

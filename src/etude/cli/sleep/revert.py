@@ -2,14 +2,14 @@
 
 import argparse
 
-from etude.cli import output
+from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.elsewhere import with_places
 from etude.cli.sleep.settings import end_here, find_nights
-from etude.cli.usage import UsageError
-from etude.sleep.adopt import kept_rules, taken_out
-from etude.sleep.lint import plain
-from etude.sleep.revert import revert, revert_rule
-from etude.sleep.rules import active
+from etude.cli.terminal import output
+from etude.sleep.adoption.adopt import kept_rules, taken_out
+from etude.sleep.adoption.lint import plain
+from etude.sleep.adoption.revert import revert, revert_rule
+from etude.sleep.adoption.rules import active
 
 __all__ = ["run"]
 

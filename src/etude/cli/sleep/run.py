@@ -3,22 +3,22 @@
 import argparse
 import os
 
-from etude.build import Given, StopSwitch
-from etude.cli import output
-from etude.cli.console import open_console
-from etude.cli.interrupt import run_stoppable
 from etude.cli.lookup import larger
 from etude.cli.roles import prices_of
 from etude.cli.sleep.elsewhere import elsewhere, with_places
 from etude.cli.sleep.pause_text import told
 from etude.cli.sleep.report_text import print_report
 from etude.cli.sleep.settings import read_config
+from etude.cli.terminal import output
+from etude.cli.terminal.console import open_console
+from etude.cli.terminal.interrupt import run_stoppable
 from etude.errors import StopRun
-from etude.sleep.gather import Surroundings, state_of
+from etude.redaction.redactor import Redactor
 from etude.sleep.night import arun_night
 from etude.sleep.pause import Pause, paused
 from etude.sleep.report import Command, NightReport
-from etude.store.redact import Redactor
+from etude.sleep.tasks.gather import Surroundings, state_of
+from etude.workbench import Given, StopSwitch
 
 __all__ = ["run"]
 

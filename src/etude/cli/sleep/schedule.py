@@ -8,16 +8,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from etude.cli import output
 from etude.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
 from etude.cli.sleep.elsewhere import elsewhere
 from etude.cli.sleep.settings import read_config
+from etude.cli.terminal import output
 from etude.config import ModelSection
 from etude.models.keys import used_key_variable
 from etude.sleep.config import SleepConfig
-from etude.sleep.gather import Surroundings, state_of
 from etude.sleep.schedule import Job, job_name, schedule, scheduler_for
 from etude.sleep.state import user_state
+from etude.sleep.tasks.gather import Surroundings, state_of
 
 __all__ = ["jobs_folder", "run"]
 

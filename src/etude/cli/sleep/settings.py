@@ -5,24 +5,24 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from etude.cli import output
+from etude.cli.parsing.usage import UsageError
 from etude.cli.settings import with_options
 from etude.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
 from etude.cli.sleep.elsewhere import about_the_same
-from etude.cli.usage import UsageError
+from etude.cli.terminal import output
 from etude.errors import InputError
-from etude.sleep.adopt import Receipt, kept_rules, receipts, recover, stands
-from etude.sleep.canary import Canary
+from etude.sleep.adoption.adopt import Receipt, kept_rules, receipts, recover, stands
+from etude.sleep.adoption.canary import Canary
+from etude.sleep.adoption.proposal import FOLDER, MANIFEST, Item, read_proposal
+from etude.sleep.adoption.transaction import Recovery
 from etude.sleep.config import SleepConfig, SleepSection, load_sleep_config, load_sleep_section
-from etude.sleep.corrections import canaries
-from etude.sleep.gather import Surroundings, state_in
-from etude.sleep.ledger import under_way
 from etude.sleep.night import REPORT, read_report
 from etude.sleep.places import sha256
 from etude.sleep.report import NightReport
-from etude.sleep.staging import FOLDER, MANIFEST, Item, read_proposal
 from etude.sleep.state import SleepState
-from etude.sleep.transaction import Recovery
+from etude.sleep.tasks.gather import Surroundings, state_in
+from etude.sleep.transcripts.corrections import canaries
+from etude.sleep.transcripts.ledger import under_way
 
 __all__ = ["WAITING", "Nights", "end_here", "find_nights", "find_project", "read_config", "settings_in"]
 

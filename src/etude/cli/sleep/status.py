@@ -5,21 +5,21 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from etude.cli import output
 from etude.cli.sleep.canary_text import canary_lines
 from etude.cli.sleep.elsewhere import elsewhere, only, told_to_go_on, with_places
 from etude.cli.sleep.pause_text import told
 from etude.cli.sleep.report_text import counts
 from etude.cli.sleep.settings import WAITING, Nights, find_nights
-from etude.cli.tables import text_lines
-from etude.sleep.carry import Carried
-from etude.sleep.gather import Surroundings
-from etude.sleep.known import read_memory
-from etude.sleep.ledger import Ledger
+from etude.cli.terminal import output
+from etude.cli.terminal.tables import text_lines
+from etude.sleep.adoption.known import read_memory
+from etude.sleep.adoption.transaction import PENDING
+from etude.sleep.improve.carry import Carried
 from etude.sleep.night import read_report, unfinished
 from etude.sleep.pause import paused
 from etude.sleep.report import NightReport
-from etude.sleep.transaction import PENDING
+from etude.sleep.tasks.gather import Surroundings
+from etude.sleep.transcripts.ledger import Ledger
 
 __all__ = ["run"]
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from etude.sleep.lint import plain
-from etude.sleep.tasks import MinedTask
+from etude.sleep.adoption.lint import plain
+from etude.sleep.tasks.mined import MinedTask
 
 __all__ = ["task_notes"]
 

@@ -3,17 +3,17 @@
 import argparse
 from pathlib import Path
 
-from etude.cli import output
+from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.elsewhere import with_places
 from etude.cli.sleep.settings import find_nights, settings_in
-from etude.cli.tables import text_lines
-from etude.cli.usage import UsageError
+from etude.cli.terminal import output
+from etude.cli.terminal.tables import text_lines
 from etude.envs.scorers.base import Judge
 from etude.errors import DataError
-from etude.sleep.environment import NightEnvironment
-from etude.sleep.lint import plain
+from etude.sleep.adoption.lint import plain
 from etude.sleep.night import read_tasks
-from etude.sleep.taskfile import TaskFile, check_answers, read, review, write
+from etude.sleep.tasks.environment import NightEnvironment
+from etude.sleep.tasks.files import TaskFile, check_answers, read, review, write
 
 __all__ = ["run"]
 

@@ -4,11 +4,11 @@ import argparse
 import os
 from pathlib import Path
 
-from etude.cli import output
 from etude.cli.sleep.schedule import jobs_folder
 from etude.cli.sleep.settings import find_project, settings_in
-from etude.sleep.gather import Surroundings
+from etude.cli.terminal import output
 from etude.sleep.schedule import job_name, unschedule
+from etude.sleep.tasks.gather import Surroundings
 
 __all__ = ["run"]
 

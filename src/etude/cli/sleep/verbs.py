@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from etude.cli.parsing.verb import Verb
 from etude.cli.sleep import arguments
-from etude.cli.verb import Verb
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo

@@ -12,8 +12,8 @@ from etude.envs.scorers.base import AnswerScorer, Judge, graded, shorten
 from etude.envs.scorers.checks_operators import OPERATORS, Check, Seen, impossible
 from etude.envs.scorers.rubric import Rubric, RubricOptions
 from etude.errors import BoundaryError, DataError, did_you_mean, told
-from etude.matching import Matcher
 from etude.records import Record, Score, Task, Trajectory, canonical
+from etude.timed_regex import Matcher
 
 __all__ = ["Check", "Checks", "ChecksOptions", "Criteria", "combined", "form_only", "form_warning", "read_criteria"]
 

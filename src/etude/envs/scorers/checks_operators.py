@@ -8,8 +8,8 @@ from typing import Any, Literal, Self, cast, get_args
 from pydantic import StrictInt, StrictStr, model_validator
 
 from etude.envs.scorers.checks_text import citations, parts, refuses, title
-from etude.matching import Matcher
 from etude.records import Record, canonical
+from etude.timed_regex import Matcher
 
 __all__ = ["OPERATORS", "TOOL_NAME", "Check", "Op", "Operator", "Seen", "impossible"]
 

@@ -6,11 +6,11 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from etude.code_digest import source_digest
 from etude.envs.scorers.base import make_scorer
 from etude.errors import BoundaryError
 from etude.protocols import Scorer
 from etude.records import Score, Task, Trajectory, canonical
-from etude.source import source_digest
 
 ScoreFunction = Callable[[Task, str], Score | float | Awaitable[Score | float]]
 ScorerLike = Scorer | ScoreFunction | str | Mapping[str, JsonValue]

@@ -10,8 +10,8 @@ from pydantic import Field
 from etude.config import Section
 from etude.envs.scorers.base import AnswerScorer, Judge, accepted, graded, shorten
 from etude.errors import BoundaryError, ConfigError, DataError
-from etude.matching import Matcher
 from etude.records import Score, Task, Trajectory
+from etude.timed_regex import Matcher
 
 
 class RegexOptions(Section):

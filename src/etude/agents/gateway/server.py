@@ -1,0 +1,281 @@
+"""The HTTP side of the gateway: which session a request belongs to, and what its program is told."""
+
+import asyncio
+import json
+import logging
+import socket
+import tempfile
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from etude.agents.gateway.session import HUNG_UP, MOST_BYTES, REFUSED, GatewaySession, Turn, WireName
+from etude.errors import ConfigError
+from etude.formats import CHAT, MESSAGES, RESPONSES, BadBody, Call, Wire, estimate, with_field
+from etude.sandbox.scratch import Scratch
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+WIRES: Mapping[WireName, Wire] = {"chat": CHAT, "responses": RESPONSES, "messages": MESSAGES}
+STOP_SECONDS = 5
+"""How long answers under way may take when the server stops."""
+NO_SESSION = "This API key belongs to no attempt under way."
+FINAL = {"x-should-retry": "false"}
+"""Tells clients that know it not to ask again."""
+
+
+class GatewayServer:
+    """Serves sessions on a free port of 127.0.0.1 and on a Unix socket, in the running event loop.
+
+    Args:
+        sessions: by key; looked up anew for each request.
+
+    Raises:
+        ConfigError: starlette or uvicorn is not installed.
+    """
+
+    def __init__(self, sessions: Mapping[str, GatewaySession], model_name: str, keepalive: float) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._server = _make_server(_Application(sessions, model_name, keepalive))
+        # The path of a Unix socket may have some 100 bytes.
+        folder = "/tmp" if len(tempfile.gettempdir().encode()) > 60 else None
+        self._scratch = Scratch(folder)
+        self.socket = self._scratch.path / "gateway.sock"
+        self._sockets = [_tcp_socket(), _unix_socket(self.socket)]
+        self.url = f"http://127.0.0.1:{self._sockets[0].getsockname()[1]}"
+        self._task = asyncio.create_task(self._server.serve(sockets=self._sockets))
+
+    async def stop(self) -> None:
+        """Finish, close all connections and remove the socket."""
+        self._server.should_exit = True
+        try:
+            await self._task
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Let go of what a server holds whose event loop is gone."""
+        for listener in self._sockets:
+            listener.close()
+        self._scratch.close()
+
+
+def _tcp_socket() -> socket.socket:
+    listener = socket.create_server(("127.0.0.1", 0))
+    # Connections inherit it. Without it each answer waits 40 milliseconds for its second packet.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
+
+
+def _unix_socket(path: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        listener.bind(str(path))
+    except OSError:
+        listener.close()
+        raise
+    listener.listen(128)
+    listener.setblocking(False)
+    return listener
+
+
+def _make_server(application: "_Application") -> Any:
+    try:
+        import uvicorn
+        from uvicorn.protocols.http.h11_impl import H11Protocol
+    except ImportError:
+        raise ConfigError("agent programs need starlette and uvicorn", hint="pip install 'etude[agents]'") from None
+
+    class Server(uvicorn.Server):
+        """Leaves the signals of the process alone."""
+
+        @contextmanager
+        def capture_signals(self) -> Generator[None]:
+            yield
+
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+    config = uvicorn.Config(
+        application.app(),
+        http=H11Protocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        timeout_keep_alive=3600,  # between two requests a program may run a tool for long
+        timeout_graceful_shutdown=STOP_SECONDS,
+    )
+    return Server(config)
+
+
+class _Application:
+    def __init__(self, sessions: Mapping[str, GatewaySession], model_name: str, keepalive: float) -> None:
+        self._sessions = sessions
+        self._model_name = model_name
+        self._keepalive = keepalive
+
+    def app(self) -> "Starlette":
+        from starlette.applications import Starlette
+        from starlette.routing import Route
+
+        return Starlette(
+            routes=[
+                Route("/v1/chat/completions", self.chat, methods=["POST"]),
+                Route("/v1/responses", self.responses, methods=["POST"]),
+                Route("/v1/messages", self.messages, methods=["POST"]),
+                Route("/v1/messages/count_tokens", self.count_tokens, methods=["POST"]),
+                Route("/v1/models", self.models),
+                Route("/v1/models/{name:path}", self.model),
+                Route("/api/hello", self.hello),
+                Route("/{path:path}", self.nothing, methods=["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]),
+            ]
+        )
+
+    async def chat(self, request: "Request") -> "Response":
+        return await self._respond("chat", request)
+
+    async def responses(self, request: "Request") -> "Response":
+        return await self._respond("responses", request)
+
+    async def messages(self, request: "Request") -> "Response":
+        return await self._respond("messages", request)
+
+    async def _respond(self, name: WireName, request: "Request") -> "Response":
+        wire = WIRES[name]
+        session = self._session(request)
+        if session is None:
+            return _error(wire, 401, NO_SESSION)
+        try:
+            body = await _body(request, session)
+            call = wire.read(body, None)
+        except BadBody as error:
+            session.unreadable(name, error)
+            return _error(wire, REFUSED, error.message)
+        refusal = session.refusal(len(body))
+        if refusal:
+            return _error(wire, REFUSED, refusal)
+        turn = session.ask(name, call.named, call.request, stream=call.stream, size=len(body))
+        gone = asyncio.create_task(_left(request))
+        try:
+            over = await turn.wait(self._keepalive if call.stream else None, gone)
+            if not over and not gone.done():
+                return _stream(wire, call, turn, self._keepalive)
+        finally:
+            gone.cancel()
+            turn.hung_up = not turn.over.done() and gone.done()
+        return _answer(wire, call, turn)
+
+    def _session(self, request: "Request") -> GatewaySession | None:
+        headers = request.headers
+        bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
+        shown = (headers.get("x-api-key", ""), headers.get("api-key", ""), bearer)
+        return next((self._sessions[key] for key in shown if key in self._sessions), None)
+
+    async def count_tokens(self, request: "Request") -> "Response":
+        """An estimate, a token for every four characters: nothing is asked of the model."""
+        session = self._session(request)
+        if session is None:
+            return _error(MESSAGES, 401, NO_SESSION)
+        try:
+            told = MESSAGES.read(with_field(await _body(request, session), "max_tokens", 1), None).request
+        except BadBody as error:
+            return _error(MESSAGES, REFUSED, error.message)
+        return _json({"input_tokens": estimate(told)})
+
+    async def models(self, request: "Request") -> "Response":
+        """The one model, in the words of both kinds of servers."""
+        if self._session(request) is None:
+            return _error(CHAT, 401, NO_SESSION)
+        return _json({"object": "list", "data": [self._model(self._model_name)], "has_more": False})
+
+    async def model(self, request: "Request") -> "Response":
+        """A model: whatever it is called, the one there is answers."""
+        if self._session(request) is None:
+            return _error(CHAT, 401, NO_SESSION)
+        return _json(self._model(request.path_params["name"]))
+
+    def _model(self, name: str) -> dict[str, object]:
+        known = {"id": name, "object": "model", "created": 0, "owned_by": "etude"}
+        return {**known, "type": "model", "display_name": name, "created_at": "1970-01-01T00:00:00Z"}
+
+    async def hello(self, request: "Request") -> "Response":
+        """Programs ask whether anybody is there."""
+        del request
+        return _json({})
+
+    async def nothing(self, request: "Request") -> "Response":
+        return _error(CHAT, 404, f"There is nothing at {request.url.path!r}.")
+
+
+async def _body(request: "Request", session: GatewaySession) -> bytes:
+    """The body.
+
+    Raises:
+        BadBody: it is too long, or with others that are being read.
+    """
+    body = bytearray()
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            session.reading += len(chunk)
+            if not session.has_room():
+                raise BadBody(f"the body is longer than {MOST_BYTES} bytes, or than what others have left of them")
+        return bytes(body)
+    finally:
+        session.reading -= len(body)
+
+
+async def _left(request: "Request") -> None:
+    """Wait until the client is gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _answer(wire: Wire, call: Call, turn: Turn) -> "Response":
+    from starlette.responses import Response
+
+    if turn.hung_up:
+        return _error(wire, HUNG_UP, "The client has hung up.")
+    reply = turn.reply
+    if reply is None:
+        return _error(wire, REFUSED, turn.failure)
+    if call.stream:
+        return Response(b"".join(wire.events(call, reply)), media_type="text/event-stream")
+    return Response(wire.plain(call, reply), media_type="application/json")
+
+
+def _stream(wire: Wire, call: Call, turn: Turn, keepalive: float) -> "Response":
+    """An answer that is begun before it is known."""
+    from starlette.responses import StreamingResponse
+
+    async def events() -> AsyncGenerator[bytes]:
+        try:
+            yield wire.waiting
+            while not await turn.wait(keepalive):
+                yield wire.waiting
+        finally:
+            turn.hung_up = not turn.over.done()
+        reply = turn.reply
+        if reply is None:
+            yield wire.broken(call, REFUSED, turn.failure)
+            return
+        for event in wire.events(call, reply):
+            yield event
+
+    return StreamingResponse(events(), media_type="text/event-stream")
+
+
+def _json(data: Any, status: int = 200) -> "Response":
+    from starlette.responses import Response
+
+    return Response(json.dumps(data), status, media_type="application/json")
+
+
+def _error(wire: Wire, status: int, message: str) -> "Response":
+    from starlette.responses import Response
+
+    body = wire.error(status, message)
+    return Response(body, status_code=status, headers=FINAL, media_type="application/json")

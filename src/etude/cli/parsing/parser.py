@@ -1,0 +1,166 @@
+"""What can be typed: every verb with its arguments. Imports nothing heavy, so that help is instant."""
+
+from collections.abc import Sequence
+
+from etude.cli.parsing import arguments
+from etude.cli.parsing.arguments import DEFAULT_CONFIG
+from etude.cli.parsing.usage import UsageError
+from etude.cli.parsing.verb import Parser, Verb
+from etude.cli.sleep.verbs import SLEEP
+from etude.errors import did_you_mean
+
+__all__ = ["DEFAULT_CONFIG", "GROUPS", "VERBS", "Parser", "Verb", "find_verb", "overview", "read_verb"]
+
+GROUPS = {"sleep": "improve skill and memory at night, from the transcripts of local agents"}
+"""Verbs that are followed by another one."""
+
+VERBS: tuple[Verb, ...] = (
+    Verb("demo", "train a skill on generated tasks with simulated models", ("etude demo",), arguments.demo),
+    Verb(
+        "init",
+        "make a project from a dataset",
+        (
+            "etude init data.jsonl",
+            "etude init data/ --folder project --target openai:gpt-5.5",
+            "etude init --from-skillopt configs/searchqa.yaml --folder project",
+        ),
+        arguments.init,
+        dotted=False,
+    ),
+    Verb(
+        "doctor",
+        "check what is configured, what is missing and how to mend it",
+        ("etude doctor", "etude doctor etude.yaml --live"),
+        arguments.doctor,
+    ),
+    Verb(
+        "plan",
+        "forecast calls, tokens, money and time of a run, and what its tasks can show",
+        ("etude plan etude.yaml", "etude plan etude.yaml --measure --limits.usd 2"),
+        arguments.plan,
+    ),
+    Verb(
+        "train",
+        "train a skill, or go on with a run that was interrupted",
+        (
+            "etude train etude.yaml --name first --train.epochs 2",
+            "etude train etude.yaml --seeds 1-5",
+        ),
+        arguments.train,
+    ),
+    Verb(
+        "evaluate",
+        "score skills on a split",
+        (
+            "etude evaluate etude.yaml --skill first:best --split test --trials 3",
+            "etude evaluate --skill first:initial --skill first:best --target openai:a --target openai:b",
+        ),
+        arguments.evaluate,
+    ),
+    Verb(
+        "compare",
+        "compare two skills on the same tasks: ship B in place of A, or not",
+        (
+            "etude compare first:initial first:best",
+            "etude compare old/SKILL.md new/SKILL.md --trials 5 --margin 0.02",
+        ),
+        arguments.compare,
+    ),
+    Verb("show", "show a run: scores, steps, edits", ("etude show first --step 3",), arguments.show, dotted=False),
+    Verb(
+        "diff",
+        "show how two skills of a run differ",
+        ("etude diff first", "etude diff first 3 best"),
+        arguments.diff,
+        dotted=False,
+    ),
+    Verb(
+        "export",
+        "write the best skill of a run as an Agent Skills folder",
+        ("etude export first --for claude", "etude export first:3 --to skills --name my-skill"),
+        arguments.export,
+        dotted=False,
+    ),
+    Verb(
+        "runs",
+        "list runs and how to go on with them, or delete old ones",
+        ("etude runs", "etude runs prune --keep 5 --older-than 30 --yes"),
+        arguments.runs,
+        dotted=False,
+    ),
+    Verb(
+        "simulate",
+        "serve the simulated models over HTTP",
+        ("etude simulate --port 8000 --latency 0.05 --fault rate_limit=0.1",),
+        arguments.simulate,
+        dotted=False,
+    ),
+    *SLEEP,
+)
+
+
+def overview(group: str = "") -> str:
+    """The help of the program, or of a group of verbs."""
+    if group:
+        return f"""\
+usage: etude {group} VERB ...
+
+{GROUPS[group][0].upper()}{GROUPS[group][1:]}.
+
+verbs:
+{_listed({verb.name.removeprefix(f"{group} "): verb.summary for verb in VERBS if verb.name.startswith(f"{group} ")})}
+
+`etude {group} VERB --help` for a verb"""
+    verbs = _listed({verb.name: verb.summary for verb in VERBS if " " not in verb.name} | GROUPS)
+    return f"""\
+usage: etude VERB ...
+
+Train agent skills: from a seed skill, a dataset and two models to a better SKILL.md.
+
+verbs:
+{verbs}
+
+options:
+  -h, --help  this text; `etude VERB --help` for a verb
+  --version   the version
+
+example:
+  etude demo
+  etude init data.jsonl && etude doctor && etude train
+
+exit codes: 0 done, 1 failed, 2 bad input or usage, 3 stopped by a budget, 4 inconclusive (compare),
+            130 interrupted"""
+
+
+def read_verb(words: Sequence[str]) -> tuple[Verb, Sequence[str]]:
+    """The verb that `words` begin with, and the other words.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    count = 2 if words[0] in GROUPS and len(words) > 1 else 1
+    return find_verb(" ".join(words[:count])), words[count:]
+
+
+_MEANT = {"sleep sessions": "sleep harvest"}
+"""Verbs by what they show, which is not how they are spelt."""
+
+
+def find_verb(name: str) -> Verb:
+    """The verb of that name, as in `train` or `sleep run`.
+
+    Raises:
+        UsageError: there is none.
+    """
+    for verb in VERBS:
+        if verb.name == name:
+            return verb
+    what = "option" if name.startswith("-") else "verb"
+    known = ["--help", "--version"] if what == "option" else [verb.name for verb in VERBS]
+    meant = _MEANT.get(name, name)
+    raise UsageError(f"unknown {what} {name!r}", hint=did_you_mean(meant, known))
+
+
+def _listed(verbs: dict[str, str]) -> str:
+    width = max(len(name) for name in verbs)
+    return "\n".join(f"  {name:<{width}}  {summary}" for name, summary in verbs.items())

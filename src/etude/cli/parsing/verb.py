@@ -1,0 +1,122 @@
+"""What a verb is, and how what is typed after it is read. Imports nothing heavy, so that help is instant."""
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn, cast, get_args, get_origin
+
+from etude.cli.parsing.flags import take_dotted
+from etude.cli.parsing.usage import UsageError
+from etude.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+__all__ = ["Parser", "Verb"]
+
+_DOTTED_HELP = """\
+Any setting can be given as a dotted flag, as in --train.epochs 2 or --gate.metric=soft; it wins over the file.
+All settings: docs/reference/config.md"""
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises UsageError where argparse would print its usage and exit."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint=f"see `{self.prog} --help`")
+
+
+def _of_a_run() -> Mapping[str, "FieldInfo"]:
+    from etude.config import TrainConfig  # only here: help has to be instant
+
+    return TrainConfig.model_fields
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A verb. The module `etude.cli.<name>` has its `run(args) -> exit code`."""
+
+    name: str
+    """One word, or two for the verbs of a group, as in `sleep run`."""
+    summary: str
+    """One line."""
+    examples: Sequence[str]
+    arguments: Callable[[Parser], None]
+    dotted: bool = True
+    """Takes settings as dotted flags."""
+    sections: Callable[[], Mapping[str, "FieldInfo"]] = _of_a_run
+    """The settings that can be given so, by section."""
+
+    @property
+    def module(self) -> str:
+        """Where it is carried out."""
+        return f"etude.cli.{self.name.replace('-', '_').replace(' ', '.')}"
+
+    @property
+    def parser(self) -> Parser:
+        """A parser for what follows the verb."""
+        about = self.summary[0].upper() + self.summary[1:] + "."
+        examples = "\n".join(f"  {example}" for example in self.examples)
+        parser = Parser(
+            prog=f"etude {self.name}",
+            description=f"{about}\n\n{_DOTTED_HELP}" if self.dotted else about,
+            epilog=f"example:\n{examples}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        self.arguments(parser)
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
+        if self.dotted:
+            usage = parser.format_usage().removeprefix("usage: ").rstrip()
+            parser.usage = f"{usage} [--section.key VALUE ...]"
+        return parser
+
+    def parse(self, words: Sequence[str]) -> argparse.Namespace:
+        """The arguments; `flags` has the dotted ones as (key, YAML text).
+
+        Raises:
+            UsageError: an argument is unknown, missing or out of range.
+        """
+        rest, flags = take_dotted(words)
+        if flags and not self.dotted:
+            raise UsageError(f"{self.name} takes no settings, found --{flags[0][0]}", hint=self._see)
+        parser = self.parser
+        args, unknown = parser.parse_known_args(rest)
+        option = next((word for word in unknown if word.startswith("-") and word != "--"), None)
+        if option is not None:
+            raise self._unknown_option(option.partition("=")[0], parser)
+        extra = next((word for word in unknown if word != "--"), None)
+        if extra is not None:
+            raise UsageError(f"unexpected argument {extra!r}", hint=self._see)
+        args.flags = flags
+        return args
+
+    @property
+    def _see(self) -> str:
+        return f"see `etude {self.name} --help`"
+
+    def _unknown_option(self, option: str, parser: Parser) -> UsageError:
+        known = [name for action in _actions(parser) for name in action.option_strings]
+        hint = _as_setting(option.lstrip("-").replace("-", "_"), self.sections()) if self.dotted else ""
+        hint = hint or did_you_mean(option, known)
+        return UsageError(
+            f"unknown option {option!r}", hint=f"{hint}; {self._see}" if hint.startswith("allowed") else hint
+        )
+
+
+def _as_setting(word: str, sections: Mapping[str, "FieldInfo"]) -> str:
+    """How a setting is given that was typed without its section, or without its key; empty for any other word."""
+    keys: dict[str, list[str]] = {}
+    for section, field in sections.items():
+        kinds = cast("tuple[Any, ...]", get_args(field.annotation) or (field.annotation,))
+        if get_origin(field.annotation) is dict:
+            kinds = ()  # its keys are names of the user's
+        keys[section] = [key for kind in kinds for key in getattr(kind, "model_fields", ())]
+    if word in keys:
+        return f"a setting has a section and a key, as in --{word}.{next(iter(keys[word]), 'NAME')} VALUE"
+    found = [repr(f"--{section}.{word}") for section, known in keys.items() if word in known]
+    return f"did you mean {' or '.join(found)}?" if found else ""
+
+
+def _actions(parser: Parser) -> Sequence[argparse.Action]:
+    return parser._actions  # pyright: ignore[reportPrivateUsage] - argparse has no public list

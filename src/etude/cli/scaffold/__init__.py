@@ -1,0 +1,1 @@
+"""New projects: from a dataset, or from the settings of another system."""

@@ -1,0 +1,121 @@
+"""The files of a new project: its settings, with comments, and a skill to start from."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from etude.cli.scaffold.columns import Columns
+from etude.records import Split
+
+SKILL_TEXT = """\
+---
+name: skill
+description: How to do the tasks in {data}.
+---
+
+# How to do the tasks
+
+- Read the whole task before you begin.
+- Work step by step.
+- Check the answer against the task before you give it.
+"""
+
+_SCORERS = "exact, f1, anls, numeric, choice, regex, json, rubric"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a new project is made of."""
+
+    files: Mapping[str, str]
+    """`path`, or splits, to files as they are named in the settings."""
+    ratio: Sequence[int] | None
+    limit: Mapping[Split, int] | None
+    columns: Columns
+    target: str
+    optimizer: str
+    batch_size: int
+    skill: str = "skill"
+
+
+def env_options(plan: Plan, files: Mapping[str, str]) -> dict[str, object]:
+    """The options of the `dataset` environment, with these files."""
+    options: dict[str, object] = {**files, "fields": dict(plan.columns.fields), "scorer": plan.columns.scorer}
+    if plan.ratio is not None:
+        options["ratio"] = list(plan.ratio)
+    if plan.limit is not None:
+        options["limit"] = dict(plan.limit)
+    if plan.columns.template:
+        options["template"] = plan.columns.template
+    return options
+
+
+def config_text(plan: Plan) -> str:
+    """`etude.yaml`. Every value is written as JSON, which YAML reads as it is."""
+    return "\n".join(
+        [
+            "# Settings of this project; paths count from this file.",
+            "# All settings, with what they mean and their defaults: docs/reference/config.md",
+            "",
+            *_env(plan),
+            "",
+            "skill:",
+            f"  path: {_value(plan.skill)}   # a skill folder, a SKILL.md or a plain Markdown file",
+            "",
+            "target:   # the frozen model that attempts the tasks",
+            *_model(plan.target),
+            "",
+            "optimizer:   # the model that reads the attempts and proposes edits of the skill",
+            *_model(plan.optimizer),
+            "",
+            "train:",
+            "  epochs: 4   # passes over the training tasks",
+            f"  batch_size: {plan.batch_size}   # tasks in one step",
+            "",
+            *_gate(plan),
+            "# limits:   # hard caps on the whole run; a run that reaches one can be resumed with a larger one",
+            "#   usd: 5   # needs a price for every model",
+            "#   calls: 5000",
+            "",
+            "run:",
+            "  folder: runs",
+            "  name: first",
+            "",
+        ]
+    )
+
+
+def _env(plan: Plan) -> list[str]:
+    columns = plan.columns
+    lines = ["env:", "  name: dataset", *(f"  {key}: {_value(path)}" for key, path in plan.files.items())]
+    if plan.ratio is not None:
+        lines.append(f"  ratio: {_value(list(plan.ratio))}   # shares of train, val and test")
+    if plan.limit is not None:
+        lines.append(f"  limit: {_value(dict(plan.limit))}   # most tasks in each split; remove it to use all")
+    lines.append("  fields:   # which column is which part of a task")
+    lines += [f"    {name}: {_value(column)}" for name, column in columns.fields.items()]
+    if columns.template:
+        lines.append(f"  template: {_value(columns.template)}   # the input of a task, from several columns")
+    lines.append(f"  scorer: {columns.scorer}   # {columns.why}; there are {_SCORERS}")
+    return lines
+
+
+def _model(name: str) -> list[str]:
+    lines = [f"  model: {_value(name)}"]
+    if name.startswith("openai:"):
+        lines += [
+            "  # base_url: http://127.0.0.1:8000/v1   # any OpenAI-compatible server",
+            "  # api_key_env: OPENAI_API_KEY   # the environment variable with the key; the key itself stays out",
+            "  # price: {input: 1.0, output: 4.0}   # USD per million tokens",
+        ]
+    return lines
+
+
+def _gate(plan: Plan) -> list[str]:
+    if plan.columns.metric == "hard":
+        return []
+    return ["gate:", f"  metric: {plan.columns.metric}   # partial credit counts, as few answers match in full", ""]
+
+
+def _value(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

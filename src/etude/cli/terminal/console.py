@@ -1,0 +1,167 @@
+"""The console: a sink that prints what happens in a run on stderr, live in a terminal, in plain lines elsewhere."""
+
+import os
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from time import monotonic
+from typing import Protocol, TextIO
+
+from etude.cli.terminal.progress import Prices, Progress, StageProgress, counted, duration
+from etude.events import (
+    AttemptFinished,
+    CallFinished,
+    Decided,
+    Event,
+    Notice,
+    RunStarted,
+    StageFinished,
+    StageStarted,
+)
+
+__all__ = ["Console", "Printer", "open_console"]
+
+SHOWN = 5
+"""Most attempts without a score, and most different failures of calls, that are shown in a stage."""
+HEARTBEAT_SECONDS = 30.0
+"""How often a long stage says where it is, in plain lines."""
+_STYLES = {"accepted": "green", "rejected": "dim", "skipped": "yellow"}
+
+
+class Printer(Protocol):
+    """Where lines go."""
+
+    def __call__(self, text: str, style: str | None = None) -> None:
+        """Print one line."""
+        ...
+
+
+class Console:
+    """Turns events into lines. Cheap: an attempt that went well prints nothing.
+
+    Args:
+        progress: kept up to date with the events.
+        printer: prints a line; when it fails because the reader has gone, nothing more is printed.
+        stages: print a line for every stage, and one now and then during a long one.
+    """
+
+    def __init__(
+        self,
+        progress: Progress,
+        printer: Printer,
+        *,
+        stages: bool,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.progress = progress
+        self._printer = printer
+        self._stages = stages
+        self._clock = clock
+        self._said_at = clock()
+        self._notices: set[str] = set()
+        self._failures_shown: set[str] = set()
+        """In this stage."""
+        self._closed = False
+
+    def emit(self, event: Event) -> None:
+        """Take one event."""
+        # An ended stage is not under way any more once the event is counted in.
+        stage = self.progress.stage_of(event) if isinstance(event, AttemptFinished | StageFinished) else None
+        self.progress.take(event)
+        match event:
+            case AttemptFinished():
+                self._attempt(event, stage)
+            case CallFinished() if event.error:
+                self._failed_call(event)
+            case StageStarted():
+                self._failures_shown.clear()
+                self._said_at = self._clock()
+            case StageFinished():
+                self._stage(event, stage or StageProgress(event.stage, event.step))
+            case Decided():
+                self._decided(event)
+            case Notice() if event.text not in self._notices:
+                self._notices.add(event.text)
+                word, style = ("warning", "yellow") if event.level == "warning" else ("note", None)
+                self.say(f"{word}: {event.text}", style)
+            case RunStarted():
+                self._run(event)
+            case _:
+                pass
+
+    def say(self, text: str, style: str | None = None) -> None:
+        """Print a line with the time in front."""
+        if self._closed:
+            return
+        self._said_at = self._clock()
+        first, *rest = text.splitlines() or [""]
+        try:
+            for part in (f"{duration(self.progress.elapsed):>7}  {first}", *(f"{'':9}{line}" for line in rest)):
+                self._printer(part, style)
+        except (OSError, ValueError):  # the reader of stderr has gone, or the stream is closed
+            self._closed = True
+
+    def _run(self, event: RunStarted) -> None:
+        verb = "going on with" if event.resumed else "starting"
+        steps = f", {counted(event.steps, 'step')}" if event.steps else ""
+        models = ", simulated models" if event.simulated else ""
+        epochs = counted(event.epochs, "epoch")
+        self.say(f"{verb} run {event.name!r} in {event.folder}: {epochs}{steps}{models}")
+
+    def _attempt(self, event: AttemptFinished, stage: StageProgress | None) -> None:
+        if event.outcome == "void":
+            if stage is None or stage.voids <= SHOWN:
+                self.say(f"no score for task {event.task!r}: {event.reason}", "yellow")
+        elif stage is not None and self._stages and self._clock() - self._said_at >= HEARTBEAT_SECONDS:
+            of = (
+                f"{stage.done} of {counted(stage.total, 'attempt')}"
+                if stage.total
+                else counted(stage.done, "attempt")
+            )
+            self.say(f"{self.progress.place_of(stage)}: {of}, {self.progress.spend}")
+
+    def _failed_call(self, event: CallFinished) -> None:
+        text = f"call failed ({event.role}): {event.error}"
+        if text not in self._failures_shown and len(self._failures_shown) < SHOWN:
+            self._failures_shown.add(text)
+            self.say(text, "yellow")
+
+    def _stage(self, event: StageFinished, stage: StageProgress) -> None:
+        if stage.voids > SHOWN:
+            self.say(f"{stage.voids} attempts without a score in all", "yellow")
+        if stage.failures > 1:
+            self.say(f"{stage.failures} failed calls in all", "yellow")
+        replayed = self.progress.resumed and not stage.calls
+        # The decision that follows a gate, or a step without edits, says more.
+        if self._stages and not replayed and not event.idle and event.stage != "gate":
+            self.say(f"{self.progress.place_of(stage)}: {event.note or 'done'}")
+
+    def _decided(self, event: Decided) -> None:
+        what = "slow update" if event.origin == "slow_update" else self.progress.step_of(event.step)
+        parts = [f"{what} {event.action}: {event.reason}"]
+        if event.current is not None or event.best is not None:
+            parts.append(f"validation {_score(event.current)}, best {_score(event.best)}")
+        self.say("; ".join([*parts, self.progress.spend]), _STYLES[event.action])
+
+
+def _score(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+@contextmanager
+def open_console(prices: Prices, stream: TextIO | None = None) -> Generator[Console]:
+    """A console on stderr: live when that is a terminal, plain lines else."""
+    file = stream or sys.stderr
+    progress = Progress(prices)
+    if file.isatty() and os.environ.get("TERM") != "dumb":
+        from etude.cli.terminal.live import open_live
+
+        with open_live(progress, file) as printer:
+            yield Console(progress, printer, stages=False)
+        return
+
+    def plain(text: str, style: str | None = None) -> None:
+        del style
+        print(text, file=file, flush=True)
+
+    yield Console(progress, plain, stages=True)

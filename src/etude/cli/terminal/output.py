@@ -1,0 +1,67 @@
+"""Results on stdout, everything else on stderr."""
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+from etude.cli.terminal.streams import Aside
+from etude.errors import EtudeError
+
+
+def line(text: str = "", style: str | None = None) -> None:
+    """A line of the result. `style` (as rich names it) shows in a terminal only."""
+    stream = _results()
+    if style is None or not stream.isatty():
+        print(text, file=stream)
+        return
+    from rich.console import Console
+
+    Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True).print(text, style=style)
+
+
+def program() -> str:
+    """How this program was called: `etude` where that is enough, else its path."""
+    called = Path(sys.argv[0])
+    if called.name != "etude":
+        return "etude"
+    found = shutil.which("etude")
+    if found is not None and os.path.realpath(found) == os.path.realpath(called):
+        return "etude"
+    return min(os.path.relpath(called), str(called.absolute()), key=len)
+
+
+def note(text: str) -> None:
+    """A line beside the result."""
+    print(text, file=sys.stderr)
+
+
+def json_result(value: Any) -> None:
+    """The result as JSON data."""
+    print(json.dumps(value, ensure_ascii=False, indent=2), file=_results())
+
+
+def flush() -> None:
+    """Have the result seen while the work goes on."""
+    _results().flush()
+
+
+def tell(error: EtudeError) -> None:
+    """What went wrong and what to do, for people."""
+    flush()
+    note(f"error: {error.message}")
+    if error.hint:
+        note(f"hint: {error.hint}")
+
+
+def json_error(error: EtudeError) -> None:
+    """The same for programs."""
+    json_result({"error": error.message, "hint": error.hint, "exit_code": error.exit_code})
+
+
+def _results() -> TextIO:
+    """Where results go, also while `result_alone` keeps everything else away from there."""
+    stream: object = sys.stdout
+    return stream.result if isinstance(stream, Aside) else sys.stdout

@@ -1,0 +1,228 @@
+"""What a person wants to know about a run under way, gathered from its events."""
+
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from time import monotonic
+
+from etude.config import Price
+from etude.events import (
+    AttemptFinished,
+    CallFinished,
+    Decided,
+    Event,
+    RunStarted,
+    SpendChanged,
+    Stage,
+    StageFinished,
+    StageStarted,
+)
+from etude.models.wrappers.metered import cost
+from etude.records import Role, Split
+from etude.run_log import counted
+
+Prices = Mapping[Role, Price | None]
+
+_SPLITS: Mapping[Stage, tuple[Split, ...]] = {
+    "baseline": ("val",),
+    "validation": ("val",),
+    "rollout": ("train",),
+    "gate": ("val", "train"),
+    "slow_update": ("train",),
+    "test": ("test",),
+}
+"""On which tasks a stage makes attempts. Stages overlap, and an attempt does not say which one it is for."""
+
+
+@dataclass
+class StageProgress:
+    """A stage under way, or one that has ended."""
+
+    stage: Stage
+    step: int
+    epoch: int = 0
+    total: int = 0
+    """Attempts or calls it may need, 0 when unknown."""
+    done: int = 0
+    voids: int = 0
+    """Attempts without a score."""
+    calls: int = 0
+    """Calls while it was under way; none when all of it was known already."""
+    failures: int = 0
+    """Failed calls while it was the one that is shown."""
+
+
+class Progress:
+    """The state of a run. Calls, tokens and money are those of this process.
+
+    Args:
+        prices: of each role; money is unknown once a role without a price has answered.
+        clock: gives seconds.
+    """
+
+    def __init__(self, prices: Prices, clock: Callable[[], float] = monotonic) -> None:
+        self.name = ""
+        self.steps = 0
+        """Of the whole run; 0 when that depends on what happens."""
+        self.last_failure = ""
+        self.resumed = False
+        self.current: float | None = None
+        self.best: float | None = None
+        self.calls: Counter[Role] = Counter()
+        self.tokens = 0
+        self.usd: float | None = 0.0
+        self._prices = prices
+        self._clock = clock
+        self._open: list[StageProgress] = []
+        """Stages under way, the one that began last at the end."""
+        self._started = clock()
+        self._step_began = self._started
+        self._steps_done = 0
+        self._calls_before = 0
+        self._steps_took: deque[float] = deque(maxlen=5)
+
+    def take(self, event: Event) -> None:
+        """Count an event in."""
+        match event:
+            case AttemptFinished():
+                self._attempt(event)
+            case CallFinished():
+                self._call(event)
+            case StageStarted():
+                self._begin(event)
+            case StageFinished():
+                self._open = [stage for stage in self._open if not _is_of(stage, event)]
+            case Decided():
+                self._decided(event)
+            case RunStarted():
+                self._begin_run(event)
+            case SpendChanged():
+                self.tokens, self.usd = event.tokens, event.usd
+            case _:
+                pass
+
+    @property
+    def shown(self) -> StageProgress | None:
+        """The stage that began last of those under way."""
+        return self._open[-1] if self._open else None
+
+    @property
+    def stage(self) -> Stage | None:
+        """Its name."""
+        return None if self.shown is None else self.shown.stage
+
+    @property
+    def total(self) -> int:
+        """Attempts or calls it may need, 0 when unknown."""
+        return 0 if self.shown is None else self.shown.total
+
+    @property
+    def done(self) -> int:
+        """Its attempts that came back."""
+        return 0 if self.shown is None else self.shown.done
+
+    def stage_of(self, event: AttemptFinished | StageFinished) -> StageProgress | None:
+        """The stage under way that an event is about."""
+        return next((stage for stage in reversed(self._open) if _is_of(stage, event)), None)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since this began."""
+        return self._clock() - self._started
+
+    @property
+    def left(self) -> float | None:
+        """Estimated seconds until the last step is done, going by the last five; None before the first one is."""
+        if not self._steps_took or self._steps_done >= self.steps:
+            return None
+        mean = sum(self._steps_took) / len(self._steps_took)
+        spent = self._clock() - self._step_began
+        return max(0.0, mean * (self.steps - self._steps_done) - min(spent, mean))
+
+    @property
+    def place(self) -> str:
+        """Where the run stands, as in `step 3/8 rollout`."""
+        return "" if self.shown is None else self.place_of(self.shown)
+
+    def place_of(self, stage: StageProgress) -> str:
+        """The name of a stage, with the step or epoch that it belongs to, if any."""
+        name = stage.stage.replace("_", " ")
+        if stage.stage in ("slow_update", "meta_skill"):
+            return f"epoch {stage.epoch} {name}"
+        whole = stage.stage in ("validation", "test") or stage.step == 0
+        return name if whole else f"{self.step_of(stage.step)} {name}"
+
+    def step_of(self, step: int) -> str:
+        """As in `step 3/8`, or `step 3` when nobody knows how many there will be."""
+        return f"step {step}/{self.steps}" if self.steps else f"step {step}"
+
+    @property
+    def spend(self) -> str:
+        """Calls, tokens and money, as in `412 calls, 120k tokens, $0.12`."""
+        money = "cost unknown" if self.usd is None else f"${self.usd:.2f}"
+        tokens = f"{short(self.tokens)} token{'s' if self.tokens != 1 else ''}"
+        return f"{counted(self.calls.total(), 'call')}, {tokens}, {money}"
+
+    def _begin_run(self, event: RunStarted) -> None:
+        """Start counting anew: there may have been another run before."""
+        self.name, self.steps, self.resumed = event.name, event.steps, event.resumed
+        self.current = self.best = None
+        self._open.clear()
+        self.calls.clear()
+        self.tokens, self.usd = 0, 0.0
+        self._step_began, self._steps_done, self._calls_before = self._clock(), 0, 0
+        self._steps_took.clear()
+
+    def _begin(self, event: StageStarted) -> None:
+        self._open.append(StageProgress(event.stage, event.step, event.epoch, event.total))
+        self.last_failure = ""
+
+    def _attempt(self, event: AttemptFinished) -> None:
+        stage = self.stage_of(event)
+        if stage is not None:
+            stage.done += 1
+            stage.voids += event.outcome == "void"
+
+    def _call(self, event: CallFinished) -> None:
+        self.calls[event.role] += 1
+        for stage in self._open:
+            stage.calls += 1
+        if event.error:
+            if self.shown is not None:
+                self.shown.failures += 1
+            self.last_failure = f"{event.role}: {event.error}"
+            return
+        self.last_failure = ""
+        self.tokens += event.usage.total
+        price = cost(event.usage, self._prices.get(event.role))
+        self.usd = None if self.usd is None or price is None else self.usd + price
+
+    def _decided(self, event: Decided) -> None:
+        self.current, self.best, self.steps = event.current, event.best, event.steps
+        if event.origin == "step":
+            now = self._clock()
+            self._steps_done = event.step
+            # Steps that were known already say nothing about the time that others take.
+            if self.calls.total() > self._calls_before:
+                self._steps_took.append(now - self._step_began)
+            self._step_began, self._calls_before = now, self.calls.total()
+
+
+def _is_of(stage: StageProgress, event: AttemptFinished | StageFinished) -> bool:
+    if isinstance(event, AttemptFinished):
+        return event.split in _SPLITS.get(stage.stage, ())
+    return (stage.stage, stage.step) == (event.stage, event.step)
+
+
+def duration(seconds: float) -> str:
+    """As in `0:42` or `1:05:09`."""
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def short(count: int) -> str:
+    """As in `950`, `12k` or `3.4M`."""
+    if count < 10_000:
+        return f"{count:,}"
+    return f"{count / 1e3:.0f}k" if count < 1_000_000 else f"{count / 1e6:.1f}M"

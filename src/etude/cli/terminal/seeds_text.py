@@ -1,0 +1,60 @@
+"""The result of many seeds, for people."""
+
+from collections.abc import Iterator
+
+from etude.cli.terminal import output
+from etude.cli.terminal.summary_text import LOUD, SIMULATED, money
+from etude.cli.terminal.tables import text_lines
+from etude.measure.seeds import SeedReport, SeedResult, Spread
+
+FEW = 5
+"""With fewer seeds the quantile of the interval is larger than 3, whatever the runs did."""
+
+_COLUMNS = ("seed", "run", "val", "best val", "test", "best test", "gain", "calls", "cost")
+
+
+def print_seeds(report: SeedReport) -> None:
+    """Print it on stdout."""
+    if report.simulated:
+        output.line(SIMULATED, LOUD)
+    for text in text_lines([_COLUMNS, *map(_row, report.seeds)]):
+        output.line(text)
+    output.line()
+    for text in _spreads(report):
+        output.line(text)
+    for text in report.left_out:
+        output.line(f"left out  {text}")
+    output.line(f"file      {report.file}")
+
+
+def _row(result: SeedResult) -> tuple[str, ...]:
+    scores = (result.initial_val, result.best_val, result.initial_test, result.best_test)
+    shown = ("-" if score is None else f"{score:.3f}" for score in scores)
+    gain = "-" if result.gain is None else f"{result.gain:+.3f}"
+    cost = "unknown" if result.usd is None else money(result.usd)
+    return str(result.seed), result.run, *shown, gain, f"{result.calls:,}", cost
+
+
+def _spreads(report: SeedReport) -> Iterator[str]:
+    if report.initial_test is None or report.best_test is None or report.gain is None:
+        yield "test      not measured"
+        return
+    yield f"{'':10}mean    sd     95% interval      (mean {report.metric} score over {_seeds(report)}, test)"
+    yield f"initial   {_spread(report.initial_test, '')}"
+    yield f"best      {_spread(report.best_test, '')}"
+    yield f"gain      {_spread(report.gain, '+')}"
+    if 1 < report.gain.n < FEW:
+        yield f"few       intervals over {report.gain.n} seeds say little: give {FEW} or more"
+
+
+def _seeds(report: SeedReport) -> str:
+    return "1 seed" if len(report.seeds) == 1 else f"{len(report.seeds)} seeds"
+
+
+def _spread(spread: Spread, sign: str) -> str:
+    mean = f"{spread.mean:{sign}.3f}".ljust(8)
+    if spread.sd is None:
+        return f"{mean}-      needs two seeds"
+    if spread.sd == 0:
+        return f"{mean}0.000  the same in every run"
+    return f"{mean}{spread.sd:.3f}  [{spread.low:{sign}.3f}, {spread.high:{sign}.3f}]"

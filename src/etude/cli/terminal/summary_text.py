@@ -1,0 +1,121 @@
+"""The result of a run, for people."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from etude.cli.terminal import output
+from etude.cli.terminal.progress import duration, short
+from etude.records.summary import Cost, Forecast, Interval, Settle, Span, Summary
+
+LOUD = "yellow bold"
+SIMULATED = "SIMULATED MODELS: these scores say nothing about a real model."
+
+
+def print_summary(summary: Summary) -> None:
+    """Print it on stdout."""
+    if summary.simulated:
+        output.line(SIMULATED, LOUD)
+    for text in summary_lines(summary):
+        output.line(text)
+
+
+def summary_lines(summary: Summary) -> Iterator[str]:
+    """Scores, what the steps came to, costs and the place of the best skill."""
+    initial, best = summary.initial, summary.best
+    yield from _scores(summary)
+    if initial.hash == best.hash and best.val is not None:
+        yield "no candidate did better: the best skill is the initial one"
+    yield ""
+    yield (
+        f"steps       {summary.steps}; candidates: {summary.accepted} accepted, {summary.rejected} rejected, "
+        f"{summary.skipped} skipped; {summary.missed_edits} missed edits, {summary.voids} attempts without a score"
+    )
+    yield f"calls       {_calls(summary.cost)}"
+    if summary.forecast is not None:
+        yield f"forecast    {_against(summary.forecast, summary.cost)}"
+    yield f"tokens      {_tokens(summary.cost)}"
+    yield f"cost        {money(summary.cost.usd)}"
+    yield f"time        {duration(summary.cost.wall_seconds)}"
+    if summary.stopped is not None:
+        yield f"stopped     {summary.stopped}"
+    yield f"best skill  {Path(summary.folder) / best.skill}"
+
+
+def score(interval: Interval) -> str:
+    """Mean and 95% interval, as in `0.86 [0.77, 0.92]`."""
+    return f"{interval.mean:.2f} [{interval.low:.2f}, {interval.high:.2f}]"
+
+
+def settle_lines(settle: Settle) -> Iterator[str]:
+    """What would settle an inconclusive comparison."""
+    for number, part in enumerate(settle.note.split("; ")):
+        yield f"{'to settle' if number == 0 else '':<12}{part}"
+
+
+def span(found: Span) -> str:
+    """As in `640 to 1,900`."""
+    low, high = f"{found.low:,}", f"{found.high:,}"
+    return low if low == high else f"{low} to {high}"
+
+
+def money(usd: float | None) -> str:
+    """US dollars; unknown is never 0."""
+    return "unknown (no price set)" if usd is None else f"${usd:.2f}" if usd >= 0.01 or usd == 0 else f"${usd:.4f}"
+
+
+def _scores(summary: Summary) -> Iterator[str]:
+    initial, best = summary.initial, summary.best
+    if best.val is None and initial.val is None:
+        yield "no skill was scored yet"
+        return
+    yield f"{'':12}{'initial':<19}    {'best':<19}  (mean {summary.metric} score, 95% interval)"
+    chosen_by_it = initial.val is not None and initial.hash != best.hash
+    selected = "  best was selected on it, so it tends to be too high" if chosen_by_it else ""
+    yield _row("validation", initial.val, best.val) + selected
+    if initial.test is not None or best.test is not None:
+        yield _row("test", initial.test, best.test)
+    else:
+        yield f"{'test':<12}not measured"
+    gain = summary.test_gain
+    if gain is not None and initial.hash != best.hash:
+        yield f"{'test gain':<12}{gain.mean:+.2f} [{gain.low:+.2f}, {gain.high:+.2f}]  paired, n={gain.n}"
+    if summary.verdict is not None and initial.hash != best.hash:
+        yield f"{'verdict':<12}{summary.verdict}"
+    if summary.settle is not None:
+        yield from settle_lines(summary.settle)
+    if summary.test_openings > 1:
+        times = summary.test_openings
+        yield f"{'test split':<12}opened {times} times in this run: this is no untouched test any more"
+
+
+def _row(name: str, before: Interval | None, after: Interval | None) -> str:
+    counts = sorted({interval.n for interval in (before, after) if interval is not None})
+    n = "/".join(map(str, counts))
+    old, new = ("not measured" if interval is None else score(interval) for interval in (before, after))
+    return f"{name:<12}{old:<19} -> {new:<19}  n={n}"
+
+
+def _against(forecast: Forecast, cost: Cost) -> str:
+    """How far off the forecast was."""
+    expected, used = forecast.target_calls, cost.target_calls
+    off = ""
+    if used > expected.high:
+        off = f", {used - expected.high:,} more"
+    elif used < expected.low:
+        off = f", {expected.low - used:,} fewer"
+    return f"{span(expected)} target calls; used {used:,}{off}"
+
+
+def _calls(cost: Cost) -> str:
+    parts = [f"{cost.target_calls:,} target", f"{cost.optimizer_calls:,} optimizer"]
+    if cost.judge_calls:
+        parts.append(f"{cost.judge_calls:,} judge")
+    return ", ".join(parts)
+
+
+def _tokens(cost: Cost) -> str:
+    parts: list[str] = []
+    for role, usage in cost.tokens.items():
+        cached = f" ({short(usage.cached_tokens)} cached)" if usage.cached_tokens else ""
+        parts.append(f"{role} {short(usage.input_tokens)} in{cached} + {short(usage.output_tokens)} out")
+    return ", ".join(parts) or "none"

@@ -1,0 +1,279 @@
+"""Ship or not: two skills on the same tasks and trials, over the facts of a workbench.
+
+Tasks are the sampling unit. A verdict rests on one-sided 95% bounds of the mean paired difference
+(`etude.intervals.difference_interval`), so that at most about one in twenty candidates that do not help is
+shipped; docs/concepts/scores.md says where that was measured.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from typing import NamedTuple
+
+from etude.config import GateSection
+from etude.errors import DataError
+from etude.events import Notice
+from etude.intervals import Variance, difference_interval, mean_interval, tasks_needed, trials_needed
+from etude.records import Attempt, Record, Score, Skill, Split, Task, digest
+from etude.records.summary import Compared, Comparison, Flip, Interval, Settle, ShipVerdict, Tried
+from etude.stages.rollout import Rollout, Try, too_many_voids
+from etude.workbench import Workbench
+
+__all__ = ["FRESH", "Decision", "compare_on", "decide", "open_test"]
+
+FRESH = 1_000
+"""First trial on training and validation tasks: those below were seen by the search, and chosen by."""
+
+_NOTHING_TO_SETTLE = (
+    "the means are equal, so no number of tasks would tell which skill is better; "
+    "give the smallest gain worth having as margin"
+)
+
+
+class _Pair(Record):
+    """Scores of one task in one trial."""
+
+    task: str
+    a: Score
+    b: Score
+    tokens: tuple[int, int] | None = None
+    """Output tokens of the two attempts."""
+
+
+class _Paired(Record):
+    """What a comparison is made of. A decision, and so a fact: its voids stay void when it is asked for again."""
+
+    pairs: tuple[_Pair, ...]
+    voids: tuple[str, ...]
+
+
+class _Opening(Record):
+    """That skills were scored on the test split for the first time, by one agent."""
+
+    skills: tuple[str, ...]
+    agent: str
+
+
+class _Values(NamedTuple):
+    """A task's values under both skills, trial by trial."""
+
+    a: list[float]
+    b: list[float]
+
+    @property
+    def means(self) -> tuple[float, float]:
+        return sum(self.a) / len(self.a), sum(self.b) / len(self.b)
+
+    @property
+    def differences(self) -> list[float]:
+        return [new - old for old, new in zip(self.a, self.b, strict=True)]
+
+
+class Decision(NamedTuple):
+    """What a paired difference comes to."""
+
+    verdict: ShipVerdict
+    difference: Interval
+    """With its 95% interval."""
+    at_least: float
+    """One-sided 95% bound of the true difference."""
+    at_most: float
+    """The same from above."""
+
+
+def decide(before: Sequence[float], after: Sequence[float], margin: float = 0.0) -> Decision:
+    """Ship or not, from the values of the same tasks under both skills: `do not ship` when the difference is at most
+    `margin`, `ship` when it is above 0, each with 95% confidence (one-sided).
+
+    Raises:
+        ValueError: no values, or not as many of one as of the other.
+    """
+    bounds = difference_interval(before, after, 0.90)
+    verdict: ShipVerdict = "do not ship" if bounds.high <= margin else "ship" if bounds.low > 0 else "inconclusive"
+    return Decision(verdict, difference_interval(before, after), bounds.low, bounds.high)
+
+
+async def compare_on(
+    bench: Workbench, skills: tuple[Skill, Skill], split: Split, trials: int | range, margin: float = 0.0
+) -> Comparison:
+    """Attempt every task of a split `trials` times under both skills (A, B) and decide whether to ship B.
+
+    Attempts of both are interleaved, so that a model that changes meanwhile favours neither. Equal skills are
+    attempted once; there is nothing to ship then.
+
+    Args:
+        trials: how many, or their numbers.
+        margin: the smallest gain worth having, in [0, 1).
+
+    Raises:
+        DataError: no task has a score under both skills.
+        StopRun: a budget is used up, an endpoint is dead, or too many attempts have no score.
+    """
+    openings = await open_test(bench, skills) if split == "test" else 0
+    first = 0 if split == "test" else FRESH
+    numbers = range(first, first + trials) if isinstance(trials, int) else trials
+    paired, trials = await _attempt_both(bench.rollout, skills, bench.tasks[split], split, numbers), len(numbers)
+    gate = bench.config.gate
+    values = _values(paired, gate)
+    if not values:
+        raise DataError(
+            f"no task of split {split!r} has a score under both skills", hint="lower limits.max_void_eval"
+        )
+    before, after = [task.means[0] for task in values.values()], [task.means[1] for task in values.values()]
+    decision = decide(before, after, margin)
+    if skills[0].hash == skills[1].hash:
+        nothing = Interval(mean=0.0, low=0.0, high=0.0, n=len(values))
+        decision = Decision("do not ship", nothing, 0.0, 0.0)
+    verdict, difference = decision.verdict, decision.difference
+    flips = [Flip(task=task, a=a, b=b) for task, a, b in zip(values, before, after, strict=True) if a != b]
+    flips.sort(key=lambda flip: -abs(flip.b - flip.a))
+    return Comparison(
+        a=Compared(
+            skill=skills[0].name,
+            hash=skills[0].hash,
+            score=mean_interval(before),
+            answer_tokens=_answer_tokens(paired, 0),
+        ),
+        b=Compared(
+            skill=skills[1].name,
+            hash=skills[1].hash,
+            score=mean_interval(after),
+            answer_tokens=_answer_tokens(paired, 1),
+        ),
+        split=split,
+        metric=gate.metric,
+        trials=trials,
+        difference=difference,
+        at_least=decision.at_least,
+        at_most=decision.at_most,
+        margin=margin,
+        verdict=verdict,
+        settle=_settle(list(values.values()), difference.mean, trials, margin) if verdict == "inconclusive" else None,
+        gained=tuple(flip for flip in flips if flip.b > flip.a),
+        lost=tuple(flip for flip in flips if flip.b < flip.a),
+        equal=len(values) - len(flips),
+        tried=tuple(Tried(task=task, a=tuple(each.a), b=tuple(each.b)) for task, each in values.items()),
+        voids=len(paired.voids),
+        test_openings=openings,
+        simulated=bench.simulated,
+    )
+
+
+async def open_test(bench: Workbench, skills: Sequence[Skill]) -> int:
+    """Note that skills are about to be scored on the test split; returns which opening that is, 1 for the first.
+
+    Skills that this run's agent was scored with before open nothing. From the second opening on, a notice says that
+    scores are no untouched evidence any more.
+    """
+    journal, agent = bench.rollout.journal, digest(bench.rollout.agent.fingerprint())[:16]
+    unseen = {skill.hash for skill in skills}
+    number = last = 0
+    while (known := journal.get("decision", _opening(number + 1), _Opening)) is not None:
+        number += 1
+        if known.agent == agent and unseen & set(known.skills):
+            unseen -= set(known.skills)
+            last = number
+    if unseen:
+        last = number + 1
+        opening = _Opening(skills=tuple(sorted(unseen)), agent=agent)
+
+        async def work() -> _Opening:
+            return opening
+
+        await journal.once("decision", _opening(last), _Opening, work)
+    if last > 1:
+        times = "once" if last == 2 else f"{last - 1} times"
+        bench.emit(
+            Notice(
+                level="warning",
+                text=f"the test split of run {bench.folder.name!r} was opened {times} before this: a skill that is "
+                "chosen by it has no untouched test any more",
+            )
+        )
+    return last
+
+
+def _opening(number: int) -> dict[str, str | int]:
+    return {"stage": "test opening", "number": number}
+
+
+async def _attempt_both(
+    rollout: Rollout, skills: tuple[Skill, Skill], tasks: Sequence[Task], split: Split, numbers: range
+) -> _Paired:
+    different = skills[:1] if skills[0].hash == skills[1].hash else skills
+    items = [Try(task, skill, trial) for trial in numbers for task in tasks for skill in different]
+
+    async def work() -> _Paired:
+        found: dict[int, Attempt] = {}
+        voids = 0
+        async with aclosing(rollout.stream_each(items, split)) as attempts:
+            async for index, attempt in attempts:
+                found[index] = attempt
+                voids += attempt.outcome == "void"
+                if voids > rollout.limits.max_void_eval * len(items):
+                    raise too_many_voids(split, attempt, voids, len(items), "limits.max_void_eval")
+        return _paired([found[index] for index in range(len(items))], len(different))
+
+    key = {
+        "stage": "compare",
+        "agent": rollout.agent.fingerprint(),
+        "env": rollout.env.fingerprint(),
+        "skills": [skill.hash for skill in skills],
+        "split": split,
+        "trials": list(numbers),
+        "tasks": digest([task.model_dump(mode="json") for task in tasks]),
+    }
+    return await rollout.journal.once("decision", key, _Paired, work)
+
+
+def _paired(attempts: Sequence[Attempt], skills: int) -> _Paired:
+    """Pair what stands side by side; with one skill, each attempt with itself."""
+    pairs = [
+        _Pair(task=a.task.id, a=a.score, b=b.score, tokens=(_tokens(a), _tokens(b)))
+        for a, b in zip(attempts[::skills], attempts[skills - 1 :: skills], strict=True)
+        if a.score is not None and b.score is not None
+    ]
+    return _Paired(pairs=tuple(pairs), voids=tuple(attempt.id for attempt in attempts if attempt.outcome == "void"))
+
+
+def _tokens(attempt: Attempt) -> int:
+    return attempt.trajectory.usage.output_tokens
+
+
+def _answer_tokens(paired: _Paired, side: int) -> float | None:
+    """Mean output tokens under one of the skills; None where none were billed."""
+    known = [pair.tokens[side] for pair in paired.pairs if pair.tokens is not None]
+    return sum(known) / len(known) if any(known) else None
+
+
+def _values(paired: _Paired, gate: GateSection) -> Mapping[str, _Values]:
+    """By task, in the order of the tasks."""
+    values: dict[str, _Values] = {}
+    for pair in paired.pairs:
+        task = values.setdefault(pair.task, _Values([], []))
+        task.a.append(pair.a.value(gate.metric, gate.mixed_weight))
+        task.b.append(pair.b.value(gate.metric, gate.mixed_weight))
+    return values
+
+
+def _settle(values: Sequence[_Values], mean: float, trials: int, margin: float) -> Settle:
+    """Towards the verdict that the mean is farther on the side of."""
+    mean = round(mean, 9)  # sums of thirds
+    ships = mean > margin - mean
+    if not ships and mean == margin:
+        return Settle(tasks=None, trials=None, note=_NOTHING_TO_SETTLE)
+    goal, away, above = ("ship", mean, 0.0) if ships else ("do not ship", -mean, -margin)
+    variance = Variance.of([task.differences for task in values])
+    tasks = tasks_needed(away, variance.of_task(trials), above)
+    more = None if variance.within is None else trials_needed(away, variance, len(values), above)
+    these = f"these {len(values)} tasks" if len(values) > 1 else "this one task"
+    few = "they are too few" if len(values) > 1 else "it is too little"
+    each = f"{trials} trial{'s each' if trials > 1 else ''}"
+    by_tasks = "more than 1,000,000 tasks" if tasks is None else f"about {tasks:,} tasks"
+    if variance.within is None:
+        by_trials = "what more trials would do, one trial does not tell"
+    elif more is None:
+        by_trials = f"no number of trials of {these} would: {few}"
+    else:
+        by_trials = f"so would about {more:,} trials of {these}"
+    note = f"if the difference is the one seen ({mean:+.3f}), {by_tasks} with {each} would say {goal!r}; {by_trials}"
+    return Settle(tasks=tasks, trials=more, note=note)

@@ -1,0 +1,216 @@
+"""Settings from a YAML file, then environment variables, then dotted flags; later ones win."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol, TypeVar, cast
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from etude.config.presets import PRESETS
+from etude.config.train import TrainConfig
+from etude.errors import ConfigError, did_you_mean, told
+
+M = TypeVar("M", bound=BaseModel)
+C = TypeVar("C", covariant=True)
+
+ENVIRONMENT_PREFIX = "ETUDE_"
+
+
+def parse(model: type[M], data: Any, *, where: str) -> M:
+    """Validate `data` and turn the first problem into a ConfigError that names file or section and key.
+
+    Raises:
+        ConfigError: an unknown key, a wrong type, a value out of range.
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise _config_error(model, error, where) from None
+
+
+def _config_error(model: type[BaseModel], error: ValidationError, where: str) -> ConfigError:
+    problems = error.errors(include_url=False)
+    # A misspelt key also makes the right one missing: the misspelling is the cause.
+    first = next((problem for problem in problems if problem["type"] == "extra_forbidden"), problems[0])
+    path = [str(part) for part in first["loc"]]
+    key = ".".join(path)
+    if first["type"] == "extra_forbidden":
+        owner: Any = model
+        for part in path[:-1]:
+            owner = _section_type(owner, part)
+        names = list(cast(dict[str, Any], getattr(owner, "model_fields", {})))
+        return ConfigError(f"{where}: unknown key {key!r}", hint=did_you_mean(path[-1], names))
+    if first["type"] == "missing":
+        return ConfigError(f"{where}: {key!r} is missing", hint=f"add {key!r}")
+    if first["type"] == "model_type" and path:
+        section: Any = model
+        for part in path:
+            section = _section_type(section, part)
+        example = next(iter(cast(dict[str, Any], getattr(section, "model_fields", {}))), "key")
+        hint = f"write keys below it, as in `{path[-1]}: {{{example}: ...}}`"
+        return ConfigError(f"{where}: {key} = {first['input']!r}: expected keys with values", hint=hint)
+    what = told(first["msg"])
+    if first["type"] == "value_error" and isinstance(first["input"], Mapping):
+        # Settings that do not fit together: the text names them, and the others say nothing.
+        place, of = (f"{key}: ", f" of {key!r}") if key else ("", "")
+        return ConfigError(f"{where}: {place}{what}", hint=f"change one of these settings{of}")
+    return ConfigError(f"{where}: {key} = {first['input']!r}: {what}", hint=f"change {key!r}")
+
+
+def _section_type(owner: Any, part: str) -> Any:
+    field = cast(dict[str, Any], getattr(owner, "model_fields", {})).get(part)
+    if field is None:
+        return owner
+    options = getattr(field.annotation, "__args__", (field.annotation,))
+    return next((option for option in options if hasattr(option, "model_fields")), field.annotation)
+
+
+def merge(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with the values of `top` on it, section by section."""
+    result = dict(base)
+    for key, value in top.items():
+        below = result.get(key)
+        if isinstance(value, Mapping) and isinstance(below, Mapping):
+            value = merge(cast(Mapping[str, Any], below), cast(Mapping[str, Any], value))
+        result[key] = value
+    return result
+
+
+def make_config(data: Mapping[str, Any], *, where: str = "config") -> TrainConfig:
+    """A config from nested data, with its preset underneath.
+
+    Raises:
+        ConfigError: an unknown key or a bad value, named as `section.key`.
+    """
+    preset = data.get("preset", "default")
+    if not isinstance(preset, str) or preset not in PRESETS:
+        raise ConfigError(f"{where}: preset = {preset!r} is unknown", hint=did_you_mean(str(preset), PRESETS))
+    return parse(TrainConfig, merge(PRESETS[preset], data), where=where)
+
+
+def load_config(
+    path: Path | str | None = None,
+    *,
+    flags: Iterable[tuple[str, str]] = (),
+    environ: Mapping[str, str] | None = None,
+) -> TrainConfig:
+    """Read a YAML file, then environment variables (`ETUDE_TRAIN__EPOCHS=2`), then dotted flags
+    (`("train.epochs", "2")`); later ones win. Relative paths in the file are meant from the file's folder.
+
+    Raises:
+        ConfigError: the file is missing or no YAML mapping, a key is unknown, a value is out of range.
+    """
+    return load_settings(make_config, path, flags=flags, environ=environ)
+
+
+class Make(Protocol[C]):
+    """Settings from nested data; `where` is for messages."""
+
+    def __call__(self, data: Mapping[str, Any], *, where: str) -> C: ...
+
+
+def load_settings(
+    make: Make[C],
+    path: Path | str | None = None,
+    *,
+    flags: Iterable[tuple[str, str]] = (),
+    environ: Mapping[str, str] | None = None,
+) -> C:
+    """As `load_config`, for settings of another kind."""
+    data = _read_yaml(Path(path)) if path is not None else {}
+    places: dict[str, str] = {}
+    for name, text in sorted((os.environ if environ is None else environ).items()):
+        if name.startswith(ENVIRONMENT_PREFIX) and "__" in name:
+            dotted = name.removeprefix(ENVIRONMENT_PREFIX).lower().replace("__", ".")
+            places[dotted] = f"environment variable {name}"
+            data = merge(data, _nested(dotted, text, where=places[dotted]))
+    for dotted, text in flags:
+        places[dotted] = f"--{dotted}"
+        data = merge(data, _nested(dotted, text, where=places[dotted]))
+    where = str(path) if path is not None else "config"
+    try:
+        return make(data, where=where)
+    except ConfigError as error:
+        named = [
+            place for key, place in places.items() if repr(key) in error.message or f": {key} =" in error.message
+        ]
+        culprit = next(iter(named), None)
+        if culprit is None:
+            raise
+        raise ConfigError(error.message.replace(where, culprit, 1), hint=error.hint) from None
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"config file {str(path)!r} does not exist", hint="`etude init` writes one") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"config file {str(path)!r} cannot be read: {error}", hint="give a text file in UTF-8 that you may read"
+        ) from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" line {mark.line + 1}" if mark is not None else ""
+        problem = getattr(error, "problem", None) or "not YAML"
+        raise ConfigError(f"{path}:{line} {problem}", hint="mend the YAML") from None
+    if loaded is None:
+        return {}
+    if not isinstance(loaded, dict):
+        raise ConfigError(
+            f"{path}: expected sections with keys, found {type(loaded).__name__}",
+            hint="write it as in 'target: {model: openai:gpt-5.5}'; `etude init` makes an example",
+        )
+    return _with_paths(cast(dict[str, Any], loaded), lambda value: _joined(path.parent, value))
+
+
+_PATH_KEYS: dict[str, tuple[str, ...]] = {
+    "skill": ("path",),
+    "run": ("folder",),
+    "env": ("path", "train", "val", "test"),
+    "prompts": (),
+    "sleep": ("state", "home", "project", "tasks", "skill_path", "memory_path", "transcripts"),
+}
+
+
+def _joined(folder: Path, value: str) -> str:
+    """The path from the current folder, without `..` where no link makes that another place."""
+    path = os.path.join(folder, value)
+    short = os.path.normpath(path)
+    return short if os.path.realpath(short) == os.path.realpath(path) else path
+
+
+def file_data(config: TrainConfig, folder: Path) -> dict[str, Any]:
+    """What a config file in `folder` says to give these settings: relative paths count from there."""
+
+    def from_folder(value: str) -> str:
+        if os.path.isabs(value):
+            return value
+        return os.path.relpath(os.path.realpath(value), os.path.realpath(folder))
+
+    return _with_paths(config.model_dump(mode="json", exclude_none=True), from_folder)
+
+
+def _with_paths(data: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    result = dict(data)
+    for section, keys in _PATH_KEYS.items():
+        part = data.get(section)
+        if isinstance(part, dict):
+            values = cast(dict[str, Any], part)
+            result[section] = {
+                key: change(value) if isinstance(value, str) and (not keys or key in keys) else value
+                for key, value in values.items()
+            }
+    return result
+
+
+def _nested(dotted: str, text: str, *, where: str) -> dict[str, Any]:
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise ConfigError(f"{where}: cannot read the value {text!r}", hint="write it as in YAML") from None
+    for part in reversed(dotted.split(".")):
+        value = {part: value}
+    return cast(dict[str, Any], value)

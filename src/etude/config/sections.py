@@ -1,0 +1,238 @@
+"""The sections of the settings of a run."""
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from etude.config.base import Section
+from etude.records import Metric
+
+
+class EnvSection(Section):
+    """Where tasks come from. Further keys are options of the chosen environment."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
+
+    name: str = "dataset"
+    """`dataset`, or the name or import path of another environment."""
+
+
+class AgentSection(Section):
+    """What attempts the tasks. Further keys are options of the chosen agent."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
+
+    name: str = "chat"
+    """`chat`, `tools`, `claude-code`, `codex`, `opencode`, `pi`, `command`, or the name or import path of another
+    agent."""
+
+
+class SkillSection(Section):
+    """The skill to start from."""
+
+    path: str | None = None
+    """A skill folder, a SKILL.md or a plain Markdown file. None starts with an empty skill."""
+    max_tokens: int = Field(default=5000, ge=1)
+    """A longer candidate is not evaluated. Tokens are estimated as characters / 4."""
+
+
+class TrainSection(Section):
+    """The schedule."""
+
+    epochs: int = Field(default=8, ge=1)
+    """Passes over the training tasks. With `search.policy: evidence` there are fewer when two in a row bring
+    nothing."""
+    batch_size: int = Field(default=20, ge=1)
+    """Tasks in one batch; a step has one batch unless `accumulation` says otherwise. With `search.policy: evidence`
+    a step attempts at most so many, and no more than it needs to find its failures."""
+    accumulation: int = Field(default=1, ge=1)
+    """Batches in one step. They are attempted and read under the same skill, each on its own, and their patches are
+    merged into one candidate."""
+    seed: int = 42
+    """Seed of all shuffles and samples."""
+    attempts: int = Field(default=1, ge=1)
+    """With `search.policy: rewrite_first`: attempts at each training task of a step. Where they differ, what went
+    well and what went wrong at the same task are read side by side first."""
+    fresh_attempts: bool = False
+    """Attempt a task anew in each epoch even when it was attempted under the same skill before."""
+
+
+class SearchSection(Section):
+    """How a run looks for a better skill."""
+
+    policy: Literal["paper", "evidence", "rewrite_first"] = "evidence"
+    """`paper` makes one candidate in a step and validates it as a whole. `evidence` tests edits on the failures
+    they cite, and spends validation on the report only. `rewrite_first` has the skill written anew once, from all
+    training tasks, and goes on like `paper` where that does not solve validation: for few tasks and a plain flaw."""
+    failures: int = Field(default=4, ge=1)
+    """With `evidence`: failed attempts that a step looks for. It goes on where the step before it ended, for at most
+    a batch; what is left of an epoch's tasks is for the next step."""
+    readings: int = Field(default=1, ge=1)
+    """With `evidence`: how often the failures are read, in different minibatches."""
+    edits_per_reading: int = Field(default=6, ge=1)
+    """With `evidence`: most edits one reading may propose."""
+    edits: int = Field(default=12, ge=1)
+    """With `evidence`: most edits tested in a step, the most cited ones."""
+    leave_one_out: bool = False
+    """With `evidence`: leave each edit out once on a task that it mends, and drop it where it is not missed. Else all
+    edits of a step stay once together they mend a failure, which takes fewer attempts and makes longer skills."""
+    revisits: int = Field(default=24, ge=0)
+    """With `evidence`: of the training tasks that were solved when last attempted, so many are attempted again in
+    each later epoch, beside all others."""
+    deletion_guard: int = Field(default=8, ge=0)
+    """With `evidence`: where the edits of a step mend nothing, those that delete stay all the same if so many solved
+    training tasks are still solved without what they delete; 0 for never."""
+    guard: int = Field(default=0, ge=0)
+    """With `evidence`: solved training tasks that a new skill has to go on solving. None by default: in the measured
+    worlds it cost calls, and gained points with a poor optimizer only; it is for edits that mend some tasks by
+    breaking others."""
+
+
+class ReflectSection(Section):
+    """Reading trajectories."""
+
+    mode: Literal["shallow", "deep"] = "deep"
+    """`shallow` reads each trajectory on its own terms, `deep` compares several: clusters of failures, pass and
+    fail of the same task, flips since the last skill."""
+    minibatch_size: int = Field(default=8, ge=1)
+    """Trajectories in one optimizer call."""
+    failure_only: bool = False
+    """Leave out the attempts that succeeded."""
+    max_trajectory_chars: int = Field(default=12_000, ge=200)
+    """A longer trajectory is cut in the middle, and the cut is marked."""
+    ledger_entries: int = Field(default=20, ge=0)
+    """Most earlier edits, with their outcomes, shown to the optimizer."""
+    preferences: str = ""
+    """House rules in your own words, which the optimizer is shown with every call."""
+    skill_aware: bool = False
+    """Have each failure routed to a defect of the skill, answered by edits, or to a lapse of the agent, answered by
+    a reminder in an appendix of the skill. Needs `update.mode: patch`."""
+    appendix_limit: int = Field(default=20, ge=0)
+    """Most reminders in the appendix; when there are more, the optimizer is asked for a shorter list. 0 for never."""
+
+
+class AggregateSection(Section):
+    """Merging patches."""
+
+    merge_batch_size: int = Field(default=8, ge=2)
+    """Patches in one merge call."""
+
+
+class SelectSection(Section):
+    """How many edits a step may make."""
+
+    schedule: Literal["constant", "linear", "cosine", "autonomous"] = "cosine"
+    """How the edit budget goes from `edit_budget` to `min_edit_budget` over the run. With `autonomous` the optimizer
+    decides in each step; where it gives no usable answer the step has the budget of `cosine`."""
+    edit_budget: int = Field(default=4, ge=1)
+    """Most edits in a step at the start."""
+    min_edit_budget: int = Field(default=2, ge=1)
+    """Most edits in a step at the end; no more than `edit_budget` counts."""
+
+
+class UpdateSection(Section):
+    """Making a candidate."""
+
+    mode: Literal["patch", "rewrite_from_suggestions", "full_rewrite"] = "patch"
+    """`patch` makes edits in place. `rewrite_from_suggestions` proposes suggestions, from which one call writes the
+    document anew. `full_rewrite` has every reading return a whole document; there is no ranking and no budget."""
+    repair: bool = True
+    """With `patch`: ask the optimizer once in a step to anchor the edits that missed."""
+
+
+class GateSection(Section):
+    """Accepting a candidate."""
+
+    enabled: bool = True
+    """False evaluates every candidate and accepts it whatever its score. With `search.policy: rewrite_first` nothing
+    is evaluated then."""
+    metric: Metric = "hard"
+    """What is compared: `hard`, `soft`, or `mixed` = (1 - w) * hard + w * soft."""
+    mixed_weight: float = Field(default=0.5, ge=0, le=1)
+    """The weight w of soft in `mixed`."""
+    racing: bool = True
+    """Stop the validation of a candidate that can no longer win. The verdict is the same."""
+    floor: float | None = Field(default=None, ge=0, le=1)
+    """Most that the mean of one task type may fall: a candidate that loses more on a type is rejected although its
+    mean over all tasks is higher. No limit when not given."""
+    no_regression: bool = False
+    """Reject a candidate that scores lower than the current skill on any validation task, or has no score on one.
+    With `gate.racing` the first such task ends its validation."""
+    shorter: float = Field(default=0.0, ge=0, lt=1)
+    """Accept a candidate as well that scores the same on every validation task, hard and soft, and solves at least
+    one, where its document and a mean answer to the solved ones together have fewer tokens by at least this share.
+    0 for never. For `search.policy: rewrite_first`, and so for nights; there is no racing then."""
+    remeasure: bool = False
+    """Attempt validation anew with a skill that was accepted, and take that for the bar: the score it won with
+    was selected on and tends to be too high."""
+
+
+class SlowUpdateSection(Section):
+    """Comparing epochs, from the second one on."""
+
+    enabled: bool = False
+    """Write guidance from what changed between two epochs."""
+    samples: int = Field(default=20, ge=1)
+    """Training tasks attempted under both skills."""
+    gate: bool = True
+    """True passes the result through the gate; False accepts it and then measures it."""
+    pairs: Literal["mixed", "changed", "unchanged"] = "mixed"
+    """Which tasks are shown: all, those whose outcome changed, or those whose outcome did not."""
+
+
+class MetaSkillSection(Section):
+    """Memory of the optimizer, never shipped."""
+
+    enabled: bool = False
+    """Keep it."""
+
+
+class TestSection(Section):
+    """The test at the end."""
+
+    enabled: bool = True
+    """Score the initial and the best skill on the test split, once."""
+    trials: int = Field(default=1, ge=1)
+    """Attempts at each test task."""
+
+
+class LimitsSection(Section):
+    """What a run may use. All of it may change when a run is resumed."""
+
+    usd: float | None = Field(default=None, gt=0)
+    """Most US dollars; needs a price for every role that costs money."""
+    tokens: int | None = Field(default=None, gt=0)
+    """Most tokens, input and output of all roles together."""
+    calls: int | None = Field(default=None, gt=0)
+    """Most model requests, retries included."""
+    minutes: float | None = Field(default=None, gt=0)
+    """Minutes after which nothing more is sent."""
+    max_void: float = Field(default=0.1, ge=0, lt=1)
+    """Largest share of a training batch, of a part of it, or of a round of tests of edits that may end without a
+    score. One attempt always may, unless this is 0."""
+    max_void_eval: float = Field(default=0.0, ge=0, lt=1)
+    """The same for validation and test."""
+    outage_seconds: float = Field(default=300.0, gt=0)
+    """How long a dead endpoint is probed before the run stops."""
+    concurrency: int = Field(default=16, ge=1)
+    """Attempts under way at the same time."""
+    attempt_seconds: float = Field(default=600.0, gt=0)
+    """Longest an attempt may take; a longer one is void."""
+
+
+class ExecutorSection(Section):
+    """What runs attempts side by side. Further keys are options of the chosen executor."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
+
+    name: str = "local"
+    """`local`, or the name or import path of another executor."""
+
+
+class RunSection(Section):
+    """Where results go."""
+
+    folder: str = "runs"
+    """Folder of all runs."""
+    name: str = "run"
+    """Folder of this run within it."""

@@ -1,0 +1,342 @@
+"""Means and paired differences with intervals, and what it takes to settle a difference.
+
+Scores lie in [0, 1] and tasks are the sampling unit: one value for each task, which is the mean of its trials. Trials
+of a task are no further tasks. How the intervals hold in simulations is in docs/concepts/scores.md.
+"""
+
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from etude.records.summary import Interval
+
+__all__ = [
+    "Arms",
+    "Permutation",
+    "Variance",
+    "difference_interval",
+    "mean_interval",
+    "permutation",
+    "permutation_needed",
+    "smallest_gain",
+    "t_interval",
+    "tasks_needed",
+    "trials_needed",
+]
+
+_POWER_Z = 0.841621
+"""80% quantile of the normal distribution: what is needed is what settles it in 4 of 5 comparisons."""
+_MOST_TASKS = 1_000_000
+_MOST_TRIALS = 1_000
+_GRIDS = (2_520, 840, 240, 120, 60, 24, 12, 6, 4, 2)
+"""Scores are permuted in units of 1/2520, so that shares of up to ten parts are whole numbers of them, or in coarser
+ones where those are too many to count."""
+_MOST_STEPS = 500_000
+"""Additions in a count of all ways, about a tenth of a second. The coarsest steps are counted whatever it takes."""
+_SERIES_FROM = 20
+"""Degrees of freedom from which the asymptotic series of the t quantile is off by less than 0.00002."""
+
+
+def mean_interval(values: Sequence[float]) -> Interval:
+    """Mean of the values with the 95% t interval over them and four more: two zeros and two ones.
+
+    For proportions that is the interval of Agresti and Coull (1998, The American Statistician 52:119) with Student's
+    quantile in place of the normal one. Trial means and partial scores are treated alike. The added values keep it
+    honest where the seen ones hardly vary: twenty tasks solved of twenty are no proof of 1.
+
+    Raises:
+        ValueError: there are no values.
+    """
+    if not values:
+        raise ValueError("an interval needs at least one value")
+    low, high = _t_ends([*values, 0.0, 0.0, 1.0, 1.0], 0.95)
+    return Interval(mean=math.fsum(values) / len(values), low=max(0.0, low), high=min(1.0, high), n=len(values))
+
+
+def difference_interval(before: Sequence[float], after: Sequence[float], confidence: float = 0.95) -> Interval:
+    """Mean of after - before over the same tasks, in the same order, with the t interval over the differences and two
+    more: -1 and +1.
+
+    For paired proportions that is the interval of Bonett and Price (2012, Journal of Educational and Behavioral
+    Statistics 37:479) with Student's quantile in place of the normal one. The two added tasks stand for losses and
+    gains that are too rare to have been seen: without them a few small differences in one direction look certain.
+
+    Args:
+        confidence: of the two-sided interval, in (0, 1); each end of a 0.90 interval is a one-sided 95% bound.
+
+    Raises:
+        ValueError: no values, or not as many of one as of the other.
+    """
+    if not before or len(before) != len(after):
+        raise ValueError(f"a paired difference needs as many values of both, got {len(before)} and {len(after)}")
+    differences = [new - old for old, new in zip(before, after, strict=True)]
+    low, high = _t_ends([*differences, -1.0, 1.0], confidence)
+    mean = math.fsum(differences) / len(differences)
+    return Interval(mean=mean, low=max(-1.0, low), high=min(1.0, high), n=len(differences))
+
+
+def t_interval(values: Sequence[float]) -> tuple[float, float]:
+    """Student's 95% t interval (Student 1908) of the mean of independent repetitions.
+
+    Raises:
+        ValueError: there are fewer than two values.
+    """
+    if len(values) < 2:
+        raise ValueError(f"a t interval needs at least two values, got {len(values)}")
+    return _t_ends(values, 0.95)
+
+
+class Variance(NamedTuple):
+    """Where the variance of paired differences comes from: one-way random effects, by the method of moments."""
+
+    between: float
+    """Of the tasks' true differences. When no task has two trials: of everything."""
+    within: float | None
+    """Of the difference of one trial around its task's true one; None when no task has two trials."""
+
+    @classmethod
+    def of(cls, tasks: Sequence[Sequence[float]]) -> "Variance":
+        """From the differences of each task's trials, at least one for each task."""
+        means = [math.fsum(trials) / len(trials) for trials in tasks]
+        total = statistics.variance(means) if len(means) > 1 else 0.0
+        repeated = [trials for trials in tasks if len(trials) > 1]
+        if not repeated:
+            return cls(total, None)
+        within = math.fsum(statistics.variance(trials) for trials in repeated) / len(repeated)
+        noise = within * math.fsum(1 / len(trials) for trials in tasks) / len(tasks)
+        return cls(max(0.0, total - noise), within)
+
+    def of_task(self, trials: int) -> float:
+        """Variance of a task's mean over its trials; None known within counts for nothing."""
+        return self.between if self.within is None else self.between + self.within / trials
+
+
+def tasks_needed(mean: float, variance: float, above: float = 0.0) -> int | None:
+    """With how many tasks 4 of 5 comparisons have a one-sided 95% lower bound of the difference above `above`, if the
+    true difference is `mean` and the tasks' means have this variance. None: more than a million.
+    """
+    return _smallest(lambda n: _tells(mean, variance, n, above), _MOST_TASKS)
+
+
+def trials_needed(mean: float, variance: Variance, tasks: int, above: float = 0.0) -> int | None:
+    """The same for the trials of so many tasks. None: no number up to a thousand, since the tasks are too few."""
+    return _smallest(lambda trials: _tells(mean, variance.of_task(trials), tasks, above), _MOST_TRIALS)
+
+
+class Arms(NamedTuple):
+    """Values of the attempts at one task under two skills."""
+
+    before: Sequence[float]
+    after: Sequence[float]
+
+
+class Permutation(NamedTuple):
+    """The result of a permutation test."""
+
+    p: float
+    """How often the sum of all `after` would be as high as it is if it did not matter which skill an attempt had."""
+    level: float
+    """The largest p of at most `alpha` that there could be for these values, however they were divided among the
+    skills; 0 where there is none. If the skills do not differ, p is at most `alpha` with this probability."""
+
+
+def permutation(tasks: Sequence[Arms], alpha: float) -> Permutation:
+    """The one-sided permutation test, stratified by task.
+
+    If the skills do not differ on these tasks, every way to divide a task's attempts among the two is as likely as
+    the one that was seen. All ways of all tasks are counted, so the test is exact for any number of tasks and trials,
+    for partial scores too: p <= alpha happens with a probability of at most alpha (Fisher 1935, The Design of
+    Experiments; Good 2005, Permutation, Parametric and Bootstrap Tests of Hypotheses). It is about these very tasks;
+    `difference_interval` is about all tasks that are like them.
+
+    Where scores of many sizes make the ways too many to count, they are rounded to coarser steps first, at the worst
+    to halves; plain outcomes are the same in all of them. How coarse depends on the scores alone and not on which
+    skill had which, so the test is exact for the rounded ones, and what it may lose is a small gain.
+
+    Args:
+        tasks: the attempts at each task; it takes some seconds for 100 tasks with 20 trials each.
+        alpha: the level asked for, in [0, 1].
+
+    Raises:
+        ValueError: there are no tasks, or one without attempts.
+    """
+    if not tasks or not all(task.before and task.after for task in tasks):
+        raise ValueError("a permutation test needs tasks with attempts under both skills")
+    strata = next((each for grid in _GRIDS if _steps(each := _whole(tasks, grid)) <= _MOST_STEPS), None)
+    ways, everything, seen = {0: 1}, 1, 0
+    for before, after in strata or _whole(tasks, _GRIDS[-1]):
+        values = [*before, *after]
+        seen += sum(after)
+        everything *= math.comb(len(values), len(after))
+        ways = _convolved(ways, _sums(values, len(after)))
+    p = sum(count for total, count in ways.items() if total >= seen) / everything
+    reached, level = 0, 0.0
+    for total in sorted(ways, reverse=True):
+        reached += ways[total]
+        if reached / everything > alpha:
+            break
+        level = reached / everything
+    return Permutation(p, level)
+
+
+def _whole(tasks: Sequence[Arms], grid: int) -> list[tuple[list[int], list[int]]]:
+    """The values of each task above its lowest one, in the largest unit that has whole numbers of it, of those that
+    are whole numbers of 1/grid."""
+    found: list[tuple[list[int], list[int]]] = []
+    for task in tasks:
+        before, after = ([round(value * grid) for value in values] for values in task)
+        least = min(*before, *after)
+        found.append(([value - least for value in before], [value - least for value in after]))
+    unit = math.gcd(*(value for arms in found for values in arms for value in values)) or 1
+    return [([value // unit for value in before], [value // unit for value in after]) for before, after in found]
+
+
+def _steps(strata: Sequence[tuple[Sequence[int], Sequence[int]]]) -> int:
+    """How many additions a count of all ways has at most."""
+    steps, sums, span = 0, 1, 0
+    for before, after in strata:
+        values, chosen = sorted([*before, *after]), len(after)
+        mine = sum(values[-chosen:]) - sum(values[:chosen])
+        most = min(mine + 1, math.comb(len(values), chosen))
+        span += mine
+        steps += len(values) * chosen * most // 2 + sums * most
+        sums = min(sums * most, span + 1)
+    return steps
+
+
+def permutation_needed(tasks: Sequence[Arms], alpha: float) -> tuple[int | None, int | None]:
+    """About how many tasks with as many trials each, and how many trials of these tasks, would give a p of at most
+    `alpha` in 4 of 5 cases, if all else is as seen; by the normal approximation. None: no number up to a million
+    tasks or a thousand trials.
+    """
+    trials = max(len(task.after) for task in tasks)
+    z = statistics.NormalDist().inv_cdf(1 - alpha) + _POWER_Z
+
+    def enough(count: int, each: int) -> bool:
+        """Whether `count` tasks, which are as these on average, with `each` trials do."""
+        if count * math.log(math.comb(2 * each, each)) < -math.log(alpha):
+            return False  # the best of all outcomes would have a higher p
+        gain = variance = 0.0
+        for before, after in tasks:
+            values = (*before, *after)
+            mean = math.fsum(values) / len(values)
+            squares = math.fsum((value - mean) ** 2 for value in values) * 2 * each / len(values)
+            gain += each * (math.fsum(after) / len(after) - mean)
+            variance += each / 2 * squares / (2 * each - 1)
+        share = count / len(tasks)
+        return gain > 0 and gain * share >= z * math.sqrt(variance * share)
+
+    return (
+        _smallest(lambda count: enough(count, trials), _MOST_TASKS),
+        _smallest(lambda each: enough(len(tasks), each), _MOST_TRIALS),
+    )
+
+
+def smallest_gain(tasks: int, noise: float, trials: int = 1) -> float | None:
+    """The smallest true gain in the share of solved tasks that 4 of 5 paired comparisons of so many tasks tell from
+    nothing: 80% power, 5% one-sided. None: not even a gain of 1.
+
+    It is the g for which `difference_interval` has its lower bound above 0 with that power, when the better skill
+    solves the same tasks and a share g more, so that the outcomes of a task disagree with probability noise + g and
+    the differences have the variance noise / trials + g - g^2. For many tasks and one trial this is the formula
+    n = (1.645 sqrt(d) + 0.842 sqrt(d - g^2))^2 / g^2 of Connor (1987, Biometrics 43:207) with d = noise + g.
+
+    Args:
+        noise: share of tasks whose outcome differs between two trials of one skill, in [0, 1].
+        trials: of each task under each skill.
+    """
+
+    def told(gain: float) -> bool:
+        return _tells(gain, noise / trials + gain - gain * gain, tasks, 0.0)
+
+    if tasks < 1 or not told(1.0):
+        return None
+    low, high = 0.0, 1.0
+    while high - low > 1e-4:
+        middle = (low + high) / 2
+        low, high = (low, middle) if told(middle) else (middle, high)
+    return high
+
+
+def _tells(mean: float, variance: float, n: int, above: float) -> bool:
+    # What `difference_interval` gives on average, with its two added tasks.
+    center = n * mean / (n + 2)
+    squares = (n - 1) * variance + n * mean * mean + 2 - (n + 2) * center * center
+    bound = center - _t_quantile(n + 1, 0.90) * math.sqrt(squares / (n + 1) / (n + 2))
+    return bound - _POWER_Z * math.sqrt(variance / n) > above
+
+
+def _sums(values: Sequence[int], chosen: int) -> dict[int, int]:
+    """How many ways there are to choose so many of the values, by their sum."""
+    ways: list[dict[int, int]] = [{0: 1}, *({} for _ in range(chosen))]
+    for value in values:
+        for size in range(chosen, 0, -1):
+            for total, count in ways[size - 1].items():
+                ways[size][total + value] = ways[size].get(total + value, 0) + count
+    return ways[chosen]
+
+
+def _convolved(first: Mapping[int, int], second: Mapping[int, int]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for a, m in first.items():
+        for b, n in second.items():
+            found[a + b] = found.get(a + b, 0) + m * n
+    return found
+
+
+def _smallest(enough: Callable[[int], bool], most: int) -> int | None:
+    low, high = 0, 1
+    while not enough(high):
+        if high == most:
+            return None
+        low, high = high, min(2 * high, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _t_ends(values: Sequence[float], confidence: float) -> tuple[float, float]:
+    n = len(values)
+    mean = math.fsum(values) / n
+    squares = math.fsum((value - mean) ** 2 for value in values)
+    half = _t_quantile(n - 1, confidence) * math.sqrt(squares / (n - 1) / n)
+    return mean - half, mean + half
+
+
+def _t_quantile(freedom: int, inside: float) -> float:
+    """The t for which a value lies between -t and t with probability `inside`."""
+    if freedom >= _SERIES_FROM:
+        return _t_series(freedom, inside)
+    low, high = 0.0, 1.0
+    while _t_inside(high, freedom) < inside:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _t_inside(middle, freedom) < inside else (low, middle)
+    return high
+
+
+def _t_series(freedom: int, inside: float) -> float:
+    """The asymptotic expansion of Abramowitz and Stegun, 26.7.5."""
+    z = statistics.NormalDist().inv_cdf((1 + inside) / 2)
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
+    return z + sum(term / freedom**power for power, term in enumerate(terms, start=1))
+
+
+def _t_inside(t: float, freedom: int) -> float:
+    """Probability of a value between -t and t: the finite series of Abramowitz and Stegun, 26.7.3 and 26.7.4."""
+    angle = math.atan(t / math.sqrt(freedom))
+    cosine = math.cos(angle)
+    odd = freedom % 2
+    term = cosine if odd else 1.0
+    total = 0.0
+    for k in range(1 + odd, freedom, 2):
+        total += term
+        term *= cosine * cosine * k / (k + 1)
+    return 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total

@@ -1,0 +1,1 @@
+"""Measuring outside of the loop: scores, comparisons, forecasts, many seeds."""

@@ -1,0 +1,93 @@
+"""Compare two skills: the same tasks and trials under both, over the facts of a run folder."""
+
+from pathlib import Path
+from typing import Unpack
+
+from etude.build import open_workbench
+from etude.comparison import compare_on
+from etude.config import TrainConfig
+from etude.errors import ConfigError, DataError, SkillError, StopRun
+from etude.events import ATTEMPTING, StageFinished, StageStarted
+from etude.records import Skill, Split, digest
+from etude.records.summary import Comparison
+from etude.skill import Document, load_skill
+from etude.threads import run_to_end
+from etude.workbench import Given
+
+__all__ = ["TRIALS", "Comparison", "acompare_skills", "compare_skills"]
+
+TRIALS = 3
+"""Attempts at each task under each skill unless told otherwise. Two are the fewest that tell how much of a difference
+is luck of the attempt; with three that luck has a third of its variance left, and further ones add little."""
+
+
+async def acompare_skills(
+    config: TrainConfig,
+    a: Skill | Path | str,
+    b: Skill | Path | str,
+    split: Split = "test",
+    trials: int | range = TRIALS,
+    *,
+    margin: float = 0.0,
+    **given: Unpack[Given],
+) -> Comparison:
+    """Attempt every task of a split `trials` times under both skills and decide whether B should replace A.
+
+    The run folder's journal is used and added to, so that nothing is paid for twice; the run itself is not changed.
+    Trials on training and validation tasks are such as no search has chosen by. Method:
+    `etude.comparison.compare_on`.
+
+    Args:
+        trials: how many, or their numbers: what was attempted with the same numbers elsewhere may come out alike, as
+            they are the seeds of attempts.
+        margin: the smallest gain worth having, in [0, 1): `do not ship` needs no proof of harm, only that a larger
+            gain is excluded.
+
+    Raises:
+        InputError: the skills are equal, the split is empty, or something cannot be used as it is.
+        StopRun: a budget is used up, an endpoint is dead, or attempts have no score.
+    """
+    if not 0 <= margin < 1:
+        raise ConfigError(f"margin = {margin!r} is out of range", hint="a gain in mean score, from 0 to below 1")
+    skills = _loaded(a), _loaded(b)
+    if skills[0].hash == skills[1].hash:
+        raise SkillError("both skills are the same", hint="compare two skills that differ in text or files")
+    given["skill"] = skills[0]
+    # Warnings about repeated attempts are the workbench's, and it looks at the settings.
+    count, named = (trials, trials) if isinstance(trials, int) else (len(trials), list(trials))
+    config = config.model_copy(update={"test": config.test.model_copy(update={"trials": count})})
+    async with open_workbench(config, given, claim=False) as bench:
+        tasks = bench.tasks[split]
+        if not tasks:
+            raise DataError(f"split {split!r} has no tasks", hint="choose another split or give it tasks")
+        stage = ATTEMPTING[split]
+        bench.emit(StageStarted(stage=stage, step=0, epoch=0, total=2 * len(tasks) * count))
+        try:
+            comparison = await compare_on(bench, skills, split, trials, margin)
+        except StopRun:
+            await bench.rollout.executor.drain()
+            raise
+        bench.emit(StageFinished(stage=stage, step=0, note=comparison.verdict))
+        asked = digest([bench.rollout.agent.fingerprint(), split, named, margin])[:8]
+        path = bench.folder.write_json(f"comparisons/{skills[0].hash}-{skills[1].hash}-{asked}.json", comparison)
+        return comparison.model_copy(update={"file": str(path)})
+
+
+def compare_skills(
+    config: TrainConfig,
+    a: Skill | Path | str,
+    b: Skill | Path | str,
+    split: Split = "test",
+    trials: int | range = TRIALS,
+    *,
+    margin: float = 0.0,
+    **given: Unpack[Given],
+) -> Comparison:
+    """`acompare_skills` for synchronous code; works inside a running event loop as well."""
+    return run_to_end(acompare_skills(config, a, b, split, trials, margin=margin, **given))
+
+
+def _loaded(skill: Skill | Path | str) -> Skill:
+    loaded = skill if isinstance(skill, Skill) else load_skill(skill)
+    Document.parse(loaded.text)
+    return loaded

@@ -1,0 +1,111 @@
+"""Score a skill on a split, outside of training, over the facts of a run folder."""
+
+from pathlib import Path
+from typing import Unpack
+
+from etude.build import open_workbench
+from etude.comparison import open_test
+from etude.config import TrainConfig
+from etude.errors import DataError, StopRun
+from etude.events import ATTEMPTING, CallFinished, Event, StageFinished, StageStarted
+from etude.intervals import mean_interval
+from etude.records import Metric, Record, Split, digest
+from etude.records.summary import Interval
+from etude.stages.evaluation import evaluate
+from etude.threads import run_to_end
+from etude.workbench import Given
+
+__all__ = ["SkillEvaluation", "aevaluate_skill", "evaluate_skill"]
+
+
+class SkillEvaluation(Record):
+    """How a skill did on a split."""
+
+    skill: str
+    hash: str
+    target: str
+    """The model that attempted the tasks."""
+    split: Split
+    metric: Metric
+    trials: int
+    score: Interval
+    tasks: dict[str, float]
+    """Mean over trials, by task id."""
+    voids: int
+    calls_sent: int
+    """Model requests sent this time, retries included: 0 when the journal knew all answers. Not in the file, which is
+    the same however often it was asked for."""
+    test_openings: int
+    """Which opening of the run's test split this is: 1 for the first; 0 on another split."""
+    simulated: bool
+    file: str
+    """Where this record was written."""
+
+
+class _Calls:
+    """Counts model requests."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def emit(self, event: Event) -> None:
+        self.count += isinstance(event, CallFinished)
+
+
+async def aevaluate_skill(
+    config: TrainConfig, split: Split = "test", trials: int = 1, **given: Unpack[Given]
+) -> SkillEvaluation:
+    """Attempt every task of a split `trials` times with the skill of the config, or the one given.
+
+    The run folder's journal is used and added to, so that nothing is paid for twice; the run itself is not changed.
+
+    Raises:
+        InputError: the split is empty, or something cannot be used as it is.
+        StopRun: a budget is used up, an endpoint is dead, or attempts have no score.
+    """
+    calls = _Calls()
+    given["sinks"] = [*given.get("sinks", ()), calls]
+    # Warnings about repeated attempts are the workbench's, and it looks at the settings.
+    config = config.model_copy(update={"test": config.test.model_copy(update={"trials": trials})})
+    async with open_workbench(config, given, claim=False) as bench:
+        tasks = bench.tasks[split]
+        if not tasks:
+            raise DataError(f"split {split!r} has no tasks", hint="choose another split or give it tasks")
+        openings = await open_test(bench, [bench.skill]) if split == "test" else 0
+        stage = ATTEMPTING[split]
+        bench.emit(StageStarted(stage=stage, step=0, epoch=0, total=len(tasks) * trials))
+        try:
+            result = await evaluate(bench.rollout, bench.skill, tasks, split, trials=trials)
+        except StopRun:
+            await bench.rollout.executor.drain()
+            raise
+        gate = config.gate
+        values = result.values(gate.metric, gate.mixed_weight)
+        score = mean_interval(list(values.values()))
+        bench.emit(StageFinished(stage=stage, step=0, note=f"mean {score.mean:.3f}"))
+        agent = digest(bench.rollout.agent.fingerprint())[:8]
+        name = f"evaluations/{bench.skill.hash}-{split}-{trials}-{agent}.json"
+        evaluation = SkillEvaluation(
+            skill=bench.skill.name,
+            hash=bench.skill.hash,
+            target=given["target"].name if "target" in given else config.target.model,
+            split=split,
+            metric=gate.metric,
+            trials=trials,
+            score=score,
+            tasks=values,
+            voids=len(result.voids),
+            calls_sent=calls.count,
+            test_openings=openings,
+            simulated=bench.simulated,
+            file=str(Path(bench.folder.path) / name),
+        )
+        bench.folder.write_json(name, evaluation.model_dump(mode="json", exclude={"calls_sent"}))
+        return evaluation
+
+
+def evaluate_skill(
+    config: TrainConfig, split: Split = "test", trials: int = 1, **given: Unpack[Given]
+) -> SkillEvaluation:
+    """`aevaluate_skill` for synchronous code; works inside a running event loop as well."""
+    return run_to_end(aevaluate_skill(config, split, trials, **given))

@@ -1,0 +1,290 @@
+"""Plan: what a run will use, what its tasks can show and where it cannot succeed, before anything is paid for."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Unpack
+
+from etude.build import open_workbench
+from etude.config import RunSection, TrainConfig, load_config, make_config
+from etude.errors import StopRun
+from etude.events import Event, Notice, StageFinished, StageStarted
+from etude.intervals import smallest_gain
+from etude.records import Record, Split
+from etude.records.summary import Forecast, Span
+from etude.searches.estimate import forecast_attempts, forecast_run
+from etude.searches.headroom import TRIALS, CallMeter, Headroom, headroom_of, known_measurement, measure
+from etude.skill import token_count
+from etude.stages.evaluation import known_evaluation
+from etude.store import SqliteJournal
+from etude.store.views import JOURNAL
+from etude.threads import run_to_end
+from etude.workbench import Given, Workbench
+
+__all__ = ["Advice", "Detectable", "Plan", "aplan", "plan"]
+
+ASSUMED_NOISE = 0.2
+"""Share of tasks whose outcome differs between two attempts under the same skill, when nobody has measured it."""
+_FULL = 0.8
+"""Of `skill.max_tokens`: a skill that begins with more has little room for edits."""
+_SHOWN = 5
+
+
+class Advice(Record):
+    """Something that makes a run hopeless or hard."""
+
+    text: str
+    hint: str
+    """What to do about it."""
+
+
+class Detectable(Record):
+    """What a split can show."""
+
+    split: Split
+    tasks: int
+    trials: int
+    gain: float | None
+    """The smallest true gain in mean score, in (0, 1], that four of five comparisons tell from nothing; None when not
+    even the largest one. See `etude.intervals.smallest_gain`."""
+
+
+class Plan(Record):
+    """What is known about a run before it begins."""
+
+    name: str
+    """Of the run."""
+    simulated: bool
+    tasks: dict[Split, int]
+    epochs: int
+    forecast: Forecast
+    noise: float
+    """Share of tasks whose outcome differs between two attempts under the same skill, in [0, 1]."""
+    noise_measured: bool
+    """False: it is assumed."""
+    detectable: tuple[Detectable, ...]
+    headroom: Headroom | None
+    """None when nothing is known yet: it takes attempts."""
+    warnings: tuple[Advice, ...]
+
+
+class _Notices:
+    """Keeps the warnings of the workbench."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def emit(self, event: Event) -> None:
+        if isinstance(event, Notice) and event.level == "warning":
+            self.texts.append(event.text)
+
+
+async def aplan(
+    config: TrainConfig | Mapping[str, Any] | Path | str, measure: bool = False, **given: Unpack[Given]
+) -> Plan:
+    """Forecast the run of a config. What its run folder knows is used; nothing is sent and nothing written, unless
+    `measure` is true.
+
+    Args:
+        config: settings, as for `Trainer`.
+        measure: attempt every validation task twice with the initial skill, in the run folder, under its limits. The
+            attempts are facts: the run makes none of them again, which saves `paper` its baseline. What it will take
+            is told first, as a `Notice` to the sinks.
+        given: objects to use instead of building them from the config, as for `Trainer`.
+
+    Raises:
+        InputError: data, skill or settings cannot be used.
+        StopRun: while measuring, a budget is used up, an endpoint is dead or attempts have no score.
+    """
+    if isinstance(config, str | Path):
+        config = load_config(config)
+    settings = config if isinstance(config, TrainConfig) else make_config(config)
+    notices, meter = _Notices(), CallMeter()
+    given["sinks"] = [*given.get("sinks", ()), notices, meter]
+    if measure:
+        async with open_workbench(settings, given, claim=False) as bench:
+            await _measure(bench, meter)
+            return _plan(bench, settings, notices.texts)
+    given.pop("fork", None)
+    with ExitStack() as held:
+        # Everything is checked as a run checks it, in a folder that is gone afterwards.
+        run = RunSection(folder=held.enter_context(TemporaryDirectory(prefix="etude-plan-")), name="plan")
+        async with open_workbench(settings.model_copy(update={"run": run}), given, claim=False) as bench:
+            path = Path(settings.run.folder) / settings.run.name / JOURNAL
+            if path.exists():
+                journal = SqliteJournal(path, read_only=True)
+                held.callback(journal.close)
+                bench = replace(bench, rollout=replace(bench.rollout, journal=journal))
+            return _plan(bench, settings, notices.texts)
+
+
+def plan(config: TrainConfig | Mapping[str, Any] | Path | str, measure: bool = False, **given: Unpack[Given]) -> Plan:
+    """`aplan` for synchronous code; works inside a running event loop as well."""
+    return run_to_end(aplan(config, measure, **given))
+
+
+async def _measure(bench: Workbench, meter: CallMeter) -> None:
+    tasks = bench.tasks["val"]
+    if known_measurement(bench) is not None:
+        return
+    known = known_evaluation(bench.rollout, bench.skill, tasks, "val") is not None
+    attempts = len(tasks) * (TRIALS - known)
+    bill = forecast_attempts(bench, attempts)
+    cost = "cost unknown" if bill.usd is None else f"up to ${bill.usd.high:.2f}"
+    bench.emit(
+        Notice(
+            level="info",
+            text=f"measuring: {attempts:,} attempts at validation tasks with the initial skill, "
+            f"{_range(bill.target_calls)} target calls, {_range(bill.tokens)} tokens, {cost}",
+        )
+    )
+    bench.emit(StageStarted(stage="baseline", step=0, epoch=0, total=len(tasks) * TRIALS))
+    try:
+        await measure(bench, meter)
+    except StopRun:
+        await bench.rollout.executor.drain()
+        raise
+    bench.emit(StageFinished(stage="baseline", step=0, note="measured"))
+
+
+def _plan(bench: Workbench, config: TrainConfig, notices: list[str]) -> Plan:
+    measured = known_measurement(bench)
+    evaluation = known_evaluation(bench.rollout, bench.skill, bench.tasks["val"], "val")
+    if measured is not None:
+        evaluation = measured.evaluation
+    headroom = None if evaluation is None else headroom_of(bench, evaluation)
+    noise = None if headroom is None else headroom.noise
+    forecast = forecast_run(bench, measured)
+    tasks: dict[Split, int] = {split: len(some) for split, some in bench.tasks.items()}
+    trials: dict[Split, int] = {"val": 1}
+    if config.test.enabled:
+        trials["test"] = config.test.trials
+    detectable = tuple(
+        Detectable(
+            split=split,
+            tasks=tasks[split],
+            trials=count,
+            gain=smallest_gain(tasks[split], ASSUMED_NOISE if noise is None else noise, count),
+        )
+        for split, count in trials.items()
+    )
+    ours = [*_of_scores(headroom, detectable), *_of_limits(config, forecast), *_of_tasks(bench), *_of_skill(bench)]
+    return Plan(
+        name=config.run.name,
+        simulated=bench.simulated,
+        tasks=tasks,
+        epochs=config.train.epochs,
+        forecast=forecast,
+        noise=ASSUMED_NOISE if noise is None else noise,
+        noise_measured=noise is not None,
+        detectable=detectable,
+        headroom=headroom,
+        warnings=(*ours, *_of_seed(bench), *(_noticed(text) for text in notices if "temperature 0" not in text)),
+    )
+
+
+def _of_scores(headroom: Headroom | None, detectable: tuple[Detectable, ...]) -> Iterator[Advice]:
+    n = 0 if headroom is None else headroom.score.n
+    if headroom is not None and headroom.always == n:
+        yield Advice(
+            text=f"the initial skill solves all {n} validation tasks in every trial: no skill can score higher",
+            hint="take harder tasks, or a scorer that asks for more",
+        )
+    elif headroom is not None and len(headroom.never) == n:
+        yield Advice(
+            text=f"the initial skill solves none of the {n} validation tasks: perhaps no skill can",
+            hint="check scorer and form of the answers on one attempt, or take easier tasks or a stronger target",
+        )
+    most = 1.0 if headroom is None else 1 - headroom.score.mean
+    for each in detectable:
+        if most > 0 and (each.gain is None or each.gain > most):
+            needed = "no gain at all" if each.gain is None else f"only a gain of {each.gain:.2f} or more"
+            yield Advice(
+                text=f"{each.tasks} {each.split} tasks can show {needed}, and the largest possible one is {most:.2f}",
+                hint=f"give the {each.split} split more tasks"
+                + (", or raise test.trials" if each.split == "test" else ""),
+            )
+
+
+def _of_limits(config: TrainConfig, forecast: Forecast) -> Iterator[Advice]:
+    limits = config.limits
+    calls = forecast.target_calls.low + forecast.optimizer_calls.low + forecast.judge_calls.low
+    usd = None if forecast.usd is None else forecast.usd.low
+    for name, limit, needed in (
+        ("calls", limits.calls, calls),
+        ("tokens", limits.tokens, forecast.tokens.low),
+        ("usd", limits.usd, usd),
+        ("minutes", limits.minutes, forecast.seconds.low / 60),
+    ):
+        if limit is not None and needed is not None and limit < needed:
+            yield Advice(
+                text=f"limits.{name} = {limit:,g} is below the forecast, which begins at {_shown(needed)}: "
+                "the run will stop early",
+                hint=f"raise limits.{name}, or plan for less: fewer train.epochs, smaller splits",
+            )
+
+
+def _shown(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+
+
+def _of_tasks(bench: Workbench) -> Iterator[Advice]:
+    train, size = bench.tasks["train"], bench.config.reflect.minibatch_size
+    if len(train) < size:
+        yield Advice(
+            text=f"{len(train)} training tasks are fewer than a minibatch of {size}: every reading sees all there is",
+            hint="add training tasks, or lower reflect.minibatch_size",
+        )
+    counts: dict[str, int] = {}
+    for task in train:
+        counts[task.type] = counts.get(task.type, 0) + 1
+    groups: dict[str, int] = {}
+    for task in (task for some in bench.tasks.values() for task in some if task.group):
+        groups[task.group] = groups.get(task.group, 0) + 1
+    if groups and max(groups.values()) == 1:
+        yield Advice(
+            text=f"each of the {len(groups)} groups of tasks holds one task only: grouping keeps nothing together",
+            hint="name another column as the group, or none",
+        )
+    alone = sorted(kind for kind, count in counts.items() if count == 1)
+    if alone and len(counts) > 1:
+        more = f" and {len(alone) - _SHOWN} more" if len(alone) > _SHOWN else ""
+        names = ", ".join(repr(kind) for kind in alone[:_SHOWN])
+        yield Advice(
+            text=f"types with a single training task: {names}{more}; what is learnt from it may fit that task only",
+            hint="give each type several tasks, or fewer and broader types",
+        )
+
+
+def _of_skill(bench: Workbench) -> Iterator[Advice]:
+    tokens, most = token_count(bench.skill.text), bench.config.skill.max_tokens
+    if tokens > _FULL * most:
+        room = "no candidate would fit" if tokens > most else "few edits fit in"
+        yield Advice(
+            text=f"the skill has about {tokens:,} tokens of skill.max_tokens = {most:,}: {room}",
+            hint="shorten the skill or raise skill.max_tokens",
+        )
+
+
+def _of_seed(bench: Workbench) -> Iterator[Advice]:
+    config = bench.config
+    several = [name for name, is_so in (
+        (f"test.trials = {config.test.trials}", config.test.enabled and config.test.trials > 1),
+        ("train.fresh_attempts = true", config.train.fresh_attempts),
+    ) if is_so]  # fmt: skip
+    if several and config.target.temperature == 0 and not bench.models["target"].takes_seed:
+        yield Advice(
+            text=f"at temperature 0 and without a seed, further attempts at a task tell nothing new: {several[0]}",
+            hint="set target.send_seed: true where the provider takes seeds, or a target.temperature above 0",
+        )
+
+
+def _noticed(text: str) -> Advice:
+    return Advice(text=text, hint="training goes on with it; `etude doctor` checks data and skill")
+
+
+def _range(span: Span) -> str:
+    low, high = f"{span.low:,.0f}", f"{span.high:,.0f}"
+    return low if low == high else f"{low} to {high}"

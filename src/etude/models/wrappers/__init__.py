@@ -1,0 +1,1 @@
+"""Models around models: structure, memory, patience, a budget, a limit."""

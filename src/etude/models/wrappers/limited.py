@@ -1,0 +1,101 @@
+"""As many requests at once as the server takes."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+from etude.errors import TransientError
+from etude.models.wrappers.base import Wrapper
+from etude.protocols import ChatModel
+from etude.records import ChatRequest, Reply
+
+START = 16
+"""Requests in flight that a run begins with."""
+LONGEST_PAUSE = 60.0
+"""Seconds; a server that asks for a longer pause is asked again after this one."""
+
+
+class Limited(Wrapper):
+    """Bounds the requests in flight, in the order in which they were asked for.
+
+    The bound goes up by one with each answer until the server first says 429, from then on by one with each round
+    of answers, and only while it is what holds requests back. A 429 halves it, once for all the requests that were
+    in flight together. Where the 429 came with a Retry-After, nothing is sent before that time.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        max_concurrency: int,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(model)
+        self._most = max_concurrency
+        self._window = float(min(max_concurrency, START))
+        self._halvings = 0
+        self._in_flight = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._paused_until = 0.0
+        self._sleep = sleep
+        self._clock = clock
+
+    @property
+    def limit(self) -> int:
+        """Most requests in flight at the moment, from 1 to `max_concurrency`."""
+        return int(self._window)
+
+    @property
+    def in_flight(self) -> int:
+        """Requests under way, those included that wait for the end of a pause."""
+        return self._in_flight
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        await self._enter()
+        try:
+            while (pause := self._paused_until - self._clock()) > 0:
+                await self._sleep(pause)
+            halvings = self._halvings
+            try:
+                reply = await self._model.complete(request)
+            except TransientError as error:
+                if error.rate_limited:
+                    self._slow_down(error.retry_after, sent_after=halvings)
+                raise
+            self._speed_up()
+            return reply
+        finally:
+            self._in_flight -= 1
+            self._admit()
+
+    def _slow_down(self, retry_after: float | None, *, sent_after: int) -> None:
+        if retry_after is not None:
+            self._paused_until = max(self._paused_until, self._clock() + min(retry_after, LONGEST_PAUSE))
+        if sent_after == self._halvings:
+            self._halvings += 1
+            self._window = max(1.0, self._window / 2)
+
+    def _speed_up(self) -> None:
+        if self._in_flight >= self.limit:
+            self._window = min(float(self._most), self._window + (1 / self._window if self._halvings else 1))
+
+    async def _enter(self) -> None:
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        self._admit()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if not turn.cancelled():  # the turn had come when the cancellation did: pass it on
+                self._in_flight -= 1
+                self._admit()
+            raise
+
+    def _admit(self) -> None:
+        while self._waiting and self._in_flight < self.limit:
+            turn = self._waiting.popleft()
+            if not turn.cancelled():
+                self._in_flight += 1
+                turn.set_result(None)

@@ -1,0 +1,218 @@
+"""Replies of a given type from models that may or may not support it."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar, cast
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from etude.errors import RejectedRequest, UnusableReply
+from etude.models.handoff import ANSWERED_LATER
+from etude.models.wrappers.base import Wrapper
+from etude.models.wrappers.loose_json import find_object
+from etude.models.wrappers.schema import Schema, skeleton, strict_schema
+from etude.protocols import ChatModel, Journal
+from etude.records import ChatRequest, Message, Reply, ResponseSchema, TextPart, Tool, assistant, user
+
+T = TypeVar("T", bound=BaseModel)
+
+Rung = Literal["json_schema", "tool", "prompt"]
+_RUNGS: tuple[Rung, ...] = ("json_schema", "tool", "prompt")
+
+LONGEST_ECHO = 16_000
+"""Characters of an unusable answer that are sent back."""
+LONGEST_PROBLEM = 1_000
+"""Characters of what is wrong with it."""
+
+
+def advice(name: str) -> str:
+    """What to do where no answer of a model has the form that was asked for.
+
+    Args:
+        name: of the model.
+    """
+    if name.startswith(ANSWERED_LATER):
+        answers = str(Path(name.removeprefix(ANSWERED_LATER)) / "answers")
+        return f"mend these answers in {answers!r}, or delete them to be asked again; then run the same command again"
+    return "raise max_output_tokens if replies are cut off, else try a model that follows schemas"
+
+
+@dataclass(frozen=True)
+class _Form:
+    """The shape of a reply type, computed once."""
+
+    name: str
+    schema: Schema
+    skeleton: str
+
+
+class Structured(Wrapper):
+    """Asks for replies of a pydantic type: by JSON schema, by forced tool or by showing a skeleton.
+
+    A rung that the server rejects is left for the next one, and not tried again once a lower one was taken. An
+    answer that does not validate is shown to the model with what is wrong, for another one.
+
+    Args:
+        rung: where the ladder is entered.
+        attempts: most answers that are asked for.
+        notice: told when a rung is left.
+        journal: remembers which rungs were left, so that a resumed run does not try them again.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        rung: Rung = "json_schema",
+        attempts: int = 3,
+        notice: Callable[[str], None] = lambda text: None,
+        journal: Journal | None = None,
+    ) -> None:
+        super().__init__(model)
+        self._rung: Rung = rung
+        self._journal = journal
+        self._taken: set[Rung] = set()
+        self._attempts = attempts
+        self._notice = notice
+        self._forms: dict[type[BaseModel], _Form] = {}
+
+    @property
+    def rung(self) -> Rung:
+        """Where the next question enters the ladder."""
+        return self._rung
+
+    async def ask(self, messages: Sequence[Message], reply_type: type[T], *, seed: int | None = None) -> T:
+        """The model's answer to `messages` as a `reply_type`. Keys that the type does not know are ignored.
+
+        Raises:
+            UnusableReply: no answer validated; names the last problem.
+            RejectedRequest: the server accepts the question on no rung.
+            TransientError, RejectedRole, StopRun: as the model inside raises them.
+        """
+        form = self._form(reply_type)
+        corrections: list[Message] = []
+        problem = ""
+        for _ in range(self._attempts):
+            reply = await self._send(messages, corrections, form, seed)
+            try:
+                return _read(reply, reply_type, form)
+            except ValueError as error:
+                problem = _shorten(_describe(error), LONGEST_PROBLEM)
+            if reply.finish == "length":
+                problem = f"the reply was cut off at the limit of {self.max_output_tokens} tokens ({problem})"
+            corrections += _correction(reply, problem, form)
+        raise UnusableReply(
+            f"{self.name}: no usable answer in {self._attempts} replies; the last problem: {problem}",
+            hint=advice(self.name),
+        )
+
+    async def _send(
+        self, messages: Sequence[Message], corrections: Sequence[Message], form: _Form, seed: int | None
+    ) -> Reply:
+        entered = self._rung = self._known_rung()
+        for rung in _RUNGS[_RUNGS.index(entered) : -1]:
+            try:
+                reply = await self._model.complete(_request(rung, messages, corrections, form, seed))
+            except RejectedRequest:
+                if rung in self._taken:
+                    raise
+                continue
+            await self._remember(rung, entered)
+            return reply
+        reply = await self._model.complete(_request("prompt", messages, corrections, form, seed))
+        await self._remember("prompt", entered)
+        return reply
+
+    async def _remember(self, rung: Rung, entered: Rung) -> None:
+        self._taken.add(rung)
+        if _RUNGS.index(rung) <= _RUNGS.index(self._rung):
+            return
+        self._rung = rung
+        self._notice(f"{self.name} rejects structured = {entered!r}; going on with {rung!r}")
+        if self._journal is not None:
+
+            async def lower() -> str:
+                return rung
+
+            await self._journal.once("decision", self._key(entered), str, lower)
+
+    def _known_rung(self) -> Rung:
+        rung = self._rung
+        while self._journal is not None and not self._taken:
+            lower = self._journal.get("decision", self._key(rung), str)
+            if lower is None:
+                break
+            rung = cast(Rung, lower)
+        return rung
+
+    def _key(self, entered: Rung) -> list[str]:
+        return ["structured", self.fingerprint(), entered]
+
+    def _form(self, reply_type: type[BaseModel]) -> _Form:
+        if reply_type not in self._forms:
+            schema = strict_schema(reply_type)
+            name = re.sub(r"[^A-Za-z0-9_-]", "_", reply_type.__name__)[:64]
+            self._forms[reply_type] = _Form(name, schema, skeleton(schema))
+        return self._forms[reply_type]
+
+
+def _request(
+    rung: Rung, messages: Sequence[Message], corrections: Sequence[Message], form: _Form, seed: int | None
+) -> ChatRequest:
+    if rung == "json_schema":
+        schema = ResponseSchema(name=form.name, body=form.schema)
+        return ChatRequest(messages=(*messages, *corrections), response_schema=schema, seed=seed)
+    if rung == "tool":
+        tool = Tool(name=form.name, description="Takes the reply.", parameters=form.schema)
+        return ChatRequest(messages=(*messages, *corrections), tools=(tool,), forced_tool=form.name, seed=seed)
+    return ChatRequest(messages=(*_with_skeleton(messages, form), *corrections), seed=seed)
+
+
+def _with_skeleton(messages: Sequence[Message], form: _Form) -> list[Message]:
+    shown = f"Reply with one JSON object of this form and nothing else:\n{form.skeleton}"
+    result = list(messages)
+    for at in reversed(range(len(result))):
+        if result[at].role == "user":
+            content = (*result[at].content, TextPart(text=shown))
+            result[at] = result[at].model_copy(update={"content": content})
+            return result
+    return [*result, user(shown)]
+
+
+def _correction(reply: Reply, problem: str, form: _Form) -> tuple[Message, Message]:
+    """The unusable answer as plain text, so that it needs no tool result, and what is wrong with it."""
+    wanted = f"Reply again, in whole and with nothing around it, as one JSON object of this form:\n{form.skeleton}"
+    echo = _shorten(_written(reply, form), LONGEST_ECHO) or "(nothing)"
+    return assistant(echo), user(f"That reply cannot be used: {problem}.\n{wanted}")
+
+
+def _read(reply: Reply, reply_type: type[T], form: _Form) -> T:
+    """The reply as a `reply_type`; ValueError says why it is none."""
+    if reply.finish == "refusal":
+        raise ValueError(f"the model refused: {reply.text.strip() or 'it gave no reason'}")
+    found = find_object(_written(reply, form))
+    keys = cast(dict[str, JsonValue], form.schema["properties"]).keys()
+    if not keys & found.keys() and len(found) == 1:
+        (inner,) = found.values()
+        found = cast(dict[str, Any], inner) if isinstance(inner, dict) else found
+    if not keys & found.keys():
+        # Where every field has a default this would pass as an empty reply.
+        raise ValueError(f"the reply has none of the keys {', '.join(keys)}")
+    return reply_type.model_validate(found)
+
+
+def _written(reply: Reply, form: _Form) -> str:
+    calls = sorted(reply.tool_calls, key=lambda call: call.name != form.name)
+    return calls[0].arguments if calls else reply.text
+
+
+def _describe(error: ValueError) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, problem['loc'])) or 'the reply'}: {problem['msg']}" for problem in problems)
+
+
+def _shorten(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]} ... ({len(text) - longest} characters left out)"

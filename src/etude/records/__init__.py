@@ -1,0 +1,62 @@
+"""Frozen records that travel between the parts. They compare by content and turn into JSON and back without loss."""
+
+from etude.records.attempts import Attempt, Outcome, Role, Trajectory
+from etude.records.base import Record, canonical, digest
+from etude.records.decisions import Evaluation, LedgerEntry, TrainState, Verdict
+from etude.records.edits import AppliedEdit, Candidate, Edit, EditFate, EditOp, Patch, PatchOp, SuggestionOp
+from etude.records.messages import (
+    ChatRequest,
+    ImagePart,
+    Message,
+    Reply,
+    ResponseSchema,
+    TextPart,
+    Tool,
+    ToolCall,
+    Usage,
+    assistant,
+    system,
+    user,
+)
+from etude.records.skills import File, Skill
+from etude.records.tasks import Metric, Score, Split, Task
+
+__all__ = [
+    "AppliedEdit",
+    "Attempt",
+    "Candidate",
+    "ChatRequest",
+    "Edit",
+    "EditFate",
+    "EditOp",
+    "Evaluation",
+    "File",
+    "ImagePart",
+    "LedgerEntry",
+    "Message",
+    "Metric",
+    "Outcome",
+    "Patch",
+    "PatchOp",
+    "Record",
+    "Reply",
+    "ResponseSchema",
+    "Role",
+    "Score",
+    "Skill",
+    "Split",
+    "SuggestionOp",
+    "Task",
+    "TextPart",
+    "Tool",
+    "ToolCall",
+    "TrainState",
+    "Trajectory",
+    "Usage",
+    "Verdict",
+    "assistant",
+    "canonical",
+    "digest",
+    "system",
+    "user",
+]

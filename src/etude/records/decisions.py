@@ -1,0 +1,98 @@
+"""What a run measured and decided, and where it stands."""
+
+import math
+
+from pydantic import (
+    Field,
+)
+
+from etude.records.attempts import Attempt
+from etude.records.base import Record
+from etude.records.edits import Edit, EditFate
+from etude.records.skills import Skill
+from etude.records.tasks import Metric, Score, Split
+
+
+class Evaluation(Record):
+    """Scores of one skill on one split, by task id. Voids are named and have no score."""
+
+    skill_hash: str
+    split: Split
+    scores: dict[str, tuple[Score, ...]]
+    """One score for each trial that has one."""
+    voids: tuple[str, ...] = ()
+    """Attempt ids without a score."""
+
+    def mean(self, metric: Metric, mixed_weight: float = 0.5) -> float | None:
+        """Mean over the tasks that have a score; None when there are none."""
+        values = self.values(metric, mixed_weight).values()
+        return math.fsum(values) / len(values) if values else None
+
+    def values(self, metric: Metric, mixed_weight: float = 0.5) -> dict[str, float]:
+        """Mean over trials of the metric, for every task that has a score."""
+        return {
+            task: sum(score.value(metric, mixed_weight) for score in scores) / len(scores)
+            for task, scores in self.scores.items()
+            if scores
+        }
+
+
+class Verdict(Record):
+    """The gate's decision on a candidate. It never depends on the order in which attempts came back."""
+
+    accepted: bool
+    reason: str
+    current: float | None = None
+    """Mean of the current skill over the compared tasks, None when nothing was compared."""
+    candidate: float | None = None
+    """Mean of the candidate over all compared tasks; None when it was rejected before the end."""
+    compared: int = 0
+    """How many tasks could be compared."""
+    decided_after: int = 0
+    """Length of the shortest prefix, in the fixed order, that decides."""
+    voids: tuple[str, ...] = ()
+    """Attempts without a score that the decision was taken without."""
+
+
+class LedgerEntry(Record):
+    """One edit that was tried, and what came of it."""
+
+    step: int
+    edit: Edit
+    fate: EditFate
+    accepted: bool | None
+    """The verdict on its candidate; None when there was none to decide on, or when a night holds what passed for
+    possible luck, and `change` is then there."""
+    change: float | None = None
+    """Candidate mean minus current mean on validation; None when not measured in full."""
+    types: tuple[str, ...] = ()
+    """Types of the tasks whose attempts the edit cites."""
+
+
+class TrainState(Record):
+    """Where the training stands after a step. Each step returns a new one."""
+
+    step: int = 0
+    epoch: int = 0
+    current: Skill
+    best: Skill
+    initial_val: Evaluation | None = None
+    current_val: Evaluation | None = None
+    best_val: Evaluation | None = None
+    epoch_skill: Skill | None = None
+    """The skill at the end of the previous epoch."""
+    meta_skill: str = ""
+    """The optimizer's memory."""
+    ledger: tuple[LedgerEntry, ...] = ()
+    """Every edit that was tried."""
+    earlier: dict[str, Attempt] = Field(default_factory=dict[str, Attempt])
+    """The last scored training attempt at each task, by task id."""
+    rejected_texts: frozenset[str] = frozenset()
+    """Hashes of candidates that were rejected against a bar no higher than the present one."""
+    silent_steps: int = 0
+    """Steps in a row in which the optimizer gave no usable answer."""
+    accepted: int = 0
+    rejected: int = 0
+    skipped: int = 0
+    missed_edits: int = 0
+    voids: int = 0

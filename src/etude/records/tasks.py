@@ -1,0 +1,59 @@
+"""Tasks, and how well they were done."""
+
+from typing import Literal
+
+from pydantic import (
+    Field,
+    JsonValue,
+)
+
+from etude.records.base import Record
+from etude.records.messages import (
+    ImagePart,
+)
+from etude.records.skills import File
+
+Split = Literal["train", "val", "test"]
+Metric = Literal["hard", "soft", "mixed"]
+
+
+class Task(Record):
+    """One thing to do, and what a right answer is compared with."""
+
+    id: str
+    input: str
+    """What the agent is told."""
+    gold: JsonValue = None
+    """The reference a scorer compares with. Agents never see it."""
+    type: str = ""
+    """Kind of task; splits by ratio are stratified by it."""
+    group: str = ""
+    """Tasks of one group stay in one split."""
+    images: tuple[str, ...] = ()
+    """Pictures that belong to the input: http(s) or data URLs, or references that `Environment.image` resolves."""
+    files: dict[str, File] = Field(default_factory=dict[str, File])
+    """What an agent with a workspace finds in it, by relative POSIX path."""
+    data: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
+    """Further fields for environments and scorers."""
+
+    @property
+    def text(self) -> str:
+        """The input, and a line for each picture."""
+        return "\n".join((self.input, *(ImagePart(url=image).shown for image in self.images)))
+
+
+class Score(Record):
+    """How good an attempt was."""
+
+    hard: float = Field(ge=0, le=1)
+    """Solved or not: 0 or 1, or a fraction where the task has parts."""
+    soft: float = Field(ge=0, le=1)
+    """Partial credit."""
+    feedback: str = ""
+    """What the optimizer may read about the score."""
+
+    def value(self, metric: Metric, mixed_weight: float = 0.5) -> float:
+        """The number the gate compares, in [0, 1]. `mixed` is (1 - w) * hard + w * soft."""
+        if metric == "mixed":
+            return (1 - mixed_weight) * self.hard + mixed_weight * self.soft
+        return self.hard if metric == "hard" else self.soft

@@ -1,0 +1,100 @@
+"""What a run tells about itself as it goes on: events, and the views of steps in the run folder."""
+
+from etude.events import Decided, RunStarted, Stage, StageFinished, StageStarted
+from etude.records import Candidate, Evaluation, TrainState
+from etude.skill import token_count
+from etude.stages.gate import GateResult
+from etude.workbench import Workbench
+
+__all__ = ["Diary", "counted"]
+
+
+def counted(count: int, what: str) -> str:
+    """As in `1 edit` or `3 edits`."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+class Diary:
+    """Emits events and writes views. It decides nothing and nothing is read back from it."""
+
+    def __init__(self, bench: Workbench, steps: int) -> None:
+        self._bench = bench
+        self._steps = steps
+
+    def started(self) -> None:
+        """The run begins, or goes on."""
+        bench = self._bench
+        bench.emit(
+            RunStarted(
+                name=bench.config.run.name,
+                folder=str(bench.folder.path),
+                epochs=bench.config.train.epochs,
+                steps=self._steps,
+                resumed=bench.resumed,
+                simulated=bench.simulated,
+            )
+        )
+        bench.folder.write_skill(0, bench.skill.text)
+
+    def begin(self, stage: Stage, step: int, epoch: int, total: int = 0) -> None:
+        """A stage begins."""
+        self._bench.emit(StageStarted(stage=stage, step=step, epoch=epoch, total=total))
+
+    def end(self, stage: Stage, step: int, note: str, *, idle: bool = False) -> None:
+        """A stage is done, or had nothing to work on; what it cost is told with it."""
+        self._bench.emit(StageFinished(stage=stage, step=step, note=note, idle=idle))
+        self._bench.tell_spend()
+
+    def write(self, name: str, value: object) -> None:
+        """Write a view, as in `steps/0001/merged.json`."""
+        self._bench.folder.write_json(name, value)
+
+    def made(self, place: str, state: TrainState, candidate: Candidate, skipped: str) -> None:
+        """There is a candidate; `skipped` says why it will not be evaluated."""
+        self.write(f"{place}/update.json", {"edits": candidate.edits, "skipped": skipped})
+        self._bench.folder.write_candidate(place, state.current.text, candidate.skill.text)
+
+    def decided(
+        self,
+        place: str,
+        states: tuple[TrainState, TrainState],
+        candidate: Candidate,
+        result: GateResult | None,
+        skipped: str,
+    ) -> None:
+        """The gate decided, or there was nothing to decide.
+
+        Args:
+            states: before and after.
+        """
+        before, after = states
+        action = "skipped" if result is None else "accepted" if result.verdict.accepted else "rejected"
+        reason = skipped if result is None else result.verdict.reason
+        self.write(
+            f"{place}/gate.json",
+            {
+                "action": action,
+                "reason": reason,
+                "origin": candidate.origin,
+                "best": after.best.hash != before.best.hash,
+                "verdict": None if result is None else result.verdict,
+            },
+        )
+        self._bench.folder.write_skill(after.step, after.current.text)
+        self._bench.emit(
+            Decided(
+                step=after.step,
+                steps=self._steps,
+                action=action,
+                origin=candidate.origin,
+                reason=reason,
+                current=self.mean(after.current_val),
+                best=self.mean(after.best_val),
+                skill_tokens=token_count(after.current.text),
+            )
+        )
+
+    def mean(self, evaluation: Evaluation | None) -> float | None:
+        """The number that the gate compares; None when no task has a score."""
+        gate = self._bench.config.gate
+        return None if evaluation is None else evaluation.mean(gate.metric, gate.mixed_weight)

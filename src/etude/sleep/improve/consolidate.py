@@ -1,0 +1,231 @@
+"""Consolidation: documents improved on tasks. The skill first, then the memory under the new skill, each by the
+trainer, with what is left of the night's budget."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Unpack
+
+from etude.envs.scorers.base import Judge
+from etude.errors import DataError, EtudeError
+from etude.protocols import Environment
+from etude.records import Record, Skill
+from etude.searches.rewrite_first import HeldOut
+from etude.skill import Document
+from etude.skill.document import LEARNED
+from etude.sleep.config import SleepConfig, make_sleep_config
+from etude.sleep.improve.changes import Change, Known, Place, Spent, Status, left_of, spent_in, within
+from etude.sleep.improve.context import Documents, InContext
+from etude.sleep.improve.looks import Found, Work, as_good, look_again, look_at, trials_of
+from etude.sleep.improve.room import in_room, told_of_room
+from etude.sleep.improve.screen import named, screen
+from etude.sleep.tasks.environment import NightEnvironment
+from etude.sleep.tasks.mined import MinedTask
+from etude.threads import run_to_end
+from etude.trainer import Trainer
+from etude.workbench import Given, MakeEnvironment, Past
+
+__all__ = ["Consolidation", "aconsolidate", "consolidate", "in_context", "with_judge"]
+
+GATE_OFF = "the gate is off: nobody tried it on held-out tasks"
+NO_HELD_OUT = "there are no held-out tasks to try it on"
+
+Tasks = Environment | Sequence[MinedTask]
+
+
+class Consolidation(Record):
+    """What came of all documents."""
+
+    changes: tuple[Change, ...]
+    documents: Documents
+    """With every change that is to be proposed."""
+
+    def change(self, place: Place) -> Change | None:
+        """Of one document; None when it was not to be improved."""
+        return next((change for change in self.changes if change.place == place), None)
+
+
+def consolidate(
+    tasks: Tasks,
+    documents: Documents,
+    config: SleepConfig | Mapping[str, Any],
+    folder: Path | str,
+    known: Mapping[Place, Known] | None = None,
+    **given: Unpack[Given],
+) -> Consolidation:
+    """`aconsolidate` for synchronous code; works inside a running event loop as well."""
+    return run_to_end(aconsolidate(tasks, documents, config, folder, known, **given))
+
+
+async def aconsolidate(
+    tasks: Tasks,
+    documents: Documents,
+    config: SleepConfig | Mapping[str, Any],
+    folder: Path | str,
+    known: Mapping[Place, Known] | None = None,
+    **given: Unpack[Given],
+) -> Consolidation:
+    """Improve the documents that are there on the tasks of an environment.
+
+    A document with a block `learned` changes inside of it only (`etude.skill.Document`). Interrupted, the same
+    call goes on where it was: all that is paid for or decided is in the run folders under `folder`.
+
+    Args:
+        tasks: mined tasks, or an environment: training tasks to learn from, and held-out ones (`val`) for the gate,
+            without which nothing is accepted.
+        documents: a missing document is not improved, nor is one that the settings switch off.
+        config: settings of a night, `limits` for both documents together.
+        folder: where the run folders `skill` and `memory` are.
+        known: what earlier nights know about each document.
+        given: objects to use instead of building them from the settings, as for `Trainer`.
+
+    Raises:
+        InputError: tasks, documents or settings cannot be used; nothing was paid for.
+        StopRun: a budget is used up, an endpoint is dead, or too many attempts have no score.
+        EtudeError: no attempt has an answer: the target says nothing, or its program never ends.
+    """
+    config = config if isinstance(config, SleepConfig) else make_sleep_config(config)
+    if not trainable(tasks):
+        raise DataError("there are no training tasks", hint="mine more sessions, or lower sleep.val_fraction")
+    changes: list[Change] = []
+    for place in _places(documents, config):
+        left = within(config, sum((change.spent for change in changes), Spent()))
+        work = Work(left, Path(folder), place, (known or {}).get(place) or Known(night=1))
+        change = await _improve(tasks, documents, work, given)
+        changes.append(change)
+        if change.proposed:
+            documents = documents.with_document(place, change.after)
+    return Consolidation(changes=tuple(changes), documents=documents)
+
+
+def held_out_tasks(tasks: Tasks) -> int:
+    """How many tasks there are for the gate."""
+    if isinstance(tasks, Environment):
+        return len(tasks.tasks("val"))
+    return sum(task.split == "val" for task in tasks)
+
+
+def trainable(tasks: Tasks) -> bool:
+    """Whether there is anything to learn from."""
+    if isinstance(tasks, Environment):
+        return bool(tasks.tasks("train"))
+    return any(task.split == "train" for task in tasks)
+
+
+def in_context(tasks: Tasks, documents: Documents, place: Place, config: SleepConfig) -> MakeEnvironment:
+    """The environment of a training run over one of the documents."""
+
+    def make(judge: Callable[[], Judge]) -> Environment:
+        unsafe = config.sleep.unsafe_no_sandbox
+        env = tasks if isinstance(tasks, Environment) else NightEnvironment(tasks, judge, unsafe_no_sandbox=unsafe)
+        return InContext(env, documents, place, config.agent)
+
+    return make
+
+
+def with_judge(config: SleepConfig, given: Given) -> Given:
+    """The given objects, and the optimizer as the judge where there is no other."""
+    if config.judge is None and "optimizer" in given:
+        return {"judge": given["optimizer"], **given}
+    return given
+
+
+def _places(documents: Documents, config: SleepConfig) -> Iterator[Place]:
+    if documents.skill is not None and config.sleep.skill:
+        yield "skill"
+    if documents.memory is not None and config.sleep.memory:
+        yield "memory"
+
+
+async def _improve(tasks: Tasks, documents: Documents, work: Work, given: Given) -> Change:
+    before = documents.skill if work.place == "skill" else documents.memory
+    assert before is not None
+    Document.parse(before.text)
+    parts: Given = {
+        **with_judge(work.config, given),
+        "env": in_context(tasks, documents, work.place, work.config),
+        "skill": before,
+    }
+    carried = await look_again(before, bool(held_out_tasks(tasks)), work, parts)
+    if carried.change is not None:
+        return carried.change
+    work = work._replace(config=within(work.config, carried.spent))
+    limits, tokens = left_of(work.config.limits, Spent()), work.config.sleep.block_tokens
+    plainly = work.config.for_run(work.folder, work.place, limits=limits)
+    if not trials_of(work.config, given):  # nothing would bear out that fewer tokens are as good
+        plainly = plainly.model_copy(update={"gate": plainly.gate.model_copy(update={"shorter": 0.0})})
+    if not held_out_tasks(tasks):  # nothing can be proposed: one rewrite shows what it would be
+        plainly = plainly.model_copy(update={"train": plainly.train.model_copy(update={"epochs": 1})})
+    config = in_room(plainly, before, tokens)
+    parts = {**parts, "past": Past(ledger=work.known.ledger, skill=work.known.before), "screen": screen(before)}
+    summary = await Trainer(config, **parts).atrain()
+    run = Path(summary.folder)
+    held_out = HeldOut.model_validate_json((run / "held_out.json").read_text(encoding="utf-8"))
+    if held_out.silent:
+        raise EtudeError(
+            f"no attempt has an answer{_last_words(held_out)}",
+            hint="look at the target and its agent with `etude doctor`, then run it again",
+        )
+    after = before
+    if summary.best.hash != summary.initial.hash:
+        after = before.with_text(_spliced(before.text, (run / summary.best.skill).read_bytes().decode()))
+    gate_off = bool(held_out_tasks(tasks)) and not config.gate.enabled
+    untried = "" if summary.best.val is not None else GATE_OFF if gate_off else NO_HELD_OUT
+    status, reason = _status(before, after, held_out, untried)
+    reason = told_of_room(reason, plainly, before, tokens)
+    found = Found(status, "", carried=carried.carried)
+    if status == "accepted" and trials_of(work.config, given):
+        look = as_good if held_out.saved else look_at
+        found = await look(config, (before, after), work, carried, parts)
+        held_out = _judged(held_out, found.status)
+    sleep = work.config.sleep
+    return Change(
+        place=work.place,
+        status=found.status,
+        reason="; ".join([reason + found.why, *carried.told, *named(held_out.cut)]),
+        before=before,
+        after=before if found.status == "rejected" else after,
+        proposed=found.status == "accepted" or (found.status == "unverified" and gate_off),
+        baseline=_mean_of([shown.hard for shown in held_out.initial]),
+        candidate=_mean_of([shown.hard for shown in held_out.candidate]),
+        confirmed=found.confirmed,
+        fresh=found.fresh,
+        held_out=held_out,
+        spent=carried.spent + spent_in(run),
+        simulated=summary.simulated,
+        carried=found.carried,
+        tested=tuple(one.tested for one in (carried.looked, found.looked) if one is not None),
+        carry_told="" if found.carried is None else found.carried.told(sleep.alpha, sleep.carry_nights),
+    )
+
+
+def _judged(held_out: HeldOut, status: Status) -> HeldOut:
+    """With edits that count as accepted only where fresh attempts bear them out: the next night is told of them."""
+    verdict = {"rejected": False, "inconclusive": None}.get(status, True)
+    judged = (entry.model_copy(update={"accepted": entry.accepted and verdict}) for entry in held_out.ledger)
+    return held_out.model_copy(update={"ledger": tuple(judged)})
+
+
+def _status(before: Skill, after: Skill, held_out: HeldOut, untried: str) -> tuple[Status, str]:
+    if after.hash != before.hash:
+        return ("unverified", untried) if untried else ("accepted", held_out.reason)
+    tried = held_out.accepted is not None or held_out.cut
+    return ("rejected" if tried else "unchanged"), held_out.reason
+
+
+def _spliced(before: str, best: str) -> str:
+    """The document with the learned block of the best one. What stands outside of it is kept as it is: a file in a
+    run folder lacks the values of keys, wherever they stood."""
+    document = Document.parse(before)
+    if document.learned is None:
+        return best
+    return document.with_region(LEARNED, Document.parse(best).learned or "").render()
+
+
+def _last_words(held_out: HeldOut) -> str:
+    told = [shown.why for shown in held_out.initial if shown.why]
+    return f"; the last one: {told[-1]}" if told else ""
+
+
+def _mean_of(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

@@ -1,0 +1,128 @@
+"""More to train on than one night has: rewordings of its tasks, and similar tasks of earlier nights."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from etude.envs.splits import fold
+from etude.errors import UnusableReply
+from etude.records import Record, digest
+from etude.sleep.tasks.clusters import NEAR, alike, likeness
+from etude.sleep.tasks.mined import LONGEST_INTENT, SHORTEST_INTENT, MinedTask
+from etude.sleep.tasks.mining import Dropped
+from etude.stages.optimizer import Optimizer, ReplyForm, together
+from etude.stages.render import fence
+
+__all__ = ["Dreamt", "dream", "kept_pieces", "recall", "recalled"]
+
+_LEAST_LIKE = 0.2
+"""A task of an earlier night that has less in common with tonight's is no help."""
+_QUOTED = re.compile(
+    r"\"[^\"\n]+\"|\u201c[^\u201d\n]+\u201d|\u00ab[^\u00bb\n]+\u00bb|`[^`\n]+`|(?<!\w)'[^'\n]+'(?!\w)"
+)
+_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
+
+
+class _Rewordings(ReplyForm):
+    rewordings: tuple[str, ...]
+
+
+class Dreamt(Record):
+    """Rewordings of tasks."""
+
+    tasks: tuple[MinedTask, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    failed: tuple[str, ...] = ()
+    """Ids of the tasks about which the optimizer gave no usable answer."""
+
+
+async def dream(tasks: Sequence[MinedTask], n: int, optimizer: Optimizer) -> Dreamt:
+    """At most `n` rewordings of each real training task among `tasks`, with the same context and criteria, for
+    training only.
+
+    A rewording is dropped when it loses a number or something in quotes, says what another one says, or comes near a
+    held-out task. The optimizer is asked about all tasks at the same time.
+
+    Raises:
+        StopRun: a call failed. Known answers are facts: the same call goes on from there.
+    """
+    if n < 1:
+        return Dreamt()
+    real = sorted((task for task in tasks if task.origin == "real" and task.split == "train"), key=lambda t: t.id)
+    held = [task for task in tasks if task.split != "train"]
+    results = await together(_reword(task, n, held, optimizer) for task in real)
+    return Dreamt(
+        tasks=tuple(task for result in results for task in result.tasks),
+        dropped=tuple(dropped for result in results for dropped in result.dropped),
+        failed=tuple(name for result in results for name in result.failed),
+    )
+
+
+def recall(archive: Iterable[MinedTask], tasks: Sequence[MinedTask], k: int) -> tuple[MinedTask, ...]:
+    """The `k` training tasks of earlier nights that are most like one of tonight's in the same project; fewer where
+    there are not so many that have something in common. Never one that is held out, tonight or then, or near one that
+    is. Ties go by id.
+    """
+    tonight = [task for task in tasks if task.split == "train"]
+    ids = {task.id for task in tasks}
+    past = list(archive)
+    held = [task for task in (*tasks, *past) if task.split != "train"]
+    found: list[tuple[float, str, MinedTask]] = []
+    for task in past:
+        if task.origin != "real" or task.split != "train" or task.id in ids:
+            continue
+        own = [alike(task, other) for other in tonight if other.project == task.project]
+        if max(own, default=0.0) < _LEAST_LIKE or any(_is_near(task, other) for other in held):
+            continue
+        found.append((-max(own), task.id, task))
+    best = sorted(found, key=lambda row: row[:2])[: max(k, 0)]
+    return tuple(recalled(task) for _, _, task in best)
+
+
+def recalled(task: MinedTask) -> MinedTask:
+    """A task of an earlier night, for training tonight."""
+    change = {"id": f"recall:{task.id}", "origin": "recall", "split": "train", "derived_from": task.id}
+    return task.model_copy(update=change)
+
+
+def kept_pieces(intent: str) -> frozenset[str]:
+    """The numbers of a request, and what it has in quotes, quotes included: what no rewording may lose."""
+    return frozenset((*_QUOTED.findall(intent), *_NUMBER.findall(_QUOTED.sub(" ", intent))))
+
+
+async def _reword(task: MinedTask, n: int, held: Sequence[MinedTask], optimizer: Optimizer) -> Dreamt:
+    asked = [f"# Rewordings wanted: {n}", fence("request", task.intent)]
+    try:
+        reply = await optimizer.ask("sleep_dream", asked, _Rewordings)
+    except UnusableReply:
+        return Dreamt(failed=(task.id,))
+    dreamt: list[MinedTask] = []
+    dropped: list[Dropped] = []
+    said = {fold(task.intent)}
+    for text in map(str.strip, reply.rewordings[:n]):
+        reason = _unlike(task, text, said, held)
+        if reason:
+            dropped.append(Dropped(origin=task.id, intent=text[:LONGEST_INTENT], reason=reason))
+            continue
+        said.add(fold(text))
+        name = f"{task.id}~{digest(text)[:6]}"
+        change = {"id": name, "intent": text, "origin": "dream", "derived_from": task.id, "split": "train"}
+        dreamt.append(task.model_copy(update=change))
+    return Dreamt(tasks=tuple(dreamt), dropped=tuple(dropped))
+
+
+def _unlike(task: MinedTask, text: str, said: set[str], held: Sequence[MinedTask]) -> str:
+    """Why a rewording is not used; empty when it is."""
+    if not SHORTEST_INTENT <= len(text) <= LONGEST_INTENT:
+        return f"it has {len(text)} characters"
+    if fold(text) in said:
+        return "it says what another one says"
+    lost = sorted(kept_pieces(task.intent) - kept_pieces(text))
+    if lost:
+        return f"it loses {lost[0]}"
+    near = next((other.id for other in held if likeness(text, other.intent) >= NEAR), None)
+    return f"it comes near the held-out task {near!r}" if near is not None else ""
+
+
+def _is_near(task: MinedTask, other: MinedTask) -> bool:
+    same = bool(task.cluster) and task.cluster == other.cluster
+    return same or alike(task, other) >= NEAR

@@ -1,0 +1,171 @@
+"""The environment of a night: mined tasks, judged by their checks, exact answers, rubrics and commands."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from etude.envs.grading import Command, CommandScorer
+from etude.envs.scorers.base import Judge
+from etude.envs.scorers.checks import Checks, ChecksOptions, Criteria, combined, form_warning
+from etude.envs.scorers.text import Exact
+from etude.envs.splits import SPLITS, check_splits, content
+from etude.errors import BoundaryError, ConfigError, DataError
+from etude.protocols import Environment, Scorer
+from etude.records import Score, Split, Task, Trajectory, canonical
+from etude.sandbox import Limits, find_sandbox
+from etude.sleep.tasks.mined import MinedTask
+
+__all__ = ["NightEnvironment"]
+
+
+_LIMITS = Limits(seconds=60)
+"""Of the command of a task."""
+_ENDLESS = "whether the answer meets its checks cannot be told: a pattern takes too long on it"
+
+
+class NightEnvironment(Environment):
+    """Mined tasks with their own criteria.
+
+    Of the criteria that a task has, checks, exact answers, a rubric and a command, all apply: `hard` is 1 when each
+    is met, `soft` the mean over them. A command runs in the sandbox, for at most a minute and without a network;
+    words of it that name a file from the task's project, else from the current folder, stand for it.
+
+    An answer at which the match of a pattern does not end in time meets none of the checks of a task that a night
+    mined: it was not seen to pass them, nobody can mend a pattern that a model wrote, and one such answer would stop
+    that night each time. With a task that a person wrote there is no score.
+
+    Feedback on training tasks, which the optimizer reads, says in words what is wrong. On held-out tasks it is for
+    people and shows the checks that failed as they are written: no stage shows the optimizer an attempt at one.
+
+    Args:
+        tasks: with their sides; an empty side is for the caller to judge.
+        judge: makes the model that grades by rubrics; needed when a task has one.
+        options: of the checks, and the grade from which a rubric is met.
+
+    Raises:
+        DataError: two tasks have one id, or tasks on different sides the same text.
+        ConfigError: a task has a rubric, and there is no judge; its command names no program that is there, or there
+            is no sandbox for it.
+    """
+
+    name = "night"
+
+    def __init__(
+        self,
+        tasks: Sequence[MinedTask],
+        judge: Callable[[], Judge] | None = None,
+        *,
+        options: ChecksOptions | None = None,
+        unsafe_no_sandbox: bool = False,
+    ) -> None:
+        options = options or ChecksOptions()
+        self._checks = Checks(options, judge)
+        self._open = Checks(options.model_copy(update={"show_checks": True}), judge)
+        self._exact = Exact()
+        self._graded = any(task.rubric.strip() for task in tasks)
+        judged = next((task.id for task in tasks if task.rubric.strip()), None)
+        if judged is not None and judge is None:
+            raise ConfigError(
+                f"task {judged!r} has a rubric, and there is no model to judge by it",
+                hint="name a model for the judge, or leave the rubric out",
+            )
+        self._tasks: dict[Split, tuple[Task, ...]] = {
+            split: tuple(task.task for task in tasks if task.split == split) for split in SPLITS
+        }
+        self._commands = _commands(tasks, unsafe=unsafe_no_sandbox)
+        self._mined = frozenset(task.id for task in tasks if task.night is not None)
+        self._training = frozenset(task.id for task in self._tasks["train"])
+        _check_apart(self._tasks)
+        criteria = {
+            task.id: Criteria(checks=task.checks, rubric=task.rubric)
+            for task in tasks
+            if not (task.exact or task.command)
+        }
+        self._warnings = tuple(text for text in (form_warning(criteria), *self._doubts()) if text)
+
+    def tasks(self, split: Split) -> tuple[Task, ...]:
+        """The tasks of a side, in the order given."""
+        return self._tasks[split]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is doubtful about the tasks, one sentence each."""
+        return self._warnings
+
+    async def score(self, task: Task, trajectory: Trajectory) -> Score:
+        """All criteria of the task together; an empty answer meets none of them, and is not shown to the judge.
+
+        Raises:
+            DataError: the task is none of a night.
+            BoundaryError: the match of a pattern that a person wrote took too long, the process that matches patterns
+                died, or a command could not be run to its end.
+        """
+        gold = task.gold if isinstance(task.gold, dict) else {}
+        checks = self._checks if task.id in self._training else self._open
+        scorers: dict[str, Scorer] = {"checks": checks, "rubric": checks, "exact": self._exact}
+        if task.id in self._commands:
+            scorers["command"] = self._commands[task.id]
+        kinds = [kind for kind in scorers if kind in gold]
+        if not kinds:
+            raise DataError(f"task {task.id!r} has no criteria", hint="use the tasks of this environment")
+        found = [Score(hard=0, soft=0, feedback="there is no answer")]
+        if trajectory.answer.strip():
+            found = [
+                await _scored(
+                    scorers[kind],
+                    task.model_copy(update={"gold": gold[kind] if kind == "exact" else {kind: gold[kind]}}),
+                    trajectory,
+                    ends=kind != "checks" or task.id not in self._mined,
+                )
+                for kind in kinds
+            ]
+        return combined(found)
+
+    def fingerprint(self) -> str:
+        """Name, scorers, commands and, where a task has a rubric, the judge."""
+        checks = self._checks if self._graded else Checks(self._checks.options)
+        commands = sorted(scorer.fingerprint() for scorer in self._commands.values())
+        return canonical([self.name, checks.fingerprint(), self._exact.fingerprint(), *commands])
+
+    def _doubts(self) -> list[str]:
+        train, val, test = (self._tasks[split] for split in SPLITS)
+        return check_splits(train, val, test) if train and val else []
+
+
+async def _scored(scorer: Scorer, task: Task, trajectory: Trajectory, *, ends: bool) -> Score:
+    """The score by one kind of criteria; 0 with the reason where it took too long, unless `ends`."""
+    try:
+        return await scorer.score(task, trajectory)
+    except BoundaryError as error:
+        if ends or not isinstance(error.cause, TimeoutError):
+            raise
+        return Score(hard=0, soft=0, feedback=_ENDLESS)
+
+
+def _commands(tasks: Sequence[MinedTask], *, unsafe: bool) -> dict[str, Scorer]:
+    """By task. Nothing is looked for where there are none."""
+    judged = [task for task in tasks if task.command]
+    sandbox = find_sandbox(unsafe=unsafe) if judged else None
+    found: dict[str, Scorer] = {}
+    for task in judged:
+        assert sandbox is not None
+        folders = [Path(task.project)] if task.project else []
+        command = Command.parse(task.command, [*folders, Path()], f"task {task.id!r}: command")
+        found[task.id] = CommandScorer("answer", command, _LIMITS, sandbox)
+    return found
+
+
+def _check_apart(tasks: dict[Split, tuple[Task, ...]]) -> None:
+    """As `check_splits` does where no side is empty."""
+    ids = [task.id for split in SPLITS for task in tasks[split]]
+    twice = next((name for at, name in enumerate(ids) if name in ids[:at]), None)
+    if twice is not None:
+        raise DataError(f"two tasks have the id {twice!r}", hint="give every task an id of its own")
+    sides: dict[str, tuple[Split, str]] = {}
+    for split in SPLITS:
+        for task in tasks[split]:
+            side, other = sides.setdefault(content(task), (split, task.id))
+            if side != split:
+                raise DataError(
+                    f"{side} {other!r} and {split} {task.id!r} have the same text",
+                    hint="put tasks of one cluster on one side",
+                )

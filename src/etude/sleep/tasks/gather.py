@@ -1,0 +1,391 @@
+"""The tasks of a night: from a reviewed file, or mined from the transcripts that nobody has used yet."""
+
+import asyncio
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import Field, JsonValue, ValidationError
+
+from etude.errors import ConfigError, DataError, EtudeError
+from etude.models.handoff import ANSWERED_LATER
+from etude.models.wrappers.structured import advice
+from etude.records import Record, Split, canonical, digest
+from etude.redaction.redactor import Redactor
+from etude.sleep.adoption.canary import Corrections
+from etude.sleep.config import SleepConfig
+from etude.sleep.improve.proposers import Pick, fixed
+from etude.sleep.report import Command
+from etude.sleep.state import SleepState, state_folder, why_unreadable
+from etude.sleep.tasks.clusters import alike, by_recurrence, divide, followed, near
+from etude.sleep.tasks.dreams import dream, recall, recalled
+from etude.sleep.tasks.files import replay
+from etude.sleep.tasks.mined import MinedTask, SessionRef
+from etude.sleep.tasks.mining import Mined, mine
+from etude.sleep.tasks.probe import Doubt, not_alone, probed, words_pass
+from etude.sleep.transcripts.corrections import counted
+from etude.sleep.transcripts.harvest import Asked, Harvest, harvest
+from etude.sleep.transcripts.ledger import Ledger
+from etude.sleep.transcripts.sources import SOURCES, Source, source_of
+from etude.sleep.transcripts.sources.plain import Plain, of_named_home
+from etude.workbench import Workbench
+
+__all__ = [
+    "Gathered",
+    "Past",
+    "Surroundings",
+    "archive",
+    "archived",
+    "asked_of",
+    "divided",
+    "from_file",
+    "from_transcripts",
+    "gleaned",
+    "settings_of",
+    "sources_of",
+    "state_in",
+    "state_of",
+]
+
+_ARCHIVED = 1000
+"""Tasks of earlier nights that are kept, the latest ones; those of `test` beside them, for what is forgotten there
+could come back on another side."""
+_FEWEST = 3
+"""Tasks of earlier nights that stand in for a side, where there are so many."""
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a night depends on beside its settings."""
+
+    home: Path = field(default_factory=Path.home)
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    now: Callable[[], datetime] = _now
+    """The clock, in UTC."""
+    command: Command | None = None
+    """With which the night is begun or gone on with: its report keeps it, and nothing depends on it."""
+
+    def transcripts(self, home: str | None) -> tuple[Path, Mapping[str, str]]:
+        """The home folder to read transcripts from, and the environment that says where in it they are: of one that
+        is named, none of the variables by which programs move their folders."""
+        return (self.home, self.environ) if home is None else (Path(home), of_named_home(self.environ))
+
+
+class Gathered(Record):
+    """The tasks of a night and what was left out on the way to them."""
+
+    tasks: tuple[MinedTask, ...] = ()
+    """With their sides; rewordings and tasks of earlier nights among them."""
+    sessions: dict[str, int] = Field(default_factory=dict[str, int])
+    """Sessions that were read for them, by source."""
+    skipped: dict[str, int] = Field(default_factory=dict[str, int])
+    redacted: dict[str, int] = Field(default_factory=dict[str, int])
+    waiting: int = 0
+    problems: tuple[str, ...] = ()
+    dropped: dict[str, int] = Field(default_factory=dict[str, int])
+    doubts: tuple[Doubt, ...] = ()
+    """Tasks whose criteria do not hold what they promise."""
+    notes: tuple[str, ...] = ()
+    proposer: Pick = Pick()
+    """What makes the candidates of the night."""
+    settings: dict[str, str] = Field(default_factory=dict[str, str])
+    """Digests of the settings that the tasks, or what is done with them, depend on."""
+    later: tuple[MinedTask, ...] = ()
+    """Tasks beyond the limit of the night: they are archived, so that later nights can recall them."""
+    unmined: tuple[SessionRef, ...] = ()
+    """Sessions that the next night is to try again: the optimizer gave no usable answer about them, or no task of
+    theirs has criteria that hold."""
+    corrections: tuple[Corrections, ...] = ()
+    """How often the user corrected the agent in the sessions, for the nights after an adoption."""
+
+
+def state_of(config: SleepConfig, around: Surroundings) -> SleepState:
+    """Where the project's nights are.
+
+    Raises:
+        ConfigError: there is no such project.
+    """
+    project = Path(config.sleep.project)
+    if not project.is_dir():
+        raise ConfigError(f"sleep.project = {config.sleep.project!r} is no folder", hint="name the project's folder")
+    return state_in(project, config.sleep.state, around)
+
+
+def state_in(project: Path, base: str | None, around: Surroundings) -> SleepState:
+    """The same for a project that exists, in the folder `base` for all nights or the usual one."""
+    at = None
+    if base is not None:
+        short = Path(os.path.abspath(base))  # without `..`, where no link makes that another place
+        at = short if os.path.realpath(short) == os.path.realpath(base) else Path(base).absolute()
+    return SleepState(state_folder(project, home=around.home, environ=around.environ, base=at))
+
+
+def sources_of(config: SleepConfig) -> list[Source]:
+    """The sources to read: those that are named, else all that were tried on real transcripts.
+
+    Raises:
+        ConfigError: a name is unknown or there twice; the source `jsonl` has nothing to read, or is left out while
+            there is something for it; what is to be read is not there.
+    """
+    sleep = config.sleep
+    names = sleep.sources or [name for name in SOURCES if name != "jsonl" or sleep.transcripts is not None]
+    if "jsonl" in names and sleep.transcripts is None:
+        raise ConfigError("the source 'jsonl' has nothing to read", hint="set sleep.transcripts to a file or folder")
+    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    if twice is not None:
+        raise ConfigError(f"sleep.sources names {twice!r} twice", hint="name each source once")
+    if sleep.transcripts is not None and "jsonl" not in names:
+        raise ConfigError(
+            f"sleep.transcripts = {sleep.transcripts!r} is for the source 'jsonl', which sleep.sources leaves out",
+            hint="add 'jsonl' to sleep.sources, or leave sleep.transcripts out",
+        )
+    if sleep.transcripts is not None and not Path(sleep.transcripts).exists():
+        raise ConfigError(
+            f"sleep.transcripts = {sleep.transcripts!r} is not there",
+            hint="name a .jsonl file, or a folder that has such files",
+        )
+    if sleep.home is not None and not Path(sleep.home).is_dir():
+        raise ConfigError(f"sleep.home = {sleep.home!r} is no folder", hint="name a home folder, or leave it out")
+    found = [Plain(Path(sleep.transcripts or "")) if name == "jsonl" else source_of(name) for name in names]
+    return [source for source in found if sleep.sources or source.verified]
+
+
+def settings_of(config: SleepConfig) -> dict[str, str]:
+    """A digest of each setting that the result of a night depends on, by section and key.
+
+    Raises:
+        DataError: as `from_file`.
+    """
+    values: dict[str, JsonValue] = {}
+    for name, value in config.identity().items():
+        parts = value.items() if isinstance(value, dict) else [("", value)]
+        values |= {f"{name}.{key}".rstrip("."): part for key, part in parts}
+    if config.sleep.tasks is not None:  # what the file says, wherever it is
+        values["sleep.tasks"] = from_file(config).model_dump(mode="json")
+    if config.sleep.proposer != "rewrite":  # set to the default, a setting wins over a proposer all the same
+        values |= {f"{name} (set)": True for name in fixed(config)}
+    return {name: digest(canonical(value))[:16] for name, value in sorted(values.items())}
+
+
+def asked_of(config: SleepConfig, now: datetime) -> Asked:
+    """Which sessions a night is to work on."""
+    sleep = config.sleep
+    scope = os.path.realpath(sleep.project) if sleep.scope == "project" else None
+    return Asked(now=now, scope=scope, hours=sleep.lookback_hours, limit=sleep.max_sessions)
+
+
+def gleaned(config: SleepConfig, around: Surroundings, ledger: Ledger, sources: Sequence[Source]) -> Harvest:
+    """The harvest of the settings. Writes nothing."""
+    home, environ = around.transcripts(config.sleep.home)
+    redactor = Redactor.for_transcripts(around.environ)
+    return harvest(sources, ledger, asked_of(config, around.now()), home=home, environ=environ, redactor=redactor)
+
+
+def from_file(config: SleepConfig, *, tools: bool = True) -> Gathered:
+    """The tasks of the reviewed file; divided here when none of them says on which side it is.
+
+    Args:
+        tools: the target takes tools.
+
+    Raises:
+        DataError: the file cannot be used, or nobody has reviewed it.
+    """
+    file = replay(Path(str(config.sleep.tasks)))
+    tasks, dropped = _doable(file.tasks, tools=tools)
+    if any(task.split != "train" for task in tasks):
+        return Gathered(tasks=tasks, dropped=dropped, redacted=file.redacted)
+    gathered = divided(config, tasks, ())
+    return gathered.model_copy(update={"dropped": {**gathered.dropped, **dropped}, "redacted": file.redacted})
+
+
+def _doable(tasks: Sequence[MinedTask], *, tools: bool) -> tuple[tuple[MinedTask, ...], dict[str, int]]:
+    """The tasks that a target can attempt, and how many others there were."""
+    kept = tuple(task for task in tasks if tools or not task.tools)
+    more = len(tasks) - len(kept)
+    return kept, {"it needs tools, and the target takes none": more} if more else {}
+
+
+class Past(NamedTuple):
+    """What earlier nights leave to the mining of this one."""
+
+    tasks: Sequence[MinedTask] = ()
+    in_vain: Collection[tuple[str, str]] = ()
+    """Sessions that were tried before, as `Ledger.in_vain` tells: they are not tried a third time."""
+
+
+async def from_transcripts(config: SleepConfig, found: Harvest, bench: Workbench, past: Past, night: int) -> Gathered:
+    """Tasks mined from the sessions of a harvest, with their sides.
+
+    Raises:
+        EtudeError: nothing could be mined, so that it is more likely the model than the sessions.
+        StopRun: a call failed; the same call goes on from there.
+    """
+    optimizer = bench.optimizer()
+    sessions = [each.session for each in found.sessions]
+    seen = {SessionRef(source=one.session.source, id=one.session.id): one.new for one in found.sessions}
+    mined = await mine(sessions, optimizer, night=night, seen=seen)
+    again = tuple(each.session for each in mined.failed if (each.session.source, each.session.id) not in past.in_vain)
+    if again and len(mined.failed) == len(sessions):
+        name = bench.models["optimizer"].name
+        by_hand = advice(name) if name.startswith(ANSWERED_LATER) else ""
+        raise EtudeError(
+            f"no session could be mined: {mined.failed[0].reason}",
+            hint=by_hand or "look at the optimizer's model, or set optimizer.structured: prompt",
+        )
+    tools = bench.models["target"].takes_tools
+    doable, undoable = _doable(_placed(mined.tasks, found), tools=tools)
+    known, _ = _doable(past.tasks, tools=tools)
+    tried = await probed(doable, bench, wanted=config.sleep.probe)
+    lost = tuple(one for one in tried.lost if (one.source, one.id) not in past.in_vain)
+    again += lost
+    gathered = await asyncio.to_thread(divided, config, tried.tasks, known, tried.gameable)
+    tasks = gathered.tasks
+    taken = {task.derived_from for task in tasks}
+    past_tasks = followed(known, (*gathered.later, *tasks))
+    tasks += recall([task for task in past_tasks if task.id not in taken], tasks, config.sleep.recall)
+    dreamt = await dream(tasks, config.sleep.dream, optimizer)
+    dropped = Counter(each.reason for each in (*mined.dropped, *dreamt.dropped))
+    return gathered.model_copy(
+        update={
+            "tasks": (*tasks, *dreamt.tasks),
+            "sessions": dict(sorted(Counter(session.source for session in sessions).items())),
+            "skipped": found.skipped,
+            "redacted": found.redacted,
+            "waiting": found.beyond,
+            "problems": (*found.problems, *_failures(mined, again)),
+            "unmined": again,
+            "notes": (*gathered.notes, *_left_for_once_more(len(lost))),
+            "corrections": counted(config.sleep, found.sessions),
+            "doubts": tried.doubts,
+            "dropped": dict(sorted(sum(map(Counter, (undoable, tried.dropped, gathered.dropped)), dropped).items())),
+        }
+    )
+
+
+def _placed(tasks: Sequence[MinedTask], found: Harvest) -> tuple[MinedTask, ...]:
+    """The tasks with what is known of the sessions they come from."""
+    known = {(one.source, one.id): one for one in (each.snapshot for each in found.sessions)}
+    return tuple(
+        task.model_copy(update={"snapshots": tuple(known[one.source, one.id] for one in task.sessions)})
+        for task in tasks
+    )
+
+
+def divided(
+    config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[MinedTask], gameable: Collection[str] = ()
+) -> Gathered:
+    """The tasks of a night on their sides, as many as it may have, and tasks of earlier nights where there is nothing
+    on one of the two that it needs. Blocks while criteria of these are tried.
+
+    Args:
+        known: those of earlier nights, with their clusters and sides.
+        gameable: ids of tonight's whose checks their own words pass.
+    """
+    sleep = config.sleep
+    sides = divide(tasks, known, val=sleep.val_fraction, test=sleep.test_fraction, seed=config.train.seed)
+    kept, moved = not_alone(_cut(by_recurrence(sides.tasks), sleep.max_tasks), gameable)
+    ids = {task.id for task in kept}
+    later = followed([task for task in sides.tasks if task.id not in ids], kept)
+    known = followed(known, (*later, *kept))
+    notes = [moved] if moved else []
+    for side in ("train", "val") if kept else ():
+        if any(task.split == side for task in kept) or (side == "val" and not sleep.val_fraction):
+            continue
+        found = _earlier(side, kept, known, probe=sleep.probe)
+        kept += found
+        wanted = "train on" if side == "train" else "hold out"
+        notes.append(
+            f"tonight's tasks have nothing to {wanted}: {len(found)} of earlier nights stand in"
+            if found
+            else f"there is nothing to {wanted}"
+        )
+    return Gathered(
+        tasks=kept,
+        dropped={f"more than sleep.max_tasks = {sleep.max_tasks}": len(later)} if later else {},
+        later=later,
+        notes=tuple(notes),
+    )
+
+
+def _cut(tasks: Sequence[MinedTask], most: int) -> tuple[MinedTask, ...]:
+    """The first tasks, with one of each of the two sides that a night needs where there is room for both."""
+    kept = list(tasks[:most])
+    for side in ("train", "val"):
+        left = next((task for task in tasks[most:] if task.split == side), None)
+        if len(kept) < 2 or left is None or any(task.split == side for task in kept):
+            continue
+        tested = [task for task in kept if task.split == "test"]
+        kept.remove((tested or kept)[-1])
+        kept.append(left)
+    return tuple(kept)
+
+
+def _earlier(
+    side: Split, tasks: Sequence[MinedTask], known: Sequence[MinedTask], *, probe: bool
+) -> tuple[MinedTask, ...]:
+    """Tasks of earlier nights that were on that side, for a night that has none of its own: those that are most like
+    tonight's, of the same projects, as many as there are tonight and at least `_FEWEST`. Held out are none that their
+    own words pass, where these are probed: another night may have had them beside better ones."""
+    projects, ids = {task.project for task in tasks}, {task.id for task in tasks}
+    found: list[tuple[float, str, MinedTask]] = []
+    for task in known:
+        if task.origin != "real" or task.split != side or task.id in ids or task.project not in projects:
+            continue
+        if not any(near(task, other) for other in tasks):  # else it is the same wish, and on one side with it
+            found.append((-max(alike(task, other) for other in tasks), task.id, task))
+    likest = (task for *_, task in sorted(found, key=lambda row: row[:2]))
+    fit = (task for task in likest if side == "train" or not (probe and words_pass(task)))
+    best = islice(fit, max(_FEWEST, len(tasks)))
+    return tuple(recalled(task) if side == "train" else task for task in best)
+
+
+def _left_for_once_more(sessions: int) -> Iterable[str]:
+    if sessions:
+        which = "1 session has" if sessions == 1 else f"{sessions} sessions have"
+        yield f"{which} no task whose criteria hold: mined once more in the next night, and only once"
+
+
+def _failures(mined: Mined, again: Collection[SessionRef]) -> Iterable[str]:
+    for each in mined.failed:
+        later = "the next night tries it again" if each.session in again else "it was the second try, and the last"
+        yield f"{each.session.source}: session {each.session.id!r} could not be mined: {each.reason} ({later})"
+
+
+def archived(state: SleepState) -> tuple[MinedTask, ...]:
+    """Real tasks of earlier nights.
+
+    Raises:
+        DataError: the file is damaged.
+    """
+    if not state.archive.exists():
+        return ()
+    try:
+        lines = state.archive.read_bytes().split(b"\n")  # a task may hold the line separators of Unicode as they are
+        return tuple(MinedTask.model_validate_json(line) for line in lines if line)
+    except (OSError, ValidationError) as error:
+        raise DataError(
+            f"{str(state.archive)!r} cannot be read: {why_unreadable(error)}",
+            hint="move it away; earlier tasks are then forgotten",
+        ) from error
+
+
+def archive(state: SleepState, tasks: Sequence[MinedTask]) -> None:
+    """Keep the real tasks of a night for later ones; a task that is there already is replaced, and those of its
+    cluster follow it. Of the tasks that are not in `test` the latest 1,000 are kept."""
+    kept = {task.id: task for task in followed(archived(state), tasks)}
+    for task in tasks:
+        if task.origin == "real":
+            kept.pop(task.id, None)
+            kept[task.id] = task
+    others = [task.id for task in kept.values() if task.split != "test"]
+    old = set(others[:-_ARCHIVED])
+    state.write(state.archive, "".join(f"{task.model_dump_json()}\n" for task in kept.values() if task.id not in old))

@@ -1,0 +1,173 @@
+"""Tasks that were mined from transcripts: what is asked, how an answer is judged, where it comes from."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Literal, Self, TypeVar
+
+from pydantic import BeforeValidator, Field, JsonValue, model_validator
+
+from etude.envs.scorers.checks import Check
+from etude.envs.scorers.checks_operators import impossible
+from etude.envs.splits import fold
+from etude.records import Record, Split, Task, digest
+from etude.sleep.transcripts.provenance import Snapshot
+from etude.stages.render import fence
+
+__all__ = ["Feedback", "MinedTask", "Origin", "SessionRef", "merged", "original_id", "task_id"]
+
+T = TypeVar("T")
+
+Origin = Literal["real", "dream", "recall"]
+Feedback = Literal["satisfied", "unsatisfied", "unknown"]
+
+SHORTEST_INTENT = 8
+LONGEST_INTENT = 4_000
+LONGEST_CONTEXT = 8_000
+LONGEST_RUBRIC = 4_000
+MOST_CHECKS = 12
+
+_PUBLISHED_SPLITS = {"replay": "train", "holdout": "val"}
+_OFFERED = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""Names under which every model can be offered a tool."""
+
+
+def _split(value: object) -> object:
+    return _PUBLISHED_SPLITS.get(value, value) if isinstance(value, str) else value
+
+
+class SessionRef(Record):
+    """A session that a task comes from."""
+
+    source: str
+    """Name of the source, as in `claude-code`."""
+    id: str
+    """The program's own id of the session."""
+
+
+class MinedTask(Record):
+    """One thing that a user asks for again and again, with at least one criterion. Where several kinds of criteria
+    are given, all of them apply."""
+
+    id: str = Field(min_length=1, max_length=200)
+    intent: str = Field(max_length=LONGEST_INTENT)
+    """What is asked, in words that need nothing else but `context`; at least 8 characters."""
+    context: str = Field(default="", max_length=LONGEST_CONTEXT)
+    """What has to be known to do it."""
+    checks: tuple[Check, ...] = Field(default=(), max_length=MOST_CHECKS)
+    """What code can decide."""
+    rubric: str = Field(default="", max_length=LONGEST_RUBRIC)
+    """What makes an answer good, for a model to judge."""
+    exact: tuple[str, ...] = ()
+    """Answers of which each is right as a whole, case and white space apart."""
+    command: tuple[str, ...] = ()
+    """A program and its arguments that judge the answer, which it has on its standard input and in the file
+    `answer.txt`: exit code 0 says that it is right. Run in the sandbox. Only people write one: mining never does."""
+    type: str = ""
+    """Kind of task, as in `commit message`."""
+    tags: tuple[str, ...] = ()
+    cluster: str = ""
+    """Tasks of one cluster ask for the same in other words, and are on the same side; empty until it is found."""
+    split: Annotated[Split, BeforeValidator(_split)] = "train"
+    """`test` tasks are scored once at the end and never used for the gate."""
+    origin: Origin = "real"
+    """`dream`: a rewording of another task; `recall`: a task of an earlier night. Both are for training only."""
+    derived_from: str = ""
+    """Id of the task that a dream or a recalled task stands for."""
+    project: str = ""
+    """Absolute path of the folder that the sessions worked in, as the sessions tell it."""
+    sessions: tuple[SessionRef, ...] = ()
+    """The sessions in which it was asked, each once."""
+    snapshots: tuple[Snapshot, ...] = ()
+    """On what these sessions worked, as far as that is known. For people: nothing is restored from it."""
+    night: int | None = Field(default=None, ge=0)
+    """The night in which it was mined; None for a task that a person wrote."""
+    feedback: Feedback = "unknown"
+    """Whether the user was content with what the agent did."""
+    skill: str = ""
+    """Name of the only skill that the sessions loaded; empty when there was none, or several."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if len(self.intent.strip()) < SHORTEST_INTENT:
+            raise ValueError(f"intent {self.intent!r} has fewer than {SHORTEST_INTENT} characters")
+        if self.command and (not self.command[0].strip() or "\0" in "".join(self.command)):
+            raise ValueError(f"command {list(self.command)} names no program, or holds a zero byte")
+        if not self.criteria:
+            raise ValueError("there is no criterion: give checks, a rubric or exact answers")
+        if contradiction := impossible(self.checks):
+            raise ValueError(f"no answer passes all checks: {contradiction}")
+        if self.origin != "real" and (self.split != "train" or not self.derived_from):
+            raise ValueError(f"a task of origin {self.origin!r} is for training, and says what it is derived from")
+        return self
+
+    @property
+    def criteria(self) -> Mapping[str, JsonValue]:
+        """What an answer is judged by, as `Task.gold` holds it: those of `checks`, `rubric`, `exact` and `command`
+        that are given."""
+        gold: dict[str, JsonValue] = {}
+        if self.checks:
+            gold["checks"] = [check.model_dump(mode="json", exclude_defaults=True) for check in self.checks]
+        if self.rubric.strip():
+            gold["rubric"] = self.rubric.strip()
+        if exact := [answer for answer in self.exact if answer.strip()]:
+            gold["exact"] = list[JsonValue](exact)
+        if self.command:
+            gold["command"] = list[JsonValue](self.command)
+        return gold
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Names of the tools that checks ask about and that a model can be offered, each once."""
+        names = [str(check.arg) for check in self.checks if check.op in ("tool_called", "tool_not_called")]
+        return tuple(name for name in dict.fromkeys(names) if _OFFERED.fullmatch(name))
+
+    @property
+    def task(self) -> Task:
+        """The task as environments and agents have it. `data.tools` names the tools that its checks ask about."""
+        text = self.intent.strip()
+        if self.context.strip():
+            text = f"{text}\n\n{fence('context', self.context.strip())}"
+        data: dict[str, JsonValue] = {"tools": list(self.tools)} if self.tools else {}
+        return Task(id=self.id, input=text, gold=dict(self.criteria), type=self.type, group=self.cluster, data=data)
+
+
+def task_id(project: str, intent: str, context: str = "") -> str:
+    """The id of a mined task: the same for the same words in the same project, case and white space apart."""
+    return f"m{digest([project, fold(intent), fold(context)])[:12]}"
+
+
+def original_id(id: str) -> str:
+    """The id of the real task that a rewording or a recalled task stands for, by its own id."""
+    return id.removeprefix("recall:").partition("~")[0]
+
+
+def merged(tasks: Iterable[MinedTask]) -> tuple[MinedTask, ...]:
+    """One task for each id, in the order of ids: with the sessions of all, and with feedback and skill where all
+    that know one agree. Everything else comes from the one with most criteria; of several, the one whose sessions
+    come first. The result does not depend on the order of the tasks."""
+    together: dict[str, list[MinedTask]] = {}
+    for task in tasks:
+        together.setdefault(task.id, []).append(task)
+    return tuple(_one(together[name]) for name in sorted(together))
+
+
+def _one(tasks: Sequence[MinedTask]) -> MinedTask:
+    def rank(task: MinedTask) -> tuple[int, list[tuple[str, str]], str]:
+        sessions = [(session.source, session.id) for session in task.sessions]
+        count = len(task.checks) + bool(task.rubric) + len(task.exact) + bool(task.command)
+        return -count, sessions, digest(task.model_dump(mode="json", exclude={"snapshots"}))
+
+    first = min(tasks, key=rank)
+    sessions = {(session.source, session.id): session for task in tasks for session in task.sessions}
+    labels = [task.feedback for task in tasks if task.feedback != "unknown"]
+    return first.model_copy(
+        update={
+            "sessions": tuple(sessions[key] for key in sorted(sessions)),
+            "feedback": _agreed(labels, "unknown"),
+            "skill": _agreed([task.skill for task in tasks], ""),
+        }
+    )
+
+
+def _agreed(values: Sequence[T], otherwise: T) -> T:
+    return values[0] if values and all(value == values[0] for value in values) else otherwise

@@ -1,0 +1,245 @@
+"""Mining: the optimizer reads each session and says what its user is likely to ask for again."""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Literal, Self
+
+from pydantic import ValidationError, model_validator
+
+from etude.envs.scorers.checks import Check
+from etude.envs.scorers.checks_operators import OPERATORS, Op
+from etude.errors import UnusableReply, told
+from etude.prompts.cuts import cut_middle
+from etude.records import Record
+from etude.sleep.tasks.mined import Feedback, MinedTask, SessionRef, merged, task_id
+from etude.sleep.transcripts.cleaning import feedback
+from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
+from etude.stages.optimizer import Optimizer, ReplyForm, together
+from etude.stages.render import fence
+
+__all__ = ["Dropped", "FailedSession", "Mined", "mine", "session_text"]
+
+MOST_TASKS = 3
+"""Tasks that are taken from one session."""
+SESSION_CHARS = 16_000
+"""About how much of a session is shown."""
+_SAID_CHARS = 3_000
+_TOOL_CHARS = 300
+_MOST_TOOLS = 12
+_KIND_CHARS = 60
+_LARGEST = 100_000
+"""A number in a check: no answer has more characters, nor as many sources."""
+_FEEDBACK: Mapping[str, Feedback] = {"yes": "satisfied", "no": "unsatisfied", "unknown": "unknown"}
+
+
+class _CheckReply(ReplyForm):
+    op: Op
+    arg: str
+    requirement: str
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        if not self.requirement.strip():
+            raise ValueError(f"the requirement behind {self.op} is missing")
+        if self._too_large:
+            found = cut_middle(self.arg, _KIND_CHARS)
+            raise ValueError(f"{self.op} takes a whole number from 1 to {_LARGEST:,}, found {found!r}")
+        try:
+            self.check()
+        except ValidationError as error:
+            raise ValueError(told(error.errors(include_url=False)[0]["msg"])) from None
+        return self
+
+    @property
+    def _too_large(self) -> bool:
+        number = self.arg.strip()
+        if OPERATORS[self.op].takes != "a number" or not number.isdecimal():
+            return False
+        return len(number) > len(str(_LARGEST)) or int(number) > _LARGEST
+
+    def check(self) -> Check:
+        takes = OPERATORS[self.op].takes
+        arg: str | int | None = self.arg
+        if takes == "nothing":
+            arg = None
+        elif takes == "a number" and self.arg.strip().isdecimal():
+            arg = int(self.arg)
+        return Check(op=self.op, arg=arg, requirement=self.requirement.strip())
+
+
+class _TaskReply(ReplyForm):
+    intent: str
+    context: str
+    kind: str
+    self_contained: bool
+    rubric: str
+    checks: tuple[_CheckReply, ...]
+    satisfied: Literal["yes", "no", "unknown"]
+
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        try:
+            self.task(Session(source="", id=""), None)
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            place = ".".join(map(str, problem["loc"]))
+            text = told(problem["msg"])
+            raise ValueError(f"{place}: {text}" if place else text) from None
+        return self
+
+    def task(self, session: Session, night: int | None) -> MinedTask:
+        """The task, with where it comes from."""
+        return MinedTask(
+            id=task_id(session.project, self.intent, self.context),
+            intent=self.intent.strip(),
+            context=self.context.strip(),
+            checks=tuple(reply.check() for reply in self.checks),
+            rubric=self.rubric.strip(),
+            type=" ".join(self.kind.split())[:_KIND_CHARS],
+            project=session.project,
+            sessions=(SessionRef(source=session.source, id=session.id),),
+            night=night,
+            feedback=_FEEDBACK[self.satisfied] if self.satisfied != "unknown" else _heard(session),
+            skill=session.skills[0] if len(session.skills) == 1 else "",
+        )
+
+
+class _MinedReply(ReplyForm):
+    tasks: tuple[_TaskReply, ...]
+
+    @model_validator(mode="after")
+    def _few(self) -> Self:
+        if len(self.tasks) > MOST_TASKS:
+            raise ValueError(f"{len(self.tasks)} tasks, at most {MOST_TASKS} are wanted")
+        return self
+
+
+def _heard(session: Session) -> Feedback:
+    """What the user's own words say about the agent's answers: a complaint outweighs any thanks."""
+    said = {feedback(turn, after) for turn, after in pairwise(session.turns)}
+    return "unsatisfied" if "negative" in said else "satisfied" if "positive" in said else "unknown"
+
+
+class Dropped(Record):
+    """A task that is not used."""
+
+    origin: str
+    """The session it comes from, as `source id`, or the id of the task that it rewords."""
+    intent: str
+    reason: str
+
+
+class FailedSession(Record):
+    """A session about which the optimizer gave no usable answer."""
+
+    session: SessionRef
+    reason: str
+
+
+class Mined(Record):
+    """What came of reading sessions."""
+
+    tasks: tuple[MinedTask, ...] = ()
+    """Each once, by id; without cluster and side."""
+    dropped: tuple[Dropped, ...] = ()
+    failed: tuple[FailedSession, ...] = ()
+    """They are still to be mined: nothing is known about them."""
+
+
+async def mine(
+    sessions: Sequence[Session],
+    optimizer: Optimizer,
+    *,
+    night: int | None = None,
+    seen: Mapping[SessionRef, int] | None = None,
+) -> Mined:
+    """Ask the optimizer for the tasks of each session that has turns, all sessions at the same time.
+
+    The result does not depend on the order of the sessions. Nothing is mined without a model.
+
+    Args:
+        seen: how many turns of a session, from its first, an earlier night has mined; they are shown as context.
+
+    Raises:
+        StopRun: a call failed. Known answers are facts: the same call goes on from there.
+    """
+    told = sorted((each for each in sessions if each.turns), key=lambda each: (each.source, each.id))
+    known = seen or {}
+    results = await together(_read(each, optimizer, night, known.get(_ref(each), 0)) for each in told)
+    return Mined(
+        tasks=merged(task for result in results for task in result.tasks),
+        dropped=tuple(dropped for result in results for dropped in result.dropped),
+        failed=tuple(failed for result in results for failed in result.failed),
+    )
+
+
+async def _read(session: Session, optimizer: Optimizer, night: int | None, seen: int) -> Mined:
+    transcript = fence("conversation", _without_tags(session_text(session, seen=seen)))
+    try:
+        reply = await optimizer.ask("sleep_mine", ["# Conversation", transcript], _MinedReply)
+    except UnusableReply as error:
+        return Mined(failed=(FailedSession(session=_ref(session), reason=error.message),))
+    tasks: list[MinedTask] = []
+    dropped: list[Dropped] = []
+    for row in reply.tasks:
+        task = row.task(session, night)
+        reason = _useless(row, task)
+        if reason:
+            dropped.append(Dropped(origin=f"{session.source} {session.id}", intent=task.intent, reason=reason))
+        else:
+            tasks.append(task)
+    return Mined(tasks=tuple(tasks), dropped=tuple(dropped))
+
+
+def _useless(row: _TaskReply, task: MinedTask) -> str:
+    if not row.self_contained:
+        return "it needs files, programs or knowledge that are not there"
+    asked = {str(check.arg) for check in task.checks if check.op == "tool_called"}
+    absent = sorted(asked - set(task.tools))
+    return f"it asks for a tool that models cannot be offered: {absent[0]!r}" if absent else ""
+
+
+def _ref(session: Session) -> SessionRef:
+    return SessionRef(source=session.source, id=session.id)
+
+
+def session_text(session: Session, *, seen: int = 0, limit: int = SESSION_CHARS) -> str:
+    """A session as the optimizer reads it: what was asked, which tools were called with what result, what was said.
+
+    Each text is cut in its middle when it is long, and then the whole to about `limit` characters.
+
+    Args:
+        seen: so many turns are marked as seen before.
+    """
+    lines: list[str] = []
+    for at, turn in enumerate(session.turns):
+        if seen and at == 0:
+            lines.append("(seen before, for understanding only)")
+        if seen and at == seen:
+            lines.append("(new from here on)")
+        lines += _turn_lines(turn)
+    return cut_middle("\n".join(lines), limit)
+
+
+def _turn_lines(turn: Turn) -> list[str]:
+    lines = [f"[user] {cut_middle(turn.prompt, _SAID_CHARS)}"]
+    lines += [_tool_line(tool) for tool in turn.tools[:_MOST_TOOLS]]
+    if len(turn.tools) > _MOST_TOOLS:
+        lines.append(f"[{len(turn.tools) - _MOST_TOOLS} more tool calls]")
+    if turn.answer.strip():
+        lines.append(f"[agent] {cut_middle(turn.answer, _SAID_CHARS)}")
+    if turn.interrupted:
+        lines.append("[stopped before it was done]")
+    return lines
+
+
+def _tool_line(tool: ToolUse) -> str:
+    result = cut_middle(tool.result, _TOOL_CHARS)
+    failed = ", which failed" if tool.failed else ""
+    return f"[agent calls {tool.name}{failed}] {cut_middle(tool.arguments, _TOOL_CHARS)}\n[result] {result}"
+
+
+def _without_tags(text: str) -> str:
+    """The text with no tag in it that looks like the ones it is put between."""
+    return re.sub(r"<(?=\s*/?\s*conversation\b)", "\u2039", text, flags=re.IGNORECASE)

@@ -1,0 +1,342 @@
+"""The harvest of a night: from the transcripts of agents to clean sessions of which the new turns are marked."""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import AwareDatetime, Field
+
+from etude.records import Record
+from etude.redaction.redactor import Redactor
+from etude.sleep.transcripts.cleaning import cleaned, left_out
+from etude.sleep.transcripts.ledger import Entry, Ledger, Status, progress
+from etude.sleep.transcripts.provenance import Snapshot, head_of, snapshot
+from etude.sleep.transcripts.redaction import redacted
+from etude.sleep.transcripts.sessions import Found, Reading, Session
+from etude.sleep.transcripts.sources.base import Source
+
+__all__ = ["Asked", "Harvest", "Harvested", "SourceCounts", "harvest", "in_scope"]
+
+_LONGEST_PROBLEM = 300
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+class Asked(Record):
+    """Which sessions a night is to work on."""
+
+    now: AwareDatetime
+    """When the night begins."""
+    scope: str | None = None
+    """A folder: sessions of agents that worked in it or below; None for all projects."""
+    hours: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """How far to look back. Sessions that are queued since an earlier night count whatever their age. None for
+    everything there is."""
+    limit: int | None = Field(default=None, ge=1)
+    """Most sessions of the night; the others wait for the next ones."""
+    newest: bool = False
+    """To show sessions, not to work on them: those changed last come first, and beyond the limit none is read."""
+
+
+class Harvested(Record):
+    """A session to work on, clean and without secrets."""
+
+    session: Session
+    new: int
+    """Index of the first turn that no night has used; those before it are context."""
+    snapshot: Snapshot
+    """On what it worked."""
+    again: bool = False
+    """A night has used that turn already, and the agent went on with it afterwards."""
+
+
+class SourceCounts(Record):
+    """What became of the sessions of one source."""
+
+    source: str
+    found: int = 0
+    """Sessions there are."""
+    read: int = 0
+    """Sessions that were read."""
+    taken: int = 0
+    """Sessions with new turns that this night works on."""
+    beyond: int = 0
+    """Sessions that wait because the limit was reached."""
+    resumed: int = 0
+    """Of `taken`, those with earlier turns that a night has used."""
+    anew: int = 0
+    """Of `taken`, those that were used, and whose past has changed since."""
+    skipped: dict[str, int] = Field(default_factory=dict[str, int])
+    """Sessions, turns and records that were left out, by reason."""
+    redacted: dict[str, int] = Field(default_factory=dict[str, int])
+    """Secrets that were taken out, by kind."""
+
+
+class Harvest(Record):
+    """What a night has to work on, and what became of all else."""
+
+    sessions: tuple[Harvested, ...] = ()
+    """The one changed first comes first, unless the newest were asked for."""
+    sources: tuple[SourceCounts, ...] = ()
+    problems: tuple[str, ...] = ()
+    """Sources and sessions that could not be read, each with the reason."""
+    entries: tuple[Entry, ...] = ()
+    """What the ledger is to know: `Ledger.take`."""
+
+    @property
+    def skipped(self) -> dict[str, int]:
+        """What was left out of all sources, by reason."""
+        return _total(counts.skipped for counts in self.sources)
+
+    @property
+    def redacted(self) -> dict[str, int]:
+        """Secrets that were taken out of all sources, by kind."""
+        return _total(counts.redacted for counts in self.sources)
+
+    @property
+    def beyond(self) -> int:
+        """Sessions that wait because the limit was reached."""
+        return sum(counts.beyond for counts in self.sources)
+
+
+def _total(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total = Counter[str]()
+    for count in counts:
+        total.update(count)
+    return dict(sorted(total.items()))
+
+
+def in_scope(project: str, scope: str | None) -> bool:
+    """Whether a project is the folder `scope` or below it; its parents are not. Symbolic links are followed, and
+    neither needs to exist. A session without a project is in scope of all projects (None) only."""
+    if scope is None:
+        return True
+    if not os.path.isabs(project):
+        return False
+    try:
+        inner, outer = Path(os.path.realpath(project)), Path(os.path.realpath(scope))
+    except ValueError:  # a transcript may hold what no path can
+        return False
+    return inner.is_relative_to(outer)
+
+
+def harvest(
+    sources: Sequence[Source],
+    ledger: Ledger,
+    asked: Asked,
+    *,
+    home: Path,
+    environ: Mapping[str, str],
+    redactor: Redactor | None = None,
+) -> Harvest:
+    """Find, read, clean and redact sessions, those that were changed first first unless the newest are asked for: who
+    waits longest has the first turn, so that none waits for ever, and none is lost to a program that deletes old
+    transcripts.
+
+    Reads only: sources, and the ledger, which is told by `Ledger.take` what came of it. A source that fails is named
+    in `problems` and stops no other.
+
+    Args:
+        home: the user's home folder, where programs keep transcripts.
+        environ: the environment: where programs keep them instead, and values of secrets to be taken out.
+        redactor: by default one for transcripts that knows the secrets of `environ`.
+    """
+    work = _Work(ledger, asked, redactor or Redactor.for_transcripts(environ))
+    candidates: list[_Candidate] = []
+    for source in sources:
+        tally = work.tally(source.name)
+        try:
+            found = list(source.find(home, environ))
+        except Exception as error:  # noqa: BLE001 - the boundary: a source can meet any kind of file
+            work.problem(f"{source.name}: {_told(error)}")
+            continue
+        tally.found = len(found)
+        candidates += [_Candidate(source, each) for each in _newest(found, tally)]
+    for candidate in sorted(candidates, key=_order, reverse=asked.newest):
+        work.look(candidate)
+    return work.result()
+
+
+class _Candidate(NamedTuple):
+    source: Source
+    found: Found
+
+
+def _order(candidate: _Candidate) -> tuple[datetime, str, str]:
+    found = candidate.found
+    return (_utc(found.changed) or _NEVER, found.source, found.id)
+
+
+def _newest(found: Sequence[Found], tally: "_Tally") -> list[Found]:
+    """One of each session: a program may keep a copy elsewhere."""
+    chosen: dict[str, Found] = {}
+    for each in found:
+        other = chosen.get(each.id)
+        if other is not None:
+            tally.skipped["copy"] += 1
+        if other is None or (_utc(each.changed) or _NEVER) > (_utc(other.changed) or _NEVER):
+            chosen[each.id] = each
+    return list(chosen.values())
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    """A time without a zone tells nothing."""
+    return None if moment is None or moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+class _Tally:
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.found = self.read = self.taken = self.beyond = self.resumed = self.anew = 0
+        self.skipped = Counter[str]()
+        self.redacted = Counter[str]()
+
+    def counts(self) -> SourceCounts:
+        return SourceCounts(
+            source=self.source,
+            found=self.found,
+            read=self.read,
+            taken=self.taken,
+            beyond=self.beyond,
+            resumed=self.resumed,
+            anew=self.anew,
+            skipped=dict(sorted(self.skipped.items())),
+            redacted=dict(sorted(self.redacted.items())),
+        )
+
+
+class _Work:
+    """A harvest under way."""
+
+    def __init__(self, ledger: Ledger, asked: Asked, redactor: Redactor) -> None:
+        self._ledger = ledger
+        self._asked = asked
+        self._redactor = redactor
+        hours = asked.hours
+        self._since = None if hours is None else asked.now.astimezone(UTC) - timedelta(hours=hours)
+        self._tallies: dict[str, _Tally] = {}
+        self._sessions: list[Harvested] = []
+        self._problems: list[str] = []
+        self._entries: list[Entry] = []
+
+    def tally(self, source: str) -> _Tally:
+        return self._tallies.setdefault(source, _Tally(source))
+
+    def problem(self, text: str) -> None:
+        self._problems.append(self._redactor.redact(text)[:_LONGEST_PROBLEM])
+
+    def result(self) -> Harvest:
+        return Harvest(
+            sessions=tuple(self._sessions),
+            sources=tuple(tally.counts() for tally in self._tallies.values()),
+            problems=tuple(self._problems),
+            entries=tuple(self._entries),
+        )
+
+    @property
+    def _full(self) -> bool:
+        return self._asked.limit is not None and len(self._sessions) >= self._asked.limit
+
+    def look(self, candidate: _Candidate) -> None:
+        """Read a session, unless the ledger tells that nothing in it is wanted."""
+        found = candidate.found
+        tally = self.tally(candidate.source.name)
+        entry = self._ledger.entry(found.source, found.id)
+        waits = entry is not None and entry.status == "queued"
+        reason = self._known(entry, found) or ("" if waits else self._too_old(found.changed))
+        if reason:
+            tally.skipped[reason] += 1
+            return
+        if entry is not None and waits and self._full and entry.revision == found.revision:
+            tally.beyond += in_scope(entry.project, self._asked.scope)
+            return
+        if self._asked.newest and self._full:
+            tally.beyond += 1
+            return
+        try:
+            reading = candidate.source.read(found)
+        except Exception as error:  # noqa: BLE001 - the boundary: a source can meet any kind of file
+            reading = Reading(problem=_told(error))
+        tally.skipped.update(reading.skipped)
+        if reading.problem:
+            self._fail(candidate, entry, reading.problem)
+            return
+        tally.read += 1
+        if reading.session is None:
+            tally.skipped["empty"] += 1
+            self._note(found, entry, "empty")
+            return
+        try:
+            self._weigh(reading.session, reading.copied, candidate, entry)
+        except Exception as error:  # noqa: BLE001 - the boundary: a session can hold anything
+            self._fail(candidate, entry, _told(error))
+
+    def _fail(self, candidate: _Candidate, entry: Entry | None, reason: str) -> None:
+        found, name = candidate.found, candidate.source.name
+        self.tally(name).skipped["unreadable"] += 1
+        self.problem(f"{name}: session {found.id!r}: {reason}")
+        self._note(found, entry, "failed")
+
+    def _known(self, entry: Entry | None, found: Found) -> str:
+        """Why a session need not be read, from what the ledger knows of it."""
+        if entry is None or (entry.status != "own" and entry.revision != found.revision):
+            return ""
+        if entry.status in ("queued", "outside") and not in_scope(entry.project, self._asked.scope):
+            return "other project"
+        return {"own": "own", "used": "used before", "empty": "empty"}.get(entry.status, "")
+
+    def _too_old(self, moment: datetime | None) -> str:
+        moment = _utc(moment)
+        return "too old" if self._since is not None and moment is not None and moment < self._since else ""
+
+    def _weigh(self, session: Session, copied: int, candidate: _Candidate, entry: Entry | None) -> None:
+        """Decide what becomes of a session that was read."""
+        found, tally = candidate.found, self.tally(candidate.source.name)
+        seen = progress(entry, session)
+        known = max(seen.seen, copied)
+        clean = cleaned(session, seen=known)
+        waits = entry is not None and entry.status == "queued"
+        if clean.session is None and (clean.own or "observer" in clean.skipped):
+            tally.skipped.update(clean.skipped)
+            self._note(found, entry, "own" if clean.own else "empty", session)
+        elif not in_scope(session.project, self._asked.scope):
+            tally.skipped["other project"] += 1
+            self._note(found, entry, "outside", session)
+        elif not waits and self._too_old(session.ended):
+            tally.skipped["too old"] += 1
+        elif clean.session is None:
+            tally.skipped.update(clean.skipped)
+            tally.skipped["nothing new" if known else "empty"] += 1
+            self._note(found, entry, "used" if known else "empty", session)
+        elif self._full:
+            tally.beyond += 1
+            self._note(found, entry, "queued", session)
+        else:
+            without, counts = redacted(clean.session, self._redactor)
+            stood = snapshot(without, head_of(session.project), self._redactor.redact)
+            tally.skipped.update(clean.skipped)
+            tally.taken += 1
+            tally.resumed += seen.seen > 0
+            tally.anew += seen.anew
+            tally.redacted.update(counts)
+            used = entry is not None and not seen.anew and known < entry.turns
+            again = used and not left_out(session.turns[known])
+            self._sessions.append(Harvested(session=without, new=clean.new, snapshot=stood, again=again))
+            self._note(found, entry, "used", session)
+
+    def _note(self, found: Found, entry: Entry | None, status: Status, session: Session | None = None) -> None:
+        noted = Entry(source=found.source, id=found.id, status=status, revision=found.revision)
+        if entry is not None:
+            kept = {"project": entry.project, "past": entry.past, "last": entry.last, "turns": entry.turns}
+            noted = noted.model_copy(update=kept)
+        if session is not None:
+            noted = noted.model_copy(update={"project": session.project})
+            if status == "used":
+                noted = noted.used(session)
+        self._entries.append(noted)

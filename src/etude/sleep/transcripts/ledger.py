@@ -1,0 +1,394 @@
+"""The ledger: which sessions were seen, how far each was used, and by which night.
+
+A night takes what it works on; only its success (`commit`) moves anything. What a night took that failed or was
+killed, the next night sees again. What was past the limit of a night stays queued, however old it becomes.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Self
+
+from filelock import FileLock, Timeout
+from pydantic import AwareDatetime, Field, ValidationError
+
+from etude.errors import DataError, IdentityError, LockedError, StopRun
+from etude.records import Record, digest
+from etude.sleep.transcripts.sessions import Session
+from etude.store.database import BUSY_MILLISECONDS, Database, refused_by_disk
+
+__all__ = ["Entry", "Ledger", "Progress", "Status", "progress", "under_way"]
+
+Status = Literal["queued", "used", "failed", "own", "empty", "outside"]
+"""`queued`: waits for a night. `used`: a night has learnt from it. `failed`: it could not be read, and is tried
+again. `own`: etude's own. `empty`: nothing in it is worth something. `outside`: it is of another project than
+those asked for."""
+
+FORMAT = 2
+_APPLICATION = 0x736B6C70
+_GRACE_SECONDS = 0.25
+_SCHEMA = """CREATE TABLE sessions (
+    source TEXT NOT NULL, id TEXT NOT NULL, status TEXT NOT NULL, revision TEXT NOT NULL, project TEXT NOT NULL,
+    past TEXT NOT NULL, last TEXT NOT NULL, turns INTEGER NOT NULL, night INTEGER, updated TEXT NOT NULL,
+    pending TEXT, tried INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (source, id))"""
+_COLUMNS = "source, id, status, revision, project, past, last, turns, night, updated"
+_HINT = "move the file away to start anew (every session is read again), or bring back a copy of it"
+
+
+class Entry(Record):
+    """What is known of a session."""
+
+    source: str
+    id: str
+    status: Status
+    revision: str = ""
+    """Of the session when it was seen last, as in `Found.revision`."""
+    project: str = ""
+    past: str = ""
+    """Digest of the prompts of the used turns: changes when the past is rewritten."""
+    last: str = ""
+    """Digest of the last used turn: changes when the agent went on with it."""
+    turns: int = Field(default=0, ge=0)
+    """How many turns from the first have been used."""
+    night: int | None = None
+    """The night that used it, or works on it."""
+    updated: AwareDatetime | None = None
+    """When this was written; UTC."""
+
+    def used(self, session: Session) -> "Entry":
+        """The same after a night has used all turns of the session."""
+        return self.model_copy(
+            update={
+                "status": "used",
+                "past": _past(session, len(session.turns)),
+                "last": _last(session, len(session.turns)),
+                "turns": len(session.turns),
+            }
+        )
+
+
+class Progress(NamedTuple):
+    """How much of a session is new."""
+
+    seen: int
+    """Turns from the first that were used; the others are new."""
+    anew: bool
+    """Its past is shorter or another one than was used, so that all of it is new."""
+
+
+def progress(entry: Entry | None, session: Session) -> Progress:
+    """What of a session has not been used. A used turn that the agent went on with afterwards counts as new."""
+    if entry is None or entry.turns == 0:
+        return Progress(0, anew=False)
+    if len(session.turns) < entry.turns or _past(session, entry.turns) != entry.past:
+        return Progress(0, anew=True)
+    went_on = _last(session, entry.turns) != entry.last
+    return Progress(entry.turns - went_on, anew=False)
+
+
+def _past(session: Session, turns: int) -> str:
+    return digest([turn.prompt for turn in session.turns[:turns]])[:16]
+
+
+def _last(session: Session, turns: int) -> str:
+    return digest([turn.model_dump(mode="json") for turn in session.turns[max(0, turns - 1) : turns]])[:16]
+
+
+class _File(Database):
+    """An SQLite file with the one table of the ledger."""
+
+    def _prepare(self, read_only: bool) -> None:
+        self._connection.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
+        problems = [str(row[0]) for row in self.rows("PRAGMA quick_check(1)")]
+        if problems != ["ok"]:
+            raise sqlite3.DatabaseError(problems[0])
+        if self.rows("PRAGMA application_id")[0][0] != _APPLICATION:
+            raise sqlite3.DatabaseError("it is no ledger")
+        self.format: int = self.rows("PRAGMA user_version")[0][0]
+        if not 0 < self.format <= FORMAT:
+            raise IdentityError(
+                f"ledger {str(self.path)!r} has format {self.format}, this version of etude reads {FORMAT}",
+                hint="use the version of etude that made it, or move the file away",
+            )
+        if not read_only:
+            self._choose_journal_mode()
+            if self.format < FORMAT:
+                self._upgrade()
+
+    def _upgrade(self) -> None:
+        """From format 1, which had a digest that nothing needs, and did not tell what was tried in vain: all that
+        waits is as if it had never been tried."""
+        with self.write() as connection:
+            connection.execute("ALTER TABLE sessions RENAME TO earlier")
+            connection.execute(_SCHEMA)
+            connection.execute(f"INSERT INTO sessions ({_COLUMNS}, pending) SELECT {_COLUMNS}, pending FROM earlier")
+            connection.execute(
+                "UPDATE sessions SET pending = json_remove(pending, '$.hash') WHERE json_valid(pending)"
+            )
+            connection.execute("DROP TABLE earlier")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+        self.format = FORMAT
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Ledger:
+    """The ledger in an SQLite file, locked for this process unless it is only read. Use as a context manager.
+
+    Args:
+        path: the file; its folder exists. A new one is made, all at once, where there is none.
+        read_only: needs no lock and writes nothing; a missing file is an empty ledger.
+        now: the clock, in UTC.
+
+    Raises:
+        LockedError: another night is under way.
+        DataError: the file is damaged or no ledger. It is never made anew by itself.
+        IdentityError: the file has an unknown format version. One of an earlier version is upgraded in place.
+        StopRun: the file cannot be written.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False, now: Callable[[], datetime] = _now) -> None:
+        self.path = path
+        self.read_only = read_only
+        self._now = now
+        self._file: _File | None = None
+        with ExitStack() as held:
+            if not read_only:
+                held.callback(_lock(path).release)
+                if not path.exists():
+                    _create(path)
+            if path.exists():
+                self._file = self._opened()
+                held.callback(self._file.close)
+            self._held = held.pop_all()
+
+    def _opened(self) -> _File:
+        try:
+            return _File(self.path, read_only=self.read_only)
+        except DataError as error:
+            raise self._broken(error.__cause__ or error) from error
+        except StopRun as error:
+            raise _unwritable(self.path, error.__cause__ or error) from error
+
+    def entry(self, source: str, id: str) -> Entry | None:
+        """What is known of a session; None when it was never seen."""
+        found = self._entries("WHERE source = ? AND id = ?", (source, _storable(id)))
+        return found[0] if found else None
+
+    def entries(self, status: Status | None = None) -> list[Entry]:
+        """All sessions, or those of one status; ordered by source and id."""
+        where = "" if status is None else "WHERE status = ?"
+        return self._entries(where, () if status is None else (status,))
+
+    def counts(self) -> dict[str, int]:
+        """How many sessions there are of each status."""
+        return dict(self._rows("SELECT status, COUNT(*) FROM sessions GROUP BY status ORDER BY status"))
+
+    def take(self, night: int, entries: Sequence[Entry]) -> None:
+        """Begin a night with what its harvest found (`Harvest.entries`), once. What earlier nights took without
+        success is given free.
+
+        What is `used` is only noted, and waits as `queued` until `commit`. All else has nothing to lose and is
+        written as it is; how far the session was used stays.
+        """
+        moment = self._moment()
+        with self._write() as connection:
+            connection.execute("UPDATE sessions SET pending = NULL, night = NULL WHERE pending IS NOT NULL")
+            for seen in entries:
+                texts = {name: _storable(getattr(seen, name)) for name in ("id", "revision", "project")}
+                entry = seen.model_copy(update=texts)
+                if entry.status != "used":
+                    _upsert(connection, entry, moment)
+                    continue
+                waiting = entry.model_copy(update={"status": "queued", "night": night})
+                _upsert(connection, waiting, moment)
+                pending = entry.model_copy(update={"night": night}).model_dump_json()
+                connection.execute(
+                    "UPDATE sessions SET pending = ? WHERE source = ? AND id = ?", (pending, entry.source, entry.id)
+                )
+
+    def in_vain(self) -> set[tuple[str, str]]:
+        """Source and id of the sessions that a night could make nothing of, as `commit` was told, and that no night
+        has used since."""
+        if self._file is None or self._file.format < FORMAT:
+            return set()
+        rows = self._rows("SELECT source, id FROM sessions WHERE tried")
+        return {(str(source), str(id)) for source, id in rows}
+
+    def commit(
+        self, night: int, in_vain: Collection[tuple[str, str]] = (), unread: Collection[tuple[str, str]] = ()
+    ) -> int:
+        """End a night with success: what it took is used. Returns how many sessions were moved.
+
+        Args:
+            in_vain: source and id of sessions that it could make nothing of. They go on waiting, and `in_vain` tells
+                them until a night has used them.
+            unread: source and id of sessions from which it has not learned anything. They go on waiting, as if it had
+                not taken them.
+        """
+        moment = self._moment()
+        left = {(source, _storable(id)) for source, id in in_vain}
+        free = {(source, _storable(id)) for source, id in unread}
+        moved = 0
+        with self._write() as connection:
+            rows = connection.execute(
+                "SELECT pending FROM sessions WHERE pending IS NOT NULL AND night = ? ORDER BY source, id", (night,)
+            ).fetchall()
+            for (text,) in rows:
+                entry = Entry.model_validate_json(text)
+                if (entry.source, entry.id) in left:
+                    connection.execute(
+                        "UPDATE sessions SET pending = NULL, tried = 1 WHERE source = ? AND id = ?",
+                        (entry.source, entry.id),
+                    )
+                    continue
+                if (entry.source, entry.id) in free:
+                    connection.execute(
+                        "UPDATE sessions SET pending = NULL, night = NULL WHERE source = ? AND id = ?",
+                        (entry.source, entry.id),
+                    )
+                    continue
+                moved += 1
+                _upsert(connection, entry, moment)
+                connection.execute(
+                    "UPDATE sessions SET past = ?, last = ?, turns = ?, pending = NULL, tried = 0"
+                    " WHERE source = ? AND id = ?",
+                    (entry.past, entry.last, entry.turns, entry.source, entry.id),
+                )
+        return moved
+
+    def close(self) -> None:
+        """Close the file and give it free. Closing twice does no harm."""
+        self._held.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _moment(self) -> str:
+        return self._now().astimezone(UTC).isoformat(timespec="seconds")
+
+    def _entries(self, where: str, parameters: Sequence[Any]) -> list[Entry]:
+        names = _COLUMNS.split(", ")
+        rows = self._rows(f"SELECT {_COLUMNS} FROM sessions {where} ORDER BY source, id", parameters)
+        try:
+            return [Entry.model_validate(dict(zip(names, row, strict=True))) for row in rows]
+        except ValidationError as error:
+            raise self._broken(_plain(error)) from error
+
+    def _rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        if self._file is None:
+            return []
+        try:
+            return self._file.rows(sql, parameters)
+        except sqlite3.DatabaseError as error:
+            if refused_by_disk(error):
+                raise _unwritable(self.path, error) from error
+            raise self._broken(error) from error
+
+    @contextmanager
+    def _write(self) -> Generator[sqlite3.Connection]:
+        if self._file is None or self.read_only:
+            raise StopRun(f"ledger {str(self.path)!r} was opened to be read only", hint="open it without `read_only`")
+        try:
+            with self._file.write() as connection:
+                yield connection
+        except StopRun as error:
+            raise _unwritable(self.path, error.__cause__ or error) from error
+        except ValidationError as error:
+            raise self._broken(_plain(error)) from error
+        except sqlite3.DatabaseError as error:
+            raise self._broken(error) from error
+
+    def _broken(self, error: BaseException | str) -> DataError:
+        return DataError(f"ledger {str(self.path)!r} cannot be used: {error}", hint=_HINT)
+
+
+def _storable(text: str) -> str:
+    """A transcript may hold halves of surrogate pairs, which no file can."""
+    return text.encode(errors="backslashreplace").decode()
+
+
+def _plain(error: ValidationError) -> str:
+    first = error.errors()[0]
+    return f"a row has a bad {'.'.join(map(str, first['loc'])) or 'entry'}: {first['msg']}"
+
+
+def _upsert(connection: sqlite3.Connection, entry: Entry, moment: str) -> None:
+    """Write what was seen; how far the session was used stays as it is."""
+    connection.execute(
+        f"INSERT INTO sessions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, '', '', 0, ?, ?)"
+        " ON CONFLICT (source, id) DO UPDATE SET status = excluded.status, revision = excluded.revision,"
+        " project = excluded.project, night = coalesce(excluded.night, night), updated = excluded.updated"
+        " WHERE status <> 'own'",
+        (entry.source, entry.id, entry.status, entry.revision, entry.project, entry.night, moment),
+    )
+
+
+def _create(path: Path) -> None:
+    """A new ledger under another name first: an empty file in its place is a damaged one, never a new one."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        temporary.unlink(missing_ok=True)
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        connection = sqlite3.connect(temporary, isolation_level=None)
+        try:
+            connection.execute(_SCHEMA)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+        finally:
+            connection.close()
+        temporary.replace(path)
+    except (OSError, sqlite3.Error) as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise _unwritable(path, error) from error
+
+
+def under_way(path: Path) -> bool:
+    """Whether a process holds the ledger, that is, works through a night."""
+    place = _lock_file(path)
+    if not place.exists():
+        return False
+    lock = FileLock(place, mode=0o600, thread_local=False)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return True
+    except OSError:  # somebody else's file: nobody here can be at work
+        return False
+    lock.release()
+    return False
+
+
+def _unwritable(path: Path, error: BaseException) -> StopRun:
+    return StopRun(
+        f"ledger {str(path)!r} cannot be written: {error}",
+        hint="make room or mend the permissions, then run the same command again",
+    )
+
+
+def _lock_file(path: Path) -> Path:
+    return path.with_name(f"{path.name}.lock")
+
+
+def _lock(path: Path) -> FileLock:
+    # The system holds the lock for the process: it ends with it, however that ends.
+    lock = FileLock(_lock_file(path), mode=0o600, thread_local=False)
+    try:
+        lock.acquire(timeout=_GRACE_SECONDS, poll_interval=_GRACE_SECONDS / 10)
+    except Timeout:
+        raise LockedError(
+            f"ledger {str(path)!r} is in use: another night is under way",
+            hint="wait until it has ended; `etude sleep status` shows the nights",
+        ) from None
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    return lock

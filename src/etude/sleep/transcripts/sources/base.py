@@ -1,0 +1,39 @@
+"""What a source of transcripts is."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from etude.sleep.transcripts.sessions import Found, Reading
+
+__all__ = ["Source"]
+
+
+class Source(ABC):
+    """The transcripts of one agent program. Reads, and never writes, moves or locks anything of the program's.
+
+    A transcript is data of strangers: whatever is in it, reading ends with a `Reading` and does not raise.
+    """
+
+    name: ClassVar[str]
+    verified: ClassVar[bool] = True
+    """The reader was tried on transcripts that the real program wrote."""
+
+    @abstractmethod
+    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
+        """The sessions there are under a home folder, the one changed last first; none when the program was never
+        used. Reads no more of each than it must. What is there and cannot be read is one of them, whose reading has
+        the reason, or is raised.
+
+        Args:
+            home: the user's home folder.
+            environ: where programs let their folders be moved to, such as `CODEX_HOME`.
+
+        Raises:
+            OSError: the folder of the program cannot be read.
+        """
+
+    @abstractmethod
+    def read(self, found: Found) -> Reading:
+        """Read one session."""

@@ -1,0 +1,145 @@
+"""Copilot CLI: the events of each session and, for sessions without any, the store of questions and answers."""
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from etude.sleep.transcripts.sessions import Found, Reading
+from etude.sleep.transcripts.sources.base import Source
+from etude.sleep.transcripts.sources.conversation import Conversation
+from etude.sleep.transcripts.sources.lines import (
+    files_under,
+    found_in,
+    items,
+    moment,
+    program_folder,
+    reason_of,
+    records,
+    table,
+    text,
+)
+from etude.sleep.transcripts.sources.sqlite import Databases, rows
+
+__all__ = ["CopilotCli"]
+
+_EVENTS = "events.jsonl"
+_SESSION = ("id", "cwd", "branch", "created_at", "updated_at")
+_TURN = ("user_message", "assistant_response", "timestamp")
+
+
+class CopilotCli(Source):
+    """`session-state/*/events.jsonl` and `session-store.db`, below `$COPILOT_HOME` or `~/.copilot`."""
+
+    name: ClassVar[str] = "copilot-cli"
+
+    def __init__(self) -> None:
+        self._databases = Databases()
+
+    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
+        folder = program_folder(home, environ, "COPILOT_HOME", ".copilot")
+        told = [
+            (path.parent.name, path, state)
+            for path, state in files_under(folder / "session-state", _EVENTS, 1)
+            if path.name == _EVENTS and path.parent.name != "session-state"
+        ]
+        found = {each.id: each for each in self._in_store(folder / "session-store.db")}
+        # The events tell of tools, failures and skills; the store does not.
+        found |= {each.id: each for each in found_in(self.name, told)}
+        return sorted(
+            found.values(),
+            key=lambda each: (each.changed.timestamp() if each.changed is not None else 0.0, each.id),
+            reverse=True,
+        )
+
+    def read(self, found: Found) -> Reading:
+        if problem := self._databases.problem(found):
+            return Reading(problem=problem)
+        conversation = Conversation(found)
+        try:
+            if found.path.endswith(_EVENTS):
+                for event in records(found.path, conversation.skipped):
+                    _tell(event, conversation)
+                return conversation.reading()
+            with self._databases.opened(Path(found.path)) as database:
+                return _from_store(database, found, conversation)
+        except OSError as error:
+            return Reading(problem=reason_of(error))
+
+    def _in_store(self, path: Path) -> list[Found]:
+        try:
+            with self._databases.opened(path) as database:
+                counts = dict(database.execute("SELECT session_id, count(*) FROM turns GROUP BY session_id"))
+                return [
+                    Found(
+                        source=self.name,
+                        id=id,
+                        path=str(path),
+                        revision=f"{row['updated_at']}:{counts.get(id, 0)}",
+                        changed=moment(row["updated_at"]),
+                    )
+                    for row in rows(database, "sessions", _SESSION, "")
+                    if (id := text(row["id"]))
+                ]
+        except OSError as error:
+            return self._databases.refused(self.name, path, error)
+
+
+def _tell(event: dict[str, Any], conversation: Conversation) -> None:
+    data = table(event.get("data"))
+    kind = event.get("type")
+    at = moment(event.get("timestamp"))
+    context = table(data.get("context"))
+    conversation.seen(at, context.get("cwd"), context.get("branch"))
+    if data.get("parentToolCallId") is not None or event.get("agentId") is not None:
+        conversation.skipped["subagent"] += 1
+    elif kind == "user.message":
+        if data.get("source") not in (None, "", "user"):
+            conversation.skipped["meta"] += 1
+        elif text(data.get("content")):
+            meanwhile = data.get("delivery") not in (None, "idle")
+            conversation.ask(text(data.get("content")), at, meanwhile=meanwhile)
+        else:
+            conversation.skipped["empty"] += 1
+    elif kind == "assistant.message":
+        conversation.say(data.get("content"))
+        for request in map(table, items(data.get("toolRequests"))):
+            conversation.call(request.get("toolCallId"), request.get("name"), request.get("arguments"))
+    elif kind == "tool.execution_complete":
+        _used(data, conversation)
+    elif kind == "skill.invoked":
+        conversation.skill(data.get("name"))
+    elif kind in ("abort", "session.error"):
+        conversation.stop()
+    elif kind == "session.compaction_complete":
+        conversation.skipped["compaction"] += 1
+
+
+def _used(data: dict[str, Any], conversation: Conversation) -> None:
+    succeeded = data.get("success")
+    code = table(data.get("shellExecution")).get("exitCode")
+    failed = succeeded is False or (isinstance(code, int) and code != 0)
+    told = table(data.get("result")).get("content")
+    if told is None:
+        told = table(data.get("error")).get("message")
+    conversation.result(data.get("toolCallId"), told, failed if isinstance(succeeded, bool) else None)
+    if succeeded is True:
+        for edit in map(table, items(data.get("fileEdits"))):
+            conversation.file(edit.get("path"))
+
+
+def _from_store(database: sqlite3.Connection, found: Found, conversation: Conversation) -> Reading:
+    session = next(rows(database, "sessions", _SESSION, "WHERE id = ?", found.id), None)
+    if session is None:
+        return Reading(problem="the session is gone")
+    conversation.seen(moment(session["created_at"]), session["cwd"], session["branch"])
+    conversation.seen(moment(session["updated_at"]))
+    for row in rows(database, "turns", _TURN, "WHERE session_id = ? ORDER BY turn_index", found.id):
+        if text(row["user_message"]):
+            conversation.ask(text(row["user_message"]), moment(row["timestamp"]))
+            conversation.say(row["assistant_response"])
+        else:
+            conversation.skipped["empty"] += 1
+    for row in rows(database, "session_files", ("file_path", "tool_name"), "WHERE session_id = ?", found.id):
+        conversation.file(row["file_path"])
+    return conversation.reading()

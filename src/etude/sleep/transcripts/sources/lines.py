@@ -1,0 +1,219 @@
+"""Files of transcripts, read with care: JSON lines whatever they hold, and the values in them whatever they are.
+
+Nothing here raises for what a file holds. Only regular files are opened; links, pipes and devices are not, because a
+transcript is a file that the program wrote itself.
+"""
+
+import json
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from etude.sleep.transcripts.sessions import Found
+
+__all__ = [
+    "LONG_LINE",
+    "as_json",
+    "files_under",
+    "found_in",
+    "head",
+    "items",
+    "moment",
+    "object_of",
+    "once",
+    "open_regular",
+    "program_folder",
+    "reason_of",
+    "records",
+    "table",
+    "text",
+    "without_notes",
+]
+
+LONG_LINE = 8 * 2**20
+"""Bytes. Longer lines are left out unread: they hold pictures and dumps, and would fill the memory."""
+
+_HEAD = 16 * 2**10
+_MOST_NOTES = 100
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def program_folder(home: Path, environ: Mapping[str, str], variable: str, *default: str) -> Path:
+    """Where a program keeps its things: what the variable names, if that is absolute, or a folder of the home
+    folder."""
+    moved = environ.get(variable, "")
+    return Path(moved) if os.path.isabs(moved) else home.joinpath(*default)
+
+
+def files_under(root: Path, suffix: str, depth: int) -> Iterator[tuple[Path, os.stat_result]]:
+    """Regular files whose name ends with `suffix`, in folders at most `depth` below the root; none where there is no
+    such folder. Follows no links below it, and passes over folders below it that cannot be read.
+
+    Raises OSError when the root cannot be read.
+    """
+    try:
+        entries = sorted(os.scandir(root), key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for entry in entries:
+        try:
+            state = entry.stat(follow_symlinks=False)
+            entry.name.encode()
+        except (OSError, UnicodeEncodeError):
+            # Gone meanwhile, or a name that no program gives.
+            continue
+        if stat.S_ISDIR(state.st_mode) and depth:
+            with suppress(OSError):
+                yield from files_under(root / entry.name, suffix, depth - 1)
+        elif stat.S_ISREG(state.st_mode) and entry.name.endswith(suffix):
+            yield root / entry.name, state
+
+
+def found_in(source: str, files: Iterable[tuple[str, Path, os.stat_result]]) -> tuple[Found, ...]:
+    """Sessions, one to a file, the one changed last first. Of several files with one id, the one changed last."""
+    ordered = sorted(files, key=lambda file: (-file[2].st_mtime_ns, str(file[1])))
+    found: dict[str, Found] = {}
+    for id, path, state in ordered:
+        if id not in found:
+            revision = f"{state.st_size}:{state.st_mtime_ns}"
+            changed = moment(state.st_mtime_ns // 1000 / 1000)
+            found[id] = Found(source=source, id=id, path=str(path), revision=revision, changed=changed)
+    return tuple(found.values())
+
+
+def open_regular(path: str | Path) -> BinaryIO:
+    """A file opened for reading. Raises OSError if it is no regular file, without opening what it is instead."""
+    if not stat.S_ISREG(os.lstat(path).st_mode):
+        raise OSError(0, "it is no regular file")
+    # Should it be replaced this moment: no link is followed, and no pipe waited for.
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    return os.fdopen(os.open(path, flags), "rb")
+
+
+def reason_of(error: OSError) -> str:
+    """What a person reads about a file that cannot be read."""
+    return f"cannot be read: {error.strerror or type(error).__name__}"
+
+
+def head(path: Path) -> str:
+    """How a file begins; empty when it cannot be read."""
+    try:
+        with open_regular(path) as file:
+            return file.read(_HEAD).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def records(path: str | Path, skipped: Counter[str]) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a file, one a line. What is none is counted as `broken line` or `long line`.
+
+    Raises OSError when the file cannot be read.
+    """
+    with open_regular(path) as file:
+        while line := file.readline(LONG_LINE + 1):
+            if len(line) > LONG_LINE and not line.endswith(b"\n"):
+                skipped["long line"] += 1
+                while line and not line.endswith(b"\n"):
+                    line = file.readline(LONG_LINE)
+            elif line.strip():
+                record = object_of(line)
+                if record is None:
+                    skipped["broken line"] += 1
+                else:
+                    yield record
+
+
+def once(told: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The records without those whose `uuid` was there before: programs that go on with a session write it again."""
+    known: set[str] = set()
+    for record in told:
+        uuid = record.get("uuid")
+        if not isinstance(uuid, str):
+            yield record
+        elif uuid not in known:
+            known.add(uuid)
+            yield record
+
+
+def object_of(data: bytes) -> dict[str, Any] | None:
+    """The JSON object that the bytes are; None when they are none. Bytes that are no UTF-8 become U+FFFD, and zeros
+    before it, which a crash of the machine leaves, are passed over."""
+    try:
+        value = json.loads(data.decode("utf-8", "replace").lstrip("\ufeff\0"))
+    except (ValueError, RecursionError):
+        return None
+    return cast(dict[str, Any], value) if isinstance(value, dict) else None
+
+
+def table(value: Any) -> dict[str, Any]:
+    """The value if it is a JSON object, else an empty one."""
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+
+
+def items(value: Any) -> list[Any]:
+    """The value if it is a JSON array, else an empty one."""
+    return cast(list[Any], value) if isinstance(value, list) else []
+
+
+def text(value: Any) -> str:
+    """The value if it is a text, else an empty one. Halves of surrogate pairs, which cannot be stored, become `?`."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
+
+
+def as_json(value: Any) -> str:
+    """A value as text: texts as they are, everything else as JSON."""
+    if value is None or isinstance(value, str):
+        return text(value)
+    try:
+        return text(json.dumps(value, ensure_ascii=False))
+    except (ValueError, RecursionError):
+        return ""
+
+
+def moment(value: Any) -> datetime | None:
+    """A time in UTC: ISO 8601, or milliseconds since 1970. None for what is neither.
+
+    All programs read here write UTC, so a time without offset is taken as UTC.
+    """
+    try:
+        if isinstance(value, str):
+            read = datetime.fromisoformat(value)
+            return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return _EPOCH + timedelta(milliseconds=value)
+    except (ValueError, OverflowError):
+        return None
+    return None
+
+
+def without_notes(said: str, tags: frozenset[str]) -> str:
+    """A user's message without the notes `<tag ...>...</tag>` that programs put before and behind it.
+
+    Without any it comes back as it is. A note that is not closed reaches to the end.
+    """
+    rest = said
+    for _ in range(_MOST_NOTES):
+        shorter = _without_one(rest.strip(), tags)
+        if shorter is None:
+            break
+        rest = shorter.strip()
+    return rest
+
+
+def _without_one(said: str, tags: frozenset[str]) -> str | None:
+    """The message without its first or last note; None when there is none."""
+    if said.startswith("<"):
+        tag = said[1:80].split(">")[0].split()
+        if tag and tag[0] in tags:
+            _, _, behind = said.partition(f"</{tag[0]}>")
+            return behind
+    if said.endswith(">"):
+        closing = said[said.rfind("</") + 2 : -1]
+        if closing in tags and (begin := said.rfind(f"<{closing}")) >= 0:
+            return said[:begin]
+    return None

@@ -1,0 +1,266 @@
+"""OpenCode: a database since version 1.2, a file for each message and part before."""
+
+import os
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from etude.sleep.transcripts.sessions import Found, Reading
+from etude.sleep.transcripts.sources.base import Source
+from etude.sleep.transcripts.sources.conversation import Conversation
+from etude.sleep.transcripts.sources.lines import (
+    LONG_LINE,
+    files_under,
+    items,
+    moment,
+    object_of,
+    open_regular,
+    program_folder,
+    reason_of,
+    table,
+    text,
+)
+from etude.sleep.transcripts.sources.sqlite import Databases, rows
+
+__all__ = ["OpenCode"]
+
+_WRITERS = frozenset({"edit", "multiedit", "patch", "write"})
+_DATA = f"CASE WHEN length(data) <= {LONG_LINE} THEN data END AS data"
+_SESSION = ("id", "parent_id", "directory", "metadata", "revert", "time_created", "time_updated")
+
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
+"""Quotes around a whole text; those in it are escaped."""
+
+
+class _Message(NamedTuple):
+    id: str
+    data: dict[str, Any]
+    parts: list[dict[str, Any]]
+
+
+class OpenCode(Source):
+    """`opencode.db` and, for sessions that are not in it, the folder `storage`; below `$XDG_DATA_HOME/opencode`."""
+
+    name: ClassVar[str] = "opencode"
+
+    def __init__(self) -> None:
+        self._databases = Databases()
+
+    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
+        data = program_folder(home, environ, "XDG_DATA_HOME", ".local", "share") / "opencode"
+        found = {each.id: each for each in self._in_storage(data / "storage")}
+        database = data / (environ.get("OPENCODE_DB") or "opencode.db")
+        # The program leaves the files of what it took over into the database.
+        found |= {each.id: each for each in self._in_database(database)}
+        return sorted(found.values(), key=lambda each: (_stamp(each.changed), each.id), reverse=True)
+
+    def read(self, found: Found) -> Reading:
+        if problem := self._databases.problem(found):
+            return Reading(problem=problem)
+        conversation = Conversation(found, _WRITERS)
+        try:
+            if found.path.endswith(".json"):
+                return _stored(found, conversation)
+            with self._databases.opened(Path(found.path)) as database:
+                return _from_database(database, found, conversation)
+        except OSError as error:
+            return Reading(problem=reason_of(error))
+
+    def _in_database(self, path: Path) -> list[Found]:
+        try:
+            with self._databases.opened(path) as database:
+                last = {
+                    text(row["session_id"]): (row["count(*)"], row["max(time_updated)"])
+                    for row in _grouped(database, "part")
+                }
+                found: list[Found] = []
+                for row in rows(database, "session", _SESSION, "WHERE parent_id IS NULL"):
+                    id, updated = text(row["id"]), row["time_updated"]
+                    if id:
+                        count, latest = last.get(id, (0, 0))
+                        revision = f"{updated}:{count}:{latest}"
+                        found.append(
+                            Found(source=self.name, id=id, path=str(path), revision=revision, changed=moment(updated))
+                        )
+                return found
+        except OSError as error:
+            return self._databases.refused(self.name, path, error)
+
+    def _in_storage(self, storage: Path) -> Iterator[Found]:
+        for path, state in files_under(storage / "session", ".json", 1):
+            messages: list[int] = []
+            with suppress(OSError):  # reading it says why
+                messages += [each.st_mtime_ns for _, each in files_under(storage / "message" / path.stem, ".json", 0)]
+            revision = f"{state.st_size}:{state.st_mtime_ns}:{len(messages)}:{max(messages, default=0)}"
+            changed = moment(state.st_mtime_ns // 10**6)
+            yield Found(source=self.name, id=path.stem, path=str(path), revision=revision, changed=changed)
+
+
+def _grouped(database: sqlite3.Connection, name: str) -> Iterator[dict[str, object]]:
+    wanted = ("session_id", "count(*)", "max(time_updated)")
+    query = f"SELECT {', '.join(wanted)} FROM {name} GROUP BY session_id"
+    for row in database.execute(query):
+        yield dict(zip(wanted, row, strict=True))
+
+
+def _from_database(database: sqlite3.Connection, found: Found, conversation: Conversation) -> Reading:
+    session = next(rows(database, "session", _SESSION, "WHERE id = ?", found.id), None)
+    if session is None:
+        return Reading(problem="the session is gone")
+    if session["parent_id"] is not None:
+        return Reading(skipped={"subagent": 1})
+    (children,) = database.execute("SELECT count(*) FROM session WHERE parent_id = ?", (found.id,)).fetchone()
+    conversation.skipped["subagent"] += int(children)
+    conversation.seen(
+        moment(session["time_created"]), _absolute(session["directory"]), _json(session["metadata"]).get("gitBranch")
+    )
+    conversation.seen(moment(session["time_updated"]))
+    parts: dict[str, list[dict[str, Any]]] = {}
+    query = f"SELECT message_id, {_DATA} FROM part WHERE session_id = ? ORDER BY id"
+    for message, data in database.execute(query, (found.id,)):
+        part = _counted(data, conversation.skipped)
+        if part is not None:
+            parts.setdefault(text(message), []).append(part)
+    query = f"SELECT id, {_DATA} FROM message WHERE session_id = ? ORDER BY time_created, id"
+    messages: list[_Message] = []
+    for id, data in database.execute(query, (found.id,)):
+        message = _counted(data, conversation.skipped)
+        if message is not None:
+            messages.append(_Message(text(id), message, parts.get(text(id), [])))
+    _tell(messages, text(_json(session["revert"]).get("messageID")), conversation)
+    return conversation.reading()
+
+
+def _stored(found: Found, conversation: Conversation) -> Reading:
+    path = Path(found.path)
+    storage = path.parents[2]
+    with open_regular(path) as file:
+        session = object_of(file.read(LONG_LINE))
+    if session is None or session.get("id") != found.id:
+        return Reading(problem="it holds no session")
+    if session.get("parentID") is not None:
+        return Reading(skipped={"subagent": 1})
+    times = table(session.get("time"))
+    conversation.seen(moment(times.get("created")), _absolute(session.get("directory")))
+    conversation.seen(moment(times.get("updated")))
+    messages: list[_Message] = []
+    for file_path, _ in files_under(storage / "message" / found.id, ".json", 0):
+        message = _loaded(file_path, conversation.skipped)
+        if message is None:
+            continue
+        stored = [
+            _loaded(part, conversation.skipped) for part, _ in files_under(_parts(storage, file_path), ".json", 0)
+        ]
+        messages.append(_Message(file_path.stem, message, [part for part in stored if part is not None]))
+    messages.sort(key=lambda each: (_stamp(moment(table(each.data.get("time")).get("created"))), each.id))
+    _tell(messages, text(table(session.get("revert")).get("messageID")), conversation)
+    return conversation.reading()
+
+
+def _parts(storage: Path, message: Path) -> Path:
+    return storage / "part" / message.stem
+
+
+def _tell(messages: Sequence[_Message], revert: str, conversation: Conversation) -> None:
+    """The messages in their order; those from `revert` on were taken back by the user."""
+    busy: datetime | None = None
+    for number, message in enumerate(messages):
+        if revert and message.id >= revert:
+            taken = sum(1 for each in messages[number:] if each.data.get("role") == "user")
+            conversation.skipped["taken back"] += taken
+            return
+        times = table(message.data.get("time"))
+        created, completed = moment(times.get("created")), moment(times.get("completed"))
+        if message.data.get("role") == "user":
+            _asked(
+                message,
+                created,
+                conversation,
+                meanwhile=None not in (busy, created) and _stamp(created) < _stamp(busy),
+            )
+        elif message.data.get("summary") is True:
+            conversation.skipped["compaction"] += 1
+        else:
+            busy = completed
+            _worked(message, conversation, completed is not None)
+        conversation.seen(created)
+
+
+def _asked(message: _Message, at: datetime | None, conversation: Conversation, *, meanwhile: bool) -> None:
+    texts = [part for part in message.parts if part.get("type") == "text" and text(part.get("text"))]
+    own = [text(part["text"]) for part in texts if not (part.get("synthetic") or part.get("ignored"))]
+    if own:
+        conversation.ask(_unquoted("\n\n".join(own)), at, meanwhile=meanwhile)
+    elif any(part.get("type") == "compaction" for part in message.parts):
+        conversation.skipped["compaction"] += 1
+    elif texts:
+        conversation.skipped["meta"] += 1
+
+
+def _unquoted(prompt: str) -> str:
+    """The prompt without the quotes that `opencode run` puts around an argument with a space in it."""
+    quoted = _QUOTED.fullmatch(prompt.strip())
+    return prompt if quoted is None else quoted[1].replace('\\"', '"')
+
+
+def _worked(message: _Message, conversation: Conversation, completed: bool) -> None:
+    for part in message.parts:
+        if part.get("type") == "text" and not part.get("synthetic"):
+            conversation.say(part.get("text"))
+        elif part.get("type") == "tool":
+            _used(part, conversation)
+    if message.data.get("error") is not None or not completed:
+        conversation.stop()
+    elif message.data.get("finish") == "stop":
+        conversation.done()
+
+
+def _used(part: dict[str, Any], conversation: Conversation) -> None:
+    state = table(part.get("state"))
+    conversation.call(part.get("callID"), part.get("tool"), state.get("input"))
+    status = state.get("status")
+    if status == "error":
+        conversation.result(part.get("callID"), state.get("error"), True)
+    elif status == "completed":
+        code = table(state.get("metadata")).get("exit")
+        conversation.result(part.get("callID"), state.get("output"), isinstance(code, int) and code != 0)
+        if part.get("tool") == "skill":
+            conversation.skill(table(state.get("input")).get("name"))
+        for file in items(table(state.get("metadata")).get("files")):
+            conversation.file(table(file).get("filePath"))
+
+
+def _counted(data: object, skipped: Counter[str]) -> dict[str, Any] | None:
+    """The object in a column; None and counted where there is none."""
+    found = object_of(data if isinstance(data, bytes) else text(data).encode())
+    if found is None:
+        skipped["long line" if data is None else "broken line"] += 1
+    return found
+
+
+def _loaded(path: Path, skipped: Counter[str]) -> dict[str, Any] | None:
+    """The object in a file; None and counted where there is none."""
+    with open_regular(path) as file:
+        data = file.read(LONG_LINE + 1)
+    found = object_of(data) if len(data) <= LONG_LINE else None
+    if found is None:
+        skipped["long line" if len(data) > LONG_LINE else "broken line"] += 1
+    return found
+
+
+def _json(value: object) -> dict[str, Any]:
+    return object_of(text(value).encode()) or {}
+
+
+def _absolute(value: object) -> str:
+    path = text(value)
+    return path if os.path.isabs(path) else ""
+
+
+def _stamp(at: datetime | None) -> float:
+    return at.timestamp() if at is not None else 0.0

@@ -1,0 +1,176 @@
+"""Transcripts of any agent, converted by the user: `.jsonl` files in a format of our own, in UTF-8.
+
+A line is a session or a turn. A session is an object with `turns`, a turn one with `prompt`:
+
+    {"id": "a1", "project": "/home/me/shop", "branch": "main", "commit": "1f0e...", "turns": [TURN, ...],
+     "skills": [...], "files": [...]}
+    {"session": "a1", "project": "/home/me/shop", "prompt": "...", "answer": "...", ...}
+
+A turn has `prompt`, and may have `answer`, `at` (ISO 8601; UTC if it has no offset), `interrupted` (true or false),
+and `tools`, each `{"name": "...", "arguments": ..., "result": ..., "failed": true or false}`. Lines with the same
+`session` or `id` are one session, in the order of the lines; `skills` and `files` may be on any of them. Without
+an id, a session of one line is called `<file>:<n>`, n counting the lines that can be read from 1, and the turns of a
+file are one session called `<file>`. Unknown keys are allowed and left out.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from etude.errors import ConfigError
+from etude.sleep.transcripts.sessions import Found, Reading
+from etude.sleep.transcripts.sources.base import Source
+from etude.sleep.transcripts.sources.conversation import Conversation
+from etude.sleep.transcripts.sources.lines import (
+    as_json,
+    files_under,
+    items,
+    moment,
+    reason_of,
+    records,
+    table,
+    text,
+)
+
+__all__ = ["VARIABLE", "Plain", "of_named_home"]
+
+VARIABLE = "ETUDE_TRANSCRIPTS"
+"""Names the file or the folder."""
+
+_DEPTH = 8
+
+
+@dataclass
+class _Told:
+    """The lines of one session."""
+
+    records: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    skipped: Counter[str] = field(default_factory=Counter[str])
+
+    @property
+    def revision(self) -> str:
+        lines = as_json([self.records, self.skipped])
+        return hashlib.sha256(lines.encode()).hexdigest()[:16]
+
+
+def of_named_home(environ: Mapping[str, str]) -> Mapping[str, str]:
+    """What counts of the environment where the user names a home folder: not the variables that say where programs
+    keep the transcripts of the user's own."""
+    return {VARIABLE: environ[VARIABLE]} if VARIABLE in environ else {}
+
+
+class Plain(Source):
+    """Transcripts in the format of this module, in a file or a folder that the user names."""
+
+    name = "jsonl"
+
+    def __init__(self, path: Path | None = None) -> None:
+        """
+        Args:
+            path: a file, or a folder with `.jsonl` files; without it, `ETUDE_TRANSCRIPTS` of the environment.
+        """
+        self._path = path
+        self._last: tuple[str, str, dict[str, _Told]] = ("", "", {})
+
+    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
+        """As in `Source`; reads the files, because one may hold many sessions.
+
+        Raises:
+            ConfigError: there is no file or folder at the path.
+        """
+        named = environ.get(VARIABLE, "")
+        root = self._path or (Path(named).expanduser() if named else None)
+        if root is None:
+            return ()
+        if root.is_dir():
+            files = list(files_under(root, ".jsonl", _DEPTH))
+        elif root.is_file():
+            path = root.resolve()
+            files = [(path, path.stat())]
+        else:
+            where = "the path of transcripts" if self._path else VARIABLE
+            raise ConfigError(
+                f"{where} = {str(root)!r} is neither a file nor a folder",
+                hint="name a .jsonl file, or a folder that has such files",
+            )
+        found: dict[str, Found] = {}
+        for path, state in sorted(files, key=lambda file: (-file[1].st_mtime_ns, str(file[0]))):
+            changed = moment(state.st_mtime_ns // 1000 / 1000)
+            try:
+                told = self._told(path)
+            except OSError:
+                # Reading it says why it cannot be read.
+                told = {path.stem: _Told()}
+            for id, one in reversed(told.items()):
+                found.setdefault(
+                    id, Found(source=self.name, id=id, path=str(path), revision=one.revision, changed=changed)
+                )
+        return tuple(found.values())
+
+    def read(self, found: Found) -> Reading:
+        try:
+            told = self._told(Path(found.path)).get(found.id)
+        except OSError as error:
+            return Reading(problem=reason_of(error))
+        if told is None:
+            return Reading(problem=f"has no session {found.id!r} any more")
+        conversation = Conversation(found)
+        conversation.skipped.update(told.skipped)
+        for record in told.records:
+            conversation.seen(None, record.get("project"), record.get("branch"), record.get("commit"))
+            for skill in items(record.get("skills")):
+                conversation.skill(skill)
+            for path in items(record.get("files")):
+                conversation.file(path)
+            for turn in items(record["turns"]) if "turns" in record else [record]:
+                _tell(conversation, table(turn))
+        return conversation.reading()
+
+    def _told(self, path: Path) -> dict[str, _Told]:
+        """The sessions of a file by id. The last file is kept: all its sessions are read one after the other.
+
+        Raises OSError when the file cannot be read.
+        """
+        state = path.lstat()
+        revision = f"{state.st_ino}:{state.st_size}:{state.st_mtime_ns}"
+        if self._last[:2] == (str(path), revision):
+            return self._last[2]
+        told: dict[str, _Told] = {}
+        skipped: Counter[str] = Counter()
+        id = path.stem
+        for number, record in enumerate(records(path, skipped), start=1):
+            own = text(record.get("id") if "turns" in record else record.get("session"))
+            if "turns" not in record and "prompt" not in record:
+                skipped["broken line"] += 1
+                continue
+            id = own or (f"{path.stem}:{number}" if "turns" in record else path.stem)
+            one = told.setdefault(id, _Told())
+            one.records.append(record)
+            # What cannot be read belongs to the session it stands behind, or to the first.
+            one.skipped += skipped
+            skipped.clear()
+        if skipped:
+            told.setdefault(id, _Told()).skipped.update(skipped)
+        self._last = (str(path), revision, told)
+        return told
+
+
+def _tell(conversation: Conversation, turn: dict[str, Any]) -> None:
+    prompt = text(turn.get("prompt"))
+    if not prompt.strip():
+        conversation.skipped["broken turn"] += 1
+        return
+    at = moment(turn.get("at"))
+    conversation.seen(at)
+    conversation.ask(prompt, at)
+    for number, tool in enumerate(map(table, items(turn.get("tools")))):
+        id = f"{conversation.prompts}:{number}"
+        conversation.call(id, tool.get("name"), tool.get("arguments"))
+        conversation.result(id, tool.get("result"), tool.get("failed"))
+    conversation.say(turn.get("answer"))
+    conversation.done()
+    if turn.get("interrupted") is True:
+        conversation.stop()

@@ -1,0 +1,108 @@
+"""Qwen Code: `~/.qwen/projects/<folder>/chats/<session>.jsonl`; `QWEN_RUNTIME_DIR` or `QWEN_HOME` moves `~/.qwen`.
+
+One record a line: `user`, `assistant`, `tool_result` with parts in the form of Gemini, and `system` notes.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from etude.sleep.transcripts.sessions import Found, Reading
+from etude.sleep.transcripts.sources.base import Source
+from etude.sleep.transcripts.sources.conversation import Conversation
+from etude.sleep.transcripts.sources.lines import (
+    files_under,
+    found_in,
+    items,
+    moment,
+    once,
+    program_folder,
+    reason_of,
+    records,
+    table,
+    text,
+    without_notes,
+)
+
+__all__ = ["QwenCode", "answered", "parts_text", "typed"]
+
+_WRITERS = frozenset({"edit", "notebook_edit", "replace", "write_file"})
+_NOTES = frozenset({"system-reminder", "session_context", "task-notification"})
+_FAILED = {"success": False, "error": True, "cancelled": True}
+_REFERENCED = "\n--- Content from referenced files ---"
+
+
+class QwenCode(Source):
+    """Transcripts of Qwen Code."""
+
+    name = "qwen-code"
+
+    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
+        folder = program_folder(home, environ, "QWEN_HOME", ".qwen")
+        root = program_folder(folder, environ, "QWEN_RUNTIME_DIR") / "projects"
+        files = files_under(root, ".jsonl", depth=2)
+        return found_in(self.name, ((path.stem, path, state) for path, state in files if path.parent.name == "chats"))
+
+    def read(self, found: Found) -> Reading:
+        conversation = Conversation(found, _WRITERS)
+        try:
+            for record in once(records(found.path, conversation.skipped)):
+                _tell(conversation, record)
+        except OSError as error:
+            return Reading(problem=reason_of(error))
+        return conversation.reading()
+
+
+def _tell(conversation: Conversation, record: dict[str, Any]) -> None:
+    if record.get("isSidechain") is True:
+        conversation.skipped["sidechain"] += 1
+        return
+    at = moment(record.get("timestamp"))
+    conversation.seen(at, record.get("cwd"), record.get("gitBranch"))
+    kind = record.get("type")
+    parts = table(record.get("message")).get("parts")
+    if kind == "system" and record.get("subtype") == "chat_compression":
+        conversation.skipped["compaction"] += 1
+    elif kind == "user":
+        _user(conversation, record, parts, at)
+    elif kind == "assistant":
+        conversation.say(parts_text(parts))
+        for called in [table(table(part).get("functionCall")) for part in items(parts)]:
+            if called:
+                conversation.call(called.get("id"), called.get("name"), called.get("args"))
+                if called.get("name") == "skill":
+                    conversation.skill(table(called.get("args")).get("skill"))
+    elif kind == "tool_result":
+        status = table(record.get("toolCallResult")).get("status")
+        for part in items(parts):
+            given = table(table(part).get("functionResponse"))
+            failed = _FAILED.get(status) if isinstance(status, str) else None
+            conversation.result(given.get("id"), answered(given), failed)
+
+
+def _user(conversation: Conversation, record: dict[str, Any], parts: Any, at: datetime | None) -> None:
+    prompt = typed(parts)
+    if prompt.strip() and record.get("provenance", "real_user") == "real_user":
+        conversation.ask(prompt, at)
+    else:
+        conversation.skipped["meta"] += 1
+
+
+def typed(parts: Any) -> str:
+    """What the user typed: without notes, and without the files that the program put behind it for each `@path`."""
+    return without_notes(parts_text(parts).partition(_REFERENCED)[0], _NOTES)
+
+
+def parts_text(parts: Any) -> str:
+    """The text of parts in the form of Gemini, thoughts left out."""
+    if isinstance(parts, str):
+        return text(parts)
+    told = [table(part) for part in items(parts)]
+    return "".join(text(part.get("text")) for part in told if part.get("thought") is not True)
+
+
+def answered(response: dict[str, Any]) -> Any:
+    """What a `functionResponse` gives back: its output or its error, else all of it."""
+    given = table(response.get("response"))
+    return given.get("output", given.get("error", response.get("response")))

@@ -1,0 +1,240 @@
+"""Ship or not: verdicts, what would settle them, and how often the test split was looked at."""
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from etude import ListEnvironment, Score, Task, Trajectory, aevaluate_skill
+from etude.build import open_workbench
+from etude.comparison import compare_on, decide
+from etude.config import GateSection
+from etude.errors import BudgetStop
+from etude.events import Event, Notice
+from etude.measure.compare import acompare_skills, compare_skills
+from etude.records import TrainState
+from etude.records.summary import Comparison, Interval
+from etude.report import Measured, report
+from two_skills import OTHERS, TASKS, A, B, C, World, asked
+
+SOLVED = {f"{skill}{trial}": "yyyyyyyy" for skill in "ABC" for trial in range(3)}
+
+
+@pytest.fixture
+def verdicts(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """benchmarks/verdicts.py, which is no part of the package."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent.parent / "benchmarks"))
+    before = set(sys.modules)
+    yield importlib.import_module("verdicts")
+    for name in ("verdicts", "peers", "harness", "measure", "environments", "endpoint", "contract"):
+        if name not in before:
+            sys.modules.pop(name, None)
+
+
+def test_candidates_that_do_not_help_are_rarely_shipped_and_the_truth_is_in_the_interval(
+    verdicts: ModuleType,
+) -> None:
+    for number, world in enumerate(verdicts.WORLDS):
+        for tasks, trials in verdicts.SIZES[number % 2 :: 2]:  # half of them, for time
+            found = verdicts.rates(world, tasks, trials, 200)
+            assert world.gain > 0 or found.ship <= 18 / 200, (world, tasks, trials, found)
+            assert found.difference >= 182 / 200, (world, tasks, trials, found)
+            assert found.score >= 182 / 200, (world, tasks, trials, found)
+
+
+def test_a_gain_that_is_there_is_mostly_found_with_a_hundred_tasks(verdicts: ModuleType) -> None:
+    helps = next(world for world in verdicts.WORLDS if world.effect == "gain")
+    assert verdicts.rates(helps, 100, 3, 200).ship > 0.7
+    assert verdicts.rates(helps, 100, 1, 200).ship < verdicts.rates(helps, 100, 3, 200).ship
+
+
+def test_shipping_needs_a_lower_bound_above_zero_and_refusing_an_upper_one_at_the_margin() -> None:
+    some, none = [1.0] * 10 + [0.0] * 90, [0.0] * 100
+    assert decide(none, some).verdict == "ship"
+    assert decide(some, none).verdict == "do not ship"
+    assert decide(none, none).verdict == "inconclusive"
+    assert decide(none, none, margin=0.05).verdict == "do not ship"
+    assert decide(none, some, margin=0.20).verdict == "do not ship"  # better, but not enough to be worth it
+    assert decide(none, some, margin=0.05).verdict == "ship"
+
+
+def settle(folder: Path, trials: int = 1, margin: float = 0, **answers: str) -> Any:
+    result = World(folder, answers).compare(trials=trials, margin=margin)
+    assert result.verdict == "inconclusive"
+    return result.settle
+
+
+def test_with_one_trial_only_tasks_are_named_that_would_settle_it(tmp_path: Path) -> None:
+    found = settle(tmp_path, A0="nnnnyyyy", B0="yynnyyyy")
+    assert (found.tasks, found.trials) == (29, None)
+    assert found.note == (
+        "if the difference is the one seen (+0.250), about 29 tasks with 1 trial would say 'ship'; "
+        "what more trials would do, one trial does not tell"
+    )
+
+
+def test_with_several_trials_it_is_said_when_the_tasks_are_too_few(tmp_path: Path) -> None:
+    found = settle(tmp_path, trials=2, A0="nnnnyyyy", A1="nnnnyyyy", B0="yynnyyyy", B1="yynnyyyy")
+    assert (found.tasks, found.trials) == (29, None)
+    assert found.note.endswith(
+        "2 trials each would say 'ship'; no number of trials of these 8 tasks would: they are too few"
+    )
+
+
+def test_of_one_task_it_is_spoken_as_of_one(tmp_path: Path) -> None:
+    world = World(tmp_path, {"A0": "n", "A1": "n", "B0": "y", "B1": "y"})
+    found = compare_skills(world.config(), A, B, "test", 2, **world.given(1)).settle
+    assert found is not None
+    assert found.note.endswith("; no number of trials of this one task would: it is too little")
+
+
+def test_luck_of_the_attempt_needs_more_trials(tmp_path: Path) -> None:
+    found = settle(tmp_path, trials=2, A0="nnynynnn", A1="nnnynnnn", B0="nynynyyy", B1="yyynnyyy")
+    assert (found.tasks, found.trials) == (14, 35)
+    assert "; so would about 35 trials of these 8 tasks" in found.note
+
+
+def test_equal_means_are_settled_by_a_margin_only(tmp_path: Path) -> None:
+    answers = {"A0": "nnnnyyyy", "B0": "ynnnyyyn"}
+    found = settle(tmp_path, **answers)
+    assert (found.tasks, found.trials) == (None, None)
+    assert found.note.startswith("the means are equal, so no number of tasks would tell which skill is better")
+    found = settle(tmp_path, margin=0.1, **answers)
+    assert found.tasks > 100
+    assert "would say 'do not ship'" in found.note
+
+
+class Notices:
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def emit(self, event: Event) -> None:
+        if isinstance(event, Notice):
+            self.texts.append(event.text)
+
+
+AGAIN = (
+    "the test split of run 'run' was opened {} before this: "
+    "a skill that is chosen by it has no untouched test any more"
+)
+
+
+async def openings(world: World, skills: Sequence[Any], split: str = "test", trials: int = 1, **more: Any) -> Any:
+    """(which opening it was, what was said about it) of a comparison, or of an evaluation of one skill."""
+    notices = Notices()
+    given = world.given(sinks=[notices], **more)
+    if len(skills) == 2:
+        result: Any = await acompare_skills(world.config(), *skills, split, trials, **given)  # type: ignore[arg-type]
+    else:
+        result = await aevaluate_skill(world.config(), split, trials, skill=skills[0], **given)  # type: ignore[arg-type]
+    return result.test_openings, [text for text in notices.texts if "test split" in text]
+
+
+async def test_the_first_opening_of_the_test_split_is_not_remarked_on(tmp_path: Path) -> None:
+    assert await openings(World(tmp_path, SOLVED), (A, B)) == (1, [])
+
+
+async def test_another_skill_opens_it_again_and_that_is_said(tmp_path: Path) -> None:
+    world = World(tmp_path, SOLVED)
+    await openings(world, (A, B))
+    assert await openings(world, (B, C)) == (2, [AGAIN.format("once")])
+    assert await openings(World(tmp_path, {"D0": "y" * 8}), (C,)) == (2, [AGAIN.format("once")])
+
+
+async def test_skills_that_were_scored_before_open_nothing_however_they_are_asked_for(tmp_path: Path) -> None:
+    world = World(tmp_path, SOLVED)
+    assert await openings(world, (A, B)) == (1, [])
+    assert await openings(world, (A, B)) == (1, [])
+    assert await openings(world, (B, A), trials=3) == (1, [])
+    assert await openings(world, (A,)) == (1, [])
+    await openings(world, (C,))
+    assert await openings(world, (A, B)) == (1, [])
+    assert await openings(world, (A, C)) == (2, [AGAIN.format("once")])
+
+
+async def test_every_further_skill_counts(tmp_path: Path) -> None:
+    world = World(tmp_path, SOLVED)
+    assert [await openings(world, (skill,)) for skill in (A, B, C)] == [
+        (1, []),
+        (2, [AGAIN.format("once")]),
+        (3, [AGAIN.format("2 times")]),
+    ]
+
+
+async def test_other_splits_are_not_counted(tmp_path: Path) -> None:
+    world = World(tmp_path, {**SOLVED, "A1000": "yy", "B1000": "yy"})
+    assert await openings(world, (A, B), split="val") == (0, [])
+    assert await openings(world, (A, B)) == (1, [])
+
+
+async def test_an_opening_counts_even_if_nothing_came_of_it(tmp_path: Path) -> None:
+    world = World(tmp_path, SOLVED)
+    with pytest.raises(BudgetStop):
+        await acompare_skills(world.config(calls=1), A, B, **world.given())
+    assert await openings(world, (A, C)) == (2, [AGAIN.format("once")])
+    assert await openings(world, (A, B)) == (1, [])
+
+
+def test_trials_on_validation_tasks_are_such_as_no_search_has_chosen_by(tmp_path: Path) -> None:
+    world = World(tmp_path, {"A1000": "yy", "B1000": "yy", "A1001": "yy", "B1001": "yy"})
+    world.compare(split="val", trials=2)
+    assert {asked(request)[2] for request in world.target.requests} == {1000, 1001}
+
+
+async def test_a_skill_compared_with_itself_is_attempted_once_and_not_shipped(tmp_path: Path) -> None:
+    world = World(tmp_path, SOLVED | {"A0": "ynyyyyyy"})
+    async with open_workbench(world.config(), world.given(skill=A)) as bench:  # type: ignore[arg-type]
+        result = await compare_on(bench, (A, A), "test", 2)
+    assert len(world.target.requests) == 16
+    assert (result.verdict, result.settle) == ("do not ship", None)
+    assert result.difference == Interval(mean=0, low=0, high=0, n=8)
+    assert result.a == result.b
+    assert result.a.score.mean == 15 / 16
+    assert (result.gained, result.lost, result.equal) == ((), (), 8)
+
+
+class Nearly(ListEnvironment):
+    """A wrong answer is nearly right."""
+
+    def score(self, task: Task, trajectory: Trajectory) -> Score:
+        right = trajectory.answer == task.gold
+        return Score(hard=float(right), soft=1.0 if right else 0.8)
+
+
+@pytest.mark.parametrize(
+    ("gate", "a", "b"),
+    [
+        ({"metric": "hard"}, 0.0, 0.875),
+        ({"metric": "soft"}, 0.8, 0.975),
+        ({"metric": "mixed", "mixed_weight": 0.25}, 0.2, 0.9),
+    ],
+)
+async def test_skills_are_compared_by_the_metric_of_the_gate(
+    tmp_path: Path, gate: dict[str, Any], a: float, b: float
+) -> None:
+    world = World(tmp_path, {"A0": "nnnnnnnn", "B0": "yyyyyyyn"})
+    config = world.config().model_copy(update={"gate": GateSection(**gate)})
+    env = Nearly([OTHERS[0]], [OTHERS[1]], TASKS, scorer="exact")
+    result = await acompare_skills(config, A, B, "test", 1, **world.given(env=env))
+    assert result.metric == gate["metric"]
+    assert (result.a.score.mean, result.b.score.mean) == pytest.approx((a, b))
+    assert result.difference.mean == pytest.approx(b - a)
+
+
+async def test_a_run_reports_the_comparison_at_its_end(tmp_path: Path) -> None:
+    world = World(tmp_path, SOLVED | {"A0": "nnnnnnyy"})
+    async with open_workbench(world.config(), world.given(skill=A)) as bench:  # type: ignore[arg-type]
+        comparison = await compare_on(bench, (A, B), "test", 1)
+        measured = Measured(initial_val=None, comparison=comparison)
+        summary = report(bench, TrainState(current=B, best=B, voids=2), measured, None, 1.0)
+    assert (summary.initial.test, summary.best.test) == (comparison.a.score, comparison.b.score)
+    assert summary.test_gain == comparison.difference
+    assert (summary.verdict, summary.settle, summary.test_openings) == ("ship", None, 1)
+    assert summary.voids == 2
+    written = json.loads((tmp_path / "run" / "ship.json").read_text())
+    assert Comparison.model_validate(written) == comparison

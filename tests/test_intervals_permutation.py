@@ -1,0 +1,133 @@
+"""The exact test of fresh attempts: what it counts, and what it promises."""
+
+import itertools
+import math
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from etude.intervals import Arms, permutation, permutation_needed
+
+
+def counted(tasks: Sequence[Arms]) -> float:
+    """The same by going through every way to divide the attempts."""
+    ways = [
+        [sum(chosen) for chosen in itertools.combinations((*task.before, *task.after), len(task.after))]
+        for task in tasks
+    ]
+    seen = sum(sum(task.after) for task in tasks)
+    reached = [math.fsum(one) >= seen - 1e-9 for one in itertools.product(*ways)]
+    return sum(reached) / len(reached)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "p"),
+    [
+        ([Arms((0, 0, 0), (1, 1, 1))], 1 / 20),
+        ([Arms((0, 0, 0), (1, 1, 1))] * 2, 1 / 400),
+        ([Arms((0,), (1,))] * 2, 1 / 4),
+        ([Arms((0,), (1,))] * 5, 1 / 32),
+        ([Arms((0, 0, 0), (0, 1, 1))], 4 / 20),
+        ([Arms((1, 1, 1), (1, 1, 1))], 1.0),
+        ([Arms((1, 1, 1), (0, 0, 0))], 1.0),
+        ([Arms((0, 0), (1, 1, 1))], 1 / 10),  # two voids
+    ],
+)
+def test_the_p_of_plain_outcomes_can_be_counted_by_hand(tasks: list[Arms], p: float) -> None:
+    assert permutation(tasks, 1.0).p == pytest.approx(p, abs=1e-15)
+
+
+def test_a_p_of_one_in_twenty_is_at_the_level_of_one_in_twenty() -> None:
+    assert permutation([Arms((0, 0, 0), (1, 1, 1))], 1.0).p <= 0.05
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_partial_scores_are_permuted_exactly(seed: int) -> None:
+    dice = random.Random(seed)
+    parts = dice.choice((3, 4, 7, 10))
+    tasks = [
+        Arms(*(tuple(dice.randrange(parts + 1) / parts for _ in range(3)) for _ in range(2)))
+        for _ in range(dice.choice((1, 2, 3)))
+    ]
+    assert permutation(tasks, 1.0).p == pytest.approx(counted(tasks), abs=1e-12)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("solved", [0.3, 0.6])
+def test_without_a_difference_p_is_at_most_alpha_as_seldom_as_that(count: int, solved: float) -> None:
+    dice = random.Random(count)
+    rounds = 3_000
+
+    def attempts() -> tuple[float, ...]:
+        return tuple(float(dice.random() < solved) for _ in range(3))
+
+    low = sum(permutation([Arms(attempts(), attempts()) for _ in range(count)], 1.0).p <= 0.05 for _ in range(rounds))
+    assert low <= 0.05 * rounds + 3 * math.sqrt(0.05 * 0.95 * rounds)
+
+
+def test_many_tasks_with_scores_of_any_size_are_no_matter() -> None:
+    dice = random.Random(1)
+    tasks = [Arms(*(tuple(dice.random() for _ in range(3)) for _ in range(2))) for _ in range(8)]
+    assert 0 < permutation(tasks, 1.0).p < 1
+
+
+@pytest.mark.parametrize(("count", "trials"), [(14, 3), (8, 10), (30, 10)])
+def test_many_trials_with_scores_of_any_size_are_no_matter_either(count: int, trials: int) -> None:
+    dice = random.Random(count)
+    plain = [Arms(*([dice.random() for _ in range(trials)] for _ in range(2))) for _ in range(count)]
+    better = [Arms(task.before, [min(1.0, value + 0.5) for value in task.after]) for task in plain]
+    p, level = permutation(plain, 0.05)
+    assert p == permutation(plain, 1.0).p
+    assert 0.04 < level <= 0.05 == pytest.approx(permutation(plain, 0.05).level, abs=0.01)
+    assert 0.01 < p < 0.99
+    assert 1 <= p + permutation([Arms(task.after, task.before) for task in plain], 1.0).p < 1.1
+    assert permutation(better, 1.0).p < 1e-6
+
+
+def test_scores_that_are_rounded_to_be_counted_keep_the_promise_of_the_level() -> None:
+    """Of the ways to divide these attempts at most alpha have a p of at most alpha, and just the level."""
+    dice = random.Random(4)
+    values = [[dice.random() for _ in range(20)] for _ in range(3)]
+    level = permutation([Arms(one[:10], one[10:]) for one in values], 0.2).level
+    low, rounds = 0, 40
+    for _ in range(rounds):
+        drawn = [dice.sample(one, 20) for one in values]
+        low += permutation([Arms(one[:10], one[10:]) for one in drawn], 1.0).p <= 0.2
+    assert 0.19 < level <= 0.2
+    assert abs(low - level * rounds) <= 3.3 * math.sqrt(level * (1 - level) * rounds)
+
+
+@pytest.mark.parametrize("count", [30, 120])
+def test_plain_outcomes_are_counted_exactly_however_many_there_are(count: int) -> None:
+    tasks = [Arms((0, 1, 0), (1, 0, 1))] * count
+    ways, most = {0: 1}, [1, 9, 9, 1]  # how many of a task's three solved attempts the new skill has
+    for _ in range(count):
+        more: dict[int, int] = {}
+        for total, times in ways.items():
+            for solved, each in enumerate(most):
+                more[total + solved] = more.get(total + solved, 0) + times * each
+        ways = more
+    reached = sum(times for total, times in ways.items() if total >= 2 * count)
+    assert permutation(tasks, 1.0).p == reached / 20**count
+
+
+@pytest.mark.parametrize("tasks", [[], [Arms((), ())]])
+def test_nothing_can_be_said_of_no_attempts(tasks: list[Arms]) -> None:
+    with pytest.raises(ValueError, match="needs tasks with attempts under both skills"):
+        permutation(tasks, 1.0)
+
+
+def test_what_is_needed_is_enough_when_all_else_is_as_seen() -> None:
+    # One attempt at two tasks, both gained: even the best outcome has a p of 1/4.
+    more_tasks, more_trials = permutation_needed([Arms((0,), (1,))] * 2, 0.05)
+    assert more_tasks is not None
+    assert more_trials is not None
+    assert permutation([Arms((0,), (1,))] * more_tasks, 1.0).p <= 0.05
+    assert permutation([Arms((0,) * more_trials, (1,) * more_trials)] * 2, 1.0).p <= 0.05
+    assert more_tasks <= 10
+    assert more_trials <= 4
+
+
+def test_no_number_of_attempts_settles_what_is_no_gain() -> None:
+    assert permutation_needed([Arms((0, 1), (1, 0))], 0.05) == (None, None)
