@@ -4,11 +4,11 @@ import asyncio
 import json
 import os
 import re
-import secrets
 from pathlib import Path
 
 from etude.config import ModelSection
 from etude.errors import HandoffStop, RejectedRole
+from etude.files import write_atomically
 from etude.models.text_only import TextModel, refuse_beyond_text, refuse_settings
 from etude.records import ChatRequest, Message, Reply, digest
 
@@ -104,12 +104,7 @@ class HandoffModel(TextModel):
         if path.exists():
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{secrets.token_hex(8)}")
-        try:
-            temporary.write_text(text, encoding="utf-8", errors="replace")
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        write_atomically(path, text.encode(errors="replace"))
 
     async def _until_settled(self) -> None:
         """Until nothing was asked for a while, here or by another role with the same folder."""
