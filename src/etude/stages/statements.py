@@ -17,8 +17,8 @@ _RUN = 8
 def single_statements(edit: Edit) -> tuple[Edit, ...]:
     """An edit that adds a list, as one edit for each of its items; any other edit as it is.
 
-    Applied one after the other they add the same list. What is inserted last under an anchor stands first below it, so
-    those of `insert_after` come last item first.
+    Applied one after the other they add the same list. What is inserted last stands first below the anchor, so those
+    of `insert_after` come last item first.
     """
     content = edit.content.strip("\n")
     starts = [match.start() for match in _ITEM.finditer(content)]
