@@ -34,7 +34,7 @@ class StopSwitch:
     def check(self) -> None:
         """Raise Interrupted once asked."""
         if self.requested:
-            raise Interrupted("interrupted", hint="run the same command again to go on from here")
+            raise Interrupted("interrupted", hint="run the same command again to resume")
 
 
 class Given(TypedDict, total=False):

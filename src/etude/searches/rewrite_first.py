@@ -45,7 +45,7 @@ class Shown(Record):
 
 
 _VOID = Shown(
-    task="", outcome="void", hard=None, soft=None, why="the attempt had no score; events.jsonl says why", response=""
+    task="", outcome="void", hard=None, soft=None, why="the attempt errored; events.jsonl says why", response=""
 )
 
 
@@ -310,7 +310,7 @@ class _Decided(NamedTuple):
 
 
 def _as_good(saved: int) -> str:
-    return f"as good with {saved:,} fewer tokens"
+    return f"same score with {saved:,} fewer tokens"
 
 
 def _differing(attempts: Sequence[Attempt]) -> set[str]:
