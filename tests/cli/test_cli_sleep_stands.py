@@ -313,7 +313,9 @@ def test_adoptions_are_read_once_for_all_nights(two: Project, capsys: Captured) 
     assert Nights(two.root, SleepState(two.state), ()).stands(1) != "adopted"
 
 
-def test_a_rule_that_was_taken_out_is_named_by_explain_and_its_night_can_still_be_reverted(sleeper: Small, capsys: Captured) -> None:
+def test_a_rule_that_was_taken_out_is_named_by_explain_and_its_night_can_still_be_reverted(
+    sleeper: Small, capsys: Captured
+) -> None:
     place = Project(sleeper.project, sleeper.state.folder)
     sleeper.state.make()
     before = place.files()

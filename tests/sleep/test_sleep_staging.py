@@ -70,17 +70,14 @@ def test_the_report_shows_rules_with_their_evidence_and_what_to_look_at(tmp_path
     (rule,) = [
         rule for rule in proposed_rules(folder, read_proposal(folder)).documents[str(place.memory)] if rule.night
     ]
-    assert report == (
+    assert report.startswith(
         "# Night n1\n\nVerdict of fresh attempts: ship.\n\n## CLAUDE.md\n\n### New\n\n"
         rf"- \- Read \<b\>x\</b\>\[0m \[a\]\(http:\//e.test\) first. ({rule.id})"
         "\n  - tasks: t1, t2\n  - attempts: a1\n  - sessions: codex:1\n  - why: It \\*was\\* forgotten.\n"
-        "  - to look at: holds a character that does not show, U\\+001B\n"
-        r"  - to look at: holds code: Read \<b\>x\</b\>\[0m \[a\]\(http:\//e.test\) first."
-        "\n"
-        r"  - to look at: holds a path: Read \<b\>x\</b\>\[0m \[a\]\(http:\//e.test\) first."
-        "\n"
-        r"  - to look at: holds an address or the name of a file: /b\>\[0m \[a\]\(http:\//e.test\) first."
-        "\n\n"
+    )
+    for what in ("a character that does not show", "code", "a path", "an address"):
+        assert f"  - to look at: holds {what}" in report
+    assert report.endswith(
         "### Taken out\n\n"
         rf"- \- Old. ({proposed(place, place.memory, '- x', night='n2').before[0].id})"
         "\n\nSaid \\*so\\*.\n"
