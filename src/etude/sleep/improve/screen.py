@@ -1,15 +1,17 @@
 """Rules that no night proposes are cut out of a candidate before it is tried."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from etude.records import Skill
 from etude.skill import Document
 from etude.sleep.adoption.lint import barred, plain
 from etude.sleep.adoption.rules import render, rules_of, without
 from etude.sleep.improve.block import block_of
-from etude.workbench import Screen
 
-__all__ = ["named", "screen"]
+__all__ = ["Screen", "named", "screen"]
+
+Screen = Callable[[Skill], tuple[Skill, Mapping[str, str]]]
+"""A candidate without what may not be in it, and what was taken out, each text with the reason."""
 
 _NAMED = 3
 """Most rules that a reason names."""
