@@ -68,7 +68,7 @@ def test_a_trial_without_a_score_under_one_skill_counts_for_neither(tmp_path: Pa
 
 
 def test_voids_above_the_limit_stop_it(tmp_path: Path) -> None:
-    with pytest.raises(VoidStop, match="1 of 16 test attempts have no score"):
+    with pytest.raises(VoidStop, match="1 of 16 test attempts errored"):
         World(tmp_path, {"A0": "!nnnnnnn", "B0": "yyyyyyyy"}).compare()
 
 

@@ -12,9 +12,10 @@ from etude.workbench import Workbench
 __all__ = ["RunLog", "counted"]
 
 
-def counted(count: int, what: str, several: str = "") -> str:
-    """As in `1 edit` or `3 edits`."""
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {several or f'{what}s'}"
+def counted(count: int, what: str) -> str:
+    """As in `1 edit`, `3 edits` or `2 analyses`."""
+    several = what.removesuffix("is") + "es" if what.endswith("sis") else f"{what}s"
+    return f"{count:,} {what if count == 1 else several}"
 
 
 class RunLog:
@@ -61,8 +62,7 @@ class RunLog:
     def reflected(self, step: int, reflections: Sequence[Reflection]) -> None:
         """The attempts of a step are analysed."""
         edits = sum(len(reflection.patch.edits) + len(reflection.reminders) for reflection in reflections)
-        analyses = counted(len(reflections), "analysis", "analyses")
-        self.end("reflect", step, f"{counted(edits, 'edit')} from {analyses}")
+        self.end("reflect", step, f"{counted(edits, 'edit')} from {counted(len(reflections), 'analysis')}")
 
     def made(self, place: str, state: TrainState, candidate: Candidate, skipped: str) -> None:
         """There is a candidate; `skipped` says why it will not be evaluated."""

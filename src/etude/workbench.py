@@ -47,7 +47,7 @@ class StopSwitch:
     def check(self) -> None:
         """Raise Interrupted once asked."""
         if self.requested:
-            raise Interrupted("interrupted", hint="run the same command again to go on from here")
+            raise Interrupted("interrupted", hint="run the same command again to resume")
 
 
 class Given(TypedDict, total=False):
@@ -93,11 +93,6 @@ class Observer:
 
     def compared(self, pairs: Sequence[Pair]) -> None:
         """Training tasks were attempted under two skills, for the slow update."""
-
-    def screened(self, state: TrainState, candidate: Candidate) -> Candidate:
-        """The candidate as it is tried: without what may not be in it."""
-        del state
-        return candidate
 
     def decided(
         self, states: tuple[TrainState, TrainState], candidate: Candidate, result: GateResult | None, skipped: str

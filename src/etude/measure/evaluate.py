@@ -61,7 +61,7 @@ async def aevaluate_skill(
 
     Raises:
         InputError: the split is empty, or something cannot be used as it is.
-        StopRun: a budget is used up, an endpoint is dead, or attempts have no score.
+        StopRun: a budget is used up, an endpoint is dead, or attempts errored.
     """
     calls = _Calls()
     given["sinks"] = [*given.get("sinks", ()), calls]

@@ -133,7 +133,7 @@ class Proposer:
         log.begin("update", step, epoch)
         candidate = await self._mode.apply(bench.optimizer(), state.current, selected)
         made = sum(edit.fate in ("applied", "repaired") for edit in candidate.edits)
-        log.end("update", step, f"{made} of {len(candidate.edits)} edits made", idle=not candidate.edits)
+        log.end("update", step, f"{made} of {len(candidate.edits)} edits applied", idle=not candidate.edits)
         silent = "the optimizer gave no usable answer" if is_silent(reflections) else ""
         return Made(state, candidate, silent or candidate.unusable or ("" if selected else budget.reason))
 
@@ -196,7 +196,7 @@ class Acceptance:
         log.begin("baseline", 0, 0, len(bench.tasks["val"]))
         val = await evaluate(bench.rollout, bench.skill, bench.tasks["val"], "val")
         mean = log.mean(val)
-        log.end("baseline", 0, "no task has a score" if mean is None else f"validation {mean:.3f}")
+        log.end("baseline", 0, "every attempt errored" if mean is None else f"validation {mean:.3f}")
         return state.model_copy(
             update={"initial_val": val, "current_val": val, "best_val": val, "voids": len(val.voids)}
         )
@@ -219,7 +219,6 @@ class Acceptance:
     ) -> TrainState:
         """Pass a candidate through the gate, unless it is not worth evaluating."""
         config, log = self._config, self._log
-        candidate = self._bench.observer.screened(state, candidate)
         skipped = (
             why_not
             or candidate.unusable

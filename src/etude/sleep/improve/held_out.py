@@ -7,7 +7,6 @@ from pydantic import Field
 
 from etude.records import Attempt, Candidate, Evaluation, LedgerEntry, Record, Skill, TrainState
 from etude.skill import Document, token_count
-from etude.sleep.improve.screen import Screen
 from etude.stages.gate import GateResult
 from etude.stages.longitudinal import Pair
 from etude.workbench import Observer, Workbench
@@ -35,7 +34,7 @@ class Shown(Record):
 
 
 _VOID = Shown(
-    task="", outcome="void", hard=None, soft=None, why="the attempt had no score; events.jsonl says why", response=""
+    task="", outcome="void", hard=None, soft=None, why="the attempt errored; events.jsonl says why", response=""
 )
 
 
@@ -63,26 +62,18 @@ class HeldOut(Record):
     """The task of each attempt that is named in `ledger` and `guidance`."""
     guidance: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """What the slow update added to a learned block, and was accepted, with the attempts that it compared."""
-    cut: dict[str, str] = Field(default_factory=dict[str, str])
-    """What was taken out of candidates before they were tried, each text with the reason."""
 
 
 class HeldOutObserver(Observer):
-    """Collects a `HeldOut`, and takes out of candidates what may not be in them.
+    """Collects a `HeldOut`."""
 
-    Args:
-        screen: what takes it out; None tries candidates as they are.
-    """
-
-    def __init__(self, screen: Screen | None = None) -> None:
-        self._screen = screen
+    def __init__(self) -> None:
         self._found: HeldOut | None = None
         self._last: tuple[Candidate, GateResult] | None = None
         self._reason = "every validation task is solved already"
         self._tasks: dict[str, str] = {}
         self._pairs: Sequence[Pair] = ()
         self._guidance: dict[str, tuple[str, ...]] = {}
-        self._cut: dict[str, str] = {}
         self._heard: set[str] = set()
         """What the optimizer said since the last candidate."""
         self._replies: dict[str, None] = {}
@@ -103,23 +94,6 @@ class HeldOutObserver(Observer):
 
     def compared(self, pairs: Sequence[Pair]) -> None:
         self._pairs = pairs
-
-    def screened(self, state: TrainState, candidate: Candidate) -> Candidate:
-        if self._screen is None:
-            return candidate
-        skill, cut = self._screen(candidate.skill)
-        if not cut:
-            return candidate
-        self._cut |= cut
-        edits = tuple(
-            edit.model_copy(update={"fate": "no_change", "detail": "may not be in a candidate"})
-            if any(edit.edit.content.strip() and edit.edit.content.strip() in text for text in cut)
-            else edit
-            for edit in candidate.edits
-        )
-        left = skill.hash != state.current.hash
-        unusable = candidate.unusable or ("" if left else "nothing is left of the candidate")
-        return candidate.model_copy(update={"skill": skill, "edits": edits, "unusable": unusable})
 
     def decided(
         self, states: tuple[TrainState, TrainState], candidate: Candidate, result: GateResult | None, skipped: str
@@ -153,7 +127,6 @@ class HeldOutObserver(Observer):
             silent=self._answered == {False},
             cited={name: self._tasks[name] for name in cites},
             guidance=self._guidance,
-            cut=self._cut,
         )
 
     def _end(self, bench: Workbench, state: TrainState) -> tuple[Skill | None, Evaluation | None, bool | None, str]:
