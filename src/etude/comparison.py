@@ -44,6 +44,7 @@ class _Paired(Record):
 
     pairs: tuple[_Pair, ...]
     voids: tuple[str, ...]
+    simulated: bool = False
 
 
 class _Opening(Record):
@@ -154,7 +155,7 @@ async def compare_on(
         tried=tuple(Tried(task=task, a=tuple(each.a), b=tuple(each.b)) for task, each in values.items()),
         voids=len(paired.voids),
         test_openings=openings,
-        simulated=bench.simulated,
+        simulated=bench.simulated or paired.simulated,
     )
 
 
@@ -232,7 +233,11 @@ def _paired(attempts: Sequence[Attempt], skills: int) -> _Paired:
         for a, b in zip(attempts[::skills], attempts[skills - 1 :: skills], strict=True)
         if a.score is not None and b.score is not None
     ]
-    return _Paired(pairs=tuple(pairs), voids=tuple(attempt.id for attempt in attempts if attempt.outcome == "void"))
+    return _Paired(
+        pairs=tuple(pairs),
+        voids=tuple(attempt.id for attempt in attempts if attempt.outcome == "void"),
+        simulated=any(attempt.trajectory.simulated for attempt in attempts),
+    )
 
 
 def _tokens(attempt: Attempt) -> int:
