@@ -18,7 +18,6 @@ from etude.envs.splits import check_splits
 from etude.errors import ConfigError, DataError
 from etude.events import Event, Notice
 from etude.models import Journaled, Limited, Metered, Retrying, Structured, build_model, price_of
-from etude.models.handoff import HandoffModel
 from etude.models.keys import key_variable, used_key_variable
 from etude.models.wrappers.metered import cost
 from etude.models.wrappers.pictured import Pictured
@@ -31,7 +30,7 @@ from etude.skill import Document, load_skill
 from etude.stages.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
 from etude.threads import Threads
-from etude.workbench import Given, Past, StopSwitch, Watched, Workbench
+from etude.workbench import Given, Observer, Past, StopSwitch, Watched, Workbench
 
 __all__ = ["open_workbench"]
 
@@ -107,7 +106,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         InputError: something cannot be used as it is. Nothing was paid for.
     """
     parts = _Parts(config, given)
-    switch = given.get("switch") or StopSwitch()
+    switch, observer = given.get("switch") or StopSwitch(), given.get("observer") or Observer()
     # The environment is checked before the folder exists, with a judge that is wired once it does.
     judge = _Judge(parts.prompts["rubric"], parts.providers.get("judge"))
     env = given.get("env") or _environment(config, judge)
@@ -132,7 +131,8 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         models: dict[Role, Watched] = {}
         for role in parts.providers:
             model = Pictured(_paid(parts, role, spend, emit), env.image)
-            models[role] = Watched(Journaled(model, folder.journal), switch.check, parts.price(role))
+            hear = observer.replied if role == "optimizer" else _unheard
+            models[role] = Watched(Journaled(model, folder.journal), switch.check, parts.price(role), hear)
 
         def structured(role: Role) -> Structured:
             rung = (_roles(config)[role] or config.target).structured
@@ -169,13 +169,17 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
                 models=models,
                 resumed=resumed,
                 past=given.get("past", Past()),
-                screen=given.get("screen"),
+                observer=observer,
             )
         finally:
             await executor.cancel()
             for used, what in (("agent", agent), *parts.providers.items()):
                 if used not in given:
                     await what.aclose()
+
+
+def _unheard(text: str) -> None:
+    """Nobody listens."""
 
 
 def _redactor(config: TrainConfig, given: Given) -> Redactor:
@@ -233,7 +237,7 @@ def _paid(parts: _Parts, role: Role, spend: SqliteSpend, emit: Callable[[Event],
     """The model of a role within its budget and its server's limits; what can pass is tried again."""
     section, provider = _roles(parts.config)[role] or parts.config.target, parts.providers[role]
     model = Metered(provider, role, spend, parts.price(role), emit)
-    if not isinstance(provider, HandoffModel):  # it has no server to spare: all is asked before anybody answers
+    if not provider.answered_by_hand:  # it has no server to spare: all is asked before anybody answers
         model = Limited(model, section.max_concurrency)
     return Retrying(model, role, parts.config.limits.outage_seconds)
 
