@@ -9,15 +9,14 @@ from etude.envs.scorers.base import Judge
 from etude.errors import DataError, EtudeError
 from etude.protocols import Environment
 from etude.records import Record, Skill
-from etude.searches.rewrite_first import HeldOut
 from etude.skill import Document
 from etude.skill.document import LEARNED
 from etude.sleep.config import SleepConfig, make_sleep_config
 from etude.sleep.improve.changes import Change, Known, Place, Spent, Status, left_of, spent_in, within
 from etude.sleep.improve.context import Documents, InContext
-from etude.sleep.improve.looks import Found, Work, as_good, look_again, look_at, trials_of
+from etude.sleep.improve.held_out import HeldOut, HeldOutObserver
+from etude.sleep.improve.looks import Found, Work, look_again, look_at, trials_of
 from etude.sleep.improve.room import in_room, told_of_room
-from etude.sleep.improve.screen import named, screen
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask
 from etude.threads import run_to_end
@@ -80,7 +79,7 @@ async def aconsolidate(
 
     Raises:
         InputError: tasks, documents or settings cannot be used; nothing was paid for.
-        StopRun: a budget is used up, an endpoint is dead, or too many attempts have no score.
+        StopRun: a budget is used up, an endpoint is dead, or too many attempts errored.
         EtudeError: no attempt has an answer: the target says nothing, or its program never ends.
     """
     config = config if isinstance(config, SleepConfig) else make_sleep_config(config)
@@ -151,15 +150,14 @@ async def _improve(tasks: Tasks, documents: Documents, work: Work, given: Given)
     work = work._replace(config=within(work.config, carried.spent))
     limits, tokens = left_of(work.config.limits, Spent()), work.config.sleep.block_tokens
     plainly = work.config.for_run(work.folder, work.place, limits=limits)
-    if not trials_of(work.config, given):  # nothing would bear out that fewer tokens are as good
-        plainly = plainly.model_copy(update={"gate": plainly.gate.model_copy(update={"shorter": 0.0})})
     if not held_out_tasks(tasks):  # nothing can be proposed: one rewrite shows what it would be
         plainly = plainly.model_copy(update={"train": plainly.train.model_copy(update={"epochs": 1})})
     config = in_room(plainly, before, tokens)
-    parts = {**parts, "past": Past(ledger=work.known.ledger, skill=work.known.before), "screen": screen(before)}
+    observer, past = HeldOutObserver(), Past(ledger=work.known.ledger, skill=work.known.before)
+    parts = {**parts, "past": past, "observer": observer}
     summary = await Trainer(config, **parts).atrain()
     run = Path(summary.folder)
-    held_out = HeldOut.model_validate_json((run / "held_out.json").read_text(encoding="utf-8"))
+    held_out = observer.found
     if held_out.silent:
         raise EtudeError(
             f"no attempt has an answer{_last_words(held_out)}",
@@ -174,14 +172,13 @@ async def _improve(tasks: Tasks, documents: Documents, work: Work, given: Given)
     reason = told_of_room(reason, plainly, before, tokens)
     found = Found(status, "", carried=carried.carried)
     if status == "accepted" and trials_of(work.config, given):
-        look = as_good if held_out.saved else look_at
-        found = await look(config, (before, after), work, carried, parts)
+        found = await look_at(config, (before, after), work, carried, parts)
         held_out = _judged(held_out, found.status)
     sleep = work.config.sleep
     return Change(
         place=work.place,
         status=found.status,
-        reason="; ".join([reason + found.why, *carried.told, *named(held_out.cut)]),
+        reason="; ".join([reason + found.why, *carried.told]),
         before=before,
         after=before if found.status == "rejected" else after,
         proposed=found.status == "accepted" or (found.status == "unverified" and gate_off),
@@ -208,8 +205,7 @@ def _judged(held_out: HeldOut, status: Status) -> HeldOut:
 def _status(before: Skill, after: Skill, held_out: HeldOut, untried: str) -> tuple[Status, str]:
     if after.hash != before.hash:
         return ("unverified", untried) if untried else ("accepted", held_out.reason)
-    tried = held_out.accepted is not None or held_out.cut
-    return ("rejected" if tried else "unchanged"), held_out.reason
+    return ("unchanged" if held_out.accepted is None else "rejected"), held_out.reason
 
 
 def _spliced(before: str, best: str) -> str:
