@@ -13,6 +13,7 @@ from etude.formats.events import load
 from etude.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, TextPart, Tool, ToolCall, digest
 
 B = TypeVar("B", bound=BaseModel)
+Finish = Literal["stop", "length", "tool_calls", "refusal"]
 
 
 class BadBody(InputError):
@@ -158,11 +159,24 @@ def tool_call(at: int, id: str | None, name: str | None, arguments: Any) -> Tool
     return ToolCall(id=id or f"call_{at}", name=name, arguments=as_json(arguments))
 
 
+def finish_of(calls: Sequence[ToolCall], *, refused: bool, cut: bool) -> Finish:
+    """How a reply ended."""
+    return "refusal" if refused else "length" if cut else "tool_calls" if calls else "stop"
+
+
 def as_json(arguments: Any) -> str:
     """Arguments of a call as text."""
     if isinstance(arguments, str):
         return arguments
     return json.dumps({} if arguments is None else arguments, ensure_ascii=False)
+
+
+def as_data(arguments: str) -> Any:
+    """Arguments of a call as data; as text where a reply stopped within them."""
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments
 
 
 def count(tokens: int | None) -> int:

@@ -14,6 +14,7 @@ from etude.formats.base import (
     as_json,
     as_text,
     count,
+    finish_of,
     forced_tool,
     has_picture,
     image_part,
@@ -292,12 +293,12 @@ def _read_reply(body: bytes) -> Reply:
         for function in [call.function or _Function()]
     )
     bill = completion.usage or _Bill()
-    refused = choice.message.refusal or choice.finish_reason == "content_filter"
+    refused = bool(choice.message.refusal) or choice.finish_reason == "content_filter"
     cut = choice.finish_reason == "length"
     return Reply(
         text=choice.message.refusal or _text(choice.message.content),
         tool_calls=calls,
-        finish="refusal" if refused else "length" if cut else "tool_calls" if calls else "stop",
+        finish=finish_of(calls, refused=refused, cut=cut),
         usage=Usage(
             input_tokens=count(bill.prompt_tokens),
             output_tokens=count(bill.completion_tokens),
@@ -349,8 +350,7 @@ def _extend(calls: dict[int, _Call], piece: _Call) -> None:
         whole.arguments += as_json(more.arguments)
 
 
-def _write_broken(call: Call, status: int, message: str) -> bytes:
-    del call
+def _write_broken(_: Call, status: int, message: str) -> bytes:
     return b"data: " + error_body(status, message) + b"\n\n"
 
 

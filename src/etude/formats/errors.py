@@ -6,7 +6,7 @@ from typing import Any, cast
 from etude.errors import ModelError, RejectedRequest, RejectedRole, TransientError
 from etude.formats.events import dump
 
-__all__ = ["ServerError", "as_model_error", "error_body", "error_within"]
+__all__ = ["ServerError", "as_model_error", "error_body", "error_within", "typed_error_body"]
 
 
 class ServerError(Exception):
@@ -82,3 +82,18 @@ def error_body(status: int, message: str) -> bytes:
     kind, code = _KINDS.get(status, ("server_error" if status >= 500 else "invalid_request_error", None))
     code = "model_not_found" if status == 404 else code
     return dump({"error": {"message": message, "type": kind, "param": None, "code": code}})
+
+
+_TYPES = {
+    401: "authentication_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+    500: "api_error",
+    529: "overloaded_error",
+}
+
+
+def typed_error_body(status: int, message: str) -> bytes:
+    """An error as Anthropic words it."""
+    kind = _TYPES.get(status, "invalid_request_error")
+    return dump({"type": "error", "error": {"type": kind, "message": message}, "request_id": None})

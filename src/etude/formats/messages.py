@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
@@ -11,6 +11,7 @@ from etude.formats.base import (
     Call,
     Format,
     SchemaForm,
+    as_data,
     as_text,
     count,
     forced_tool,
@@ -20,10 +21,12 @@ from etude.formats.base import (
     read_schema,
     tool_call,
 )
-from etude.formats.errors import error_within
+from etude.formats.errors import error_within, typed_error_body
 from etude.formats.events import dump, is_streamed, load, named_event, pieces, read_events
-from etude.formats.prompt_cache import mark_first, mark_last
+from etude.formats.prompt_cache import mark_first, system_blocks
 from etude.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool, ToolCall, Usage
+
+Data = dict[str, Any]
 
 
 class _Source(BaseModel):
@@ -58,7 +61,7 @@ class _Message(BaseModel):
 class _Tool(BaseModel):
     name: str = ""
     description: str | None = None
-    input_schema: dict[str, Any] | None = None
+    input_schema: Data | None = None
     defer_loading: bool = False
 
 
@@ -84,18 +87,14 @@ class _Body(BaseModel):
 
 
 def write_request(
-    model: str,
-    request: ChatRequest,
-    settings: ModelSection,
-    *,
-    native: Callable[[dict[str, Any]], dict[str, Any]] = dict,
-) -> dict[str, Any]:
+    model: str, request: ChatRequest, settings: ModelSection, *, native: Callable[[Data], Data] = dict
+) -> Data:
     """The body of a request.
 
     Args:
         native: a JSON schema in the form that the server takes.
     """
-    body: dict[str, Any] = {
+    body: Data = {
         "model": model,
         "max_tokens": settings.max_output_tokens,
         "messages": _write_turns(request),
@@ -103,22 +102,17 @@ def write_request(
         "top_p": settings.top_p,
     }
     body = {key: value for key, value in body.items() if value is not None}
-    if blocks := _write_system(request.messages):
+    if blocks := system_blocks(request.messages):
         body["system"] = blocks
-    output: dict[str, Any] = {}
     if settings.reasoning_effort is not None:
-        output["effort"] = settings.reasoning_effort
+        body["output_config"] = {"effort": settings.reasoning_effort}
     if request.response_schema is not None:
-        output["format"] = {"type": "json_schema", "schema": native(dict(request.response_schema.body))}
-    if output:
-        body["output_config"] = output
+        form = {"type": "json_schema", "schema": native(dict(request.response_schema.body))}
+        body["output_config"] = {**body.get("output_config", {}), "format": form}
     if settings.thinking is not None and "thinking" not in settings.extra_body:  # other kinds have other fields
         body["thinking"] = {"type": "adaptive" if settings.thinking == "on" else "disabled"}
     if request.tools:
-        body["tools"] = [
-            {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
-            for tool in request.tools
-        ]
+        body["tools"] = [_write_tool(tool) for tool in request.tools]
     if request.forced_tool is not None:
         body["tool_choice"] = {"type": "tool", "name": request.forced_tool, "disable_parallel_tool_use": True}
     if settings.stream:
@@ -126,14 +120,13 @@ def write_request(
     return merge(body, settings.extra_body)
 
 
-def _write_system(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    texts = [message.text for message in messages if message.role == "system" and message.text.strip()]
-    return mark_last([{"type": "text", "text": text} for text in texts])
+def _write_tool(tool: Tool) -> Data:
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
 
 
-def _write_turns(request: ChatRequest) -> list[dict[str, Any]]:
+def _write_turns(request: ChatRequest) -> list[Data]:
     """User and assistant by turns, results of tools among what the user says."""
-    turns: list[dict[str, Any]] = []
+    turns: list[Data] = []
     for message in request.messages:
         if message.role == "system":
             continue
@@ -145,7 +138,7 @@ def _write_turns(request: ChatRequest) -> list[dict[str, Any]]:
     return turns
 
 
-def _write_blocks(message: Message) -> list[dict[str, Any]]:
+def _write_blocks(message: Message) -> list[Data]:
     """Blank texts are refused, and say nothing."""
     content = [
         _write_picture(part) if isinstance(part, ImagePart) else {"type": "text", "text": part.text}
@@ -157,21 +150,17 @@ def _write_blocks(message: Message) -> list[dict[str, Any]]:
     return [*content, *map(_write_call, message.tool_calls)]
 
 
-def _write_picture(part: ImagePart) -> dict[str, Any]:
+def _write_picture(part: ImagePart) -> Data:
     head, _, data = part.url.partition(";base64,")
     if not head.startswith("data:") or not data:
         return {"type": "image", "source": {"type": "url", "url": part.url}}
     return {"type": "image", "source": {"type": "base64", "media_type": head.removeprefix("data:"), "data": data}}
 
 
-def _write_call(call: ToolCall) -> dict[str, Any]:
+def _write_call(call: ToolCall) -> Data:
     """Arguments that stop in the middle are not an object: nothing is left of them."""
-    try:
-        arguments: Any = json.loads(call.arguments)
-    except ValueError:
-        arguments = None
-    given = cast(dict[str, Any], arguments) if isinstance(arguments, dict) else {}
-    return {"type": "tool_use", "id": call.id, "name": call.name, "input": given}
+    given = as_data(call.arguments)
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": given if isinstance(given, dict) else {}}
 
 
 def _read_request(body: bytes, trial: int | None) -> Call:
@@ -284,7 +273,7 @@ class _Event(BaseModel):
 _STOPS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "refusal": "refusal"}
 
 
-def _head(call: Call, reply: Reply) -> dict[str, Any]:
+def _head(call: Call, reply: Reply) -> Data:
     return {
         "id": f"msg_{maker(reply)}_{call.id}",
         "type": "message",
@@ -304,20 +293,20 @@ def _head(call: Call, reply: Reply) -> dict[str, Any]:
 
 def _write_reply(call: Call, reply: Reply) -> bytes:
     head = _head(call, reply)
-    content: list[dict[str, Any]] = [{"type": "text", "text": reply.text}] if reply.text else []
+    content: list[Data] = [{"type": "text", "text": reply.text}] if reply.text else []
     content += map(_write_call, reply.tool_calls)
-    usage = {**head["usage"], "output_tokens": reply.usage.output_tokens}
-    return dump({**head, "content": content, "stop_reason": _STOPS[reply.finish], "usage": usage})
+    head["usage"]["output_tokens"] = reply.usage.output_tokens
+    return dump({**head, "content": content, "stop_reason": _STOPS[reply.finish]})
 
 
 def _write_events(call: Call, reply: Reply) -> Iterator[bytes]:
     yield named_event({"type": "message_start", "message": _head(call, reply)})
-    blocks: list[tuple[dict[str, Any], list[dict[str, str]]]] = []
+    blocks: list[tuple[Data, list[Data]]] = []
     if reply.text:
         texts = [{"type": "text_delta", "text": piece} for piece in pieces(reply.text)]
         blocks.append(({"type": "text", "text": ""}, texts))
     for tool in reply.tool_calls:
-        start = {**_write_call(tool), "input": dict[str, Any]()}
+        start = {**_write_call(tool), "input": Data()}
         parts = [{"type": "input_json_delta", "partial_json": piece} for piece in ("", *pieces(tool.arguments))]
         blocks.append((start, parts))
     for index, (start, deltas) in enumerate(blocks):
@@ -326,9 +315,8 @@ def _write_events(call: Call, reply: Reply) -> Iterator[bytes]:
         for delta in deltas:
             yield named_event({"type": "content_block_delta", "index": index, "delta": delta})
         yield named_event({"type": "content_block_stop", "index": index})
-    delta = {"stop_reason": _STOPS[reply.finish], "stop_sequence": None}
-    usage = {"output_tokens": reply.usage.output_tokens}
-    yield named_event({"type": "message_delta", "delta": delta, "usage": usage})
+    end = {"delta": {"stop_reason": _STOPS[reply.finish], "stop_sequence": None}}
+    yield named_event({"type": "message_delta", **end, "usage": {"output_tokens": reply.usage.output_tokens}})
     yield named_event({"type": "message_stop"})
 
 
@@ -341,13 +329,18 @@ def _read_reply(body: bytes) -> Reply:
         if block.type == "tool_use"
     )
     cut = answer.stop_reason in ("max_tokens", "model_context_window_exceeded")
-    refused = answer.stop_reason == "refusal"
     bill = answer.usage
     cached = count(bill.cache_read_input_tokens)
     return Reply(
         text="".join(block.text or "" for block in answer.content if block.type == "text"),
         tool_calls=calls,
-        finish="refusal" if refused else "length" if cut else "tool_calls" if calls else "stop",
+        finish="refusal"
+        if answer.stop_reason == "refusal"
+        else "length"
+        if cut
+        else "tool_calls"
+        if calls
+        else "stop",
         usage=Usage(
             input_tokens=count(bill.input_tokens) + count(bill.cache_creation_input_tokens) + cached,
             output_tokens=count(bill.output_tokens),
@@ -357,7 +350,7 @@ def _read_reply(body: bytes) -> Reply:
     )
 
 
-def _gathered(events: Sequence[dict[str, Any]]) -> _Answer:
+def _gathered(events: Sequence[Data]) -> _Answer:
     """The message that a stream builds up. Counts of tokens are totals: the last one holds."""
     answer = _Answer(content=[])
     blocks: dict[int, _Block] = {}
@@ -379,38 +372,17 @@ def _gathered(events: Sequence[dict[str, Any]]) -> _Answer:
         elif event.type == "message_stop":
             for index, text in written.items():
                 if text:
-                    blocks[index].input = _parsed(text)
+                    blocks[index].input = as_data(text)
             answer.content = [blocks[index] for index in sorted(blocks)]
             return answer
     raise ValueError("a stream without an end")
 
 
-def _parsed(text: str) -> Any:
-    """Arguments as data; as text only where a stream stopped within them."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
 _PING = named_event({"type": "ping"})
-_KINDS = {
-    401: "authentication_error",
-    404: "not_found_error",
-    429: "rate_limit_error",
-    500: "api_error",
-    529: "overloaded_error",
-}
 
 
-def _write_error(status: int, message: str) -> bytes:
-    kind = _KINDS.get(status, "invalid_request_error")
-    return dump({"type": "error", "error": {"type": kind, "message": message}, "request_id": None})
-
-
-def _write_broken(call: Call, status: int, message: str) -> bytes:
-    del call
-    return b"event: error\ndata: " + _write_error(status, message) + b"\n\n"
+def _write_broken(_: Call, status: int, message: str) -> bytes:
+    return b"event: error\ndata: " + typed_error_body(status, message) + b"\n\n"
 
 
 MESSAGES = Format(
@@ -421,7 +393,7 @@ MESSAGES = Format(
     write_reply=_write_reply,
     write_events=_write_events,
     read_reply=_read_reply,
-    write_error=_write_error,
+    write_error=typed_error_body,
     write_broken=_write_broken,
     waiting=_PING,
     overloaded=529,

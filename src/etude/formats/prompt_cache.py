@@ -1,8 +1,11 @@
 """Which texts of a Messages body are marked for the provider's prompt cache."""
 
+from collections.abc import Sequence
 from typing import Any, cast
 
-__all__ = ["mark_first", "mark_last"]
+from etude.records import Message
+
+__all__ = ["mark_first", "system_blocks"]
 
 LARGE = 4000
 """Characters, or about 1,000 tokens, below which nothing is kept in the cache: they count from the beginning."""
@@ -11,8 +14,10 @@ MOST_TEXTS = 2
 _CACHED = {"cache_control": {"type": "ephemeral"}}
 
 
-def mark_last(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The blocks of the system text with a mark on the last: every attempt of a step begins with them."""
+def system_blocks(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """What the system says. Every attempt of a step begins with it, so that it is worth a place in the cache."""
+    texts = [message.text for message in messages if message.role == "system" and message.text.strip()]
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": text} for text in texts]
     if blocks:
         blocks[-1] |= _CACHED
     return blocks

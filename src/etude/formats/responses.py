@@ -13,6 +13,7 @@ from etude.formats.base import (
     SchemaForm,
     as_text,
     count,
+    finish_of,
     forced_tool,
     has_picture,
     image_part,
@@ -335,7 +336,7 @@ def _read_reply(body: bytes) -> Reply:
     return Reply(
         text="".join(part.text or part.refusal or "" for part in parts),
         tool_calls=calls,
-        finish="refusal" if refused else "length" if cut else "tool_calls" if calls else "stop",
+        finish=finish_of(calls, refused=refused, cut=cut),
         usage=Usage(
             input_tokens=count(bill.input_tokens),
             output_tokens=count(bill.output_tokens),
