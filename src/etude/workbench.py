@@ -14,8 +14,8 @@ from etude.models.wrappers.base import Wrapper
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, Environment, Executor, Sink
 from etude.records import ChatRequest, LedgerEntry, Reply, Role, Skill, Split, Task
-from etude.stages.optimizer import Optimizer
-from etude.stages.rollout import Rollout
+from etude.stages.shared.optimizer import Optimizer
+from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend, WriteHook
 
 __all__ = ["Given", "Past", "Screen", "StopSwitch", "Watched", "Workbench"]

@@ -1,7 +1,7 @@
 """One statement is one edit, and none carries a task's own text."""
 
 from etude.records import Edit, Task
-from etude.stages.statements import carries, own_runs, single_statements
+from etude.stages.shared.statements import carries, own_runs, single_statements
 
 
 def contents(edit: Edit) -> list[str]:

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
+from etude.concurrency import together
 from etude.config import GateSection, ReflectSection
 from etude.records import Attempt, Candidate, Evaluation, Patch, Task, TrainState
 from etude.run_log import counted
@@ -17,12 +18,11 @@ from etude.searches.paper_forecast import paper_work
 from etude.stages.aggregate import aggregate, unite
 from etude.stages.evaluation import evaluate
 from etude.stages.gate import GateResult, decide, reason_not_to_evaluate
-from etude.stages.longitudinal import Pair
-from etude.stages.optimizer import together
-from etude.stages.proposals import Source
 from etude.stages.reflect import Context, Reflection, count_silence, is_silent, readings
 from etude.stages.schedules import Evidence, schedule_of
 from etude.stages.select import select
+from etude.stages.shared.longitudinal import Pair
+from etude.stages.shared.proposals import Source
 from etude.stages.state import accept, after_rollout, after_verdict
 from etude.stages.update_modes import UpdateMode, update_mode
 from etude.workbench import Workbench

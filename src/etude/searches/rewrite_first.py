@@ -18,7 +18,7 @@ from etude.searches.paper import Batch, PaperSearch, Proposal, Rolled
 from etude.searches.paper_forecast import rewrite_first_work
 from etude.skill import Document, token_count
 from etude.stages.gate import GateResult
-from etude.stages.longitudinal import Pair
+from etude.stages.shared.longitudinal import Pair
 from etude.stages.update_modes import UPDATE_MODES
 from etude.workbench import Workbench
 
