@@ -67,7 +67,7 @@ def test_what_is_as_good_with_fewer_tokens_is_proposed_and_a_person_decides(tmp_
     assert (change.status, change.proposed, change.only_shorter) == ("accepted", True, True)
     saved = change.held_out.saved
     assert 30 < saved < 40
-    assert change.reason.startswith(f"as good with {saved} fewer tokens; no task does worse in fresh attempts")
+    assert change.reason.startswith(f"same score with {saved} fewer tokens; no task does worse in fresh attempts")
     assert (change.verdict, worst([change])) == ("inconclusive", "inconclusive")
     assert change.cost is not None
     assert change.cost.answers == (100, 60)

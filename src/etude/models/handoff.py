@@ -54,10 +54,11 @@ class HandoffModel(TextModel):
         ConfigError: a setting that would do nothing.
     """
 
+    answered_by_hand = True
+
     def __init__(self, name: str, settings: ModelSection, *, settled: float = SETTLED) -> None:
         refuse_settings(settings, "who answers the questions of a handoff", "base_url")
-        super().__init__(settings)
-        self.name = f"{ANSWERED_LATER}{name}"
+        super().__init__(f"{ANSWERED_LATER}{name}", settings)
         self.endpoint = name
         self._folder = Path(name).expanduser()
         self._settled = settled

@@ -22,6 +22,8 @@ class Evaluation(Record):
     """One score for each trial that has one."""
     voids: tuple[str, ...] = ()
     """Attempt ids without a score."""
+    simulated: bool = False
+    """Answers of the simulated world are among what was scored."""
 
     @classmethod
     def of(cls, skill_hash: str, split: Split, attempts: Sequence[Attempt]) -> Self:
@@ -31,7 +33,8 @@ class Evaluation(Record):
             if attempt.score is not None:
                 scores[attempt.task.id] = (*scores.get(attempt.task.id, ()), attempt.score)
         voids = tuple(attempt.id for attempt in attempts if attempt.outcome == "void")
-        return cls(skill_hash=skill_hash, split=split, scores=scores, voids=voids)
+        simulated = any(attempt.trajectory.simulated for attempt in attempts)
+        return cls(skill_hash=skill_hash, split=split, scores=scores, voids=voids, simulated=simulated)
 
     def mean(self, metric: Metric, mixed_weight: float = 0.5) -> float | None:
         """Mean over the tasks that have a score; None when there are none."""

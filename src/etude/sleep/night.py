@@ -43,7 +43,6 @@ from etude.sleep.tasks.gather import (
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.rotation import counted, read_rotation, rotated
 from etude.sleep.transcripts.cleaning import OWN
-from etude.sleep.transcripts.corrections import canaries, keep
 from etude.sleep.transcripts.ledger import Ledger
 from etude.sleep.transcripts.sources import Source
 from etude.workbench import Given, StopSwitch, Workbench
@@ -91,8 +90,7 @@ async def arun_night(
     given = given or Given()
     state.check()
     recovery = recover(state.folder) if state.folder.exists() else None
-    canaries(state, Path(config.sleep.project))  # what is damaged is told before anything is paid for
-    read_rotation(state)
+    read_rotation(state)  # what is damaged is reported before anything is paid for
     read_memory(state)
     picked(config, state, given)
     _check_inputs(config, given)
@@ -265,7 +263,6 @@ class _Night:
             dropped=gathered.dropped,
             proposer=pick,
             doubts=gathered.doubts,
-            canary=canaries(self._state, Path(self._config.sleep.project), gathered.corrections),
             notes=tuple(dict.fromkeys((*self._report.notes, *gathered.notes))),
             spent=self._spent(),
         )
@@ -343,7 +340,6 @@ class _Night:
         if self._config.sleep.tasks is None:
             archive(self._state, (*gathered.later, *gathered.tasks))
             counted(self._state, self._number, statuses)
-            keep(self._state, gathered.corrections)
             self._ledger.commit(self._number, [(one.source, one.id) for one in gathered.unmined], improved.unread)
         self._tell(status=status, reason=reason, resumes=False)
         if status == "proposed" and self._config.sleep.auto_adopt:

@@ -9,7 +9,6 @@ from pydantic import Field
 from etude.records import Record
 from etude.records.summary import Comparison, Interval, ShipVerdict
 from etude.searches.rewrite_first import Shown
-from etude.sleep.adoption.canary import Canary
 from etude.sleep.improve.carry import Carried
 from etude.sleep.improve.changes import Change, LeftOut, Spent, Status, spent_in
 from etude.sleep.improve.confirm import Fresh
@@ -136,8 +135,6 @@ class NightReport(Record):
     """Folder of the proposal; empty when there is none."""
     held_back: tuple[str, ...] = ()
     """Why the proposal was not adopted at once, where that was asked for."""
-    canary: tuple[Canary, ...] = ()
-    """What corrections in the sessions up to this night say of the adoptions that stood."""
     spent: Spent = Spent()
     simulated: bool = False
     """Answers came, or were to come, from the simulated world."""

@@ -18,9 +18,9 @@ from etude.cli.terminal import output
 from etude.errors import DataError, did_you_mean
 from etude.searches.rewrite_first import Shown
 from etude.sleep.adoption.adopt import kept_rules, taken_out
-from etude.sleep.adoption.lint import plain, visible
 from etude.sleep.adoption.proposal import proposed_rules, read_proposal
 from etude.sleep.adoption.rules import active
+from etude.sleep.adoption.structure import plain, visible
 from etude.sleep.improve.carry import Carried
 from etude.sleep.night import DIAGNOSTICS, read_tasks
 from etude.sleep.report import Diagnosed, Diagnostics, spent_so_far
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     nights = find_nights(args)
     number = nights.number(args.night)
     # Adoptions and what is said of them since go on after the night: how it stands now is what a person wants.
-    report = nights.report(number).model_copy(update={"canary": nights.canaries()})
+    report = nights.report(number)
     stands = nights.stands(number)
     if stands == "killed":  # it could not say itself what it has used
         report = report.model_copy(update={"spent": spent_so_far(nights.state.night(number))})

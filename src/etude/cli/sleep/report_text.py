@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from etude.cli.sleep.canary_text import canary_lines
 from etude.cli.sleep.elsewhere import goes_on, only
 from etude.cli.sleep.settings import WAITING
 from etude.cli.terminal import output
 from etude.cli.terminal.summary_text import LOUD, SIMULATED
-from etude.sleep.adoption.lint import plain
+from etude.sleep.adoption.structure import plain
 from etude.sleep.improve.changes import Spent
 from etude.sleep.report import DocumentReport, NightReport
 from etude.sleep.tasks.probe import GAMEABLE, HOLLOW
@@ -56,8 +55,6 @@ def print_report(report: NightReport, stands: str = "", where: str = "", alone: 
     if report.test is not None:
         output.line(f"test      {report.test.mean:.3f} [{report.test.low:.3f}, {report.test.high:.3f}]")
     output.line(f"spent     {_spent(report.spent) if stands != 'under way' else 'not counted yet'}")
-    for text in canary_lines(report.canary, where):
-        output.line(text)
     for reason in report.held_back if stands in WAITING else ():
         output.line(f"waits for a person: {plain(reason, 300)}")
     for text in following:

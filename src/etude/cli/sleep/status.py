@@ -5,7 +5,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from etude.cli.sleep.canary_text import canary_lines
 from etude.cli.sleep.elsewhere import elsewhere, only, told_to_go_on, with_places
 from etude.cli.sleep.pause_text import told
 from etude.cli.sleep.report_text import counts
@@ -50,13 +49,9 @@ def run(args: argparse.Namespace) -> int:
             }
         )
     note = paused(nights.state, Surroundings().now())
-    watched = nights.canaries()
     if args.json:
-        more = {
-            "paused": None if note is None else note.model_dump(mode="json"),
-            "canary": [canary.model_dump(mode="json") for canary in watched],
-        }
-        output.json_result({"state": str(nights.state.folder), "sessions": sessions, "nights": rows, **more})
+        pause = None if note is None else note.model_dump(mode="json")
+        output.json_result({"state": str(nights.state.folder), "sessions": sessions, "nights": rows, "paused": pause})
         return 0
     output.line(f"state     {nights.state.folder}")
     if note is not None:
@@ -79,8 +74,6 @@ def run(args: argparse.Namespace) -> int:
     *_, (latest, last) = reports.items()
     if last is not None and last.proposer.told:
         output.line(f"proposer  night {latest} {last.proposer.told}")
-    for text in canary_lines(watched, where):
-        output.line(text)
     waits = [row["night"] for row in rows if row["status"] in WAITING and not nights.outdated(row["night"])]
     for text in _waiting(nights, waits, where):
         output.line(text)

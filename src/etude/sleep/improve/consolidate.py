@@ -18,7 +18,6 @@ from etude.sleep.improve.changes import Change, Known, Place, Spent, Status, lef
 from etude.sleep.improve.context import Documents, InContext
 from etude.sleep.improve.looks import Found, Work, as_good, look_again, look_at, trials_of
 from etude.sleep.improve.room import in_room, told_of_room
-from etude.sleep.improve.screen import named, screen
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask
 from etude.trainer import Trainer
@@ -80,7 +79,7 @@ async def aconsolidate(
 
     Raises:
         InputError: tasks, documents or settings cannot be used; nothing was paid for.
-        StopRun: a budget is used up, an endpoint is dead, or too many attempts have no score.
+        StopRun: a budget is used up, an endpoint is dead, or too many attempts errored.
         EtudeError: no attempt has an answer: the target says nothing, or its program never ends.
     """
     config = config if isinstance(config, SleepConfig) else make_sleep_config(config)
@@ -156,7 +155,7 @@ async def _improve(tasks: Tasks, documents: Documents, work: Work, given: Given)
     if not held_out_tasks(tasks):  # nothing can be proposed: one rewrite shows what it would be
         plainly = plainly.model_copy(update={"train": plainly.train.model_copy(update={"epochs": 1})})
     config = in_room(plainly, before, tokens)
-    parts = {**parts, "past": Past(ledger=work.known.ledger, skill=work.known.before), "screen": screen(before)}
+    parts = {**parts, "past": Past(ledger=work.known.ledger, skill=work.known.before)}
     summary = await Trainer(config, **parts).atrain()
     run = Path(summary.folder)
     held_out = HeldOut.model_validate_json((run / "held_out.json").read_text(encoding="utf-8"))
@@ -181,7 +180,7 @@ async def _improve(tasks: Tasks, documents: Documents, work: Work, given: Given)
     return Change(
         place=work.place,
         status=found.status,
-        reason="; ".join([reason + found.why, *carried.told, *named(held_out.cut)]),
+        reason="; ".join([reason + found.why, *carried.told]),
         before=before,
         after=before if found.status == "rejected" else after,
         proposed=found.status == "accepted" or (found.status == "unverified" and gate_off),
@@ -208,8 +207,7 @@ def _judged(held_out: HeldOut, status: Status) -> HeldOut:
 def _status(before: Skill, after: Skill, held_out: HeldOut, untried: str) -> tuple[Status, str]:
     if after.hash != before.hash:
         return ("unverified", untried) if untried else ("accepted", held_out.reason)
-    tried = held_out.accepted is not None or held_out.cut
-    return ("rejected" if tried else "unchanged"), held_out.reason
+    return ("unchanged" if held_out.accepted is None else "rejected"), held_out.reason
 
 
 def _spliced(before: str, best: str) -> str:

@@ -17,7 +17,6 @@ from etude.models.handoff import ANSWERED_LATER
 from etude.models.wrappers.structured import advice
 from etude.records import Record, Split, canonical, digest
 from etude.redaction.redactor import Redactor
-from etude.sleep.adoption.canary import Corrections
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.proposers import Pick, fixed
 from etude.sleep.report import Command
@@ -28,7 +27,6 @@ from etude.sleep.tasks.files import replay
 from etude.sleep.tasks.mined import MinedTask, SessionRef
 from etude.sleep.tasks.mining import Mined, mine
 from etude.sleep.tasks.probe import Doubt, not_alone, probed, words_pass
-from etude.sleep.transcripts.corrections import counted
 from etude.sleep.transcripts.harvest import Asked, Harvest, harvest
 from etude.sleep.transcripts.ledger import Ledger
 from etude.sleep.transcripts.sources import SOURCES, Source, source_of
@@ -104,8 +102,6 @@ class Gathered(Record):
     unmined: tuple[SessionRef, ...] = ()
     """Sessions that the next night is to try again: the optimizer gave no usable answer about them, or no task of
     theirs has criteria that hold."""
-    corrections: tuple[Corrections, ...] = ()
-    """How often the user corrected the agent in the sessions, for the nights after an adoption."""
 
 
 def state_of(config: SleepConfig, around: Surroundings) -> SleepState:
@@ -264,7 +260,6 @@ async def from_transcripts(config: SleepConfig, found: Harvest, bench: Workbench
             "problems": (*found.problems, *_failures(mined, again)),
             "unmined": again,
             "notes": (*gathered.notes, *_left_for_once_more(len(lost))),
-            "corrections": counted(config.sleep, found.sessions),
             "doubts": tried.doubts,
             "dropped": dict(sorted(sum(map(Counter, (undoable, tried.dropped, gathered.dropped)), dropped).items())),
         }

@@ -269,10 +269,11 @@ def attempt_id(task: str, skill: Skill, trial: int) -> str:
 def too_many_voids(split: Split, example: Attempt, voids: int, total: int, limit: VoidLimit) -> VoidStop:
     """The error for attempts that cannot be decided on."""
     return VoidStop(
-        f"{voids} of {total} {split} attempts have no score; the last one ({example.task.id}): {example.reason}",
-        hint=f"mend the cause and run the same command again, or allow more with limits.{limit}",
+        f"{voids} of {total} {split} attempts errored; the last one ({example.task.id}): {example.reason}",
+        hint=f"fix the cause and run the same command again, or allow more with limits.{limit}",
     )
 
 
 def _without_messages(attempt: Attempt) -> Attempt:
-    return attempt.model_copy(update={"trajectory": Trajectory(usage=attempt.trajectory.usage)})
+    made = attempt.trajectory
+    return attempt.model_copy(update={"trajectory": Trajectory(usage=made.usage, simulated=made.simulated)})
