@@ -127,7 +127,7 @@ class NightReport(Record):
     proposer: Pick = Pick()
     """What made candidates."""
     doubts: tuple[Doubt, ...] = ()
-    """Tasks whose criteria do not hold what they promise: dropped, or gameable."""
+    """Tasks that were dropped for their criteria."""
     test: Interval | None = None
     """Mean of the new documents on all test tasks, which decided nothing; None without any."""
     documents: tuple[DocumentReport, ...] = ()

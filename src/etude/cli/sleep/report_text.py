@@ -9,7 +9,7 @@ from etude.cli.terminal.summary_text import LOUD, SIMULATED
 from etude.sleep.adoption.structure import plain
 from etude.sleep.improve.changes import Spent
 from etude.sleep.report import DocumentReport, NightReport
-from etude.sleep.tasks.probe import GAMEABLE, HOLLOW
+from etude.sleep.tasks.probe import HOLLOW
 
 __all__ = ["counts", "document_lines", "print_report"]
 
@@ -40,9 +40,6 @@ def print_report(report: NightReport, stands: str = "", where: str = "", alone: 
         output.line(f"dropped   {counts(report.dropped)}")
     if report.dropped.get(HOLLOW):
         output.line("  hint: name another `judge`: it grades the words of a rubric, not the work")
-    gameable = sum(doubt.why == GAMEABLE for doubt in report.doubts)
-    if gameable:
-        output.line(f"gameable  {gameable}: an answer that has nothing but the words of their checks passes")
     if report.proposer.told:
         output.line(f"proposer  {report.proposer.told}")
     for problem in report.problems:

@@ -26,7 +26,7 @@ from etude.sleep.tasks.dreams import dream, recall, recalled
 from etude.sleep.tasks.files import replay
 from etude.sleep.tasks.mined import MinedTask, SessionRef
 from etude.sleep.tasks.mining import Mined, mine
-from etude.sleep.tasks.probe import Doubt, not_alone, probed, words_pass
+from etude.sleep.tasks.probe import Doubt, probed
 from etude.sleep.transcripts.harvest import Asked, Harvest, harvest
 from etude.sleep.transcripts.ledger import Ledger
 from etude.sleep.transcripts.sources import SOURCES, Source, source_of
@@ -240,10 +240,10 @@ async def from_transcripts(config: SleepConfig, found: Harvest, bench: Workbench
     tools = bench.models["target"].takes_tools
     doable, undoable = _doable(_placed(mined.tasks, found), tools=tools)
     known, _ = _doable(past.tasks, tools=tools)
-    tried = await probed(doable, bench, wanted=config.sleep.probe)
+    tried = await probed(doable, bench)
     lost = tuple(one for one in tried.lost if (one.source, one.id) not in past.in_vain)
     again += lost
-    gathered = await asyncio.to_thread(divided, config, tried.tasks, known, tried.gameable)
+    gathered = await asyncio.to_thread(divided, config, tried.tasks, known)
     tasks = gathered.tasks
     taken = {task.derived_from for task in tasks}
     past_tasks = followed(known, (*gathered.later, *tasks))
@@ -275,27 +275,24 @@ def _placed(tasks: Sequence[MinedTask], found: Harvest) -> tuple[MinedTask, ...]
     )
 
 
-def divided(
-    config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[MinedTask], gameable: Collection[str] = ()
-) -> Gathered:
+def divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[MinedTask]) -> Gathered:
     """The tasks of a night on their sides, as many as it may have, and tasks of earlier nights where there is nothing
-    on one of the two that it needs. Blocks while criteria of these are tried.
+    on one of the two that it needs.
 
     Args:
         known: those of earlier nights, with their clusters and sides.
-        gameable: ids of tonight's whose checks their own words pass.
     """
     sleep = config.sleep
     sides = divide(tasks, known, val=sleep.val_fraction, test=sleep.test_fraction, seed=config.train.seed)
-    kept, moved = not_alone(_cut(by_recurrence(sides.tasks), sleep.max_tasks), gameable)
+    kept = _cut(by_recurrence(sides.tasks), sleep.max_tasks)
     ids = {task.id for task in kept}
     later = followed([task for task in sides.tasks if task.id not in ids], kept)
     known = followed(known, (*later, *kept))
-    notes = [moved] if moved else []
+    notes: list[str] = []
     for side in ("train", "val") if kept else ():
         if any(task.split == side for task in kept) or (side == "val" and not sleep.val_fraction):
             continue
-        found = _earlier(side, kept, known, probe=sleep.probe)
+        found = _earlier(side, kept, known)
         kept += found
         wanted = "train on" if side == "train" else "hold out"
         notes.append(
@@ -324,12 +321,9 @@ def _cut(tasks: Sequence[MinedTask], most: int) -> tuple[MinedTask, ...]:
     return tuple(kept)
 
 
-def _earlier(
-    side: Split, tasks: Sequence[MinedTask], known: Sequence[MinedTask], *, probe: bool
-) -> tuple[MinedTask, ...]:
+def _earlier(side: Split, tasks: Sequence[MinedTask], known: Sequence[MinedTask]) -> tuple[MinedTask, ...]:
     """Tasks of earlier nights that were on that side, for a night that has none of its own: those that are most like
-    tonight's, of the same projects, as many as there are tonight and at least `_FEWEST`. Held out are none that their
-    own words pass, where these are probed: another night may have had them beside better ones."""
+    tonight's, of the same projects, as many as there are tonight and at least `_FEWEST`."""
     projects, ids = {task.project for task in tasks}, {task.id for task in tasks}
     found: list[tuple[float, str, MinedTask]] = []
     for task in known:
@@ -338,8 +332,7 @@ def _earlier(
         if not any(near(task, other) for other in tasks):  # else it is the same wish, and on one side with it
             found.append((-max(alike(task, other) for other in tasks), task.id, task))
     likest = (task for *_, task in sorted(found, key=lambda row: row[:2]))
-    fit = (task for task in likest if side == "train" or not (probe and words_pass(task)))
-    best = islice(fit, max(_FEWEST, len(tasks)))
+    best = islice(likest, max(_FEWEST, len(tasks)))
     return tuple(recalled(task) if side == "train" else task for task in best)
 
 
