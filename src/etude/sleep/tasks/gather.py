@@ -21,7 +21,7 @@ from etude.sleep.config import SleepConfig
 from etude.sleep.improve.proposers import Pick, fixed
 from etude.sleep.report import Command
 from etude.sleep.state import SleepState, state_folder, why_unreadable
-from etude.sleep.tasks.clusters import alike, by_recurrence, divide, followed, near
+from etude.sleep.tasks.clusters import alike, by_recurrence, divide, near
 from etude.sleep.tasks.dreams import dream, recall, recalled
 from etude.sleep.tasks.files import replay
 from etude.sleep.tasks.mined import MinedTask, SessionRef
@@ -238,7 +238,7 @@ async def from_transcripts(config: SleepConfig, found: Harvest, bench: Workbench
             hint=by_hand or "look at the optimizer's model, or set optimizer.structured: prompt",
         )
     tools = bench.models["target"].takes_tools
-    doable, undoable = _doable(_placed(mined.tasks, found), tools=tools)
+    doable, undoable = _doable(mined.tasks, tools=tools)
     known, _ = _doable(past.tasks, tools=tools)
     tried = await probed(doable, bench)
     lost = tuple(one for one in tried.lost if (one.source, one.id) not in past.in_vain)
@@ -246,8 +246,7 @@ async def from_transcripts(config: SleepConfig, found: Harvest, bench: Workbench
     gathered = await asyncio.to_thread(divided, config, tried.tasks, known)
     tasks = gathered.tasks
     taken = {task.derived_from for task in tasks}
-    past_tasks = followed(known, (*gathered.later, *tasks))
-    tasks += recall([task for task in past_tasks if task.id not in taken], tasks, config.sleep.recall)
+    tasks += recall([task for task in known if task.id not in taken], tasks, config.sleep.recall)
     dreamt = await dream(tasks, config.sleep.dream, optimizer)
     dropped = Counter(each.reason for each in (*mined.dropped, *dreamt.dropped))
     return gathered.model_copy(
@@ -266,15 +265,6 @@ async def from_transcripts(config: SleepConfig, found: Harvest, bench: Workbench
     )
 
 
-def _placed(tasks: Sequence[MinedTask], found: Harvest) -> tuple[MinedTask, ...]:
-    """The tasks with what is known of the sessions they come from."""
-    known = {(one.source, one.id): one for one in (each.snapshot for each in found.sessions)}
-    return tuple(
-        task.model_copy(update={"snapshots": tuple(known[one.source, one.id] for one in task.sessions)})
-        for task in tasks
-    )
-
-
 def divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[MinedTask]) -> Gathered:
     """The tasks of a night on their sides, as many as it may have, and tasks of earlier nights where there is nothing
     on one of the two that it needs.
@@ -286,8 +276,7 @@ def divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[Min
     sides = divide(tasks, known, val=sleep.val_fraction, test=sleep.test_fraction, seed=config.train.seed)
     kept = _cut(by_recurrence(sides.tasks), sleep.max_tasks)
     ids = {task.id for task in kept}
-    later = followed([task for task in sides.tasks if task.id not in ids], kept)
-    known = followed(known, (*later, *kept))
+    later = tuple(task for task in sides.tasks if task.id not in ids)
     notes: list[str] = []
     for side in ("train", "val") if kept else ():
         if any(task.split == side for task in kept) or (side == "val" and not sleep.val_fraction):
@@ -369,7 +358,7 @@ def archived(state: SleepState) -> tuple[MinedTask, ...]:
 def archive(state: SleepState, tasks: Sequence[MinedTask]) -> None:
     """Keep the real tasks of a night for later ones; a task that is there already is replaced, and those of its
     cluster follow it. Of the tasks that are not in `test` the latest 1,000 are kept."""
-    kept = {task.id: task for task in followed(archived(state), tasks)}
+    kept = {task.id: task for task in archived(state)}
     for task in tasks:
         if task.origin == "real":
             kept.pop(task.id, None)
