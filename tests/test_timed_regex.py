@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from etude import matching
+from etude import timed_regex
 from etude.timed_regex import Matcher
 
 
@@ -35,7 +35,7 @@ def test_time_in_which_the_process_is_not_let_run_does_not_count() -> None:
 
 
 def test_a_process_that_is_never_let_run_is_broken_and_no_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matching, "_WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(timed_regex, "_WAIT_SECONDS", 0.1)
     matcher = Matcher(0.02)
     stopped(matcher)
     with pytest.raises(ChildProcessError, match="the process that matches regular expressions died"):

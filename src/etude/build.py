@@ -18,7 +18,6 @@ from etude.envs.splits import check_splits
 from etude.errors import ConfigError, DataError
 from etude.events import Event, Notice
 from etude.models import Journaled, Limited, Metered, Retrying, Structured, build_model, price_of
-from etude.models.handoff import HandoffModel
 from etude.models.keys import key_variable, used_key_variable
 from etude.models.wrappers.metered import cost
 from etude.models.wrappers.pictured import Pictured
@@ -233,7 +232,7 @@ def _paid(parts: _Parts, role: Role, spend: SqliteSpend, emit: Callable[[Event],
     """The model of a role within its budget and its server's limits; what can pass is tried again."""
     section, provider = _roles(parts.config)[role] or parts.config.target, parts.providers[role]
     model = Metered(provider, role, spend, parts.price(role), emit)
-    if not isinstance(provider, HandoffModel):  # it has no server to spare: all is asked before anybody answers
+    if not provider.answered_by_hand:  # it has no server to spare: all is asked before anybody answers
         model = Limited(model, section.max_concurrency)
     return Retrying(model, role, parts.config.limits.outage_seconds)
 

@@ -30,6 +30,8 @@ class ChatModel(ABC):
     """What a person calls it, as in `openai:gpt-5.5`."""
     endpoint: str = ""
     """Where it is reached, for error messages."""
+    answered_by_hand: bool = False
+    """A person answers in their own time: there is no server whose limits count."""
 
     @abstractmethod
     async def complete(self, request: ChatRequest) -> Reply:
@@ -151,6 +153,8 @@ class Scorer(ABC):
     repeatable: ClassVar[bool] = False
     """Scoring the same trajectory again gives the same score and costs nothing but model calls, which are facts
     already. False makes the score a fact."""
+    asks_judge: ClassVar[bool] = False
+    """Each score costs a call of the judge."""
 
     @abstractmethod
     async def score(self, task: Task, trajectory: Trajectory) -> Score:

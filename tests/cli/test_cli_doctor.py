@@ -373,12 +373,12 @@ def test_plugins_that_share_a_name_are_all_named(
         for check in found[f"plugin {name}"]
     ]
     assert told == [
+        ("ok", f"sound 1.0: scorer {texts}:Exact", ""),
         (
             "wrong",
             f"{gone}; sound 1.0 ({texts}:Exact) is used",
             "mend or uninstall it",
         ),
-        ("ok", f"sound 1.0: scorer {texts}:Exact", ""),
         (
             "wrong",
             f"sound 1.0: scorer {texts}:Exact: 'yours' is also the name of aged 1.0 ({texts}:F1)",

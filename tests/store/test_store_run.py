@@ -230,11 +230,12 @@ def test_the_best_skill_is_a_folder_with_its_files(run):
         run.write_best(Skill(name="../../x", text="text"))
 
 
-def test_what_a_killed_process_left_beside_the_best_skill_goes(run: RunFolder) -> None:
-    path = run.write_best(Skill(name="my-skill", text="text"))
+def test_half_written_files_of_a_killed_process_are_removed(tmp_path: Path) -> None:
+    with RunFolder.open(section(tmp_path)) as run:
+        path = run.write_best(Skill(name="my-skill", text="text"))
     (path / ".etude-0123456789abcdef").write_text("half of it")
-    run.write_best(Skill(name="my-skill", text="new"))
-    assert [file.name for file in path.iterdir()] == ["SKILL.md"]
+    with RunFolder.open(section(tmp_path)):
+        assert [file.name for file in path.iterdir()] == ["SKILL.md"]
 
 
 async def test_the_key_itself_is_in_no_file_of_the_run_folder(tmp_path):

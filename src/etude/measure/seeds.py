@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from etude.config import TrainConfig
 from etude.errors import ConfigError, EtudeError, StopRun
+from etude.files import write_atomically
 from etude.intervals import t_interval
 from etude.records import Metric, Record
 from etude.records.summary import Interval, Summary
@@ -174,10 +175,8 @@ def _settings(run: Path) -> tuple[dict[str, JsonValue], JsonValue]:
 
 
 def _write(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.tmp")
     try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
+        write_atomically(path, text.encode())
     except OSError as error:
         raise StopRun(
             f"{str(path)!r} cannot be written: {error.strerror}",

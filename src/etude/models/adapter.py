@@ -10,20 +10,16 @@ from etude.config import ModelSection
 from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
 from etude.models.adapter_checks import check_provider, check_thinking, missing_package, takes
 from etude.models.adapter_messages import model_messages, parameters, read_reply
-from etude.models.headers import check_headers, identity_of
+from etude.models.base import ProviderModel, check_headers, shorten
 from etude.models.server_errors import ServerError, as_model_error
-from etude.protocols import ChatModel
-from etude.records import ChatRequest, Reply, canonical
+from etude.records import ChatRequest, Reply
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
 
-LONGEST_QUOTE = 500
-"""Characters of a provider's answer in an error message."""
 
-
-class AdapterModel(ChatModel):
+class AdapterModel(ProviderModel):
     """A model that pydantic-ai knows by `provider:name`, as in `adapter:google:gemini-3-pro`.
 
     Keys are read where pydantic-ai reads them (GOOGLE_API_KEY, MISTRAL_API_KEY, the AWS configuration, ...) unless
@@ -51,9 +47,8 @@ class AdapterModel(ChatModel):
             given = "api_key_command" if settings.api_key_command is not None else f"api = {settings.api!r}"
             raise ConfigError(f"{given} is no setting of adapter: models", hint="leave it out")
         check_headers(settings.headers)
-        self.name = f"adapter:{name}"
+        super().__init__(f"adapter:{name}", settings)
         self._model = name
-        self._settings = settings
         self._given = model
         self._spare: Model | None = self._make()
         check_thinking(self.name, self._spare, settings)
@@ -137,16 +132,9 @@ class AdapterModel(ChatModel):
         lost = isinstance(error, exceptions.ModelConnectionError)
         return TransientError(message, retry_after=error.retry_after, rate_limited=limited, unreachable=lost)
 
-    def fingerprint(self) -> str:
-        return canonical({**identity_of(self._settings), "model": self.name})
-
     @property
     def takes_seed(self) -> bool:
         return self._sends_seed
-
-    @property
-    def max_output_tokens(self) -> int:
-        return self._settings.max_output_tokens
 
     async def aclose(self) -> None:
         entered, self._entered = self._entered, None
@@ -202,5 +190,4 @@ class AdapterModel(ChatModel):
 
 
 def _short(message: str) -> str:
-    line = re.sub(r"\s+", " ", message)
-    return line if len(line) <= LONGEST_QUOTE else f"{line[:LONGEST_QUOTE]} ..."
+    return shorten(re.sub(r"\s+", " ", message))

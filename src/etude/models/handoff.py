@@ -4,11 +4,11 @@ import asyncio
 import json
 import os
 import re
-import secrets
 from pathlib import Path
 
 from etude.config import ModelSection
 from etude.errors import HandoffStop, RejectedRole
+from etude.files import write_atomically
 from etude.models.text_only import TextModel, refuse_beyond_text, refuse_settings
 from etude.records import ChatRequest, Message, Reply, digest
 
@@ -54,10 +54,11 @@ class HandoffModel(TextModel):
         ConfigError: a setting that would do nothing.
     """
 
+    answered_by_hand = True
+
     def __init__(self, name: str, settings: ModelSection, *, settled: float = SETTLED) -> None:
         refuse_settings(settings, "who answers the questions of a handoff", "base_url")
-        super().__init__(settings)
-        self.name = f"{ANSWERED_LATER}{name}"
+        super().__init__(f"{ANSWERED_LATER}{name}", settings)
         self.endpoint = name
         self._folder = Path(name).expanduser()
         self._settled = settled
@@ -103,12 +104,7 @@ class HandoffModel(TextModel):
         if path.exists():
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{secrets.token_hex(8)}")
-        try:
-            temporary.write_text(text, encoding="utf-8", errors="replace")
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        write_atomically(path, text.encode(errors="replace"))
 
     async def _until_settled(self) -> None:
         """Until nothing was asked for a while, here or by another role with the same folder."""

@@ -46,8 +46,7 @@ class ProgramModel(TextModel):
         if program not in known:
             raise ConfigError(f"model 'agent:{name}' names no known agent program", hint=did_you_mean(program, known))
         refuse_settings(settings, "the model of an agent program")
-        super().__init__(settings)
-        self.name = f"agent:{name}"
+        super().__init__(f"agent:{name}", settings)
         self._program = known[program]
         self._installed = self._program.find()
         self._version = self._program.version(self._installed)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import cached_property
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple, cast
@@ -18,18 +17,15 @@ from urllib.parse import urlsplit
 
 from etude.config import ModelSection
 from etude.errors import ConfigError, ModelError, TransientError
-from etude.models.headers import check_headers, identity_of
+from etude.models.base import ProviderModel, check_headers, shorten
 from etude.models.keys import Key
 from etude.models.server_errors import ServerError, as_model_error
-from etude.protocols import ChatModel
-from etude.records import ChatRequest, Reply, canonical
+from etude.records import ChatRequest, Reply
 
 __all__ = ["TRIAL_HEADER", "SdkModel", "shown_address"]
 
 CONNECT_SECONDS = 4.0
 """A connection that takes longer is given up, so that a dead address is known within 5 seconds."""
-LONGEST_QUOTE = 500
-"""Characters of a provider's answer in an error message."""
 TRIAL_HEADER = "x-etude-trial"
 """Carries the trial where the interface has no field for a seed."""
 
@@ -77,7 +73,7 @@ class _Clients:
         return self._made[-1]
 
 
-class SdkModel(ChatModel):
+class SdkModel(ProviderModel):
     """A model behind an SDK, which is imported with the first request.
 
     Args:
@@ -89,10 +85,9 @@ class SdkModel(ChatModel):
 
     def __init__(self, provider: str, name: str, settings: ModelSection, base_url: str, key: Key) -> None:
         check_headers(settings.headers)
-        self.name = f"{provider}:{name}"
+        super().__init__(f"{provider}:{name}", settings)
         self.endpoint = shown_address(base_url)
         self._model = name
-        self._settings = settings
         self._base_url = base_url
         self._key = key
         self._clients: _Clients | None = None
@@ -149,21 +144,6 @@ class SdkModel(ChatModel):
             text = body.decode("utf-8", "replace")
             raise TransientError(self._quote(f"the answer is no {self._answer_kind}: {text}")) from None
 
-    def fingerprint(self) -> str:
-        return self._fingerprint
-
-    @cached_property
-    def _fingerprint(self) -> str:
-        return canonical({**identity_of(self._settings), "model": self.name})
-
-    @property
-    def takes_seed(self) -> bool:
-        return self._settings.send_seed
-
-    @property
-    def max_output_tokens(self) -> int:
-        return self._settings.max_output_tokens
-
     async def aclose(self) -> None:
         clients, self._clients = self._clients, None
         if clients is not None and clients.loop is asyncio.get_running_loop():
@@ -203,8 +183,7 @@ class SdkModel(ChatModel):
 
     def _quote(self, message: str) -> str:
         """The message, bounded and without the key."""
-        shown = self._key.hide(message)
-        return shown if len(shown) <= LONGEST_QUOTE else f"{shown[:LONGEST_QUOTE]} ..."
+        return shorten(self._key.hide(message))
 
 
 def _http_library(sdk: Any) -> Any:

@@ -3,12 +3,12 @@
 import asyncio
 
 from etude.config import ModelSection
-from etude.protocols import ChatModel
+from etude.models.base import ProviderModel
 from etude.records import ChatRequest, Reply, canonical
 from etude.simulation import check_name, respond
 
 
-class SimulatedModel(ChatModel):
+class SimulatedModel(ProviderModel):
     """Answers as the simulated world does: at once, for nothing, and the same request always the same.
 
     Args:
@@ -20,10 +20,9 @@ class SimulatedModel(ChatModel):
 
     def __init__(self, name: str, settings: ModelSection) -> None:
         check_name(name)
-        self.name = f"simulated:{name}"
+        super().__init__(f"simulated:{name}", settings)
         self.endpoint = "this process"
         self._model = name
-        self._settings = settings
 
     async def complete(self, request: ChatRequest) -> Reply:
         await asyncio.sleep(0)  # others get their turn, as with a real model
@@ -33,11 +32,3 @@ class SimulatedModel(ChatModel):
 
     def fingerprint(self) -> str:
         return canonical({"model": self.name, "send_seed": self._settings.send_seed})
-
-    @property
-    def takes_seed(self) -> bool:
-        return self._settings.send_seed
-
-    @property
-    def max_output_tokens(self) -> int:
-        return self._settings.max_output_tokens

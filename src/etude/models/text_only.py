@@ -2,7 +2,7 @@
 
 from etude.config import ModelSection
 from etude.errors import ConfigError, RejectedRequest
-from etude.protocols import ChatModel
+from etude.models.base import ProviderModel
 from etude.records import ChatRequest, ImagePart
 
 __all__ = ["TextModel", "refuse_beyond_text", "refuse_settings"]
@@ -10,11 +10,8 @@ __all__ = ["TextModel", "refuse_beyond_text", "refuse_settings"]
 _SAMPLING = ("temperature", "top_p", "reasoning_effort", "thinking", "extra_body", "headers")
 
 
-class TextModel(ChatModel):
+class TextModel(ProviderModel):
     """A model that takes neither seeds nor tools nor pictures."""
-
-    def __init__(self, settings: ModelSection) -> None:
-        self._settings = settings
 
     @property
     def takes_seed(self) -> bool:
@@ -23,10 +20,6 @@ class TextModel(ChatModel):
     @property
     def takes_tools(self) -> bool:
         return False
-
-    @property
-    def max_output_tokens(self) -> int:
-        return self._settings.max_output_tokens
 
 
 def refuse_settings(settings: ModelSection, whom: str, *more: str) -> None:

@@ -2,13 +2,13 @@
 
 import glob
 import json
-import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from etude.errors import ConfigError
+from etude.files import write_atomically
 from etude.programs.base import Program, read_files
 
 __all__ = ["Login", "find_login"]
@@ -40,10 +40,7 @@ class Login:
                 # Model-written code ran beside it: a link there must not have another file copied.
                 after = read_files(home, glob.escape(name), _MOST)
                 if after != before[name] and _is_whole(after):
-                    new = real.with_name(f"{real.name}.etude")
-                    new.touch(mode=0o600)
-                    new.write_bytes(after)
-                    os.replace(new, real)
+                    write_atomically(real, after, mode=0o600)
 
 
 def _is_whole(login: bytes) -> bool:

@@ -248,7 +248,7 @@ class _Estimate:
 
 
 def _asks_judge(env: object) -> bool:
-    return getattr(getattr(env, "scorer", None), "name", "") == "rubric"
+    return getattr(getattr(env, "scorer", None), "asks_judge", False)
 
 
 def _mean_tokens(tasks: Sequence[Task]) -> float:

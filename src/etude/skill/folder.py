@@ -2,12 +2,12 @@
 
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from etude.errors import SkillError
+from etude.files import TEMPORARY, write_atomically
 from etude.records import File, Skill
 from etude.skill.document import Document
 from etude.skill.front_matter import disagreements, faults
@@ -18,8 +18,6 @@ MAX_BYTES = 50_000_000
 
 _PLAIN = (".md", ".markdown")
 _LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__", ".DS_Store", "Thumbs.db", "desktop.ini"})
-TEMPORARY = ".etude-"
-"""What names of files begin with that are written beside those that they then replace."""
 _MAX_NAME = 64
 
 
@@ -77,9 +75,9 @@ def save_skill(skill: Skill, folder: Path) -> Path:
             )
     if DOCUMENT in skill.files:
         raise SkillError(f"a file of skill {skill.name!r} is called {DOCUMENT}", hint="that is the skill's text")
-    for name, file in skill.files.items():
-        _write(base / name, file.data, file.executable)
-    _write(base / DOCUMENT, skill.text.encode(), executable=False)
+    for name, file in (*skill.files.items(), (DOCUMENT, File(data=skill.text.encode()))):
+        (base / name).parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(base / name, file.data, mode=0o777 if file.executable else 0o666)
     return base / DOCUMENT
 
 
@@ -202,15 +200,3 @@ def _parsed(text: str, path: Path) -> Document:
 def _slug(name: str) -> str:
     """A valid skill name near `name`."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:_MAX_NAME].rstrip("-") or "skill"
-
-
-def _write(path: Path, data: bytes, executable: bool) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
-    try:
-        mode = 0o777 if executable else 0o666  # the umask takes away from it, as for any new file
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

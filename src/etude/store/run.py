@@ -21,11 +21,11 @@ from pydantic_core import to_jsonable_python
 from etude.config import RunSection
 from etude.errors import ConfigError, DataError, LockedError, StopRun
 from etude.events import Event
+from etude.files import remove_leftovers, write_atomically
 from etude.records import Skill
 from etude.redaction.redactor import Redactor
 from etude.skill import save_skill
 from etude.skill.diff import unified_diff
-from etude.skill.folder import TEMPORARY
 from etude.store.database import WriteHook
 from etude.store.journal import SqliteJournal
 from etude.store.views import EVENTS, JOURNAL, LOCK, missing_run
@@ -101,6 +101,7 @@ class RunFolder:
         self.redactor = redactor or Redactor()
         with ExitStack() as held:
             held.callback(_lock(path).release)
+            remove_leftovers(path)
             self.journal = SqliteJournal(path / JOURNAL, redactor=self.redactor, on_write=on_write)
             held.callback(self.journal.close)
             self.events = JsonlSink(path / EVENTS, redactor=self.redactor)
@@ -179,16 +180,13 @@ class RunFolder:
         return self._write(f"{place}/candidate.md", self.redactor.exact.redact(after))
 
     def write_best(self, skill: Skill) -> Path:
-        """Write a skill with its files to `best/<skill>/`; returns that folder. What a killed process left there of
-        files that were not in place yet goes.
+        """Write a skill with its files to `best/<skill>/`; returns that folder.
 
         Raises:
             SkillError: the name of the skill or of a file leads out of that folder.
         """
         exact = skill.with_text(self.redactor.exact.redact(skill.text))
         try:
-            for left in (self.path / "best").rglob(f"{TEMPORARY}*"):
-                left.unlink()
             return save_skill(exact, self.path / "best").parent
         except OSError as error:
             raise _unwritable(self.path / "best", error) from error
@@ -213,11 +211,9 @@ class RunFolder:
                 f"{relative!r} leads out of the run folder {str(self.path)!r}",
                 hint="give the skill a name that is no path",
             )
-        temporary = path.with_name(f".{path.name}.tmp")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(data)
-            temporary.replace(path)
+            write_atomically(path, data)
         except OSError as error:
             raise _unwritable(path, error) from error
         return path

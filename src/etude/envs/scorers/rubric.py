@@ -40,6 +40,7 @@ class Rubric(Scorer):
     """
 
     name = "rubric"
+    asks_judge = True
     checks_gold = False
     needs_gold = False
 

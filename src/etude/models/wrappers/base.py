@@ -11,6 +11,7 @@ class Wrapper(ChatModel):
         self._model = model
         self.name = model.name
         self.endpoint = model.endpoint
+        self.answered_by_hand = model.answered_by_hand
 
     async def complete(self, request: ChatRequest) -> Reply:
         return await self._model.complete(request)

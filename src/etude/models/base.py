@@ -1,19 +1,54 @@
-"""Further request headers: what can be sent, and which of them decide what is answered."""
+"""What models that are made from settings share."""
 
 import re
 from collections.abc import Mapping
-
-from pydantic import JsonValue
+from functools import cached_property
 
 from etude.config import ModelSection
 from etude.errors import ConfigError
+from etude.protocols import ChatModel
+from etude.records import canonical
 
-__all__ = ["check_headers", "identity_of"]
+__all__ = ["ProviderModel", "check_headers", "shorten"]
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9!#$%&'*+.^_`|~-]")
 _NO_VALUE = re.compile(r"[^\x20-\x7e]")
-_CREDENTIAL = re.compile(r"auth|authorization|cookie|key|apikey|password|secret|token")
-"""Words in the names of headers that say who asks."""
+LONGEST_QUOTE = 500
+"""Characters of a provider's answer in an error message."""
+
+
+class ProviderModel(ChatModel):
+    """A model made from its settings.
+
+    Args:
+        name: what a person calls it, with its provider.
+    """
+
+    def __init__(self, name: str, settings: ModelSection) -> None:
+        self.name = name
+        self._settings = settings
+
+    def fingerprint(self) -> str:
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        """How structured replies are asked for is part of each request already."""
+        identity = {name: value for name, value in self._settings.identity().items() if name != "structured"}
+        return canonical({**identity, "model": self.name})
+
+    @property
+    def takes_seed(self) -> bool:
+        return self._settings.send_seed
+
+    @property
+    def max_output_tokens(self) -> int:
+        return self._settings.max_output_tokens
+
+
+def shorten(message: str) -> str:
+    """The message as it may stand within another."""
+    return message if len(message) <= LONGEST_QUOTE else f"{message[:LONGEST_QUOTE]} ..."
 
 
 def check_headers(headers: Mapping[str, str]) -> None:
@@ -38,20 +73,3 @@ def check_headers(headers: Mapping[str, str]) -> None:
                 f"headers: the value of {name!r} {has}; allowed are ASCII letters, digits, signs and spaces between",
                 hint="encode other characters as the server expects them, as in %C3%A9 for é",
             )
-
-
-def identity_of(settings: ModelSection) -> dict[str, JsonValue]:
-    """The settings that a model's answers depend on.
-
-    Headers are among them, for some change answers (`anthropic-beta`), but for those whose name has a word for a
-    credential in it, as `Authorization`, `X-Api-Key` and `cf-access-token` have: keys may be renewed.
-    """
-    identity = {name: value for name, value in settings.identity().items() if name != "structured"}
-    headers: dict[str, JsonValue] = {
-        name.lower(): value for name, value in settings.headers.items() if not _is_credential(name)
-    }
-    return {**identity, "headers": headers} if headers else identity
-
-
-def _is_credential(name: str) -> bool:
-    return any(_CREDENTIAL.fullmatch(word) for word in re.split("[-_]", name.lower()))

@@ -1,0 +1,48 @@
+"""Files that are replaced as a whole: a reader sees the old one or the new one, never half of one."""
+
+import os
+import secrets
+from pathlib import Path
+
+__all__ = ["TEMPORARY", "remove_leftovers", "sync_folder", "write_atomically"]
+
+TEMPORARY = ".etude-"
+"""What the names of files begin with while they are written, next to those that they replace."""
+
+
+def write_atomically(path: Path, data: bytes, *, mode: int = 0o666, durable: bool = False) -> None:
+    """Write a file in one move, in a folder that exists. A failed write leaves no trace.
+
+    Args:
+        mode: its permissions, less what the umask takes away.
+        durable: the file is on the disk when this returns; without it a power cut may undo the write.
+    """
+    temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
+    try:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    if durable:
+        sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable: files that were made, renamed or removed in it stay so."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what a killed process left in a folder that only this process writes to."""
+    for left in folder.rglob(f"{TEMPORARY}*"):
+        if left.is_file():
+            left.unlink()
