@@ -57,15 +57,15 @@ class SleepSection(Section):
     agent: str = "claude-code"
     """Whose documents are improved, by the name of a source: decides where skills and the memory file are."""
     skill: bool | str = True
-    """The skill to improve: `true` for the one called `learned`, a name for that skill of the project, a path for that
-    SKILL.md. `each` improves every skill of the project on the tasks whose sessions loaded it, and `learned` on the
-    others. `false` for none."""
+    """The skill to improve: `true` for the one called `learned`, a name for that skill of the project, a path for
+    that SKILL.md. `each` improves every skill of the project on the tasks whose sessions loaded it, and `learned` on
+    the others. `false` for none."""
     memory: bool | str = True
     """The memory file to improve, after the skill: `true` for the agent's own, a path for that file, `false` for
     none."""
     sources: tuple[str, ...] = ()
-    """Whose transcripts are read, by name; a path is a JSONL file of converted transcripts, or a folder of such files.
-    By default all programs that were used here."""
+    """Whose transcripts are read, by name; a path is a JSONL file of converted transcripts, or a folder of such
+    files. By default all programs that were used here."""
     lookback_hours: float | None = Field(default=72.0, gt=0, le=MOST_HOURS, allow_inf_nan=False)
     """How old a session's last record may be. None for any age."""
     max_tasks: int = Field(default=40, ge=1)

@@ -51,7 +51,7 @@ def _tasks(config: SleepConfig) -> Check:
 
 def _transcripts(config: SleepConfig, around: Surroundings) -> Iterator[Check]:
     """How many sessions there are, of any age and project."""
-    home, environ = around.transcripts(config.sleep.home)
+    home, environ = around.home, around.environ
     try:
         there = [(source, source.find(home, environ)) for source in sources_of(config)]
     except EtudeError as error:

@@ -1,25 +1,18 @@
-"""The learned block of a document, which is all that a night changes of it: its text, the room in it, and the rules
-that may not stand in it."""
+"""The learned block of a document, which is all that a night changes of it: its text, and the room in it."""
 
 import re
-from collections.abc import Iterator, Mapping
 
 from etude.config import TrainConfig
 from etude.records import Skill
 from etude.skill import Document, token_count
 from etude.skill.document import CHARACTERS_PER_TOKEN
-from etude.sleep.adoption.lint import barred, plain
-from etude.sleep.adoption.rules import render, rules_of, without
-from etude.workbench import Screen
 
-__all__ = ["BLOCK_TOKENS", "block_of", "in_room", "named", "screen", "told_of_room", "with_block"]
+__all__ = ["BLOCK_TOKENS", "block_of", "in_room", "told_of_room", "with_block"]
 
 BLOCK_TOKENS = 1_500
 """Room in the block, estimated as characters / 4: what is learned is read in every conversation."""
 
 _TOO_LONG = re.compile(r"about \d+ tokens, more than skill\.max_tokens = \d+")
-_NAMED = 3
-"""Most rules that a reason names."""
 
 
 def block_of(document: Skill) -> str:
@@ -60,37 +53,6 @@ def told_of_room(reason: str, config: TrainConfig, document: Skill) -> str:
     if most is None or most >= config.skill.max_tokens:
         return reason
     return _TOO_LONG.sub(f"its learned block has more than {BLOCK_TOKENS:,} tokens", reason)
-
-
-def screen(before: Skill) -> Screen:
-    """Cuts new rules that may not be proposed out of a candidate, so that what is tried is the document without
-    them."""
-    known = {rule.text for rule in rules_of(block_of(before))}
-
-    def screened(candidate: Skill) -> tuple[Skill, Mapping[str, str]]:
-        cut: dict[str, str] = {}
-        while True:  # what is left may read as other rules
-            rules = rules_of(block_of(candidate))
-            found = {
-                rule.id: findings[0].what
-                for rule in rules
-                if rule.text not in known and (findings := barred(rule.text))
-            }
-            if not found:
-                return candidate, cut
-            cut |= {rule.text: found[rule.id] for rule in rules if rule.id in found}
-            document = Document.parse(candidate.text).with_learned(render(without(rules, list(found))))
-            candidate = candidate.with_text(document.render())
-
-    return screened
-
-
-def named(cut: Mapping[str, str]) -> Iterator[str]:
-    """Which rules were cut out, and why."""
-    for text, what in list(cut.items())[:_NAMED]:
-        yield f"no night proposes such a rule ({what}): {plain(text, 120)}"
-    if len(cut) > _NAMED:
-        yield f"nor {len(cut) - _NAMED} more"
 
 
 def _most(document: Skill) -> int | None:

@@ -14,7 +14,7 @@ from etude.searches.rewrite_first import HeldOut
 from etude.skill import Document
 from etude.skill.document import LEARNED
 from etude.sleep.config import SleepConfig, make_sleep_config
-from etude.sleep.improve.block import in_room, named, screen, told_of_room
+from etude.sleep.improve.block import in_room, told_of_room
 from etude.sleep.improve.changes import Change, Place, Status
 from etude.sleep.improve.confirm import Fresh, confirmed, trials_of
 from etude.sleep.improve.context import Documents, InContext
@@ -163,7 +163,7 @@ async def _improve(tasks: Tasks, documents: Documents, work: _Work, given: Given
     if not held_out_tasks(tasks):  # nothing can be proposed: one rewrite shows what it would be
         plainly = plainly.model_copy(update={"train": plainly.train.model_copy(update={"epochs": 1})})
     config = in_room(plainly, before)
-    summary = await Trainer(config, **{**parts, "past": work.past, "screen": screen(before)}).atrain()
+    summary = await Trainer(config, **{**parts, "past": work.past}).atrain()
     run = Path(summary.folder)
     held_out = HeldOut.model_validate_json((run / "held_out.json").read_text(encoding="utf-8"))
     if held_out.silent:
@@ -188,7 +188,7 @@ async def _improve(tasks: Tasks, documents: Documents, work: _Work, given: Given
     return Change(
         place=work.place,
         status=status,
-        reason="; ".join([reason, *named(held_out.cut)]),
+        reason=reason,
         before=before,
         after=before if status == "rejected" else after,
         proposed=status == "accepted" or (status == "unverified" and gate_off),
@@ -212,8 +212,7 @@ def _judged(held_out: HeldOut, status: Status) -> HeldOut:
 def _status(before: Skill, after: Skill, held_out: HeldOut, untried: str) -> tuple[Status, str]:
     if after.hash != before.hash:
         return ("unverified", untried) if untried else ("accepted", held_out.reason)
-    tried = held_out.accepted is not None or held_out.cut
-    return ("rejected" if tried else "unchanged"), held_out.reason
+    return ("unchanged" if held_out.accepted is None else "rejected"), held_out.reason
 
 
 def _spliced(before: str, best: str) -> str:

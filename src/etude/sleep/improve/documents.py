@@ -180,7 +180,9 @@ async def improve(
         if not group.split("train"):
             continue
         settings = within(config, spent).model_copy(update={"sleep": _only(config, group)})
-        past = {place: _past(config, state, memory, held, group, place) for place in group.improves}
+        past: dict[Place, Past] = {
+            place: _past(config, state, memory, held, group, place) for place in group.improves
+        }
         run = folder / "runs" / group.name
         result = await aconsolidate(group.tasks, group.documents, settings, run, past, **given)
         if config.sleep.retire:

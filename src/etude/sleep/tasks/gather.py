@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
+
 from pydantic import Field, JsonValue, ValidationError
 
 from etude.errors import ConfigError, DataError, EtudeError

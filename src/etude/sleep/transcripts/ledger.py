@@ -197,7 +197,7 @@ class Ledger:
                 )
 
     def once_more(self) -> set[tuple[str, str]]:
-        """Source and id of the sessions that a night has left waiting (`commit`), and that no night has used since."""
+        """Source and id of the sessions that a night has left waiting (`commit`) and that no night has used since."""
         return {(str(source), str(id)) for source, id in self._rows("SELECT source, id FROM sessions WHERE tried")}
 
     def commit(self, night: int, once_more: Collection[tuple[str, str]] = ()) -> int:
