@@ -32,6 +32,14 @@ def test_a_skill_that_solves_more_is_shipped_and_the_tasks_behind_it_are_named(t
     assert not result.simulated
 
 
+async def test_answers_of_a_simulated_endpoint_are_labelled_also_when_all_are_cached(tmp_path: Path) -> None:
+    world = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny"}, simulated=True)
+    for _ in range(2):
+        assert (await aevaluate_skill(world.config(), "test", **world.given(skill=A))).simulated
+        assert (await acompare_skills(world.config(), A, B, "test", 1, **world.given())).simulated
+    assert len(world.target.requests) == 16
+
+
 def test_the_other_way_round_it_is_not_shipped(tmp_path: Path) -> None:
     world = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny"})
     forth, back = world.compare(), world.compare(B, A)
@@ -68,7 +76,7 @@ def test_a_trial_without_a_score_under_one_skill_counts_for_neither(tmp_path: Pa
 
 
 def test_voids_above_the_limit_stop_it(tmp_path: Path) -> None:
-    with pytest.raises(VoidStop, match="1 of 16 test attempts have no score"):
+    with pytest.raises(VoidStop, match="1 of 16 test attempts errored"):
         World(tmp_path, {"A0": "!nnnnnnn", "B0": "yyyyyyyy"}).compare()
 
 

@@ -74,7 +74,7 @@ def test_with_one_trial_only_tasks_are_named_that_would_settle_it(tmp_path: Path
     assert (found.tasks, found.trials) == (29, None)
     assert found.note == (
         "if the difference is the one seen (+0.250), about 29 tasks with 1 trial would say 'ship'; "
-        "what more trials would do, one trial does not tell"
+        "one trial cannot show whether more trials would help"
     )
 
 
@@ -119,8 +119,8 @@ class Notices:
 
 
 AGAIN = (
-    "the test split of run 'run' was opened {} before this: "
-    "a skill that is chosen by it has no untouched test any more"
+    "skills were already scored on the test split of run 'run', {}: "
+    "a skill that is chosen by these scores has no unseen test left"
 )
 
 

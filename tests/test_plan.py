@@ -292,7 +292,7 @@ def test_trials_that_tell_nothing_new_are_named(tmp_path: Path) -> None:
 
 def test_too_few_training_tasks_are_named(tmp_path: Path) -> None:
     found = plan(settings(tmp_path, reflect={"minibatch_size": 20}), **given())
-    assert texts(found) == ["16 training tasks are fewer than a minibatch of 20: every reading sees all there is"]
+    assert texts(found) == ["16 training tasks are fewer than a minibatch of 20: every analysis sees all of them"]
 
 
 def test_types_and_groups_of_one_task_are_named(tmp_path: Path) -> None:

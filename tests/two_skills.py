@@ -8,7 +8,7 @@ from etude import make_config
 from etude.envs import ListEnvironment
 from etude.errors import RejectedRequest
 from etude.measure.compare import compare_skills
-from etude.records import ChatRequest, Skill, Split, Task
+from etude.records import ChatRequest, Reply, Skill, Split, Task
 from etude.records.summary import Comparison
 from etude.testing.doubles import Line, ScriptedModel
 
@@ -22,15 +22,18 @@ Answers = Mapping[str, str]
 class World:
     """A target in a run folder of its own."""
 
-    def __init__(self, folder: Path, answers: Answers) -> None:
+    def __init__(self, folder: Path, answers: Answers, *, simulated: bool = False) -> None:
         self.target = ScriptedModel(self._answer, name="scripted:target")
         self._folder = folder
         self._answers = answers
+        self._simulated = simulated
 
     def _answer(self, request: ChatRequest) -> Line:
         skill, task, trial = asked(request)
         answer = self._answers[f"{skill}{trial}"][task]
-        return {"y": "yes", "n": "no"}.get(answer, RejectedRequest("no such luck"))
+        if answer == "!":
+            return RejectedRequest("no such luck")
+        return Reply(text={"y": "yes", "n": "no"}[answer], simulated=self._simulated)
 
     def given(self, tasks: int = 8, **more: Any) -> dict[str, Any]:
         return {

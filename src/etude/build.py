@@ -168,7 +168,6 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
                 models=models,
                 resumed=resumed,
                 past=given.get("past", Past()),
-                screen=given.get("screen"),
             )
         finally:
             await executor.cancel()

@@ -44,6 +44,7 @@ class _Paired(Record):
 
     pairs: tuple[_Pair, ...]
     voids: tuple[str, ...]
+    simulated: bool = False
 
 
 class _Opening(Record):
@@ -106,7 +107,7 @@ async def compare_on(
 
     Raises:
         DataError: no task has a score under both skills.
-        StopRun: a budget is used up, an endpoint is dead, or too many attempts have no score.
+        StopRun: a budget is used up, an endpoint is dead, or too many attempts errored.
     """
     openings = await open_test(bench, skills) if split == "test" else 0
     first = 0 if split == "test" else FRESH
@@ -154,7 +155,7 @@ async def compare_on(
         tried=tuple(Tried(task=task, a=tuple(each.a), b=tuple(each.b)) for task, each in values.items()),
         voids=len(paired.voids),
         test_openings=openings,
-        simulated=bench.simulated,
+        simulated=bench.simulated or paired.simulated,
     )
 
 
@@ -185,8 +186,8 @@ async def open_test(bench: Workbench, skills: Sequence[Skill]) -> int:
         bench.emit(
             Notice(
                 level="warning",
-                text=f"the test split of run {bench.folder.name!r} was opened {times} before this: a skill that is "
-                "chosen by it has no untouched test any more",
+                text=f"skills were already scored on the test split of run {bench.folder.name!r}, {times}: a skill "
+                "that is chosen by these scores has no unseen test left",
             )
         )
     return last
@@ -232,7 +233,11 @@ def _paired(attempts: Sequence[Attempt], skills: int) -> _Paired:
         for a, b in zip(attempts[::skills], attempts[skills - 1 :: skills], strict=True)
         if a.score is not None and b.score is not None
     ]
-    return _Paired(pairs=tuple(pairs), voids=tuple(attempt.id for attempt in attempts if attempt.outcome == "void"))
+    return _Paired(
+        pairs=tuple(pairs),
+        voids=tuple(attempt.id for attempt in attempts if attempt.outcome == "void"),
+        simulated=any(attempt.trajectory.simulated for attempt in attempts),
+    )
 
 
 def _tokens(attempt: Attempt) -> int:
@@ -270,7 +275,7 @@ def _settle(values: Sequence[_Values], mean: float, trials: int, margin: float) 
     each = f"{trials} trial{'s each' if trials > 1 else ''}"
     by_tasks = "more than 1,000,000 tasks" if tasks is None else f"about {tasks:,} tasks"
     if variance.within is None:
-        by_trials = "what more trials would do, one trial does not tell"
+        by_trials = "one trial cannot show whether more trials would help"
     elif more is None:
         by_trials = f"no number of trials of {these} would: {few}"
     else:

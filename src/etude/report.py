@@ -32,7 +32,7 @@ def report(bench: Workbench, state: TrainState, measured: Measured, stopped: str
     summary = Summary(
         name=bench.config.run.name,
         folder=str(bench.folder.path),
-        simulated=bench.simulated,
+        simulated=bench.simulated or (ship is not None and ship.simulated),
         metric=bench.config.gate.metric,
         initial=SkillScores(
             skill="skills/0000.md",

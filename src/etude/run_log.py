@@ -10,8 +10,9 @@ __all__ = ["Diary", "counted"]
 
 
 def counted(count: int, what: str) -> str:
-    """As in `1 edit` or `3 edits`."""
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+    """As in `1 edit`, `3 edits` or `2 analyses`."""
+    several = what.removesuffix("is") + "es" if what.endswith("sis") else f"{what}s"
+    return f"{count:,} {what if count == 1 else several}"
 
 
 class Diary:

@@ -18,7 +18,7 @@ from etude.stages.optimizer import Optimizer
 from etude.stages.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend, WriteHook
 
-__all__ = ["Given", "Past", "Screen", "StopSwitch", "Watched", "Workbench"]
+__all__ = ["Given", "Past", "StopSwitch", "Watched", "Workbench"]
 
 
 class StopSwitch:
@@ -34,7 +34,7 @@ class StopSwitch:
     def check(self) -> None:
         """Raise Interrupted once asked."""
         if self.requested:
-            raise Interrupted("interrupted", hint="run the same command again to go on from here")
+            raise Interrupted("interrupted", hint="run the same command again to resume")
 
 
 class Given(TypedDict, total=False):
@@ -55,8 +55,6 @@ class Given(TypedDict, total=False):
     """Readers of events, as the run goes on."""
     past: "Past"
     """What earlier searches for the same skill know."""
-    screen: "Screen"
-    """Takes out of each candidate what may not be in it; `rewrite_first` asks it before it tries one."""
     fork: str
     """Name of a run in the same folder whose facts a fresh run starts over."""
     switch: StopSwitch
@@ -67,10 +65,6 @@ class Given(TypedDict, total=False):
 
 MakeEnvironment = Callable[[Callable[[], Judge]], Environment]
 """Makes an environment, given what makes the judge of the settings; without one in the settings that is an error."""
-
-
-Screen = Callable[[Skill], tuple[Skill, Mapping[str, str]]]
-"""A candidate without what may not be in it, and what was taken out, each text with the reason."""
 
 
 class Past(NamedTuple):
@@ -98,7 +92,6 @@ class Workbench:
     models: Mapping[Role, "Watched"]
     resumed: bool
     past: Past
-    screen: Screen | None
 
     def optimizer(self, memory: str = "") -> Optimizer:
         """The optimizer, with its memory where it proposes and chooses edits."""

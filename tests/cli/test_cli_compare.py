@@ -103,7 +103,7 @@ def test_another_skill_on_the_test_split_of_a_run_is_told_that_it_was_opened_bef
     main(again)
     captured = capsys.readouterr()
     assert "\ntest split  opened 2 times in this run: this is no untouched test any more\n" in captured.out
-    assert "warning: the test split of run 'demo' was opened once before this: a skill" in captured.err
+    assert "warning: skills were already scored on the test split of run 'demo', once: a skill" in captured.err
     main(first)
     assert "test split" not in "".join(capsys.readouterr())
     main(["evaluate", "demo/etude.yaml", "--skill", "other.md", "--run.folder", "demo/runs"])

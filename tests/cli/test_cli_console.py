@@ -105,9 +105,9 @@ def test_the_end_of_a_stage_is_a_line() -> None:
 @pytest.mark.parametrize(
     ("stage", "note", "idle"),
     [
-        ("reflect", "0 edits from 3 readings", False),
+        ("reflect", "0 edits from 3 analyses", False),
         ("select", "nothing to choose from", True),
-        ("update", "0 of 2 edits made", False),
+        ("update", "0 of 2 edits applied", False),
     ],
 )
 def test_stages_that_had_nothing_to_work_on_say_nothing(stage: Any, note: str, idle: bool) -> None:

@@ -149,7 +149,7 @@ def test_one_ctrl_c_finishes_what_is_in_flight_and_says_how_to_go_on(fresh_proje
     out, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 130
     assert "finishing what is in flight; press Ctrl-C again to stop now" in err
-    assert "error: interrupted\nhint: run the same command again to go on from here\nresume: etude train " in err
+    assert "error: interrupted\nhint: run the same command again to resume\nresume: etude train " in err
     assert "stopped     interrupted" in out
     stats = slow.stats()
     assert stats["answered"] == stats["received"]
@@ -174,7 +174,7 @@ def test_a_second_ctrl_c_stops_at_once(fresh_project: Path) -> None:
     assert process.returncode == 130
     assert json.loads(out) == {
         "error": "stopped at once; what was in flight is lost and will be asked for again",
-        "hint": "run the same command again to go on from here",
+        "hint": "run the same command again to resume",
         "exit_code": 130,
     }
     assert err.splitlines()[-1].startswith("resume: etude train demo/etude.yaml --json")

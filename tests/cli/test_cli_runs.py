@@ -1,5 +1,8 @@
 import json
 import os
+import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -238,3 +241,20 @@ def test_sizes_are_readable() -> None:
         "3.4 MB",
         "5.6 GB",
     ]
+
+
+def _read_only(*words: str) -> "subprocess.CompletedProcess[str]":
+    mounts = ["--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/var/tmp"]
+    command = ["bwrap", *mounts, sys.executable, "-m", "etude", *words]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TMPDIR": "/var/tmp"})
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None or _read_only("--version").returncode != 0, reason="no bubblewrap")
+def test_runs_on_a_read_only_file_system_can_be_read(demo_project: Path) -> None:
+    listed = _read_only("runs", "--folder", "demo/runs")
+    assert (listed.returncode, "demo  finished" in listed.stdout, "cannot" in listed.stdout) == (0, True, False)
+    assert _read_only("plan", "demo/etude.yaml").returncode == 0
+    (demo_project / "runs/demo/journal.db-wal").write_text("what a killed process left")
+    blamed = _read_only("plan", "demo/etude.yaml")
+    assert blamed.returncode == 2
+    assert "cannot be opened, the folder 'demo/runs/demo' cannot be written to\nhint: fix its perm" in blamed.stderr

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from cli_said import Captured, data, said
+from etude.sleep.improve.carry import Carried
 from small_night import MODELS, Small
 
 from etude.cli.main import main
 from etude.cli.sleep.report_text import print_report
 from etude.simulation.endpoint import running_endpoint
 from etude.sleep.adoption.known import KNOWN, read_memory
-from etude.sleep.improve.carry import Carried
 from etude.sleep.report import NightReport
 from etude.sleep.tasks.probe import HOLLOW
 

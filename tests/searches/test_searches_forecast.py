@@ -78,9 +78,9 @@ def test_a_rewrite_may_have_nothing_to_do_where_validation_tells_so() -> None:
     rewrite = {"search": {"policy": "rewrite_first"}}
     works = work_of(known(**rewrite, train={"epochs": 3, "attempts": 2}))
     assert attempts(works).low == 50 + 40  # baseline and test
-    assert (stage(works, "rollout").attempts, stage(works, "readings").calls.low) == (Span(low=0, high=360), 0)
+    assert (stage(works, "rollout").attempts, stage(works, "analyses").calls.low) == (Span(low=0, high=360), 0)
     blind = work_of(known(**rewrite, gate={"enabled": False}))
-    assert (stage(blind, "rollout").attempts.low, stage(blind, "readings").calls.low) == (60, 1)
+    assert (stage(blind, "rollout").attempts.low, stage(blind, "analyses").calls.low) == (60, 1)
 
 
 def test_without_a_race_every_candidate_is_validated_whole() -> None:
@@ -118,9 +118,9 @@ def test_a_single_epoch_has_nothing_to_compare() -> None:
 
 
 def test_every_minibatch_is_read_once() -> None:
-    readings = stage(paper_work(known()), "readings")
+    readings = stage(paper_work(known()), "analyses")
     assert readings.calls.low == 3 * 3 * 3  # epochs, batches, minibatches of 8 in 20
-    assert stage(paper_work(known(reflect={"failure_only": True})), "readings").calls.low == 9
+    assert stage(paper_work(known(reflect={"failure_only": True})), "analyses").calls.low == 9
 
 
 def test_evidence_spends_validation_on_the_report_only() -> None:
@@ -142,7 +142,7 @@ def test_a_measured_share_of_failures_narrows_the_forecast_of_evidence() -> None
 def test_what_fails_nowhere_needs_only_the_passes_over_the_tasks() -> None:
     works = evidence_work(0.0)
     assert attempts(works).low == 60 + 50 + 40
-    assert stage(works, "readings").calls.low == 0
+    assert stage(works, "failure analyses").calls.low == 0
 
 
 def test_the_first_epoch_visits_every_task_and_later_ones_what_may_fail() -> None:
@@ -164,21 +164,21 @@ def test_revisits_are_forecast() -> None:
 
 
 def test_a_step_that_looks_for_fewer_failures_is_shorter() -> None:
-    short, long = (stage(evidence_work(0.7, search={"failures": count}), "readings") for count in (2, 10))
+    short, long = (stage(evidence_work(0.7, search={"failures": count}), "failure analyses") for count in (2, 10))
     assert short.call_waits.high > 2 * long.call_waits.high
     assert short.calls.high > long.calls.high
 
 
 def test_every_reading_again_is_as_many_calls_more() -> None:
-    once, thrice = (stage(evidence_work(search={"readings": count}), "readings").calls for count in (1, 3))
+    once, thrice = (stage(evidence_work(search={"readings": count}), "failure analyses").calls for count in (1, 3))
     assert 2.5 * once.high < thrice.high <= 3 * once.high
 
 
 def test_failures_of_different_types_are_read_apart_where_reading_is_deep() -> None:
     deep = {"reflect": {"mode": "deep"}}
-    same, mixed = (stage(evidence_work(kinds=count, **deep), "readings").calls for count in (1, 4))
+    same, mixed = (stage(evidence_work(kinds=count, **deep), "failure analyses").calls for count in (1, 4))
     assert mixed.high > 2 * same.high
-    assert stage(evidence_work(kinds=4), "readings").calls == stage(evidence_work(), "readings").calls
+    assert stage(evidence_work(kinds=4), "failure analyses").calls == stage(evidence_work(), "failure analyses").calls
 
 
 def test_a_guard_is_tested_with_every_step() -> None:

@@ -414,7 +414,7 @@ def test_what_is_as_good_stays_so_whatever_fresh_attempts_at_a_bar_would_bring(t
     held_out = view(tmp_path, "held_out.json")
     assert (summary.accepted, held_out["accepted"], best(tmp_path).strip()) == (1, True, "Short.")
     assert held_out["saved"] > 0
-    assert held_out["reason"].startswith("as good")
+    assert held_out["reason"].startswith("same score")
 
 
 def test_settings_that_only_it_reads_are_named_with_other_policies() -> None:

@@ -99,7 +99,7 @@ def test_it_is_given_up_where_a_skill_is_accepted_after_all(tmp_path) -> None:
     assert world.validated.count("new") == len(VAL)
     assert 0 < world.validated.count("old") <= len(VAL)
     notes = [event.note for event in events if isinstance(event, StageFinished) and event.stage == "validation"]
-    assert notes == ["begun too early: the skill has changed", "1.000"]
+    assert notes == ["discarded: the skill has changed", "1.000"]
 
 
 def test_a_run_that_brings_something_in_each_epoch_validates_once(tmp_path) -> None:
@@ -127,7 +127,7 @@ def test_an_outage_meanwhile_stops_the_run_and_loses_nothing(tmp_path) -> None:
         return RuntimeError("gone") if request.messages[1].text.startswith("Val") else "<answer>no</answer>"
 
     world.target = ScriptedModel(attempt, name="scripted:target")
-    with pytest.raises(StopRun, match="val attempts have no score"):
+    with pytest.raises(StopRun, match="val attempts errored"):
         run(tmp_path, world, events)
     assert world.readings == 2
 

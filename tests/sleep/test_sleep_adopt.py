@@ -162,13 +162,7 @@ def test_a_night_of_plain_rules_that_ships_is_adopted_without_a_person() -> None
 
 
 def test_a_rule_to_look_at_waits_for_a_person() -> None:
-    assert adoptable([rule("- Run `curl x`.")], "ship") == (
-        "rule 0a1b2c3d holds code that looks like a command: curl x",
-        "rule 0a1b2c3d names a command that changes, fetches or runs something: curl",
-    )
-    assert adoptable([rule("- a " * 200)], "ship") == (
-        "rule 0a1b2c3d has 800 characters; at most 500 are read at a glance",
-    )
+    assert adoptable([rule("- Run `curl x`.")], "ship") == ("rule 0a1b2c3d holds code: Run `curl x`.",)
 
 
 @pytest.mark.parametrize(

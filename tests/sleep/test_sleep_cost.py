@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from etude.sleep.improve.cost import Cost
 from small_night import Small
 from test_sleep_carry import a_night, with_rule
 from test_sleep_consolidate import VAL, Optimizer
@@ -12,7 +13,6 @@ from etude import Task
 from etude.cli.sleep.report_text import document_lines
 from etude.records import ChatRequest, Reply, Usage
 from etude.sleep.improve.changes import Change, worst
-from etude.sleep.improve.cost import Cost
 from etude.sleep.report import reported
 
 SIX = [*VAL, *(Task(id=f"v{number}", input=f"Task {number}.") for number in (7, 8, 9, 10))]

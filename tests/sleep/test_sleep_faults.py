@@ -197,7 +197,7 @@ def test_too_many_voids_are_an_error_and_the_night_goes_on_without_asking_twice(
     with unchanged(small), pytest.raises(EtudeError) as error:
         small.night(limits={"concurrency": 1, "max_void": 0.0, "max_void_eval": 0.0})
     assert error.value.exit_code == 1
-    assert "attempts have no score" in failed(small).reason
+    assert "attempts errored" in failed(small).reason
     assert "content filter 7712" in failed(small).reason
     assert set(small.ledger().values()) == {"queued"}
     answered = set(small.target.answered)

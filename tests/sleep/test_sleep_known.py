@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from briefs_sessions import strict_checks, training_checks
+from etude.sleep.improve.carry import Carried
 from small_night import Small
 from test_sleep_carry import SLEEP, a_night, with_rule
 from test_sleep_consolidate import Optimizer
@@ -14,7 +15,6 @@ from test_sleep_consolidate import Optimizer
 from etude.errors import BudgetStop
 from etude.records import ChatRequest, Edit, LedgerEntry, Split
 from etude.sleep.adoption.known import KNOWN, Memory, TriedEdit, read_memory, remember
-from etude.sleep.improve.carry import Carried
 from etude.sleep.improve.changes import Change, Known, LeftOut, Spent, unread_in
 from etude.sleep.improve.documents import Improved, improve
 from etude.sleep.tasks.gather import archive

@@ -186,7 +186,7 @@ def test_a_model_that_refuses_to_be_asked_is_named_with_its_role(small: Small) -
     with pytest.raises(OutageStop) as stop:
         small.night()
     assert stop.value.message == "optimizer: 400: no such parameter"
-    assert stop.value.hint == "mend the cause and run the same command again"
+    assert stop.value.hint == "fix the cause and run the same command again"
     assert small.ledger() == {}
 
 

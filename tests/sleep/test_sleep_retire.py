@@ -12,10 +12,10 @@ from etude.errors import BudgetStop
 from etude.records import ChatRequest, Skill
 from etude.skill import Document
 from etude.sleep.adoption.adopt import adopt, kept_rules
-from etude.sleep.adoption.lint import plain
 from etude.sleep.adoption.proposal import Proposal, Proposed, read_proposal, stage
 from etude.sleep.adoption.revert import revert
 from etude.sleep.adoption.rules import Evidence, Rule, active, revised
+from etude.sleep.adoption.structure import plain
 from etude.sleep.config import SleepSection
 from etude.sleep.improve.block import block_of
 from etude.sleep.improve.changes import LeftOut, Place, Trial

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from etude.sleep.improve.room import in_room, no_room, told_of_room
 from pydantic import ValidationError
 from small_night import Small
 from test_sleep_carry import SLEEP, a_night
@@ -14,7 +15,6 @@ from etude.config import TrainConfig
 from etude.records import Skill
 from etude.sleep.config import SleepSection
 from etude.sleep.improve.changes import Known
-from etude.sleep.improve.room import in_room, no_room, told_of_room
 from etude.stages.gate import reason_not_to_evaluate
 
 BEGIN, END = "<!-- etude:begin learned -->\n", "<!-- etude:end learned -->\n"

@@ -8,7 +8,6 @@ from sleep_proposals import HAND, both, offer, project, proposed
 
 from etude.errors import InputError
 from etude.records import digest
-from etude.sleep.adoption.lint import LONGEST
 from etude.sleep.adoption.proposal import (
     Proposal,
     escaped,
@@ -71,12 +70,14 @@ def test_the_report_shows_rules_with_their_evidence_and_what_to_look_at(tmp_path
     (rule,) = [
         rule for rule in proposed_rules(folder, read_proposal(folder)).documents[str(place.memory)] if rule.night
     ]
-    assert report == (
+    assert report.startswith(
         "# Night n1\n\nVerdict of fresh attempts: ship.\n\n## CLAUDE.md\n\n### New\n\n"
         rf"- \- Read \<b\>x\</b\>\[0m \[a\]\(http:\//e.test\) first. ({rule.id})"
         "\n  - tasks: t1, t2\n  - attempts: a1\n  - sessions: codex:1\n  - why: It \\*was\\* forgotten.\n"
-        "  - to look at: holds a character that does not show, U+001B\n"
-        r"  - to look at: holds an address: http:\//e.test\)" + "\n\n"
+    )
+    for what in ("a character that does not show", "code", "a path", "an address"):
+        assert f"  - to look at: holds {what}" in report
+    assert report.endswith(
         "### Taken out\n\n"
         rf"- \- Old. ({proposed(place, place.memory, '- x', night='n2').before[0].id})"
         "\n\nSaid \\*so\\*.\n"
@@ -85,7 +86,7 @@ def test_the_report_shows_rules_with_their_evidence_and_what_to_look_at(tmp_path
 
 def test_the_report_shows_all_of_a_rule_that_may_be_proposed(tmp_path: Path) -> None:
     place = project(tmp_path)
-    rule = ("- " + "Keep it short. " * LONGEST)[: LONGEST - 8] + " Payload"
+    rule = ("- " + "Keep it short. " * 150)[:1992] + " Payload"
     folder = offer(place, [(place.memory, f"{rule}\n")])
     assert f"{rule[2:]} (" in (folder / "report.md").read_text()
 

@@ -7,17 +7,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from etude.sleep.improve.proposers import read_proposers
+from etude.sleep.tasks.rotation import read_rotation
+from etude.sleep.transcripts.corrections import CORRECTIONS, kept
 
 from etude.errors import ConfigError, DataError, EtudeError, StopRun
 from etude.sleep.adoption.adopt import kept_rules, receipts, recover
 from etude.sleep.adoption.transaction import PENDING
-from etude.sleep.improve.proposers import read_proposers
 from etude.sleep.night import read_tasks
 from etude.sleep.pause import PAUSE, paused
 from etude.sleep.state import SleepState, state_folder
 from etude.sleep.tasks.gather import archived
-from etude.sleep.tasks.rotation import read_rotation
-from etude.sleep.transcripts.corrections import CORRECTIONS, kept
 
 
 def mode(path: Path) -> int:

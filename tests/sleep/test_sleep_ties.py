@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from etude.sleep.improve.carry import Carried
 from pydantic import ValidationError
 from test_sleep_carry import NO, a_night, tried
 from test_sleep_consolidate import SKILL, VAL, Optimizer
@@ -14,7 +15,6 @@ from etude.errors import RejectedRequest
 from etude.records import ChatRequest, Reply, Usage
 from etude.records.summary import Tried
 from etude.sleep.config import SleepConfig
-from etude.sleep.improve.carry import Carried
 from etude.sleep.improve.changes import Change, Known, worst
 from etude.sleep.report import reported
 
@@ -67,7 +67,7 @@ def test_what_is_as_good_with_fewer_tokens_is_proposed_and_a_person_decides(tmp_
     assert (change.status, change.proposed, change.only_shorter) == ("accepted", True, True)
     saved = change.held_out.saved
     assert 30 < saved < 40
-    assert change.reason.startswith(f"as good with {saved} fewer tokens; no task does worse in fresh attempts")
+    assert change.reason.startswith(f"same score with {saved} fewer tokens; no task does worse in fresh attempts")
     assert (change.verdict, worst([change])) == ("inconclusive", "inconclusive")
     assert change.cost is not None
     assert change.cost.answers == (100, 60)

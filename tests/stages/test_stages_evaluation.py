@@ -34,9 +34,7 @@ async def test_each_trial_gives_a_score() -> None:
 
 
 async def test_a_void_stops_the_run_unless_it_is_allowed() -> None:
-    with pytest.raises(
-        VoidStop, match=r"1 of 3 val attempts have no score; the last one \(t1\): agent 'told': .*gone"
-    ):
+    with pytest.raises(VoidStop, match=r"1 of 3 val attempts errored; the last one \(t1\): agent 'told': .*gone"):
         await evaluate(make_rollout(without("t1")), SKILL, tasks(3), "val")
 
 

@@ -84,7 +84,7 @@ def test_a_candidate_that_cannot_win_any_more_loses_early() -> None:
     race = run([0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0], [0, 1, 2, 3])
     verdict = race.early_verdict()
     assert (verdict.accepted, verdict.decided_after, verdict.candidate) == (False, 2, None)
-    assert verdict.reason == "cannot win any more after 2 of 4 tasks"
+    assert verdict.reason == "could no longer win after 2 of 4 tasks"
 
 
 def test_a_perfect_current_skill_cannot_be_beaten() -> None:
@@ -139,7 +139,7 @@ async def test_racing_sends_no_more_once_the_candidate_cannot_win() -> None:
     rollout = make_rollout(agent, concurrency=1)
     result = await decide(rollout, NEW, evaluation(bar), tasks(50), GateSection())
     await rollout.executor.drain()
-    assert result.verdict.reason == "cannot win any more after 2 of 50 tasks"
+    assert result.verdict.reason == "could no longer win after 2 of 50 tasks"
     assert (result.verdict.decided_after, result.evaluation) == (2, None)
     assert agent.tried[:2] == ["t0", "t1"]
     assert len(agent.tried) <= 3
@@ -166,7 +166,7 @@ async def test_nothing_is_sent_against_a_perfect_current_skill() -> None:
     agent = ToldAgent(knows("t0", "t1"))
     result = await decide(make_rollout(agent), NEW, evaluation({"t0": 1, "t1": 1}), tasks(2), GateSection())
     assert (result.verdict.accepted, result.verdict.decided_after) == (False, 0)
-    assert result.verdict.reason == "cannot win any more after 0 of 2 tasks"
+    assert result.verdict.reason == "could no longer win after 0 of 2 tasks"
     assert agent.tried == []
 
 
@@ -240,7 +240,7 @@ async def test_a_void_stops_the_run_and_is_the_one_that_is_named() -> None:
             make_rollout(ToldAgent(slowly)), NEW, evaluation({"t0": 0, "t1": 0, "t2": 0}), tasks(3), GateSection()
         )
     assert stop.value.message == (
-        "1 of 3 val attempts have no score; the last one (t1): agent 'told': ConnectionError: gone"
+        "1 of 3 val attempts errored; the last one (t1): agent 'told': ConnectionError: gone"
     )
     assert "limits.max_void_eval" in stop.value.hint
 

@@ -20,7 +20,7 @@ async def test_a_task_that_scores_lower_ends_the_race_when_none_may() -> None:
     await rollout.executor.drain()
     assert (result.verdict.accepted, result.verdict.decided_after, result.evaluation) == (False, 31, None)
     assert result.verdict.reason == (
-        "might still win after 31 of 50 tasks, but 1 of 31 tasks score lower, and gate.no_regression is set: 't30'"
+        "could still win after 31 of 50 tasks, but 1 of 31 tasks score lower, and gate.no_regression is set: 't30'"
     )
     assert isinstance(rollout.agent, ToldAgent)
     assert len(rollout.agent.tried) <= 32

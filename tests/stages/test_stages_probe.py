@@ -54,7 +54,7 @@ async def test_a_single_void_of_a_few_is_allowed() -> None:
 
 
 async def test_more_voids_stop_the_run() -> None:
-    with pytest.raises(VoidStop, match=r"2 of 4 train attempts have no score"):
+    with pytest.raises(VoidStop, match=r"2 of 4 train attempts errored"):
         await probe(make_rollout(ToldAgent(failing(("t0", "a"), ("t0", "b")))), tries(4), step=1)
 
 

@@ -60,7 +60,7 @@ async def test_an_edit_without_which_a_failure_comes_back_stays() -> None:
     edits = [append("A", "a-x"), append("B", "a-y")]
     proof, kept, _ = await run(edits, needs(x="A", y="B"), failed("x", "y"))
     assert (proof.accepted, kept) == (True, "AB")
-    assert proof.reason == "2 of 2 edits mend 2 of 2 failures"
+    assert proof.reason == "kept 2 of 2 edits; 2 of 2 failed tasks now pass"
     assert [one.needed for one in proof.edits] == [("x",), ("y",)]
     assert proof.mended == ("x", "y")
 
@@ -75,7 +75,7 @@ async def test_an_edit_that_changes_nothing_goes() -> None:
 async def test_edits_that_mend_nothing_are_rejected_and_not_guarded() -> None:
     proof, kept, attempts = await run([append("A", "a-x")], needs(x="Z", s=""), failed("x"), passed("s"))
     assert (proof.accepted, kept) == (False, "")
-    assert proof.reason == "no edit mends one of 1 failures"
+    assert proof.reason == "kept 0 of 1 edits; 0 of 1 failed tasks now pass"
     assert attempts == [("x", "A", 0)]
 
 
@@ -112,7 +112,7 @@ async def test_without_leaving_out_all_edits_stay_once_one_failure_is_mended() -
     edits = [append("A", "a-x"), append("B", "a-x"), append("C", "a-y")]
     proof, kept, attempts = await run(edits, needs(x="A", y="Z"), failed("x", "y"), leave_one_out=False)
     assert (proof.accepted, kept, proof.mended) == (True, "ABC", ("x",))
-    assert proof.reason == "3 of 3 edits mend 1 of 2 failures"
+    assert proof.reason == "kept 3 of 3 edits; 1 of 2 failed tasks now pass"
     assert [(one.kept, one.mends, one.needed) for one in proof.edits] == [
         (True, ("x",), ()),
         (True, ("x",), ()),
@@ -145,7 +145,7 @@ async def test_two_confirmed_losses_reject_and_one_does_not() -> None:
     assert (one.accepted, kept, one.lost, one.guarded) == (True, "A", ("s",), 3)
     two, kept, _ = await run(edits, harms("s", "t"), failed("x"), passed("s", "t", "u"))
     assert (two.accepted, kept, two.lost) == (False, "", ("s", "t"))
-    assert two.reason == "1 of 1 edits mend 1 of 1 failures, but 2 of 3 solved tasks fail"
+    assert two.reason == "1 of 1 failed tasks now pass, but 2 of 3 solved tasks now fail"
 
 
 async def test_a_loss_counts_only_when_a_fresh_trial_confirms_it() -> None:
@@ -198,7 +198,7 @@ async def test_a_deletion_that_mends_nothing_stays_where_no_solved_task_misses_t
     edits = [append("A", "a-x"), deleting("D", "a-x")]
     proof, kept, attempts = await run(edits, needs(x="Z", s=""), failed("x"), witnesses=passed("s"))
     assert (proof.accepted, kept, proof.mended, proof.guarded, proof.lost) == (True, "D", (), 1, ())
-    assert proof.reason == "what 1 of 2 edits deleted is missed by none of 2 tasks"
+    assert proof.reason == "kept 1 of 2 edits, all deletions; 0 of 2 tasks score lower"
     assert [(one.kept, one.needed) for one in proof.edits] == [(False, ()), (True, ())]
     assert sorted(attempts) == [("s", "D", 0), ("x", "AD", 0), ("x", "D", 0)]
 
@@ -213,7 +213,10 @@ async def test_a_deletion_goes_where_a_solved_task_misses_the_text_or_has_no_sco
 
     for proof, kept in (await deleted(0.0), await deleted(None)):
         assert (proof.accepted, kept, proof.lost) == (False, "", ("s",))
-        assert proof.reason == "no edit mends one of 1 failures, and 1 of 3 tasks miss what is deleted"
+        assert (
+            proof.reason
+            == "kept 0 of 1 edits; 0 of 1 failed tasks now pass; 1 of 3 tasks score lower with the deletions"
+        )
 
 
 async def test_without_solved_tasks_no_deletion_stays_that_mends_nothing() -> None:

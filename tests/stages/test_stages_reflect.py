@@ -306,7 +306,7 @@ async def test_an_answer_that_cannot_be_used_is_marked_and_told() -> None:
     assert useless == Reflection(source="failures", attempts=("f1",), unusable=useless.unusable)
     assert re.search("no usable answer", useless.unusable)
     (warning,) = desk.warnings
-    assert warning.startswith("a reflection on 1 attempts gave no usable answer: ")
+    assert warning.startswith("an analysis of 1 attempts gave no usable answer: ")
 
 
 async def test_a_usable_answer_without_edits_is_no_failure() -> None:

@@ -323,8 +323,8 @@ async def test_too_many_voids_stop_the_run_and_name_a_task_and_its_reason() -> N
     with pytest.raises(VoidStop) as stop:
         await make_rollout(agent, max_void=0).batch(tasks(3), SKILL, "train")
     assert str(stop.value) == (
-        "1 of 3 train attempts have no score; the last one (t1): agent 'told': ConnectionError: gone\n"
-        "hint: mend the cause and run the same command again, or allow more with limits.max_void"
+        "1 of 3 train attempts errored; the last one (t1): agent 'told': ConnectionError: gone\n"
+        "hint: fix the cause and run the same command again, or allow more with limits.max_void"
     )
 
 

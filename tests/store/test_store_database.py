@@ -51,7 +51,7 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(tmp_path):
     database.rows(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(StopRun, match="database or disk is full") as caught, database.write() as connection:
         connection.execute("INSERT INTO meta VALUES ('a', ?)", ("x" * 100_000,))
-    assert caught.value.hint == "make room or mend the permissions, then run the same command again"
+    assert caught.value.hint == "free some space or fix the permissions, then run the same command again"
     assert database.rows("SELECT name FROM meta") == [("format",)]
     database.close()
 

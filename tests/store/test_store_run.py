@@ -199,7 +199,7 @@ def test_a_file_that_cannot_be_written_stops_the_run(run):
     run.write_text("steps", "in the way")
     with pytest.raises(StopRun, match="cannot be written: File exists") as caught:
         run.write_text("steps/a.md", "x")
-    assert caught.value.hint == "make room or mend the permissions, then run the same command again"
+    assert caught.value.hint == "free some space or fix the permissions, then run the same command again"
 
 
 def test_skills_and_candidates_have_their_places(run):

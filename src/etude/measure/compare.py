@@ -45,7 +45,7 @@ async def acompare_skills(
 
     Raises:
         InputError: the skills are equal, the split is empty, or something cannot be used as it is.
-        StopRun: a budget is used up, an endpoint is dead, or attempts have no score.
+        StopRun: a budget is used up, an endpoint is dead, or attempts errored.
     """
     if not 0 <= margin < 1:
         raise ConfigError(f"margin = {margin!r} is out of range", hint="a gain in mean score, from 0 to below 1")

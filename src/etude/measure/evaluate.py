@@ -61,7 +61,7 @@ async def aevaluate_skill(
 
     Raises:
         InputError: the split is empty, or something cannot be used as it is.
-        StopRun: a budget is used up, an endpoint is dead, or attempts have no score.
+        StopRun: a budget is used up, an endpoint is dead, or attempts errored.
     """
     calls = _Calls()
     given["sinks"] = [*given.get("sinks", ()), calls]
@@ -97,7 +97,7 @@ async def aevaluate_skill(
             voids=len(result.voids),
             calls_sent=calls.count,
             test_openings=openings,
-            simulated=bench.simulated,
+            simulated=bench.simulated or result.simulated,
             file=str(Path(bench.folder.path) / name),
         )
         bench.folder.write_json(name, evaluation.model_dump(mode="json", exclude={"calls_sent"}))

@@ -96,7 +96,7 @@ async def aplan(
 
     Raises:
         InputError: data, skill or settings cannot be used.
-        StopRun: while measuring, a budget is used up, an endpoint is dead or attempts have no score.
+        StopRun: while measuring, a budget is used up, an endpoint is dead or attempts errored.
     """
     if isinstance(config, str | Path):
         config = load_config(config)
@@ -234,7 +234,7 @@ def _of_tasks(bench: Workbench) -> Iterator[Advice]:
     train, size = bench.tasks["train"], bench.config.reflect.minibatch_size
     if len(train) < size:
         yield Advice(
-            text=f"{len(train)} training tasks are fewer than a minibatch of {size}: every reading sees all there is",
+            text=f"{len(train)} training tasks are fewer than a minibatch of {size}: every analysis sees all of them",
             hint="add training tasks, or lower reflect.minibatch_size",
         )
     counts: dict[str, int] = {}
@@ -282,7 +282,7 @@ def _of_seed(bench: Workbench) -> Iterator[Advice]:
 
 
 def _noticed(text: str) -> Advice:
-    return Advice(text=text, hint="training goes on with it; `etude doctor` checks data and skill")
+    return Advice(text=text, hint="training continues anyway; `etude doctor` checks data and skill")
 
 
 def _range(span: Span) -> str:

@@ -180,7 +180,7 @@ def _write(path: Path, text: str) -> None:
     except OSError as error:
         raise StopRun(
             f"{str(path)!r} cannot be written: {error.strerror}",
-            hint="make room or mend the permissions, then do the same again",
+            hint="free some space or fix the permissions, then run the same command again",
         ) from error
 
 

@@ -22,6 +22,8 @@ class Evaluation(Record):
     """One score for each trial that has one."""
     voids: tuple[str, ...] = ()
     """Attempt ids without a score."""
+    simulated: bool = False
+    """Answers of the simulated world are among what was scored."""
 
     def mean(self, metric: Metric, mixed_weight: float = 0.5) -> float | None:
         """Mean over the tasks that have a score; None when there are none."""

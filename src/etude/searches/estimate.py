@@ -244,7 +244,7 @@ class _Estimate:
             measured = " (measured)" if role == "target" and self._sizes is not None else ""
             timed = "" if self._bench.models[role].simulated else measured
             yield f"a reply of the {role} has {_told(has)} tokens{measured} and takes {_told(takes)} s{timed}"
-        yield f"attempts at the same time: {known.concurrency}; no retries, nothing from the cache of a provider"
+        yield f"attempts at the same time: {known.concurrency}; no retries, no caching by the provider"
 
 
 def _asks_judge(env: object) -> bool:

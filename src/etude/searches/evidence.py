@@ -202,7 +202,7 @@ class EvidenceSearch(Search):
         self._diary.write(f"steps/{state.step:04d}/patches.json", reflections)
         proposed = sum(len(reflection.patch.edits) for reflection in reflections)
         self._diary.end(
-            "reflect", state.step, f"{counted(proposed, 'edit')} from {counted(len(reflections), 'reading')}"
+            "reflect", state.step, f"{counted(proposed, 'edit')} from {counted(len(reflections), 'failure analysis')}"
         )
         return reflections
 

@@ -148,7 +148,7 @@ def _readings(known: Known, quick: _Epoch, many: tuple[list[_Epoch], ...], patie
     most = max(sum(_groups(known, epoch) for epoch in epochs) for epochs in many)
     calls = rounded(Span(low=least * search.readings, high=most * search.readings))
     steps = Span(low=min(calls.low, quick.steps), high=max(_steps(epochs) for epochs in many))
-    return Work("readings", NOTHING, calls, NOTHING, steps)
+    return Work("failure analyses", NOTHING, calls, NOTHING, steps)
 
 
 def _groups(known: Known, epoch: _Epoch) -> float:

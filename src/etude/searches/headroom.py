@@ -89,7 +89,7 @@ async def measure(bench: Workbench, meter: CallMeter) -> Measurement:
         meter: a sink of the workbench.
 
     Raises:
-        StopRun: a budget is used up, an endpoint is dead, or attempts have no score.
+        StopRun: a budget is used up, an endpoint is dead, or attempts errored.
     """
     tasks = bench.tasks["val"]
 

@@ -128,7 +128,7 @@ class PaperSearch(Search):
         diary.begin("baseline", 0, 0, len(bench.tasks["val"]))
         val = await evaluate(bench.rollout, bench.skill, bench.tasks["val"], "val")
         mean = diary.mean(val)
-        diary.end("baseline", 0, "no task has a score" if mean is None else f"validation {mean:.3f}")
+        diary.end("baseline", 0, "every attempt errored" if mean is None else f"validation {mean:.3f}")
         return state.model_copy(
             update={"initial_val": val, "current_val": val, "best_val": val, "voids": len(val.voids)}
         )
@@ -162,7 +162,7 @@ class PaperSearch(Search):
         diary.begin("update", step, epoch)
         candidate = await self._mode.apply(bench.optimizer(), state.current, selected)
         made = sum(edit.fate in ("applied", "repaired") for edit in candidate.edits)
-        diary.end("update", step, f"{made} of {len(candidate.edits)} edits made", idle=not candidate.edits)
+        diary.end("update", step, f"{made} of {len(candidate.edits)} edits applied", idle=not candidate.edits)
         silent = "the optimizer gave no usable answer" if is_silent(reflections) else ""
         why_not = silent or candidate.unusable or ("" if selected else budget.reason)
         return await self._try(state, candidate, place, gate=config.gate, why_not=why_not)
@@ -223,7 +223,7 @@ class PaperSearch(Search):
             await asyncio.gather(*(each.reflection for each in begun), return_exceptions=True)
         reflections = [each.reflection.result() for each in begun]
         proposed = sum(len(reflection.patch.edits) + len(reflection.reminders) for reflection in reflections)
-        diary.end("reflect", step, f"{counted(proposed, 'edit')} from {counted(len(reflections), 'reading')}")
+        diary.end("reflect", step, f"{counted(proposed, 'edit')} from {counted(len(reflections), 'analysis')}")
         diary.begin("aggregate", step, state.epoch)
         diary.end("aggregate", step, counted(len(merged.edits), "edit"), idle=not merged.edits)
         return Proposal(reflections, merged)

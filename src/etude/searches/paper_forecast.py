@@ -48,7 +48,7 @@ def paper_work(known: Known) -> tuple[Work, ...]:
             Span(low=train * passes, high=train * config.train.epochs),
             exactly(steps),
         ),
-        Work("readings", NOTHING, _paper_calls(known, steps), NOTHING, Span(low=2 * steps, high=6 * steps)),
+        Work("analyses", NOTHING, _paper_calls(known, steps), NOTHING, Span(low=2 * steps, high=6 * steps)),
         attempted(known, "gate", rounded(validation), candidates),
         *between_epochs(known, 0),
         final_test(known),
@@ -65,7 +65,7 @@ def rewrite_first_work(known: Known) -> tuple[Work, ...]:
     calls = 2 * _paper_calls(known, steps).high + 1
     once = 0 if validates else 1
     least = Span(low=once * tries, high=tries * config.train.epochs)
-    read = Work("readings", NOTHING, rounded(Span(low=once, high=calls)), NOTHING, Span(low=once, high=8 * steps))
+    read = Work("analyses", NOTHING, rounded(Span(low=once, high=calls)), NOTHING, Span(low=once, high=8 * steps))
     return (
         *((attempted(known, "baseline", exactly(val), exactly(1)),) if validates else ()),
         attempted(known, "rollout", least, Span(low=once, high=steps)),

@@ -45,7 +45,7 @@ class Shown(Record):
 
 
 _VOID = Shown(
-    task="", outcome="void", hard=None, soft=None, why="the attempt had no score; events.jsonl says why", response=""
+    task="", outcome="void", hard=None, soft=None, why="the attempt errored; events.jsonl says why", response=""
 )
 
 
@@ -76,8 +76,6 @@ class HeldOut(Record):
     """The task of each attempt that is named in `ledger` and `guidance`."""
     guidance: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """What the slow update added to a learned block, and was accepted, with the attempts that it compared."""
-    cut: dict[str, str] = Field(default_factory=dict[str, str])
-    """What was taken out of candidates before they were tried, each text with the reason (`Given.screen`)."""
 
 
 class RewriteFirstSearch(PaperSearch):
@@ -103,7 +101,6 @@ class RewriteFirstSearch(PaperSearch):
         self._heard: set[str] = set()
         """What the optimizer said since the last candidate."""
         self._replies: dict[str, None] = {}
-        self._cut: dict[str, str] = {}
         self._tokens: dict[str, float] = {}
         """By hash, of a skill that was told from another one by it: those of the document and a mean answer."""
         bench.models["optimizer"].hear = self._heard.add
@@ -151,7 +148,6 @@ class RewriteFirstSearch(PaperSearch):
             silent=self._answered == {False},
             cited={name: self._tasks[name] for name in cites},
             guidance=self._guidance,
-            cut=self._cut,
         )
         self._diary.write("held_out.json", held_out)
         return state
@@ -170,30 +166,10 @@ class RewriteFirstSearch(PaperSearch):
         candidate, result = self._last
         return _Decided(candidate.skill, result.evaluation, result.verdict.accepted, result.verdict.reason)
 
-    def _screened(self, state: TrainState, candidate: Candidate) -> Candidate:
-        """The candidate without what may not be in it."""
-        if self._bench.screen is None:
-            return candidate
-        skill, cut = self._bench.screen(candidate.skill)
-        if not cut:
-            return candidate
-        self._cut |= cut
-        edits = tuple(
-            edit.model_copy(update={"fate": "no_change", "detail": "may not be in a candidate"})
-            if any(edit.edit.content.strip() and edit.edit.content.strip() in text for text in cut)
-            else edit
-            for edit in candidate.edits
-        )
-        left = skill.hash != state.current.hash
-        unusable = candidate.unusable or ("" if left else "nothing is left of the candidate")
-        return candidate.model_copy(update={"skill": skill, "edits": edits, "unusable": unusable})
-
     async def _try(
         self, state: TrainState, candidate: Candidate, place: str, *, gate: GateSection, why_not: str = ""
     ) -> TrainState:
-        """Take out what may not be in the candidate first, so that what is tried is what may be accepted."""
-        candidate = self._screened(state, candidate)
-        tried = await super()._try(state, candidate, place, gate=gate, why_not=why_not or candidate.unusable)
+        tried = await super()._try(state, candidate, place, gate=gate, why_not=why_not)
         taken = tried.current.hash != state.current.hash == state.best.hash and tried.current.hash in self._tokens
         current, best = tried.current_val, tried.best_val
         if taken and current is not None and best is not None and self._diary.mean(current) == self._diary.mean(best):
@@ -201,7 +177,6 @@ class RewriteFirstSearch(PaperSearch):
         return tried
 
     async def _guided(self, state: TrainState, candidate: Candidate, pairs: Sequence[Pair]) -> TrainState:
-        candidate = self._screened(state, candidate)
         before, after = (Document.parse(skill.text).learned for skill in (state.current, candidate.skill))
         guided = await super()._guided(state, candidate, pairs)
         if after is not None and guided.current.hash == candidate.skill.hash != state.current.hash:
@@ -335,7 +310,7 @@ class _Decided(NamedTuple):
 
 
 def _as_good(saved: int) -> str:
-    return f"as good with {saved:,} fewer tokens"
+    return f"same score with {saved:,} fewer tokens"
 
 
 def _differing(attempts: Sequence[Attempt]) -> set[str]:

@@ -52,7 +52,7 @@ class Validation:
         work, self._work = self._work, None
         if work is not None:
             await give_up(work)
-            self._diary.end("validation", self._step, "begun too early: the skill has changed")
+            self._diary.end("validation", self._step, "discarded: the skill has changed")
 
     async def result(self, state: TrainState) -> Evaluation:
         """What the best skill scores. It is the one that was begun with, or nothing was begun.
@@ -64,7 +64,7 @@ class Validation:
         assert self._work is not None
         val = await self._work
         mean = self._diary.mean(val)
-        self._diary.end("validation", self._step, "no task has a score" if mean is None else f"{mean:.3f}")
+        self._diary.end("validation", self._step, "every attempt errored" if mean is None else f"{mean:.3f}")
         return val
 
 

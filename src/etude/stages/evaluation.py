@@ -8,8 +8,6 @@ from etude.stages.rollout import Rollout, Try, too_many_voids
 
 __all__ = ["evaluate", "evaluation_of", "known_evaluation"]
 
-_NOTHING = Trajectory()
-
 
 async def evaluate(
     rollout: Rollout, skill: Skill, tasks: Sequence[Task], split: Split, *, trials: int = 1, first: int = 0
@@ -29,7 +27,8 @@ async def evaluate(
         async with aclosing(rollout.stream_each(tries, split)) as stream:
             async for index, attempt in stream:
                 # Only scores count here: a hundred thousand trajectories would fill the memory.
-                found[index] = attempt.model_copy(update={"trajectory": _NOTHING})
+                left = Trajectory(simulated=attempt.trajectory.simulated)
+                found[index] = attempt.model_copy(update={"trajectory": left})
                 voids += attempt.outcome == "void"
                 if voids > allowed:
                     raise too_many_voids(split, attempt, voids, len(tries), "limits.max_void_eval")
@@ -69,4 +68,5 @@ def evaluation_of(skill: Skill, split: Split, attempts: Sequence[Attempt]) -> Ev
         if attempt.score is not None:
             scores[attempt.task.id] = (*scores.get(attempt.task.id, ()), attempt.score)
     voids = tuple(attempt.id for attempt in attempts if attempt.outcome == "void")
-    return Evaluation(skill_hash=skill.hash, split=split, scores=scores, voids=voids)
+    simulated = any(attempt.trajectory.simulated for attempt in attempts)
+    return Evaluation(skill_hash=skill.hash, split=split, scores=scores, voids=voids, simulated=simulated)

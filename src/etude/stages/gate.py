@@ -84,7 +84,7 @@ class Race:
         if self.lost_after is None or self.lost_after == len(self._bar):
             return self.full_verdict()
         compared = [value for value in self._bar if value is not None]
-        how = "might still win" if self.regressed else "cannot win any more"
+        how = "could still win" if self.regressed else "could no longer win"
         return Verdict(
             accepted=False,
             reason=f"{how} after {self.lost_after} of {len(self._bar)} tasks",

@@ -70,7 +70,7 @@ class Optimizer:
         try:
             return await self.model.ask((system(instructions), _question(sections)), form)
         except ModelError as error:
-            hint = error.hint or "mend the cause and run the same command again"
+            hint = error.hint or "fix the cause and run the same command again"
             if isinstance(error, RejectedRequest):
                 hint = f"{hint}; for a prompt that is too long lower reflect.max_trajectory_chars (with --fork)"
             raise OutageStop(f"optimizer: {error.message}", hint=hint) from error
@@ -78,7 +78,7 @@ class Optimizer:
             raise
         except Exception as error:  # the boundary: a model of the user's own can fail in any way
             text = f"optimizer: {type(error).__name__}: {error}"
-            raise OutageStop(text, hint="mend the model and run the same command again") from error
+            raise OutageStop(text, hint="fix the model and run the same command again") from error
 
     def warn(self, text: str) -> None:
         """Tell the person."""

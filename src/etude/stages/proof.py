@@ -94,7 +94,7 @@ async def prove(rollout: Rollout, trial: Trial, gate: GateSection, step: int) ->
         gate: which score counts.
 
     Raises:
-        VoidStop: too many attempts have no score.
+        VoidStop: too many attempts errored.
     """
     proving = Proving(rollout, trial, gate, step)
     proof, kept = await proving.prove()
@@ -160,13 +160,19 @@ class Proving:
         }
         still = tuple(a.task.id for a, best in mended if (a, best) not in missed and a.task.id in seen)
         if not kept or not still:
-            return await self._deleted(self._ended(proof, f"no edit mends one of {len(failures)} failures"))
+            return await self._deleted(self._ended(proof, f"kept 0 of {len(edits)} edits; {self._passing(0)}"))
         guarded = len(self.trial.solved)
         proof = proof.model_copy(update={"mended": still, "guarded": guarded, "lost": lost})
-        found = f"{len(kept)} of {len(edits)} edits mend {len(still)} of {len(failures)} failures"
+        passing = self._passing(len(still))
         if len(lost) >= _LOSSES:
-            return self._ended(proof, f"{found}, but {len(lost)} of {guarded} solved tasks fail"), ()
-        return self._ended(proof.model_copy(update={"accepted": True}), found), kept
+            return self._ended(proof, f"{passing}, but {len(lost)} of {guarded} solved tasks now fail"), ()
+        return self._ended(
+            proof.model_copy(update={"accepted": True}), f"kept {len(kept)} of {len(edits)} edits; {passing}"
+        ), kept
+
+    def _passing(self, fixed: int) -> str:
+        better = "pass" if self.gate.metric == "hard" else "score higher"
+        return f"{fixed} of {len(self.trial.failures)} failed tasks now {better}"
 
     async def _deleted(self, proof: Proof) -> tuple[Proof, Sequence[int]]:
         """Deletions, where no edit mends anything: what is lost by none of the tasks is not worth its tokens, and may
@@ -184,13 +190,13 @@ class Proving:
         )
         proof = proof.model_copy(update={"guarded": len(witnesses), "lost": lost})
         if lost:
-            missed = f"{len(lost)} of {len(before)} tasks miss what is deleted"
-            return self._ended(proof, f"{proof.reason}, and {missed}"), ()
+            worse = f"{len(lost)} of {len(before)} tasks score lower with the deletions"
+            return self._ended(proof, f"{proof.reason}; {worse}"), ()
         evidence = tuple(
             one.model_copy(update={"kept": index in kept, "needed": ()}) for index, one in enumerate(proof.edits)
         )
         shorter = proof.model_copy(update={"accepted": True, "edits": evidence})
-        found = f"what {len(kept)} of {len(evidence)} edits deleted is missed by none of {len(before)} tasks"
+        found = f"kept {len(kept)} of {len(evidence)} edits, all deletions; 0 of {len(before)} tasks score lower"
         return self._ended(shorter, found), kept
 
     def _ended(self, proof: Proof, reason: str) -> Proof:

@@ -181,7 +181,7 @@ async def _read(optimizer: Optimizer, group: _Group, context: Context, settings:
     try:
         reply = await optimizer.ask(group.prompt, sections, form)
     except UnusableReply as error:
-        optimizer.warn(f"a reflection on {len(ids)} attempts gave no usable answer: {error.message}")
+        optimizer.warn(f"an analysis of {len(ids)} attempts gave no usable answer: {error.message}")
         return Reflection(source=group.source, attempts=ids, unusable=error.message)
     kept, dropped = valid_edits(reply.proposed(), ids)
     reminders, forgotten = valid_edits(reply.reminded(), ids)

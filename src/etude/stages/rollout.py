@@ -226,6 +226,6 @@ def attempt_id(task: str, skill: Skill, trial: int) -> str:
 def too_many_voids(split: Split, example: Attempt, voids: int, total: int, limit: str) -> VoidStop:
     """The error for a batch that cannot be decided on."""
     return VoidStop(
-        f"{voids} of {total} {split} attempts have no score; the last one ({example.task.id}): {example.reason}",
-        hint=f"mend the cause and run the same command again, or allow more with {limit}",
+        f"{voids} of {total} {split} attempts errored; the last one ({example.task.id}): {example.reason}",
+        hint=f"fix the cause and run the same command again, or allow more with {limit}",
     )

@@ -15,12 +15,18 @@ _RUN = 8
 
 
 def single_statements(edit: Edit) -> tuple[Edit, ...]:
-    """An edit that adds a list, as one edit for each of its items; any other edit as it is."""
+    """An edit that adds a list, as one edit for each of its items; any other edit as it is.
+
+    Applied one after the other they add the same list. What is inserted last stands first below the anchor, so those
+    of `insert_after` come last item first.
+    """
     content = edit.content.strip("\n")
     starts = [match.start() for match in _ITEM.finditer(content)]
     if edit.op not in ("append", "insert_after") or len(starts) < 2 or starts[0] != 0:
         return (edit,)
     items = [content[start:end].rstrip() for start, end in pairwise([*starts, len(content)])]
+    if edit.op == "insert_after":
+        items.reverse()
     return tuple(edit.model_copy(update={"content": item}) for item in items)
 
 

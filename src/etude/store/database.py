@@ -56,18 +56,22 @@ class Database:
             raise DataError(f"there is no journal {str(path)!r}", hint="`etude runs` lists the runs that are there")
         options = f"mode={'ro' if read_only else 'rwc'}" + (f"&vfs={vfs}" if vfs else "")
         try:
-            # Transactions are explicit; a synchronous caller may hand the connection to the thread of its event loop.
-            self._connection = sqlite3.connect(
-                f"{path.absolute().as_uri()}?{options}", uri=True, isolation_level=None, check_same_thread=False
-            )
             try:
-                self._prepare(read_only)
-            except BaseException:
-                self._connection.close()
-                raise
+                self._open(options, read_only)
+            except sqlite3.OperationalError as error:
+                # On a read-only file system SQLite cannot make the two files that it shares with other readers; where
+                # no other process left them, nothing else uses the database and they are not needed.
+                if not (read_only and _code(error) == sqlite3.SQLITE_CANTOPEN) or _has_log(path):
+                    raise
+                self._open(f"{options}&immutable=1", read_only)
         except sqlite3.DatabaseError as error:
             if refused_by_disk(error):
                 raise _unwritable(path, error) from error
+            if _code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+                raise DataError(
+                    f"journal {str(path)!r} cannot be opened, the folder {str(path.parent)!r} cannot be written to",
+                    hint="fix its permissions, or copy the folder to a place that can be written to",
+                ) from error
             raise DataError(
                 f"journal {str(path)!r} cannot be used: {error}",
                 hint="give `run.name` another value, or move the file away",
@@ -110,6 +114,17 @@ class Database:
         """Close the file. Closing twice does no harm."""
         self._connection.close()
 
+    def _open(self, options: str, read_only: bool) -> None:
+        # Transactions are explicit; a synchronous caller may hand the connection to the thread of its event loop.
+        self._connection = sqlite3.connect(
+            f"{self.path.absolute().as_uri()}?{options}", uri=True, isolation_level=None, check_same_thread=False
+        )
+        try:
+            self._prepare(read_only)
+        except BaseException:
+            self._connection.close()
+            raise
+
     def _prepare(self, read_only: bool) -> None:
         self._connection.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
         if not read_only:
@@ -133,8 +148,8 @@ class Database:
         found = "none"
         try:
             found = next((str(row[0]) for row in self.rows("SELECT value FROM meta WHERE name = 'format'")), "none")
-        except sqlite3.OperationalError as error:  # there is no such table
-            if refused_by_disk(error):
+        except sqlite3.OperationalError as error:
+            if _code(error) != sqlite3.SQLITE_ERROR:  # which says that there is no such table
                 raise
         if found != FORMAT:
             raise IdentityError(
@@ -145,11 +160,21 @@ class Database:
 
 def refused_by_disk(error: sqlite3.DatabaseError) -> bool:
     """Whether it is the disk that is full or fails, and not the file that is damaged."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+    return _code(error) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+
+
+def _code(error: sqlite3.DatabaseError) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _has_log(path: Path) -> bool:
+    """Whether a process that uses the database, or was killed, left what is not yet in the file."""
+    log = path.with_name(f"{path.name}-wal")
+    return log.exists() and log.stat().st_size > 0
 
 
 def _unwritable(path: Path, error: sqlite3.DatabaseError) -> StopRun:
     return StopRun(
         f"journal {str(path)!r} cannot be written: {error}",
-        hint="make room or mend the permissions, then run the same command again",
+        hint="free some space or fix the permissions, then run the same command again",
     )

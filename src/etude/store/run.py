@@ -226,7 +226,7 @@ def _pretty(data: Any) -> str:
 def _unwritable(path: Path, error: OSError) -> StopRun:
     return StopRun(
         f"{str(path)!r} cannot be written: {error.strerror}",
-        hint="make room or mend the permissions, then run the same command again",
+        hint="free some space or fix the permissions, then run the same command again",
     )
 
 

@@ -11,7 +11,7 @@ from etude.cli.sleep.task_notes import task_notes
 from etude.cli.terminal import output
 from etude.models import build_model
 from etude.records.summary import Span
-from etude.sleep.adoption.lint import plain
+from etude.sleep.adoption.structure import plain
 from etude.sleep.forecast import forecast_night
 from etude.sleep.improve.documents import check_tasks, opened_chars
 from etude.sleep.night import unfinished

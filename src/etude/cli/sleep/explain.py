@@ -18,9 +18,9 @@ from etude.cli.terminal import output
 from etude.errors import DataError, did_you_mean
 from etude.searches.rewrite_first import Shown
 from etude.sleep.adoption.adopt import kept_rules, taken_out
-from etude.sleep.adoption.lint import plain, visible
 from etude.sleep.adoption.proposal import proposed_rules, read_proposal
 from etude.sleep.adoption.rules import active
+from etude.sleep.adoption.structure import plain, visible
 from etude.sleep.limits import spent_so_far
 from etude.sleep.night import DIAGNOSTICS, read_tasks
 from etude.sleep.report import Diagnosed, Diagnostics

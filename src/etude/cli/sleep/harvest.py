@@ -9,7 +9,7 @@ from etude.cli.sleep.report_text import counts
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.redaction.redactor import Redactor
-from etude.sleep.adoption.lint import plain
+from etude.sleep.adoption.structure import plain
 from etude.sleep.tasks.gather import Surroundings
 from etude.sleep.transcripts.harvest import Asked, harvest
 from etude.sleep.transcripts.ledger import Ledger

@@ -1,6 +1,6 @@
 """A pause for people."""
 
-from etude.sleep.adoption.lint import plain
+from etude.sleep.adoption.structure import plain
 from etude.sleep.pause import Pause
 
 __all__ = ["told"]

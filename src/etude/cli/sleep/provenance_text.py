@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from etude.sleep.adoption.lint import plain
+from etude.sleep.adoption.structure import plain
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.transcripts.provenance import Snapshot
 

@@ -6,7 +6,7 @@ from etude.cli.sleep.elsewhere import goes_on, only
 from etude.cli.sleep.settings import WAITING
 from etude.cli.terminal import output
 from etude.cli.terminal.summary_text import LOUD, SIMULATED
-from etude.sleep.adoption.lint import plain
+from etude.sleep.adoption.structure import plain
 from etude.sleep.limits import Spent
 from etude.sleep.report import DocumentReport, NightReport
 from etude.sleep.tasks.probe import GAMEABLE, HOLLOW

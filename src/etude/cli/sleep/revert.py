@@ -7,9 +7,9 @@ from etude.cli.sleep.elsewhere import with_places
 from etude.cli.sleep.settings import end_here, find_nights
 from etude.cli.terminal import output
 from etude.sleep.adoption.adopt import kept_rules, taken_out
-from etude.sleep.adoption.lint import plain
 from etude.sleep.adoption.revert import revert, revert_rule
 from etude.sleep.adoption.rules import active
+from etude.sleep.adoption.structure import plain
 
 __all__ = ["run"]
 

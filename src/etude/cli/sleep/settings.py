@@ -11,8 +11,7 @@ from etude.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
 from etude.cli.sleep.elsewhere import about_the_same
 from etude.cli.terminal import output
 from etude.errors import InputError
-from etude.sleep.adoption.adopt import Receipt, kept_rules, receipts, recover, stands
-from etude.sleep.adoption.canary import Canary
+from etude.sleep.adoption.adopt import Receipt, receipts, recover
 from etude.sleep.adoption.proposal import FOLDER, MANIFEST, Item, read_proposal
 from etude.sleep.adoption.transaction import Recovery
 from etude.sleep.config import SleepConfig, SleepSection, load_sleep_config, load_sleep_section
@@ -21,7 +20,6 @@ from etude.sleep.places import sha256
 from etude.sleep.report import NightReport
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.gather import Surroundings, state_in
-from etude.sleep.transcripts.corrections import canaries
 from etude.sleep.transcripts.ledger import under_way
 
 __all__ = ["WAITING", "Nights", "end_here", "find_nights", "find_project", "read_config", "settings_in"]
@@ -133,25 +131,6 @@ class Nights:
         for text in () if recovery is None else recovery.told:
             output.note(f"note: {text}")
         return recovery
-
-    def canaries(self) -> tuple[Canary, ...]:
-        """What corrections say of the adoptions that stand; of their documents those in which something is left.
-
-        Raises:
-            EtudeError: what is kept of them cannot be read.
-        """
-        rules = kept_rules(self.state.folder)
-        left = {
-            (receipt.night, document.name)
-            for receipt in self._receipts
-            for document in receipt.documents
-            if not receipt.reverted and stands(document, receipt.night, rules)
-        }
-        found: list[Canary] = []
-        for canary in canaries(self.state, self.project):
-            names = tuple(name for name in canary.documents if (canary.night, name) in left)
-            found.append(canary.model_copy(update={"documents": names or canary.documents}))
-        return tuple(found)
 
     def has_proposal(self, number: int) -> bool:
         """Whether a night has one."""

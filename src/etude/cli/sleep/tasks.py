@@ -10,7 +10,7 @@ from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.envs.scorers.base import Judge
 from etude.errors import DataError
-from etude.sleep.adoption.lint import plain
+from etude.sleep.adoption.structure import plain
 from etude.sleep.config import EACH
 from etude.sleep.night import read_tasks
 from etude.sleep.tasks.environment import NightEnvironment

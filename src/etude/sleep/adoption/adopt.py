@@ -12,7 +12,6 @@ from etude.errors import InputError, did_you_mean
 from etude.records import Record
 from etude.records.summary import ShipVerdict
 from etude.skill import Document
-from etude.sleep.adoption.lint import lint
 from etude.sleep.adoption.proposal import (
     Item,
     Manifest,
@@ -24,6 +23,7 @@ from etude.sleep.adoption.proposal import (
     read_proposal,
 )
 from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active
+from etude.sleep.adoption.structure import doubts
 from etude.sleep.adoption.transaction import OnWrite, Recovery, Write, carry_out, locked, settle, silent
 from etude.sleep.places import Kind, LiveDocument, read_document, sha256
 from etude.sleep.state import read_kept
@@ -169,8 +169,7 @@ def adoptable(rules: Sequence[Rule], verdict: ShipVerdict | None) -> tuple[str, 
         said = "there was no verdict" if verdict is None else f"the verdict is {verdict!r}"
         reasons.append(f"{said}; only 'ship' is adopted without a person")
     for rule in active(rules):
-        for finding in lint(rule.text):
-            reasons.append(f"rule {rule.id} {finding.what}{': ' if finding.excerpt else ''}{finding.excerpt}")
+        reasons += [f"rule {rule.id} {doubt}" for doubt in doubts(rule.text)]
     return tuple(reasons)
 
 

@@ -18,8 +18,8 @@ from etude.records.summary import ShipVerdict
 from etude.skill import Document
 from etude.skill.diff import unified_diff
 from etude.skill.document import LEARNED
-from etude.sleep.adoption.lint import LONGEST, lint, plain, visible
 from etude.sleep.adoption.rules import Rule, Rules, active
+from etude.sleep.adoption.structure import doubts, plain, visible
 from etude.sleep.places import Kind, LiveDocument, read_document, sha256
 
 __all__ = [
@@ -50,6 +50,7 @@ UNVERIFIED = "unverified, the gate was off: nobody tried it on held-out tasks"
 _NIGHT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$@^=])")
 _TEXT_CHARS = 600
+_RULE_CHARS = 2_000
 
 
 class Proposed(Record):
@@ -336,7 +337,7 @@ def _report(proposal: Proposal) -> str:
 
 def _shown(rule: Rule) -> Sequence[str]:
     evidence = rule.evidence
-    lines = [f"- {escaped(rule.text, LONGEST)} ({rule.id})"]
+    lines = [f"- {escaped(rule.text, _RULE_CHARS)} ({rule.id})"]
     for title, names in (("tasks", evidence.tasks), ("attempts", evidence.attempts), ("sessions", evidence.sessions)):
         if names:
             lines.append(f"  - {title}: {', '.join(escaped(name) for name in names)}")
@@ -344,9 +345,7 @@ def _shown(rule: Rule) -> Sequence[str]:
         lines.append(f"  - retired: {escaped(rule.ablation)}")
     if evidence.note:
         lines.append(f"  - why: {escaped(evidence.note)}")
-    for finding in lint(rule.text):
-        lines.append(f"  - to look at: {finding.what}{': ' if finding.excerpt else ''}{escaped(finding.excerpt)}")
-    return lines
+    return [*lines, *(f"  - to look at: {escaped(doubt)}" for doubt in doubts(rule.text))]
 
 
 def _write(path: Path, data: bytes) -> None:

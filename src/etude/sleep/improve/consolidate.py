@@ -91,7 +91,7 @@ async def aconsolidate(
 
     Raises:
         InputError: tasks, documents or settings cannot be used; nothing was paid for.
-        StopRun: a budget is used up, an endpoint is dead, or too many attempts have no score.
+        StopRun: a budget is used up, an endpoint is dead, or too many attempts errored.
         EtudeError: no attempt has an answer: the target says nothing, or its program never ends.
     """
     config = config if isinstance(config, SleepConfig) else make_sleep_config(config)

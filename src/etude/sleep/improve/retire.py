@@ -12,8 +12,8 @@ from typing import NamedTuple
 from etude.measure.compare import acompare_skills
 from etude.records import Skill
 from etude.sleep.adoption.adopt import kept_rules, receipts
-from etude.sleep.adoption.lint import plain
 from etude.sleep.adoption.rules import BY_HAND, Rule, active, lineage, render, revised, without
+from etude.sleep.adoption.structure import plain
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.block import block_of, with_block
 from etude.sleep.improve.changes import Change, LeftOut, Place, RuleTrial
