@@ -23,8 +23,7 @@ from rewordings import REWORDINGS
 from etude.intervals import Arms, permutation
 from etude.records.summary import Tried
 from etude.sleep.config import NIGHT, SleepSection
-from etude.sleep.improve.carry import Carried
-from etude.sleep.improve.confirm import lost_in
+from etude.sleep.improve.confirm import ALPHA, lost_in
 from etude.sleep.tasks.clusters import divide
 from etude.sleep.tasks.mined import MinedTask
 from etude.stages.gate import Race
@@ -34,9 +33,7 @@ SIZES = (2, 3, 5)
 OPTIMIZERS = ("useless", "good")
 CANDIDATES = int(NIGHT["train"]["epochs"])
 """Of a night that goes through all its epochs, with a batch for each."""
-ALPHA = SleepSection().alpha
 TRIALS = SleepSection().confirm_trials
-CARRY = SleepSection().carry_nights
 VAL = SleepSection().val_fraction
 SEEDS = 200
 """Divisions of a night's tasks."""
@@ -71,31 +68,8 @@ def rates(noise: float, optimizer: str, tasks: int, nights: int, seed: int = 0) 
         fresh = [Arms(_attempts(dice, noise, TRIALS), _attempts(dice, helped, TRIALS)) for _ in range(tasks)]
         gained += sum(sum(arms.after) - sum(arms.before) for arms in fresh) > 0
         lost = lost_in([Tried(task=str(number), a=tuple(a), b=tuple(b)) for number, (a, b) in enumerate(fresh)])
-        proposed += permutation(fresh, ALPHA).p <= ALPHA and not lost
+        proposed += permutation(fresh) <= ALPHA and not lost
     return Rates(passed / nights, gained / nights, proposed / nights)
-
-
-def over_looks(noise: float, optimizer: str, tasks: int, candidates: int, seed: int = 0) -> list[float]:
-    """Shares of candidates that are proposed at the first look, and at that or a later one: each is carried for as
-    long as it may be luck, and every night holds out as many tasks. The gate is passed by all of them."""
-    dice = random.Random(f"{seed} {noise} {optimizer} {tasks} looks")
-    helped = 1 - noise if optimizer == "good" else noise
-    found = [0, 0]
-    for _ in range(candidates):
-        carried = Carried(night=1, before="", text="")
-        for night in range(1, CARRY + 2):
-            level = carried.level(ALPHA, CARRY)
-            if not level:
-                break
-            arms = [(_attempts(dice, noise, TRIALS), _attempts(dice, helped, TRIALS)) for _ in range(tasks)]
-            tried = [Tried(task=f"{night}.{number}", a=a, b=b) for number, (a, b) in enumerate(arms)]
-            carried = carried.seen(night, tried, level)
-            if not carried.gains or carried.worse:
-                break
-            if carried.settled:
-                found = [found[0] + (night == 1), found[1] + 1]
-                break
-    return [count / candidates for count in found]
 
 
 def together(kind: str, *, named: bool, seeds: int = SEEDS) -> Counter[str]:
@@ -187,25 +161,12 @@ def results(nights: int) -> dict[str, Any]:
         "computed; no model is asked."
     )
     columns = ["optimizer", "noise", "held-out tasks", "passes the gate", "gains in fresh attempts", "is proposed"]
-    looks = [
-        [optimizer, f"{noise:g}", str(tasks), *(f"{100 * share:.1f}%" for share in shares)]
-        for optimizer in OPTIMIZERS
-        for noise in NOISES
-        for tasks in SIZES
-        for shares in (over_looks(noise, optimizer, tasks, nights),)
-    ]
-    looked = (
-        f"{nights:,} candidates for each row, all of which passed the gate. One that may be luck is carried to up to "
-        f"{CARRY} later nights, each with as many held-out tasks of its own."
-    )
-    over = ["optimizer", "noise", "held-out tasks", "proposed at the first look", "proposed at any look"]
     return {
         "title": "How often a night proposes what it should",
         "command": "scripts/benchmark nights",
         "machine": machine(),
         "tables": [
             {"caption": "False and true proposals", "columns": columns, "rows": rows, "note": note},
-            {"caption": "Candidates that are carried", "columns": over, "rows": looks, "note": looked},
             leaks(),
         ],
     }

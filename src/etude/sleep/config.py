@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 from pydantic import Field, field_validator, model_validator
 
 from etude.config import Section, TrainConfig, load_settings, merge, parse
+from etude.config.loading import is_path
 from etude.errors import ConfigError, did_you_mean
 from etude.registry import find, names
 
@@ -18,7 +19,6 @@ __all__ = [
     "SECTIONS_OF_ITS_OWN",
     "SleepConfig",
     "SleepSection",
-    "is_path",
     "load_sleep_config",
     "load_sleep_section",
     "make_sleep_config",
@@ -170,11 +170,6 @@ class SleepConfig(TrainConfig):
             del agent[_UNSAFE]  # an agent that runs nothing: the setting is for the commands of tasks
         run = {"run": {"folder": str(folder), "name": name}, "limits": dict(limits), "test": {"enabled": False}}
         return TrainConfig.model_validate(merge(data, run))
-
-
-def is_path(name: str) -> bool:
-    """Whether a setting that takes a name or a path has a path."""
-    return os.sep in name or Path(name).suffix in (".md", ".mdc", ".markdown", ".jsonl") or name in (".", "..")
 
 
 def make_sleep_config(data: Mapping[str, Any], *, where: str = "config") -> SleepConfig:

@@ -326,9 +326,13 @@ class _Night:
         self._diagnose(status, improved)
         if self._config.sleep.tasks is None:
             archive(self._state, (*gathered.later, *gathered.tasks))
-            behind = (one for task in improved.inconclusive for one in task.sessions)
-            again = {(one.source, one.id) for one in (*gathered.unmined, *behind)}
-            self._ledger.commit(self._number, again - self._ledger.once_more())
+            behind = {(one.source, one.id) for task in improved.inconclusive for one in task.sessions}
+            behind -= self._ledger.once_more()
+            if behind:
+                note = f"sessions of inconclusive candidates that wait for the next night, once: {len(behind)}"
+                self._tell(notes=(*self._report.notes, note))
+            again = {(one.source, one.id) for one in gathered.unmined} | behind
+            self._ledger.commit(self._number, again)
         self._tell(status=status, reason=reason, resumes=False)
         if status == "proposed" and self._config.sleep.auto_adopt:
             self._adopt(improved)

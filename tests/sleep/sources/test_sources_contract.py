@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from etude.errors import ConfigError
+from etude.registry import names
 from etude.sleep.transcripts.sessions import Found
-from etude.sleep.transcripts.sources import SOURCES, source_of
+from etude.sleep.transcripts.sources import source_of
 from etude.sleep.transcripts.sources.conversation import Conversation
 from etude.sleep.transcripts.sources.lines import (
     LONG_LINE,
@@ -115,7 +116,7 @@ def test_a_real_resumed_session_has_the_id_of_the_first(name: str) -> None:
     assert len(ids) == 1
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("name", names("sources"))
 def test_every_source_of_the_table_can_be_had_by_its_name(name: str, tmp_path: Path) -> None:
     source = source_of(name)
     assert source.name == name

@@ -8,12 +8,13 @@ from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.report_text import counts
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
+from etude.config.loading import is_path
 from etude.redaction.redactor import Redactor
 from etude.sleep.adoption.structure import plain
 from etude.sleep.tasks.gather import Surroundings
 from etude.sleep.transcripts.harvest import Asked, harvest
 from etude.sleep.transcripts.ledger import Ledger
-from etude.sleep.transcripts.sources import programs, source_of
+from etude.sleep.transcripts.sources import converted, programs, source_of
 from etude.sleep.transcripts.sources.plain import VARIABLE
 
 __all__ = ["run"]
@@ -32,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("the source 'jsonl' has nothing to read", hint=f"set {VARIABLE} to a file or folder")
     nothing = Ledger(Path(os.devnull) / "no-ledger", read_only=True)  # all there is counts as new
     redactor = Redactor.for_transcripts(around.environ)
-    sources = [source_of(name) for name in names] or programs()
+    sources = [converted(Path(name)) if is_path(name) else source_of(name) for name in names] or programs()
     found = harvest(sources, nothing, asked, home=home, environ=environ, redactor=redactor)
     if args.json:
         data = found.model_dump(mode="json", exclude={"entries"})

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from pydantic import Field, JsonValue, ValidationError
 
+from etude.config.loading import is_path
 from etude.errors import ConfigError, DataError, EtudeError
 from etude.models.handoff import ANSWERED_LATER
 from etude.models.wrappers.structured import advice
 from etude.records import Record, Split, canonical, digest
-from etude.sleep.config import SleepConfig, is_path
+from etude.sleep.config import SleepConfig
 from etude.sleep.report import Command
 from etude.sleep.state import SleepState, state_folder, why_unreadable
 from etude.sleep.tasks.clusters import alike, by_recurrence, divide, followed, near
