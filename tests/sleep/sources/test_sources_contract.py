@@ -126,7 +126,10 @@ def test_every_source_of_the_table_can_be_had_by_its_name(name: str, tmp_path: P
 def test_an_unknown_source_is_an_error_with_a_hint() -> None:
     with pytest.raises(ConfigError) as raised:
         source_of("claude-cod")
-    assert str(raised.value) == "'claude-cod' is no source of transcripts\nhint: did you mean 'claude-code'?"
+    assert str(raised.value) == (
+        "unknown source 'claude-cod'\n"
+        "hint: did you mean 'claude-code'?; or give an import path 'package.module:Class'"
+    )
 
 
 # --- lines
