@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from etude.formats import CHAT, MESSAGES, RESPONSES, BadBody, Call, Wire, with_field
 from etude.simulation.faults import FaultDice, FaultName, Faults
+from etude.simulation.optimizer.reading import Reader, read_prompt
 from etude.simulation.text import uniform
 from etude.simulation.wire import TRIAL_HEADER, clip, cut, empty, model_of, wants_json, with_usual_json
 from etude.simulation.world import names, respond
@@ -58,11 +59,14 @@ class Stats:
 class Service:
     """What a running endpoint knows: faults, latency, key and counts."""
 
-    def __init__(self, faults: Faults, latency: float, jitter: float, key: str | None) -> None:
+    def __init__(
+        self, faults: Faults, latency: float, jitter: float, key: str | None, read: Reader = read_prompt
+    ) -> None:
         self.dice = FaultDice(faults)
         self.latency = latency
         self.jitter = jitter
         self.key = key
+        self.read = read
         self.stats = Stats()
 
     def change_faults(self, faults: Faults) -> None:
@@ -142,7 +146,7 @@ class Service:
     def _answer(self, wire: Wire, call: Call, key: str, fault: FaultName | None) -> "Response":
         from starlette.responses import Response, StreamingResponse
 
-        reply = clip(respond(model_of(call), call.request), call.most_tokens)
+        reply = clip(respond(model_of(call), call.request, self.read), call.most_tokens)
         reply = empty(reply) if fault == "empty" else cut(reply) if fault == "cut_structured" else reply
         kind = "text/event-stream" if call.stream else "application/json"
         events = list(wire.events(call, reply)) if call.stream else [wire.plain(call, reply)]

@@ -156,8 +156,6 @@ class SleepConfig(TrainConfig):
     def _checks_apart(self) -> Self:
         if self.sleep.val_fraction + self.test_fraction >= 1:
             raise ValueError("with test.enabled, sleep.val_fraction is below 0.5, or nothing is left to train on")
-        if self.gate.shorter and not self.sleep.confirm_trials:
-            raise ValueError("gate.shorter needs fresh attempts, and sleep.confirm_trials is 0")
         return self
 
     def for_run(self, folder: Path, name: str, *, limits: Mapping[str, Any]) -> TrainConfig:

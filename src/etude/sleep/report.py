@@ -7,9 +7,9 @@ from pydantic import Field
 
 from etude.records import Record
 from etude.records.summary import Comparison, Interval, ShipVerdict
-from etude.searches.rewrite_first import Shown
 from etude.sleep.improve.changes import Change, Cost, LeftOut, Status
 from etude.sleep.improve.confirm import Fresh
+from etude.sleep.improve.held_out import Shown
 from etude.sleep.limits import Spent
 from etude.sleep.tasks.probe import Doubt
 
@@ -158,7 +158,7 @@ def reported(name: str, path: str, change: Change, tasks: tuple[int, int]) -> Do
         tasks: how many were trained on and how many held out.
     """
     confirmed, fresh = change.confirmed, change.fresh
-    settle = "" if confirmed is None or confirmed.settle is None or change.only_shorter else confirmed.settle.note
+    settle = "" if confirmed is None or confirmed.settle is None else confirmed.settle.note
     return DocumentReport(
         name=name,
         path=path,

@@ -6,13 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from etude.config import GateSection, TrainConfig
+from etude.config import TrainConfig
 from etude.intervals import Arms, permutation
 from etude.measure.compare import acompare_skills
 from etude.models.handoff import ANSWERED_LATER
 from etude.records import Record, Skill
 from etude.records.summary import Comparison, Tried
-from etude.skill import token_count
 from etude.sleep.config import SleepConfig
 from etude.workbench import Given
 
@@ -72,20 +71,13 @@ def trials_of(config: SleepConfig, given: Given) -> int:
     return 0 if target.startswith(ANSWERED_LATER) else config.sleep.confirm_trials
 
 
-async def confirmed(
-    config: TrainConfig, before: Skill, after: Skill, trials: int, parts: Given, *, shorter: bool
-) -> Confirmation:
+async def confirmed(config: TrainConfig, before: Skill, after: Skill, trials: int, parts: Given) -> Confirmation:
     """Make fresh attempts under both documents and decide.
-
-    Args:
-        shorter: the gate accepted the candidate for fewer tokens alone (`gate.shorter`): it claims no gain.
 
     Raises:
         StopRun: as `etude.measure.compare.acompare_skills`.
     """
     found = await acompare_skills(config, before, after, "val", trials, **parts)
-    if shorter:
-        return _as_good(config.gate, before, after, found)
     fresh = await asyncio.to_thread(fresh_of, found.tried)
     lost = lost_in(found.tried) if config.gate.no_regression else ()
     if math.fsum(_mean(one.b) - _mean(one.a) for one in found.tried) <= 0:
@@ -97,24 +89,6 @@ async def confirmed(
     else:
         status, why = "inconclusive", f", but the gain in fresh attempts may be luck: {fresh.told}"
     return Confirmation(status, why, found, fresh)
-
-
-def _as_good(gate: GateSection, before: Skill, after: Skill, found: Comparison) -> Confirmation:
-    """A shorter candidate stays where every attempt has a score, no task a lower mean, and the tokens are fewer by
-    `gate.shorter` again."""
-    old = token_count(before.text) + (found.a.answer_tokens or 0)
-    new = token_count(after.text) + (found.b.answer_tokens or 0)
-    if not any(sum(one.a) for one in found.tried):
-        why = ", but fresh attempts with the old document solve nothing, so nothing can be as good"
-    elif found.lost:
-        why = f", but {found.lost[0].task!r} does worse in fresh attempts"
-    elif found.voids:
-        why = f", but fresh attempts that errored: {found.voids}"
-    elif new > (1 - gate.shorter) * old:
-        why = f", but fresh attempts show {old:,.0f} -> {new:,.0f} tokens"
-    else:
-        return Confirmation("accepted", "; no task does worse in fresh attempts: a person decides", found)
-    return Confirmation("rejected", why, found)
 
 
 def fresh_of(tried: Sequence[Tried]) -> Fresh:

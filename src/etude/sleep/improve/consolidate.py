@@ -10,7 +10,6 @@ from etude.errors import DataError, EtudeError
 from etude.protocols import Environment
 from etude.records import Record, Skill
 from etude.records.summary import Comparison
-from etude.searches.rewrite_first import HeldOut
 from etude.skill import Document
 from etude.skill.document import LEARNED
 from etude.sleep.config import SleepConfig, make_sleep_config
@@ -18,6 +17,7 @@ from etude.sleep.improve.block import in_room, told_of_room
 from etude.sleep.improve.changes import Change, Place, Status
 from etude.sleep.improve.confirm import Fresh, confirmed, trials_of
 from etude.sleep.improve.context import Documents, InContext
+from etude.sleep.improve.held_out import HeldOut, HeldOutObserver
 from etude.sleep.limits import Spent, left_of, spent_in, within
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask
@@ -158,14 +158,12 @@ async def _improve(tasks: Tasks, documents: Documents, work: _Work, given: Given
         "skill": before,
     }
     plainly = work.config.for_run(work.folder, work.place, limits=left_of(work.config.limits, Spent()))
-    if not trials:  # nothing would confirm that fewer tokens are as good
-        plainly = plainly.model_copy(update={"gate": plainly.gate.model_copy(update={"shorter": 0.0})})
     if not held_out_tasks(tasks):  # nothing can be proposed: one rewrite shows what it would be
         plainly = plainly.model_copy(update={"train": plainly.train.model_copy(update={"epochs": 1})})
-    config = in_room(plainly, before)
-    summary = await Trainer(config, **{**parts, "past": work.past}).atrain()
+    config, observer = in_room(plainly, before), HeldOutObserver()
+    summary = await Trainer(config, **{**parts, "past": work.past, "observer": observer}).atrain()
     run = Path(summary.folder)
-    held_out = HeldOut.model_validate_json((run / "held_out.json").read_text(encoding="utf-8"))
+    held_out = observer.found
     if held_out.silent:
         raise EtudeError(
             f"no attempt has an answer{_last_words(held_out)}",
@@ -181,8 +179,7 @@ async def _improve(tasks: Tasks, documents: Documents, work: _Work, given: Given
     comparison: Comparison | None = None
     fresh: Fresh | None = None
     if status == "accepted" and trials:
-        shorter = bool(held_out.saved)
-        status, why, comparison, fresh = await confirmed(config, before, after, trials, parts, shorter=shorter)
+        status, why, comparison, fresh = await confirmed(config, before, after, trials, parts)
         reason += why
         held_out = _judged(held_out, status)
     return Change(
