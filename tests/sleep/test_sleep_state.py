@@ -7,9 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from etude.sleep.improve.proposers import read_proposers
-from etude.sleep.tasks.rotation import read_rotation
-from etude.sleep.transcripts.corrections import CORRECTIONS, kept
 
 from etude.errors import ConfigError, DataError, EtudeError, StopRun
 from etude.sleep.adoption.adopt import kept_rules, receipts, recover
@@ -146,9 +143,6 @@ READERS: dict[str, Callable[[SleepState], object]] = {
     "adopted/0001~1/receipt.json": lambda state: receipts(state.folder),
     PENDING: lambda state: recover(state.folder),
     PAUSE: lambda state: paused(state, datetime.now(UTC)),
-    CORRECTIONS: kept,
-    "proposers.json": read_proposers,
-    "rotation.json": read_rotation,
     "archive.jsonl": archived,
     "nights/0001/tasks.json": lambda state: read_tasks(state, 1),
 }
