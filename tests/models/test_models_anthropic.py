@@ -29,9 +29,9 @@ from etude.records import (
     user,
 )
 from etude.simulation.endpoint import running_endpoint
-from etude.stages.optimizer import Optimizer
-from etude.stages.proposals import PatchReply
-from etude.stages.render import ledger_block, skill_block
+from etude.stages.shared.optimizer import Optimizer
+from etude.stages.shared.proposals import PatchReply
+from etude.stages.shared.render import ledger_block, skill_block
 from etude.testing.chat_model import ChatModelContract
 
 HELLO = ChatRequest(messages=(system("Be brief."), user("Hello")))
