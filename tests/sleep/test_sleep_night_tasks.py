@@ -15,7 +15,6 @@ from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.adoption.transaction import PENDING
 from etude.sleep.night import read_report
 from etude.sleep.tasks.files import review, write
-from etude.sleep.tasks.gather import archived
 from etude.sleep.tasks.mined import MinedTask
 
 

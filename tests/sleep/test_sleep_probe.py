@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from etude.threads import run_to_end
 from small_night import MODELS, Counted, Gullible, Small
 
 from etude.cli.main import main
+from etude.concurrency import run_to_end
 from etude.envs.scorers.checks import Check
 from etude.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, UnusableReply
 from etude.protocols import Environment
@@ -15,7 +17,6 @@ from etude.sleep.night import read_report
 from etude.sleep.tasks.gather import archive, archived
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.probe import GAMEABLE, HOLLOW, SLOW, hollow_answer, literal_answer, not_alone, probe, too_slow
-from etude.threads import run_to_end
 
 RUBRIC = "It gives a clear recommendation.\nIt names real risks; each with its weight."
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from etude.build import open_workbench
+from etude.concurrency import run_to_end
 from etude.config import ModelSection
 from etude.envs.scorers.base import Judge
 from etude.errors import BudgetStop, EtudeError, IdentityError, ModelError, OutageStop, StopRun
@@ -41,7 +42,6 @@ from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.transcripts.cleaning import OWN
 from etude.sleep.transcripts.ledger import Ledger
 from etude.sleep.transcripts.sources import Source
-from etude.threads import run_to_end
 from etude.workbench import Given, StopSwitch, Workbench
 
 __all__ = ["DIAGNOSTICS", "REPORT", "TASKS", "arun_night", "read_report", "read_tasks", "run_night", "unfinished"]
@@ -284,7 +284,7 @@ class _Night:
             try:
                 reply = await model.complete(ChatRequest(messages=(user(question),)))
             except ModelError as error:
-                hint = error.hint or "mend the cause and run the same command again"
+                hint = error.hint or "fix the cause and run the same command again"
                 raise OutageStop(f"{role}: {error.message}", hint=hint) from error
             if not reply.text.strip() and reply.finish != "length":
                 raise OutageStop(

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
+from etude.concurrency import run_to_end
 from etude.envs.scorers.base import Judge
 from etude.errors import DataError, EtudeError
 from etude.protocols import Environment
@@ -21,7 +22,6 @@ from etude.sleep.improve.held_out import HeldOut, HeldOutObserver
 from etude.sleep.limits import Spent, left_of, spent_in, within
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask
-from etude.threads import run_to_end
 from etude.trainer import Trainer
 from etude.workbench import Given, MakeEnvironment, Past
 

@@ -198,7 +198,7 @@ def _json(path: Path) -> JsonValue:
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{str(path)!r} cannot be read: {error}", hint="give a JSON file in UTF-8") from None
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} is no JSON: {error}", hint="mend it, or write it again") from None
+        raise DataError(f"{path} is no JSON: {error}", hint="fix it, or write it again") from None
 
 
 def _text(path: Path) -> str:
@@ -323,4 +323,4 @@ def _refused(error: ValidationError, where: str) -> DataError:
         return DataError(f"{where}: {key!r} is missing", hint=f"add {key!r}")
     text = told(problem["msg"])
     shown = f"{key} = {shorten(repr(problem['input']), 80)}: " if key else ""
-    return DataError(f"{where}: {shown}{text}", hint=f"change {key!r}" if key else "mend the task, or leave it out")
+    return DataError(f"{where}: {shown}{text}", hint=f"change {key!r}" if key else "fix the task, or leave it out")
