@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from etude.threads import run_to_end
 from small_night import MODELS, Counted, Gullible, Small
 
 from etude.cli.main import main
