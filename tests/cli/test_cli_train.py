@@ -82,7 +82,7 @@ def test_a_finished_run_is_reported_again_without_a_call(demo_project: Path, cap
     after = json.loads(captured.out)
     assert after["best"] == before["best"]
     assert after["cost"]["target_calls"] == before["cost"]["target_calls"]
-    assert "going on with run 'demo'" in captured.err
+    assert "resuming run 'demo'" in captured.err
     assert "0 calls" in captured.err
     assert "rollout:" not in captured.err  # what was known already is not told stage by stage
 
