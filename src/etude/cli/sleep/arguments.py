@@ -103,7 +103,7 @@ def schedule(parser: Arguments) -> None:
     _auto_adopt(parser)
     unsafe_no_sandbox(parser)
     parser.add_argument("--at", type=_time, default=(3, 17), metavar="HH:MM", help="local time (default: 03:17)")
-    parser.add_argument("--env", action="append", default=[], metavar="NAME", help="carry this variable along")
+    parser.add_argument("--env", action="append", default=[], metavar="NAME", help="give the job this variable")
     parser.add_argument("--with", dest="scheduler", choices=("systemd", "launchd", "cron"), help="which scheduler")
     parser.add_argument(
         "--print", dest="show", action="store_true", help="only show what would be written; needs no scheduler"
@@ -117,7 +117,6 @@ def unschedule(parser: Arguments) -> None:
         metavar="DIR",
         help=f"the project (default: that of {DEFAULT_SLEEP_CONFIG}, else the current folder)",
     )
-    parser.add_argument("--with", dest="scheduler", choices=("systemd", "launchd", "cron"), help="which scheduler")
 
 
 def _auto_adopt(parser: Arguments) -> None:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from etude.cli.doctor.checks import Check, check_parts, unwritable
 from etude.cli.sleep.pause_text import told
-from etude.cli.sleep.schedule import jobs_folder
+from etude.cli.sleep.schedule import machine_of
 from etude.cli.sleep.task_notes import task_notes
 from etude.errors import ConfigError, EtudeError
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.documents import check_tasks
 from etude.sleep.pause import paused
 from etude.sleep.places import document_paths, read_document
-from etude.sleep.schedule import SCHEDULERS, job_name
+from etude.sleep.schedule import installed, job_name
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.files import replay
 from etude.sleep.tasks.gather import Surroundings, from_file, sources_of, state_of
@@ -109,15 +109,7 @@ def _pause(state: SleepState, around: Surroundings) -> Iterator[Check]:
 
 
 def _schedule(config: SleepConfig, around: Surroundings) -> Check:
-    name = job_name(Path(os.path.realpath(config.sleep.project)))
-    try:
-        there = [
-            kind.name
-            for kind in SCHEDULERS.values()
-            if name in kind(jobs_folder(around), around.home, around.environ).installed()
-        ]
-    except EtudeError as error:
-        return Check.note("schedule", error.message, error.hint)
+    there = installed(job_name(Path(os.path.realpath(config.sleep.project))), machine_of(around))
     if there:
         return Check.ok("schedule", f"every night by {' and '.join(there)}")
     return Check.note("schedule", "nights are not scheduled", "`etude sleep schedule` does it")
