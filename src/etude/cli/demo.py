@@ -97,7 +97,10 @@ def _say_next(config: Path, run_folder: Path) -> None:
     for command, what in (
         (f"{output.program()} show {run_folder}", "what each step did"),
         (f"{output.program()} show {run_folder} --step 1", "its edits, with reasons and evidence"),
-        (f"{output.program()} train {config} --name again --search.policy paper", "train again with the published method"),
+        (
+            f"{output.program()} train {config} --name again --search.policy paper",
+            "train again with the published method",
+        ),
         (f"{output.program()} init DATA", "a project of your own"),
     ):
         output.line(f"  {command}")

@@ -21,7 +21,7 @@ from etude.errors import DataError
 from etude.records import Split
 
 LARGE = 1000
-"""From this many tasks on they are divided as published, with most in the test split; fewer are spread more evenly."""
+"""This many tasks or more are divided as published, most of them for the test; fewer are spread more evenly."""
 MOST: Mapping[Split, int] = {"train": 200, "val": 100, "test": 300}
 """Tasks in each split of a large dataset: more would cost much and show little."""
 STEPS_PER_EPOCH = 3
@@ -38,7 +38,9 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError("DATA and --from-skillopt cannot be combined", hint="the SkillOpt file names its data")
         return import_project(Path(args.from_skillopt), Path(args.folder), force=args.force, as_json=args.json)
     if args.data is None:
-        raise UsageError("init needs a data file or folder", hint="as in `etude init data.jsonl`; see `etude init --help`")
+        raise UsageError(
+            "init needs a data file or folder", hint="as in `etude init data.jsonl`; see `etude init --help`"
+        )
     data, folder = Path(args.data), Path(args.folder)
     config_path, skill_path = folder / DEFAULT_CONFIG, folder / "skill" / "SKILL.md"
     check_free(config_path, args.force)

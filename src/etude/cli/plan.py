@@ -92,7 +92,7 @@ def _forecast(forecast: Forecast) -> Iterator[str]:
 
 def _detectable(plan: Plan) -> Iterator[str]:
     known = "measured" if plan.noise_measured else "assumed"
-    yield "smallest gain in mean score that 4 of 5 comparisons would detect (paired, significance level 5%, one-sided):"
+    yield "smallest gain that 4 of 5 comparisons would detect (paired, significance level 5%, one-sided):"
     for each in plan.detectable:
         trials = f"{each.trials} trial{'s' if each.trials > 1 else ''}"
         gain = "none, there are too few tasks" if each.gain is None else f"{each.gain:+.2f}"

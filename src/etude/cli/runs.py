@@ -79,7 +79,9 @@ def run(args: argparse.Namespace) -> int:
         _list(lines, folder, args.json)
         return 0
     if args.keep is None and args.older_than is None:
-        raise UsageError("`etude runs prune` does not know which runs to delete", hint="give --keep N, --older-than DAYS or both")
+        raise UsageError(
+            "`etude runs prune` does not know which runs to delete", hint="give --keep N, --older-than DAYS or both"
+        )
     _prune(folder, args)
     return 0
 

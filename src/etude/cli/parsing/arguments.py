@@ -147,8 +147,8 @@ def plan(parser: Arguments) -> None:
     parser.add_argument(
         "--measure",
         action="store_true",
-        help="attempt the validation tasks twice with the initial skill; it says first what that costs, and the run reuses "
-        "the attempts",
+        help="attempt the validation tasks twice with the initial skill; says first what that costs, and the run "
+        "reuses the attempts",
     )
 
 
@@ -259,7 +259,9 @@ def runs(parser: Arguments) -> None:
         "--folder", default=RUNS_FOLDER, metavar="DIR", help=f"folder of runs (default: {RUNS_FOLDER})"
     )
     parser.add_argument("--keep", type=_whole, metavar="N", help="prune: delete all but the N runs that changed last")
-    parser.add_argument("--older-than", type=_days, metavar="DAYS", help="prune: delete runs without a change for this many days")
+    parser.add_argument(
+        "--older-than", type=_days, metavar="DAYS", help="prune: delete runs without a change for this many days"
+    )
     parser.add_argument("--yes", action="store_true", help="prune: delete, instead of listing what would be deleted")
 
 
@@ -282,6 +284,4 @@ def simulate(parser: Arguments) -> None:
         help="make this share of requests fail; repeatable",
     )
     parser.add_argument("--key", metavar="KEY", help="refuse requests without this key")
-    parser.add_argument(
-        "--outage-after", type=_at_least_one, metavar="N", help="stop answering after N requests"
-    )
+    parser.add_argument("--outage-after", type=_at_least_one, metavar="N", help="stop answering after N requests")
