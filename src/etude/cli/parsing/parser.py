@@ -59,7 +59,7 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb(
         "compare",
-        "compare two skills on the same tasks: should B replace A?",
+        "compare two skills on the same tasks: ship B or not",
         (
             "etude compare first:initial first:best",
             "etude compare old/SKILL.md new/SKILL.md --trials 5 --margin 0.02",
@@ -128,8 +128,8 @@ example:
   etude demo
   etude init data.jsonl && etude doctor && etude train
 
-exit codes: 0 done, 1 failed, 2 bad input or usage, 3 stopped by a budget, 4 inconclusive (compare),
-            130 interrupted"""
+exit codes: 0 done, 1 failed, 2 bad input or usage, 3 stopped by a budget, 130 interrupted;
+            of compare: 4 inconclusive, 5 do not ship"""
 
 
 def read_verb(words: Sequence[str]) -> tuple[Verb, Sequence[str]]:
