@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel
 
 from etude.agents.chat import ChatAgent
+from etude.concurrency import Threads
 from etude.config import ModelSection, Price, TrainConfig, file_data
 from etude.envs.gold import check_gold
 from etude.envs.splits import check_splits
@@ -27,10 +28,9 @@ from etude.records import Message, Role, Skill, Split, Task, digest
 from etude.redaction import Redactor, check_keys
 from etude.registry import find
 from etude.skill import Document, load_skill
-from etude.stages.rollout import Rollout
+from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
-from etude.threads import Threads
-from etude.workbench import Given, Past, StopSwitch, Watched, Workbench
+from etude.workbench import Given, Observer, Past, StopSwitch, Watched, Workbench
 
 __all__ = ["open_workbench"]
 
@@ -106,7 +106,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         InputError: something cannot be used as it is. Nothing was paid for.
     """
     parts = _Parts(config, given)
-    switch = given.get("switch") or StopSwitch()
+    switch, observer = given.get("switch") or StopSwitch(), given.get("observer") or Observer()
     # The environment is checked before the folder exists, with a judge that is wired once it does.
     judge = _Judge(parts.prompts["rubric"], parts.providers.get("judge"))
     env = given.get("env") or _environment(config, judge)
@@ -131,7 +131,8 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         models: dict[Role, Watched] = {}
         for role in parts.providers:
             model = Pictured(_paid(parts, role, spend, emit), env.image)
-            models[role] = Watched(Journaled(model, folder.journal), switch.check, parts.price(role))
+            hear = observer.replied if role == "optimizer" else _unheard
+            models[role] = Watched(Journaled(model, folder.journal), switch.check, parts.price(role), hear)
 
         def structured(role: Role) -> Structured:
             rung = (_roles(config)[role] or config.target).structured
@@ -168,12 +169,17 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
                 models=models,
                 resumed=resumed,
                 past=given.get("past", Past()),
+                observer=observer,
             )
         finally:
             await executor.cancel()
             for used, what in (("agent", agent), *parts.providers.items()):
                 if used not in given:
                     await what.aclose()
+
+
+def _unheard(text: str) -> None:
+    """Nobody listens."""
 
 
 def _redactor(config: TrainConfig, given: Given) -> Redactor:

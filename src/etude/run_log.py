@@ -1,12 +1,15 @@
-"""What a run tells about itself as it goes on: events, and the views of steps in the run folder."""
+"""What a run reports while it goes on: events, and the views of steps in the run folder."""
+
+from collections.abc import Sequence
 
 from etude.events import Decided, RunStarted, Stage, StageFinished, StageStarted
-from etude.records import Candidate, Evaluation, TrainState
+from etude.records import Attempt, Candidate, Evaluation, TrainState
 from etude.skill import token_count
 from etude.stages.gate import GateResult
+from etude.stages.reflect import Reflection
 from etude.workbench import Workbench
 
-__all__ = ["Diary", "counted"]
+__all__ = ["RunLog", "counted"]
 
 
 def counted(count: int, what: str) -> str:
@@ -15,15 +18,15 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what if count == 1 else several}"
 
 
-class Diary:
-    """Emits events and writes views. It decides nothing and nothing is read back from it."""
+class RunLog:
+    """Emits events, writes views and tells the observer of the run. It decides nothing."""
 
     def __init__(self, bench: Workbench, steps: int) -> None:
         self._bench = bench
         self._steps = steps
 
     def started(self) -> None:
-        """The run begins, or goes on."""
+        """The run begins or resumes."""
         bench = self._bench
         bench.emit(
             RunStarted(
@@ -42,13 +45,24 @@ class Diary:
         self._bench.emit(StageStarted(stage=stage, step=step, epoch=epoch, total=total))
 
     def end(self, stage: Stage, step: int, note: str, *, idle: bool = False) -> None:
-        """A stage is done, or had nothing to work on; what it cost is told with it."""
+        """A stage is done, or had nothing to work on (`idle`); what the run has cost follows."""
         self._bench.emit(StageFinished(stage=stage, step=step, note=note, idle=idle))
         self._bench.tell_spend()
 
     def write(self, name: str, value: object) -> None:
         """Write a view, as in `steps/0001/merged.json`."""
         self._bench.folder.write_json(name, value)
+
+    def attempted(self, state: TrainState, attempts: Sequence[Attempt], note: str) -> None:
+        """The rollout of a step is done."""
+        self.write(f"steps/{state.step:04d}/rollout.json", attempts)
+        self.end("rollout", state.step, note)
+        self._bench.observer.attempted(attempts)
+
+    def reflected(self, step: int, reflections: Sequence[Reflection]) -> None:
+        """The attempts of a step are analysed."""
+        edits = sum(len(reflection.patch.edits) + len(reflection.reminders) for reflection in reflections)
+        self.end("reflect", step, f"{counted(edits, 'edit')} from {counted(len(reflections), 'analysis')}")
 
     def made(self, place: str, state: TrainState, candidate: Candidate, skipped: str) -> None:
         """There is a candidate; `skipped` says why it will not be evaluated."""
@@ -69,6 +83,7 @@ class Diary:
             states: before and after.
         """
         before, after = states
+        self._bench.observer.decided(states, candidate, result, skipped)
         action = "skipped" if result is None else "accepted" if result.verdict.accepted else "rejected"
         reason = skipped if result is None else result.verdict.reason
         self.write(

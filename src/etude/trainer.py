@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 from etude.build import open_workbench
 from etude.comparison import compare_on
+from etude.concurrency import run_to_end
 from etude.config import TrainConfig, load_config, make_config
 from etude.errors import ConfigError, StopRun, did_you_mean
 from etude.records import TrainState
@@ -18,7 +19,6 @@ from etude.records.summary import Comparison, Summary
 from etude.report import Measured, report
 from etude.searches import search_of
 from etude.searches.estimate import forecast_run
-from etude.threads import run_to_end
 from etude.workbench import Given, Workbench
 
 __all__ = ["Trainer"]
@@ -69,7 +69,7 @@ class _Run:
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
         self._search = search_of(bench)
-        self._diary = self._search.diary
+        self._log = self._search.log
         past = bench.past
         self._state = TrainState(
             current=bench.skill, best=bench.skill, ledger=tuple(past.ledger), epoch_skill=past.skill
@@ -81,7 +81,7 @@ class _Run:
     async def train(self) -> Summary:
         """The loop. What an epoch does is the search policy's."""
         try:
-            self._diary.started()
+            self._log.started()
             idle = 0
             for epoch in range(1, self._bench.config.train.epochs + 1):
                 before = self._state.current
@@ -91,6 +91,7 @@ class _Run:
                 if idle == self._search.patience:
                     break
             self._state = await self._search.finish(self._state)
+            await self._bench.observer.finished(self._bench, self._state)
             await self._final_test(self._state)
         except StopRun as stop:
             await self._bench.rollout.executor.drain()
@@ -105,9 +106,9 @@ class _Run:
         tasks, trials = bench.tasks["test"], bench.config.test.trials
         if not bench.config.test.enabled or not tasks:
             return
-        self._diary.begin("test", state.step, state.epoch, 2 * len(tasks) * trials)
+        self._log.begin("test", state.step, state.epoch, 2 * len(tasks) * trials)
         self._comparison = await compare_on(bench, (bench.skill, state.best), "test", trials)
-        self._diary.end("test", state.step, self._comparison.verdict)
+        self._log.end("test", state.step, self._comparison.verdict)
 
     def _report(self, *, stopped: str | None) -> Summary:
         measured = Measured(initial_val=self._state.initial_val, comparison=self._comparison, forecast=self._forecast)

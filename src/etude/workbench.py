@@ -13,12 +13,25 @@ from etude.models import Structured
 from etude.models.wrappers.base import Wrapper
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, Environment, Executor, Sink
-from etude.records import ChatRequest, LedgerEntry, Reply, Role, Skill, Split, Task
-from etude.stages.optimizer import Optimizer
-from etude.stages.rollout import Rollout
+from etude.records import (
+    Attempt,
+    Candidate,
+    ChatRequest,
+    LedgerEntry,
+    Reply,
+    Role,
+    Skill,
+    Split,
+    Task,
+    TrainState,
+)
+from etude.stages.gate import GateResult
+from etude.stages.shared.longitudinal import Pair
+from etude.stages.shared.optimizer import Optimizer
+from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend, WriteHook
 
-__all__ = ["Given", "Past", "StopSwitch", "Watched", "Workbench"]
+__all__ = ["Given", "Observer", "Past", "StopSwitch", "Watched", "Workbench"]
 
 
 class StopSwitch:
@@ -55,6 +68,8 @@ class Given(TypedDict, total=False):
     """Readers of events, as the run goes on."""
     past: "Past"
     """What earlier searches for the same skill know."""
+    observer: "Observer"
+    """Follows the search from outside."""
     fork: str
     """Name of a run in the same folder whose facts a fresh run starts over."""
     switch: StopSwitch
@@ -65,6 +80,31 @@ class Given(TypedDict, total=False):
 
 MakeEnvironment = Callable[[Callable[[], Judge]], Environment]
 """Makes an environment, given what makes the judge of the settings; without one in the settings that is an error."""
+
+
+class Observer:
+    """Follows a search from outside. This one looks away: override what is needed."""
+
+    def replied(self, text: str) -> None:
+        """The optimizer gave an answer."""
+
+    def attempted(self, attempts: Sequence[Attempt]) -> None:
+        """Training tasks were attempted in a step."""
+
+    def compared(self, pairs: Sequence[Pair]) -> None:
+        """Training tasks were attempted under two skills, for the slow update."""
+
+    def decided(
+        self, states: tuple[TrainState, TrainState], candidate: Candidate, result: GateResult | None, skipped: str
+    ) -> None:
+        """It was decided on a candidate, or `skipped` says why it was not tried.
+
+        Args:
+            states: before and after.
+        """
+
+    async def finished(self, bench: "Workbench", state: TrainState) -> None:
+        """The search is over; the test comes next."""
 
 
 class Past(NamedTuple):
@@ -92,6 +132,7 @@ class Workbench:
     models: Mapping[Role, "Watched"]
     resumed: bool
     past: Past
+    observer: Observer
 
     def optimizer(self, memory: str = "") -> Optimizer:
         """The optimizer, with its memory where it proposes and chooses edits."""
@@ -110,21 +151,25 @@ class Workbench:
 
 
 class Watched(Wrapper):
-    """The outermost wrapper of a role: knows whether answers are simulated, and lets nothing pass after a stop."""
+    """The outermost wrapper of a role: knows whether answers are simulated, and lets nothing pass after a stop.
 
-    def __init__(self, model: ChatModel, check: Callable[[], None], price: Price | None) -> None:
+    Args:
+        hear: is given the text of each answer.
+    """
+
+    def __init__(
+        self, model: ChatModel, check: Callable[[], None], price: Price | None, hear: Callable[[str], None]
+    ) -> None:
         super().__init__(model)
         self.price = price
         """None when unknown."""
         self.simulated = model.name.startswith("simulated:")
-        self.hear: Callable[[str], object] | None = None
-        """Told the text of each answer, where somebody listens."""
         self._check = check
+        self._hear = hear
 
     async def complete(self, request: ChatRequest) -> Reply:
         self._check()
         reply = await super().complete(request)
         self.simulated = self.simulated or reply.simulated
-        if self.hear is not None:
-            self.hear(reply.text)
+        self._hear(reply.text)
         return reply

@@ -221,14 +221,6 @@ def test_settings_that_do_not_fit_together_are_named_without_all_others(
     )
 
 
-def test_settings_of_two_sections_that_do_not_fit_together_are_named_alike(sleeper: Small, capsys: Captured) -> None:
-    assert main(["sleep", "run", "--gate.shorter=0.1", "--sleep.confirm_trials=0"]) == 2
-    assert capsys.readouterr().err == (
-        "error: sleep.yaml: gate.shorter needs fresh attempts, and sleep.confirm_trials is 0\n"
-        "hint: change one of these settings\n"
-    )
-
-
 def test_a_state_folder_that_cannot_be_used_is_replaced_in_the_settings(sleeper: Small, capsys: Captured) -> None:
     sleeper.base.write_text("no folder")
     assert main(["sleep", "status"]) == 2

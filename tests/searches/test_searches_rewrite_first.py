@@ -15,8 +15,9 @@ from etude.prompts import Prompts
 from etude.protocols import Environment
 from etude.records import ChatRequest, Edit, LedgerEntry, Reply, Score, Split, Trajectory, digest
 from etude.records.summary import Summary
+from etude.sleep.improve.held_out import HeldOutObserver
 from etude.testing import ScriptedModel
-from etude.workbench import Past
+from etude.workbench import Observer, Past
 
 TASKS = [Task(id=f"t{number}", input=f"Task {number}.", gold="yes", type="kind") for number in range(4)]
 HELD_OUT = [Task(id=f"v{number}", input=f"Task {number}.", gold="yes", type="kind") for number in (7, 8)]
@@ -61,6 +62,7 @@ def run(
     *,
     val: bool = True,
     past: Past | None = None,
+    observer: Observer | None = None,
     **config: Any,
 ) -> Summary:
     env, skill = config.pop("env", None) or World(HELD_OUT if val else []), config.pop("skill", "Be brief.\n")
@@ -73,6 +75,7 @@ def run(
         **config,
     }
     given: dict[str, Any] = {"past": past} if past else {}
+    given |= {"observer": observer} if observer else {}
     return Trainer(
         settings,
         env=env,
@@ -146,7 +149,6 @@ def test_nothing_is_attempted_in_training_when_there_is_nothing_to_gain(tmp_path
     optimizer = Optimizer("Say maybe.")
     summary = run(tmp_path, lambda number, skill, trial: True, optimizer)
     assert (summary.cost.target_calls, summary.cost.optimizer_calls) == (2, 0)
-    assert view(tmp_path, "held_out.json")["reason"] == "every validation task is solved already"
 
 
 def test_epochs_that_bring_nothing_do_not_end_it(tmp_path: Path) -> None:
@@ -154,18 +156,6 @@ def test_epochs_that_bring_nothing_do_not_end_it(tmp_path: Path) -> None:
     summary = run(tmp_path, lambda number, skill, trial: False, optimizer, train={"epochs": 4})
     assert summary.steps == 4
     assert summary.accepted == 0
-
-
-def test_held_out_tasks_are_shown_with_what_was_answered_and_why_it_counts_so(tmp_path: Path) -> None:
-    run(tmp_path, lambda number, skill, trial: "Always" in skill, Optimizer("Say maybe."), train={"epochs": 1})
-    held_out = view(tmp_path, "held_out.json")
-    assert [shown["task"] for shown in held_out["initial"]] == ["v7", "v8"]
-    assert {shown["response"] for shown in held_out["candidate"]} == {"no"}
-    assert {shown["hard"] for shown in held_out["candidate"]} == {0.0}
-    assert all(shown["why"] for shown in held_out["candidate"])
-    assert held_out["accepted"] is False
-    assert "candidate 0.0000 = current 0.0000" in held_out["reason"]
-    assert [json.loads(reply)["document"] for reply in held_out["optimizer_replies"]] == ["Say maybe."]
 
 
 @pytest.mark.parametrize("why", ["no validation tasks", "gate off"])
@@ -183,7 +173,7 @@ def test_without_validation_every_change_is_accepted_and_nothing_is_evaluated(tm
     assert summary.cost.target_calls == len(TASKS)
     assert summary.best.val is None
     assert best(tmp_path).strip() == "Always say yes."
-    assert view(tmp_path, "held_out.json")["reason"] == "accepted without validation"
+    assert view(tmp_path, "steps/0001/gate.json")["reason"] == "accepted without validation"
 
 
 @pytest.mark.parametrize("why", ["no validation tasks", "gate off"])
@@ -286,17 +276,36 @@ def test_attempts_at_the_same_task_do_not_wait_for_each_other(tmp_path: Path) ->
     assert most > len(TASKS)
 
 
+def test_held_out_tasks_are_shown_with_what_was_answered_and_why_it_counts_so(tmp_path: Path) -> None:
+    observer = HeldOutObserver()
+    run(
+        tmp_path,
+        lambda number, skill, trial: "Always" in skill,
+        Optimizer("Say maybe."),
+        train={"epochs": 1},
+        observer=observer,
+    )
+    held_out = observer.found
+    assert [shown.task for shown in held_out.initial] == ["v7", "v8"]
+    assert {shown.response for shown in held_out.candidate} == {"no"}
+    assert {shown.hard for shown in held_out.candidate} == {0.0}
+    assert all(shown.why for shown in held_out.candidate)
+    assert held_out.accepted is False
+    assert "candidate 0.0000 = current 0.0000" in held_out.reason
+    assert [json.loads(reply)["document"] for reply in held_out.optimizer_replies] == ["Say maybe."]
+
+
 def test_what_lost_a_race_is_not_attempted_for_the_report(tmp_path: Path) -> None:
     def worse(number: int, skill: str, trial: int) -> bool:
         return number == 8 and "Always" not in skill
 
+    observer = HeldOutObserver()
     one = {"limits": {"concurrency": 1}, "train": {"epochs": 1}}
-    summary = run(tmp_path, worse, Optimizer("Always say yes."), **one)
+    summary = run(tmp_path, worse, Optimizer("Always say yes."), observer=observer, **one)
     # The candidate fails the first of two tasks, the one that it could have gained.
     assert view(tmp_path, "steps/0001/gate.json")["verdict"]["decided_after"] == 1
     assert summary.cost.target_calls == 2 + 4 + 1
-    held_out = view(tmp_path, "held_out.json")
-    assert (len(held_out["initial"]), held_out["candidate"], held_out["accepted"]) == (2, [], False)
+    assert (len(observer.found.initial), observer.found.candidate, observer.found.accepted) == (2, (), False)
 
 
 def test_a_held_out_task_that_had_no_score_is_shown_so_and_not_attempted_again(tmp_path: Path) -> None:
@@ -308,9 +317,10 @@ def test_a_held_out_task_that_had_no_score_is_shown_so_and_not_attempted_again(t
         return RejectedRequest("gone") if gone else "<answer>no</answer>"
 
     model = ScriptedModel(once_gone, name="scripted:target")
-    run(tmp_path, model, Optimizer(""), train={"epochs": 1}, limits={"max_void_eval": 0.5})
+    observer = HeldOutObserver()
+    run(tmp_path, model, Optimizer(""), train={"epochs": 1}, limits={"max_void_eval": 0.5}, observer=observer)
     assert sum("Task 7." in text for text in asked) == 1
-    shown = {each["task"]: (each["outcome"], each["hard"]) for each in view(tmp_path, "held_out.json")["initial"]}
+    shown = {each.task: (each.outcome, each.hard) for each in observer.found.initial}
     assert shown == {"v7": ("void", None), "v8": ("completed", 0.0)}
 
 
@@ -332,11 +342,12 @@ def test_the_report_is_the_same_whatever_came_first(tmp_path: Path) -> None:
     many = [Task(id=f"m{number}", input=f"Number {number}.", gold="yes") for number in range(80)]
     texts: list[str] = []
     for slow in (0, 3):
+        observer = HeldOutObserver()
         world = World(HELD_OUT, many)
         model = ScriptedModel(lambda request: "<answer>no</answer>", name="scripted:target")
         one = {"train": {"epochs": 1}, "reflect": {"minibatch_size": 1}}
-        run(tmp_path / str(slow), model, Turned(slow), env=world, **one)
-        texts.append((tmp_path / str(slow) / "run/held_out.json").read_text())
+        run(tmp_path / str(slow), model, Turned(slow), env=world, observer=observer, **one)
+        texts.append(observer.found.model_dump_json())
     assert len(json.loads(texts[0])["optimizer_replies"]) == 64
     assert texts[0] == texts[1]
 
@@ -399,47 +410,6 @@ def test_a_finished_run_calls_nobody(tmp_path: Path) -> None:
     assert again.asked == []
 
 
-@pytest.mark.parametrize("lucky", [True, False])
-def test_what_is_as_good_stays_so_whatever_fresh_attempts_at_a_bar_would_bring(tmp_path: Path, lucky: bool) -> None:
-    """Trials of a fresh bar are other ones: they solve both tasks, or none."""
-
-    def solves(number: int, skill: str, trial: int) -> bool:
-        if trial > 1_000 and "Short" in skill:
-            return lucky
-        return number == 7
-
-    wordy = "Be brief. " + "Words that do nothing at all here. " * 20
-    gate = {"shorter": 0.1, "remeasure": True}
-    summary = run(tmp_path, solves, Optimizer("Short."), skill=wordy, gate=gate, train={"epochs": 1})
-    held_out = view(tmp_path, "held_out.json")
-    assert (summary.accepted, held_out["accepted"], best(tmp_path).strip()) == (1, True, "Short.")
-    assert held_out["saved"] > 0
-    assert held_out["reason"].startswith("same score")
-
-
 def test_settings_that_only_it_reads_are_named_with_other_policies() -> None:
     assert list(make_config({"train": {"attempts": 2}}).unused()) == ["train.attempts"]
     assert list(make_config({"train": {"attempts": 2}, "search": {"policy": "rewrite_first"}}).unused()) == []
-    gate = {"no_regression": True, "shorter": 0.1}
-    assert list(make_config({"gate": gate}).unused()) == ["gate.no_regression", "gate.shorter"]
-    assert list(make_config({"gate": gate, "search": {"policy": "paper"}}).unused()) == ["gate.shorter"]
-
-
-@pytest.mark.parametrize(
-    ("settings", "unread"),
-    [
-        ({"update": {"mode": "rewrite_from_suggestions"}}, ["update.mode (for train.epochs > 1)"]),
-        ({"reflect": {"skill_aware": True}}, ["reflect.skill_aware (for train.epochs > 1)"]),
-        ({"update": {"mode": "full_rewrite"}, "train": {"epochs": 2}}, []),
-        ({"gate": {"floor": 0.2, "racing": False}}, []),
-        (
-            {"gate": {"floor": 0.2, "racing": False, "shorter": 0.1, "enabled": False}},
-            [f"gate.{name} (for gate.enabled = true)" for name in ("floor", "racing", "shorter")],
-        ),
-    ],
-)
-def test_settings_that_it_reads_at_other_times_only_are_named_with_what_they_need(
-    settings: dict[str, Any], unread: list[str]
-) -> None:
-    config = {"train": {"epochs": 1}, "search": {"policy": "rewrite_first"}} | settings
-    assert list(make_config(config).unused()) == unread

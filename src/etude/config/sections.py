@@ -158,10 +158,6 @@ class GateSection(Section):
     no_regression: bool = False
     """Reject a candidate that scores lower than the current skill on any validation task, or has no score on one.
     With `gate.racing` the first such task ends its validation."""
-    shorter: float = Field(default=0.0, ge=0, lt=1)
-    """Accept a candidate as well that scores the same on every validation task, hard and soft, and solves at least
-    one, where its document and a mean answer to the solved ones together have fewer tokens by at least this share.
-    0 for never. For `search.policy: rewrite_first`, and so for nights; there is no racing then."""
     remeasure: bool = False
     """Attempt validation anew with a skill that was accepted, and take that for the bar: the score it won with
     was selected on and tends to be too high."""

@@ -105,12 +105,12 @@ class TrainConfig(Section):
             ("aggregate", self.aggregate, {"merge_batch_size"}),
             ("select", self.select, set(SelectSection.model_fields)),
             ("update", self.update, {"repair"}),
-            ("gate", self.gate, {"enabled", "racing", "floor", "no_regression", "remeasure", "shorter"}),
+            ("gate", self.gate, {"enabled", "racing", "floor", "no_regression", "remeasure"}),
             ("slow_update", self.slow_update, {"gate"}),
         )
         unread_by: dict[str, tuple[tuple[str, Section, set[str]], ...]] = {
             "evidence": (*of_paper, of_rewrites),
-            "paper": (of_evidence, of_rewrites, ("gate", self.gate, {"shorter"})),
+            "paper": (of_evidence, of_rewrites),
             "rewrite_first": (of_evidence,),
         }
         for name, section, unread in unread_by[self.search.policy]:
@@ -120,7 +120,7 @@ class TrainConfig(Section):
                 for name in (*_changed("update", self.update), *_changed("reflect", self.reflect, {"skill_aware"})):
                     yield f"{name} (for train.epochs > 1)"
             if not self.gate.enabled:
-                for name in _changed("gate", self.gate, {"racing", "floor", "no_regression", "remeasure", "shorter"}):
+                for name in _changed("gate", self.gate, {"racing", "floor", "no_regression", "remeasure"}):
                     yield f"{name} (for gate.enabled = true)"
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from typing import Any, ClassVar
 
 from etude.records import Task, TrainState
-from etude.run_log import Diary
+from etude.run_log import RunLog
 from etude.searches.forecast import Known, Work
 from etude.workbench import Workbench
 
@@ -28,7 +28,8 @@ class Search(ABC):
         self._bench = bench
         self._config = bench.config
         self._size = train.batch_size * train.accumulation
-        self._diary = Diary(bench, self.steps)
+        self.log = RunLog(bench, self.steps)
+        """Where it reports what happens."""
 
     patience: ClassVar[int | None] = None
     """So many epochs one after the other in which nothing is accepted end the search; None for never."""
@@ -53,11 +54,6 @@ class Search(ABC):
     @abstractmethod
     async def finish(self, state: TrainState) -> TrainState:
         """After the last epoch: measure on validation what was not."""
-
-    @property
-    def diary(self) -> Diary:
-        """Where it tells what happens."""
-        return self._diary
 
     def _shuffled(self, epoch: int) -> tuple[list[Task], int]:
         """The training tasks in the order of an epoch, and the seed that gave it."""

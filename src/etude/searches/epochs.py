@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from etude.records import Candidate, TrainState
-from etude.run_log import Diary
+from etude.run_log import RunLog
 from etude.skill import token_count
-from etude.stages.longitudinal import Pair, compare_epochs
 from etude.stages.meta_skill import meta_skill
+from etude.stages.shared.longitudinal import Pair, compare_epochs
 from etude.stages.slow_update import slow_update
 from etude.workbench import Workbench
 
@@ -16,7 +16,7 @@ Try = Callable[[TrainState, Candidate, Sequence[Pair]], Awaitable[TrainState]]
 """What a search does with the slow update's candidate, given the tasks it answers under both skills."""
 
 
-async def end_epoch(bench: Workbench, diary: Diary, state: TrainState, epoch: int, try_out: Try) -> TrainState:
+async def end_epoch(bench: Workbench, log: RunLog, state: TrainState, epoch: int, try_out: Try) -> TrainState:
     """Compare the skill with that of the epoch before; there is nothing to compare when they are the same."""
     config, previous, current = bench.config, state.epoch_skill, state.current
     optimizer = bench.optimizer()
@@ -24,7 +24,7 @@ async def end_epoch(bench: Workbench, diary: Diary, state: TrainState, epoch: in
     if previous is None or previous.hash == current.hash or not wanted:
         return state.model_copy(update={"epoch_skill": current})
     limit = config.reflect.max_trajectory_chars
-    diary.begin("slow_update", state.step, epoch, 2 * config.slow_update.samples)
+    log.begin("slow_update", state.step, epoch, 2 * config.slow_update.samples)
     pairs = await compare_epochs(
         bench.rollout,
         (previous, current),
@@ -33,16 +33,17 @@ async def end_epoch(bench: Workbench, diary: Diary, state: TrainState, epoch: in
         epoch=epoch,
         seed=config.train.seed,
     )
-    diary.write(f"epochs/{epoch:02d}/slow_update.json", pairs)
+    log.write(f"epochs/{epoch:02d}/slow_update.json", pairs)
+    bench.observer.compared(pairs)
     if config.slow_update.enabled and pairs:
         candidate = await slow_update(optimizer, previous, current, pairs, limit)
         if candidate is not None:
             state = await try_out(state, candidate, pairs)
-    diary.end("slow_update", state.step, f"{len(pairs)} tasks compared")
+    log.end("slow_update", state.step, f"{len(pairs)} tasks compared")
     if config.meta_skill.enabled and pairs:
-        diary.begin("meta_skill", state.step, epoch)
+        log.begin("meta_skill", state.step, epoch)
         memory = await meta_skill(optimizer, (previous, current), pairs, state.ledger, state.meta_skill, limit)
-        diary.write(f"epochs/{epoch:02d}/meta_skill.json", {"memory": memory})
+        log.write(f"epochs/{epoch:02d}/meta_skill.json", {"memory": memory})
         state = state.model_copy(update={"meta_skill": memory})
-        diary.end("meta_skill", state.step, f"{token_count(memory)} tokens")
+        log.end("meta_skill", state.step, f"{token_count(memory)} tokens")
     return state.model_copy(update={"epoch_skill": state.current})

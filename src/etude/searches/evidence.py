@@ -4,8 +4,8 @@ import random
 from collections.abc import AsyncGenerator, Sequence
 from typing import ClassVar, Literal, NamedTuple
 
+from etude.concurrency import together
 from etude.records import AppliedEdit, Attempt, Candidate, Edit, Record, Skill, Task, TrainState, Verdict
-from etude.run_log import counted
 from etude.searches.base import Search
 from etude.searches.epochs import end_epoch
 from etude.searches.evidence_forecast import evidence_work
@@ -14,12 +14,11 @@ from etude.searches.validation import Validation
 from etude.skill import apply_edit, apply_edits, token_count
 from etude.stages.aggregate import unite
 from etude.stages.gate import GateResult
-from etude.stages.longitudinal import Pair
-from etude.stages.optimizer import together
-from etude.stages.proof import Trial, Variant, prove
+from etude.stages.proof import ProofInput, Variant, prove
 from etude.stages.reflect import Context, Reflection, count_silence, is_silent, reflect
+from etude.stages.shared.longitudinal import Pair
+from etude.stages.shared.statements import carries, own_runs, single_statements
 from etude.stages.state import after_proof, after_rollout
-from etude.stages.statements import carries, own_runs, single_statements
 from etude.workbench import Workbench
 
 __all__ = ["EvidenceSearch", "Proposed"]
@@ -63,7 +62,7 @@ class EvidenceSearch(Search):
 
     def __init__(self, bench: Workbench) -> None:
         super().__init__(bench)
-        self._validation = Validation(bench, self._diary)
+        self._validation = Validation(bench, self.log)
         self._began_with = ""
 
     @classmethod
@@ -107,7 +106,7 @@ class EvidenceSearch(Search):
                 state, f"epochs/{epoch:02d}", Proposed([guidance], variant, "slow_update"), failures
             )
 
-        yield await end_epoch(self._bench, self._diary, state, epoch, proved)
+        yield await end_epoch(self._bench, self.log, state, epoch, proved)
 
     async def finish(self, state: TrainState) -> TrainState:
         val = await self._validation.result(state)
@@ -134,7 +133,7 @@ class EvidenceSearch(Search):
         attempts: list[Attempt] = []
         failed = 0
         tried: list[bool] = []
-        self._diary.begin("rollout", state.step, state.epoch, len(tasks))
+        self.log.begin("rollout", state.step, state.epoch, len(tasks))
         while len(attempts) < len(tasks) and failed < wanted:
             rate = (1 + sum(tried)) / (2 + len(tried))
             wave = self._wave(state, tasks[len(attempts) :], wanted - failed, rate)
@@ -145,8 +144,7 @@ class EvidenceSearch(Search):
             tried += [_failed(attempt) for attempt in found if attempt.task.id not in known]
             failed += sum(map(_failed, found))
             attempts += found
-        self._diary.write(f"steps/{state.step:04d}/rollout.json", attempts)
-        self._diary.end("rollout", state.step, f"{failed} of {len(attempts)} failed")
+        self.log.attempted(state, attempts, f"{failed} of {len(attempts)} failed")
         return attempts
 
     def _wave(self, state: TrainState, tasks: Sequence[Task], missing: int, rate: float) -> list[Task]:
@@ -179,7 +177,7 @@ class EvidenceSearch(Search):
         silence = count_silence(reflections, state.silent_steps)
         state = state.model_copy(update={"silent_steps": silence})
         edits, left_out = self._testable(state.current, reflections, failures)
-        self._diary.write(f"{place}/selected.json", {"edits": edits, "left_out": left_out})
+        self.log.write(f"{place}/selected.json", {"edits": edits, "left_out": left_out})
         if not edits:
             silent = is_silent(reflections)
             return self._skip(state, place, "the optimizer gave no usable answer" if silent else "no edit to test")
@@ -191,7 +189,7 @@ class EvidenceSearch(Search):
 
     async def _read(self, state: TrainState, attempts: Sequence[Attempt], seed: int) -> list[Reflection]:
         search = self._config.search
-        self._diary.begin("reflect", state.step, state.epoch)
+        self.log.begin("reflect", state.step, state.epoch)
         settings = self._config.reflect.model_copy(update={"failure_only": True})
         context = Context(state.current, search.edits_per_reading, state.ledger, state.earlier)
         optimizer = self._bench.optimizer(state.meta_skill)
@@ -199,11 +197,8 @@ class EvidenceSearch(Search):
             reflect(optimizer, attempts, context, settings, seed + number) for number in range(search.readings)
         )
         reflections = [reflection for reading in readings for reflection in reading]
-        self._diary.write(f"steps/{state.step:04d}/patches.json", reflections)
-        proposed = sum(len(reflection.patch.edits) for reflection in reflections)
-        self._diary.end(
-            "reflect", state.step, f"{counted(proposed, 'edit')} from {counted(len(reflections), 'failure analysis')}"
-        )
+        self.log.write(f"steps/{state.step:04d}/patches.json", reflections)
+        self.log.reflected(state.step, reflections)
         return reflections
 
     def _testable(
@@ -235,10 +230,10 @@ class EvidenceSearch(Search):
         self, state: TrainState, place: str, proposed: Proposed, failures: Sequence[Attempt]
     ) -> TrainState:
         """Keep the edits where they are seen to mend a failure."""
-        bench, diary = self._bench, self._diary
+        bench, log = self._bench, self.log
         search, solved = self._config.search, self._solved(state, failures)
-        diary.begin("gate", state.step, state.epoch)
-        trial = Trial(
+        log.begin("gate", state.step, state.epoch)
+        trial = ProofInput(
             proposed.edits,
             proposed.variant,
             failures,
@@ -247,23 +242,23 @@ class EvidenceSearch(Search):
             witnesses=solved[: search.deletion_guard],
         )
         proved = await prove(bench.rollout, trial, self._config.gate, state.step)
-        diary.write(f"{place}/proof.json", proved.proof)
-        diary.end("gate", state.step, proved.proof.reason)
+        log.write(f"{place}/proof.json", proved.proof)
+        log.end("gate", state.step, proved.proof.reason)
         candidate = proposed.candidate(proved.kept)
-        diary.made(place, state, candidate, "")
-        before, state = state, after_proof(state, proved)
+        log.made(place, state, candidate, "")
+        before, state = state, after_proof(state, proved.proof, proved.attempts)
         if proved.proof.accepted:
             state = state.model_copy(update={"current": candidate.skill, "best": candidate.skill})
         verdict = Verdict(accepted=proved.proof.accepted, reason=proved.proof.reason)
-        diary.decided(place, (before, state), candidate, GateResult(verdict=verdict), "")
+        log.decided(place, (before, state), candidate, GateResult(verdict=verdict), "")
         return state
 
     def _skip(self, state: TrainState, place: str, why: str, origin: Origin = "step") -> TrainState:
         """There is nothing to test."""
         candidate = Candidate(skill=state.current, origin=origin)
-        self._diary.made(place, state, candidate, why)
+        self.log.made(place, state, candidate, why)
         after = state.model_copy(update={"skipped": state.skipped + 1})
-        self._diary.decided(place, (state, after), candidate, None, why)
+        self.log.decided(place, (state, after), candidate, None, why)
         return after
 
     def _solved(self, state: TrainState, failures: Sequence[Attempt]) -> list[Attempt]:

@@ -3,7 +3,7 @@
 import asyncio
 
 from etude.records import Evaluation, TrainState
-from etude.run_log import Diary
+from etude.run_log import RunLog
 from etude.searches.base import give_up
 from etude.stages.evaluation import evaluate
 from etude.workbench import Workbench
@@ -19,12 +19,12 @@ class Validation:
 
     Args:
         bench: what the run works with.
-        diary: where it tells what happens.
+        log: where it tells what happens.
     """
 
-    def __init__(self, bench: Workbench, diary: Diary) -> None:
+    def __init__(self, bench: Workbench, log: RunLog) -> None:
         self._bench = bench
-        self._diary = diary
+        self._log = log
         self._work: asyncio.Future[Evaluation] | None = None
         self._step = 0
 
@@ -33,7 +33,7 @@ class Validation:
         if self._work is not None:
             return
         tasks, self._step = self._bench.tasks["val"], state.step
-        self._diary.begin("validation", state.step, state.epoch, len(tasks))
+        self._log.begin("validation", state.step, state.epoch, len(tasks))
         self._work = asyncio.ensure_future(evaluate(self._bench.rollout, state.best, tasks, "val"))
 
     def begin_early(self, state: TrainState) -> None:
@@ -52,7 +52,7 @@ class Validation:
         work, self._work = self._work, None
         if work is not None:
             await give_up(work)
-            self._diary.end("validation", self._step, "discarded: the skill has changed")
+            self._log.end("validation", self._step, "discarded: the skill has changed")
 
     async def result(self, state: TrainState) -> Evaluation:
         """What the best skill scores. It is the one that was begun with, or nothing was begun.
@@ -63,8 +63,8 @@ class Validation:
         self.begin(state)
         assert self._work is not None
         val = await self._work
-        mean = self._diary.mean(val)
-        self._diary.end("validation", self._step, "every attempt errored" if mean is None else f"{mean:.3f}")
+        mean = self._log.mean(val)
+        self._log.end("validation", self._step, "every attempt errored" if mean is None else f"{mean:.3f}")
         return val
 
 

@@ -165,12 +165,6 @@ class SleepConfig(TrainConfig):
     sleep: SleepSection = SleepSection()
     """The night."""
 
-    @model_validator(mode="after")
-    def _borne_out(self) -> Self:
-        if self.gate.shorter and not self.sleep.confirm_trials:
-            raise ValueError("gate.shorter needs fresh attempts, and sleep.confirm_trials is 0")
-        return self
-
     def for_run(self, folder: Path, name: str, *, limits: Mapping[str, Any]) -> TrainConfig:
         """The settings of a training run within the night. Without a judge the optimizer judges by rubrics."""
         data = self.model_dump(exclude={"sleep"}, exclude_unset=True)

@@ -8,11 +8,11 @@ from pydantic import Field
 
 from etude.records import Record
 from etude.records.summary import Comparison, Interval, ShipVerdict
-from etude.searches.rewrite_first import Shown
 from etude.sleep.improve.carry import Carried
 from etude.sleep.improve.changes import Change, LeftOut, Spent, Status, spent_in
 from etude.sleep.improve.confirm import Fresh
 from etude.sleep.improve.cost import Cost
+from etude.sleep.improve.held_out import Shown
 from etude.sleep.improve.proposers import Pick
 from etude.sleep.tasks.probe import Doubt
 from etude.store.views import JOURNAL
@@ -181,7 +181,7 @@ def reported(name: str, path: str, change: Change, tasks: tuple[int, int]) -> Do
         tasks: how many were trained on and how many held out.
     """
     confirmed, fresh = change.confirmed, change.fresh
-    settle = "" if confirmed is None or confirmed.settle is None or change.only_shorter else confirmed.settle.note
+    settle = "" if confirmed is None or confirmed.settle is None else confirmed.settle.note
     return DocumentReport(
         name=name,
         path=path,

@@ -16,12 +16,12 @@ from etude.cli.sleep.report_text import counts, print_report
 from etude.cli.sleep.settings import find_nights
 from etude.cli.terminal import output
 from etude.errors import DataError, did_you_mean
-from etude.searches.rewrite_first import Shown
 from etude.sleep.adoption.adopt import kept_rules, taken_out
 from etude.sleep.adoption.proposal import proposed_rules, read_proposal
 from etude.sleep.adoption.rules import active
 from etude.sleep.adoption.structure import plain, visible
 from etude.sleep.improve.carry import Carried
+from etude.sleep.improve.held_out import Shown
 from etude.sleep.night import DIAGNOSTICS, read_tasks
 from etude.sleep.report import Diagnosed, Diagnostics, spent_so_far
 from etude.sleep.tasks.mined import MinedTask

@@ -11,12 +11,12 @@ from etude.config import LimitsSection
 from etude.errors import BudgetStop
 from etude.records import LedgerEntry, Record, Skill
 from etude.records.summary import Comparison, ShipVerdict
-from etude.searches.rewrite_first import HeldOut, Shown
 from etude.skill import token_count
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.carry import Carried, LookedAt
 from etude.sleep.improve.confirm import Fresh
 from etude.sleep.improve.cost import Cost
+from etude.sleep.improve.held_out import HeldOut, Shown
 from etude.sleep.tasks.mined import MinedTask
 from etude.store import SqliteSpend
 from etude.store.journal import SqliteJournal
@@ -183,17 +183,12 @@ class Change(Record):
         return self.cost.much_longer if ships and self.cost is not None else ""
 
     @property
-    def only_shorter(self) -> bool:
-        """It is accepted for fewer tokens and no gain (`gate.shorter`)."""
-        return self.status == "accepted" and self.held_out.saved > 0
-
-    @property
     def verdict(self) -> ShipVerdict | None:
-        """Of fresh attempts, or `inconclusive` where a person decides: for what it makes much longer, or where fewer
-        tokens are all that speaks for it. None without them."""
+        """Of fresh attempts; `inconclusive` where the change makes a document or answers much longer, so that a
+        person decides. None without fresh attempts."""
         if self.confirmed is None:
             return None
-        return "inconclusive" if self.longer or self.only_shorter else self.confirmed.verdict
+        return "inconclusive" if self.longer else self.confirmed.verdict
 
     @property
     def told(self) -> str:

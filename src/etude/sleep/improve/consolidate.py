@@ -5,21 +5,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
+from etude.concurrency import run_to_end
 from etude.envs.scorers.base import Judge
 from etude.errors import DataError, EtudeError
 from etude.protocols import Environment
 from etude.records import Record, Skill
-from etude.searches.rewrite_first import HeldOut
 from etude.skill import Document
 from etude.skill.document import LEARNED
 from etude.sleep.config import SleepConfig, make_sleep_config
 from etude.sleep.improve.changes import Change, Known, Place, Spent, Status, left_of, spent_in, within
 from etude.sleep.improve.context import Documents, InContext
-from etude.sleep.improve.looks import Found, Work, as_good, look_again, look_at, trials_of
+from etude.sleep.improve.held_out import HeldOut, HeldOutObserver
+from etude.sleep.improve.looks import Found, Work, look_again, look_at, trials_of
 from etude.sleep.improve.room import in_room, told_of_room
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask
-from etude.threads import run_to_end
 from etude.trainer import Trainer
 from etude.workbench import Given, MakeEnvironment, Past
 
@@ -150,15 +150,14 @@ async def _improve(tasks: Tasks, documents: Documents, work: Work, given: Given)
     work = work._replace(config=within(work.config, carried.spent))
     limits, tokens = left_of(work.config.limits, Spent()), work.config.sleep.block_tokens
     plainly = work.config.for_run(work.folder, work.place, limits=limits)
-    if not trials_of(work.config, given):  # nothing would bear out that fewer tokens are as good
-        plainly = plainly.model_copy(update={"gate": plainly.gate.model_copy(update={"shorter": 0.0})})
     if not held_out_tasks(tasks):  # nothing can be proposed: one rewrite shows what it would be
         plainly = plainly.model_copy(update={"train": plainly.train.model_copy(update={"epochs": 1})})
     config = in_room(plainly, before, tokens)
-    parts = {**parts, "past": Past(ledger=work.known.ledger, skill=work.known.before)}
+    observer, past = HeldOutObserver(), Past(ledger=work.known.ledger, skill=work.known.before)
+    parts = {**parts, "past": past, "observer": observer}
     summary = await Trainer(config, **parts).atrain()
     run = Path(summary.folder)
-    held_out = HeldOut.model_validate_json((run / "held_out.json").read_text(encoding="utf-8"))
+    held_out = observer.found
     if held_out.silent:
         raise EtudeError(
             f"no attempt has an answer{_last_words(held_out)}",
@@ -173,8 +172,7 @@ async def _improve(tasks: Tasks, documents: Documents, work: Work, given: Given)
     reason = told_of_room(reason, plainly, before, tokens)
     found = Found(status, "", carried=carried.carried)
     if status == "accepted" and trials_of(work.config, given):
-        look = as_good if held_out.saved else look_at
-        found = await look(config, (before, after), work, carried, parts)
+        found = await look_at(config, (before, after), work, carried, parts)
         held_out = _judged(held_out, found.status)
     sleep = work.config.sleep
     return Change(

@@ -11,17 +11,16 @@ from etude.measure.compare import acompare_skills
 from etude.models.handoff import ANSWERED_LATER
 from etude.records import Skill
 from etude.records.summary import Comparison
-from etude.searches.rewrite_first import HeldOut
-from etude.skill import token_count
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.block import changed, with_changed
 from etude.sleep.improve.carry import Carried
 from etude.sleep.improve.changes import Change, Known, Place, Spent, Status, left_of, spent_in
 from etude.sleep.improve.confirm import Fresh
+from etude.sleep.improve.held_out import HeldOut
 from etude.sleep.improve.room import no_room
 from etude.workbench import Given
 
-__all__ = ["Again", "Found", "Work", "as_good", "look_again", "look_at", "target_of", "trials_of"]
+__all__ = ["Again", "Found", "Work", "look_again", "look_at", "target_of", "trials_of"]
 
 NO_LEVEL = "its looks could have used up sleep.alpha"
 
@@ -188,34 +187,6 @@ async def look_at(
         kept, told = _likelier(tonight.carried, kept)
         why += f"; {told}"
     return Found(status, why, compared, fresh, kept or tonight.carried, looked)
-
-
-async def as_good(
-    config: TrainConfig, documents: tuple[Skill, Skill], work: Work, tonight: Again, parts: Given
-) -> Found:
-    """What fresh attempts make of a candidate that passed the gate for its fewer tokens alone. It claims no gain: it
-    stays where every attempt has a score, no task a lower mean, and the tokens are fewer by `gate.shorter` again."""
-    before, after = documents
-    if tonight.looked is not None and tonight.looked.text == changed(after):
-        return await look_at(config, documents, work, tonight, parts)
-    known = _known(work, before, after)
-    first = FRESH * (len(known.looks) + 1)
-    trials = range(first, first + work.config.sleep.confirm_trials)
-    found = await acompare_skills(config, before, after, "val", trials, **parts)
-    old = token_count(before.text) + (found.a.answer_tokens or 0)
-    new = token_count(after.text) + (found.b.answer_tokens or 0)
-    if not any(sum(one.a) for one in found.tried):
-        why = ", but fresh attempts with the old document solve nothing, so nothing can be as good"
-    elif found.lost:
-        why = f", but {found.lost[0].task!r} does worse in fresh attempts"
-    elif found.voids:
-        why = f", but {found.voids} fresh attempt{'s have' if found.voids > 1 else ' has'} no score"
-    elif new > (1 - work.config.gate.shorter) * old:
-        why = f", but fresh attempts show {old:,.0f} -> {new:,.0f} tokens"
-    else:
-        why = "; no task does worse in fresh attempts: a person decides"
-        return Found("accepted", why, found, carried=tonight.carried)
-    return Found("rejected", why, found, carried=tonight.carried)
 
 
 def _likelier(carried: Carried, found: Carried) -> tuple[Carried, str]:

@@ -1,0 +1,271 @@
+"""What policies that work in steps are composed of: a `Proposer` makes a candidate, an `Acceptance` decides on it."""
+
+import asyncio
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from etude.concurrency import together
+from etude.config import GateSection, ReflectSection
+from etude.records import Attempt, Candidate, Evaluation, Patch, Task, TrainState, Verdict
+from etude.run_log import RunLog, counted
+from etude.stages.aggregate import aggregate, unite
+from etude.stages.evaluation import evaluate
+from etude.stages.gate import GateResult, decide, reason_not_to_evaluate
+from etude.stages.reflect import Context, Reflection, count_silence, is_silent, readings
+from etude.stages.schedules import Evidence, schedule_of
+from etude.stages.select import select
+from etude.stages.shared.longitudinal import Pair
+from etude.stages.shared.proposals import Source
+from etude.stages.state import accept, after_rollout, after_verdict
+from etude.stages.update_modes import UpdateMode
+from etude.workbench import Workbench
+
+__all__ = ["Acceptance", "Batch", "Made", "Proposer", "Read", "batches_of"]
+
+_REMEASURED = 10_000
+"""Trial numbers from here on are those of accepted skills that are measured again."""
+
+
+class Batch(NamedTuple):
+    """Tasks that are attempted and read together."""
+
+    tasks: Sequence[Task]
+    seed: int
+
+
+class Read(NamedTuple):
+    """What a step knows before it makes its candidate."""
+
+    attempts: Sequence[Attempt]
+    reflections: Sequence[Reflection]
+    merged: Patch
+
+
+class Made(NamedTuple):
+    """The candidate of a step."""
+
+    state: TrainState
+    candidate: Candidate
+    why_not: str
+    """Why it will not be evaluated; empty when it will."""
+
+
+class _Begun(NamedTuple):
+    """One analysis under way. Awaiting it gives what it proposes."""
+
+    source: Source
+    reflection: asyncio.Future[Reflection]
+
+    def __await__(self) -> Generator[Any, None, Patch]:
+        reflection = yield from self.reflection.__await__()
+        return reflection.patch
+
+
+class _Rolled(NamedTuple):
+    """A batch that was attempted, and its analyses under way."""
+
+    attempts: Sequence[Attempt]
+    seed: int
+    begun: Sequence[_Begun]
+
+
+def batches_of(tasks: Sequence[Task], seed: int, size: int, accumulation: int) -> Iterator[Sequence[Batch]]:
+    """The batches of each step of an epoch, from its shuffled tasks."""
+    parts = [tasks[start : start + size] for start in range(0, len(tasks), size)]
+    batches = [Batch(part, seed + number) for number, part in enumerate(parts, start=1)]
+    return (batches[start : start + accumulation] for start in range(0, len(batches), accumulation))
+
+
+class Proposer:
+    """Rollout, reflect, aggregate, select, update: from tasks to a candidate.
+
+    Args:
+        mode: how edits become a candidate.
+        steps: of the whole run, for the schedule of the edit budget.
+        attempts: at each task. With several, attempts at the same task that differ are read side by side first.
+    """
+
+    def __init__(self, bench: Workbench, log: RunLog, mode: UpdateMode, steps: int, attempts: int = 1) -> None:
+        self._bench, self._log, self._config = bench, log, bench.config
+        self._mode = mode
+        self._schedule = schedule_of(self._config.select, steps, budgeted=mode.budgeted)
+        self._tries = attempts
+
+    async def read(self, state: TrainState, batches: Sequence[Batch]) -> Read:
+        """Attempt and read all batches of a step, and merge what the analyses propose."""
+        log, place = self._log, f"steps/{state.step:04d}"
+        log.begin("rollout", state.step, state.epoch, self._tries * sum(len(batch.tasks) for batch in batches))
+        # Batches do not wait for each other: the skill is the same for all.
+        rolled = await together(self._roll(state, batch) for batch in batches)
+        attempts = [attempt for batch in rolled for attempt in batch.attempts]
+        log.attempted(state, attempts, f"{sum(a.solved for a in attempts)} of {len(attempts)} solved")
+        reflections, merged = await self._propose(state, rolled)
+        if not merged.edits and self._tries > 1:  # what differs taught nothing: read the failures as they are
+            settings = self._config.reflect
+            again = [
+                batch._replace(begun=self._begin(state, batch.attempts, settings, batch.seed)) for batch in rolled
+            ]
+            more, merged = await self._propose(state, again)
+            reflections = [*reflections, *more]
+        log.write(f"{place}/patches.json", reflections)
+        log.write(f"{place}/merged.json", merged)
+        return Read(attempts, reflections, merged)
+
+    async def make(self, state: TrainState, read: Read) -> Made:
+        """Make a candidate of what was read."""
+        config, bench, log = self._config, self._bench, self._log
+        attempts, reflections, merged = read
+        optimizer = bench.optimizer(state.meta_skill)
+        step, epoch = state.step, state.epoch
+        state = after_rollout(state, attempts)
+        state = state.model_copy(update={"silent_steps": count_silence(reflections, state.silent_steps)})
+
+        log.begin("select", step, epoch)
+        evidence = Evidence(state.current, attempts, merged, state.ledger, config.reflect.ledger_entries)
+        budget = await self._schedule.decide(optimizer, step, evidence)
+        selected = await select(optimizer, state.current, merged, budget.edits)
+        selected += unite([reminder for reflection in reflections for reminder in reflection.reminders])
+        chosen = {"budget": budget.edits, "reason": budget.reason, "edits": selected}
+        log.write(f"steps/{step:04d}/selected.json", chosen)
+        limit = "no budget" if budget.edits is None else f"budget {budget.edits}"
+        log.end("select", step, f"{counted(len(selected), 'edit')}, {limit}", idle=not selected)
+
+        log.begin("update", step, epoch)
+        candidate = await self._mode.apply(bench.optimizer(), state.current, selected)
+        made = sum(edit.fate in ("applied", "repaired") for edit in candidate.edits)
+        log.end("update", step, f"{made} of {len(candidate.edits)} edits applied", idle=not candidate.edits)
+        silent = "the optimizer gave no usable answer" if is_silent(reflections) else ""
+        return Made(state, candidate, silent or candidate.unusable or ("" if selected else budget.reason))
+
+    async def _roll(self, state: TrainState, batch: Batch) -> _Rolled:
+        """Attempt the tasks of a batch and begin to read the attempts; tries do not wait for each other either."""
+        first = self._tries * (state.epoch - 1 if self._config.train.fresh_attempts else 0)
+        tries = await together(
+            self._bench.rollout.batch(batch.tasks, state.current, "train", trial=trial, step=state.step)
+            for trial in range(first, first + self._tries)
+        )
+        attempts = [attempt for some in tries for attempt in some]
+        settings, to_read = self._config.reflect, attempts
+        if self._tries > 1:
+            settings = settings.model_copy(update={"mode": "deep", "failure_only": True})
+            to_read = _differing(attempts)
+        return _Rolled(attempts, batch.seed, self._begin(state, to_read, settings, batch.seed))
+
+    def _begin(
+        self, state: TrainState, attempts: Sequence[Attempt], settings: ReflectSection, seed: int
+    ) -> list[_Begun]:
+        """Begin to read attempts of a batch."""
+        told = self._schedule.told(state.step)
+        context = Context(state.current, told, state.ledger, state.earlier, self._mode.forms)
+        calls = readings(self._bench.optimizer(state.meta_skill), attempts, context, settings, seed)
+        return [_Begun(call.source, asyncio.ensure_future(call.reflection)) for call in calls]
+
+    async def _propose(self, state: TrainState, rolled: Sequence[_Rolled]) -> tuple[list[Reflection], Patch]:
+        """Merge what the analyses propose. Merges do not wait for analyses that they do not need."""
+        config, log, step = self._config, self._log, state.step
+        begun = [analysis for batch in rolled for analysis in batch.begun]
+        log.begin("reflect", step, state.epoch)
+        try:
+            failures = [each for each in begun if each.source == "failures"]
+            successes = [each for each in begun if each.source == "successes"]
+            optimizer, form = self._bench.optimizer(state.meta_skill), self._mode.forms.merged
+            merged = await aggregate(optimizer, state.current, (failures, successes), config.aggregate, form)
+        finally:
+            await asyncio.gather(*(each.reflection for each in begun), return_exceptions=True)
+        reflections = [each.reflection.result() for each in begun]
+        log.reflected(step, reflections)
+        log.begin("aggregate", step, state.epoch)
+        log.end("aggregate", step, counted(len(merged.edits), "edit"), idle=not merged.edits)
+        return reflections, merged
+
+
+class Acceptance:
+    """The gate and what follows from it: the bar, the verdict on each candidate, the state after it.
+
+    Args:
+        validates: False evaluates nothing and accepts every candidate.
+    """
+
+    def __init__(self, bench: Workbench, log: RunLog, *, validates: bool = True) -> None:
+        self._bench, self._log, self._config = bench, log, bench.config
+        self._validates = validates
+
+    async def baseline(self, state: TrainState) -> TrainState:
+        """Measure the initial skill, which is the bar for the first candidate."""
+        bench, log = self._bench, self._log
+        log.begin("baseline", 0, 0, len(bench.tasks["val"]))
+        val = await evaluate(bench.rollout, bench.skill, bench.tasks["val"], "val")
+        mean = log.mean(val)
+        log.end("baseline", 0, "every attempt errored" if mean is None else f"validation {mean:.3f}")
+        return state.model_copy(
+            update={"initial_val": val, "current_val": val, "best_val": val, "voids": len(val.voids)}
+        )
+
+    async def guided(self, state: TrainState, candidate: Candidate, pairs: Sequence[Pair]) -> TrainState:
+        """Decide on the slow update's candidate, by validation only."""
+        del pairs
+        gate = self._config.gate
+        gate = gate if self._config.slow_update.gate else gate.model_copy(update={"enabled": False})
+        return await self.decide(state, candidate, f"epochs/{state.epoch:02d}", gate=gate)
+
+    async def decide(
+        self,
+        state: TrainState,
+        candidate: Candidate,
+        place: str,
+        *,
+        gate: GateSection | None = None,
+        why_not: str = "",
+    ) -> TrainState:
+        """Pass a candidate through the gate, unless it is not worth evaluating."""
+        config, log = self._config, self._log
+        skipped = (
+            why_not
+            or candidate.unusable
+            or reason_not_to_evaluate(candidate.skill, state.current, state.rejected_texts, config.skill.max_tokens)
+        )
+        log.made(place, state, candidate, skipped)
+        result = None if skipped else await self._verdict(state, candidate, gate or config.gate)
+        before = state
+        state = after_verdict(state, candidate, result.verdict if result else None)
+        if result is not None and result.verdict.accepted:
+            if result.evaluation is None:  # nothing is measured: there is no bar
+                state = state.model_copy(update={"current": candidate.skill, "best": candidate.skill})
+            else:
+                bar = await self._bar(state, candidate, result.evaluation)
+                state = accept(state, candidate.skill, bar, config.gate)
+        log.decided(place, (before, state), candidate, result, skipped)
+        return state
+
+    async def _verdict(self, state: TrainState, candidate: Candidate, gate: GateSection) -> GateResult:
+        """Whether a candidate is better than the current skill."""
+        if not self._validates:
+            return GateResult(verdict=Verdict(accepted=True, reason="accepted without validation"))
+        bench, log, tasks = self._bench, self._log, self._bench.tasks["val"]
+        assert state.current_val is not None
+        log.begin("gate", state.step, state.epoch, len(tasks))
+        result = await decide(bench.rollout, candidate.skill, state.current_val, tasks, gate)
+        log.end("gate", state.step, result.verdict.reason)
+        return result
+
+    async def _bar(self, state: TrainState, candidate: Candidate, won: Evaluation) -> Evaluation:
+        """What the next candidates have to beat: the scores it won with, or fresh ones.
+
+        A fresh bar can be lower than the one before it; the search goes on from there all the same.
+        """
+        if not self._config.gate.remeasure:
+            return won
+        bench = self._bench
+        # A trial of its own for each step: no other attempt at these tasks was chosen by.
+        return await evaluate(
+            bench.rollout, candidate.skill, bench.tasks["val"], "val", first=_REMEASURED + state.step
+        )
+
+
+def _differing(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """The attempts at tasks where one came out better than another."""
+    values: dict[str, set[float]] = {}
+    for attempt in attempts:
+        if attempt.score is not None:
+            values.setdefault(attempt.task.id, set()).add(attempt.score.soft)
+    return [attempt for attempt in attempts if len(values.get(attempt.task.id, ())) > 1]

@@ -1,0 +1,174 @@
+"""What a night keeps of a search: the held-out tasks as a person wants to see them, and what the optimizer said."""
+
+from collections.abc import Sequence
+from contextlib import aclosing
+
+from pydantic import Field
+
+from etude.records import Attempt, Candidate, Evaluation, LedgerEntry, Record, Skill, TrainState
+from etude.skill import Document, token_count
+from etude.stages.gate import GateResult
+from etude.stages.shared.longitudinal import Pair
+from etude.workbench import Observer, Workbench
+
+__all__ = ["HeldOut", "HeldOutObserver", "Shown"]
+
+_SHOWN = 2_000
+"""Characters of a response that are kept."""
+_REPLIES = 64
+"""Most replies of the optimizer that are kept."""
+
+
+class Shown(Record):
+    """An attempt at a held-out task, as a person wants to see it."""
+
+    task: str
+    outcome: str
+    hard: float | None
+    soft: float | None
+    why: str
+    """Feedback of the scorer, or the reason why there is no score."""
+    response: str
+    tokens: int = 0
+    """Output tokens, as billed or estimated; 0 where they are unknown."""
+
+
+_VOID = Shown(
+    task="", outcome="void", hard=None, soft=None, why="the attempt errored; events.jsonl says why", response=""
+)
+
+
+class HeldOut(Record):
+    """What was seen on validation, and what the optimizer said."""
+
+    initial: tuple[Shown, ...]
+    candidate: tuple[Shown, ...]
+    """Under the candidate that the search ends with, else under the last one that was decided on; empty when there
+    was none, or when it lost a race and was not seen in full."""
+    candidate_tokens: int | None = None
+    """Of the document of that candidate, estimated as characters / 4; None when there was none."""
+    accepted: bool | None
+    """Whether that candidate was; None when there was none."""
+    reason: str
+    """Why, or why there was none. Where several were accepted one after the other, the first skill is what the last
+    one is compared with."""
+    optimizer_replies: tuple[str, ...]
+    """The latest raw ones, candidate by candidate, and sorted among those of one."""
+    ledger: tuple[LedgerEntry, ...]
+    """All edits that were tried in this run."""
+    silent: bool = False
+    """No attempt at all had an answer."""
+    cited: dict[str, str] = Field(default_factory=dict[str, str])
+    """The task of each attempt that is named in `ledger` and `guidance`."""
+    guidance: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
+    """What the slow update added to a learned block, and was accepted, with the attempts that it compared."""
+
+
+class HeldOutObserver(Observer):
+    """Collects a `HeldOut`."""
+
+    def __init__(self) -> None:
+        self._found: HeldOut | None = None
+        self._last: tuple[Candidate, GateResult] | None = None
+        self._reason = "every validation task is solved already"
+        self._tasks: dict[str, str] = {}
+        self._pairs: Sequence[Pair] = ()
+        self._guidance: dict[str, tuple[str, ...]] = {}
+        self._heard: set[str] = set()
+        """What the optimizer said since the last candidate."""
+        self._replies: dict[str, None] = {}
+        self._answered: set[bool] = set()
+
+    @property
+    def found(self) -> HeldOut:
+        """What was collected; there once the search is over."""
+        assert self._found is not None
+        return self._found
+
+    def replied(self, text: str) -> None:
+        self._heard.add(text)
+
+    def attempted(self, attempts: Sequence[Attempt]) -> None:
+        self._tasks.update((attempt.id, attempt.task.id) for attempt in attempts)
+        self._answered.update(bool(attempt.trajectory.answer.strip()) for attempt in attempts)
+
+    def compared(self, pairs: Sequence[Pair]) -> None:
+        self._pairs = pairs
+
+    def decided(
+        self, states: tuple[TrainState, TrainState], candidate: Candidate, result: GateResult | None, skipped: str
+    ) -> None:
+        before, after = states
+        if result is not None:
+            self._last = candidate, result
+        self._reason = skipped if result is None else result.verdict.reason
+        self._keep_replies()
+        if candidate.origin == "slow_update" and after.current.hash == candidate.skill.hash != before.current.hash:
+            old, new = (Document.parse(skill.text).learned for skill in (before.current, candidate.skill))
+            if new is not None:
+                attempts = [attempt for pair in self._pairs for attempt in (pair.previous, pair.current)]
+                self._tasks.update((attempt.id, attempt.task.id) for attempt in attempts)
+                self._guidance[new.removeprefix(old or "").strip()] = tuple(attempt.id for attempt in attempts)
+
+    async def finished(self, bench: Workbench, state: TrainState) -> None:
+        self._keep_replies()
+        skill, seen, accepted, reason = self._end(bench, state)
+        ledger = state.ledger[len(bench.past.ledger) :]
+        named = [*(entry.edit.cites for entry in ledger), *self._guidance.values()]
+        cites = sorted({name for names in named for name in names} & self._tasks.keys())
+        self._found = HeldOut(
+            initial=await self._shown(bench, bench.skill, state.initial_val),
+            candidate=() if skill is None else await self._shown(bench, skill, seen),
+            candidate_tokens=None if skill is None else token_count(skill.text),
+            accepted=accepted,
+            reason=reason,
+            optimizer_replies=tuple(self._replies)[-_REPLIES:],
+            ledger=ledger,
+            silent=self._answered == {False},
+            cited={name: self._tasks[name] for name in cites},
+            guidance=self._guidance,
+        )
+
+    def _end(self, bench: Workbench, state: TrainState) -> tuple[Skill | None, Evaluation | None, bool | None, str]:
+        """The candidate that the search ends with, or the last one: its evaluation, whether it is accepted, why."""
+        gate = bench.config.gate
+        if state.initial_val is None:  # nothing was validated
+            return None, None, None, self._reason
+        if state.best.hash != bench.skill.hash and state.best_val is not None:
+            before, after = (val.mean(gate.metric, gate.mixed_weight) for val in (state.initial_val, state.best_val))
+            if before is not None and after is not None:
+                return state.best, state.best_val, True, f"candidate {after:.4f} > current {before:.4f}"
+        if self._last is None:
+            return None, None, None, self._reason
+        candidate, result = self._last
+        return candidate.skill, result.evaluation, result.verdict.accepted, result.verdict.reason
+
+    def _keep_replies(self) -> None:
+        """In an order that does not depend on which came first."""
+        self._replies |= dict.fromkeys(sorted(self._heard))
+        self._heard.clear()
+
+    async def _shown(self, bench: Workbench, skill: Skill, seen: Evaluation | None) -> tuple[Shown, ...]:
+        """The attempts behind an evaluation of validation. Those with a score are known; no other is made again."""
+        if seen is None:
+            return ()
+        found = {task.id: _VOID.model_copy(update={"task": task.id}) for task in bench.tasks["val"]}
+        known = [task for task in bench.tasks["val"] if task.id in seen.scores]
+        async with aclosing(bench.rollout.stream(known, skill, "val")) as attempts:
+            async for _, attempt in attempts:
+                found[attempt.task.id] = _shown(attempt)
+                self._answered.add(bool(attempt.trajectory.answer.strip()))
+        return tuple(found.values())
+
+
+def _shown(attempt: Attempt) -> Shown:
+    score = attempt.score
+    return Shown(
+        task=attempt.task.id,
+        outcome=attempt.outcome,
+        hard=None if score is None else score.hard,
+        soft=None if score is None else score.soft,
+        why=attempt.reason or ("" if score is None else score.feedback),
+        response=attempt.trajectory.answer[:_SHOWN],
+        tokens=attempt.trajectory.usage.output_tokens,
+    )
