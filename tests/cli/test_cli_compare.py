@@ -157,10 +157,7 @@ def test_voids_are_counted(here: Path, capsys: Captured, monkeypatch: pytest.Mon
         Path(f"{name}.md").write_text(name)
     assert main(["compare", "a.md", "b.md", "c.yaml", "--trials", "1"]) == 4
     out = capsys.readouterr().out
-    assert (
-        "tasks       0 better, 0 worse, 3 equal\nerrors      2 attempts errored; their tasks are compared without them\nfile "
-        in out
-    )
+    assert "tasks       0 better, 0 worse, 3 equal\nerrors      2 attempts errored; their tasks are compared " in out
 
 
 def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Captured) -> None:
