@@ -4,6 +4,7 @@ import random
 from collections.abc import AsyncGenerator, Sequence
 from typing import ClassVar, Literal, NamedTuple
 
+from etude.concurrency import together
 from etude.records import AppliedEdit, Attempt, Candidate, Edit, Record, Skill, Task, TrainState, Verdict
 from etude.searches.base import Search
 from etude.searches.epochs import end_epoch
@@ -13,12 +14,11 @@ from etude.searches.validation import Validation
 from etude.skill import apply_edit, apply_edits, token_count
 from etude.stages.aggregate import unite
 from etude.stages.gate import GateResult
-from etude.stages.longitudinal import Pair
-from etude.stages.optimizer import together
-from etude.stages.proof import Trial, Variant, prove
+from etude.stages.proof import ProofInput, Variant, prove
 from etude.stages.reflect import Context, Reflection, count_silence, is_silent, reflect
+from etude.stages.shared.longitudinal import Pair
+from etude.stages.shared.statements import carries, own_runs, single_statements
 from etude.stages.state import after_proof, after_rollout
-from etude.stages.statements import carries, own_runs, single_statements
 from etude.workbench import Workbench
 
 __all__ = ["EvidenceSearch", "Proposed"]
@@ -233,7 +233,7 @@ class EvidenceSearch(Search):
         bench, log = self._bench, self.log
         search, solved = self._config.search, self._solved(state, failures)
         log.begin("gate", state.step, state.epoch)
-        trial = Trial(
+        trial = ProofInput(
             proposed.edits,
             proposed.variant,
             failures,
@@ -246,7 +246,7 @@ class EvidenceSearch(Search):
         log.end("gate", state.step, proved.proof.reason)
         candidate = proposed.candidate(proved.kept)
         log.made(place, state, candidate, "")
-        before, state = state, after_proof(state, proved)
+        before, state = state, after_proof(state, proved.proof, proved.attempts)
         if proved.proof.accepted:
             state = state.model_copy(update={"current": candidate.skill, "best": candidate.skill})
         verdict = Verdict(accepted=proved.proof.accepted, reason=proved.proof.reason)
