@@ -52,7 +52,7 @@ def json_result(value: Any) -> None:
 
 
 def flush() -> None:
-    """Have the result seen while the work goes on."""
+    """Have the result shown while the work continues."""
     results().flush()
 
 

@@ -1,4 +1,4 @@
-"""Standard output and error that take whatever is written, whoever reads it.
+"""Standard output and error that take whatever is written, even when nothing reads it.
 
 Each part is here for a failure that ended or spoilt paid work: a reader that left (`| head`), a full disk, a stream
 that was closed from the start, an encoding without the character, and user code that prints into a JSON result.
@@ -91,7 +91,7 @@ def all_written(stream: TextIO) -> None:
 
 
 def prepare_streams() -> None:
-    """Make sure that printing cannot fail a run that has been paid for: the work continues, and the exit code is that
+    """Make sure that printing cannot fail a run whose calls cost money: the work continues, and the exit code is that
     of the work. `all_written` reports a full disk afterwards. User code that prints is covered too."""
     sys.stdout, sys.stderr = _prepared(sys.stdout), _prepared(sys.stderr)
 
