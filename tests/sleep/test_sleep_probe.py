@@ -10,12 +10,9 @@ from etude.concurrency import run_to_end
 from etude.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, UnusableReply
 from etude.protocols import Environment
 from etude.records import ChatRequest, Reply, Score, Task, Trajectory
-from etude.sleep.forecast import forecast_night
 from etude.sleep.night import read_report
-from etude.sleep.tasks.gather import archive, archived
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.probe import HOLLOW, SLOW, hollow_answer, probe, too_slow
-from etude.sleep.transcripts.sessions import Session
 
 RUBRIC = "It gives a clear recommendation.\nIt names real risks; each with its weight."
 
@@ -181,34 +178,6 @@ def test_a_night_whose_probe_is_interrupted_goes_on_without_asking_twice(tmp_pat
 def test_a_judge_that_is_out_of_reach_stops_the_night() -> None:
     with pytest.raises(OutageStop, match="judge: no such model"):
         run_to_end(probe([task(rubric=RUBRIC)], Judged(RejectedRole("no such model"))))
-
-
-def test_a_cluster_that_changes_its_side_takes_the_tasks_of_earlier_nights_with_it(tmp_path: Path) -> None:
-    small = Small(tmp_path, n=0)
-    small.state.make()
-    first = task("m1", exact=("x",), cluster="c1", split="val")
-    other = task("m2", exact=("x",), cluster="c2", split="val")
-    archive(small.state, [first, other])
-    archive(small.state, [task("m3", exact=("x",), cluster="c1", split="train")])
-    assert {one.id: one.split for one in archived(small.state)} == {"m1": "train", "m2": "val", "m3": "train"}
-
-
-def test_a_forecast_counts_the_questions_of_the_probe_and_the_trials_of_rules(tmp_path: Path) -> None:
-    small = Small(tmp_path)
-    sessions = [Session(source="jsonl", id=str(number)) for number in range(10)]
-
-    def calls(**sleep: object) -> tuple[float, float]:
-        found = forecast_night(small.config(dict(sleep)), sessions, None, 0)
-        return found.judge_calls.high, found.target_calls.high
-
-    most = forecast_night(small.config(), sessions, None, 0).tasks.high
-    assert calls()[0] - calls(probe=False)[0] == most
-    assert calls(retire=1)[1] > calls()[1]
-    assert forecast_night(small.config(), (), [task(rubric=RUBRIC)], 0).judge_calls.high == calls_of_a_file(small)
-
-
-def calls_of_a_file(small: Small) -> float:
-    return forecast_night(small.config({"probe": False}), (), [task(rubric=RUBRIC)], 0).judge_calls.high
 
 
 @pytest.mark.parametrize("gap", ["structure", "verbose", "brain-first", "verdict"])
