@@ -9,7 +9,7 @@ from test_sleep_carry import a_night, with_rule
 from test_sleep_consolidate import VAL, Optimizer
 
 from etude import Task
-from etude.cli.sleep.report_text import document_lines
+from etude.cli.sleep.text import document_lines
 from etude.records import ChatRequest, Reply, Usage
 from etude.sleep.improve.changes import Change, worst
 from etude.sleep.improve.cost import Cost

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from etude.cli.doctor.checks import Check, check_parts, unwritable
-from etude.cli.sleep.pause_text import told
 from etude.cli.sleep.schedule import machine_of
-from etude.cli.sleep.task_notes import task_notes
+from etude.cli.sleep.text import paused_since, task_notes
 from etude.errors import ConfigError, EtudeError
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.documents import check_tasks
@@ -105,7 +104,7 @@ def _pause(state: SleepState, around: Surroundings) -> Iterator[Check]:
         yield Check.wrong("pause", error)
         return
     if note is not None:
-        yield Check.note("pause", told(note), "`etude sleep resume` ends it")
+        yield Check.note("pause", paused_since(note), "`etude sleep resume` ends it")
 
 
 def _schedule(config: SleepConfig, around: Surroundings) -> Check:
