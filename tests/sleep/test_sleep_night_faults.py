@@ -145,7 +145,7 @@ def test_a_night_whose_tasks_belong_to_no_document_says_so(small: Small) -> None
     assert report.reason == "no task belongs to a document that the night may improve"
 
 
-@pytest.mark.parametrize(("at", "said"), [("replace 0", "taken back"), ("put record receipt.json", "finished")])
+@pytest.mark.parametrize(("at", "said"), [("replace 0", "taken back"), ("commit", "finished")])
 def test_what_was_done_about_an_interrupted_adoption_is_in_the_report_of_the_next_night(
     small: Small, at: str, said: str
 ) -> None:
