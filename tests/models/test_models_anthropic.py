@@ -381,7 +381,7 @@ async def test_an_error_in_the_middle_of_a_stream_means_what_it_would_have_meant
 async def test_a_body_that_is_no_whole_message_is_transient(server: Server, body: bytes):
     error = await failure(server, body, stream=True)
     assert isinstance(error, TransientError)
-    assert error.message.startswith("the answer is no message: ")
+    assert error.message.startswith("the answer is not a message: ")
 
 
 def refusal(kind: str, text: str) -> dict[str, Any]:
