@@ -91,5 +91,5 @@ def _save(skill: Skill, folder: Path) -> Path:
     except OSError as error:
         raise SkillError(
             f"{str(folder / skill.name)!r} cannot be written: {error.strerror}",
-            hint="mend the permissions, or give another folder with --to",
+            hint="fix the permissions, or give another folder with --to",
         ) from None

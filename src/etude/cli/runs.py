@@ -259,7 +259,7 @@ def _delete(path: Path) -> bool:
     except OSError as error:
         raise DataError(
             f"{error.filename!r} cannot be deleted: {error.strerror}",
-            hint="mend the permissions and run the same command again",
+            hint="fix the permissions and run the same command again",
         ) from None
     finally:
         lock.release()

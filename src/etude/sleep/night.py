@@ -294,7 +294,7 @@ class _Night:
             try:
                 reply = await model.complete(ChatRequest(messages=(user(question),)))
             except ModelError as error:
-                hint = error.hint or "mend the cause and run the same command again"
+                hint = error.hint or "fix the cause and run the same command again"
                 raise OutageStop(f"{role}: {error.message}", hint=hint) from error
             if not reply.text.strip() and reply.finish != "length":
                 raise OutageStop(

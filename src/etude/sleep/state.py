@@ -147,7 +147,7 @@ class SleepState:
         except OSError as error:
             raise StopRun(
                 f"{str(path)!r} cannot be written: {error.strerror}",
-                hint="make room or mend the permissions, then run the same command again",
+                hint="make room or fix the permissions, then run the same command again",
             ) from error
 
     def _make(self, folder: Path) -> None:

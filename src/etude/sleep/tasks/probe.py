@@ -325,6 +325,6 @@ async def _judge_passes(task: MinedTask, env: Environment) -> bool:
             raise
         return False
     except EtudeError as error:
-        hint = error.hint or "mend the cause and run the same command again"
+        hint = error.hint or "fix the cause and run the same command again"
         raise OutageStop(f"judge: {error.message}", hint=hint) from error
     return score.hard >= 1

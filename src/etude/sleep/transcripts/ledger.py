@@ -371,7 +371,7 @@ def under_way(path: Path) -> bool:
 def _unwritable(path: Path, error: BaseException) -> StopRun:
     return StopRun(
         f"ledger {str(path)!r} cannot be written: {error}",
-        hint="make room or mend the permissions, then run the same command again",
+        hint="make room or fix the permissions, then run the same command again",
     )
 
 
