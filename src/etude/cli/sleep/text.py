@@ -1,17 +1,41 @@
-"""The report of a night for people."""
+"""What verbs say about nights: reports, pauses, tasks, and the commands to type next."""
 
-from collections.abc import Mapping, Sequence
+import argparse
+import os
+import re
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-from etude.cli.sleep.elsewhere import goes_on, only
+from etude.cli.lookup import larger
+from etude.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
 from etude.cli.sleep.settings import WAITING
 from etude.cli.terminal import output
 from etude.cli.terminal.summary_text import LOUD, SIMULATED
+from etude.sleep.adoption.rules import Rules
 from etude.sleep.adoption.structure import plain
 from etude.sleep.limits import Spent
+from etude.sleep.pause import Pause
 from etude.sleep.report import DocumentReport, NightReport
+from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.probe import HOLLOW
 
-__all__ = ["counts", "document_lines", "print_report"]
+__all__ = [
+    "continues",
+    "counts",
+    "document_lines",
+    "elsewhere",
+    "only",
+    "paused_since",
+    "print_report",
+    "rules_data",
+    "task_notes",
+]
+
+_RULE_FIELDS = {"id", "text", "status", "evidence", "replaces", "ablation"}
+_SCRIPT = re.compile(r"[^-].*\.(?:py|sh|bash|js|mjs|ts|rb|pl|php|lua|R)")
+"""Words of a command that name a script, not an option or data."""
 
 
 def print_report(report: NightReport, stands: str = "", where: str = "", alone: Sequence[str] | None = ()) -> None:
@@ -97,6 +121,77 @@ def _next(report: NightReport, stands: str, where: str, alone: Sequence[str] | N
     lines = [f"{output.program()} sleep {command}" for command in commands.get(stands or report.status, ())]
     if not stands and (report.status == "no change" or (report.status == "nothing to do" and report.dropped)):
         lines = [f"{output.program()} sleep explain {named}"]
-    if stands in ("stopped", "killed") and goes_on(report):
-        lines = [goes_on(report)]
+    if stands in ("stopped", "killed") and report.command is not None:
+        lines = [_command(report)]
     return ["", "next:", *(f"  {line}" for line in lines)] if lines else []
+
+
+def paused_since(note: Pause) -> str:
+    """As in `paused since 2026-09-20 10:00 (UTC) until 2026-10-01: on holiday`."""
+    until = "" if note.until is None else f" until {note.until}"
+    why = f": {plain(note.reason, 200)}" if note.reason.strip() else ""
+    return f"paused since {note.since:%Y-%m-%d %H:%M} (UTC){until}{why}"
+
+
+def elsewhere(args: argparse.Namespace) -> str:
+    """What a command needs to be about the same nights, where they are not in the usual place: empty, or begins with
+    a space."""
+    flags = dict(args.flags)
+    config = None if args.config == DEFAULT_SLEEP_CONFIG else args.config
+    places = {name: getattr(args, name, None) or flags.get(f"sleep.{name}") for name in ("project", "state")}
+    return _words(
+        [word for name, value in {"config": config, **places}.items() if value for word in (f"--{name}", value)]
+    )
+
+
+def only(titles: Sequence[str]) -> str:
+    """What `adopt` needs to take these documents alone; empty without any."""
+    return _words([word for title in titles for word in ("--only", title)])
+
+
+def continues(report: NightReport | None, number: int) -> str:
+    """How a night that stopped can be continued: with the command that began it, since other settings begin a new
+    night."""
+    if report is None or report.command is None:
+        return f"night {number} continues with the next run of the same settings"
+    return f"night {number} continues{larger(report.reason) or ' with'}: {_command(report)}"
+
+
+def rules_data(rules: Rules, night: str, documents: Collection[str] | None = None) -> list[dict[str, Any]]:
+    """The rules that a night wrote and those that it took out, as data; of all documents, or of some by real path."""
+    return [
+        {"document": document, **rule.model_dump(mode="json", include=_RULE_FIELDS)}
+        for document, those in rules.documents.items()
+        for rule in those
+        if (documents is None or document in documents)
+        and (rule.night if rule.status == "active" else rule.retired) == night
+    ]
+
+
+def task_notes(tasks: Sequence[MinedTask]) -> list[str]:
+    """What is doubtful about tasks of a file and not an error: a night with them may do nothing, or judge wrongly."""
+    notes = list(_missing_scripts(tasks))
+    if not any(task.split == "train" for task in tasks):
+        notes.insert(0, "there is nothing to train on: a night would change nothing")
+    return notes
+
+
+def _command(report: NightReport) -> str:
+    command = report.command
+    assert command is not None
+    here = os.path.realpath(command.folder) == os.path.realpath(os.curdir)
+    return command.text if here else f"cd {shlex.quote(command.folder)} && {command.text}"
+
+
+def _words(words: list[str]) -> str:
+    return f" {shlex.join(words)}" if words else ""
+
+
+def _missing_scripts(tasks: Sequence[MinedTask]) -> Iterator[str]:
+    """Scripts that a command gives to its program and that do not exist: each answer would be wrong."""
+    for task in tasks:
+        folders = [*([Path(task.project)] if task.project else []), Path()]
+        for word in task.command[1:]:
+            if _SCRIPT.fullmatch(word) and not any((folder / word).exists() for folder in folders):
+                places = " or ".join(repr(str(folder.absolute())) for folder in folders)
+                yield f"task {plain(task.id, 40)!r}: its command names {plain(word, 200)!r}, which is not in {places}"
