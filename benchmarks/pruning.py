@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from etude.records import Attempt, Candidate, Edit, Skill, TrainState, Verdict
-from etude.searches.evidence import EvidenceSearch, Proposed
+from etude.searches.evidence import EvidenceOptions, EvidenceSearch, Proposed
 from etude.skill import apply_edits
 from etude.stages.gate import GateResult
 from etude.stages.proof import Trial, prove
@@ -16,8 +16,8 @@ class PrunedAtTheEnd(EvidenceSearch):
     """Before validation all kept edits are tried together on the failures they were proposed for, and each is left
     out on one that it mends; what is missing after that goes back in, by halves."""
 
-    def __init__(self, bench: Workbench) -> None:
-        super().__init__(bench)
+    def __init__(self, bench: Workbench, options: EvidenceOptions) -> None:
+        super().__init__(bench, options)
         self._kept: list[Edit] = []
         self._failures: list[Attempt] = []
 
@@ -52,5 +52,5 @@ class PrunedAtTheEnd(EvidenceSearch):
         after = before.model_copy(update={"current": skill, "best": skill})
         verdict = Verdict(accepted=True, reason=proved.proof.reason)
         made = Candidate(skill=skill, origin="step")
-        self.diary.decided("pruning", (before, after), made, GateResult(verdict=verdict), "")
+        self.log.decided("pruning", (before, after), made, GateResult(verdict=verdict), "")
         return after

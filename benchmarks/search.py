@@ -45,13 +45,11 @@ POLICIES = {
     "paper": PAPER,
     "paper, deep reading": merge(PAPER, {"reflect": {"mode": "deep"}}),
     "evidence (default)": {},
-    "evidence, deletions only where they mend": {"search": {"deletion_guard": 0}},
     "evidence, 4 epochs of 40": {"train": {"epochs": 4, "batch_size": 40}},
 }
 PARTS: dict[str, dict[str, Any]] = {
     "default": {},
     "shallow reading": {"reflect": {"mode": "shallow"}},
-    "two readings": {"search": {"readings": 2}},
     "guard of 8": {"search": {"guard": 8}},
     "guard of 20": {"search": {"guard": 20}},
     "until 2 fail": {"search": {"failures": 2}},
@@ -68,7 +66,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "edits left out, no search by halves": {"search": {"leave_one_out": True}},
     "edits left out once, at the end": {},
     "an edit stays where a task it cites is mended": {"search": {"leave_one_out": True}},
-    "deletions only where they mend": {"search": {"deletion_guard": 0}},
+    "deletions only where they mend": {},
     "ties of deletions and replacements decided by duels": {},
 }
 DELETING = ("default", "deletions only where they mend", "ties of deletions and replacements decided by duels")
@@ -212,13 +210,19 @@ def without(part: str, seed: int, world: str, optimizer: str) -> Outcome:
     """A run of the default search with one part changed."""
     import etude.stages.proof as proof
     import etude.trainer as trainer
-    from etude.searches import EvidenceSearch
+    from etude.searches import evidence, policy_of
+    from etude.searches.evidence import EvidenceSearch
 
     swapped: dict[str, tuple[Any, str, Any]] = {
         "an edit stays where a task it cites is mended": (proof, "Proving", Citing),
         "edits left out, no search by halves": (proof, "Proving", OneByOne),
         "ties of deletions and replacements decided by duels": (proof, "Proving", Duelling),
-        "edits left out once, at the end": (trainer, "search_of", PrunedAtTheEnd),
+        "edits left out once, at the end": (
+            trainer,
+            "search_of",
+            lambda bench: PrunedAtTheEnd(bench, policy_of(bench.config).options),
+        ),
+        "deletions only where they mend": (evidence, "_WITNESSES", 0),
         "an end after one idle epoch": (EvidenceSearch, "patience", 1),
         "waves as short as will do": (EvidenceSearch, "_wave", shortest_wave),
     }

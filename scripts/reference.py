@@ -113,6 +113,10 @@ def section_text(name: str, section: type[Section]) -> str:
         text += table([line for line in rows(CommandConfig, "env.") if line not in of_dataset]) + "\n"
         text += "\nThose of [`spreadsheet`](../guides/spreadsheet.md):\n\n"
         text += table(rows(SpreadsheetConfig, "env.")) + "\n"
+    if name == "search":
+        for policy in BUILT_IN["searches"]:
+            own = rows(find("searches", policy).options_type, "search.")
+            text += f"\nFurther keys are options of the policy. Those of `{policy}`:\n\n{table(own)}\n" if own else ""
     if name == "agent":
         text += "\nFurther keys are options of the agent. Those of `chat`:\n\n"
         text += table(rows(ChatOptions, "agent.")) + "\n"

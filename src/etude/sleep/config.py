@@ -56,6 +56,10 @@ class SleepSection(Section):
         }
     )
 
+    paths: ClassVar[frozenset[str]] = frozenset(
+        {"state", "home", "project", "tasks", "skill_path", "memory_path", "transcripts"}
+    )
+
     state: str | None = None
     """Folder of ledgers, nights and proposals; by default `etude/sleep` in the user's state folder."""
     home: str | None = None
@@ -216,7 +220,7 @@ def load_sleep_section(path: Path | str) -> SleepSection:
         ConfigError: an unknown key or a bad value in the section; the file is missing or no YAML mapping.
     """
     _check_there(path)
-    return load_settings(_part, path).sleep
+    return load_settings(_part, path, kind=_Part).sleep
 
 
 def load_sleep_config(
@@ -232,7 +236,7 @@ def load_sleep_config(
     """
     if path is not None:
         _check_there(path)
-    return load_settings(make_sleep_config, path, flags=flags, environ=environ)
+    return load_settings(make_sleep_config, path, flags=flags, environ=environ, kind=SleepConfig)
 
 
 def _check_there(path: Path | str) -> None:

@@ -56,7 +56,7 @@ def _config(args: argparse.Namespace, checks: list[Check]) -> TrainConfig | None
         return (make_sleep_config if _of_a_night(data, path) else make_config)(data, where=where)
 
     try:
-        config = with_options(lambda flags: load_settings(made, path, flags=flags), args)
+        config = with_options(lambda flags: load_settings(made, path, flags=flags, kind=SleepConfig), args)
     except EtudeError as error:
         checks.append(Check.wrong("config", error))
         return None
