@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import uvicorn
+from peer_prompts import read_prompt
 
 from etude.simulation.endpoint import make_app
 
@@ -63,7 +64,7 @@ def metered_endpoint(latency: float) -> Generator[Metered]:
     Args:
         latency: Seconds before each answer.
     """
-    meter = Meter(make_app(latency=latency))
+    meter = Meter(make_app(latency=latency, read=read_prompt))
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     config = uvicorn.Config(meter, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
     server = uvicorn.Server(config)

@@ -6,7 +6,7 @@ from etude.records import Attempt, Candidate, Edit, Skill, TrainState, Verdict
 from etude.searches.evidence import EvidenceOptions, EvidenceSearch, Proposed
 from etude.skill import apply_edits
 from etude.stages.gate import GateResult
-from etude.stages.proof import Trial, prove
+from etude.stages.proof import ProofInput, prove
 from etude.workbench import Workbench
 
 __all__ = ["PrunedAtTheEnd"]
@@ -43,9 +43,9 @@ class PrunedAtTheEnd(EvidenceSearch):
             text, _ = apply_edits(bench.skill.text, [kept[number] for number in numbers])
             return state.current if len(numbers) == len(kept) else bench.skill.with_text(text)
 
-        trial = Trial(kept, variant, self._failures, (), leave_one_out=True)
+        given = ProofInput(kept, variant, self._failures, (), leave_one_out=True)
         before = state.model_copy(update={"step": state.step + 1})
-        proved = await prove(bench.rollout, trial, self._config.gate, before.step)
+        proved = await prove(bench.rollout, given, self._config.gate, before.step)
         if not proved.proof.accepted:
             return before
         skill = variant(proved.kept)

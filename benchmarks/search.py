@@ -27,9 +27,10 @@ from pruning import PrunedAtTheEnd
 from etude import ListEnvironment, Skill, Trainer
 from etude.config import merge
 from etude.events import CallFinished, Decided, Event
+from etude.records import Proof
 from etude.simulation import SEED_SKILL, best_attainable, make_tasks, seed_skill, true_score
 from etude.skill import token_count
-from etude.stages.proof import Proof, Proving
+from etude.stages.proof import Proving
 
 RESULTS = Path(__file__).parent / "results" / "search.json"
 SPLITS = (80, 40, 200)
@@ -101,12 +102,12 @@ class Citing(Proving):
     """Keeps the edits that cite a mended task, and the others where these alone do not mend it."""
 
     async def leave_one_out(self, mended: Sequence[Any]) -> list[tuple[str, ...]]:
-        edits = self.trial.edits
+        edits = self.given.edits
         return [tuple(attempt.task.id for attempt, _ in mended if attempt.id in edit.cites) for edit in edits]
 
     async def cover(self, kept: Sequence[int], missed: Sequence[Any]) -> dict[int, tuple[str, ...]]:
         tasks = tuple(attempt.task.id for attempt, _ in missed)
-        return {number: tasks for number in range(len(self.trial.edits)) if number not in kept}
+        return {number: tasks for number in range(len(self.given.edits)) if number not in kept}
 
 
 class OneByOne(Proving):
@@ -121,12 +122,12 @@ class Duelling(Proving):
     cites, in three fresh trials. It stays if it wins; a deletion if it does not lose."""
 
     async def _deleted(self, proof: Proof) -> tuple[Proof, Sequence[int]]:
-        edits = self.trial.edits
+        edits = self.given.edits
         duels = [
             (index, attempt.task, trial)
             for index, edit in enumerate(edits)
             if edit.op in ("delete", "replace")
-            for attempt in self.trial.failures
+            for attempt in self.given.failures
             if attempt.id in edit.cites
             for trial in (1, 2, 3)
         ]

@@ -187,6 +187,27 @@ def named(text: str) -> set[str]:
     return set(re.findall(r"`([^`\n]+)`", text))
 
 
+def of_settings(text: str) -> set[str]:
+    """The names between backticks that look like settings, without values."""
+    found = re.findall(r"`([a-z_]+\.[a-z_.]+)(?=[`:= ])", text)
+    return {name for name in found if not name.endswith((".json", ".yaml"))}
+
+
+def test_every_setting_that_a_page_names_exists() -> None:
+    settings = of_settings(page("reference/config.md"))
+    settings |= {name.replace("target.", f"{role}.") for name in settings for role in ("optimizer", "judge")}
+    sections = {name.partition(".")[0] for name in settings}
+    published = DOCS / "reference" / "published-knobs.md", DOCS / "guides" / "coming-from.md"
+    for path in [path for path in PAGES if path not in published]:
+        named_here = {name for name in of_settings(path.read_text()) if name.partition(".")[0] in sections}
+        assert named_here - settings == set(), path
+    column = 0
+    for row in [line.split("|") for line in published[0].read_text().splitlines() if line.startswith("| ")]:
+        cells = [cell.strip() for cell in row]
+        column = cells.index("here") if "here" in cells else column
+        assert of_settings(cells[column]) - settings == set(), row
+
+
 def test_every_public_name_is_in_the_reference() -> None:
     assert set(etude.__all__) - named(page("reference/python.md")) == set()
 

@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel
 
 from etude.agents.chat import ChatAgent
+from etude.concurrency import Threads
 from etude.config import ModelSection, Price, TrainConfig, file_data
 from etude.envs.gold import check_gold
 from etude.envs.splits import check_splits
@@ -28,9 +29,8 @@ from etude.redaction import Redactor, check_keys
 from etude.registry import find
 from etude.searches import Policy, policy_of
 from etude.skill import Document, load_skill
-from etude.stages.rollout import Rollout
+from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
-from etude.threads import Threads
 from etude.workbench import Given, Observer, Past, StopSwitch, Watched, Workbench
 
 __all__ = ["open_workbench"]

@@ -26,9 +26,9 @@ from etude.records import (
     TrainState,
 )
 from etude.stages.gate import GateResult
-from etude.stages.longitudinal import Pair
-from etude.stages.optimizer import Optimizer
-from etude.stages.rollout import Rollout
+from etude.stages.shared.longitudinal import Pair
+from etude.stages.shared.optimizer import Optimizer
+from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend, WriteHook
 
 __all__ = ["Given", "Observer", "Past", "StopSwitch", "Watched", "Workbench"]

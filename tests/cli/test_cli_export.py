@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from etude.cli.main import main
-from etude.cli.parsing.arguments import SKILL_PLACES
+from etude.programs.places import PLACES
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"
@@ -33,10 +33,10 @@ def test_the_best_skill_is_written_as_a_valid_folder_without_markers(demo_projec
     assert any("etude:begin" in line for line in best)
 
 
-@pytest.mark.parametrize("program", SKILL_PLACES)
+@pytest.mark.parametrize("program", PLACES)
 def test_it_is_written_where_a_program_looks_for_skills(program: str, demo_project: Path, capsys: Captured) -> None:
     assert main(["export", RUN, "--for", program]) == 0
-    assert reference(Path(SKILL_PLACES[program], NAME))
+    assert reference(Path(PLACES[program].skills, NAME))
 
 
 def test_several_programs_at_once_and_the_result_as_json(demo_project: Path, capsys: Captured) -> None:

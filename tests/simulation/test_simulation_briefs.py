@@ -10,17 +10,16 @@ from simulation_prompts import ask, form, skill_of
 from etude.records import ChatRequest, Message, TextPart, Tool, system, user
 from etude.simulation import make_tasks, respond, seed_skill, true_score
 from etude.simulation.families import FAMILIES, find_tasks
-from etude.simulation.families.briefs import reworded, topic_of
-from etude.simulation.families.briefs_reading import complaints
-from etude.simulation.families.briefs_rules import (
+from etude.simulation.families.briefs import OPENINGS, TOPICS, reworded, topic_of
+from etude.simulation.families.briefs_reading import (
     BRAIN_FIRST,
     RULES,
     STRUCTURE,
     SUBSTANCE,
     VERBOSE,
     VERDICT,
+    complaints,
 )
-from etude.simulation.families.briefs_texts import OPENINGS, TOPICS
 from etude.simulation.rules import Rule
 from etude.skill import Document
 
@@ -66,9 +65,9 @@ def test_a_taught_rule_closes_its_gap_and_no_other(rule: Rule) -> None:
             assert gaps(said(f"# Briefs\n\n- {statement}\n", task)) == set(GAPS) - {rule}
 
 
-@pytest.mark.parametrize("topic", [*TOPICS, "a very " + "long and winding " * 8 + "topic"])
-def test_all_rules_together_fit_into_the_length_that_is_taught(topic: str) -> None:
-    assert gaps(said(skill_of(*RULES), f"Advise on {topic}.")) == set()
+def test_all_rules_together_fit_into_the_length_that_is_taught() -> None:
+    for topic in (*TOPICS, "a very " + "long and winding " * 8 + "topic"):
+        assert gaps(said(skill_of(*RULES), f"Advise on {topic}.")) == set()
 
 
 def test_the_opposite_of_a_rule_leaves_its_gap() -> None:
@@ -199,23 +198,14 @@ def test_another_wording_keeps_the_topic() -> None:
     ("feedback", "rules"),
     [
         ("a heading 'Key Risks' is missing", {STRUCTURE}),
-        ("there is no section on 'Key Risks', or nothing in it", {STRUCTURE}),
         ("no match for '^#{1,6} +[Kk]ey [Rr]isks?[^\\n]*\\n+\\s*[-*] .{15,}'", {STRUCTURE}),
-        ("no line 'Confidence: high|medium|low'", {STRUCTURE}),
-        ("2 of 2 requirements not met: no line that begins with 'Recommendation:'; states its confidence", {VERDICT}),
         ("1 of 2 requirements not met: ends with a recommendation", {VERDICT}),
         ("What do you recommend?", {VERDICT}),
-        ("the answer is too long: 1,530 characters, at most 900", {VERBOSE}),
         ("longer than 900 characters", {VERBOSE}),
         ("no citation", {BRAIN_FIRST}),
-        ("the tool search was not called", {BRAIN_FIRST}),
-        ("too few sources are cited: 0, at least 1 are required", {BRAIN_FIRST}),
         ("the answer is too short: 37 characters, at least 200", {SUBSTANCE}),
         ("graded 0.33: Missing: the risks, brevity.", {STRUCTURE, VERBOSE}),
-        ("graded 0.25: Missing: content on the topic.", {SUBSTANCE}),
-        ("Good, but where are the risks?", {STRUCTURE}),
         ("Great, the risks are what I needed, no more questions.", set()),
-        ("All that is asked for is there.", set()),
         ("(none)", set()),
     ],
 )
@@ -270,10 +260,3 @@ def test_the_judge_says_what_is_missing_and_an_optimizer_model_grades_alike() ->
 def test_the_judge_does_not_take_a_text_on_something_else_for_content() -> None:
     score, reason = graded("Bees are busy. " * 20, "It is short.")
     assert (score, reason) == (0.25, "Missing: content on the topic.")
-
-
-def test_the_judge_goes_by_the_words_around_the_answer_where_no_rubric_is_marked() -> None:
-    schema = form("grade", {"reason": {"type": "string"}, "score": {"type": "number"}})
-    text = f"Does the brief give a recommendation?\n\nTask: {TASK}\n\nAnswer:\n{said('')}"
-    request = ChatRequest(messages=(user(text),), response_schema=schema)
-    assert json.loads(respond("judge", request).text)["reason"] == "Missing: a recommendation."

@@ -9,7 +9,8 @@ from simulation_prompts import DEEP, attempt_block, form, reflect_request, skill
 from etude.records import ChatRequest, ResponseSchema, system, user
 from etude.simulation import respond, seed_skill
 from etude.simulation.families import RULES as EVERY
-from etude.simulation.families.briefs_rules import (
+from etude.simulation.families.briefs import TOPICS
+from etude.simulation.families.briefs_reading import (
     BRAIN_FIRST,
     RULES,
     STRUCTURE,
@@ -17,8 +18,6 @@ from etude.simulation.families.briefs_rules import (
     VERBOSE,
     VERDICT,
 )
-from etude.simulation.families.briefs_texts import TOPICS
-from etude.simulation.optimizer.reading import read_prompt
 from etude.simulation.rules import Rule, State, statements, states
 
 FEEDBACK = {
@@ -197,18 +196,6 @@ def test_missed_anchors_are_repaired_inside_the_learned_block() -> None:
     text = f"<skill data=0a>\n{skill}\n</skill data=0a>\n\n# Edits that missed\n\n[{edit}]"
     request = ChatRequest(messages=(system("Repair the anchors."), user(text)), response_schema=schema)
     assert told("optimizer-perfect", request)["anchors"] == [{"index": 0, "target": f"- {VERBOSE.statements[0]}"}]
-
-
-def test_attempts_of_other_layouts_are_read_with_all_lines_of_the_answer() -> None:
-    text = (
-        "### Task id=t-1\nAnswer: should we decide free parking for evening guests?\n\n"
-        "Model answer:\n# Brief\n\n## Summary\nWords.\n\nFeedback: where are the risks?\n"
-        "### Task id=t-2\nAdvise on a ban on single-use cups.\n\nFeedback: too long\n"
-    )
-    first, second = read_prompt(ChatRequest(messages=(user(text),))).observations
-    assert (first.id, first.answer) == ("t-1", "# Brief\n\n## Summary\nWords.")
-    assert (first.failed, first.blamed) == (True, {STRUCTURE.id})
-    assert (second.answer, second.failed, second.passed) == (None, True, False)
 
 
 def test_a_skill_that_was_rewritten_in_plain_text_mends_the_attempts() -> None:

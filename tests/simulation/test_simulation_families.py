@@ -12,8 +12,8 @@ from etude.errors import ConfigError
 from etude.simulation import make_tasks
 from etude.simulation.families import FAMILIES, find_tasks
 from etude.simulation.families.base import explanations, relevant, right_answer
+from etude.simulation.families.sorting import MARKED_WORDS, PREFIX_PAIRS, WORDS
 from etude.simulation.families.things import KINDS, in_words, kind_of, plural
-from etude.simulation.families.words import MARKED_WORDS, PREFIX_PAIRS, WORDS
 
 SORT = "Sort the following words alphabetically: List: "
 BULKY = (

@@ -29,13 +29,15 @@ from etude.simulation import (
 )
 from etude.simulation.families import FAMILIES, IN_TURN, RULES
 from etude.simulation.families.base import relevant
-from etude.simulation.families.parcels_rules import HEAVIER, ISLANDS, POSTCODE, ROUNDING, SLIP, VOLUME
+from etude.simulation.families.tables import rules_of
 from etude.simulation.noise import Target, fault_rate
 from etude.simulation.optimizer.reading import read_prompt
 from etude.simulation.rules import Rule, State, statements, states
 from etude.skill import Document
 
 PARCELS = family_named("parcels")
+VOLUME, HEAVIER, ROUNDING, ISLANDS, POSTCODE = rules_of("parcels")
+SLIP = 0.12
 TASKS = make_tasks("parcels", 160, 1)
 SEED = seed_skill("parcels")
 FULL = skill_of(*PARCELS.rules)

@@ -76,7 +76,7 @@ def test_deletions_of_different_lines_stay_apart_and_limits_are_kept() -> None:
         ("One line.", ["a-1", "a-2"]),
         ("Another line.", ["a-1"]),
     ]
-    limited = merge_request([first], [second, edit(CASE, "a-1")], extra="Keep at most two edits.\n")
+    limited = merge_request([first], [second, edit(CASE, "a-1")], extra="Choose at most 2 edits.\n")
     assert len(told("optimizer", limited)["edits"]) == 2
 
 

@@ -52,7 +52,7 @@ def test_each_small_rule_alone_has_an_effect_both_ways(rule) -> None:
     assert true_score(rule.harmful[0], tasks) < none - 0.005
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(SMALL_RULES), unique=True, max_size=10), st.sampled_from(SMALL_RULES))
 def test_teaching_one_more_small_rule_never_hurts(rules, more) -> None:
     text = "\n".join(f"- {rule.statements[0]}" for rule in rules)

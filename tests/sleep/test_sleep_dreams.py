@@ -9,7 +9,7 @@ from etude.prompts import Prompts
 from etude.records import ChatRequest, Reply
 from etude.sleep.tasks.dreams import Dreamt, dream, kept_pieces, recall
 from etude.sleep.tasks.mined import MinedTask
-from etude.stages.optimizer import Optimizer
+from etude.stages.shared.optimizer import Optimizer
 from etude.testing import ScriptedModel
 
 

@@ -15,7 +15,7 @@ from etude.sleep.tasks.mined import MinedTask, SessionRef, task_id
 from etude.sleep.tasks.mining import Dropped, FailedSession, Mined, mine, session_text
 from etude.sleep.transcripts.cleaning import OWN
 from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
-from etude.stages.optimizer import Optimizer
+from etude.stages.shared.optimizer import Optimizer
 from etude.testing import ScriptedModel
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)

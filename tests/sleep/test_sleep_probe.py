@@ -7,6 +7,7 @@ import pytest
 from small_night import MODELS, Counted, Gullible, Small
 
 from etude.cli.main import main
+from etude.concurrency import run_to_end
 from etude.envs.scorers.checks import Check
 from etude.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, UnusableReply
 from etude.protocols import Environment
@@ -17,7 +18,6 @@ from etude.sleep.tasks.gather import archive, archived
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.probe import GAMEABLE, HOLLOW, SLOW, hollow_answer, literal_answer, not_alone, probe, too_slow
 from etude.sleep.transcripts.sessions import Session
-from etude.threads import run_to_end
 
 RUBRIC = "It gives a clear recommendation.\nIt names real risks; each with its weight."
 

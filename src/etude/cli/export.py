@@ -5,10 +5,10 @@ import os
 from pathlib import Path
 
 from etude.cli.lookup import RUNS, find_run, find_skill, is_run, skill_of
-from etude.cli.parsing.arguments import SKILL_PLACES
 from etude.cli.parsing.usage import UsageError
 from etude.cli.terminal import output
 from etude.errors import SkillError
+from etude.programs.places import PLACES
 from etude.records import Skill
 from etude.skill import save_skill
 from etude.skill.export import check_replaceable, export_skill, prompt_text
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         keep_markers=args.keep_markers,
         own_keys=bool(args.places) and _OWN_KEYS.issuperset(args.places),
     )
-    folders = [Path(SKILL_PLACES[place]) for place in dict.fromkeys(args.places)] or [Path(args.to or ".")]
+    folders = [Path(PLACES[place].skills) for place in dict.fromkeys(args.places)] or [Path(args.to or ".")]
     for folder in folders:
         if args.force:
             check_replaceable(exported.skill, folder / exported.skill.name)

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
 from etude.build import open_workbench
+from etude.concurrency import run_to_end
 from etude.config import RunSection, TrainConfig, load_config, make_config
 from etude.errors import StopRun
 from etude.events import Event, Notice, StageFinished, StageStarted
@@ -20,7 +21,6 @@ from etude.skill import token_count
 from etude.stages.evaluation import known_evaluation
 from etude.store import SqliteJournal
 from etude.store.views import JOURNAL
-from etude.threads import run_to_end
 from etude.workbench import Given, Workbench
 
 __all__ = ["Advice", "Detectable", "Plan", "aplan", "plan"]

@@ -9,6 +9,7 @@ from typing import Self, Unpack
 
 from pydantic import JsonValue
 
+from etude.concurrency import run_to_end
 from etude.config import TrainConfig
 from etude.errors import ConfigError, EtudeError, StopRun
 from etude.files import write_atomically
@@ -17,7 +18,6 @@ from etude.records import Metric, Record
 from etude.records.summary import Interval, Summary
 from etude.store import SqliteJournal, read_run, run_names
 from etude.store.views import JOURNAL
-from etude.threads import run_to_end
 from etude.trainer import Trainer
 from etude.workbench import Given
 

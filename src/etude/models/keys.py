@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import PurePath
 from typing import cast
 
+from etude.concurrency import Threads
 from etude.config import ModelSection
 from etude.errors import ConfigError, TransientError
 from etude.models.handoff import ANSWERED_LATER
-from etude.threads import Threads
 
 __all__ = ["Key", "TokenProvider", "key_variable", "used_key_variable"]
 

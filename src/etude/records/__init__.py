@@ -2,7 +2,7 @@
 
 from etude.records.attempts import Attempt, Outcome, Role, Trajectory
 from etude.records.base import Record, canonical, digest
-from etude.records.decisions import Evaluation, LedgerEntry, TrainState, Verdict
+from etude.records.decisions import EditEvidence, Evaluation, LedgerEntry, Proof, TrainState, Verdict
 from etude.records.edits import AppliedEdit, Candidate, Edit, EditFate, EditOp, Patch, PatchOp, SuggestionOp
 from etude.records.messages import (
     ChatRequest,
@@ -27,6 +27,7 @@ __all__ = [
     "Candidate",
     "ChatRequest",
     "Edit",
+    "EditEvidence",
     "EditFate",
     "EditOp",
     "Evaluation",
@@ -38,6 +39,7 @@ __all__ = [
     "Outcome",
     "Patch",
     "PatchOp",
+    "Proof",
     "Record",
     "Reply",
     "ResponseSchema",

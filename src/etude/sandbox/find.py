@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Iterable
 
+from etude.concurrency import run_to_end
 from etude.errors import ConfigError
 from etude.sandbox.box import Box, Limits
 from etude.sandbox.bubblewrap import Bubblewrap
@@ -12,7 +13,6 @@ from etude.sandbox.process import run
 from etude.sandbox.sandbox import Sandbox, SandboxError
 from etude.sandbox.scratch import Scratch, remove_stale
 from etude.sandbox.unsafe import Unsafe
-from etude.threads import run_to_end
 
 __all__ = ["choose", "find_bubblewrap", "find_landlock", "find_sandbox"]
 

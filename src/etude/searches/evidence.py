@@ -27,11 +27,11 @@ from etude.searches.validation import Validation
 from etude.skill import apply_edit, apply_edits, token_count
 from etude.stages.aggregate import unite
 from etude.stages.gate import GateResult
-from etude.stages.longitudinal import Pair
-from etude.stages.proof import Trial, Variant, prove
+from etude.stages.proof import ProofInput, Variant, prove
 from etude.stages.reflect import Context, Reflection, count_silence, is_silent, reflect
+from etude.stages.shared.longitudinal import Pair
+from etude.stages.shared.statements import carries, own_runs, single_statements
 from etude.stages.state import after_proof, after_rollout
-from etude.stages.statements import carries, own_runs, single_statements
 from etude.workbench import Workbench
 
 __all__ = ["EvidenceOptions", "EvidenceSearch", "Proposed"]
@@ -146,16 +146,19 @@ class EvidenceSearch(Search):
         if fresh and epochs > 1:
             least += min(tasks, options.revisits)
             visits = max(visits, tasks + (patience - 1) * min(tasks, first + options.revisits))
+        with_failures = min(max(slow, idle) / wanted, visits / (2 * wanted))
         steps = Span(
             low=max(parts(tasks, known.size), few / (2 * wanted)),
-            high=epochs + max(visits / known.size, min(max(slow, idle) / wanted, visits / (2 * wanted))),
+            high=epochs + max(visits / known.size, with_failures),
         )
         left_out = 1.2 * first + 0.5 * (slow - first) if options.leave_one_out else 0.0
         tested = max(slow + left_out + options.guard * steps.high, idle + 0.25 * _WITNESSES * steps.high)
         kinds = max(1, known.kinds) if config.reflect.mode == "deep" else 1
-        read = [kinds * (1 - (1 - 1 / kinds) ** failures) for failures in (wanted, 2 * wanted)]
-        most = math.ceil(steps.high * (read[1] + wanted / config.reflect.minibatch_size))
-        analyses = Span(low=int(few / wanted * read[0]), high=most)
+        read = [kinds * (1 - (1 - 1 / kinds) ** failures) for failures in (wanted, 1.5 * wanted)]
+        # The epochs in which nothing is found have failures too, unless there are hardly any.
+        least_read = few / wanted * read[0] + min(patience, epochs - 1) * min(1.0, few / 5)
+        most_read = math.ceil((1 + with_failures) * (read[1] + wanted / config.reflect.minibatch_size))
+        analyses = Span(low=int(least_read), high=most_read)
         again = 2 if patience > 1 else 1  # validation may begin too early, and once more at the end
         return (
             attempted(known, "rollout", Span(low=least, high=visits), Span(low=steps.low, high=2 * steps.high)),
@@ -330,7 +333,7 @@ class EvidenceSearch(Search):
         bench, log = self._bench, self.log
         log.begin("gate", state.step, state.epoch)
         solved = self._solved(state, failures)
-        trial = Trial(
+        trial = ProofInput(
             proposed.edits,
             proposed.variant,
             failures,
@@ -343,7 +346,7 @@ class EvidenceSearch(Search):
         log.end("gate", state.step, proved.proof.reason)
         candidate = proposed.candidate(proved.kept)
         log.made(place, state, candidate, "")
-        before, state = state, after_proof(state, proved)
+        before, state = state, after_proof(state, proved.proof, proved.attempts)
         if proved.proof.accepted:
             state = state.model_copy(update={"current": candidate.skill, "best": candidate.skill})
         verdict = Verdict(accepted=proved.proof.accepted, reason=proved.proof.reason)

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from etude.errors import ConfigError
 from etude.simulation.faults import Faults
+from etude.simulation.optimizer.reading import Reader, read_prompt
 from etude.simulation.service import Service
 
 if TYPE_CHECKING:
@@ -41,10 +42,16 @@ NO_FAULTS = Faults()
 
 
 def make_app(
-    faults: Faults = NO_FAULTS, latency: float = 0.0, key: str | None = None, *, jitter: float = 0.0
+    faults: Faults = NO_FAULTS,
+    latency: float = 0.0,
+    key: str | None = None,
+    *,
+    jitter: float = 0.0,
+    read: Reader = read_prompt,
 ) -> "Starlette":
-    """The ASGI application. Arguments as in `serve`, whose server is needed for faults that cut connections."""
-    return _app(Service(faults, latency, jitter, key))
+    """The ASGI application. Arguments as in `serve`, whose server is needed for faults that cut connections. `read`
+    takes prompts to an optimizer apart; give another one for programs whose prompts look different from etude's."""
+    return _app(Service(faults, latency, jitter, key, read))
 
 
 def _app(service: Service) -> "Starlette":
@@ -113,7 +120,7 @@ def serve(
         faults: What goes wrong how often.
         latency: Seconds before each answer.
         key: The API key clients must send; None accepts any.
-        jitter: Up to so many seconds more, fixed by the request body.
+        jitter: Up to this many seconds more, fixed by the request body.
 
     Raises:
         ConfigError: starlette or uvicorn is not installed.

@@ -26,11 +26,10 @@ def _verdict(request: ChatRequest) -> tuple[float, str]:
         return 0.5, "I do not know this kind of task, so I cannot tell whether the answer is right."
     last = seen[-1]
     assert last.answer is not None
-    rubric, around = _RUBRIC.search(prompt.text), prompt.text.replace(last.answer, "")
+    found = _RUBRIC.search(prompt.text)
+    rubric = found["body"] if found else ""
     family, text = last.task.family, last.task.text
-    if rubric is None or not family.prose:
-        return family.grade(text, last.answer, around if rubric is None else rubric["body"])
-    return family.grade(text, _own_words(last.answer, text, rubric["body"]), rubric["body"])
+    return family.grade(text, _own_words(last.answer, text, rubric) if family.prose else last.answer, rubric)
 
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")

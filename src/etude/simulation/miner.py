@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from etude.records import ChatRequest
 from etude.simulation.families import FoundTask, find_tasks
 from etude.simulation.families.briefs import Briefs, reworded
-from etude.simulation.families.briefs_reading import complaints
-from etude.simulation.families.briefs_rules import BRAIN_FIRST, STRUCTURE, VERBOSE, VERDICT
+from etude.simulation.families.briefs_reading import BRAIN_FIRST, STRUCTURE, VERBOSE, VERDICT, complaints
 from etude.simulation.families.summaries import FILE, SUMMARISE
 from etude.simulation.forms import Form
 from etude.simulation.optimizer.profiles import Profile

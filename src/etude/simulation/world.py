@@ -19,6 +19,7 @@ from etude.simulation.optimizer.profiles import (
     USELESS,
     Profile,
 )
+from etude.simulation.optimizer.reading import Reader, read_prompt
 from etude.simulation.score import best_skill, expected_hard
 from etude.simulation.target import attempt
 
@@ -59,8 +60,9 @@ def check_name(model: str) -> None:
         raise ConfigError(f"unknown simulated model {model!r}", hint=did_you_mean(model, names()))
 
 
-def respond(model: str, request: ChatRequest) -> Reply:
-    """What the model answers. The same model and request always give the same reply.
+def respond(model: str, request: ChatRequest, read: Reader = read_prompt) -> Reply:
+    """What the model answers. The same model and request always give the same reply. An optimizer takes the request
+    apart with `read`.
 
     Raises:
         ConfigError: there is no such model.
@@ -71,7 +73,7 @@ def respond(model: str, request: ChatRequest) -> Reply:
     form = wanted_form(request)
     if model == JUDGE or (form is not None and "score" in form.names and "edits" not in form.names):
         return judge(request)
-    return optimize(OPTIMIZERS[model], request)
+    return optimize(OPTIMIZERS[model], request, read)
 
 
 def true_score(skill_text: str, tasks: Iterable[Task], model: str = "target") -> float:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from etude.build import open_workbench
+from etude.concurrency import run_to_end
 from etude.config import ModelSection
 from etude.envs.scorers.base import Judge
 from etude.errors import BudgetStop, EtudeError, IdentityError, ModelError, OutageStop, StopRun
@@ -44,7 +45,6 @@ from etude.sleep.tasks.rotation import counted, read_rotation, rotated
 from etude.sleep.transcripts.cleaning import OWN
 from etude.sleep.transcripts.ledger import Ledger
 from etude.sleep.transcripts.sources import Source
-from etude.threads import run_to_end
 from etude.workbench import Given, StopSwitch, Workbench
 
 __all__ = ["DIAGNOSTICS", "REPORT", "TASKS", "arun_night", "read_report", "read_tasks", "run_night", "unfinished"]

@@ -15,8 +15,7 @@ from typing import NamedTuple
 from etude.config import GateSection
 from etude.records import Attempt, Evaluation, Record, Skill, Task, Verdict, digest
 from etude.skill import token_count
-from etude.stages.evaluation import evaluation_of
-from etude.stages.rollout import Rollout, too_many_voids
+from etude.stages.shared.rollout import Rollout, too_many_voids
 
 __all__ = ["GateResult", "Race", "decide", "race_order", "reason_not_to_evaluate"]
 
@@ -168,9 +167,9 @@ async def decide(
                 race.add(index, value, attempt.id)
                 # What came back after the deciding prefix counts for nothing, voids included.
                 voids = race.voids(race.lost_after if racing else None)
-                if len(voids) > rollout.limits.max_void_eval * len(order):
+                if len(voids) > rollout.allowed_voids(len(order), "max_void_eval"):
                     last = next(known for known in found.values() if known.id == voids[-1])
-                    raise too_many_voids("val", last, len(voids), len(order), "limits.max_void_eval")
+                    raise too_many_voids("val", last, len(voids), len(order), "max_void_eval")
                 if racing and race.lost_after is not None:
                     break
         verdict = race.early_verdict() if racing else race.full_verdict()
@@ -184,7 +183,7 @@ async def decide(
             verdict = verdict.model_copy(update={"accepted": True, "reason": f"gate off: {verdict.reason}"})
         # A candidate that lost a race before its end was not seen in full, whatever happened to arrive.
         complete = verdict.decided_after == len(order)
-        evaluation = evaluation_of(candidate, "val", [found[i] for i in sorted(found)]) if complete else None
+        evaluation = Evaluation.of(candidate.hash, "val", [found[i] for i in sorted(found)]) if complete else None
         return GateResult(verdict=verdict, evaluation=evaluation)
 
     key = {

@@ -9,12 +9,13 @@ import random
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from etude.concurrency import together
 from etude.config import ReflectSection
 from etude.errors import OutageStop, UnusableReply
 from etude.records import Attempt, Edit, LedgerEntry, Patch, Record, Skill
-from etude.stages.optimizer import Optimizer, together
-from etude.stages.proposals import Forms, PatchReply, Source, valid_edits
-from etude.stages.render import attempt_block, edit_budget_line, ledger_block, skill_block
+from etude.stages.shared.optimizer import Optimizer
+from etude.stages.shared.proposals import Forms, PatchReply, Source, valid_edits
+from etude.stages.shared.render import attempt_block, edit_budget_line, ledger_block, skill_block
 
 __all__ = [
     "Context",

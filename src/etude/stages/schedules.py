@@ -9,8 +9,8 @@ from typing import NamedTuple
 from etude.config import SelectSection
 from etude.errors import UnusableReply
 from etude.records import Attempt, LedgerEntry, Patch, Skill
-from etude.stages.optimizer import Optimizer, ReplyForm
-from etude.stages.render import edit_row, fence, ledger_block, skill_block
+from etude.stages.shared.optimizer import Optimizer, ReplyForm
+from etude.stages.shared.render import edit_row, fence, ledger_block, skill_block
 
 __all__ = ["EditBudget", "Evidence", "Schedule", "edit_budget", "schedule_of"]
 

@@ -4,21 +4,11 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+from etude.programs.places import PLACES
+
 DEFAULT_CONFIG = "etude.yaml"
 DEMO_FOLDER = "runs/demo-project"
 RUNS_FOLDER = "runs"
-SKILL_PLACES = {
-    "agents": ".agents/skills",
-    "claude": ".claude/skills",
-    "codex": ".codex/skills",
-    "copilot": ".github/skills",
-    "gemini": ".gemini/skills",
-    "opencode": ".opencode/skills",
-    "openhands": ".openhands/skills",
-    "pi": ".pi/skills",
-    "qwen": ".qwen/skills",
-}
-"""Where programs look for a project's skills. Most of them also look into `.agents/skills`."""
 FORMATS = ("text", "csv", "json", "markdown")
 _MOST_SEEDS = 1000
 _RUN = "a run folder, or the name of one in ./runs"
@@ -228,9 +218,9 @@ def export(parser: Arguments) -> None:
         dest="places",
         action="append",
         default=[],
-        type=_one_of(*SKILL_PLACES),
+        type=_one_of(*PLACES),
         metavar="PROGRAM",
-        help=f"write where a program looks for skills: {', '.join(SKILL_PLACES)}; repeatable",
+        help=f"write where a program looks for skills: {', '.join(PLACES)}; repeatable",
     )
     parser.add_argument("--name", metavar="NAME", help="name of the skill and its folder (default: its own)")
     parser.add_argument("--description", metavar="TEXT", help="what the skill is for (default: its own)")

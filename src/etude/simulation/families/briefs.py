@@ -8,20 +8,23 @@ import random
 import re
 
 from etude.simulation.families.base import Family, Faults, Solution
-from etude.simulation.families.briefs_reading import complaints, grade
-from etude.simulation.families.briefs_rules import BRAIN_FIRST, RULES, STRUCTURE, SUBSTANCE, VERBOSE, VERDICT
-from etude.simulation.families.briefs_texts import (
-    CHOICES,
-    DIGRESSION,
-    LEVELS,
-    OPENINGS,
-    POINTS,
-    RISKS,
-    SUMMARIES,
-    TOPICS,
+from etude.simulation.families.briefs_reading import (
+    BRAIN_FIRST,
+    RULES,
+    STRUCTURE,
+    SUBSTANCE,
+    VERBOSE,
+    VERDICT,
+    complaints,
+    grade,
 )
+from etude.simulation.families.tables import table, texts
 from etude.simulation.text import pick, squeeze, uniform
 
+TOPICS, OPENINGS, SUMMARIES, POINTS, RISKS, CHOICES = (
+    texts("briefs", name) for name in ("topics", "openings", "summaries", "points", "risks", "choices")
+)
+LEVELS = ("high", "medium", "low")
 MOST_TOPIC = 60
 """Characters of a topic that the reply repeats."""
 
@@ -52,7 +55,7 @@ class Briefs(Family):
             "## In favour\n\n" + _bullets(POINTS, topic),
         ]
         if VERBOSE.id in faults:
-            parts.append(f"## Background\n\n{DIGRESSION}")
+            parts.append(f"## Background\n\n{table('briefs')['digression']}")
         if STRUCTURE.id not in faults:
             parts.append("## Key Risks\n\n" + _bullets(RISKS, topic))
         if VERDICT.id not in faults:

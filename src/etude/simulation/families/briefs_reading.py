@@ -3,8 +3,10 @@
 import re
 from collections.abc import Callable
 
-from etude.simulation.families.briefs_rules import BRAIN_FIRST, STRUCTURE, SUBSTANCE, VERBOSE, VERDICT
+from etude.simulation.families.tables import rules_of
 from etude.simulation.text import squeeze
+
+STRUCTURE, VERBOSE, BRAIN_FIRST, VERDICT, SUBSTANCE = RULES = rules_of("briefs")
 
 _LETTER_OF_BOTH_CASES = re.compile(r"\[(\w)\1\]")
 """How expressions write a letter whose case does not matter, when all is small letters."""

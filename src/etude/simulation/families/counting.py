@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from etude.simulation.families.base import Family, Faults, Solution
-from etude.simulation.families.counting_rules import RULES
+from etude.simulation.families.tables import rules_of
 from etude.simulation.families.things import (
     KINDS,
     LIVING,
@@ -43,7 +43,7 @@ class Counting(Family):
     """How many things of a kind a list has."""
 
     name = "counting"
-    rules = RULES
+    rules = rules_of("counting")
     pattern = re.compile(
         r"\bI\s+have\s+(?P<list>[^.?!<>{}\"\\]+)\.\s+How\s+many\s+(?P<kind>[a-z]+(?:\s+[a-z]+)?)\s+do\s+I\s+have\?",
         re.IGNORECASE,

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from etude.simulation.families.base import Family, Faults, Solution
-from etude.simulation.families.dates_rules import RULES
+from etude.simulation.families.tables import rules_of
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -32,7 +32,7 @@ class Dates(Family):
     """Date arithmetic, number of days between dates, and date formats."""
 
     name = "dates"
-    rules = RULES
+    rules = rules_of("dates")
     pattern = re.compile(
         rf"What\s+date\s+is\s+(?P<count>\d+)\s+(?P<unit>day|month)s?\s+(?P<way>after|before)\s+(?P<base>{_DATE})\?"
         rf"\s+Answer\s+in\s+(?:{_FORMAT})\."

@@ -9,13 +9,14 @@ import random
 import re
 
 from etude.simulation.families.base import Family, Faults, Solution
-from etude.simulation.families.parcels_rules import INTERACTIONS, ISLAND_NAMES, RULES
+from etude.simulation.families.tables import interactions_of, rules_of
 
 _OPENINGS = (
     "What does it cost in cents to send",
     "What is the price in cents of",
     "How many cents is the postage for",
 )
+ISLAND_NAMES = ("Ostrey", "Skarholm", "Linsay", "Vannoy")
 _TOWNS = ("Marwick", "Tolden", "Brixby", "Harrow", "Ellsted", "Quenby")
 _PER_KILOGRAM = (85, 95, 105, 115, 125, 135)
 _EXTRAS = (310, 370, 430, 490, 530, 590)
@@ -28,8 +29,8 @@ class Parcels(Family):
     """Postage by weight, size and destination, in cents."""
 
     name = "parcels"
-    rules = RULES
-    interactions = INTERACTIONS
+    rules = rules_of("parcels")
+    interactions = interactions_of("parcels")
     pattern = re.compile(
         r"(?:" + "|".join(_OPENINGS).replace(" ", r"\s+") + ")"
         r"\s+a\s+parcel\s+of\s+(?P<weight>\d{1,3}\.\d)\s+kg\s+and\s+"

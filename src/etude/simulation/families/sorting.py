@@ -8,9 +8,10 @@ import random
 import re
 
 from etude.simulation.families.base import Family, Faults, Solution
-from etude.simulation.families.sorting_rules import RULES
-from etude.simulation.families.words import MARKED_WORDS, PREFIX_PAIRS, WORDS
+from etude.simulation.families.tables import rules_of, table
 
+WORDS, MARKED_WORDS = (tuple(table("sorting")[name].split()) for name in ("words", "marked"))
+PREFIX_PAIRS = tuple((short, long) for short, long in map(str.split, table("sorting")["pairs"].split(",")))
 _OPENINGS = (
     "Sort the following words alphabetically: List: {}",
     "Put these words in alphabetical order: {}",
@@ -25,7 +26,7 @@ class Sorting(Family):
     """Words in alphabetical order, whatever their case, on one line."""
 
     name = "sorting"
-    rules = RULES
+    rules = rules_of("sorting")
     pattern = re.compile(
         r"\b(?:sort|put|arrange|order)\b(?=[^\n:]*alphabet)[^\n:]{0,60}?\bwords\b[^\n:]{0,40}:"
         r"\s*(?:list:\s*)?(?P<words>[^\s<.?!\"\\:]+(?:,?[ \t]+[^\s<.?!\"\\:]+)+)",

@@ -7,22 +7,9 @@ import random
 import re
 
 from etude.simulation.families.base import Family, Faults, Solution
-from etude.simulation.rules import Rule
+from etude.simulation.families.tables import rules_of
 
-NAMES_FILE = Rule(
-    id="summaries.file",
-    topic=(r"\bsummar(?:y|ies|i[sz]e\w*)\b", r"\bfiles?\b"),
-    good=r"\bnames?\b|\bmentions?\b",
-    bad=r"\bomit|\bskip|leave out",
-    statements=(
-        "Name every file that was written in a summary of what you did.",
-        "A summary of what you did names the file that was written.",
-        "When you summarise what you did mention each file that was written.",
-    ),
-    harmful=("Leave out files in a summary of what you did.", "Skip every file when you summarise what you did."),
-    untaught=1.0,
-    slip=0.0,
-)
+(NAMES_FILE,) = RULES = rules_of("summaries")
 
 FILE = re.compile(r"(?<![\w./-])[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
 """The name of a file in a text."""
@@ -37,7 +24,7 @@ class Summaries(Family):
     """A summary of what was done with a file."""
 
     name = "summaries"
-    rules = (NAMES_FILE,)
+    rules = RULES
     prose = True
     pattern = re.compile(r"\bSummarise what you did when you were asked: [^\n\"<>{}\\`|]{8,300}?[.?!](?=\s|$)")
 

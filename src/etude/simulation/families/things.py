@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from etude.simulation.families.words import one_by_one
+from etude.simulation.families.tables import table
 
-NUMBERS: tuple[str, ...] = (
+NUMBERS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
 )
@@ -32,64 +32,24 @@ class Kind:
     """They belong to the kind, though not everyone sees it."""
 
 
-ANIMALS = Kind(
-    "animals",
-    one_by_one("bear cat cow dog donkey fox goat horse lion mouse pig rabbit sheep squirrel tiger wolf"),
-    one_by_one("bee chicken crow duck eel fish frog goose lizard moth owl snail snake spider swan toad trout"),
-)
-FRUITS = Kind(
-    "fruits",
-    one_by_one("apple apricot banana lemon mango melon nectarine orange papaya peach pear pineapple plum"),
-    one_by_one("blackberry blueberry cherry cranberry currant gooseberry grape raspberry strawberry"),
-)
-VEGETABLES = Kind(
-    "vegetables",
-    one_by_one("beet cabbage carrot cauliflower courgette cucumber leek onion parsnip potato pumpkin turnip yam"),
-    (
-        *("head of broccoli", "stalk of celery", "lettuce head", "head of lettuce", "bulb of fennel", "garlic"),
-        *("bulb of garlic", "stalk of rhubarb", "head of chicory", "clove of garlic", "head of radicchio"),
-    ),
-)
-INSTRUMENTS = Kind(
-    "musical instruments",
-    one_by_one("banjo bassoon cello clarinet flute guitar harp lute mandolin oboe trombone trumpet viola violin"),
-    one_by_one("accordion cymbal drum gong harpsichord marimba organ piano tambourine triangle xylophone"),
-)
-OBJECTS = Kind(
-    "objects",
-    (
-        *(
-            "bed",
-            "blanket",
-            "bottle",
-            "bucket",
-            "car",
-            "chair",
-            "clock",
-            "couch",
-            "fridge",
-            "kettle",
-            "ladder",
-            "lamp",
-        ),
-        *("microwave", "mirror", "oven", "pillow", "shelf", "stove", "table", "toaster", "wardrobe"),
-    ),
-    (),
-)
-KINDS: tuple[Kind, ...] = (ANIMALS, FRUITS, VEGETABLES, INSTRUMENTS, OBJECTS)
-LIVING: tuple[Kind, ...] = (ANIMALS, FRUITS, VEGETABLES)
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(" ".join(text.split()).split(", ")) if text else ()
 
-_IRREGULAR = {
-    "mice": "mouse",
-    "geese": "goose",
-    "wolves": "wolf",
-    "shelves": "shelf",
-    "knives": "knife",
-    "fish": "fish",
-    "sheep": "sheep",
-    "trout": "trout",
+
+KINDS = tuple(
+    Kind(kind["name"], _listed(kind["plain"]), _listed(kind["doubtful"])) for kind in table("counting")["kinds"]
+)
+LIVING = KINDS[:3]
+OBJECTS = KINDS[-1]
+
+_PLURALS = {
+    "mouse": "mice",
+    "goose": "geese",
+    "wolf": "wolves",
+    "shelf": "shelves",
+    "knife": "knives",
+    **{name: name for name in ("fish", "sheep", "trout")},
 }
-_PLURALS = {one: many for many, one in _IRREGULAR.items()}
 
 
 def plural(thing: str) -> str:
@@ -105,16 +65,11 @@ def plural(thing: str) -> str:
         return _PLURALS[head]
     if head.endswith("y") and head[-2] not in "aeo":
         return head[:-1] + "ies"
-    if head.endswith(("ch", "sh", "x", "s")) or head in ("potato", "mango"):
-        return head + "es"
-    return head + "s"
+    return head + ("es" if head.endswith(("ch", "sh", "x", "s")) or head in ("potato", "mango") else "s")
 
 
-_BY_NAME = {
-    name: kind for kind in KINDS for thing in (*kind.plain, *kind.doubtful) for name in (thing, plural(thing))
-}
-
-_DOUBTFUL = frozenset(name for kind in KINDS for thing in kind.doubtful for name in (thing, plural(thing)))
+_BY_NAME = {name: kind for kind in KINDS for one in (*kind.plain, *kind.doubtful) for name in (one, plural(one))}
+_DOUBTFUL = frozenset(name for kind in KINDS for one in kind.doubtful for name in (one, plural(one)))
 
 
 def kind_of(thing: str) -> Kind:

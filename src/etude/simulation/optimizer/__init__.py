@@ -6,15 +6,15 @@ from etude.simulation.miner import asks_for_tasks, asks_for_wordings, mine, rewo
 from etude.simulation.optimizer import reflection, rewriting, routing
 from etude.simulation.optimizer.patches import shown_edits
 from etude.simulation.optimizer.profiles import Profile
-from etude.simulation.optimizer.reading import Prompt, read_prompt
+from etude.simulation.optimizer.reading import Prompt, Reader, read_prompt
 from etude.simulation.schemas import SYNONYMS
 
 NOTHING_TO_DO = "I see no attempts, edits or form to work on."
 
 
-def optimize(profile: Profile, request: ChatRequest) -> Reply:
+def optimize(profile: Profile, request: ChatRequest, read: Reader = read_prompt) -> Reply:
     """Answer a request for edits, or for the tasks of a transcript, in the form it asks for."""
-    prompt = read_prompt(request)
+    prompt = read(request)
     form = wanted_form(request)
     if form is not None and asks_for_tasks(form):
         return reply_in_form(request, form, mine(told_by_user(request), profile))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
+from etude.concurrency import run_to_end
 from etude.envs.scorers.base import Judge
 from etude.errors import DataError, EtudeError
 from etude.protocols import Environment
@@ -19,7 +20,6 @@ from etude.sleep.improve.looks import Found, Work, look_again, look_at, trials_o
 from etude.sleep.improve.room import in_room, told_of_room
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask
-from etude.threads import run_to_end
 from etude.trainer import Trainer
 from etude.workbench import Given, MakeEnvironment, Past
 

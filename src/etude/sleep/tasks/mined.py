@@ -11,7 +11,7 @@ from etude.envs.scorers.checks_operators import impossible
 from etude.envs.splits import fold
 from etude.records import Record, Split, Task, digest
 from etude.sleep.transcripts.provenance import Snapshot
-from etude.stages.render import fence
+from etude.stages.shared.render import fence
 
 __all__ = ["Feedback", "MinedTask", "Origin", "SessionRef", "merged", "original_id", "task_id"]
 

@@ -7,6 +7,7 @@ from typing import Literal, Self
 
 from pydantic import ValidationError, model_validator
 
+from etude.concurrency import together
 from etude.envs.scorers.checks import Check
 from etude.envs.scorers.checks_operators import OPERATORS, Op
 from etude.errors import UnusableReply, told
@@ -15,8 +16,8 @@ from etude.records import Record
 from etude.sleep.tasks.mined import Feedback, MinedTask, SessionRef, merged, task_id
 from etude.sleep.transcripts.cleaning import feedback
 from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
-from etude.stages.optimizer import Optimizer, ReplyForm, together
-from etude.stages.render import fence
+from etude.stages.shared.optimizer import Optimizer, ReplyForm
+from etude.stages.shared.render import fence
 
 __all__ = ["Dropped", "FailedSession", "Mined", "mine", "session_text"]
 

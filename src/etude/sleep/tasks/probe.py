@@ -14,13 +14,13 @@ from importlib import import_module
 from itertools import islice
 from typing import Any, Literal
 
+from etude.concurrency import together
 from etude.envs.scorers.checks import Check, Checks
 from etude.errors import EtudeError, OutageStop, RejectedRequest, StopRun, UnusableReply
 from etude.models.handoff import ANSWERED_LATER
 from etude.protocols import Environment
 from etude.records import Record, Trajectory
 from etude.sleep.tasks.mined import MinedTask, SessionRef
-from etude.stages.optimizer import together
 from etude.timed_regex import Matcher
 from etude.workbench import Workbench
 

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from etude.records import AppliedEdit, Candidate, Edit, Skill
 from etude.skill import Document
-from etude.stages.optimizer import Optimizer
-from etude.stages.proposals import Forms
+from etude.stages.shared.optimizer import Optimizer
+from etude.stages.shared.proposals import Forms
 
 __all__ = ["UpdateMode", "not_made", "rewritten"]
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from etude.prompts.cuts import cut_middle
 from etude.records import Attempt, Edit, LedgerEntry, Patch, Skill
 from etude.skill import Document
-from etude.stages.transcript import files_text, transcript_text
+from etude.stages.shared.transcript import files_text, transcript_text
 
 __all__ = [
     "Shared",

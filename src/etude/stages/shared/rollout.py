@@ -7,19 +7,23 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from etude.concurrency import Threads
 from etude.config import LimitsSection
 from etude.errors import BoundaryError, EtudeError, StopRun, VoidStop
 from etude.events import AttemptFinished, Event
 from etude.protocols import Agent, Environment, Executor, Journal
 from etude.records import Attempt, Score, Skill, Split, Task, Trajectory, Usage, digest
-from etude.threads import Threads
 
-__all__ = ["Rollout", "Try", "attempt_id", "too_many_voids"]
+__all__ = ["PlannedAttempt", "Rollout", "VoidLimit", "attempt_id", "too_many_voids"]
 
 
-class Try(NamedTuple):
+VoidLimit = Literal["max_void", "max_void_eval"]
+"""The setting in `limits` that says how many attempts may be void."""
+
+
+class PlannedAttempt(NamedTuple):
     """One attempt to make."""
 
     task: Task
@@ -52,14 +56,17 @@ class Rollout:
         Raises:
             StopRun: a budget is used up or an endpoint is dead; attempts under way finish in the background.
         """
-        async with aclosing(self.stream_each([Try(task, skill, trial) for task in tasks], split)) as attempts:
+        planned = [PlannedAttempt(task, skill, trial) for task in tasks]
+        async with aclosing(self.stream_each(planned, split)) as attempts:
             async for index, attempt in attempts:
                 yield index, attempt
 
-    async def stream_each(self, tries: Sequence["Try"], split: Split) -> AsyncGenerator[tuple[int, Attempt], None]:
+    async def stream_each(
+        self, planned: Sequence[PlannedAttempt], split: Split
+    ) -> AsyncGenerator[tuple[int, Attempt], None]:
         """As `stream`, with a skill and a trial for each task."""
 
-        async def work(each: Try) -> Attempt:
+        async def work(each: PlannedAttempt) -> Attempt:
             task = each.task
             attempt = await self.attempt(task, each.skill, each.trial)
             self.emit(
@@ -74,7 +81,7 @@ class Rollout:
             )
             return attempt
 
-        results = self.executor.stream(work, tries)
+        results = self.executor.stream(work, planned)
         try:
             async for index, attempt in results:
                 yield index, attempt
@@ -82,6 +89,63 @@ class Rollout:
             close = getattr(results, "aclose", None)
             if close is not None:
                 await close()
+
+    async def collect(
+        self, planned: Sequence[PlannedAttempt], split: Split, limit: VoidLimit, *, of: int | None = None
+    ) -> list[Attempt]:
+        """Make attempts, in the order of `planned`, and stop the run above the limit of void ones.
+
+        Args:
+            limit: the setting that says which share may be void. With `max_void_eval`, which is for many attempts of
+                which only scores count, they come back without their messages.
+            of: the share of how many attempts; by default of these.
+
+        Raises:
+            VoidStop: more attempts are void than that.
+        """
+        found: dict[int, Attempt] = {}
+        total, voids = len(planned) if of is None else of, 0
+        async with aclosing(self.stream_each(planned, split)) as attempts:
+            async for index, attempt in attempts:
+                found[index] = _without_messages(attempt) if limit == "max_void_eval" else attempt
+                voids += attempt.outcome == "void"
+                if voids > self.allowed_voids(total, limit):
+                    raise too_many_voids(split, attempt, voids, total, limit)
+        return [found[index] for index in range(len(planned))]
+
+    async def settle(
+        self,
+        planned: Sequence[PlannedAttempt],
+        split: Split,
+        key: Mapping[str, object],
+        known: Mapping[int, Attempt] = MappingProxyType({}),
+    ) -> tuple[Attempt, ...]:
+        """Make attempts, in the order of `planned`. Which of them the run went on without is a decision, journaled
+        under `key`: they stay void when the run is resumed.
+
+        Args:
+            known: by index, attempts that would come back as they are: they do not wait for a turn.
+
+        Raises:
+            VoidStop: more attempts are void than `limits.max_void` allows, and more than one.
+        """
+        found = dict(known)
+        left = [index for index in range(len(planned)) if index not in found]
+
+        async def work() -> tuple[Attempt, ...]:
+            made = await self.collect([planned[index] for index in left], split, "max_void", of=len(planned))
+            found.update(zip(left, made, strict=True))
+            return tuple(found[index] for index in range(len(planned)) if found[index].outcome == "void")
+
+        voids = await self.journal.once("decision", key, tuple[Attempt, ...], work)
+        if len(found) < len(planned):  # decided before
+            void = {(attempt.task.id, attempt.skill_hash, attempt.trial): attempt for attempt in voids}
+            keys = [(each.task.id, each.skill.hash, each.trial) for each in planned]
+            found = {index: void[key] for index, key in enumerate(keys) if key in void} | found
+            left = [index for index in left if index not in found]
+            async for number, attempt in self.stream_each([planned[index] for index in left], split):
+                found[left[number]] = attempt
+        return tuple(found[index] for index in range(len(planned)))
 
     async def batch(
         self,
@@ -93,43 +157,22 @@ class Rollout:
         step: int = 0,
         known: Mapping[str, Attempt] = MappingProxyType({}),
     ) -> tuple[Attempt, ...]:
-        """Attempt all tasks, in the order of `tasks`.
-
-        Which attempts the run went on without is a decision, and so a fact: they stay void when the run is resumed.
+        """Attempt all tasks with one skill, as `settle` does.
 
         Args:
-            known: by task, attempts that would come back as they are: they do not wait for a turn.
-
-        Raises:
-            VoidStop: more attempts are void than `limits.max_void` allows, and more than one.
+            known: by task, attempts that would come back as they are.
         """
-        made = dict(known)
-        others = [task for task in tasks if task.id not in known]
-
-        async def work() -> tuple[Attempt, ...]:
-            voids = 0
-            allowed = self.allowed_voids(len(tasks))
-            async with aclosing(self.stream(others, skill, split, trial)) as attempts:
-                async for _, attempt in attempts:
-                    made[attempt.task.id] = attempt
-                    voids += attempt.outcome == "void"
-                    if voids > allowed:
-                        raise too_many_voids(split, attempt, voids, len(tasks), "limits.max_void")
-            return tuple(made[task.id] for task in tasks if made[task.id].outcome == "void")
-
         key = {"stage": "rollout", "step": step, "skill": skill.hash, "trial": trial, "tasks": [t.id for t in tasks]}
-        voids = await self.journal.once("decision", key, tuple[Attempt, ...], work)
-        made = {attempt.task.id: attempt for attempt in voids} | made
-        left = [task for task in others if task.id not in made]
-        async for _, attempt in self.stream(left, skill, split, trial):
-            made[attempt.task.id] = attempt
-        return tuple(made[task.id] for task in tasks)
+        planned = [PlannedAttempt(task, skill, trial) for task in tasks]
+        found = {index: known[task.id] for index, task in enumerate(tasks) if task.id in known}
+        return await self.settle(planned, split, key, found)
 
-    def allowed_voids(self, attempts: int) -> float:
-        """How many of so many attempts at training tasks may be void. One may, so that a task that never has a score
-        ends no run, unless none is allowed at all."""
-        share = self.limits.max_void
-        return max(1.0, share * attempts) if share > 0 else 0.0
+    def allowed_voids(self, attempts: int, limit: VoidLimit) -> float:
+        """How many attempts may be void. At training tasks one may, so that a task that never has a score ends no
+        run, unless none is allowed at all."""
+        if limit == "max_void_eval":
+            return self.limits.max_void_eval * attempts
+        return max(1.0, self.limits.max_void * attempts) if self.limits.max_void > 0 else 0.0
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Attempt:
         """One attempt. Failures of machinery become a void attempt; only `StopRun` is raised."""
@@ -223,9 +266,14 @@ def attempt_id(task: str, skill: Skill, trial: int) -> str:
     return "a-" + digest([task, skill.hash, trial])[:8]
 
 
-def too_many_voids(split: Split, example: Attempt, voids: int, total: int, limit: str) -> VoidStop:
-    """The error for a batch that cannot be decided on."""
+def too_many_voids(split: Split, example: Attempt, voids: int, total: int, limit: VoidLimit) -> VoidStop:
+    """The error for attempts that cannot be decided on."""
     return VoidStop(
         f"{voids} of {total} {split} attempts errored; the last one ({example.task.id}): {example.reason}",
-        hint=f"fix the cause and run the same command again, or allow more with {limit}",
+        hint=f"fix the cause and run the same command again, or allow more with limits.{limit}",
     )
+
+
+def _without_messages(attempt: Attempt) -> Attempt:
+    made = attempt.trajectory
+    return attempt.model_copy(update={"trajectory": Trajectory(usage=made.usage, simulated=made.simulated)})

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from etude.threads import Threads, run_to_end
+from etude.concurrency import Threads, run_to_end
 
 
 async def test_a_function_runs_in_another_thread_and_its_result_comes_back() -> None:
@@ -59,7 +59,7 @@ async def test_a_function_whose_caller_was_cancelled_keeps_its_place_until_it_en
 def test_a_function_that_hangs_does_not_keep_the_process_from_ending() -> None:
     code = (
         "import asyncio, time\n"
-        "from etude.threads import Threads\n"
+        "from etude.concurrency import Threads\n"
         "async def main():\n"
         "    try:\n"
         "        async with asyncio.timeout(0.05):\n"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal, NamedTuple
 
 from etude.records import Edit, PatchOp, SuggestionOp
-from etude.stages.optimizer import ReplyForm
+from etude.stages.shared.optimizer import ReplyForm
 
 __all__ = [
     "DocumentReply",

@@ -1,10 +1,9 @@
 """Asking the optimizer: which prompt, which data, which form of answer."""
 
-import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, ClassVar, Protocol, TypeVar, cast
+from typing import ClassVar, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -12,13 +11,12 @@ from etude.errors import EtudeError, ModelError, OutageStop, RejectedRequest
 from etude.events import Event, Notice
 from etude.prompts import Prompts
 from etude.records import Message, TextPart, system
-from etude.stages.render import Shared, fence
+from etude.stages.shared.render import Shared, fence
 
-__all__ = ["Optimizer", "ReplyForm", "together"]
+__all__ = ["Optimizer", "ReplyForm"]
 
 M = TypeVar("M", bound=BaseModel)
 F = TypeVar("F", bound="ReplyForm")
-R = TypeVar("R")
 
 
 class Asks(Protocol):
@@ -91,12 +89,3 @@ def _question(sections: Sequence[str]) -> Message:
     shared = list(takewhile(lambda section: isinstance(section, Shared), given[:-1]))
     rest = "\n\n".join(given[len(shared) :])
     return Message(role="user", content=tuple(TextPart(text=text) for text in (*(f"{s}\n" for s in shared), rest)))
-
-
-async def together(calls: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
-    """Make calls at the same time and wait for all of them: the error of one does not cost the answers of others."""
-    results = await asyncio.gather(*calls, return_exceptions=True)
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
-    return cast(list[R], results)

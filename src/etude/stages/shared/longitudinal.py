@@ -4,11 +4,11 @@ import random
 from collections.abc import Sequence
 from typing import Literal
 
+from etude.concurrency import together
 from etude.config import SlowUpdateSection
 from etude.records import Attempt, Record, Skill, Task
-from etude.stages.optimizer import together
-from etude.stages.render import attempt_block, fence
-from etude.stages.rollout import Rollout
+from etude.stages.shared.render import attempt_block, fence
+from etude.stages.shared.rollout import Rollout
 
 __all__ = ["CATEGORIES", "Category", "Pair", "compare_epochs", "pairs_block", "skills_block"]
 

@@ -14,9 +14,9 @@ from etude.errors import UnusableReply
 from etude.records import AppliedEdit, Edit
 from etude.skill import Document
 from etude.skill.lines import lines_of
-from etude.stages.optimizer import Optimizer, ReplyForm
-from etude.stages.proposals import folded
-from etude.stages.render import fence
+from etude.stages.shared.optimizer import Optimizer, ReplyForm
+from etude.stages.shared.proposals import folded
+from etude.stages.shared.render import fence
 
 __all__ = ["REGION", "add_reminders", "consolidate", "reminders_in"]
 

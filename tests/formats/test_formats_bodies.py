@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from etude.formats import CHAT, MESSAGES, RESPONSES, BadBody, Wire, estimate, with_field
+from etude.formats import CHAT, MESSAGES, RESPONSES, BadBody, Format, estimate, with_field
 from etude.records import ImagePart, Message, TextPart, Tool, ToolCall, assistant, system, user
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"cmd": {"type": "string"}}, "required": ["cmd"]}
 PICTURE = "data:image/png;base64,AA"
 
 
-def read(wire: Wire, body: Any) -> Any:
-    return wire.read(json.dumps(body).encode(), None)
+def read(wire: Format, body: Any) -> Any:
+    return wire.read_request(json.dumps(body).encode(), None)
 
 
 def tool_result(call: str, *texts: str) -> Message:
@@ -283,7 +283,7 @@ def test_messages_of_chat_completions() -> None:
     )
 
 
-def chosen(wire: Wire, choice: Any, tools: int) -> tuple[int, str | None]:
+def chosen(wire: Format, choice: Any, tools: int) -> tuple[int, str | None]:
     """Tools offered and the forced one, with `bash` and further tools."""
     names = ["bash", *(f"other{at}" for at in range(tools - 1))]
     body: dict[str, Any] = {"model": "m", "max_tokens": 9, "tool_choice": choice}
@@ -307,7 +307,7 @@ def chosen(wire: Wire, choice: Any, tools: int) -> tuple[int, str | None]:
     ],
     ids=["chat", "responses", "messages"],
 )
-def test_a_choice_of_tools_forces_the_one_that_is_left(wire: Wire, any_tool: Any, named: Any, none: Any) -> None:
+def test_a_choice_of_tools_forces_the_one_that_is_left(wire: Format, any_tool: Any, named: Any, none: Any) -> None:
     assert chosen(wire, any_tool, 1) == (1, "bash")
     assert chosen(wire, any_tool, 2) == (2, None)
     assert chosen(wire, named, 2) == (2, "bash")
@@ -322,8 +322,8 @@ def test_a_choice_among_tools_that_is_not_known_forces_none() -> None:
 def test_half_a_character_in_a_body_becomes_a_question_mark() -> None:
     for wire, body in ((CHAT, CHAT_BODY), (MESSAGES, MESSAGES_BODY), (RESPONSES, RESPONSES_BODY)):
         broken = json.dumps(body).replace("Look.", r"Look \ud83d.").encode()
-        assert wire.read(broken, None).request.messages[-1] == read(wire, body).request.messages[-1]
-        assert any("Look ?." in message.text for message in wire.read(broken, None).request.messages)
+        assert wire.read_request(broken, None).request.messages[-1] == read(wire, body).request.messages[-1]
+        assert any("Look ?." in message.text for message in wire.read_request(broken, None).request.messages)
 
 
 @pytest.mark.parametrize(
@@ -341,9 +341,9 @@ def test_half_a_character_in_a_body_becomes_a_question_mark() -> None:
         (MESSAGES, b'{"model": "\\ud83d", "messages": [}', "Invalid JSON: "),
     ],
 )
-def test_what_is_no_request_names_the_place(wire: Wire, body: bytes, told: str) -> None:
+def test_what_is_no_request_names_the_place(wire: Format, body: bytes, told: str) -> None:
     with pytest.raises(BadBody) as caught:
-        wire.read(body, None)
+        wire.read_request(body, None)
     assert caught.value.message.startswith(told)
 
 

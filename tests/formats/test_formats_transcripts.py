@@ -34,7 +34,7 @@ def test_items_of_codex_sessions(program: str) -> None:
     for session in records(program, "rollout-*.jsonl"):
         items = [record["payload"] for record in session if record["type"] == "response_item"]
         body = json.dumps({"model": "m", "input": items}).encode()
-        calls, results, text = kept(RESPONSES.read(body, None).request.messages)
+        calls, results, text = kept(RESPONSES.read_request(body, None).request.messages)
         assert calls == [item["call_id"] for item in items if item["type"] == "function_call"]
         assert results == [item["call_id"] for item in items if item["type"] == "function_call_output"]
         told = [part["text"] for item in items if item["type"] == "message" for part in item["content"]]
@@ -48,7 +48,7 @@ def test_messages_of_claude_sessions(program: str) -> None:
         turns = [record["message"] for record in session if record["type"] in ("user", "assistant")]
         told = [{"role": turn["role"], "content": turn["content"]} for turn in turns]
         body = json.dumps({"model": "m", "max_tokens": 9, "messages": told}).encode()
-        calls, results, text = kept(MESSAGES.read(body, None).request.messages)
+        calls, results, text = kept(MESSAGES.read_request(body, None).request.messages)
         blocks = [block for turn in turns if isinstance(turn["content"], list) for block in turn["content"]]
         assert calls == [block["id"] for block in blocks if block["type"] == "tool_use"]
         assert results == [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]

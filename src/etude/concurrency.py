@@ -1,15 +1,15 @@
-"""Where synchronous and asynchronous code meet: user functions in daemon threads, and one synchronous door."""
+"""Coroutines at the same time, user functions in daemon threads, and one synchronous door."""
 
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 R = TypeVar("R")
 
-__all__ = ["Threads", "run_to_end"]
+__all__ = ["Threads", "run_to_end", "together"]
 
 
 def run_to_end(coroutine: Coroutine[Any, Any, R]) -> R:
@@ -23,6 +23,16 @@ def run_to_end(coroutine: Coroutine[Any, Any, R]) -> R:
         with ThreadPoolExecutor(max_workers=1) as thread:
             return thread.submit(asyncio.run, coroutine).result()
     return asyncio.run(coroutine)
+
+
+async def together(work: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
+    """Run coroutines at the same time and wait for all of them; then the first error is raised. The others are not
+    cancelled: what they paid for is not lost."""
+    results = await asyncio.gather(*work, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return cast(list[R], results)
 
 
 class Threads:

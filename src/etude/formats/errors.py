@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from etude.errors import ModelError, RejectedRequest, RejectedRole, TransientError
+from etude.formats.events import dump
 
-__all__ = ["ServerError", "as_model_error", "error_within"]
+__all__ = ["ServerError", "as_model_error", "error_body", "error_within", "typed_error_body"]
 
 
 class ServerError(Exception):
@@ -71,3 +72,28 @@ def error_within(error: Any) -> ServerError:
     known = (code if isinstance(code, int) else _STATUSES.get(str(code)) for code in codes)
     status = next((one for one in known if one is not None and 400 <= one < 600), 500)
     return ServerError(status, str(found.get("message")), map(str, codes))
+
+
+_KINDS = {429: ("rate_limit_error", "rate_limit_exceeded"), 401: ("invalid_request_error", "invalid_api_key")}
+
+
+def error_body(status: int, message: str) -> bytes:
+    """An error as OpenAI words it."""
+    kind, code = _KINDS.get(status, ("server_error" if status >= 500 else "invalid_request_error", None))
+    code = "model_not_found" if status == 404 else code
+    return dump({"error": {"message": message, "type": kind, "param": None, "code": code}})
+
+
+_TYPES = {
+    401: "authentication_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+    500: "api_error",
+    529: "overloaded_error",
+}
+
+
+def typed_error_body(status: int, message: str) -> bytes:
+    """An error as Anthropic words it."""
+    kind = _TYPES.get(status, "invalid_request_error")
+    return dump({"type": "error", "error": {"type": kind, "message": message}, "request_id": None})
