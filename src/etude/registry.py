@@ -147,7 +147,7 @@ def load(family: Family, point: EntryPoint) -> Any:
             f"{_one(family)} {point.name!r} has the entry point {point.value!r}, which names no class",
             hint="its package must write it as 'package.module:Class'",
         )
-    return _loaded(family, point.name, path, hint="mend or uninstall it")
+    return _loaded(family, point.name, path, hint="fix or uninstall it")
 
 
 def _only(family: Family, name: str, points: Sequence[EntryPoint]) -> Any:

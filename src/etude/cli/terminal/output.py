@@ -5,10 +5,18 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 from etude.cli.terminal.streams import Aside
 from etude.errors import EtudeError
+
+
+class Printer(Protocol):
+    """Where lines go."""
+
+    def __call__(self, text: str, style: str | None = None) -> None:
+        """Print one line."""
+        ...
 
 
 def line(text: str = "", style: str | None = None) -> None:
@@ -34,7 +42,7 @@ def program() -> str:
 
 
 def note(text: str) -> None:
-    """A line beside the result."""
+    """A line that is not part of the result."""
     print(text, file=sys.stderr)
 
 
