@@ -19,7 +19,7 @@ from rewordings import REWORDINGS
 from etude.intervals import Arms, permutation
 from etude.records.summary import Tried
 from etude.sleep.config import NIGHT, SleepSection
-from etude.sleep.improve.confirm import lost_in
+from etude.sleep.improve.confirm import ALPHA, lost_in
 from etude.sleep.tasks.clusters import divide
 from etude.sleep.tasks.mined import MinedTask
 from etude.stages.gate import Race
@@ -29,7 +29,6 @@ SIZES = (2, 5)
 OPTIMIZERS = ("useless", "good")
 CANDIDATES = int(NIGHT["train"]["epochs"])
 """Of a night that goes through all its epochs, with a batch for each."""
-ALPHA = SleepSection().alpha
 TRIALS = SleepSection().confirm_trials
 VAL = SleepSection().val_fraction
 SEEDS = 200
@@ -65,7 +64,7 @@ def rates(noise: float, optimizer: str, tasks: int, nights: int, seed: int = 0) 
         fresh = [Arms(_attempts(dice, noise, TRIALS), _attempts(dice, helped, TRIALS)) for _ in range(tasks)]
         gained += sum(sum(arms.after) - sum(arms.before) for arms in fresh) > 0
         lost = lost_in([Tried(task=str(number), a=tuple(a), b=tuple(b)) for number, (a, b) in enumerate(fresh)])
-        proposed += permutation(fresh, ALPHA).p <= ALPHA and not lost
+        proposed += permutation(fresh) <= ALPHA and not lost
     return Rates(passed / nights, gained / nights, proposed / nights)
 
 

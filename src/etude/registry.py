@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from etude.errors import ConfigError, did_you_mean
 
-Family = Literal["environments", "agents", "models", "scorers", "executors", "searches"]
+Family = Literal["environments", "agents", "models", "scorers", "executors", "searches", "sources"]
 
 BUILT_IN: dict[Family, dict[str, str]] = {
     "environments": {
@@ -58,6 +58,18 @@ BUILT_IN: dict[Family, dict[str, str]] = {
         "paper": "etude.searches.paper:PaperSearch",
         "rewrite_first": "etude.searches.rewrite_first:RewriteFirstSearch",
     },
+    "sources": {
+        "claude-code": "etude.sleep.transcripts.sources.claude_code:ClaudeCode",
+        "codex": "etude.sleep.transcripts.sources.codex:Codex",
+        "copilot-cli": "etude.sleep.transcripts.sources.copilot_cli:CopilotCli",
+        "cursor": "etude.sleep.transcripts.sources.cursor:Cursor",
+        "gemini-cli": "etude.sleep.transcripts.sources.gemini:GeminiCli",
+        "jsonl": "etude.sleep.transcripts.sources.plain:Plain",
+        "opencode": "etude.sleep.transcripts.sources.opencode:OpenCode",
+        "pi": "etude.sleep.transcripts.sources.pi:Pi",
+        "qwen-code": "etude.sleep.transcripts.sources.qwen:QwenCode",
+        "vscode-copilot": "etude.sleep.transcripts.sources.vscode_copilot:VSCodeCopilot",
+    },
 }
 
 
@@ -92,6 +104,7 @@ _CONTRACTS: Mapping[Family, _Contract] = {
     "scorers": _Contract("from_options(options, where, judge)", ("score",)),
     "executors": _Contract("from_options(options, *, concurrency, where)", ("stream", "drain", "cancel")),
     "searches": _Contract("(bench, options)", ("epoch", "finish", "forecast", "check")),
+    "sources": _Contract("()", ("find", "read")),
 }
 
 

@@ -106,7 +106,7 @@ def test_a_home_without_transcripts_is_noted_and_so_is_a_source_that_is_named_in
     named = told(checks(capsys, "--sleep.sources", "[claude-code, codex]"), "transcripts")
     assert named[1] == ("note", f"no session of codex in '{here / 'home'}'")
     ((status, text),) = told(checks(capsys, "--sleep.sources", "[claude]", code=1), "transcripts")
-    assert (status, text) == ("wrong", "'claude' is no source of transcripts")
+    assert (status, text) == ("wrong", "unknown source 'claude'")
 
 
 def test_what_a_night_could_not_use_is_wrong(night: Path, here: Path, capsys: Captured) -> None:

@@ -126,7 +126,7 @@ def test_a_result_that_cannot_be_written_is_one_error(here: Path, words: list[st
     assert done.returncode == 1
     assert done.stderr == (
         "error: what was printed on standard output cannot be written: No space left on device\n"
-        "hint: make room for it, or send it elsewhere, and run the same command again\n"
+        "hint: free some space, or redirect it elsewhere, and run the same command again\n"
     )
 
 

@@ -184,6 +184,11 @@ def _read_yaml(path: Path, kind: type[Section]) -> dict[str, Any]:
     return _with_paths(cast(dict[str, Any], loaded), kind, lambda value: _joined(path.parent, value))
 
 
+def is_path(name: str) -> bool:
+    """Whether a setting that takes a name or a path has a path."""
+    return os.sep in name or Path(name).suffix in (".md", ".mdc", ".markdown", ".jsonl") or name in (".", "..")
+
+
 def _joined(folder: Path, value: str) -> str:
     """The path from the current folder, without `..` where no link makes that another place."""
     path = os.path.join(folder, value)
@@ -206,13 +211,26 @@ def _with_paths(data: dict[str, Any], kind: type[Section], change: Callable[[str
     """The data with other paths: the keys that sections declare as `paths`, and all values of `prompts`."""
     result = dict(data)
     for name in kind.model_fields.keys() & data.keys():
-        keys: frozenset[str] = getattr(_section_type(kind, name), "paths", frozenset[str]())
-        if isinstance(data[name], dict) and (keys or name == "prompts"):
+        section = _section_type(kind, name)
+        paths: frozenset[str] = getattr(section, "paths", frozenset[str]())
+        either: frozenset[str] = getattr(section, "names_or_paths", frozenset[str]())
+        if isinstance(data[name], dict) and (paths or name == "prompts"):
             result[name] = {
-                key: change(value) if isinstance(value, str) and (name == "prompts" or key in keys) else value
+                key: _with_path(value, change)
+                if key in either
+                else change(value)
+                if isinstance(value, str) and (name == "prompts" or key in paths)
+                else value
                 for key, value in cast(dict[str, Any], data[name]).items()
             }
     return result
+
+
+def _with_path(value: Any, change: Callable[[str], str]) -> Any:
+    """A name or a path, or a list of them, with the paths changed."""
+    if isinstance(value, list):
+        return [_with_path(one, change) for one in cast(list[Any], value)]
+    return change(value) if isinstance(value, str) and is_path(value) else value
 
 
 def _nested(dotted: str, text: str, *, where: str) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def _tasks(config: SleepConfig, around: Surroundings, found: Findings) -> None:
 
 def _transcripts(config: SleepConfig, around: Surroundings, found: Findings) -> None:
     """How many sessions there are, of any age and project."""
-    home, environ = around.transcripts(config.sleep.home)
+    home, environ = around.home, around.environ
     try:
         there = [(source, source.find(home, environ)) for source in sources_of(config)]
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Ctrl-C: once to finish what is in flight, twice to stop now. SIGTERM stops now: whoever sends it, as `timeout`,
+"""Ctrl-C: once to finish what is in flight, twice to stop now. SIGTERM stops now: what sends it, as `timeout`,
 systemd and docker do, kills soon after."""
 
 import asyncio
