@@ -210,7 +210,7 @@ OPERATORS: Mapping[Op, Operator] = {
     ),
     "max_chars": Operator(
         takes="a number",
-        meaning="The answer has at most so many characters, white space at its ends apart.",
+        meaning="The answer has at most this many characters, white space at its ends apart.",
         passes=lambda check, seen: seen.length <= check.number,
         symptom=lambda check, seen: f"the answer is too long: {seen.length:,} characters, at most {check.number:,}",
         published="White space at the ends counts; an empty answer passes.",
@@ -218,7 +218,7 @@ OPERATORS: Mapping[Op, Operator] = {
     ),
     "min_chars": Operator(
         takes="a number",
-        meaning="The answer has at least so many characters, white space at its ends apart.",
+        meaning="The answer has at least this many characters, white space at its ends apart.",
         passes=lambda check, seen: seen.length >= check.number,
         symptom=lambda check, seen: f"the answer is too short: {seen.length:,} characters, at least {check.number:,}",
         published="White space at the ends counts.",
@@ -250,8 +250,8 @@ OPERATORS: Mapping[Op, Operator] = {
     ),
     "min_citations": Operator(
         takes="a number",
-        meaning="The answer cites at least so many different sources: targets of Markdown links, numbers in brackets "
-        "(`[3]`), pages such as `wiki/some-page` and `people/some-name`. Code and pictures cite nothing.",
+        meaning="The answer cites at least this many different sources: targets of Markdown links, numbers in "
+        "brackets (`[3]`), pages such as `wiki/some-page` and `people/some-name`. Code and pictures cite nothing.",
         passes=lambda check, seen: len(citations(seen.answer)) >= check.number,
         symptom=lambda check, seen: (
             f"too few sources are cited: {len(citations(seen.answer))}, at least {check.number} are required"
@@ -337,7 +337,7 @@ def _wrong_text(check: Check, takes: Takes, arg: str) -> str:
         try:
             re.compile(arg, check.flags)
         except (re.error, OverflowError, RecursionError) as error:
-            return f"{check.op}: {arg!r} is no regular expression: {error}"
+            return f"{check.op}: {arg!r} is not a regular expression: {error}"
     return ""
 
 
