@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from etude.errors import ConfigError, did_you_mean
 
-Family = Literal["environments", "agents", "models", "scorers", "executors"]
+Family = Literal["environments", "agents", "models", "scorers", "executors", "sources"]
 
 BUILT_IN: dict[Family, dict[str, str]] = {
     "environments": {
@@ -53,6 +53,18 @@ BUILT_IN: dict[Family, dict[str, str]] = {
         "rubric": "etude.envs.scorers.rubric:Rubric",
     },
     "executors": {"local": "etude.executors.local:LocalExecutor"},
+    "sources": {
+        "claude-code": "etude.sleep.transcripts.sources.claude_code:ClaudeCode",
+        "codex": "etude.sleep.transcripts.sources.codex:Codex",
+        "copilot-cli": "etude.sleep.transcripts.sources.copilot_cli:CopilotCli",
+        "cursor": "etude.sleep.transcripts.sources.cursor:Cursor",
+        "gemini-cli": "etude.sleep.transcripts.sources.gemini:GeminiCli",
+        "jsonl": "etude.sleep.transcripts.sources.plain:Plain",
+        "opencode": "etude.sleep.transcripts.sources.opencode:OpenCode",
+        "pi": "etude.sleep.transcripts.sources.pi:Pi",
+        "qwen-code": "etude.sleep.transcripts.sources.qwen:QwenCode",
+        "vscode-copilot": "etude.sleep.transcripts.sources.vscode_copilot:VSCodeCopilot",
+    },
 }
 
 
@@ -86,6 +98,7 @@ _CONTRACTS: Mapping[Family, _Contract] = {
     "models": _Contract("(name, settings)", ("complete",)),
     "scorers": _Contract("from_options(options, where, judge)", ("score",)),
     "executors": _Contract("from_options(options, *, concurrency, where)", ("stream", "drain", "cancel")),
+    "sources": _Contract("()", ("find", "read")),
 }
 
 
@@ -141,7 +154,7 @@ def load(family: Family, point: EntryPoint) -> Any:
             f"{_one(family)} {point.name!r} has the entry point {point.value!r}, which names no class",
             hint="its package must write it as 'package.module:Class'",
         )
-    return _loaded(family, point.name, path, hint="mend or uninstall it")
+    return _loaded(family, point.name, path, hint="fix or uninstall it")
 
 
 def _only(family: Family, name: str, points: Sequence[EntryPoint]) -> Any:

@@ -68,7 +68,7 @@ def test_nothing_is_overwritten_without_force(demo_project: Path, capsys: Captur
     capsys.readouterr()
     assert main(words) == 2
     assert capsys.readouterr().err == (
-        f"error: '{path}' exists and is another file\nhint: give --force to replace it, or another --name\n"
+        f"error: '{path}' exists and differs\nhint: give --force to replace it, or another --name\n"
     )
     assert path.read_text() == "mine"
     assert not Path(".agents").exists()
@@ -190,14 +190,14 @@ def test_keys_of_claude_pass_for_claude_alone(here: Path, capsys: Captured) -> N
         ([RUN, "--to", "x", "--for", "claude"], "--to and --for both say where to write\nhint: give one of them\n"),
         (
             [RUN, "--prompt", "--to", "x", "--name", "X Y"],
-            "--prompt writes no folder, so it takes no --to, --name\nhint: give one or the other\n",
+            "--prompt writes no folder and cannot be combined with --to, --name\nhint: give one or the other\n",
         ),
-        ([RUN, "--prompt", "--for", "claude"], "--prompt writes no folder, so it takes no --for\n"),
+        ([RUN, "--prompt", "--for", "claude"], "--prompt writes no folder and cannot be combined with --for\n"),
         (
             ["demo/runs/demo:latest"],
             "run 'demo/runs/demo' has no skill 'latest'\nhint: give demo/runs/demo:best, demo/runs/demo:initial or ",
         ),
-        ([RUN, "--for", "cloud"], "argument --for: 'cloud' is none of agents, claude, codex, "),
+        ([RUN, "--for", "cloud"], "argument --for: 'cloud' is not one of agents, claude, codex, "),
         ([RUN, "--name", "No Name"], "skill 'No Name' is no valid Agent Skill:\n  name: 'No Name' must be"),
         (
             ["nope"],
@@ -219,5 +219,5 @@ def test_a_place_that_cannot_be_written_is_an_error(demo_project: Path, capsys: 
     assert main(["export", RUN, "--to", "file"]) == 2
     assert capsys.readouterr().err == (
         f"error: 'file/{NAME}' cannot be written: Not a directory\n"
-        "hint: mend the permissions, or give another folder with --to\n"
+        "hint: fix the permissions, or give another folder with --to\n"
     )

@@ -70,8 +70,10 @@ def result(capsys: Captured) -> dict[str, Any]:
     return json.loads(capsys.readouterr().out)
 
 
-RATIO = "is no ratio of train, val and test: three whole numbers, the first two more than 0\nhint: as in '2:1:7', in "
-SEED = "is no whole number\nhint: as in 42, which holds when env.split_seed is left out\n"
+RATIO = (
+    "is not a ratio of train, val and test: three whole numbers, the first two more than 0\nhint: as in '2:1:7', in "
+)
+SEED = "is not a whole number\nhint: as in 42, which holds when env.split_seed is left out\n"
 
 
 @pytest.mark.parametrize(
@@ -170,8 +172,11 @@ def test_settings_of_the_split_without_an_effect_are_named(
                 "optimizer.skill_update_mode (update.mode) = 'full_rewrite'"
             ),
         ),
-        ({"env.limit": "all"}, "c.yaml: env.limit = 'all' is no number of tasks\nhint: a whole number, 0 for all of"),
-        ({"evaluation.sel_env_num": -5}, "c.yaml: evaluation.sel_env_num = -5 is no number of tasks\n"),
+        (
+            {"env.limit": "all"},
+            "c.yaml: env.limit = 'all' is not a number of tasks\nhint: a whole number, 0 for all of",
+        ),
+        ({"evaluation.sel_env_num": -5}, "c.yaml: evaluation.sel_env_num = -5 is not a number of tasks\n"),
     ],
 )
 def test_a_value_that_is_not_allowed_is_told_under_its_name_in_the_file(given: dict[str, Any], error: str) -> None:

@@ -222,7 +222,7 @@ def test_a_night_under_way_is_told_from_one_that_was_killed(sleeper: Small, caps
 
 
 def test_a_night_that_failed_for_good_says_why(sleeper: Small, capsys: Captured) -> None:
-    sleeper.night({"max_sessions": 2})
+    sleeper.night({"max_tasks": 2})
     sleeper.state.archive.write_text("no JSON\n")
     assert main(["sleep", "run"]) == 2
     assert "cannot be read" in capsys.readouterr().err

@@ -146,9 +146,9 @@ def test_another_trial_is_another_question_to_the_counts(endpoint: Endpoint, cla
 
 def test_a_trial_that_is_no_number_is_refused(claude: anthropic.Anthropic, gpt: openai.OpenAI) -> None:
     told: Any = {TRIAL_HEADER: "two"}
-    with pytest.raises(anthropic.BadRequestError, match="x-etude-trial: 'two' is no whole number"):
+    with pytest.raises(anthropic.BadRequestError, match="x-etude-trial: 'two' is not a whole number"):
         message(claude, extra_headers=told)
-    with pytest.raises(openai.BadRequestError, match="x-etude-trial: 'two' is no whole number"):
+    with pytest.raises(openai.BadRequestError, match="x-etude-trial: 'two' is not a whole number"):
         response(gpt, extra_headers=told)
 
 

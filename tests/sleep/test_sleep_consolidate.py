@@ -13,10 +13,10 @@ from etude.errors import BudgetStop, DataError, EtudeError
 from etude.prompts import Prompts
 from etude.protocols import Environment
 from etude.records import ChatRequest, Score, Split, Trajectory, digest
-from etude.sleep.improve.changes import Known
 from etude.sleep.improve.consolidate import Consolidation, consolidate
 from etude.sleep.improve.context import Documents
 from etude.testing import ScriptedModel
+from etude.workbench import Past
 
 BLOCK = "<!-- etude:begin learned -->\n{}<!-- etude:end learned -->\n"
 SKILL = Skill(
@@ -151,7 +151,7 @@ def test_with_the_gate_off_no_validation_is_paid_for_and_the_candidate_is_propos
     )
     change = found.changes[0]
     assert (change.status, change.proposed, change.fresh) == ("unverified", True, None)
-    assert change.reason == "the gate is off: nobody tried it on held-out tasks"
+    assert change.reason == "the gate is off: it was not tried on held-out tasks"
     assert found.documents.skill == change.after
     asked = [request.messages[1].text for request in target.requests]
     assert not any("Task 5." in text or "Task 6." in text for text in asked)
@@ -180,7 +180,7 @@ def test_what_was_asked_and_answered_explains_a_night_that_changed_nothing(tmp_p
 def test_edits_of_earlier_nights_are_told_to_the_optimizer_only(tmp_path: Path) -> None:
     first, _ = night(tmp_path, lambda text: False, Optimizer("Say yes."), sleep={"memory": False})
     optimizer = Optimizer("Say no.")
-    known = {"skill": Known(night=2, ledger=first.changes[0].edits)}
+    known = {"skill": Past(ledger=first.changes[0].edits)}
     _, target = night(tmp_path / "next", lambda text: False, optimizer, sleep={"memory": False}, known=known)
     assert "Say yes." in optimizer.requests[0].messages[1].text
     assert not any("Say yes." in request.messages[0].text for request in target.requests)
@@ -315,7 +315,7 @@ def test_a_change_that_fresh_attempts_do_not_bear_out_is_rejected(tmp_path: Path
     found, _ = night(tmp_path, bool, Optimizer("Say yes."), answer=answer, sleep={"memory": False})
     change = found.changes[0]
     assert (change.status, change.candidate) == ("rejected", 1.0)
-    assert change.reason.endswith("but fresh attempts do not bear it out")
+    assert change.reason.endswith("but fresh attempts show no gain")
     assert change.held_out.accepted  # by the gate
     assert [entry.accepted for entry in change.edits] == [False]  # as the next night is told
     assert found.documents.skill == SKILL

@@ -55,7 +55,7 @@ def test_an_existing_skill_gets_a_block_at_its_end_and_keeps_every_other_byte(sm
     path = small.project / ".claude" / "skills" / "old" / "SKILL.md"
     path.parent.mkdir(parents=True)
     path.write_bytes(text.encode())
-    report = small.night({"skill_path": str(path)})
+    report = small.night({"skill": str(path)})
     assert report.status == "proposed"
     assert path.read_bytes() == text.encode()
     adopted(small, report)
@@ -286,8 +286,8 @@ def test_house_rules_reach_every_call_of_the_optimizer_about_documents(small: Sm
     poor = {"optimizer": {"model": "simulated:optimizer-useless"}}
     told: list[str] = []
     optimizer = Listening("optimizer-useless", told)
-    sleep = {"memory": True, "preferences": house}
-    small.night(sleep, given=Given(optimizer=optimizer), **poor, slow_update={"enabled": True})
+    more = {"reflect": {"preferences": house}}
+    small.night({"memory": True}, **more, given=Given(optimizer=optimizer), **poor, slow_update={"enabled": True})
     asked = [text for text in told if "# Current skill" in text]
     assert any("What was learned" in text or "name: learned" in text or "Use   tabs." in text for text in asked)
     assert len(asked) >= 4

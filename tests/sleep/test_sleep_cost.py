@@ -5,14 +5,12 @@ from pathlib import Path
 
 import pytest
 from small_night import Small
-from test_sleep_carry import a_night, with_rule
-from test_sleep_consolidate import VAL, Optimizer
+from test_sleep_consolidate import VAL, Optimizer, night
 
 from etude import Task
 from etude.cli.sleep.report_text import document_lines
 from etude.records import ChatRequest, Reply, Usage
-from etude.sleep.improve.changes import Change, worst
-from etude.sleep.improve.cost import Cost
+from etude.sleep.improve.changes import Change, Cost, worst
 from etude.sleep.report import reported
 
 SIX = [*VAL, *(Task(id=f"v{number}", input=f"Task {number}.") for number in (7, 8, 9, 10))]
@@ -41,11 +39,12 @@ def billed(folder: Path, before: int, after: int, optimizer: Optimizer | None = 
     """A night whose target says yes under the rule, with so many output tokens under either document."""
 
     def answer(request: ChatRequest) -> Reply:
-        new = with_rule(request.messages[0].text)
+        new = "Say yes." in request.messages[0].text
         usage = Usage(input_tokens=10, output_tokens=after if new else before)
         return Reply(text="yes" if new else "no", usage=usage)
 
-    return a_night(folder, answer=answer, val=SIX, sleep=SLEEP, optimizer=optimizer or Optimizer("Say yes."))
+    found, _ = night(folder, bool, optimizer or Optimizer("Say yes."), answer=answer, val=SIX, sleep=SLEEP)
+    return found.changes[0]
 
 
 def test_tokens_of_fresh_attempts_and_of_the_document_are_told(tmp_path: Path) -> None:

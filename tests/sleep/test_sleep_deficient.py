@@ -98,7 +98,7 @@ def night(
                 "project": str(project),
                 "state": str(root / "state"),
                 "tasks": str(root / "tasks.json"),
-                "fan_out": True,
+                "skill": "each",
                 **(sleep or {}),
             },
         }
@@ -174,36 +174,6 @@ def test_tasks_of_one_skill_never_judge_another(tmp_path: Path) -> None:
             assert evidence["attempts"]
             assert {task.rpartition("-")[0] for task in evidence["tasks"]} == {gap}
             assert {session.rpartition("-")[0] for session in evidence["sessions"]} == {f"claude-code:session-{gap}"}
-
-
-def test_a_skill_of_the_project_that_is_switched_off_is_left_alone(tmp_path: Path) -> None:
-    """Tasks of no skill are for the project's own, and nothing is done with them then."""
-    more = [{**task, "id": f"other-{task['id']}", "skill": ""} for task in tasks(["verbose"], 0)]
-    off = {"skill": False, "memory": False}
-    found = night(tmp_path, "simulated:optimizer", 0, ("structure",), more=more, sleep=off)
-    assert sorted(found.documents) == ["structure"]
-    assert sorted(found.proposed) == ["structure"]
-
-
-def test_a_skill_that_the_settings_name_has_its_own_tasks_and_those_of_no_skill(tmp_path: Path) -> None:
-    path = tmp_path / "project" / ".claude" / "skills" / "structure" / "SKILL.md"
-    more = [{**task, "id": f"other-{task['id']}", "skill": ""} for task in tasks(["verdict"], 1)]
-    named = {"skill_path": str(path), "memory": False}
-    found = night(tmp_path, "simulated:optimizer", 0, ("structure",), more=more, sleep=named)
-    assert [(name, one.train, one.held_out) for name, one in found.documents.items()] == [("structure", 8, 4)]
-    assert sorted(found.proposed) == ["structure"]
-
-
-def test_skills_of_one_name_in_two_places_are_improved_apart(tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere" / "structure" / "SKILL.md"
-    more = [{**task, "id": f"other-{task['id']}", "skill": ""} for task in tasks(["verdict"], 1)]
-    named = {"skill_path": str(elsewhere), "memory": False}
-    found = night(tmp_path, "simulated:optimizer-perfect", 0, ("structure",), more=more, sleep=named)
-    assert [(one.name, one.status) for one in found.report.documents] == [
-        ("structure", "accepted"),
-        ("structure-too", "accepted"),
-    ]
-    assert [path.name for path in sorted((found.folder / "runs").iterdir())] == ["mine", "structure", "structure-too"]
 
 
 def test_a_skill_whose_tasks_are_all_held_out_is_named_in_the_report(tmp_path: Path) -> None:

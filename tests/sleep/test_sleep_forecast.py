@@ -50,10 +50,8 @@ def test_more_sessions_are_more_tasks_up_to_the_limit() -> None:
     "more",
     [
         {"dream": 2},
-        {"recall": 5},
         {"confirm_trials": 9},
-        {"carry_nights": 0},
-        {"test_fraction": 0.3, "val_fraction": 0.5},
+        {"val_fraction": 0.5},
     ],
 )
 def test_what_is_asked_for_beyond_the_usual_is_counted(more: dict[str, Any]) -> None:
@@ -70,7 +68,7 @@ def test_two_documents_are_twice_the_attempts_of_one() -> None:
 
 def test_the_tasks_of_a_file_are_counted_as_they_are() -> None:
     tasks = file("train", "train", "val", "test", "test", "test")
-    found = forecast_night(config({"tasks": "t.json", "dream": 3, "recall": 3}), [], tasks, 100)
+    found = forecast_night(config({"tasks": "t.json", "dream": 3}), [], tasks, 100)
     assert (found.tasks.low, found.tasks.high) == (6, 6)
     more = forecast_night(config({"tasks": "t.json"}), [], file("train", "train", "val"), 100)
     # Each test task is attempted once, at the end.

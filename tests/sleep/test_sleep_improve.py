@@ -88,10 +88,10 @@ def test_a_document_that_a_person_changes_during_the_night_is_left_alone(small: 
 
 
 def test_the_budget_of_a_night_holds_for_its_test_too(small: Small) -> None:
-    sleep = {"test_fraction": 0.3, "memory": False}
+    sleep = {"val_fraction": 0.3, "memory": False}
     whole = Small(small.root / "whole")
-    used = whole.night(sleep).spent.calls
-    report = small.night(sleep, limits={"calls": used, "concurrency": 1})
+    used = whole.night(sleep, test={"enabled": True}).spent.calls
+    report = small.night(sleep, test={"enabled": True}, limits={"calls": used, "concurrency": 1})
     assert report.test is not None
     assert report.spent.calls <= used
 

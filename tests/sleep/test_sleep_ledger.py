@@ -1,6 +1,5 @@
 """The ledger of sleep: what was used, by which night, and what waits."""
 
-import json
 import os
 import signal
 import sqlite3
@@ -148,7 +147,7 @@ def test_reading_needs_no_lock_and_writes_nothing(path):
 def test_a_missing_ledger_reads_as_an_empty_one_and_is_not_made(path):
     with open_ledger(path, read_only=True) as reader:
         assert reader.entries() == []
-        assert reader.in_vain() == set()
+        assert reader.once_more() == set()
         with pytest.raises(StopRun, match="opened to be read only"):
             reader.take(1, [])
     assert not path.exists()
@@ -214,7 +213,7 @@ def test_another_database_is_no_ledger(path):
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE other (x)")
     connection.close()
-    with pytest.raises(DataError, match="it is no ledger"):
+    with pytest.raises(DataError, match="it is not a ledger"):
         open_ledger(path)
 
 
@@ -288,29 +287,20 @@ def test_an_entry_that_breaks_a_rule_of_the_table_takes_nothing(path):
 def test_what_a_night_could_make_nothing_of_waits_and_is_told_from_what_was_never_tried(path):
     one, two = entry(id="a\ud800").used(session("one")), entry(id="b").used(session("two"))
     with open_ledger(path) as ledger:
-        assert ledger.in_vain() == set()
+        assert ledger.once_more() == set()
         ledger.take(1, [one, two, entry("queued", id="c")])
-        assert ledger.in_vain() == set()
+        assert ledger.once_more() == set()
         assert ledger.commit(1, [("plain", "a\ud800"), ("plain", "z")]) == 1
         assert ledger.counts() == {"queued": 2, "used": 1}
-        (tried,) = ledger.in_vain()
+        (tried,) = ledger.once_more()
         assert tried == ("plain", "a\\ud800")
         assert ledger.commit(1) == 0
         for _ in range(2):  # the second night is killed, and begins once more
             ledger.take(2, [one])
-            assert ledger.in_vain() == {tried}
+            assert ledger.once_more() == {tried}
         assert ledger.commit(2) == 1
-        assert ledger.in_vain() == set()
+        assert ledger.once_more() == set()
         assert ledger.counts() == {"queued": 1, "used": 2}
-
-
-def test_what_a_night_left_unread_waits_and_was_not_tried(path):
-    with open_ledger(path) as ledger:
-        ledger.take(1, [entry(id="a\ud800").used(session("one")), entry(id="b").used(session("two"))])
-        assert ledger.commit(1, (), [("plain", "a\ud800"), ("plain", "z")]) == 1
-        assert [(each.status, each.night) for each in ledger.entries()] == [("queued", None), ("used", 1)]
-        assert ledger.in_vain() == set()
-        assert ledger.commit(1) == 0
 
 
 def test_a_used_session_that_went_on_and_waits_beyond_the_limit_was_not_tried(path):
@@ -320,43 +310,13 @@ def test_a_used_session_that_went_on_and_waits_beyond_the_limit_was_not_tried(pa
         ledger.take(2, [entry("queued", revision="r2")])
         ledger.commit(2)
         assert ledger.counts() == {"queued": 1}
-        assert ledger.in_vain() == set()
+        assert ledger.once_more() == set()
 
 
 FORMAT_1 = """CREATE TABLE sessions (
     source TEXT NOT NULL, id TEXT NOT NULL, status TEXT NOT NULL, revision TEXT NOT NULL, project TEXT NOT NULL,
     hash TEXT NOT NULL, past TEXT NOT NULL, last TEXT NOT NULL, turns INTEGER NOT NULL, night INTEGER,
     updated TEXT NOT NULL, pending TEXT, PRIMARY KEY (source, id))"""
-
-
-def test_a_ledger_of_format_1_is_upgraded_in_place_with_all_that_it_knows(path):
-    taken = entry(id="b", night=3).used(session("one", "two"))
-    pending = json.dumps({**taken.model_dump(mode="json"), "hash": "ab"})
-    moment = NOON.isoformat()
-    connection = sqlite3.connect(path)
-    connection.execute(FORMAT_1)
-    row = "INSERT INTO sessions VALUES ('plain', ?, ?, 'r1', '', 'ab', 'p', 'l', 1, ?, ?, ?)"
-    connection.execute(row, ("a", "used", 2, moment, None))
-    connection.execute(row, ("b", "queued", 3, moment, pending))
-    connection.execute(row, ("c", "queued", 2, moment, None))
-    connection.execute(f"PRAGMA application_id = {0x736B6C70}")
-    connection.execute("PRAGMA user_version = 1")
-    connection.commit()
-    connection.close()
-    with open_ledger(path, read_only=True) as reader:
-        before = reader.entries()
-        assert [(each.id, each.status, each.turns) for each in before] == [
-            ("a", "used", 1),
-            ("b", "queued", 1),
-            ("c", "queued", 1),
-        ]
-        assert reader.in_vain() == set()
-    with open_ledger(path) as ledger:
-        assert (ledger.entries(), ledger.in_vain()) == (before, set())
-        assert ledger.commit(3) == 1
-        assert ledger.entry("plain", "b") == taken.model_copy(update={"updated": NOON})
-    with open_ledger(path) as ledger:
-        assert ledger.counts() == {"queued": 1, "used": 2}
 
 
 def test_a_ledger_that_is_held_means_that_a_night_is_under_way(path):

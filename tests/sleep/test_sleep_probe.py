@@ -12,12 +12,10 @@ from etude.envs.scorers.checks import Check
 from etude.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, UnusableReply
 from etude.protocols import Environment
 from etude.records import ChatRequest, Reply, Score, Task, Trajectory
-from etude.sleep.forecast import forecast_night
 from etude.sleep.night import read_report
 from etude.sleep.tasks.gather import archive, archived
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.probe import GAMEABLE, HOLLOW, SLOW, hollow_answer, literal_answer, not_alone, probe, too_slow
-from etude.sleep.transcripts.sessions import Session
 
 RUBRIC = "It gives a clear recommendation.\nIt names real risks; each with its weight."
 
@@ -225,9 +223,6 @@ def test_a_night_with_a_judge_that_reads_asks_it_once_for_each_task(tmp_path: Pa
     report = small.night()
     probes = [text for text in small.optimizer.answered if "It meets every requirement in full" in text]
     assert (report.status, report.doubts, len(probes)) == ("proposed", (), 5)
-    off = Small(tmp_path / "off")
-    assert off.night({"probe": False}).status == "proposed"
-    assert not any("It meets every requirement in full" in text for text in off.optimizer.answered)
 
 
 def test_a_night_whose_probe_is_interrupted_goes_on_without_asking_twice(tmp_path: Path) -> None:
@@ -270,9 +265,6 @@ def test_a_night_holds_out_no_gameable_task_alone_and_names_each(
     said = capsys.readouterr().out
     assert "gameable  5: an answer that has nothing but the words of their checks passes" in said
     assert all(f"  {doubt.task}  gameable: {doubt.intent[:40]}" in said for doubt in report.doubts)
-    off = Small(tmp_path / "off")
-    optimizer = ChecksOnly(MODELS["optimizer"], lambda request: None)
-    assert off.night({"probe": False}, given={"optimizer": optimizer}).tasks == {"train": 4, "val": 1}
 
 
 def test_a_cluster_that_changes_its_side_takes_the_tasks_of_earlier_nights_with_it(tmp_path: Path) -> None:
@@ -283,24 +275,6 @@ def test_a_cluster_that_changes_its_side_takes_the_tasks_of_earlier_nights_with_
     archive(small.state, [first, other])
     archive(small.state, [task("m3", exact=("x",), cluster="c1", split="train")])
     assert {one.id: one.split for one in archived(small.state)} == {"m1": "train", "m2": "val", "m3": "train"}
-
-
-def test_a_forecast_counts_the_questions_of_the_probe_and_the_trials_of_rules(tmp_path: Path) -> None:
-    small = Small(tmp_path)
-    sessions = [Session(source="jsonl", id=str(number)) for number in range(10)]
-
-    def calls(**sleep: object) -> tuple[float, float]:
-        found = forecast_night(small.config(dict(sleep)), sessions, None, 0)
-        return found.judge_calls.high, found.target_calls.high
-
-    most = forecast_night(small.config(), sessions, None, 0).tasks.high
-    assert calls()[0] - calls(probe=False)[0] == most
-    assert calls(retire=1)[1] > calls()[1]
-    assert forecast_night(small.config(), (), [task(rubric=RUBRIC)], 0).judge_calls.high == calls_of_a_file(small)
-
-
-def calls_of_a_file(small: Small) -> float:
-    return forecast_night(small.config({"probe": False}), (), [task(rubric=RUBRIC)], 0).judge_calls.high
 
 
 @pytest.mark.parametrize("gap", ["structure", "verbose", "brain-first", "verdict"])

@@ -18,13 +18,13 @@ from etude.sleep.adoption.rules import Evidence, Rule, active, revised
 from etude.sleep.adoption.structure import plain
 from etude.sleep.config import SleepSection
 from etude.sleep.improve.block import block_of
-from etude.sleep.improve.changes import LeftOut, Place, Trial
+from etude.sleep.improve.changes import LeftOut, Place, RuleTrial
 from etude.sleep.improve.retire import Standing, due, left_out
 from etude.sleep.places import read_document
 
 IDLE = "- Never mention the weather."
 BY_HAND = "- Written by hand."
-RETIRE = {"retire": 3, "confirm_trials": 2, "rotate_nights": 0}
+RETIRE = {"retire": 3, "confirm_trials": 2}
 
 
 def rule_of(small: Small, text: str) -> Rule:
@@ -167,7 +167,7 @@ def test_what_a_person_wrote_is_not_left_out_in_the_words_of_a_night_either() ->
 def test_each_rule_has_its_turn_and_what_a_person_put_back_has_none() -> None:
     rules = revised(revised((), "- One.\n", "0001"), "- One.\n- Two.\n- Three.\n", "0002")
     one, two, three = active(rules)
-    tried = {one.id: Trial(night=4, retired=False), two.id: Trial(night=3, retired=False)}
+    tried = {one.id: RuleTrial(night=4, retired=False), two.id: RuleTrial(night=3, retired=False)}
     assert due(Standing(rules, tried)) == (three, two, one)
     assert due(Standing(rules, tried, {three.id})) == (two, one)
     reworded = revised(rules, "- One!\n- Two.\n- Three.\n", "0005")

@@ -33,7 +33,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--to and --for both say where to write", hint="give one of them")
     idle = [option for name, option in _FOLDER_OPTIONS.items() if args.prompt and getattr(args, name)]
     if idle:
-        raise UsageError(f"--prompt writes no folder, so it takes no {', '.join(idle)}", hint="give one or the other")
+        raise UsageError(
+            f"--prompt writes no folder and cannot be combined with {', '.join(idle)}", hint="give one or the other"
+        )
     skill = _find(args.skill)
     if args.prompt:
         text = prompt_text(skill)
@@ -81,7 +83,7 @@ def _refuse_to_overwrite(skill: Skill, folder: Path) -> None:
         path = folder / skill.name / name
         if os.path.lexists(path) and not (path.is_file() and path.read_bytes() == data):
             raise SkillError(
-                f"{str(path)!r} exists and is another file", hint="give --force to replace it, or another --name"
+                f"{str(path)!r} exists and differs", hint="give --force to replace it, or another --name"
             )
 
 
@@ -91,5 +93,5 @@ def _save(skill: Skill, folder: Path) -> Path:
     except OSError as error:
         raise SkillError(
             f"{str(folder / skill.name)!r} cannot be written: {error.strerror}",
-            hint="mend the permissions, or give another folder with --to",
+            hint="fix the permissions, or give another folder with --to",
         ) from None

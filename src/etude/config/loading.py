@@ -171,8 +171,14 @@ _PATH_KEYS: dict[str, tuple[str, ...]] = {
     "run": ("folder",),
     "env": ("path", "train", "val", "test"),
     "prompts": (),
-    "sleep": ("state", "home", "project", "tasks", "skill_path", "memory_path", "transcripts"),
+    "sleep": ("state", "project", "tasks"),
 }
+_NAMES_OR_PATHS = {"sleep": ("skill", "memory", "sources")}
+
+
+def is_path(name: str) -> bool:
+    """Whether a setting that takes a name or a path has a path."""
+    return os.sep in name or Path(name).suffix in (".md", ".mdc", ".markdown", ".jsonl") or name in (".", "..")
 
 
 def _joined(folder: Path, value: str) -> str:
@@ -199,11 +205,23 @@ def _with_paths(data: dict[str, Any], change: Callable[[str], str]) -> dict[str,
         part = data.get(section)
         if isinstance(part, dict):
             values = cast(dict[str, Any], part)
+            either = _NAMES_OR_PATHS.get(section, ())
             result[section] = {
-                key: change(value) if isinstance(value, str) and (not keys or key in keys) else value
+                key: _with_path(value, change)
+                if key in either
+                else change(value)
+                if isinstance(value, str) and (not keys or key in keys)
+                else value
                 for key, value in values.items()
             }
     return result
+
+
+def _with_path(value: Any, change: Callable[[str], str]) -> Any:
+    """A name or a path, or a list of them, with the paths changed."""
+    if isinstance(value, list):
+        return [_with_path(one, change) for one in cast(list[Any], value)]
+    return change(value) if isinstance(value, str) and is_path(value) else value
 
 
 def _nested(dotted: str, text: str, *, where: str) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def choose(found: Iterable[Sandbox | str], *, unsafe: bool) -> Sandbox:
     raise ConfigError(
         f"there is no sandbox on this machine that could run programs: {'; '.join(reasons)}",
         hint="install bubblewrap (on Debian and Ubuntu: apt-get install bubblewrap), or run the programs without "
-        "one: --unsafe-no-sandbox, or unsafe_no_sandbox: true in the section that runs them (agent, env or sleep)",
+        "one: --unsafe-no-sandbox, or unsafe_no_sandbox: true in the section that runs them (agent or env)",
     )
 
 

@@ -5,11 +5,12 @@ import hashlib
 import hmac
 import json
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from etude.formats import CHAT, MESSAGES, RESPONSES, BadBody, Call, Format, with_field
+from etude.formats import CHAT, BadBody, Call, Format, with_field
 from etude.simulation.faults import FaultDice, FaultName, Faults
 from etude.simulation.optimizer.reading import Reader, read_prompt
 from etude.simulation.text import uniform
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.types import Receive, Scope, Send
+
+    Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Stats:
@@ -73,25 +76,14 @@ class Service:
         """Use other faults from now on; `outage_after` counts from here."""
         self.dice = FaultDice(faults)
 
-    async def chat(self, request: "Request") -> "Response":
-        """Answer a Chat Completions request, or let a fault strike."""
-        return await self._respond(CHAT, request)
+    def answering(self, wire: Format, *, versioned: bool = False) -> "Handler":
+        """A handler of requests in a format, which answers or lets a fault strike. The address may name the model, as
+        one of Azure's deployments; `versioned` addresses need an api-version."""
 
-    async def messages(self, request: "Request") -> "Response":
-        """Answer an Anthropic Messages request, or let a fault strike."""
-        return await self._respond(MESSAGES, request)
+        async def handle(request: "Request") -> "Response":
+            return await self._respond(wire, request, request.path_params.get("name"), versioned=versioned)
 
-    async def responses(self, request: "Request") -> "Response":
-        """Answer an OpenAI Responses request, or let a fault strike."""
-        return await self._respond(RESPONSES, request)
-
-    async def deployment(self, request: "Request") -> "Response":
-        """Answer a Chat Completions request to one of Azure's deployments: the address names the model."""
-        return await self._respond(CHAT, request, request.path_params["name"], versioned=True)
-
-    async def versioned_responses(self, request: "Request") -> "Response":
-        """Answer a Responses request to Azure's interface with an api-version."""
-        return await self._respond(RESPONSES, request, versioned=True)
+        return handle
 
     async def _respond(
         self, form: Format, request: "Request", model: str | None = None, *, versioned: bool = False
@@ -210,7 +202,7 @@ def _trial(header: str | None) -> int | None:
     try:
         return int(header)
     except ValueError:
-        raise BadBody(f"{TRIAL_HEADER}: {header!r} is no whole number") from None
+        raise BadBody(f"{TRIAL_HEADER}: {header!r} is not a whole number") from None
 
 
 def _error(form: Format, status: int, message: str) -> "Response":

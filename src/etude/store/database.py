@@ -67,7 +67,7 @@ class Database:
         except sqlite3.DatabaseError as error:
             if refused_by_disk(error):
                 raise _unwritable(path, error) from error
-            if _code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+            if _code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) and path.exists():
                 raise DataError(
                     f"journal {str(path)!r} cannot be opened, the folder {str(path.parent)!r} cannot be written to",
                     hint="fix its permissions, or copy the folder to a place that can be written to",

@@ -14,7 +14,6 @@ from etude.records.summary import Span
 from etude.sleep.adoption.structure import plain
 from etude.sleep.forecast import forecast_night
 from etude.sleep.improve.documents import check_tasks, opened_chars
-from etude.sleep.improve.proposers import applied, picked
 from etude.sleep.night import unfinished
 from etude.sleep.pause import paused
 from etude.sleep.tasks.files import replay
@@ -46,15 +45,14 @@ def run(args: argparse.Namespace) -> int:
         check_tasks(config, divided)
         notes = task_notes(divided)
     sessions = [each.session for each in found.sessions]
-    pick, waits = picked(config, state), None if under_way(state.ledger) else unfinished(state)
-    forecast = forecast_night(applied(config, pick.name), sessions, tasks, opened_chars(config))
+    waits = None if under_way(state.ledger) else unfinished(state)
+    forecast = forecast_night(config, sessions, tasks, opened_chars(config))
     if args.json:
         harvested = found.model_dump(mode="json", exclude={"entries", "sessions"})
         data = {"forecast": forecast.model_dump(mode="json"), "harvest": harvested}
         output.json_result(
             {
                 **data,
-                "proposer": pick.model_dump(),
                 "auto_adopt": config.sleep.auto_adopt,
                 "notes": notes,
                 "redacted": redacted,
@@ -80,8 +78,6 @@ def run(args: argparse.Namespace) -> int:
     output.line(f"tasks      {_range(forecast.tasks)}")
     for note in notes:
         output.line(f"note       {note}")
-    if pick.told:
-        output.line(f"proposer   {pick.told}")
     output.line(
         f"calls      target {_range(forecast.target_calls)}, optimizer {_range(forecast.optimizer_calls)}, "
         f"judge {_range(forecast.judge_calls)}"

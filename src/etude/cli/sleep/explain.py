@@ -20,10 +20,10 @@ from etude.sleep.adoption.adopt import kept_rules, taken_out
 from etude.sleep.adoption.proposal import proposed_rules, read_proposal
 from etude.sleep.adoption.rules import active
 from etude.sleep.adoption.structure import plain, visible
-from etude.sleep.improve.carry import Carried
 from etude.sleep.improve.held_out import Shown
+from etude.sleep.limits import spent_so_far
 from etude.sleep.night import DIAGNOSTICS, read_tasks
-from etude.sleep.report import Diagnosed, Diagnostics, spent_so_far
+from etude.sleep.report import Diagnosed, Diagnostics
 from etude.sleep.tasks.mined import MinedTask
 
 __all__ = ["run"]
@@ -36,7 +36,6 @@ def run(args: argparse.Namespace) -> int:
     """Print the report of a night, and for each document what the held-out tasks and the optimizer said."""
     nights = find_nights(args)
     number = nights.number(args.night)
-    # Adoptions and what is said of them since go on after the night: how it stands now is what a person wants.
     report = nights.report(number)
     stands = nights.stands(number)
     if stands == "killed":  # it could not say itself what it has used
@@ -106,17 +105,12 @@ def _print_rules(folder: Path, night: int, out: Collection[tuple[str, str]]) -> 
 
 
 def _print_document(document: Diagnosed) -> None:
-    for candidate, what in ((document.origin, "proposed"), (document.carried, "carried to the next night")):
-        if candidate is not None:
-            _print_looks(document.name, candidate, what)
     if document.left_out:
         output.line(f"\n{document.name}: rules that were left out on trial")
     for rule in document.left_out:
         output.line(f"  {rule.rule}  {rule.told}: {plain(rule.text, _LINE)}")
         if rule.missed:
             output.line(f"    missed by {plain(', '.join(rule.missed), _LINE)}")
-    if document.origin is not None:
-        return
     which = "the candidate" if document.status in ("accepted", "inconclusive") else "the last candidate"
     output.line(f"\n{document.name}: held-out tasks under the old document -> under {which}")
     if not document.after:
@@ -129,16 +123,6 @@ def _print_document(document: Diagnosed) -> None:
         output.line(f"    replied: {plain(shown.response, _LINE)}")
     for reply in document.optimizer_replies:
         output.line(f"  the optimizer said: {plain(reply, _LINE)}")
-
-
-def _print_looks(name: str, candidate: Carried, what: str) -> None:
-    """Every fresh attempt at a candidate of which several nights saw something, or will."""
-    output.line(f"\n{name}: the candidate of night {candidate.night} is {what}; fresh attempts, old -> candidate")
-    for look in candidate.looks:
-        output.line(f"  night {look.night}: p = {look.p:.2g} so far, level {look.level:.2g}")
-        for one in look.tried:
-            a, b = (", ".join(f"{value:g}" for value in values) for values in (one.a, one.b))
-            output.line(f"    {one.task}  {a} -> {b}")
 
 
 def _print_task(found: Diagnostics, task: str) -> None:

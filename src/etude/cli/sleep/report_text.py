@@ -7,7 +7,7 @@ from etude.cli.sleep.settings import WAITING
 from etude.cli.terminal import output
 from etude.cli.terminal.summary_text import LOUD, SIMULATED
 from etude.sleep.adoption.structure import plain
-from etude.sleep.improve.changes import Spent
+from etude.sleep.limits import Spent
 from etude.sleep.report import DocumentReport, NightReport
 from etude.sleep.tasks.probe import GAMEABLE, HOLLOW
 
@@ -43,8 +43,6 @@ def print_report(report: NightReport, stands: str = "", where: str = "", alone: 
     gameable = sum(doubt.why == GAMEABLE for doubt in report.doubts)
     if gameable:
         output.line(f"gameable  {gameable}: an answer that has nothing but the words of their checks passes")
-    if report.proposer.told:
-        output.line(f"proposer  {report.proposer.told}")
     for problem in report.problems:
         output.line(f"problem   {plain(problem, 300)}")
     for note in report.notes:
@@ -71,16 +69,12 @@ def document_lines(document: DocumentReport) -> list[str]:
         change = document.confirmed
         interval = f"{change.mean:+.3f} [{change.low:+.3f}, {change.high:+.3f}]"
         lines.append(f"  fresh attempts: {interval}, verdict {document.verdict}")
-    if (fresh := document.fresh) is not None:
-        sign = "not above" if fresh.settled else "above"
-        noise = f"; noise floor: {fresh.noise}" if fresh.noise else ""
-        lines.append(f"  by luck alone: p = {fresh.p:.2g}, {sign} {fresh.threshold}{noise}")
+    if document.fresh is not None:
+        lines.append(f"  by luck alone: {document.fresh.told}")
     if document.settle:
         lines.append(f"  {document.settle}")
     if document.cost is not None:
         lines.append(f"  {document.cost.told}")
-    if document.carried:
-        lines.append(f"  {document.carried}")
     return lines
 
 

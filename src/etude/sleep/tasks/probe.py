@@ -102,10 +102,8 @@ class Probed(Record):
         return frozenset(doubt.task for doubt in self.doubts if doubt.why == GAMEABLE)
 
 
-async def probed(tasks: Sequence[MinedTask], bench: Workbench, *, wanted: bool) -> Probed:
+async def probed(tasks: Sequence[MinedTask], bench: Workbench) -> Probed:
     """As `probe`, with the judge of a workbench whose environment is that of a night."""
-    if not wanted:
-        return Probed(tasks=tuple(tasks))
     judge = bench.models.get("judge")
     ask = judge is not None and not judge.name.startswith(ANSWERED_LATER)
     return await probe(tasks, bench.rollout.env, ask=ask)
@@ -325,6 +323,6 @@ async def _judge_passes(task: MinedTask, env: Environment) -> bool:
             raise
         return False
     except EtudeError as error:
-        hint = error.hint or "mend the cause and run the same command again"
+        hint = error.hint or "fix the cause and run the same command again"
         raise OutageStop(f"judge: {error.message}", hint=hint) from error
     return score.hard >= 1
