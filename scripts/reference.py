@@ -77,7 +77,7 @@ def rows(section: type[Section], prefix: str, given: Section | None = None) -> l
     found: list[str] = []
     for name, field in section.model_fields.items():
         meaning = " ".join((field.description or "").split()).replace("|", "\\|").replace("<", "&lt;")
-        free = " *May change when a run is resumed.*" if name in section.free else ""
+        free = " †" if name in section.free else ""
         default = default_of(field, name, given)
         kind = type_name(field.annotation)
         kind = kind.removesuffix(" or null") if default == "`null`" else kind
@@ -172,7 +172,8 @@ def config_page() -> str:
         "`ETUDE_TRAIN__EPOCHS=2`, then from dotted flags such as `--train.epochs 2`; later ones win. Unknown "
         "keys are errors. Relative paths in a file count from the folder of that file.\n\n"
         "`preset` is `default` or `paper`: values that lie below all others. `paper` has the published schedule "
-        "and makes every attempt anew in each epoch.\n"
+        "and makes fresh attempts in each epoch.\n\n"
+        "What is marked † may change when a run is resumed.\n"
     )
     for name, field in TrainConfig.model_fields.items():
         section = section_in(field.annotation)

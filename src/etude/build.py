@@ -24,7 +24,7 @@ from etude.models.wrappers.metered import cost
 from etude.models.wrappers.pictured import Pictured
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, Environment, Executor, Sink
-from etude.records import Message, Role, Skill, Split, Task, digest
+from etude.records import SPLITS, Message, Role, Skill, Split, Task, digest
 from etude.redaction import Redactor, check_keys
 from etude.registry import find
 from etude.skill import Document, load_skill
@@ -36,8 +36,6 @@ __all__ = ["open_workbench"]
 
 
 M = TypeVar("M", bound=BaseModel)
-
-SPLITS: tuple[Split, ...] = ("train", "val", "test")
 
 
 @dataclass

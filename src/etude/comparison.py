@@ -39,7 +39,7 @@ class _Pair(Record):
 
 
 class _Paired(Record):
-    """What a comparison is made of. A decision, and so a fact: its voids stay void when it is asked for again."""
+    """What a comparison is made of: a decision, so its void attempts stay void when it is asked for again."""
 
     pairs: tuple[_Pair, ...]
     voids: tuple[str, ...]

@@ -46,7 +46,7 @@ class Threads:
         self._places = asyncio.Semaphore(most)
 
     async def run(self, function: Callable[..., R], *args: Any) -> R:
-        """The result of `function(*args)`. When the caller is cancelled the function goes on, its result is lost."""
+        """The result of `function(*args)`. A function whose caller is cancelled continues; its result is lost."""
         await self._places.acquire()
         loop = asyncio.get_running_loop()
         result: asyncio.Future[R] = loop.create_future()
@@ -73,7 +73,7 @@ class Threads:
             try:
                 loop.call_soon_threadsafe(tell, value, failure)
             except RuntimeError:
-                pass  # the loop has ended: nobody waits any more
+                pass  # the loop has ended, nothing waits for it
 
         threading.Thread(target=work, name="etude-function", daemon=True).start()
         return await result

@@ -237,7 +237,7 @@ class Environment(ABC):
 
     @property
     def warnings(self) -> Sequence[str] | None:
-        """What is doubtful about the tasks, one sentence each; None when nobody has checked."""
+        """What is doubtful about the tasks, one sentence each; None when that was not checked."""
         return None
 
     def image(self, reference: str) -> str:
@@ -249,9 +249,10 @@ class Environment(ABC):
         return reference
 
     def tools(self, task: Task) -> Sequence[EnvironmentTool]:
-        """Tools for one attempt at a task, beside those the agent has. An environment that overrides this needs an
-        agent that calls tools. What a tool has to remember during an attempt belongs into what is returned here: it
-        is called once in each. What was called and came back stands in the trajectory, for `score` to read."""
+        """Tools for one attempt at a task, in addition to those the agent has. An environment that overrides this
+        needs an agent that calls tools. What a tool has to remember during an attempt belongs into what is returned
+        here: it is called once in each. What was called and came back stands in the trajectory, for `score` to
+        read."""
         del task
         return ()
 
@@ -308,7 +309,7 @@ class Spend(ABC):
 
     @abstractmethod
     def abandon(self, ticket: int) -> None:
-        """The request was cut off and may have been billed: the bound stays, and nobody need wait for it."""
+        """The request was cut off and may have been billed: the bound stays, and nothing has to wait for it."""
 
     @abstractmethod
     def withdraw(self, ticket: int) -> None:

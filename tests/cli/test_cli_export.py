@@ -51,7 +51,7 @@ def test_without_a_place_it_is_written_here(demo_project: Path, capsys: Captured
     assert main(["export", RUN, "--name", "other"]) == 0
     captured = capsys.readouterr()
     assert captured.out == "other/SKILL.md\n"
-    assert captured.err == "note: the front matter was written anew\n"
+    assert captured.err == "note: the front matter was rewritten\n"
     assert Path("other/SKILL.md").read_text().startswith("---\nname: other\n")
 
 
@@ -178,10 +178,10 @@ def test_keys_of_claude_pass_for_claude_alone(here: Path, capsys: Captured) -> N
     Path("a").mkdir()
     Path("a/SKILL.md").write_text("---\nname: a\ndescription: b\nmodel: x\n---\nBody.\n")
     assert main(["export", "a", "--for", "claude"]) == 0
-    assert capsys.readouterr().err == "note: model: is no key of the format\n"
+    assert capsys.readouterr().err == "note: model: is not a key of the format\n"
     for places in (["--to", "skills"], ["--for", "claude", "--for", "agents"]):
         assert main(["export", "a", *places]) == 2
-        assert "  model: is no key of the format\nhint: " in capsys.readouterr().err
+        assert "  model: is not a key of the format\nhint: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_keys_of_claude_pass_for_claude_alone(here: Path, capsys: Captured) -> N
             "run 'demo/runs/demo' has no skill 'latest'\nhint: give demo/runs/demo:best, demo/runs/demo:initial or ",
         ),
         ([RUN, "--for", "cloud"], "argument --for: 'cloud' is not one of agents, claude, codex, "),
-        ([RUN, "--name", "No Name"], "skill 'No Name' is no valid Agent Skill:\n  name: 'No Name' must be"),
+        ([RUN, "--name", "No Name"], "skill 'No Name' is not a valid Agent Skill:\n  name: 'No Name' must be"),
         (
             ["nope"],
             (

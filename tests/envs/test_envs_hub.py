@@ -10,9 +10,8 @@ import pytest
 from envs_images import data_url, png, write_png
 
 from etude.envs.dataset import DatasetEnvironment
-from etude.envs.splits import SPLITS
 from etude.errors import ConfigError, DataError
-from etude.records import Task, Trajectory
+from etude.records import SPLITS, Task, Trajectory
 from etude.testing.environment import EnvironmentContract
 
 

@@ -11,10 +11,10 @@ from envs_images import KINDS, data_url, png, write_png
 from etude.envs import ListEnvironment, environment
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.images import MOST_BYTES, Images, media_type
-from etude.envs.splits import SPLITS, check_splits, split_by_ratio
+from etude.envs.splits import check_splits, split_by_ratio
 from etude.envs.target import Target
 from etude.errors import DataError
-from etude.records import ChatRequest, ImagePart, Message, Skill, Task, TextPart, Trajectory
+from etude.records import SPLITS, ChatRequest, ImagePart, Message, Skill, Task, TextPart, Trajectory
 from etude.testing.doubles import ScriptedModel
 from etude.testing.environment import EnvironmentContract
 

@@ -16,9 +16,8 @@ from etude.cli.scaffold.skillopt.project import import_project
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.files import read_rows
 from etude.envs.gold import check_gold
-from etude.envs.splits import SPLITS
 from etude.errors import DataError
-from etude.records import Split
+from etude.records import SPLITS, Split
 
 LARGE = 1000
 """This many tasks or more are divided as published, most of them for the test; fewer are spread more evenly."""

@@ -19,9 +19,10 @@ from etude.records.messages import (
     user,
 )
 from etude.records.skills import File, Skill
-from etude.records.tasks import Metric, Score, Split, Task
+from etude.records.tasks import SPLITS, Metric, Score, Split, Task
 
 __all__ = [
+    "SPLITS",
     "AppliedEdit",
     "Attempt",
     "Candidate",

@@ -14,7 +14,7 @@ from etude.records.tasks import Metric, Score, Split
 
 
 class Evaluation(Record):
-    """Scores of one skill on one split, by task id. Voids are named and have no score."""
+    """Scores of one skill on one split, by task id. Attempts that errored are named and have no score."""
 
     skill_hash: str
     split: Split
@@ -64,7 +64,7 @@ class Verdict(Record):
     decided_after: int = 0
     """Length of the shortest prefix, in the fixed order, that decides."""
     voids: tuple[str, ...] = ()
-    """Attempts without a score that the decision was taken without."""
+    """Attempts that errored, which the decision was taken without."""
 
 
 class EditEvidence(Record):

@@ -16,7 +16,7 @@ from etude.errors import BudgetStop, EtudeError, IdentityError, ModelError, Outa
 from etude.models import build_model, price_of
 from etude.models.handoff import ANSWERED_LATER
 from etude.protocols import Environment
-from etude.records import ChatRequest, Skill, user
+from etude.records import SPLITS, ChatRequest, Skill, user
 from etude.sleep.adoption.adopt import adopt, adoptable, recover
 from etude.sleep.adoption.known import read_memory
 from etude.sleep.config import SleepConfig
@@ -245,7 +245,7 @@ class _Night:
         self._state.write(self._folder / TASKS, gathered.model_dump_json(indent=1) + "\n")
         splits = [task.split for task in gathered.tasks]
         self._tell(
-            tasks={split: splits.count(split) for split in ("train", "val", "test") if split in splits},
+            tasks={split: splits.count(split) for split in SPLITS if split in splits},
             sessions=gathered.sessions,
             skipped=gathered.skipped,
             redacted=gathered.redacted,

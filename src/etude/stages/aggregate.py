@@ -26,7 +26,7 @@ async def aggregate(
 ) -> Patch:
     """Merge patches from failures, patches from successes, then both. One patch needs no call.
 
-    Groups are made in the order of the readings, and a group is merged as soon as its own readings are there.
+    Groups are made in the order of the analyses, and a group is merged as soon as its own analyses are there.
 
     Args:
         patches: those that answer failures, those that come from successes; each may still be on its way.

@@ -11,7 +11,7 @@ __all__ = ["evaluate", "known_evaluation"]
 async def evaluate(
     rollout: Rollout, skill: Skill, tasks: Sequence[Task], split: Split, *, trials: int = 1, first: int = 0
 ) -> Evaluation:
-    """Attempt every task `trials` times, from trial number `first` on. It is a decision: its voids stay void.
+    """Attempt every task `trials` times, from trial number `first` on. It is a decision: its void attempts stay void.
 
     Raises:
         VoidStop: more attempts are void than `limits.max_void_eval` allows.

@@ -166,7 +166,7 @@ async def decide(
                 score = attempt.score
                 value = None if score is None else score.value(gate.metric, gate.mixed_weight)
                 race.add(index, value, attempt.id)
-                # What came back after the deciding prefix counts for nothing, voids included.
+                # What came back after the deciding prefix counts for nothing, void attempts included.
                 voids = race.voids(race.lost_after if racing else None)
                 if len(voids) > rollout.allowed_voids(len(order), "max_void_eval"):
                     last = next(known for known in found.values() if known.id == voids[-1])

@@ -1,9 +1,9 @@
-"""Proof: test edits on the failures they should mend, instead of asking for a higher mean over everything.
+"""Proof: test edits on the failures they should fix, instead of asking for a higher mean over everything.
 
 A mean over a hundred noisy tasks is a blunt instrument for a rule that touches five of them. So the edits are tried
 together on the failures; what passes then is evidence for all of them. On demand each edit is left out once on a task
-that it mends, and stays only if the task fails without it. Where no edit alone is missed, because several cover for
-each other or because citations are wrong, a smallest set that mends the task is found by halves. What stays must go
+that it fixes, and stays only if the task fails without it. Where no edit alone is missed, because several cover for
+each other or because citations are wrong, a smallest set that fixes the task is found by halves. What stays must go
 on solving tasks that were solved before.
 """
 
@@ -43,9 +43,9 @@ class ProofInput(NamedTuple):
     solved: Sequence[Attempt]
     """Attempts that solved their task, for the guard."""
     leave_one_out: bool = False
-    """An edit stays only if it is missed; else all stay where together they mend a failure."""
+    """An edit stays only if it is missed; else all stay where together they fix a failure."""
     witnesses: Sequence[Attempt] = ()
-    """Attempts that solved their task: a deletion that mends nothing stays where these tasks are still solved."""
+    """Attempts that solved their task: a deletion that fixes nothing stays where these tasks are still solved."""
 
 
 class Proved(NamedTuple):
@@ -146,7 +146,7 @@ class Proving:
         return f"{fixed} of {len(self.given.failures)} failed tasks now {better}"
 
     async def _deleted(self, proof: Proof) -> tuple[Proof, Sequence[int]]:
-        """Deletions, where no edit mends anything: what is lost by none of the tasks is not worth its tokens, and may
+        """Deletions, where no edit fixes anything: what is lost by none of the tasks is not worth its tokens, and may
         be half of what misleads. The other half can only be found without it."""
         kept = [index for index, edit in enumerate(self.given.edits) if edit.op == "delete"]
         witnesses = self.given.witnesses

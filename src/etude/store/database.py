@@ -36,7 +36,7 @@ class Database:
     The connection may move to another thread but not be used by two at a time.
 
     Raises:
-        DataError: the file is missing (when only reading) or is no SQLite database.
+        DataError: the file is missing (when only reading) or is not an SQLite database.
         IdentityError: the file has an unknown format version.
         StopRun: the disk is full or cannot be written.
     """

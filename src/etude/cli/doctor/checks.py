@@ -11,13 +11,13 @@ from etude.cli.roles import model_sections
 from etude.config import ExecutorSection, ModelSection, TrainConfig, file_data
 from etude.envs.gold import check_gold
 from etude.envs.scorers.base import AnswerScorer, Judge
-from etude.envs.splits import SPLITS, check_splits
+from etude.envs.splits import check_splits
 from etude.errors import ConfigError
 from etude.models import build_model, price_of, used_key_variable
 from etude.models.handoff import HandoffModel
 from etude.prompts import Prompts
 from etude.protocols import Environment, Scorer
-from etude.records import Role
+from etude.records import SPLITS, Role
 from etude.redaction import check_keys
 from etude.redaction.redactor import SHORTEST_KEY
 from etude.registry import BUILT_IN, find, load, origin, plugins

@@ -8,14 +8,14 @@ from pydantic import Field
 from etude.config import parse
 from etude.envs.scorers.base import Judge
 from etude.envs.sources import Sources
-from etude.envs.splits import SPLITS, check_splits
+from etude.envs.splits import check_splits
 from etude.envs.spreadsheet.agent import CodeAgent
 from etude.envs.spreadsheet.answer import compare, contents
 from etude.envs.spreadsheet.data import INPUT, OUTPUT, Answer, read_instructions, with_workbooks
 from etude.envs.spreadsheet.python import Python
 from etude.errors import DataError
 from etude.protocols import Agent, ChatModel, Environment, Texts
-from etude.records import Score, Split, Task, Trajectory, canonical
+from etude.records import SPLITS, Score, Split, Task, Trajectory, canonical
 from etude.sandbox import Limits, find_sandbox
 
 RULES = 1

@@ -37,7 +37,7 @@ async def compare_epochs(
     """Attempt a sample of training tasks under (previous, current) skill.
 
     The sample is drawn with seed + 2000 * epoch. `mixed` keeps all of it; `unchanged` keeps persistent failures and
-    stable successes; `changed` keeps improved and regressed tasks and goes on through the other training tasks until
+    stable successes; `changed` keeps improved and regressed tasks and continues with the other training tasks until
     it has as many as `samples`. Tasks without a score under both skills are left out.
     """
     order = random.Random(seed + 2000 * epoch).sample(list(tasks), len(tasks))

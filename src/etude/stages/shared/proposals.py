@@ -136,7 +136,7 @@ class SuggestionReply(ReplyForm):
 
 
 class SuggestionsReply(Proposals):
-    """What whoever writes the document anew is asked to do."""
+    """What the call that rewrites the document is asked to do."""
 
     returns: ClassVar[str] = "return_suggestions"
     noun: ClassVar[str] = "suggestions"
@@ -166,14 +166,14 @@ class Forms(NamedTuple):
     """The forms of one way to update."""
 
     failures: type[Proposals]
-    """Of a reading of failures."""
+    """Of an analysis of failures."""
     successes: type[Proposals]
-    """Of a reading of successes."""
+    """Of an analysis of successes."""
     merged: type[Proposals]
     """Of a merge."""
 
     def of(self, source: Source) -> type[Proposals]:
-        """Of a reading."""
+        """Of an analysis."""
         return self.failures if source == "failures" else self.successes
 
 

@@ -46,7 +46,7 @@ class Rollout:
     threads: Threads = field(default_factory=lambda: Threads(16))
     """Where scoring functions that are not async run. One that hangs keeps its thread; its attempt is void."""
     cost: Callable[[Usage], float | None] = lambda usage: None
-    """What the target bills for so many tokens, in US dollars; None when the price is unknown."""
+    """What the target bills for this many tokens, in US dollars; None when the price is unknown."""
 
     async def stream(
         self, tasks: Sequence[Task], skill: Skill, split: Split, trial: int = 0
@@ -120,7 +120,7 @@ class Rollout:
         key: Mapping[str, object],
         known: Mapping[int, Attempt] = MappingProxyType({}),
     ) -> tuple[Attempt, ...]:
-        """Make attempts, in the order of `planned`. Which of them the run went on without is a decision, journaled
+        """Make attempts, in the order of `planned`. Which of them the run continued without is a decision, journaled
         under `key`: they stay void when the run is resumed.
 
         Args:
@@ -261,8 +261,8 @@ class Rollout:
 
 
 def attempt_id(task: str, skill: Skill, trial: int) -> str:
-    """The id of an attempt at the task of that id. Models and agents do not count: edits cite the same id whoever
-    answered."""
+    """The id of an attempt at the task of that id. Models and agents do not count: edits cite the same id
+    whatever model answered."""
     return "a-" + digest([task, skill.hash, trial])[:8]
 
 

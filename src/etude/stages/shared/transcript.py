@@ -76,7 +76,7 @@ def _shown(message: Message) -> str:
 
 
 def _text(file: File) -> str | None:
-    """None for a file that is no text, or too large to be looked at."""
+    """None for a file that is not text, or too large to be looked at."""
     if len(file.data) > _MOST_BYTES or b"\0" in file.data:
         return None
     try:

@@ -45,7 +45,7 @@ def reminders_in(document: Document) -> tuple[str, ...]:
 
 
 def add_reminders(document: Document, edits: Sequence[Edit]) -> tuple[Document, tuple[AppliedEdit, ...]]:
-    """Put the reminders at the end of the appendix, but for those that differ from one there in case, blanks and
+    """Put the reminders at the end of the appendix, except those that differ from one there in case, blanks and
     punctuation only."""
     lines = list(reminders_in(document))
     items = (line.text for line in lines_of(document.region(REGION) or ""))
@@ -98,7 +98,7 @@ def _with(document: Document, reminders: Sequence[str]) -> Document:
 
 
 def _parts(document: Document) -> _Parts:
-    """The list under the last heading of the appendix, and what stands around it. An item that goes on in a second
+    """The list under the last heading of the appendix, and what stands around it. An item that continues in a second
     line is none of ours, which have one."""
     lines = [line.text for line in lines_of(document.region(REGION) or "")]
     heading = max((index for index, line in enumerate(lines) if line.rstrip() == _HEADING), default=None)

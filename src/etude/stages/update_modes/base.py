@@ -28,7 +28,7 @@ class UpdateMode(ABC):
 
 def rewritten(skill: Skill, text: str) -> Skill | None:
     """The skill with `text` in place of all that may be edited, front matter and regions kept; None when nothing
-    of `text` is left beside these."""
+    of `text` is left next to these."""
     document = Document.parse(skill.text).with_editable(text)
     if not any(document.text[start:stop].strip() for start, stop in document.editable_spans):
         return None

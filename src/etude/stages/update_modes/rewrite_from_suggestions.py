@@ -1,4 +1,4 @@
-"""`rewrite_from_suggestions`: suggestions are proposed, merged and selected; one call writes the document anew."""
+"""`rewrite_from_suggestions`: suggestions are proposed, merged and selected; one call rewrites the document."""
 
 import json
 from collections.abc import Sequence
