@@ -255,7 +255,7 @@ def test_splits_that_can_show_nothing_are_named(tmp_path: Path) -> None:
     data = settings(tmp_path)
     data["env"]["limit"] = {"val": 3}
     found = plan(data, **given())
-    assert texts(found) == ["3 val tasks can show no gain at all, and the largest possible one is 1.00"]
+    assert texts(found) == ["3 val tasks can detect no gain, and at most 1.00 is possible"]
     assert found.warnings[0].hint == "give the val split more tasks"
 
 

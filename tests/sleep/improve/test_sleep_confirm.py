@@ -23,7 +23,7 @@ AT_MOST = {0.05: 20}
 @pytest.fixture
 def nights(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """benchmarks/nights.py, which is no part of the package."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "benchmarks"))
     before = set(sys.modules)
     yield importlib.import_module("nights")
     for name in ("nights", "peers", "harness", "measure", "environments", "endpoint", "contract"):

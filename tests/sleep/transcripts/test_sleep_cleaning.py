@@ -3,8 +3,8 @@
 import pytest
 
 from etude.prompts import Prompts, prompt_names
-from etude.sleep.transcripts.cleaning import OBSERVERS, OWN, cleaned, feedback, left_out
-from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
+from etude.sleep.transcripts.cleaning import OBSERVERS, OWN, cleaned, left_out
+from etude.sleep.transcripts.sessions import Session, Turn
 
 
 def session(*prompts: str) -> Session:
@@ -103,67 +103,3 @@ def test_sessions_of_observers_are_told_by_markers():
     assert (clean.session, clean.skipped, clean.own) == (None, {"observer": 1}, False)
     assert cleaned(session(f"<b>{OBSERVERS[2].upper()}</b>, go on")).skipped == {"observer": 1}
     assert cleaned(session("hello", OBSERVERS[2])).session is not None
-
-
-NEGATIVE = """
-No, use tabs | no. that's the wrong file | Nope | No. Use spaces. | it still fails | Still broken | tests still fail
-still failing with the same error | that's incorrect | The answer is incorrect | Incorrect. | That is not correct.
-not correct | this doesn't work | It doesn’t work | That didn't work | doesn't work, sorry | not fixed | wrong file
-you forgot the tests | you didn't add a test | I asked for JSON | I said use pnpm | That's not what I asked for
-Thanks, but it still fails | Thanks, but the output should be sorted | great, but it does not compile | Try again
-Perfect, except the header is missing | undo that | please undo your change | revert that please | Nothing changed
-why did you delete the file? | why does it still fail? | hmm, no, I meant the other one | this is not great
-the output is wrong: it prints 3 | your fix broke the build | It's still not working | I still get the error
-great but it fails | Great, thanks. It still crashes though.
-No that's not it | this isn't right | the script no longer works, it fails
-"""
-POSITIVE = """
-Thanks! | thank you | great | Perfect, now add a test | that works | It works now | works great | correct | lgtm
-Great, thanks. Now the login page is broken, fix it. | Yes, that's correct | looks good to me | Awesome work
-exactly what I wanted | fixed, thanks | Thanks, now write docs | all tests pass now | perfect 👍 | nice job
-"""
-NEITHER = """
-make the font greater | play the piano, please | add a login page | Is it correct? | does it work? | greater
-correct the spelling in README | can you correct the typo | no problem, go on | No worries | no need for tests
-what if it doesn't work? | make sure it doesn't crash | Great circle distance please | add a thank you page
-Thanks, but can you also add docs? | Great, but now do the other file | what is right? | right-align the text
-the button should say "no, thanks" | knowledge base, please | write a function that returns wrong answers
-Revert commit abc123 on main | if it still fails, retry | the wrong passwords must be rejected | implement undo
-explain why tests fail in CI | no idea, you decide | none | not sure | do not use the network in tests | `wrong`
-```\\nthat is wrong\\n``` | > you forgot it\\nwhat does this mean | ok | ... | what's wrong with this code?
-"""
-
-
-def listed(text: str) -> list[str]:
-    return [each.strip().replace("\\n", "\n") for line in text.strip().splitlines() for each in line.split(" | ")]
-
-
-@pytest.mark.parametrize(
-    ("prompt", "verdict"),
-    [
-        *((prompt, "negative") for prompt in listed(NEGATIVE)),
-        *((prompt, "positive") for prompt in listed(POSITIVE)),
-        *((prompt, None) for prompt in listed(NEITHER)),
-    ],
-)
-def test_feedback_is_what_a_clause_says_about_the_answer(prompt, verdict):
-    assert feedback(Turn(prompt="do it", answer="done"), Turn(prompt=prompt)) == verdict
-
-
-def test_the_first_ask_and_the_end_of_a_session_are_no_feedback():
-    ask = Turn(prompt="It is broken, fix it", answer="done")
-    assert feedback(None, ask) is None
-    assert feedback(ask, None) is None
-
-
-def test_a_turn_in_which_the_agent_did_nothing_gets_no_feedback():
-    wrong = Turn(prompt="that's wrong")
-    assert feedback(Turn(prompt="x"), wrong) is None
-    assert feedback(Turn(prompt="x", tools=(ToolUse(name="ls"),)), wrong) == "negative"
-    assert feedback(Turn(prompt="x", interrupted=True), wrong) == "negative"
-
-
-def test_only_the_beginning_of_a_long_prompt_tells_what_its_user_thinks():
-    ask = Turn(prompt="x", answer="y")
-    assert feedback(ask, Turn(prompt="add this page. " * 200 + "that's wrong")) is None
-    assert feedback(ask, Turn(prompt="no" + "," * 1_000_000)) == "negative"

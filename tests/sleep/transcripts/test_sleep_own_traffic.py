@@ -13,7 +13,7 @@ from etude.simulation.endpoint import running_endpoint
 from etude.sleep.transcripts.cleaning import OWN, cleaned
 from etude.sleep.transcripts.sessions import Session, Turn
 
-INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
+INSTALLED = Path(__file__).resolve().parents[3] / ".tools" / "programs" / "bin"
 
 
 @pytest.mark.programs
