@@ -138,7 +138,7 @@ def test_one_skill_that_cannot_be_improved_costs_no_other_document_its_night(sma
     assert note.startswith("the skill 'briefs' is not improved: ")
 
 
-@pytest.mark.parametrize(("at", "said"), [("replace 0", "taken back"), ("put record receipt.json", "finished")])
+@pytest.mark.parametrize(("at", "said"), [("replace 0", "taken back"), ("commit", "finished")])
 def test_what_was_done_about_an_interrupted_adoption_is_in_the_report_of_the_next_night(
     small: Small, at: str, said: str
 ) -> None:

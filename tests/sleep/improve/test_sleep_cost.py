@@ -8,7 +8,7 @@ from small_night import Small
 from test_sleep_consolidate import VAL, Optimizer, night
 
 from etude import Task
-from etude.cli.sleep.report_text import document_lines
+from etude.cli.sleep.text import document_lines
 from etude.records import ChatRequest, Reply, Usage
 from etude.sleep.improve.changes import Change, Cost, worst
 from etude.sleep.report import reported

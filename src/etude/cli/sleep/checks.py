@@ -5,9 +5,8 @@ from pathlib import Path
 
 from etude.cli.doctor.checks import check_parts, check_writable
 from etude.cli.doctor.findings import Findings
-from etude.cli.sleep.pause_text import told
 from etude.cli.sleep.schedule import machine_of
-from etude.cli.sleep.task_notes import task_notes
+from etude.cli.sleep.text import paused_since, task_notes
 from etude.errors import ConfigError
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.documents import check_tasks
@@ -85,4 +84,4 @@ def _state(config: SleepConfig, around: Surroundings, found: Findings) -> None:
     with found.checking("pause"):
         note = paused(state, around.now())
         if note is not None:
-            found.note("pause", told(note), "`etude sleep resume` ends it")
+            found.note("pause", paused_since(note), "`etude sleep resume` ends it")

@@ -3,11 +3,8 @@
 import argparse
 from pathlib import Path
 
-from etude.cli.sleep.elsewhere import elsewhere, with_places
-from etude.cli.sleep.pause_text import told
-from etude.cli.sleep.report_text import counts
 from etude.cli.sleep.settings import read_config
-from etude.cli.sleep.task_notes import task_notes
+from etude.cli.sleep.text import counts, elsewhere, paused_since, task_notes
 from etude.cli.terminal import output
 from etude.models import build_model
 from etude.records.summary import Span
@@ -24,7 +21,6 @@ from etude.sleep.transcripts.ledger import Ledger, under_way
 __all__ = ["run"]
 
 
-@with_places
 def run(args: argparse.Namespace) -> int:
     """Print what a night would read, do and cost. Asks no model and writes nothing."""
     config = read_config(args)
@@ -62,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         )
         return 0
     if pause is not None:
-        output.line(f"{told(pause)}; resume with: {output.program()} sleep resume{elsewhere(args)}")
+        output.line(f"{paused_since(pause)}; resume with: {output.program()} sleep resume{elsewhere(args)}")
     if waits is not None:
         output.line(f"resumes    night {waits}, if settings and documents are the same; below is a whole night")
     if tasks is None:

@@ -9,11 +9,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from etude.cli.parsing.usage import UsageError
-from etude.cli.sleep.brought import rules_data
-from etude.cli.sleep.elsewhere import elsewhere, with_places
-from etude.cli.sleep.provenance_text import provenance_lines
-from etude.cli.sleep.report_text import counts, print_report
 from etude.cli.sleep.settings import find_nights
+from etude.cli.sleep.text import counts, elsewhere, print_report, provenance_lines, rules_data
 from etude.cli.terminal import output
 from etude.errors import DataError, did_you_mean
 from etude.sleep.adoption.adopt import kept_rules, taken_out
@@ -31,7 +28,6 @@ __all__ = ["run"]
 _LINE = 160
 
 
-@with_places
 def run(args: argparse.Namespace) -> int:
     """Print the report of a night, and for each document what the held-out tasks and the optimizer said."""
     nights = find_nights(args)

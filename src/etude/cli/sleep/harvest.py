@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from etude.cli.parsing.usage import UsageError
-from etude.cli.sleep.report_text import counts
+from etude.cli.sleep.text import counts
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.config.loading import is_path

@@ -4,10 +4,8 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from etude.cli.sleep.elsewhere import elsewhere, only, told_to_go_on, with_places
-from etude.cli.sleep.pause_text import told
-from etude.cli.sleep.report_text import counts
 from etude.cli.sleep.settings import WAITING, Nights, find_nights
+from etude.cli.sleep.text import continues, counts, elsewhere, only, paused_since
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.sleep.adoption.transaction import PENDING
@@ -19,7 +17,6 @@ from etude.sleep.transcripts.ledger import Ledger
 __all__ = ["run"]
 
 
-@with_places
 def run(args: argparse.Namespace) -> int:
     """Print the nights of the project, how its sessions stand, and what waits for a person."""
     nights = find_nights(args)
@@ -48,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     output.line(f"state     {nights.state.folder}")
     if note is not None:
-        output.line(f"{told(note)}; resume with: {output.program()} sleep resume{where}")
+        output.line(f"{paused_since(note)}; resume with: {output.program()} sleep resume{where}")
     # A night that stopped early has looked at none: how many there are, only a harvest tells.
     output.line(f"sessions  {counts(sessions) if sessions else 'none looked at yet'}")
     if not rows:
@@ -66,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     for text in _waiting(nights, waits, where):
         output.line(text)
     if rows[-1]["status"] in ("killed", "stopped") and rows[-1]["resumes"]:
-        output.line(f"\n{told_to_go_on(last, latest)}")
+        output.line(f"\n{continues(last, latest)}")
     if (nights.state.folder / PENDING).exists():
         output.line("\nan adoption or a revert has not ended: the next adopt, revert or run ends it or takes it back")
     return 0

@@ -4,7 +4,6 @@ import argparse
 from pathlib import Path
 
 from etude.cli.parsing.usage import UsageError
-from etude.cli.sleep.elsewhere import with_places
 from etude.cli.sleep.settings import find_nights, settings_in
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
@@ -19,7 +18,6 @@ from etude.sleep.tasks.files import TaskFile, check_answers, read, review, write
 __all__ = ["run"]
 
 
-@with_places
 def run(args: argparse.Namespace) -> int:
     """Print the tasks of a night, write them to a file for a person to read, or note that a person has read one."""
     if args.reviewed is not None:
