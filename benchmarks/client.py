@@ -65,7 +65,7 @@ def endpoint() -> Generator[str]:
 
 
 def answers(port: int) -> bool:
-    """Somebody listens there."""
+    """Whether something listens there."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
@@ -116,16 +116,16 @@ def cpu_table(share: float) -> dict[str, Any]:
         with endpoint() as url:
             for way, name in (("etude", "etude"), ("openai", "bare openai SDK"), ("httpx2", "bare httpx2")):
                 found = measure(way, concurrency, attempts, url)
-                rows.append([concurrency, name, attempts, *shown(found, "cpu_ms", "per_second", "peak_mb")])
+                rows.append([concurrency, name, *shown(found, "cpu_ms", "per_second", "peak_mb")])
                 say(*rows[-1])
     return {
         "caption": "Client CPU per attempt over HTTP",
-        "columns": ["concurrency", "client", "attempts", "CPU ms per attempt", "attempts per second", "peak MB"],
+        "columns": ["concurrency", "client", "CPU ms per attempt", "attempts per second", "peak MB"],
         "rows": rows,
         "note": f"Loopback HTTP to the simulated endpoint, which waits {1000 * LATENCY:.0f} ms before answers and "
         f"often limits the attempts per second itself; prompts of about {SKILL_CHARS:,} characters. etude does "
         "the whole attempt (journal, budget, retries, scoring, events), the bare clients send the request and read "
-        "the text. A machine that is busy with other work makes all of them dearer: compare within one run.",
+        "the text. Compare within one run: other work on the machine makes all of them more expensive.",
     }
 
 
@@ -148,9 +148,8 @@ def volume_table(share: float) -> dict[str, Any]:
         "caption": "Memory and journal",
         "columns": ["what", "peak MB", "of it grown", "CPU ms each", "per second", "seconds", "most unwritten"],
         "rows": rows,
-        "note": "Concurrency 64. `of it grown` is what the measured attempts added. `most unwritten` is the largest "
-        "number of answers that were there and not yet a fact, a score and an event: as large as the concurrency at "
-        "most, and never growing with the run, since an attempt ends only when its facts are on disk.",
+        "note": "Concurrency 64. `of it grown` is what the measured attempts added. `most unwritten`: the largest "
+        "number of answers that were not yet a fact, a score and an event.",
     }
 
 

@@ -77,10 +77,11 @@ async def through_etude(folder: str, concurrency: int, attempts: int, url: str |
 
         async def some(first: int, count: int) -> None:
             """Attempts number `first` to `first + count`: every task in turn, then in another trial."""
-            from etude.stages.rollout import Try
+            from etude.stages.shared.rollout import PlannedAttempt
 
             tries = [
-                Try(tasks[number % len(tasks)], skill, number // len(tasks)) for number in range(first, first + count)
+                PlannedAttempt(tasks[number % len(tasks)], skill, number // len(tasks))
+                for number in range(first, first + count)
             ]
             async for _, attempt in bench.rollout.stream_each(tries, "train"):
                 assert attempt.score is not None, attempt.reason

@@ -1,5 +1,7 @@
 """One run of one system on one endpoint, and what can be measured of it from outside."""
 
+import argparse
+import json
 import os
 import platform
 import re
@@ -7,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -228,6 +230,18 @@ def _judged(run: Run, outcome: Outcome, splits: Splits, setting: Setting) -> Run
 def machine() -> str:
     """What it ran on."""
     return f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
+
+
+def computed(about: str, of: str, results: Callable[[int], Mapping[str, Any]], out: Path) -> int:
+    """The command line of a benchmark that asks no model: its results for a number of draws, as a file."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument(f"--{of}", dest="count", type=int, help="for each row (default 2000)")
+    parser.add_argument("--quick", action="store_true", help="a tenth of them")
+    parser.add_argument("--out", type=Path, default=out, help="results file (default benchmarks/results)")
+    args = parser.parse_args()
+    count = (200 if args.quick else 2_000) if args.count is None else args.count
+    args.out.write_text(json.dumps(results(count), indent=1) + "\n")
+    return 0
 
 
 def plain(record: Any) -> Any:

@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-LEVELS = (0.5, 0.7, 0.8, 0.9, 0.97)
+LEVELS = (0.8, 0.9)
 """Shares of the best attainable true score that are asked for."""
 
 Row = Mapping[str, Any]

@@ -30,38 +30,49 @@ measured it.
 ## What a simulated model can and cannot show
 
 All models here are programs of the [simulated world](../guides/simulated-world.md), served over HTTP on loopback. \
-The same requests meet the same models whoever sends them: the models judge by what a prompt contains and answer in \
-the form it asks for, and do not know which system asks. The true score of a skill is computed, not sampled.
+They judge by what a prompt contains and do not know which system asks. The true score of a skill is computed, not \
+sampled.
 
-They can show what a system does with a given optimizer and a given target: how many calls it makes and how long it \
-waits, which proposals it keeps, how far the score it reports is from the truth, and how it behaves at an equal \
-latency and concurrency.
+They can show what a system does with a given optimizer and target: how many calls it makes, how long it waits, \
+which proposals it keeps, and how far the score it reports is from the truth.
 
 They cannot show how well a prompt works on a real model. The simulated optimizer finds causes by the rules of its \
-world and does not read persuasion; the target follows any clear rule, and an edit that teaches nothing changes no \
-outcome, which spares every system most of the noise that it meets in reality, and most of all one that looks at \
-single tasks. The last tables of the search policies have a target without that: every change of the text draws anew \
-what goes wrong. The tasks are easy to improve on. A system that wins here need not win on your tasks; one that \
-wastes calls here wastes them there as well.
+world and does not read persuasion. The target follows any clear rule, and an edit that teaches nothing changes no \
+outcome, which spares every system most of the noise of real models. The last table of the search policies has a \
+target without that. A system that wins here need not win on your tasks; one that wastes calls here wastes them \
+there as well.
+
+Figures were measured at commit `1badeba` (version 0.1.0), before the package was renamed. Files in \
+`benchmarks/results` have the quartiles and single runs.
 """
 MEDIANS = """\
-Median over the seeds, quartiles in brackets. Wall clock is from the first thing that a system does to its final \
-skill; the time of its process has starting Python, imports and the end besides. The longest chain is the most \
-requests of which each came after the one before it was answered: times the latency, what the wall clock would be \
-if only requests took time. Unlike the wall clock it hardly depends on what else the machine had to do."""
-REACHED = """\
-The first skill that the system would have handed out with this share of the best attainable true test score: median \
-of the target calls before it, quartiles in brackets, and in how many runs it was reached."""
+Medians over the seeds, and quartiles of the true score. The longest chain is the most requests of which each came \
+after the one before it was answered. Calls to a share of the best: target calls before the first skill that the \
+system would have handed out with this share of the best attainable true score, and in how many runs it got there."""
 OWN_PROMPTS = """ \
-The package of SkillOpt in the registry lacks the prompt files that its code reads; here it has prompts of the \
-benchmark's own that ask for the same forms."""
+The package of SkillOpt lacks the prompt files that its code reads; here it has prompts of the benchmark's own that \
+ask for the same forms."""
+SHOWN = (
+    "wall clock, s",
+    "longest chain of requests",
+    "target calls",
+    "optimizer calls",
+    "true test score of the final skill",
+    "tokens of the final skill",
+    "client CPU per model call, ms",
+    "peak memory of the client, MB",
+)
+"""Quantities that the page shows."""
+WITH_QUARTILES = "true test score of the final skill"
 
 
 def page(results: Path = RESULTS) -> str:
     """The whole page."""
     found = [json.loads(path.read_text()) for path in sorted(results.glob("*.json"))]
     found.sort(key=lambda one: one.get("kind") != "peers")
-    sections = [peers(one) if one.get("kind") == "peers" else shown(one) for one in found]
+    rivals = [one for one in found if one.get("kind") == "peers"]
+    sections = [peers(one, told=number == 0) for number, one in enumerate(rivals)]
+    sections += [shown(one) for one in found[len(rivals) :]]
     return "\n".join([HEAD, *sections])
 
 
@@ -92,8 +103,8 @@ def _number(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 1 else f"{value:.1f}"
 
 
-def peers(results: Mapping[str, Any]) -> str:
-    """The section of one comparison."""
+def peers(results: Mapping[str, Any], *, told: bool = True) -> str:
+    """The section of one comparison; `told` for the first one, which says what is the same in all."""
     setting, runs = results["setting"], results["runs"]
     arms = [arm["name"] for arm in results["arms"]]
     able = [name for name in arms if done(runs, name)]
@@ -101,32 +112,28 @@ def peers(results: Mapping[str, Any]) -> str:
         f"## Side by side: {setting['family']} tasks",
         f"`{results['command']}` on {results['machine']}."
         + (" **A quick run: too few seeds and too short a schedule to conclude from.**" if results["quick"] else ""),
-        _same(results),
-        _versions(results),
+        *(
+            [_same(results), _versions(results)]
+            if told
+            else ["Settings and versions are those of the section above."]
+        ),
         *_unable(results),
     ]
     if able:
-        parts += [
-            MEDIANS,
-            _quantities(runs, able),
-            *_ratios(results, able),
-            "### Target calls to reach a true test score",
-            REACHED,
-            _reached(runs, able),
-        ]
+        parts += [MEDIANS] if told else []
+        parts += [_quantities(runs, able)]
     return "\n\n".join(parts) + "\n"
 
 
 def _same(results: Mapping[str, Any]) -> str:
     setting = results["setting"]
     return (
-        f"The same for all: {results['seeds']} seeds, each with other tasks and shuffles; {setting['train']} "
-        f"training, {setting['val']} validation and {setting['test']} test tasks; the same weak skill to start from; "
+        f"The same for all: {results['seeds']} seeds, each with other tasks; {setting['train']} training, "
+        f"{setting['val']} validation and {setting['test']} test tasks; the same weak skill to start from; "
         f"`{setting['target']}` and `{setting['optimizer']}` with {setting['latency']:g} s for every answer; "
-        f"{setting['workers']} workers; a batch of {setting['batch_size']} and {setting['epochs']} epochs, or as "
-        "many target calls where there are no epochs; each system's published defaults for all else. No system sees "
-        "a test task: tests of their own are off, and what counts is the true score of the skill they end with. "
-        "Calls are counted by the endpoint."
+        f"{setting['workers']} workers; {setting['epochs']} epochs with a batch of {setting['batch_size']}, or as "
+        "many target calls; each system's published defaults for all else. No system sees a test task. The endpoint "
+        "counts the calls."
     )
 
 
@@ -153,55 +160,20 @@ def _unable(results: Mapping[str, Any]) -> list[str]:
 
 def _quantities(runs: Sequence[Mapping[str, Any]], arms: Sequence[str]) -> str:
     tables = {arm: table(done(runs, arm)) for arm in arms}
-    names = list(dict.fromkeys(name for one in tables.values() for name in one))
-    rows = [[name, *(_spread(tables[arm].get(name)) for arm in arms)] for name in names]
+    rows: list[list[Any]] = [[name, *(_spread(name, tables[arm][name]) for arm in arms)] for name in SHOWN]
     errors = [mean_error(done(runs, arm)) for arm in arms]
-    rows.append(["mean of that, points", *(None if error is None else round(error, 2) for error in errors)])
+    rows.append(["reported minus true score, points, mean", *(e if e is None else round(e, 2) for e in errors)])
+    for level in LEVELS:
+        calls = [[calls_to_reach(run, level) for run in done(runs, arm)] for arm in arms]
+        reached = [f"{sum(not math.isinf(one) for one in each)} of {len(each)}" for each in calls]
+        medians = [_number(spread(each).median) for each in calls]
+        rows.append([f"calls to {level:.0%} of the best", *map(", ".join, zip(medians, reached, strict=True))])
     return rows_of(["", *arms], rows)
 
 
-def _spread(values: Spread | None) -> str | None:
-    if values is None:
-        return None
+def _spread(name: str, values: Spread) -> str:
     median, low, high = (_number(value) for value in values)
-    return median if low == high else f"{median} ({low} to {high})"
-
-
-def _ratios(results: Mapping[str, Any], arms: Sequence[str]) -> list[str]:
-    """Medians of the first arm by those of the others."""
-    first, *others = arms
-    if not others:
-        return []
-    tables = {arm: table(done(results["runs"], arm)) for arm in arms}
-    names = (
-        "wall clock, s",
-        "process, from start to end, s",
-        "longest chain of requests",
-        "target calls",
-        "optimizer calls",
-        "true test score of the final skill",
-    )
-    rows = [
-        [
-            name.removesuffix(", s").removesuffix(", from start to end"),
-            *(round(tables[first][name].median / tables[arm][name].median, 2) for arm in others),
-        ]
-        for name in names
-        if all(tables[arm][name].median for arm in others)
-    ]
-    return [f"Median of {first}, divided by that of each other:", rows_of(["", *others], rows)]
-
-
-def _reached(runs: Sequence[Mapping[str, Any]], arms: Sequence[str]) -> str:
-    rows: list[list[Any]] = []
-    for level in LEVELS:
-        row: list[Any] = [f"{level:.0%}"]
-        for arm in arms:
-            calls = [calls_to_reach(run, level) for run in done(runs, arm)]
-            reached = sum(not math.isinf(one) for one in calls)
-            row.append(f"{_spread(spread(calls))}, {reached} of {len(calls)}")
-        rows.append(row)
-    return rows_of(["share", *arms], rows)
+    return median if name != WITH_QUARTILES or low == high else f"{median} ({low} to {high})"
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -26,11 +26,8 @@ COLUMNS = (
     "training tasks",
     "target calls",
     "optimizer calls",
-    "most in flight",
-    "chain",
     "chain, s",
     "wall clock, s",
-    "wall clock / chain",
     "client CPU, s",
 )
 
@@ -79,14 +76,10 @@ def row_of(setting: Setting, seeds: int, settings: Sequence[str]) -> list[Any]:
         setting.train,
         *(
             round(statistics.median(values))
-            for values in zip(
-                *((run.target_calls, run.optimizer_calls, run.most_in_flight) for run in runs), strict=True
-            )
+            for values in zip(*((run.target_calls, run.optimizer_calls) for run in runs), strict=True)
         ),
-        round(chain),
         round(chain * setting.latency, 2),
         round(statistics.median(run.seconds for run in runs), 2),
-        round(statistics.median(run.seconds / (run.chain * setting.latency) for run in runs), 2),
         round(statistics.median(run.cpu_seconds for run in runs), 2),
     ]
     sys.stderr.write("  ".join(str(value) for value in row) + "\n")
@@ -117,9 +110,8 @@ def tables(plan: Plan, settings: Sequence[str]) -> list[dict[str, Any]]:
         [rows[setting] for setting in chosen] for chosen in (_with_workers(plan), _with_tasks(plan))
     )
     note = (
-        f"{told} `chain` is the longest chain of requests that were sent one after the answer of the other, as they "
-        "reached the endpoint, and its seconds are that many times the latency. What the wall clock has beyond it is "
-        "time in which no request of the chain was under way: the client's own work, the endpoint's, and starting."
+        f"{told} `chain, s`: the longest chain of requests that were sent one after the answer of the other, times "
+        "the latency. What the wall clock has beyond it is the client's own work, the endpoint's, and starting."
     )
     return [
         {"caption": "Growing concurrency", "columns": list(COLUMNS), "rows": by_concurrency, "note": note},

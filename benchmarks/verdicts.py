@@ -2,21 +2,16 @@
 
     python benchmarks/verdicts.py    about a minute
 
-Each task has a chance of success under both skills, drawn anew for every comparison; attempts are independent draws.
+Each task has a chance of success under both skills, drawn again for every comparison; attempts are independent draws.
 """
 
-import argparse
-import json
 import random
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from harness import machine
+from harness import computed, machine
 from peers import RESULTS
 
 from etude.comparison import decide
-from etude.intervals import mean_interval
 
 
 class World(NamedTuple):
@@ -47,10 +42,11 @@ WORLDS = (
     World("helps 15% of the tasks, harms 15%", 0.5, 0.3, "swap"),
     World("helps 90% a little, harms 10% a lot", 0.9, 0.0, "skew"),
     World("helps 90% a little, harms 10% a lot, partial scores", 0.9, 0.0, "skew", partial=True),
-    World("mends 5% of the tasks", 0.3, 0.9, "rare"),
+    World("fixes 5% of the tasks", 0.3, 0.9, "rare"),
     World("helps 30% of the tasks", 0.5, 0.5, "gain"),
 )
-SIZES = tuple((tasks, trials) for tasks in (20, 40, 100) for trials in (1, 3))
+SIZES = ((20, 1), (40, 3), (100, 3))
+"""Tasks and trials."""
 
 
 class Rates(NamedTuple):
@@ -59,23 +55,20 @@ class Rates(NamedTuple):
     ship: float
     difference: float
     """The true difference lies inside its interval."""
-    score: float
-    """The true score of B lies inside its interval."""
 
 
 def rates(world: World, tasks: int, trials: int, comparisons: int, seed: int = 0) -> Rates:
     """Compare again and again."""
     rng = random.Random(f"{seed} {world} {tasks} {trials}")
-    ship = difference = score = 0
+    ship = difference = 0
     for _ in range(comparisons):
         chances = [_task(world, rng) for _ in range(tasks)]
         before = [_mean(world, rng, a, trials) for a, _ in chances]
         after = [_mean(world, rng, b, trials) for _, b in chances]
-        decision, own = decide(before, after), mean_interval(after)
+        decision = decide(before, after)
         ship += decision.verdict == "ship"
         difference += decision.difference.low <= world.gain <= decision.difference.high
-        score += own.low <= world.mean + world.gain <= own.high
-    return Rates(ship / comparisons, difference / comparisons, score / comparisons)
+    return Rates(ship / comparisons, difference / comparisons)
 
 
 def _task(world: World, rng: random.Random) -> tuple[float, float]:
@@ -112,11 +105,11 @@ def results(comparisons: int) -> dict[str, Any]:
     rows: list[list[str]] = []
     for world in WORLDS:
         found = [rates(world, tasks, trials, comparisons) for tasks, trials in SIZES]
-        cells = [f"{100 * r.ship:.1f} / {100 * r.difference:.0f} / {100 * r.score:.0f}" for r in found]
+        cells = [f"{100 * r.ship:.1f} / {100 * r.difference:.0f}" for r in found]
         rows.append([world.name, f"{world.gain:+.3f}", *cells])
     note = (
-        f"{comparisons:,} comparisons for each cell, which holds three percentages: verdict `ship`; the true "
-        "difference lies inside its 95% interval; the true score of B lies inside its own. Tasks and outcomes are "
+        f"{comparisons:,} comparisons for each cell, which holds two percentages: verdict `ship`, and "
+        "the true difference lies inside its 95% interval. Tasks and outcomes are "
         "drawn at random; no model is asked. Where the true gain is 0, every `ship` is a mistake."
     )
     table = {"caption": "Verdicts of a comparison", "columns": ["tasks x trials", "true gain", *sizes], "rows": rows}
@@ -128,15 +121,6 @@ def results(comparisons: int) -> dict[str, Any]:
     }
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Measure and write the results."""
-    parser = argparse.ArgumentParser(description="How often verdicts and intervals are right.")
-    parser.add_argument("--comparisons", type=int, default=2_000, help="for each cell (default %(default)s)")
-    parser.add_argument("--out", type=Path, default=RESULTS / "verdicts.json", help="results file")
-    args = parser.parse_args(words)
-    args.out.write_text(json.dumps(results(args.comparisons), indent=1) + "\n")
-    return 0
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    about = "How often verdicts and intervals are right."
+    raise SystemExit(computed(about, "comparisons", results, RESULTS / "verdicts.json"))

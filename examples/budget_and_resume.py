@@ -1,8 +1,8 @@
-"""A budget stops a run; the same run with a larger one goes on, and ends as one that was never stopped.
+"""A budget stops a run; the same run with a larger one continues, and ends like one that was never stopped.
 
     python examples/budget_and_resume.py [FOLDER]
 
-What is answered is in the run's journal; whoever starts the run again only asks for the rest.
+Answers are cached in the run's journal; the next start asks only for the rest.
 """
 
 import sys
@@ -15,7 +15,7 @@ TASKS = make_tasks("dates", 70, seed=2)
 
 
 def train(folder: str, name: str, calls: int | None) -> Summary:
-    """Train, or go on, with at most so many model requests over all its processes."""
+    """Train, or continue, with at most this many model requests over all its processes."""
     config = {
         "train": {"epochs": 2, "batch_size": 15},
         "limits": {"calls": calls, "concurrency": 1},
@@ -31,7 +31,7 @@ def calls(summary: Summary) -> int:
 
 
 def main(folder: str) -> None:
-    """Stop, go on, and compare with a run that was left alone."""
+    """Stop, resume, and compare with a run that was left alone."""
     try:
         train(folder, "stopped", calls=80)
     except BudgetStop as stop:

@@ -2,8 +2,8 @@
 
     python examples/consolidate.py [FOLDER_FOR_RUNS]
 
-The tasks need no transcripts: each says what is asked and what an answer must have. Half of them are held out. The
-skill's block `learned` is all that may change; whatever stands around it is kept byte for byte.
+The tasks need no transcripts: each says what is asked and what an answer must have. Half of them are held-out. Only
+the skill's block `learned` may change; the text around it is kept byte for byte.
 """
 
 import sys

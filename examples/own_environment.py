@@ -1,4 +1,4 @@
-"""An environment of one's own: a class with two methods, `tasks` and `score`.
+"""An environment of your own: a class with two methods, `tasks` and `score`.
 
     python examples/own_environment.py [FOLDER]
 

@@ -1,4 +1,4 @@
-"""Models of one's own: a toy target that obeys its skill, and a toy optimizer that proposes edits.
+"""Models of your own: a toy target that obeys its skill, and a toy optimizer that proposes edits.
 
     python examples/own_model.py [FOLDER]
 

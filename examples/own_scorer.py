@@ -1,4 +1,4 @@
-"""A scorer of one's own: a class with `score`, or for the simple case a function `score(task, answer)`.
+"""A scorer of your own: a class with `score`, or for the simple case a function `score(task, answer)`.
 
     python examples/own_scorer.py [FOLDER]
 

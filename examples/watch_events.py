@@ -1,9 +1,9 @@
-"""Watch a run as it goes on, and stop it from outside.
+"""Watch a run while it works, and stop it from outside.
 
     python examples/watch_events.py [FOLDER]
 
 A sink is any object with `emit(event)`; it must not block and must not raise. A StopSwitch ends the run as Ctrl-C
-does: what is in flight is finished and kept, and the same run can go on later.
+does: what is in flight is finished and kept, and the same run can be resumed.
 """
 
 import sys

@@ -28,6 +28,7 @@ from etude.envs.scorers.rubric import RubricOptions
 from etude.envs.spreadsheet.environment import SpreadsheetConfig
 from etude.prompts import Prompts, prompt_names
 from etude.registry import BUILT_IN, find
+from etude.searches.evidence import EvidenceOptions
 from etude.sleep.config import NIGHT, SleepSection
 
 PAGES = Path(__file__).parent.parent / "docs" / "reference"
@@ -77,9 +78,11 @@ def rows(section: type[Section], prefix: str, given: Section | None = None) -> l
     found: list[str] = []
     for name, field in section.model_fields.items():
         meaning = " ".join((field.description or "").split()).replace("|", "\\|").replace("<", "&lt;")
-        free = " *May change when a run is resumed.*" if name in section.free else ""
+        free = " †" if name in section.free else ""
         default = default_of(field, name, given)
-        found.append(f"| `{prefix}{name}` | {type_name(field.annotation)} | {default} | {meaning}{free} |")
+        kind = type_name(field.annotation)
+        kind = kind.removesuffix(" or null") if default == "`null`" else kind
+        found.append(f"| `{prefix}{name}` | {kind} | {default} | {meaning}{free} |")
         inner = section_in(field.annotation)
         if inner is not None:
             found += rows(inner, f"{prefix}{name}.", field.default if isinstance(field.default, Section) else None)
@@ -89,6 +92,35 @@ def rows(section: type[Section], prefix: str, given: Section | None = None) -> l
 def table(lines: list[str]) -> str:
     """Rows under their heading."""
     return "\n".join(["| key | type | default | meaning |", "|---|---|---|---|", *lines])
+
+
+FURTHER: dict[str, list[tuple[str, str, type[Section]]]] = {
+    "env": [
+        ("Further keys are options of the environment. Those of `dataset`:", "env.", DatasetConfig),
+        (
+            "Those of [`command`](../guides/command-environment.md), which has those of `dataset` except `scorer`:",
+            "env.",
+            CommandConfig,
+        ),
+        (
+            "Those of [`spreadsheet`](../guides/spreadsheet.md), which has the splits and `limit` of `dataset`:",
+            "env.",
+            SpreadsheetConfig,
+        ),
+    ],
+    "search": [("Further keys are options of the policy. Those of `evidence`:", "search.", EvidenceOptions)],
+    "agent": [
+        ("Further keys are options of the agent. Those of `chat`:", "agent.", ChatOptions),
+        ("Those of `tools`, in addition to the one of `chat`:", "agent.", ToolsOptions),
+        (
+            "Those of agent programs (`claude-code`, ...), which have that of `chat` and the `limits` of `tools`:",
+            "agent.",
+            ProgramOptions,
+        ),
+        ("Those of `command`, in addition to those of agent programs:", "agent.", CommandOptions),
+    ],
+}
+"""Options that depend on a name in the section: what stands above their table, their prefix, their class."""
 
 
 def section_text(name: str, section: type[Section]) -> str:
@@ -103,36 +135,20 @@ def section_text(name: str, section: type[Section]) -> str:
         text += "The keys are those of [target](#target), with these differences:\n\n"
         lines = [line for line in lines if line not in target]
     text += table(lines) + "\n"
-    if name == "env":
-        text += "\nFurther keys are options of the environment. Those of `dataset`:\n\n"
-        of_dataset = rows(DatasetConfig, "env.")
-        text += table(of_dataset) + "\n"
-        text += (
-            "\nThose of [`command`](../guides/command-environment.md), beside the ones of `dataset` but `scorer`:\n\n"
-        )
-        text += table([line for line in rows(CommandConfig, "env.") if line not in of_dataset]) + "\n"
-        text += "\nThose of [`spreadsheet`](../guides/spreadsheet.md):\n\n"
-        text += table(rows(SpreadsheetConfig, "env.")) + "\n"
-    if name == "agent":
-        text += "\nFurther keys are options of the agent. Those of `chat`:\n\n"
-        text += table(rows(ChatOptions, "agent.")) + "\n"
-        text += "\nThose of `tools`:\n\n"
-        text += table(rows(ToolsOptions, "agent.")) + "\n"
-        text += "\nThose of the agent programs `claude-code`, `codex`, `opencode` and `pi`:\n\n"
-        of_programs = rows(ProgramOptions, "agent.")
-        text += table(of_programs) + "\n"
-        text += "\nThose of `command`, beside the ones of agent programs:\n\n"
-        text += table([line for line in rows(CommandOptions, "agent.") if line not in of_programs]) + "\n"
+    for about, prefix, options in FURTHER.get(name, ()):
+        further = [line for line in rows(options, prefix) if line not in lines]
+        lines += further
+        text += f"\n{about}\n\n{table(further)}\n"
     return text
 
 
 def sleep_text() -> str:
     """The section that a night has beside those of a run, and what else is different."""
     text = "\n## sleep\n\nOnly in the settings of [`etude sleep`](../guides/sleep.md), which have these sections "
-    text += "beside it: `target` and `optimizer`, which have to name a model; `agent`, `judge`, `train`, `reflect`, "
+    text += "next to it: `target` and `optimizer`, which have to name a model; `agent`, `judge`, `train`, `reflect`, "
     text += "`update`, `gate`, `limits` and the others. `env`, `skill`, `run`, `test`, `search` and `preset` are set "
     text += (
-        "by the night. Their defaults are those of a run, but for these:\n\n| key | default in a night |\n|---|---|\n"
+        "by the night. Their defaults are those of a run, except these:\n\n| key | default in a night |\n|---|---|\n"
     )
     for name, given in NIGHT.items():
         text += "".join(f"| `{name}.{key}` | `{json.dumps(value)}` |\n" for key, value in given.items())
@@ -141,7 +157,7 @@ def sleep_text() -> str:
 
 def scorers_text() -> str:
     """The options of every scorer."""
-    text = "\n## Scorers\n\nOptions of `env.scorer`, beside its `name`. What they are for: "
+    text = "\n## Scorers\n\nOptions of `env.scorer`, next to its `name`. What they are for: "
     text += "[tasks and scorers](../guides/tasks-and-scorers.md).\n"
     for name in BUILT_IN["scorers"]:
         scorer = find("scorers", name)
@@ -158,7 +174,8 @@ def config_page() -> str:
         "`ETUDE_TRAIN__EPOCHS=2`, then from dotted flags such as `--train.epochs 2`; later ones win. Unknown "
         "keys are errors. Relative paths in a file count from the folder of that file.\n\n"
         "`preset` is `default` or `paper`: values that lie below all others. `paper` has the published schedule "
-        "and makes every attempt anew in each epoch.\n"
+        "and makes fresh attempts in each epoch.\n\n"
+        "What is marked † may change when a run is resumed.\n"
     )
     for name, field in TrainConfig.model_fields.items():
         section = section_in(field.annotation)

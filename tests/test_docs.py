@@ -26,7 +26,7 @@ from etude.registry import BUILT_IN, find
 from etude.simulation import endpoint, names
 from etude.simulation.faults import Faults
 from etude.sleep.config import load_sleep_config, make_sleep_config
-from etude.sleep.transcripts.sources import SOURCES, source_of
+from etude.sleep.transcripts.sources import source_of
 
 SOURCE = Path(etude.__file__).parent
 SIMULATED = {"target": {"model": "simulated:target"}, "optimizer": {"model": "simulated:optimizer"}}
@@ -223,8 +223,8 @@ def test_every_scorer_is_in_its_guide() -> None:
 
 def test_the_guide_to_sleep_has_every_source_and_says_which_was_tried() -> None:
     rows = re.findall(r"^\| `([a-z-]+)` \|.*\| ([a-z ]+) \|$", page("guides/sleep.md"), re.MULTILINE)
-    tried = {name: "yes" if source_of(name).verified else "no" for name in SOURCES}
-    assert {name: said for name, said in rows if name in SOURCES} == {**tried, "jsonl": "our own"}
+    tried = {name: "yes" if source_of(name).verified else "no" for name in BUILT_IN["sources"]}
+    assert {name: said for name, said in rows if name in tried} == {**tried, "jsonl": "our own"}
 
 
 def test_the_reasons_in_the_guide_to_sleep_are_given_by_nights() -> None:

@@ -190,7 +190,7 @@ async def test_how_many_requests_an_attempt_makes_is_counted(tmp_path: Path) -> 
     found = await aplan(
         settings(tmp_path, agent={"name": "tools"}), measure=True, **given(target=ScriptedModel(looks_first))
     )
-    assert "requests in an attempt: 2.0 (measured)" in found.forecast.assumptions
+    assert "requests in an attempt: 2 (measured)" in found.forecast.assumptions
 
 
 async def test_what_a_part_of_the_attempts_took_says_nothing_of_an_attempt(tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ def test_splits_that_can_show_nothing_are_named(tmp_path: Path) -> None:
     data = settings(tmp_path)
     data["env"]["limit"] = {"val": 3}
     found = plan(data, **given())
-    assert texts(found) == ["3 val tasks can show no gain at all, and the largest possible one is 1.00"]
+    assert texts(found) == ["3 val tasks can detect no gain, and at most 1.00 is possible"]
     assert found.warnings[0].hint == "give the val split more tasks"
 
 

@@ -21,7 +21,7 @@ def test_a_prompt_is_replaced_by_a_text_or_a_file(tmp_path) -> None:
 
 
 def test_an_unknown_name_is_refused() -> None:
-    with pytest.raises(ConfigError, match="'reflect_failure' is no prompt\nhint: did you mean 'reflect_failures'"):
+    with pytest.raises(ConfigError, match="'reflect_failure' is not a prompt\nhint: did you mean 'reflect_failures'"):
         Prompts({"reflect_failure": "x"})
 
 

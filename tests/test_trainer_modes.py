@@ -18,7 +18,7 @@ from etude.simulation import SEED_SKILL, make_tasks
 from etude.simulation.families import RULES
 from etude.simulation.rules import State, states
 from etude.skill import Document
-from etude.stages.appendix import reminders_in
+from etude.stages.update_modes.appendix import reminders_in
 
 TASKS = make_tasks(None, 60, seed=2)
 REGION = "<!-- etude:begin house -->\nAnswer in English.\n<!-- etude:end house -->\n"

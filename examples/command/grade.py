@@ -12,7 +12,7 @@ def main() -> None:
     attempt = json.load(sys.stdin)
     right, answer = int(attempt["task"]["gold"]), attempt["answer"].strip()
     if not answer.isdigit():
-        score, soft, feedback = 0, 0.0, f"expected: {right}; got: {answer}, which is no number in digits"
+        score, soft, feedback = 0, 0.0, f"expected: {right}; got: {answer}, which is not a number in digits"
     else:
         off = abs(int(answer) - right)
         score, soft, feedback = int(off == 0), 1 / (1 + off), f"expected: {right}; got: {answer}; {off} off"

@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel
 
 from etude.agents.chat import ChatAgent
+from etude.concurrency import Threads
 from etude.config import ModelSection, Price, TrainConfig, file_data
 from etude.envs.gold import check_gold
 from etude.envs.splits import check_splits
@@ -23,21 +24,19 @@ from etude.models.wrappers.metered import cost
 from etude.models.wrappers.pictured import Pictured
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, Environment, Executor, Sink
-from etude.records import Message, Role, Skill, Split, Task, digest
+from etude.records import SPLITS, Message, Role, Skill, Split, Task, digest
 from etude.redaction import Redactor, check_keys
 from etude.registry import find
+from etude.searches import Policy, policy_of
 from etude.skill import Document, load_skill
-from etude.stages.rollout import Rollout
+from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
-from etude.threads import Threads
 from etude.workbench import Given, Observer, Past, StopSwitch, Watched, Workbench
 
 __all__ = ["open_workbench"]
 
 
 M = TypeVar("M", bound=BaseModel)
-
-SPLITS: tuple[Split, ...] = ("train", "val", "test")
 
 
 @dataclass
@@ -48,10 +47,12 @@ class _Parts:
     given: Given
     prompts: Prompts = field(init=False)
     skill: Skill = field(init=False)
+    policy: Policy = field(init=False)
     providers: dict[Role, ChatModel] = field(default_factory=dict[Role, ChatModel])
 
     def __post_init__(self) -> None:
         config, given = self.config, self.given
+        self.policy = policy_of(config)
         prompts = given.get("prompts", {name: Path(path) for name, path in config.prompts.items()})
         self.prompts = prompts if isinstance(prompts, Prompts) else Prompts(prompts)
         skill = given.get("skill", config.skill.path)
@@ -78,7 +79,7 @@ class _Parts:
         config, section = self.config, self.config.target
         if not Document.parse(self.skill.text).body.strip():
             yield "the skill is empty: training starts from nothing"
-        unused = ", ".join(config.unused())
+        unused = ", ".join(self.policy.unread(config))
         if unused:
             yield f"search.policy = {config.search.policy!r} does not use {unused}"
         repeats = config.test.trials > 1 or config.train.fresh_attempts or config.train.attempts > 1
@@ -267,6 +268,7 @@ def _identity(
     identity = config.identity()
     for section in ("skill", "env", "prompts"):
         identity.pop(section)
+    identity["search"] = {"policy": config.search.policy, **parts.policy.options.identity()}
     past = parts.given.get("past", Past())
     if past.ledger or past.skill is not None:
         known = [entry.model_dump(mode="json") for entry in past.ledger]

@@ -24,7 +24,7 @@ def class_digest(kind: type) -> str:
 def source_digest(function: Callable[..., Any]) -> str:
     """16 hex digits over the source of a function or class, or its bytecode where the source is not at hand.
 
-    Base classes count, but for those of etude, of the standard library and of installed packages. Functions that
+    Base classes count, except those of etude, of the standard library and of installed packages. Functions that
     are called and values that are referred to do not count.
     """
     target: Any = inspect.unwrap(function)

@@ -6,7 +6,6 @@ shipped; docs/concepts/scores.md says where that was measured.
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
 from typing import NamedTuple
 
 from etude.config import GateSection
@@ -15,7 +14,7 @@ from etude.events import Notice
 from etude.intervals import Variance, difference_interval, mean_interval, tasks_needed, trials_needed
 from etude.records import Attempt, Record, Score, Skill, Split, Task, digest
 from etude.records.summary import Compared, Comparison, Flip, Interval, Settle, ShipVerdict, Tried
-from etude.stages.rollout import Rollout, Try, too_many_voids
+from etude.stages.shared.rollout import PlannedAttempt, Rollout
 from etude.workbench import Workbench
 
 __all__ = ["FRESH", "Decision", "compare_on", "decide", "open_test"]
@@ -40,7 +39,7 @@ class _Pair(Record):
 
 
 class _Paired(Record):
-    """What a comparison is made of. A decision, and so a fact: its voids stay void when it is asked for again."""
+    """What a comparison is made of: a decision, so its void attempts stay void when it is asked for again."""
 
     pairs: tuple[_Pair, ...]
     voids: tuple[str, ...]
@@ -201,18 +200,10 @@ async def _attempt_both(
     rollout: Rollout, skills: tuple[Skill, Skill], tasks: Sequence[Task], split: Split, numbers: range
 ) -> _Paired:
     different = skills[:1] if skills[0].hash == skills[1].hash else skills
-    items = [Try(task, skill, trial) for trial in numbers for task in tasks for skill in different]
+    planned = [PlannedAttempt(task, skill, trial) for trial in numbers for task in tasks for skill in different]
 
     async def work() -> _Paired:
-        found: dict[int, Attempt] = {}
-        voids = 0
-        async with aclosing(rollout.stream_each(items, split)) as attempts:
-            async for index, attempt in attempts:
-                found[index] = attempt
-                voids += attempt.outcome == "void"
-                if voids > rollout.limits.max_void_eval * len(items):
-                    raise too_many_voids(split, attempt, voids, len(items), "limits.max_void_eval")
-        return _paired([found[index] for index in range(len(items))], len(different))
+        return _paired(await rollout.collect(planned, split, "max_void_eval"), len(different))
 
     key = {
         "stage": "compare",

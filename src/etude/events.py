@@ -25,7 +25,7 @@ ATTEMPTING: Mapping[Split, Stage] = MappingProxyType({"train": "rollout", "val":
 
 
 class RunStarted(Record):
-    """A run begins, or goes on."""
+    """A run begins, or continues."""
 
     kind: Literal["run_started"] = "run_started"
     name: str

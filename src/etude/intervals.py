@@ -13,12 +13,10 @@ from etude.records.summary import Interval
 
 __all__ = [
     "Arms",
-    "Permutation",
     "Variance",
     "difference_interval",
     "mean_interval",
     "permutation",
-    "permutation_needed",
     "smallest_gain",
     "t_interval",
     "tasks_needed",
@@ -131,18 +129,9 @@ class Arms(NamedTuple):
     after: Sequence[float]
 
 
-class Permutation(NamedTuple):
-    """The result of a permutation test."""
-
-    p: float
-    """How often the sum of all `after` would be as high as it is if it did not matter which skill an attempt had."""
-    level: float
-    """The largest p of at most `alpha` that there could be for these values, however they were divided among the
-    skills; 0 where there is none. If the skills do not differ, p is at most `alpha` with this probability."""
-
-
-def permutation(tasks: Sequence[Arms], alpha: float) -> Permutation:
-    """The one-sided permutation test, stratified by task.
+def permutation(tasks: Sequence[Arms]) -> float:
+    """The p of the one-sided permutation test, stratified by task: how often the sum of all `after` would be as high
+    as it is if it did not matter which skill an attempt had.
 
     If the skills do not differ on these tasks, every way to divide a task's attempts among the two is as likely as
     the one that was seen. All ways of all tasks are counted, so the test is exact for any number of tasks and trials,
@@ -156,7 +145,6 @@ def permutation(tasks: Sequence[Arms], alpha: float) -> Permutation:
 
     Args:
         tasks: the attempts at each task; it takes some seconds for 100 tasks with 20 trials each.
-        alpha: the level asked for, in [0, 1].
 
     Raises:
         ValueError: there are no tasks, or one without attempts.
@@ -170,14 +158,7 @@ def permutation(tasks: Sequence[Arms], alpha: float) -> Permutation:
         seen += sum(after)
         everything *= math.comb(len(values), len(after))
         ways = _convolved(ways, _sums(values, len(after)))
-    p = sum(count for total, count in ways.items() if total >= seen) / everything
-    reached, level = 0, 0.0
-    for total in sorted(ways, reverse=True):
-        reached += ways[total]
-        if reached / everything > alpha:
-            break
-        level = reached / everything
-    return Permutation(p, level)
+    return sum(count for total, count in ways.items() if total >= seen) / everything
 
 
 def _whole(tasks: Sequence[Arms], grid: int) -> list[tuple[list[int], list[int]]]:
@@ -203,34 +184,6 @@ def _steps(strata: Sequence[tuple[Sequence[int], Sequence[int]]]) -> int:
         steps += len(values) * chosen * most // 2 + sums * most
         sums = min(sums * most, span + 1)
     return steps
-
-
-def permutation_needed(tasks: Sequence[Arms], alpha: float) -> tuple[int | None, int | None]:
-    """About how many tasks with as many trials each, and how many trials of these tasks, would give a p of at most
-    `alpha` in 4 of 5 cases, if all else is as seen; by the normal approximation. None: no number up to a million
-    tasks or a thousand trials.
-    """
-    trials = max(len(task.after) for task in tasks)
-    z = statistics.NormalDist().inv_cdf(1 - alpha) + _POWER_Z
-
-    def enough(count: int, each: int) -> bool:
-        """Whether `count` tasks, which are as these on average, with `each` trials do."""
-        if count * math.log(math.comb(2 * each, each)) < -math.log(alpha):
-            return False  # the best of all outcomes would have a higher p
-        gain = variance = 0.0
-        for before, after in tasks:
-            values = (*before, *after)
-            mean = math.fsum(values) / len(values)
-            squares = math.fsum((value - mean) ** 2 for value in values) * 2 * each / len(values)
-            gain += each * (math.fsum(after) / len(after) - mean)
-            variance += each / 2 * squares / (2 * each - 1)
-        share = count / len(tasks)
-        return gain > 0 and gain * share >= z * math.sqrt(variance * share)
-
-    return (
-        _smallest(lambda count: enough(count, trials), _MOST_TASKS),
-        _smallest(lambda each: enough(len(tasks), each), _MOST_TRIALS),
-    )
 
 
 def smallest_gain(tasks: int, noise: float, trials: int = 1) -> float | None:

@@ -74,6 +74,41 @@ class ChatModel(ABC):
         """Close connections."""
 
 
+class Wrapper(ChatModel):
+    """Answers as the model inside does, and is it in every respect a subclass does not change."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+        self.name = model.name
+        self.endpoint = model.endpoint
+        self.answered_by_hand = model.answered_by_hand
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        return await self._model.complete(request)
+
+    def fingerprint(self) -> str:
+        return self._model.fingerprint()
+
+    @property
+    def takes_seed(self) -> bool:
+        return self._model.takes_seed
+
+    @property
+    def takes_tools(self) -> bool:
+        return self._model.takes_tools
+
+    @property
+    def trouble(self) -> str:
+        return self._model.trouble
+
+    @property
+    def max_output_tokens(self) -> int:
+        return self._model.max_output_tokens
+
+    async def aclose(self) -> None:
+        await self._model.aclose()
+
+
 @dataclass(frozen=True)
 class EnvironmentTool:
     """A tool that an environment brings to an attempt."""
@@ -202,7 +237,7 @@ class Environment(ABC):
 
     @property
     def warnings(self) -> Sequence[str] | None:
-        """What is doubtful about the tasks, one sentence each; None when nobody has checked."""
+        """What is doubtful about the tasks, one sentence each; None when that was not checked."""
         return None
 
     def image(self, reference: str) -> str:
@@ -214,9 +249,10 @@ class Environment(ABC):
         return reference
 
     def tools(self, task: Task) -> Sequence[EnvironmentTool]:
-        """Tools for one attempt at a task, beside those the agent has. An environment that overrides this needs an
-        agent that calls tools. What a tool has to remember during an attempt belongs into what is returned here: it
-        is called once in each. What was called and came back stands in the trajectory, for `score` to read."""
+        """Tools for one attempt at a task, in addition to those the agent has. An environment that overrides this
+        needs an agent that calls tools. What a tool has to remember during an attempt belongs into what is returned
+        here: it is called once in each. What was called and came back stands in the trajectory, for `score` to
+        read."""
         del task
         return ()
 
@@ -273,7 +309,7 @@ class Spend(ABC):
 
     @abstractmethod
     def abandon(self, ticket: int) -> None:
-        """The request was cut off and may have been billed: the bound stays, and nobody need wait for it."""
+        """The request was cut off and may have been billed: the bound stays, and nothing has to wait for it."""
 
     @abstractmethod
     def withdraw(self, ticket: int) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from etude.errors import ConfigError, did_you_mean
 
-Family = Literal["environments", "agents", "models", "scorers", "executors"]
+Family = Literal["environments", "agents", "models", "scorers", "executors", "searches", "sources"]
 
 BUILT_IN: dict[Family, dict[str, str]] = {
     "environments": {
@@ -53,6 +53,23 @@ BUILT_IN: dict[Family, dict[str, str]] = {
         "rubric": "etude.envs.scorers.rubric:Rubric",
     },
     "executors": {"local": "etude.executors.local:LocalExecutor"},
+    "searches": {
+        "evidence": "etude.searches.evidence:EvidenceSearch",
+        "paper": "etude.searches.paper:PaperSearch",
+        "rewrite_first": "etude.searches.rewrite_first:RewriteFirstSearch",
+    },
+    "sources": {
+        "claude-code": "etude.sleep.transcripts.sources.claude_code:ClaudeCode",
+        "codex": "etude.sleep.transcripts.sources.codex:Codex",
+        "copilot-cli": "etude.sleep.transcripts.sources.copilot_cli:CopilotCli",
+        "cursor": "etude.sleep.transcripts.sources.cursor:Cursor",
+        "gemini-cli": "etude.sleep.transcripts.sources.gemini:GeminiCli",
+        "jsonl": "etude.sleep.transcripts.sources.plain:Plain",
+        "opencode": "etude.sleep.transcripts.sources.opencode:OpenCode",
+        "pi": "etude.sleep.transcripts.sources.pi:Pi",
+        "qwen-code": "etude.sleep.transcripts.sources.qwen:QwenCode",
+        "vscode-copilot": "etude.sleep.transcripts.sources.vscode_copilot:VSCodeCopilot",
+    },
 }
 
 
@@ -86,6 +103,8 @@ _CONTRACTS: Mapping[Family, _Contract] = {
     "models": _Contract("(name, settings)", ("complete",)),
     "scorers": _Contract("from_options(options, where, judge)", ("score",)),
     "executors": _Contract("from_options(options, *, concurrency, where)", ("stream", "drain", "cancel")),
+    "searches": _Contract("(bench, options)", ("epoch", "finish", "forecast", "check")),
+    "sources": _Contract("()", ("find", "read")),
 }
 
 
@@ -141,7 +160,7 @@ def load(family: Family, point: EntryPoint) -> Any:
             f"{_one(family)} {point.name!r} has the entry point {point.value!r}, which names no class",
             hint="its package must write it as 'package.module:Class'",
         )
-    return _loaded(family, point.name, path, hint="mend or uninstall it")
+    return _loaded(family, point.name, path, hint="fix or uninstall it")
 
 
 def _only(family: Family, name: str, points: Sequence[EntryPoint]) -> Any:
@@ -187,7 +206,7 @@ def _loaded(family: Family, name: str, path: str, *, hint: str) -> Any:
 
 
 def _one(family: Family) -> str:
-    return family.removesuffix("s")
+    return "search policy" if family == "searches" else family.removesuffix("s")
 
 
 def _breach(family: Family, found: Any) -> str:

@@ -26,7 +26,7 @@ for line in sys.stdin:
     signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 """
 _WAIT_SECONDS = 60.0
-"""Longest wait for a process that does not get to use its time, besides ten times that time."""
+"""Longest wait for a process that does not get to use its time, in addition to ten times that time."""
 
 Question = tuple[Literal["search", "fullmatch", "findall"], str, int, str]
 """Method, pattern, flags, text."""

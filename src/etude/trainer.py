@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 from etude.build import open_workbench
 from etude.comparison import compare_on
+from etude.concurrency import run_to_end
 from etude.config import TrainConfig, load_config, make_config
 from etude.errors import ConfigError, StopRun, did_you_mean
 from etude.records import TrainState
@@ -18,7 +19,6 @@ from etude.records.summary import Comparison, Summary
 from etude.report import Measured, report
 from etude.searches import search_of
 from etude.searches.estimate import forecast_run
-from etude.threads import run_to_end
 from etude.workbench import Given, Workbench
 
 __all__ = ["Trainer"]

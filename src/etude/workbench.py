@@ -10,9 +10,8 @@ from etude.envs.scorers.base import Judge
 from etude.errors import Interrupted
 from etude.events import Event, SpendChanged
 from etude.models import Structured
-from etude.models.wrappers.base import Wrapper
 from etude.prompts import Prompts
-from etude.protocols import Agent, ChatModel, Environment, Executor, Sink
+from etude.protocols import Agent, ChatModel, Environment, Executor, Sink, Wrapper
 from etude.records import (
     Attempt,
     Candidate,
@@ -26,9 +25,9 @@ from etude.records import (
     TrainState,
 )
 from etude.stages.gate import GateResult
-from etude.stages.longitudinal import Pair
-from etude.stages.optimizer import Optimizer
-from etude.stages.rollout import Rollout
+from etude.stages.shared.longitudinal import Pair
+from etude.stages.shared.optimizer import Optimizer
+from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend, WriteHook
 
 __all__ = ["Given", "Observer", "Past", "StopSwitch", "Watched", "Workbench"]

@@ -41,11 +41,11 @@ def test_tasks_gained_and_lost_are_listed_the_lost_ones_first(demo_project: Path
     result = Comparison.model_validate_json(capsys.readouterr().out)
     main(words)
     out = capsys.readouterr().out
-    assert f"\ntasks       {len(result.gained)} gained, {len(result.lost)} lost, {result.equal} equal\n" in out
-    rows = [line.split() for line in out.splitlines() if line.endswith((" gained", " lost"))]
-    assert [row[0] for row in rows if row[-1] == "lost"] == [flip.task for flip in result.lost]
-    assert rows[len(result.lost)] == [result.gained[0].task, "0.00", "1.00", "+1.00", "gained"]
-    assert rows[-1] == ["...", str(len(result.gained) - 20), "more", "gained"]
+    assert f"\ntasks       {len(result.gained)} better, {len(result.lost)} worse, {result.equal} equal\n" in out
+    rows = [line.split() for line in out.splitlines() if line.endswith((" better", " worse"))]
+    assert [row[0] for row in rows if row[-1] == "worse"] == [flip.task for flip in result.lost]
+    assert rows[len(result.lost)] == [result.gained[0].task, "0.00", "1.00", "+1.00", "better"]
+    assert rows[-1] == ["...", str(len(result.gained) - 20), "more", "better"]
     written = Comparison.model_validate_json(Path(result.file).read_text())
     assert written == result.model_copy(update={"file": ""})
 
@@ -88,7 +88,7 @@ def test_without_a_verdict_the_exit_code_is_4_and_it_says_what_would_settle_it(
 def test_with_a_margin_a_skill_that_changes_nothing_is_not_shipped(demo_project: Path, capsys: Captured) -> None:
     text = Path(RUN, "best/everyday-tasks/SKILL.md").read_text()
     Path("same.md").write_text(text + "\nThank you.\n")
-    assert main(["compare", f"{RUN}:best", "same.md", "--trials", "1", "--margin", "0.2"]) == 0
+    assert main(["compare", f"{RUN}:best", "same.md", "--trials", "1", "--margin", "0.2"]) == 5
     assert "\nverdict     do not ship: B is not better by 0.2, with 95% confidence (" in capsys.readouterr().out
 
 
@@ -102,12 +102,18 @@ def test_another_skill_on_the_test_split_of_a_run_is_told_that_it_was_opened_bef
     again = ["compare", f"{RUN}:best", "other.md", "--trials", "1"]
     main(again)
     captured = capsys.readouterr()
-    assert "\ntest split  opened 2 times in this run: this is no untouched test any more\n" in captured.out
+    assert (
+        "\ntest split  scored 2 times in this run: a skill that is chosen by these scores has no unseen test left\n"
+        in captured.out
+    )
     assert "warning: skills were already scored on the test split of run 'demo', once: a skill" in captured.err
     main(first)
     assert "test split" not in "".join(capsys.readouterr())
     main(["evaluate", "demo/etude.yaml", "--skill", "other.md", "--run.folder", "demo/runs"])
-    assert "\nopened  2 times in this run: this is no untouched test any more\n" in capsys.readouterr().out
+    assert (
+        "\ntest    scored 2 times in this run: a skill that is chosen by these scores has no unseen test left\n"
+        in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize(
@@ -151,7 +157,7 @@ def test_voids_are_counted(here: Path, capsys: Captured, monkeypatch: pytest.Mon
         Path(f"{name}.md").write_text(name)
     assert main(["compare", "a.md", "b.md", "c.yaml", "--trials", "1"]) == 4
     out = capsys.readouterr().out
-    assert "tasks       0 gained, 0 lost, 3 equal\nvoids       2 attempts without a score\nfile " in out
+    assert "tasks       0 better, 0 worse, 3 equal\nerrors      2 attempts errored; their tasks are compared " in out
 
 
 def test_a_stop_names_the_command_that_goes_on(fresh_project: Path, capsys: Captured) -> None:

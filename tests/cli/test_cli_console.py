@@ -72,7 +72,7 @@ def plain(*events: Event, clock: Clock | None = None) -> list[str]:
 def test_a_run_says_where_it_is_and_whether_it_goes_on() -> None:
     assert plain(STARTED) == ["starting run 'first' in runs/first: 2 epochs, 4 steps"]
     again = STARTED.model_copy(update={"resumed": True, "simulated": True})
-    assert plain(again) == ["going on with run 'first' in runs/first: 2 epochs, 4 steps, simulated models"]
+    assert plain(again) == ["resuming run 'first' in runs/first: 2 epochs, 4 steps, simulated models"]
     one = STARTED.model_copy(update={"epochs": 1, "steps": 1})
     assert plain(one) == ["starting run 'first' in runs/first: 1 epoch, 1 step"]
 
@@ -185,14 +185,14 @@ def test_attempts_without_a_score_are_told_with_their_own_stage() -> None:
     voids = [attempt("void", "no answer").model_copy(update={"split": "val"})] * (SHOWN + 1)
     ends = StageFinished(stage="rollout", step=1, note="x"), StageFinished(stage="baseline", step=0, note="y")
     lines = plain(STARTED, BASELINE, ROLLOUT, *voids, *ends)[1:]
-    assert lines[SHOWN:] == ["step 1/4 rollout: x", f"{SHOWN + 1} attempts without a score in all", "baseline: y"]
+    assert lines[SHOWN:] == ["step 1/4 rollout: x", f"{SHOWN + 1} attempts errored in this stage", "baseline: y"]
 
 
 def test_attempts_without_a_score_are_shown_with_reasons_up_to_a_bound() -> None:
     voids = [attempt("void", "no answer", f"t{number}") for number in range(SHOWN + 3)]
     lines = plain(STARTED, ROLLOUT, *voids, StageFinished(stage="rollout", step=1, note="x"))[1:]
-    assert lines[:SHOWN] == [f"no score for task 't{number}': no answer" for number in range(SHOWN)]
-    assert lines[SHOWN:] == [f"{SHOWN + 3} attempts without a score in all", "step 1/4 rollout: x"]
+    assert lines[:SHOWN] == [f"an attempt at task 't{number}' errored: no answer" for number in range(SHOWN)]
+    assert lines[SHOWN:] == [f"{SHOWN + 3} attempts errored in this stage", "step 1/4 rollout: x"]
 
 
 def test_failed_calls_are_shown_once_for_each_cause_and_counted() -> None:
@@ -201,7 +201,7 @@ def test_failed_calls_are_shown_once_for_each_cause_and_counted() -> None:
     assert lines == [
         "call failed (target): HTTP 500",
         "call failed (target): HTTP 501",
-        "6 failed calls in all",
+        "6 calls failed in this stage",
         "step 1/4 rollout: x",
     ]
 

@@ -61,7 +61,9 @@ def test_a_folder_with_something_else_in_it_is_left_alone(here: Path, capsys: Ca
     Path("mine").mkdir()
     Path("mine/notes.txt").write_text("precious")
     assert main(["demo", "--folder", "mine"]) == 2
-    assert capsys.readouterr().err == ("error: 'mine' is not empty and holds no demo\nhint: give another --folder\n")
+    assert capsys.readouterr().err == (
+        "error: 'mine' is not empty and is not a demo project\nhint: give another --folder\n"
+    )
     assert [path.name for path in Path("mine").iterdir()] == ["notes.txt"]
 
 

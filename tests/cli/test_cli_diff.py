@@ -165,7 +165,7 @@ def test_a_folder_with_evaluations_only_has_no_skills(demo_project: Path, capsys
     for words in (["diff", "demo/runs/scores"], ["export", "demo/runs/scores"], ["export", "demo/runs/scores:1"]):
         assert main(words) == 2
         assert capsys.readouterr().err == (
-            "error: 'demo/runs/scores' holds evaluations only, and no skill\n"
+            "error: 'demo/runs/scores' holds evaluations only, no skill\n"
             "hint: skills are in the folders of runs that were trained\n"
         )
 

@@ -52,10 +52,3 @@ def test_a_price_of_the_table_is_a_price(fresh_project: Path, capsys: pytest.Cap
     with open(CONFIG, "a") as file:
         file.write("\nprices: {'adapter:test': {input: 1, output: 2}}\n")
     assert main(["doctor", CONFIG, *flags]) == 0
-
-
-def test_the_extras_of_the_providers_are_listed(fresh_project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main(["doctor", CONFIG])
-    out = capsys.readouterr().out
-    assert "extra anthropic" in out
-    assert "extra providers" in out

@@ -93,7 +93,7 @@ def test_a_file_with_a_section_sleep_is_one_of_a_night_whatever_its_name(night: 
     assert told(checks(capsys, "mine.yaml"), "memory") == [("ok", "AGENTS.md: not there yet")]
     Path("mine.yaml").write_text(NIGHT + "sleep: {agnet: codex}\n")
     (config,) = checks(capsys, "mine.yaml", code=1)["config"]
-    assert (config["text"], config["mend"]) == ("mine.yaml: unknown key 'sleep.agnet'", "did you mean 'agent'?")
+    assert (config["text"], config["fix"]) == ("mine.yaml: unknown key 'sleep.agnet'", "did you mean 'agent'?")
 
 
 def test_a_home_without_transcripts_is_noted_and_so_is_a_source_that_is_named_in_vain(
@@ -106,7 +106,7 @@ def test_a_home_without_transcripts_is_noted_and_so_is_a_source_that_is_named_in
     named = told(checks(capsys, "--sleep.sources", "[claude-code, codex]"), "transcripts")
     assert named[1] == ("note", f"no session of codex in '{here / 'home'}'")
     ((status, text),) = told(checks(capsys, "--sleep.sources", "[claude]", code=1), "transcripts")
-    assert (status, text) == ("wrong", "'claude' is no source of transcripts")
+    assert (status, text) == ("wrong", "unknown source 'claude'")
 
 
 def test_what_a_night_could_not_use_is_wrong(night: Path, here: Path, capsys: Captured) -> None:
@@ -117,7 +117,7 @@ def test_what_a_night_could_not_use_is_wrong(night: Path, here: Path, capsys: Ca
     assert "none.json" in wrong["tasks"]
     assert wrong["memory"] == "'CLAUDE.md' is not UTF-8: byte 0 is 0xff"
     found = checks(capsys, "--sleep.project", "none", code=1)
-    assert told(found, "project") == [("wrong", "sleep.project = 'none' is no folder")]
+    assert told(found, "project") == [("wrong", "sleep.project = 'none' is not a folder")]
     assert "state" not in found
 
 
@@ -182,7 +182,7 @@ def test_a_handoff_needs_no_key_and_its_folder_is_looked_at(
 
 def test_a_handoff_is_not_asked_live(fresh_project: Path, capsys: Captured) -> None:
     found = checks(capsys, CONFIG, "--live", "--optimizer.model", "handoff:asked")
-    assert told(found, "live optimizer") == [("note", "is not asked: its questions would wait for an answer")]
+    assert told(found, "live optimizer") == [("note", "not asked: its question would wait for an answer")]
     assert not Path("asked").exists()
 
 
@@ -207,8 +207,8 @@ def test_a_pause_that_holds_is_named_with_the_way_out(night: Path, here: Path, c
     (found,) = checks(capsys)["pause"]
     assert found["status"] == "note"
     assert found["text"].endswith(" (UTC) until 2999-12-31: on holiday")
-    assert found["mend"] == "`etude sleep resume` ends it"
+    assert found["fix"] == "`etude sleep resume` ends it"
     (note,) = (here / "home").rglob("pause.json")
     note.write_text("{")
     (found,) = checks(capsys, code=1)["pause"]
-    assert (found["status"], found["mend"]) == ("wrong", "`etude sleep resume` takes the pause away")
+    assert (found["status"], found["fix"]) == ("wrong", "`etude sleep resume` takes the pause away")

@@ -116,7 +116,7 @@ def test_several_skills_and_models_make_one_table(demo_project: Path, capsys: Ca
     assert main(words) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "SIMULATED MODELS: these scores say nothing about a real model."
-    assert re.split("  +", lines[1]) == ["skill", "model", "mean", "95% interval", "n", "voids", "calls sent"]
+    assert re.split("  +", lines[1]) == ["skill", "model", "mean", "95% interval", "n", "errors", "calls sent"]
     score = results[2]["score"]
     interval = f"[{score['low']:.3f}, {score['high']:.3f}]"
     assert re.split("  +", lines[4]) == [BEST, "simulated:target", f"{score['mean']:.3f}", interval, "20", "0", "0"]
@@ -146,7 +146,7 @@ def test_the_table_comes_as_csv_json_and_markdown(demo_project: Path, capsys: Ca
     about, empty, header, rule, cells = capsys.readouterr().out.splitlines()
     assert about.startswith("test split, 2 trials each, mean hard score. **SIMULATED MODELS: ")
     assert (empty, rule) == ("", "|---|---|---|---|---|---|---|")
-    assert header == "| skill | model | mean | 95% interval | n | voids | calls sent |"
+    assert header == "| skill | model | mean | 95% interval | n | errors | calls sent |"
     assert cells.startswith(f"| {BEST} | simulated:target | {result['score']['mean']:.3f} | [")
 
 
@@ -172,4 +172,4 @@ def test_a_model_that_does_not_exist_is_told_before_the_first_call(demo_project:
 
 def test_json_and_another_format_exclude_each_other(demo_project: Path, capsys: Captured) -> None:
     assert main(["evaluate", "demo/etude.yaml", "--json", "--format", "csv"]) == 2
-    assert "error: --json and --format csv exclude each other\n" in capsys.readouterr().err
+    assert "error: --json and --format csv cannot be combined\n" in capsys.readouterr().err

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from etude.cli.main import main
-from etude.cli.parsing.arguments import SKILL_PLACES
+from etude.programs.places import PLACES
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"
@@ -33,10 +33,10 @@ def test_the_best_skill_is_written_as_a_valid_folder_without_markers(demo_projec
     assert any("etude:begin" in line for line in best)
 
 
-@pytest.mark.parametrize("program", SKILL_PLACES)
+@pytest.mark.parametrize("program", PLACES)
 def test_it_is_written_where_a_program_looks_for_skills(program: str, demo_project: Path, capsys: Captured) -> None:
     assert main(["export", RUN, "--for", program]) == 0
-    assert reference(Path(SKILL_PLACES[program], NAME))
+    assert reference(Path(PLACES[program].skills, NAME))
 
 
 def test_several_programs_at_once_and_the_result_as_json(demo_project: Path, capsys: Captured) -> None:
@@ -51,7 +51,7 @@ def test_without_a_place_it_is_written_here(demo_project: Path, capsys: Captured
     assert main(["export", RUN, "--name", "other"]) == 0
     captured = capsys.readouterr()
     assert captured.out == "other/SKILL.md\n"
-    assert captured.err == "note: the front matter was written anew\n"
+    assert captured.err == "note: the front matter was rewritten\n"
     assert Path("other/SKILL.md").read_text().startswith("---\nname: other\n")
 
 
@@ -68,7 +68,7 @@ def test_nothing_is_overwritten_without_force(demo_project: Path, capsys: Captur
     capsys.readouterr()
     assert main(words) == 2
     assert capsys.readouterr().err == (
-        f"error: '{path}' exists and is another file\nhint: give --force to replace it, or another --name\n"
+        f"error: '{path}' exists and differs\nhint: give --force to replace it, or another --name\n"
     )
     assert path.read_text() == "mine"
     assert not Path(".agents").exists()
@@ -178,10 +178,10 @@ def test_keys_of_claude_pass_for_claude_alone(here: Path, capsys: Captured) -> N
     Path("a").mkdir()
     Path("a/SKILL.md").write_text("---\nname: a\ndescription: b\nmodel: x\n---\nBody.\n")
     assert main(["export", "a", "--for", "claude"]) == 0
-    assert capsys.readouterr().err == "note: model: is no key of the format\n"
+    assert capsys.readouterr().err == "note: model: is not a key of the format\n"
     for places in (["--to", "skills"], ["--for", "claude", "--for", "agents"]):
         assert main(["export", "a", *places]) == 2
-        assert "  model: is no key of the format\nhint: " in capsys.readouterr().err
+        assert "  model: is not a key of the format\nhint: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -190,15 +190,15 @@ def test_keys_of_claude_pass_for_claude_alone(here: Path, capsys: Captured) -> N
         ([RUN, "--to", "x", "--for", "claude"], "--to and --for both say where to write\nhint: give one of them\n"),
         (
             [RUN, "--prompt", "--to", "x", "--name", "X Y"],
-            "--prompt writes no folder, so it takes no --to, --name\nhint: give one or the other\n",
+            "--prompt writes no folder and cannot be combined with --to, --name\nhint: give one or the other\n",
         ),
-        ([RUN, "--prompt", "--for", "claude"], "--prompt writes no folder, so it takes no --for\n"),
+        ([RUN, "--prompt", "--for", "claude"], "--prompt writes no folder and cannot be combined with --for\n"),
         (
             ["demo/runs/demo:latest"],
             "run 'demo/runs/demo' has no skill 'latest'\nhint: give demo/runs/demo:best, demo/runs/demo:initial or ",
         ),
-        ([RUN, "--for", "cloud"], "argument --for: 'cloud' is none of agents, claude, codex, "),
-        ([RUN, "--name", "No Name"], "skill 'No Name' is no valid Agent Skill:\n  name: 'No Name' must be"),
+        ([RUN, "--for", "cloud"], "argument --for: 'cloud' is not one of agents, claude, codex, "),
+        ([RUN, "--name", "No Name"], "skill 'No Name' is not a valid Agent Skill:\n  name: 'No Name' must be"),
         (
             ["nope"],
             (
@@ -219,5 +219,5 @@ def test_a_place_that_cannot_be_written_is_an_error(demo_project: Path, capsys: 
     assert main(["export", RUN, "--to", "file"]) == 2
     assert capsys.readouterr().err == (
         f"error: 'file/{NAME}' cannot be written: Not a directory\n"
-        "hint: mend the permissions, or give another folder with --to\n"
+        "hint: fix the permissions, or give another folder with --to\n"
     )

@@ -245,7 +245,7 @@ def test_a_skill_that_is_there_is_kept_and_used(here: Path, capsys: Captured) ->
     write_jsonl("sums.jsonl", sums(30))
     Path("skill").mkdir()
     Path("skill/SKILL.md").write_text("# Mine\n")
-    assert "skill/SKILL.md was there already and is kept" in found(capsys, "sums.jsonl")["notes"]
+    assert "skill/SKILL.md exists already and is kept" in found(capsys, "sums.jsonl")["notes"]
     assert Path("skill/SKILL.md").read_text() == "# Mine\n"
 
 

@@ -40,7 +40,7 @@ def test_a_key_that_is_a_word_of_the_settings_is_refused_before_it_spoils_them(
     assert not Path("demo/runs").exists()
     assert main(["doctor", CONFIG, "--json", *flags]) == 1
     found = json.loads(capsys.readouterr().out)["checks"]
-    assert {"name": "keys", "status": "wrong", "text": error, "mend": hint} in found
+    assert {"name": "keys", "status": "wrong", "text": error, "fix": hint} in found
 
 
 def test_a_word_in_the_variable_of_a_model_that_needs_no_key_changes_nothing(

@@ -27,7 +27,10 @@ def test_the_forecast_is_a_readable_table(fresh_project: Path, capsys: Captured)
     stages = [re.split("  +", line) for line in lines]
     assert ["baseline", "60", "0"] in stages
     assert ["test", "120 to 240", "0"] in stages
-    assert lines[-1] == "headroom: unknown; --measure makes 120 attempts, of which the run reuses 60"
+    assert (
+        lines[-1]
+        == "room for improvement: unknown; --measure finds out with 120 attempts, 60 of which the run reuses"
+    )
     assert captured.err == ""
     assert not Path("demo/runs").exists()
 
@@ -37,7 +40,7 @@ def test_what_a_run_reuses_of_a_measurement_is_its_baseline(
     fresh_project: Path, capsys: Captured, policy: str, reused: bool
 ) -> None:
     assert main(["plan", CONFIG, "--search.policy", policy]) == 0
-    assert capsys.readouterr().out.endswith(", of which the run reuses 60\n") is reused
+    assert capsys.readouterr().out.endswith(", 60 of which the run reuses\n") is reused
 
 
 def test_nothing_is_sent_without_measure(fresh_project: Path, capsys: Captured, monkeypatch) -> None:
@@ -82,12 +85,13 @@ def test_measuring_says_first_what_it_takes(fresh_project: Path, capsys: Capture
     assert first.endswith(" tokens, up to $0.00")
     assert "baseline" in second
     lines = captured.out.splitlines()
-    headroom = next(number for number, line in enumerate(lines) if line.startswith("headroom: "))
+    headroom = next(number for number, line in enumerate(lines) if line.startswith("room for improvement: "))
     assert re.fullmatch(
-        r"headroom: the initial skill has 0\.\d\d \[.*\] on 60 validation tasks, 2 trials", lines[headroom]
+        r"room for improvement: the initial skill scores 0\.\d\d \[.*\] on 60 validation tasks, 2 trials",
+        lines[headroom],
     )
-    assert re.fullmatch(r"  \d+ of 60 tasks always pass, \d+ never", lines[headroom + 1])
-    assert lines[headroom + 3].startswith("  noise floor: ")
+    assert re.fullmatch(r"  \d+ of 60 tasks always pass, \d+ never pass", lines[headroom + 1])
+    assert lines[headroom + 3].startswith("  noise: ")
     assert "  val   " in "\n".join(lines)
     assert "measured)" in "\n".join(lines)
     assert main(["plan", CONFIG]) == 0

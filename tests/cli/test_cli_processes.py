@@ -126,7 +126,7 @@ def test_a_result_that_cannot_be_written_is_one_error(here: Path, words: list[st
     assert done.returncode == 1
     assert done.stderr == (
         "error: what was printed on standard output cannot be written: No space left on device\n"
-        "hint: make room for it, or send it elsewhere, and run the same command again\n"
+        "hint: free some space, or redirect it elsewhere, and run the same command again\n"
     )
 
 
@@ -173,7 +173,7 @@ def test_a_second_ctrl_c_stops_at_once(fresh_project: Path) -> None:
         out, err = process.communicate(timeout=20)
     assert process.returncode == 130
     assert json.loads(out) == {
-        "error": "stopped at once; what was in flight is lost and will be asked for again",
+        "error": "stopped at once; the calls that were in flight are lost and will be made again",
         "hint": "run the same command again to resume",
         "exit_code": 130,
     }

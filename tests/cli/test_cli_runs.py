@@ -222,9 +222,12 @@ def test_what_a_link_leads_to_is_kept(demo_project: Path, capsys: Captured) -> N
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["prune"], "prune needs to know which runs\nhint: give --keep N, --older-than DAYS or both\n"),
+        (
+            ["prune"],
+            "`etude runs prune` does not know which runs to delete\nhint: give --keep N, --older-than DAYS or both\n",
+        ),
         (["--keep", "3"], "--keep, --older-than and --yes belong to `etude runs prune`\n"),
-        (["delete"], "argument list | prune: 'delete' is none of list, prune\n"),
+        (["delete"], "argument list | prune: 'delete' is not one of list, prune\n"),
         (["prune", "--keep", "-1"], "argument --keep: '-1' is not a whole number from 0 on\n"),
         (["prune", "--older-than", "x"], "argument --older-than: 'x' is not a number of days from 0 on\n"),
     ],

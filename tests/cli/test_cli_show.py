@@ -117,7 +117,7 @@ def test_a_run_that_is_not_there_is_an_error_that_names_the_others(
     ("name", "error"),
     [
         ("runs", "'runs' is a folder of runs, not a run\nhint: runs in 'runs': demo"),
-        ("", "'' names no run\nhint: runs in 'runs': demo"),
+        ("", "'' is not the name of a run\nhint: runs in 'runs': demo"),
         (".", "there is no run in '.'\nhint: runs in 'runs': demo"),
         ("../demo", "there is no run in '../demo'\nhint: runs in '../demo/runs': demo"),
         (
@@ -205,7 +205,7 @@ def test_a_run_that_has_just_begun_can_be_shown(here: Path, capsys: Captured) ->
         pass
     assert main(["show", "new"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("run new: not finished\nresume: run the command again that started it\n")
+    assert out.startswith("run new: not finished\nresume: run the command that started it again\n")
     assert "no step has begun yet" in out
     assert main(["show", "new", "--step", "1"]) == 2
     assert "hint: it has none yet" in capsys.readouterr().err
@@ -215,7 +215,7 @@ def test_a_run_whose_tasks_came_from_python_shows_no_command(demo_project: Path,
     Path(RUN, "config.yaml").write_text("run: {folder: .., name: demo}\n")
     Path(RUN, "summary.json").unlink()
     assert main(["show", RUN]) == 0
-    assert "resume: run the command again that started it" in capsys.readouterr().out
+    assert "resume: run the command that started it again" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("text", ["{", '{"name": 3}'])

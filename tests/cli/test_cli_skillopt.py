@@ -420,7 +420,7 @@ def test_a_scorer_that_does_not_accept_the_gold_answers_gives_way(here: Path, ca
         ("env: {split_dir: empty}\n", "'empty' has no folder for the train split"),
         ("env: {split_dir: torn}\n", "'torn/train' has no items.json; data files: 'a.csv', 'b.csv'"),
         ("env: {split_dir: good, skill_init: gone.md}\n", "c.yaml: env.skill_init = 'gone.md' does not exist"),
-        ("env: {data_path: one.json, split_ratio: most}\n", "env.split_ratio = 'most' is no ratio"),
+        ("env: {data_path: one.json, split_ratio: most}\n", "env.split_ratio = 'most' is not a ratio"),
         ("env: {split_dir: good}\ntrain: {num_epochs: many}\n", "c.yaml: train.num_epochs (train.epochs) = 'many'"),
         ("_base_: c.yaml\n", "c.yaml inherits from itself by '_base_'"),
         ("_base_: gone.yaml\n", "c.yaml: _base_ = 'gone.yaml': 'gone.yaml' does not exist"),
@@ -457,4 +457,4 @@ def test_a_project_is_not_overwritten_and_data_and_the_option_exclude_each_other
     found(capsys, project, "--force")
     assert main(["init", "data", "--from-skillopt", project]) == 2
     assert main(["init"]) == 2
-    assert "init needs DATA" in capsys.readouterr().err
+    assert "init needs a data file" in capsys.readouterr().err

@@ -178,7 +178,7 @@ def test_a_night_that_stopped_says_how_it_goes_on(sleeper: Small, capsys: Captur
     assert captured.out == ""
     assert stands(capsys) == ["stopped"]
     assert said(capsys, "status")[-1] == (
-        "night 1 goes on (with a larger --limits.calls): etude sleep run --limits.calls 9"
+        "night 1 continues (with a larger --limits.calls): etude sleep run --limits.calls 9"
     )
     lines = said(capsys, "explain")
     assert lines[1].startswith("night 1  stopped: limits.calls = 9 is reached")
@@ -196,13 +196,13 @@ def test_a_night_that_was_killed_says_so_and_goes_on(one: Small, capsys: Capture
     running = {**json.loads(report.read_text()), "status": "running", "resumes": True}
     report.write_text(json.dumps(running))
     assert stands(capsys) == ["killed"]
-    assert said(capsys, "status")[-1] == "night 1 goes on with: etude sleep run --json"
+    assert said(capsys, "status")[-1] == "night 1 continues with: etude sleep run --json"
     assert said(capsys, "explain")[1] == "night 1  killed"
     report.unlink()
     assert stands(capsys) == ["killed"]
     assert main(["sleep", "explain"]) == 2
     assert capsys.readouterr().err == ("error: night 1 has no report yet\nhint: `etude sleep run` goes on with it\n")
-    assert said(capsys, "status")[-1] == "night 1 goes on with the next run of the same settings"
+    assert said(capsys, "status")[-1] == "night 1 continues with the next run of the same settings"
     assert data(capsys, "run")["night"] == 1
     assert stands(capsys) == ["proposed"]
 
@@ -222,7 +222,7 @@ def test_a_night_under_way_is_told_from_one_that_was_killed(sleeper: Small, caps
 
 
 def test_a_night_that_failed_for_good_says_why(sleeper: Small, capsys: Captured) -> None:
-    sleeper.night({"max_sessions": 2})
+    sleeper.night({"max_tasks": 2})
     sleeper.state.archive.write_text("no JSON\n")
     assert main(["sleep", "run"]) == 2
     assert "cannot be read" in capsys.readouterr().err

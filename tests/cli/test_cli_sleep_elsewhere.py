@@ -43,7 +43,7 @@ def test_a_night_that_stopped_goes_on_with_its_own_settings(sleeper: Small, caps
     Path("sleep.yaml").rename("slow.yaml")
     said(capsys, "run", "slow.yaml", "--sleep.state", "other", "--limits.calls", "9", code=3)
     places = ["--config", "slow.yaml", "--state", "other"]
-    on = said(capsys, "status", *places)[-1].removeprefix("night 1 goes on (with a larger --limits.calls): ")
+    on = said(capsys, "status", *places)[-1].removeprefix("night 1 continues (with a larger --limits.calls): ")
     assert on == "etude sleep run slow.yaml --sleep.state other --limits.calls 9"
     assert f"  {on}" in said(capsys, "explain", *places)
     assert follow(capsys, on.replace(" 9", " 90"))[1] == "night 1  proposed"

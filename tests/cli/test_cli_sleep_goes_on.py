@@ -1,16 +1,13 @@
 """Nights that were killed or stopped: what is said of them, and the command that goes on with them."""
 
 import json
-import os
 import shlex
-import shutil
 from pathlib import Path
 
 import pytest
 from cli_said import Captured, data, said
 from small_night import Small
 
-from etude.cli.main import main
 from etude.sleep.transcripts.ledger import Ledger
 
 STOPPED = ["--limits.calls", "9", "--sleep.max_tasks", "4"]
@@ -30,7 +27,7 @@ def test_the_command_that_is_named_goes_on_with_the_night_under_all_its_settings
 ) -> None:
     said(capsys, "run", *STOPPED, code=3)
     told = said(capsys, "status")[-1]
-    command = told.removeprefix("night 1 goes on (with a larger --limits.calls): ")
+    command = told.removeprefix("night 1 continues (with a larger --limits.calls): ")
     assert command == f"etude sleep run {shlex.join(STOPPED)}"
     assert f"  {command}" in said(capsys, "explain")
     words = shlex.split(command.replace("--limits.calls 9", "--limits.calls 90"))[2:]
@@ -46,7 +43,7 @@ def test_the_command_says_where_it_was_given(
     monkeypatch.chdir(sleeper.root)
     command = f"cd {sleeper.project} && etude sleep run {shlex.join(STOPPED)}"
     places = ["--config", "project/sleep.yaml"]
-    assert said(capsys, "status", *places)[-1] == f"night 1 goes on with: {command}"
+    assert said(capsys, "status", *places)[-1] == f"night 1 continues with: {command}"
     assert f"  {command}" in said(capsys, "explain", *places)
 
 
@@ -104,45 +101,3 @@ def test_a_forecast_counts_what_is_taken_out_of_a_task_file(sleeper: Small, caps
     Path("tasks.json").write_text(json.dumps(file))
     assert "redacted   1 email" in said(capsys, "dry-run", "--sleep.tasks", "tasks.json")
     assert data(capsys, "dry-run", "--sleep.tasks", "tasks.json")["redacted"] == {"email": 1}
-
-
-def test_hints_are_about_the_same_nights(sleeper: Small, capsys: Captured) -> None:
-    Path("sleep.yaml").rename("my nights.yaml")
-    places = ["--config", "my nights.yaml", "--state", "other"]
-    shown = "--config 'my nights.yaml' --state other"
-
-    def hint(*words: str) -> str:
-        assert main(["sleep", *words, *places]) == 2
-        return capsys.readouterr().err.splitlines()[-1]
-
-    run = "`etude sleep run 'my nights.yaml' --sleep.state other`"
-    assert hint("status", "--project", "nowhere") == "hint: name the project's folder"
-    assert hint("explain") == f"hint: {run} works through one"
-    said(capsys, "run", "my nights.yaml", "--sleep.state", "other")
-    assert hint("revert") == f"hint: `etude sleep status {shown}` shows how they stand"
-    sleeper.skill.parent.mkdir(parents=True)
-    sleeper.skill.write_text("---\nname: learned\ndescription: By hand.\n---\nBy hand.\n")
-    commands = hint("adopt", "1").split("`")[1::2]
-    assert commands[0] == f"etude sleep tasks 1 --to tasks.json {shown}"
-    assert commands[-1] == "etude sleep run --sleep.tasks tasks.json 'my nights.yaml' --sleep.state other"
-    for command in commands:
-        assert main(shlex.split(command)[1:]) == 0
-    stands = [row["status"] for row in data(capsys, "status", *places)["nights"]]
-    assert stands == ["outdated", "proposed"]
-
-
-def test_a_scheduled_job_by_hand_runs_as_it_is_printed(
-    sleeper: Small, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = os.environ["PATH"]
-    monkeypatch.setenv("PATH", str(sleeper.root / "nothing"))
-    assert main(["sleep", "schedule", "--with", "cron", "--print"]) == 0
-    assert not sleeper.base.exists()
-    assert main(["sleep", "schedule", "--with", "cron"]) == 2
-    line = capsys.readouterr().err.splitlines()[-1].partition("at 03:17: ")[2].partition("  # and set")[0]
-    monkeypatch.setenv("PATH", path)
-    shell = shutil.which("sh")
-    assert shell is not None
-    assert os.spawnv(os.P_WAIT, shell, ["sh", "-c", line]) == 0
-    assert [row["status"] for row in data(capsys, "status")["nights"]] == ["proposed"]
-    assert "night 1  proposed" in (sleeper.state.folder / "nights.log").read_text()

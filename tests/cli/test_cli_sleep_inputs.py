@@ -72,26 +72,24 @@ def test_where_there_is_no_night_it_is_said_how_to_have_one(verb: str, sleeper: 
         (["schedule", "--at", "3.17"], "argument --at: '3.17' is not a time as in 03:17"),
         (["harvest", "--hours", "0"], "argument --hours: '0' is not a number of hours above 0"),
         (["harvest", "--hours", "x"], "argument --hours: 'x' is not a number of hours above 0"),
-        (["harvest", "--source", "claude-cod"], "'claude-cod' is no source of transcripts"),
+        (["harvest", "--source", "claude-cod"], "unknown source 'claude-cod'"),
         (["harvest", "--hours", "99999999"], "'99999999' is not a number of hours above 0 and up to 876,000"),
         (["harvest", "--source", "jsonl"], "the source 'jsonl' has nothing to read"),
         (["harvest", "--home", "nowhere"], "'nowhere' is no folder"),
         (["run", "--sleep.lookback_hours", "1e9"], "--sleep.lookback_hours"),
         (["run", "--sleep.agent", "claude_code"], "no agent has that name; did you mean 'claude-code'?"),
-        (["run", "--sleep.home", "nowhere"], "sleep.home = 'nowhere' is no folder"),
         (["run", "--max_tasks", "3"], "unknown option '--max_tasks'"),
         (["harvest", "--limit", "0"], "argument --limit: '0' is not a whole number from 1 on"),
         (["status", "--project", "nowhere"], "'nowhere' is no folder"),
         (["unschedule", "--project", "nowhere"], "'nowhere' is no folder"),
         (["status", "--config", "none.yaml"], "config file 'none.yaml' does not exist"),
         (["run", "--sleep.project", "nowhere"], "sleep.project = 'nowhere' is no folder"),
-        (["run", "--sleep.recal", "2"], "--sleep.recal: unknown key 'sleep.recal'"),
-        (["run", "--sleep.recall", "-1"], "--sleep.recall"),
-        (["run", "--sleep.scope", "everything"], "--sleep.scope"),
-        (["run", "--sleep.val_fraction", "0.9", "--sleep.test_fraction", "0.2"], "leave nothing to train on"),
+        (["run", "--sleep.drem", "2"], "--sleep.drem: unknown key 'sleep.drem'"),
+        (["run", "--sleep.dream", "-1"], "--sleep.dream"),
+        (["run", "--sleep.val_fraction", "0.9", "--test.enabled", "true"], "nothing is left to train on"),
         (["run", "--sleep.skill", "false", "--sleep.memory", "false"], "there is nothing to improve"),
-        (["run", "--sleep.sources=[codx]"], "'codx' is no source of transcripts"),
-        (["run", "--sleep.sources=[jsonl]"], "jsonl"),
+        (["run", "--sleep.sources=[codx]"], "unknown source 'codx'"),
+        (["run", "--sleep.sources=[no.jsonl]"], "'no.jsonl' does not exist"),
         (["run", "--env.train", "x.jsonl"], "a night sets 'env' itself"),
         (["run", "--skill.path", "x"], "a night sets 'skill.path' itself"),
         (["run", "--sleep.tasks", "none.json"], "'none.json' cannot be read"),
@@ -176,11 +174,11 @@ def test_a_dry_run_asks_no_model_and_writes_nothing(sleeper: Small, capsys: Capt
 
 
 def test_a_dry_run_foretells_what_the_night_then_does(sleeper: Small, capsys: Captured) -> None:
-    assert main(["sleep", "dry-run", "--json", "--sleep.max_sessions", "4"]) == 0
+    assert main(["sleep", "dry-run", "--json", "--sleep.max_tasks", "4"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["forecast"]["sessions"] == 4
     assert [one["beyond"] for one in told["harvest"]["sources"] if one["source"] == "claude-code"] == [1]
-    sleeper.night({"max_sessions": 4})
+    sleeper.night({"max_tasks": 4})
     tasks, target, optimizer = (told["forecast"][key] for key in ("tasks", "target_calls", "optimizer_calls"))
     assert tasks["low"] <= 4 <= tasks["high"]
     assert target["low"] <= len(sleeper.target.answered) <= target["high"]

@@ -36,7 +36,7 @@ def machine(sleeper: Small, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_line_of_the_crontab_runs_a_whole_night(sleeper: Small, machine: Path, capsys: Captured) -> None:
-    words = ["--with", "cron", "--at", "4:05", "--sleep.max_sessions", "3", "--sleep.preferences=Say 'please', 100%."]
+    words = ["--with", "cron", "--at", "4:05", "--sleep.max_tasks", "3", "--reflect.preferences=Say 'please', 100%."]
     lines = said(capsys, "schedule", *words)
     assert lines == [
         f"scheduled  {sleeper.project} every day at 04:05 by cron; log: {sleeper.state.folder}/nights.log",
@@ -100,7 +100,7 @@ def test_a_job_carries_what_decides_where_it_reads_and_writes(
     for name, value in {
         "XDG_STATE_HOME": str(state),
         "CLAUDE_CONFIG_DIR": str(sleeper.home / ".claude"),
-        "ETUDE_SLEEP__MAX_SESSIONS": "2",
+        "ETUDE_SLEEP__MAX_TASKS": "2",
         "HTTPS_PROXY": "http://127.0.0.1:9",
         "MY_KEY": "s3cret",
     }.items():
@@ -108,7 +108,7 @@ def test_a_job_carries_what_decides_where_it_reads_and_writes(
     text = (sleeper.project / "sleep.yaml").read_text().replace("state: ../state, ", "")
     (sleeper.project / "sleep.yaml").write_text(text)
     found = data(capsys, "schedule", "--with", "cron", "--env", "MY_KEY")
-    carried = {"MY_KEY", "CLAUDE_CONFIG_DIR", "HTTPS_PROXY", "ETUDE_SLEEP__MAX_SESSIONS", "XDG_STATE_HOME"}
+    carried = {"MY_KEY", "CLAUDE_CONFIG_DIR", "HTTPS_PROXY", "ETUDE_SLEEP__MAX_TASKS", "XDG_STATE_HOME"}
     assert carried <= set(found["job"]["variables"])
     assert "RECORD" not in found["job"]["variables"]
     script = next((state / "etude" / "jobs").glob("*.sh"))

@@ -108,7 +108,7 @@ def test_a_part_of_a_proposal_is_taken_back(two: Project, capsys: Captured) -> N
 def test_an_adoption_that_was_killed_when_all_was_replaced_is_finished_and_not_made_again(
     two: Project, capsys: Captured
 ) -> None:
-    killed(two, "put record receipt.json")
+    killed(two, "commit")
     assert said(capsys, "status")[-1] == ENDS
     capsys.readouterr()
     assert main(["sleep", "adopt"]) == 0
@@ -121,7 +121,7 @@ def test_an_adoption_that_was_killed_when_all_was_replaced_is_finished_and_not_m
 
 def test_a_plain_adopt_that_finishes_one_leaves_other_proposals_alone(two: Project, capsys: Captured) -> None:
     offered(two, 2, "- Second.")
-    killed(two, "put record receipt.json", night="0002")
+    killed(two, "commit", night="0002")
     adopted = two.files()
     assert json.loads("\n".join(said(capsys, "adopt", "--json")))["recovered"]["finished"] is True
     assert two.files() == adopted
@@ -133,7 +133,7 @@ def test_a_plain_revert_that_finishes_one_leaves_other_nights_alone(two: Project
     first = two.files()
     offered(two, 2, "- Second.")
     said(capsys, "adopt", "2")
-    killed(two, "put record receipt.json", "revert", "0002")
+    killed(two, "commit", "revert", "0002")
     assert said(capsys, "revert") == [NOTHING_ELSE]
     assert two.files() == first
     assert [row["status"] for row in status(capsys)] == ["adopted", "reverted"]
@@ -144,7 +144,7 @@ def test_a_named_night_is_reverted_after_another_revert_was_finished(two: Projec
     said(capsys, "adopt")
     offered(two, 2, "- Second.")
     said(capsys, "adopt", "2")
-    killed(two, "put record receipt.json", "revert", "0002")
+    killed(two, "commit", "revert", "0002")
     assert len(said(capsys, "revert", "1")) == 2
     assert two.files() == before
 

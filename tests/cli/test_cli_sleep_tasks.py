@@ -111,7 +111,7 @@ def test_skills_that_are_improved_apart_may_have_the_same_task(sleeper: Small, c
     path = a_file(task("a", skill="briefs"), task("b", split="val"))
     assert main(["sleep", "tasks", "--reviewed", str(path)]) == 2
     settings = Path("sleep.yaml")
-    settings.write_text(settings.read_text().replace("memory: false", "memory: false, fan_out: true"))
+    settings.write_text(settings.read_text().replace("memory: false", "memory: false, skill: each"))
     assert main(["sleep", "tasks", "--reviewed", str(path)]) == 0
     assert reviewed(path)
 

@@ -66,7 +66,7 @@ def test_sigterm_ends_programs_first_and_leaves_no_folder(busy: subprocess.Popen
     _, err = busy.communicate(timeout=DEADLINE)
     assert living(token) == []
     assert busy.returncode == 130
-    assert "error: stopped at once; what was in flight is lost and will be asked for again" in err
+    assert "error: stopped at once; the calls that were in flight are lost and will be made again" in err
     assert folders(scratch) == []
 
 

@@ -82,7 +82,7 @@ def test_a_finished_run_is_reported_again_without_a_call(demo_project: Path, cap
     after = json.loads(captured.out)
     assert after["best"] == before["best"]
     assert after["cost"]["target_calls"] == before["cost"]["target_calls"]
-    assert "going on with run 'demo'" in captured.err
+    assert "resuming run 'demo'" in captured.err
     assert "0 calls" in captured.err
     assert "rollout:" not in captured.err  # what was known already is not told stage by stage
 
@@ -166,6 +166,6 @@ def test_a_stop_before_the_run_began_is_an_error_object(fresh_project: Path, cap
 def test_without_an_accepted_candidate_the_report_says_so(fresh_project: Path, capsys: Captured) -> None:
     assert main(["train", CONFIG, "--optimizer.model", "simulated:optimizer-useless", *QUICK]) == 0
     out = capsys.readouterr().out
-    assert "no candidate did better: the best skill is the initial one" in out
+    assert "no candidate scored higher: the best skill is the initial one" in out
     assert "selected" not in out
     assert "test gain" not in out

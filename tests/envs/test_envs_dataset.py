@@ -5,9 +5,8 @@ import pytest
 
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.scorers.numeric import Numeric
-from etude.envs.splits import SPLITS
 from etude.errors import ConfigError, DataError
-from etude.records import Task, Trajectory
+from etude.records import SPLITS, Task, Trajectory
 from etude.testing.environment import EnvironmentContract
 
 

@@ -11,10 +11,10 @@ from envs_images import KINDS, data_url, png, write_png
 from etude.envs import ListEnvironment, environment
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.images import MOST_BYTES, Images, media_type
-from etude.envs.splits import SPLITS, check_splits, split_by_ratio
+from etude.envs.splits import check_splits, split_by_ratio
 from etude.envs.target import Target
 from etude.errors import DataError
-from etude.records import ChatRequest, ImagePart, Message, Skill, Task, TextPart, Trajectory
+from etude.records import SPLITS, ChatRequest, ImagePart, Message, Skill, Task, TextPart, Trajectory
 from etude.testing.doubles import ScriptedModel
 from etude.testing.environment import EnvironmentContract
 
@@ -80,11 +80,11 @@ def test_the_path_holds_when_the_current_folder_changes(tmp_path: Path, monkeypa
     [
         ("gone.png", "x.jsonl:7: image 'gone.png' does not exist"),
         ("folder", "x.jsonl:7: image 'folder' is a folder"),
-        ("text.png", "x.jsonl:7: image 'text.png' is no PNG, JPEG, GIF or WebP"),
+        ("text.png", "x.jsonl:7: image 'text.png' is not a PNG, JPEG, GIF or WebP"),
         ("x" * 5000, f"x.jsonl:7: image '{'x' * 200}' cannot be read: File name too long"),
-        ("data:image/png;base64,???", "x.jsonl:7: 'data:image/png;base64,???' is no data URL of an image"),
-        ("data:image/png,abc", "x.jsonl:7: 'data:image/png,abc' is no data URL of an image"),
-        (data_url(b"no picture"), "x.jsonl:7: the image is no PNG, JPEG, GIF or WebP"),
+        ("data:image/png;base64,???", "x.jsonl:7: 'data:image/png;base64,???' is not a data URL of an image"),
+        ("data:image/png,abc", "x.jsonl:7: 'data:image/png,abc' is not a data URL of an image"),
+        (data_url(b"no picture"), "x.jsonl:7: the image is not a PNG, JPEG, GIF or WebP"),
         ("big.png", "x.jsonl:7: image 'big.png' has 20.0 MB; at most 20 MB can be sent"),
     ],
 )

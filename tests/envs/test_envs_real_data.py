@@ -6,7 +6,7 @@ import pytest
 
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.gold import check_gold
-from etude.envs.splits import SPLITS
+from etude.records import SPLITS
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from etude.envs.splits import SPLITS
 from etude.envs.spreadsheet.environment import SpreadsheetEnvironment
-from etude.records import File, Task, Trajectory
+from etude.records import SPLITS, File, Task, Trajectory
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "spreadsheetbench"
 EXCEPTIONS = ["73-45"]

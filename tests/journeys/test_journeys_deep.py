@@ -13,9 +13,9 @@ from etude.records import Skill
 from etude.simulation import make_tasks
 from etude.simulation.families import FAMILIES
 from etude.simulation.rules import State, states
-from etude.stages.optimizer import Optimizer
 from etude.stages.reflect import Context, reflect
-from etude.stages.rollout import Rollout
+from etude.stages.shared.optimizer import Optimizer
+from etude.stages.shared.rollout import Rollout
 from etude.testing import MemoryJournal
 
 

@@ -29,9 +29,9 @@ from etude.records import (
     user,
 )
 from etude.simulation.endpoint import running_endpoint
-from etude.stages.optimizer import Optimizer
-from etude.stages.proposals import PatchReply
-from etude.stages.render import ledger_block, skill_block
+from etude.stages.shared.optimizer import Optimizer
+from etude.stages.shared.proposals import PatchReply
+from etude.stages.shared.render import ledger_block, skill_block
 from etude.testing.chat_model import ChatModelContract
 
 HELLO = ChatRequest(messages=(system("Be brief."), user("Hello")))
@@ -381,7 +381,7 @@ async def test_an_error_in_the_middle_of_a_stream_means_what_it_would_have_meant
 async def test_a_body_that_is_no_whole_message_is_transient(server: Server, body: bytes):
     error = await failure(server, body, stream=True)
     assert isinstance(error, TransientError)
-    assert error.message.startswith("the answer is no message: ")
+    assert error.message.startswith("the answer is not a message: ")
 
 
 def refusal(kind: str, text: str) -> dict[str, Any]:

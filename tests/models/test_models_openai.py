@@ -174,7 +174,7 @@ async def test_tool_calls_come_back_with_an_id_and_arguments_as_text(server: Ser
         ({"content": None, "refusal": "I will not."}, "stop", "refusal", "I will not."),
         ({"content": ""}, "content_filter", "refusal", ""),
         ({"content": "x"}, None, "stop", "x"),
-        ({"content": [{"type": "text", "text": "a"}, "?", {"type": "text", "text": "b"}]}, "stop", "stop", "ab"),
+        ({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "stop", "stop", "ab"),
         ({"content": "half \ud800"}, "stop", "stop", "half ?"),
     ],
 )
@@ -289,7 +289,7 @@ async def test_a_closed_port_is_unreachable(server: Server):
 async def test_a_body_that_is_no_completion_is_transient(server: Server, body: bytes):
     error = await failure(server, http(200, body))
     assert isinstance(error, TransientError)
-    assert str(error) == f"the answer is no chat completion: {body.decode()}"
+    assert str(error) == f"the answer is not a chat completion: {body.decode()}"
 
 
 async def test_long_answers_are_cut_in_messages(server: Server):
@@ -390,7 +390,7 @@ def test_the_trial_of_responses_reaches_other_servers_only(
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "http://", "ftp://x/v1", "http://[::1", "http://x:99999/v1"])
 def test_an_address_that_is_none_is_refused(url: str):
-    with pytest.raises(ConfigError, match="is no address"):
+    with pytest.raises(ConfigError, match="is not an address"):
         OpenAIModel("m", ModelSection(model="openai:m", base_url=url))
 
 

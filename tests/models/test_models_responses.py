@@ -201,7 +201,7 @@ async def test_an_answer_that_failed_tells_why(server: Server, answered: bytes, 
     ],
 )
 async def test_a_body_that_is_no_whole_response_is_transient(server: Server, answered: bytes):
-    with pytest.raises(TransientError, match=r"^the answer is no response: "):
+    with pytest.raises(TransientError, match=r"^the answer is not a response: "):
         await answer(server, answered)
 
 

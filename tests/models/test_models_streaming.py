@@ -7,9 +7,9 @@ from models_doubles import Server, events, http
 
 from etude.config import ModelSection, load_config
 from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
+from etude.formats.errors import error_within
+from etude.formats.events import read_events
 from etude.models.openai import OpenAIModel
-from etude.models.server_errors import error_within
-from etude.models.server_events import read_events
 from etude.records import ChatRequest, Usage, user
 
 HELLO = ChatRequest(messages=(user("Hello"),))
@@ -112,7 +112,7 @@ async def test_streams_of_many_servers_are_understood(server: Server, stream: by
 async def test_a_stream_that_breaks_off_is_transient(server: Server, stream: bytes):
     with pytest.raises(TransientError) as caught:
         await answer(server, stream)
-    assert caught.value.message.startswith("the answer is no chat completion: ")
+    assert caught.value.message.startswith("the answer is not a chat completion: ")
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_events_end_with_any_line_end(line_end: bytes):
 
 
 def test_an_event_must_be_an_object():
-    with pytest.raises(ValueError, match="no JSON object"):
+    with pytest.raises(ValueError, match="not a JSON object"):
         read_events(b"data: 3\n\n")
 
 

@@ -183,7 +183,7 @@ async def test_what_is_unusable_in_the_end_says_why():
     with pytest.raises(UnusableReply) as caught:
         await Structured(model, attempts=3).ask(ASKED, Patch)
     assert str(caught.value) == (
-        "scripted:model: no usable answer in 3 replies; the last problem: the reply has no JSON object\n"
+        "scripted:model: no usable answer in 3 replies; the last problem: the reply has not a JSON object\n"
         "hint: raise max_output_tokens if replies are cut off, else try a model that follows schemas"
     )
     assert [len(request.messages) for request in model.requests] == [2, 4, 6]

@@ -12,7 +12,7 @@ from etude import ListEnvironment, Skill, Task, Trainer
 from etude.errors import RejectedRequest
 from etude.records import ChatRequest, Split
 from etude.records.summary import Summary
-from etude.stages.rollout import Rollout
+from etude.stages.shared.rollout import Rollout
 from etude.testing import ScriptedModel
 
 TASKS = [Task(id=f"t{number:02}", input=f"Task {number:02}.", gold="yes") for number in range(30)]

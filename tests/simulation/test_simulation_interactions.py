@@ -137,7 +137,7 @@ def test_the_best_attainable_score_is_the_one_of_all_rules_of_the_families_of_th
     assert best_attainable(iter(mixed)) == pytest.approx(true_score(skill_of(*RULES), mixed), abs=1e-12)
     with pytest.raises(ValueError, match="at least one task"):
         best_attainable([])
-    with pytest.raises(ConfigError, match="'optimizer' is no simulated target"):
+    with pytest.raises(ConfigError, match="'optimizer' is not a simulated target"):
         best_attainable(TASKS, "optimizer")
 
 

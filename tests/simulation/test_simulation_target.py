@@ -133,7 +133,7 @@ def test_the_true_score_of_unknown_tasks_is_zero_and_of_no_tasks_an_error() -> N
     assert true_score(FULL_SKILL, [task_of("Write a poem.")]) == 0
     with pytest.raises(ValueError, match="at least one task"):
         true_score("", [])
-    with pytest.raises(ConfigError, match="'optimizer' is no simulated target"):
+    with pytest.raises(ConfigError, match="'optimizer' is not a simulated target"):
         true_score("", TASKS, "optimizer")
 
 

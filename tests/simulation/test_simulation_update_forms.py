@@ -11,7 +11,7 @@ from etude.records import ChatRequest, ResponseSchema, system, user
 from etude.simulation import respond
 from etude.simulation.families import RULES
 from etude.simulation.rules import State, statements, states
-from etude.stages.proposals import DocumentReply, PatchReply, Proposals, RoutedReply, SuggestionsReply
+from etude.stages.shared.proposals import DocumentReply, PatchReply, Proposals, RoutedReply, SuggestionsReply
 
 SORT = "Sort the following words alphabetically: List: "
 REPEATED, MARKED = f"{SORT}beta alps beta", f"{SORT}beta can't alps"

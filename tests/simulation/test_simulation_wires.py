@@ -146,9 +146,9 @@ def test_another_trial_is_another_question_to_the_counts(endpoint: Endpoint, cla
 
 def test_a_trial_that_is_no_number_is_refused(claude: anthropic.Anthropic, gpt: openai.OpenAI) -> None:
     told: Any = {TRIAL_HEADER: "two"}
-    with pytest.raises(anthropic.BadRequestError, match="x-etude-trial: 'two' is no whole number"):
+    with pytest.raises(anthropic.BadRequestError, match="x-etude-trial: 'two' is not a whole number"):
         message(claude, extra_headers=told)
-    with pytest.raises(openai.BadRequestError, match="x-etude-trial: 'two' is no whole number"):
+    with pytest.raises(openai.BadRequestError, match="x-etude-trial: 'two' is not a whole number"):
         response(gpt, extra_headers=told)
 
 
@@ -264,11 +264,11 @@ def test_blocks_of_all_kinds_are_read_from_messages() -> None:
         ],
         "tools": [{"name": "read", "description": "Reads.", "input_schema": SUBMIT}],
     }
-    assert MESSAGES_WIRE.read(json.dumps(body).encode(), None).request == WHOLE
+    assert MESSAGES_WIRE.read_request(json.dumps(body).encode(), None).request == WHOLE
     link = {"type": "image", "source": {"type": "url", "url": "https://host/a.png"}}
     result = {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "a"}, link]}
     body["messages"] = [{"role": "user", "content": [{"type": "text", "text": "So?"}, result]}]
-    _, told, said = MESSAGES_WIRE.read(json.dumps(body).encode(), 3).request.messages
+    _, told, said = MESSAGES_WIRE.read_request(json.dumps(body).encode(), 3).request.messages
     assert (told.role, told.content[1]) == ("tool", ImagePart(url="https://host/a.png"))
     assert (said.role, said.text) == ("user", "So?")
 
@@ -292,7 +292,7 @@ def test_items_of_all_kinds_are_read_from_responses() -> None:
         ],
         "tools": [{"type": "function", "name": "read", "description": "Reads.", "parameters": SUBMIT}],
     }
-    assert RESPONSES_WIRE.read(json.dumps(body).encode(), None).request == WHOLE
+    assert RESPONSES_WIRE.read_request(json.dumps(body).encode(), None).request == WHOLE
 
 
 def post(url: str, body: bytes) -> tuple[int, Any]:
@@ -430,8 +430,8 @@ def test_structured_content_can_be_cut(endpoint: Endpoint, claude: anthropic.Ant
 
 
 def test_a_refusal_is_told_in_messages() -> None:
-    call = MESSAGES_WIRE.read(
+    call = MESSAGES_WIRE.read_request(
         b'{"model": "target", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}]}', None
     )
     refused = Reply(text="No.", finish="refusal")
-    assert json.loads(MESSAGES_WIRE.plain(call, refused))["stop_reason"] == "refusal"
+    assert json.loads(MESSAGES_WIRE.write_reply(call, refused))["stop_reason"] == "refusal"

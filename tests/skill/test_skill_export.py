@@ -73,7 +73,7 @@ def test_a_given_name_and_description_win_and_other_keys_stay(tmp_path: Path) ->
     exported = export_skill(skill(text), name="forms", description="Fills: all")
     assert exported.skill.text == "---\nname: forms\ndescription: 'Fills: all'\nlicense: MIT\n---\nBody.\n"
     assert exported.skill.name == "forms"
-    assert exported.notes == ("the front matter was written anew",)
+    assert exported.notes == ("the front matter was rewritten",)
     assert problems(exported, tmp_path) == []
 
 
@@ -92,7 +92,7 @@ def test_a_given_name_and_description_win_and_other_keys_stay(tmp_path: Path) ->
 def test_comments_are_said_to_be_lost_only_where_there_are_any(line: str, lost: bool) -> None:
     exported = export_skill(skill(f"---\nname: a\ndescription: b\n{line}\n---\nBody.\n"), name="other")
     comments = "; comments in it are lost" if lost else ""
-    assert exported.notes == (f"the front matter was written anew{comments}",)
+    assert exported.notes == (f"the front matter was rewritten{comments}",)
 
 
 def test_the_name_in_the_front_matter_counts_more_than_the_name_of_the_file() -> None:
@@ -126,11 +126,11 @@ def test_what_only_full_yaml_readers_take_is_written_plainly(front: str, tmp_pat
         ("---\nname: 3\ndescription: b\n---\n", "name: 3 is not text"),
         ("---\nname: a\ndescription: 3\n---\n", "description: 3 is not text"),
         (f"---\nname: a\ndescription: {'b' * 1025}\n---\n", "description: has 1025 characters"),
-        ("---\nname: a\ndescription: b\nmodel: x\n---\n", "model: is no key of the format"),
+        ("---\nname: a\ndescription: b\nmodel: x\n---\n", "model: is not a key of the format"),
     ],
 )
 def test_what_is_no_valid_skill_is_refused_with_every_reason(text: str, problem: str) -> None:
-    with pytest.raises(SkillError, match="is no valid Agent Skill:\n  ") as caught:
+    with pytest.raises(SkillError, match="is not a valid Agent Skill:\n  ") as caught:
         export_skill(skill(text, "a"))
     assert problem in caught.value.message
     assert "--name" in caught.value.hint
@@ -139,7 +139,7 @@ def test_what_is_no_valid_skill_is_refused_with_every_reason(text: str, problem:
 def test_keys_of_a_program_pass_where_it_reads_them_and_are_noted() -> None:
     exported = export_skill(skill("---\nname: a\ndescription: b\nmodel: x\n---\n", "a"), own_keys=True)
     assert "model: x" in exported.skill.text
-    assert exported.notes == ("model: is no key of the format",)
+    assert exported.notes == ("model: is not a key of the format",)
 
 
 def test_a_long_body_is_noted_and_not_refused() -> None:

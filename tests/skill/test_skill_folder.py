@@ -229,7 +229,7 @@ def test_reading_is_lenient_and_validation_tells_the_rest(tmp_path: Path) -> Non
     ]
     assert validate_skill(skill, strict=True) == [
         *lenient,
-        "model: is no key of the format",
+        "model: is not a key of the format",
         "body: has 502 lines; at most 500 are recommended",
         "body: has about 5,627 tokens; at most 5,000 are recommended",
     ]
@@ -290,7 +290,7 @@ def test_a_file_name_that_leads_out_is_refused_before_anything_is_written(tmp_pa
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/a", "../a", "a\0"])
 def test_a_skill_name_that_is_no_folder_name_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(SkillError, match="is no folder name"):
+    with pytest.raises(SkillError, match="is not a folder name"):
         save_skill(Skill(name=name, text="a"), tmp_path)
     assert list(tmp_path.iterdir()) == []
 

@@ -10,8 +10,8 @@ from etude.records import AppliedEdit, Edit, EditOp, Skill
 from etude.skill import Document, apply_edit, apply_edits
 from etude.skill.diff import unified_diff
 from etude.skill.fences import closed, left_open
-from etude.stages.explain import explain
-from etude.stages.optimizer import Optimizer, ReplyForm
+from etude.stages.shared.explain import explain
+from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.update_modes.base import rewritten
 from etude.stages.update_modes.full_rewrite import FullRewrite
 from etude.stages.update_modes.rewrite_from_suggestions import RewriteFromSuggestions

@@ -19,7 +19,7 @@ from etude.workbench import Given
 
 EVERY = 60
 """Of the writes in the run folders, which the trainer's own tests kill one by one."""
-MAY_DIFFER = ("journal.db", "events.jsonl", "summary.json", "night.json", "mine", "ledger.db", ".tmp", ".lock")
+MAY_DIFFER = ("journal.db", "events.jsonl", "summary.json", "night.json", "mine", "ledger.db", ".etude-", ".lock")
 """`mine` has nothing but a journal; night.json tells how often the night was begun."""
 
 
@@ -65,7 +65,6 @@ def night(small: Small, log: Path, at: int = 0) -> list[str]:
         sys.addaudithook(writes.listen)
         models = Given(target=Logged(small.target, log), optimizer=Logged(small.optimizer, log))
         small.night(
-            {"proposer": "auto"},
             given=Given(**models, on_write=lambda moment, number: writes.tell(f"journal {moment} {number}")),
         )
         told.write_text(json.dumps(writes.names))

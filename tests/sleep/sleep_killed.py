@@ -17,7 +17,6 @@ from sleep_proposals import Project, both, project
 
 from etude.sleep.adoption.adopt import adopt, recover
 from etude.sleep.adoption.revert import revert
-from etude.sleep.adoption.transaction import PENDING
 
 
 def killed_at(number: int) -> Callable[[str], None]:
@@ -44,12 +43,6 @@ def dies(action: Callable[[], object]) -> bool:
     return os.WIFSIGNALED(status)
 
 
-def pending(place: Project) -> str:
-    """The record of a transaction that has not ended."""
-    path = place.state / PENDING
-    return path.read_text() if path.exists() else ""
-
-
 def main(folder: Path, what: str) -> None:
     """Go through all writes."""
     number, alive = 0, True
@@ -59,6 +52,7 @@ def main(folder: Path, what: str) -> None:
         proposal = both(place)
         if what == "revert":
             adopt(proposal, place.root, place.state)
+        before = place.files()
 
         def action(place: Project = place, proposal: Path = proposal, number: int = number) -> None:
             listen = killed_at(number)
@@ -71,7 +65,7 @@ def main(folder: Path, what: str) -> None:
         kept, later, dying = folder / "kept", 0, True
         shutil.copytree(folder / "case", kept, symlinks=True)
         # Until the documents are touched one recovery is like the other, so that some of them will do.
-        every = '"written"' in pending(place) or number % 5 == 0
+        every = place.files() != before or number % 5 == 0
         while dying:
             shutil.rmtree(folder / "case")
             shutil.copytree(kept, folder / "case", symlinks=True)

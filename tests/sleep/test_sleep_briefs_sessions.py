@@ -33,8 +33,8 @@ from etude.sleep.tasks.dreams import dream
 from etude.sleep.tasks.mining import mine
 from etude.sleep.transcripts.sessions import Session
 from etude.sleep.transcripts.sources.claude_code import ClaudeCode
-from etude.stages.optimizer import Optimizer
-from etude.stages.render import attempt_block, skill_block
+from etude.stages.shared.optimizer import Optimizer
+from etude.stages.shared.render import attempt_block, skill_block
 
 
 @pytest.mark.parametrize("gap", GAP_NAMES)

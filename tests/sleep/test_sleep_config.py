@@ -44,7 +44,6 @@ def test_there_is_no_model_by_default(role: str, section: object) -> None:
         ("env", "tasks come from transcripts, or from sleep.tasks"),
         ("run", "leave 'run' out"),
         ("preset", "leave 'preset' out"),
-        ("test", "leave 'test' out"),
         ("search", "leave 'search' out"),
     ],
 )
@@ -55,14 +54,13 @@ def test_what_a_night_sets_itself_is_refused(section: str, hint: str) -> None:
 @pytest.mark.parametrize(
     ("sleep", "message"),
     [
-        ({"recal": 1}, "unknown key 'sleep.recal'\nhint: did you mean 'recall'?"),
+        ({"drem": 1}, "unknown key 'sleep.drem'\nhint: did you mean 'dream'?"),
         ({"agnet": "codex"}, "did you mean 'agent'?"),
-        ({"recall": -1}, "sleep.recall"),
-        ({"scope": "here"}, "sleep.scope"),
-        ({"max_sessions": 0}, "sleep.max_sessions"),
+        ({"dream": -1}, "sleep.dream"),
+        ({"max_tasks": 0}, "sleep.max_tasks"),
+        ({"memory": " "}, "an empty name"),
         ({"lookback_hours": 0}, "sleep.lookback_hours"),
         ({"val_fraction": 1}, "sleep.val_fraction"),
-        ({"val_fraction": 0.5, "test_fraction": 0.5}, "together leave nothing to train on"),
         ({"skill": False, "memory": False}, "there is nothing to improve"),
         ({"confirm_trials": -1}, "sleep.confirm_trials"),
     ],
@@ -95,9 +93,22 @@ def test_the_section_of_a_night_is_read_alone(tmp_path: Path) -> None:
         load_sleep_section(path)
 
 
-def test_memory_alone_or_fan_out_alone_is_something_to_improve() -> None:
-    for sleep in ({"skill": False}, {"memory": False}, {"skill": False, "memory": False, "fan_out": True}):
-        make_sleep_config({**MODELS, "sleep": sleep})
+def test_a_skill_is_learned_or_named_or_a_path_or_each() -> None:
+    def named(skill: bool | str) -> tuple[str, str | None]:
+        sleep = make_sleep_config({**MODELS, "sleep": {"skill": skill}}).sleep
+        return sleep.skill_name, sleep.skill_path
+
+    assert named(True) == named(False) == named("each") == ("learned", None)
+    assert named("briefs") == ("briefs", None)
+    assert named("skills/mine/SKILL.md") == ("mine", "skills/mine/SKILL.md")
+
+
+def test_a_test_at_the_end_takes_as_many_clusters_as_the_gate() -> None:
+    config = make_sleep_config({**MODELS, "test": {"enabled": True}, "sleep": {"val_fraction": 0.2}})
+    assert (make_sleep_config(MODELS).test_fraction, config.test_fraction) == (0.0, 0.2)
+    assert "or nothing is left to train on" in refused(
+        {**MODELS, "test": {"enabled": True}, "sleep": {"val_fraction": 0.5}}
+    )
 
 
 def test_paths_of_a_file_count_from_the_file_and_flags_win(tmp_path: Path) -> None:
@@ -105,12 +116,13 @@ def test_paths_of_a_file_count_from_the_file_and_flags_win(tmp_path: Path) -> No
     path.parent.mkdir()
     path.write_text(
         "target: {model: 'simulated:target'}\noptimizer: {model: 'simulated:optimizer'}\n"
-        "sleep: {project: ../project, memory_path: CLAUDE.md, recall: 2}\n"
+        "sleep: {project: ../project, memory: CLAUDE.md, dream: 2, sources: [codex, more.jsonl]}\n"
     )
-    config = load_sleep_config(path, flags=[("sleep.recall", "3")], environ={"ETUDE_SLEEP__DREAM": "1"})
+    config = load_sleep_config(path, flags=[("sleep.dream", "3")], environ={"ETUDE_SLEEP__RETIRE": "1"})
     assert config.sleep.project == str(tmp_path / "project")
     assert config.sleep.named_paths == (str(tmp_path / "night" / "CLAUDE.md"),)
-    assert (config.sleep.recall, config.sleep.dream) == (3, 1)
+    assert config.sleep.sources == ("codex", str(tmp_path / "night" / "more.jsonl"))
+    assert (config.sleep.dream, config.sleep.retire) == (3, 1)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -124,7 +136,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_run_of_a_night_has_its_settings_a_judge_and_the_house_rules(tmp_path: Path) -> None:
-    config = make_sleep_config({**MODELS, "sleep": {"preferences": "Say please."}, "limits": {"concurrency": 4}})
+    config = make_sleep_config({**MODELS, "reflect": {"preferences": "Say please."}, "limits": {"concurrency": 4}})
     run = config.for_run(tmp_path, "skill", limits={"concurrency": 4, "calls": 7})
     assert (run.run.folder, run.run.name) == (str(tmp_path), "skill")
     assert (run.limits.calls, run.limits.concurrency) == (7, 4)
@@ -141,9 +153,9 @@ def test_a_run_of_a_night_has_its_settings_a_judge_and_the_house_rules(tmp_path:
 
 def test_what_may_change_between_a_night_and_its_resumption_is_no_part_of_its_identity() -> None:
     config = make_sleep_config(MODELS)
-    free = {"state": "x", "home": "y", "lookback_hours": 1.0, "max_sessions": 1, "auto_adopt": True, "scope": "all"}
+    free = {"state": "x", "lookback_hours": 1.0, "sources": ["codex"], "auto_adopt": True}
     assert make_sleep_config({**MODELS, "sleep": free}).identity() == config.identity()
-    for sleep in ({"recall": 1}, {"tasks": "t.json"}, {"skill_name": "x"}, {"preferences": "p"}):
+    for sleep in ({"dream": 1}, {"tasks": "t.json"}, {"skill": "x"}):
         assert make_sleep_config({**MODELS, "sleep": sleep}).identity() != config.identity()
 
 
@@ -151,7 +163,7 @@ def test_the_path_of_the_skill_is_the_night_s_and_its_length_is_not() -> None:
     models = {role: {"model": "simulated:target"} for role in ("target", "optimizer")}
     with pytest.raises(ConfigError, match=r"a night sets 'skill\.path' itself") as caught:
         make_sleep_config({**models, "skill": {"path": "x.md"}})
-    assert caught.value.hint == "set sleep.skill_path"
+    assert caught.value.hint == "set sleep.skill"
     assert make_sleep_config({**models, "skill": {"max_tokens": 9000}}).skill.max_tokens == 9000
 
 

@@ -256,9 +256,9 @@ def test_a_model_that_is_an_agent_program_and_not_there_is_told_before_anything_
 
 
 def test_the_command_line_says_why_with_exit_code_1(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
-    data = small.config(
-        {"home": str(small.home)}, target=served(closed_port(), "target"), limits={"outage_seconds": 0.2}
-    ).model_dump(mode="json", exclude_unset=True, exclude={"search", "test"})
+    data = small.config(target=served(closed_port(), "target"), limits={"outage_seconds": 0.2}).model_dump(
+        mode="json", exclude_unset=True, exclude={"search", "test"}
+    )
     path = small.root / "sleep.yaml"
     path.write_text(json.dumps(data))
     assert main(["sleep", "run", str(path), "--json"]) == 1
@@ -277,7 +277,7 @@ def test_a_proposal_that_cannot_be_written_is_no_proposal_and_comes_with_the_nex
     small.before = obstruct
     with unchanged(small), pytest.raises(StopRun, match=r"report\.md' cannot be written: Is a directory") as error:
         small.night()
-    assert error.value.hint == "make room or mend the permissions, then run the same command again"
+    assert error.value.hint == "make room or fix the permissions, then run the same command again"
     assert not (place.parent / "manifest.json").exists()
     assert set(small.ledger().values()) == {"queued"}
     asked = small.answered

@@ -15,16 +15,17 @@ from etude.cli.main import main
 from etude.errors import DataError, EtudeError
 from etude.prompts import Prompts
 from etude.records import ChatRequest
+from etude.registry import names
 from etude.sleep.adoption.proposal import proposed_text, read_proposal
 from etude.sleep.night import run_night
 from etude.sleep.report import NightReport
 from etude.sleep.tasks.files import read
-from etude.sleep.transcripts.sources import SOURCES
 from etude.testing import ScriptedModel
 from etude.testing.source import within_seconds
 from etude.workbench import Given
 
-ALL = tuple(sorted(SOURCES))
+ALL = tuple(names("sources"))
+PROGRAMS = [name for name in ALL if name != "jsonl"]
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def small(tmp_path: Path) -> Small:
 
 def night(small: Small, optimizer: str = "optimizer-perfect", **sleep: Any) -> NightReport:
     transcripts = small.home / "transcripts"
-    wanted = {"sources": ALL, "transcripts": str(transcripts), "memory": True, "max_sessions": 100, **sleep}
+    wanted = {"sources": [*PROGRAMS, str(transcripts)], "memory": True, "max_tasks": 100, **sleep}
     return run_night(small.config(wanted, optimizer={"model": f"simulated:{optimizer}"}), small.around)
 
 
@@ -111,7 +112,7 @@ def test_damaged_transcripts_of_every_source_end_no_night(small: Small) -> None:
                 name = path.name if beside != path.parent else f"{path.stem[:-4]}{number:04d}{path.suffix}"
                 (beside / name).write_bytes(bad)
     before = outside(small)
-    report = within_seconds(lambda: night(small, max_sessions=20), 60)
+    report = within_seconds(lambda: night(small, max_tasks=20), 60)
     assert report.status in ("proposed", "no change", "nothing to do")
     assert sum(report.skipped.values()) > 50
     assert outside(small) == before

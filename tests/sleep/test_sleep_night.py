@@ -78,7 +78,7 @@ def test_sessions_are_used_once(small: Small) -> None:
 
 
 def test_sessions_beyond_the_limit_come_the_next_nights_and_none_is_lost_or_read_twice(small: Small) -> None:
-    limits = {"max_sessions": 2}
+    limits = {"max_tasks": 2}
     reports = [small.night(limits) for _ in range(4)]
     assert [report.sessions for report in reports] == [{"claude-code": n} for n in (2, 2, 1)] + [{}]
     assert [report.waiting for report in reports] == [3, 1, 0, 0]
@@ -89,7 +89,7 @@ def test_sessions_beyond_the_limit_come_the_next_nights_and_none_is_lost_or_read
 
 def test_a_waiting_session_stays_wanted_when_it_becomes_old(small: Small) -> None:
     hours = 300 * 24 - 12  # one day has passed since the last session begins
-    assert small.night({"max_sessions": 2, "lookback_hours": 400 * 24.0}).waiting == 3
+    assert small.night({"max_tasks": 2, "lookback_hours": 400 * 24.0}).waiting == 3
     assert small.night({"lookback_hours": float(hours) - 24 * 20}).sessions == {"claude-code": 3}
 
 
@@ -107,7 +107,7 @@ def test_a_resumed_session_yields_only_its_new_turns(small: Small) -> None:
     old = [json.loads(line) for line in text.splitlines()]
     more = [row | {"timestamp": old[-1]["timestamp"], "uuid": f"{row['uuid']}-2"} for row in rows[:4]]
     path.write_text("".join(json.dumps(row) + "\n" for row in [*old, *more]))
-    report = small.night({"recall": 0})
+    report = small.night()
     assert report.sessions == {"claude-code": 1}
     assert [task["intent"] for task in small.tasks(2) if task["night"] == 2] == [new.prompt]
     assert new.prompt not in known

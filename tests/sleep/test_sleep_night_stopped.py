@@ -90,7 +90,7 @@ def test_a_budget_stops_a_night_and_a_larger_one_leads_to_the_same_result(tmp_pa
 
 
 def test_the_cap_on_calls_holds_over_mining_skill_memory_and_test(tmp_path: Path) -> None:
-    sleep = {"memory": True, "test_fraction": 0.3, "dream": 1, "confirm_trials": 2}
+    sleep = {"memory": True, "val_fraction": 0.3, "dream": 1, "confirm_trials": 2}
     with running_endpoint(faults=Faults(server_error=0.1)) as endpoint:
         small = Small(tmp_path, n=8)
         settings: dict[str, Any] = {
@@ -99,14 +99,14 @@ def test_the_cap_on_calls_holds_over_mining_skill_memory_and_test(tmp_path: Path
         }
         asked = 0
         for cap in (2, 10, 25, 40, 46):
-            config = small.config(sleep, **settings, limits={"calls": cap, "concurrency": 16})
+            config = small.config(sleep, **settings, test={"enabled": True}, limits={"calls": cap, "concurrency": 16})
             with pytest.raises(BudgetStop):
                 run_night(config, small.around)
             asked = endpoint.stats()["received"]
             assert asked <= cap
             assert report_of(small).spent.calls == asked
         assert asked > 40
-        report = run_night(small.config(sleep, **settings), small.around)
+        report = run_night(small.config(sleep, **settings, test={"enabled": True}), small.around)
         assert report.status == "proposed"
         assert report.spent.calls == endpoint.stats()["received"]
         assert report.test is not None
@@ -124,9 +124,9 @@ def stopped(small: Small, answers: int = 18, sleep: dict[str, Any] | None = None
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
-        ({"sleep": {"preferences": "Say please."}}, "sleep.preferences"),
-        ({"sleep": {"recall": 1}}, "sleep.recall"),
-        ({"sleep": {"skill_name": "other"}}, "sleep.skill_name"),
+        ({"reflect": {"preferences": "Say please."}}, "reflect.preferences"),
+        ({"sleep": {"dream": 1}}, "sleep.dream"),
+        ({"sleep": {"skill": "other"}}, "sleep.skill"),
         ({"sleep": {"val_fraction": 0.2}}, "sleep.val_fraction"),
         ({"target": {"model": "simulated:target"}}, "target.model"),
         ({"train": {"epochs": 2}}, "train.epochs"),
@@ -144,7 +144,7 @@ def test_settings_that_changed_since_begin_a_new_night(small: Small, changed: di
 
 @pytest.mark.parametrize(
     "free",
-    [{"limits": {"concurrency": 4}}, {"sleep": {"max_sessions": 3, "lookback_hours": 1.0}}],
+    [{"limits": {"concurrency": 4}}, {"sleep": {"sources": ["codex"], "lookback_hours": 1.0}}],
     ids=["limits", "sessions"],
 )
 def test_settings_that_decide_nothing_any_more_may_change(small: Small, free: dict[str, Any]) -> None:

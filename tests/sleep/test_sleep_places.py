@@ -17,12 +17,12 @@ P = Path("/p")
     ("agent", "memory", "skill"),
     [
         ("claude-code", "CLAUDE.md", ".claude/skills/s/SKILL.md"),
-        ("codex", "AGENTS.md", ".agents/skills/s/SKILL.md"),
-        ("opencode", "AGENTS.md", ".agents/skills/s/SKILL.md"),
-        ("pi", "AGENTS.md", ".agents/skills/s/SKILL.md"),
-        ("gemini-cli", "GEMINI.md", ".agents/skills/s/SKILL.md"),
-        ("qwen-code", "QWEN.md", ".agents/skills/s/SKILL.md"),
-        ("copilot-cli", ".github/copilot-instructions.md", ".agents/skills/s/SKILL.md"),
+        ("codex", "AGENTS.md", ".codex/skills/s/SKILL.md"),
+        ("opencode", "AGENTS.md", ".opencode/skills/s/SKILL.md"),
+        ("pi", "AGENTS.md", ".pi/skills/s/SKILL.md"),
+        ("gemini-cli", "GEMINI.md", ".gemini/skills/s/SKILL.md"),
+        ("qwen-code", "QWEN.md", ".qwen/skills/s/SKILL.md"),
+        ("copilot-cli", ".github/copilot-instructions.md", ".github/skills/s/SKILL.md"),
         ("vscode-copilot", ".github/copilot-instructions.md", ".github/skills/s/SKILL.md"),
         ("cursor", ".cursor/rules/etude.mdc", ".agents/skills/s/SKILL.md"),
         ("something else", "AGENTS.md", ".agents/skills/s/SKILL.md"),
@@ -37,7 +37,7 @@ def test_the_skills_of_a_project_are_found_by_their_folders(tmp_path: Path) -> N
     for name in ("b", "a"):
         skill_path(tmp_path, "codex", name).parent.mkdir(parents=True)
         skill_path(tmp_path, "codex", name).write_text("x")
-    (tmp_path / ".agents/skills/empty").mkdir()
+    (tmp_path / ".codex/skills/empty").mkdir()
     assert list(skill_paths(tmp_path, "codex").items()) == [
         (name, skill_path(tmp_path, "codex", name)) for name in ("a", "b")
     ]

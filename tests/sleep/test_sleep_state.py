@@ -7,17 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from etude.sleep.transcripts.corrections import CORRECTIONS, kept
 
 from etude.errors import ConfigError, DataError, EtudeError, StopRun
 from etude.sleep.adoption.adopt import kept_rules, receipts, recover
 from etude.sleep.adoption.transaction import PENDING
-from etude.sleep.improve.proposers import read_proposers
 from etude.sleep.night import read_tasks
 from etude.sleep.pause import PAUSE, paused
 from etude.sleep.state import SleepState, state_folder
 from etude.sleep.tasks.gather import archived
-from etude.sleep.tasks.rotation import read_rotation
 
 
 def mode(path: Path) -> int:
@@ -146,9 +143,6 @@ READERS: dict[str, Callable[[SleepState], object]] = {
     "adopted/0001~1/receipt.json": lambda state: receipts(state.folder),
     PENDING: lambda state: recover(state.folder),
     PAUSE: lambda state: paused(state, datetime.now(UTC)),
-    CORRECTIONS: kept,
-    "proposers.json": read_proposers,
-    "rotation.json": read_rotation,
     "archive.jsonl": archived,
     "nights/0001/tasks.json": lambda state: read_tasks(state, 1),
 }

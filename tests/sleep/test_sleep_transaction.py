@@ -31,8 +31,8 @@ def names_of_writes(tmp_path: Path) -> list[str]:
 def test_everything_that_needs_room_is_written_before_the_first_document_is_replaced(tmp_path: Path) -> None:
     names = [name.split(" ")[0] for name in names_of_writes(tmp_path)]
     first = names.index("replace")
-    assert set(names[first:]) == {"replace", "put", "commit"}
-    assert {"backup", "pending", "folder", "text", "half", "record", "written"} <= set(names[:first])
+    assert set(names[first:]) == {"replace", "commit"}
+    assert {"backup", "pending", "folder", "text"} <= set(names[:first])
 
 
 def test_a_full_disk_at_any_write_leaves_everything_as_it_was_or_done(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_full_disk_at_any_write_leaves_everything_as_it_was_or_done(tmp_path: 
             if left[0] == -1:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-        if name.startswith(("put record", "commit")):
+        if name == "commit":
             adopt(proposal, place.root, place.state, on_write=listen)
         else:
             with pytest.raises(EtudeError, match=r"are as they were: .*No space left") as error:
@@ -231,7 +231,7 @@ def test_what_cannot_be_put_back_now_is_put_back_later(tmp_path: Path) -> None:
 def test_a_folder_that_somebody_has_put_something_into_stays(tmp_path: Path) -> None:
     place = project(tmp_path)
     both(place)
-    killed_once(place, "written")
+    killed_once(place, "replace 0")
     (place.skill.parent / "notes.md").write_text("mine")
     recover(place.state)
     assert (place.skill.parent / "notes.md").read_text() == "mine"
@@ -253,7 +253,7 @@ def test_what_a_private_document_becomes_is_private_while_it_is_written(tmp_path
     modes: list[int] = []
 
     def listen(name: str) -> None:
-        if name.startswith("half"):
+        if name == "replace 0":
             modes.extend(path.stat().st_mode & 0o777 for path in place.root.glob(".etude-*"))
 
     umask = os.umask(0o022)
@@ -293,7 +293,7 @@ def test_files_that_do_not_belong_together_are_still_one_transaction(tmp_path: P
     assert (one.read_bytes(), other.read_bytes()) == (b"new", b"new")
 
 
-@pytest.mark.parametrize("at", ["backups", "pending", "text 0", "written", "replace 0"])
+@pytest.mark.parametrize("at", ["backups", "pending", "text 0", "replace 0"])
 @pytest.mark.parametrize("what", ["folder", "file"])
 def test_nothing_is_written_through_a_link_that_appears_while_a_document_is_adopted(
     tmp_path: Path, at: str, what: str
@@ -342,7 +342,7 @@ def test_a_disk_that_is_full_at_the_first_note_leaves_no_half_of_it(tmp_path: Pa
     proposal = both(place)
     command = [sys.executable, "-c", FULL, str(proposal), str(place.root), str(place.state), str(size)]
     assert "are as they were" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert not list(place.state.glob("*.new"))
+    assert not list(place.state.glob(".etude-*"))
 
 
 def test_a_folder_that_became_a_link_before_the_plan_gets_nothing_not_even_for_a_moment(tmp_path: Path) -> None:
@@ -376,10 +376,9 @@ def test_nothing_is_put_back_through_a_folder_that_became_a_link(tmp_path: Path)
     assert place.memory.read_text() == HAND
 
 
-def test_a_second_note_that_was_not_written_in_full_goes_with_the_first(tmp_path: Path) -> None:
+def test_a_note_that_was_not_written_in_full_is_removed(tmp_path: Path) -> None:
     place = project(tmp_path)
     both(place)
-    killed_once(place, "written")
-    (place.state / f"{PENDING}.new").write_text("{")  # what a kill within that note leaves
+    (place.state / ".etude-0").write_text("{")  # what a kill within that note leaves
     recover(place.state)
-    assert not list(place.state.glob(f"{PENDING}*"))
+    assert not list(place.state.glob(".etude-*"))

@@ -5,6 +5,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
+from etude.concurrency import Threads
 from etude.config import LimitsSection
 from etude.events import Event, Notice
 from etude.executors.local import LocalExecutor
@@ -24,10 +25,9 @@ from etude.records import (
     assistant,
     user,
 )
-from etude.stages.optimizer import Optimizer
-from etude.stages.rollout import Rollout
+from etude.stages.shared.optimizer import Optimizer
+from etude.stages.shared.rollout import Rollout
 from etude.testing.doubles import MemoryJournal, ScriptedModel
-from etude.threads import Threads
 
 
 def tasks(count: int, kind: str = "") -> list[Task]:

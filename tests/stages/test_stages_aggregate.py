@@ -14,7 +14,7 @@ from etude.prompts import Prompts
 from etude.records import ChatRequest, Edit, Patch, Skill
 from etude.stages import aggregate as stage
 from etude.stages.aggregate import unite
-from etude.stages.proposals import DocumentReply, SuggestionsReply
+from etude.stages.shared.proposals import DocumentReply, SuggestionsReply
 
 SKILL = Skill(text="Be exact.\n")
 TWO = AggregateSection(merge_batch_size=2)

@@ -5,7 +5,7 @@ from stages_doubles import Desk
 
 from etude.records import Edit
 from etude.skill import Document
-from etude.stages.appendix import add_reminders, consolidate, reminders_in
+from etude.stages.update_modes.appendix import add_reminders, consolidate, reminders_in
 
 TEXT = "# Sums\n\n- Add all rows.\n"
 

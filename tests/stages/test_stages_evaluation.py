@@ -6,8 +6,8 @@ import pytest
 from stages_doubles import AnswersEnv, ToldAgent, attempt, knows, make_rollout, tasks
 
 from etude.errors import VoidStop
-from etude.records import Score, Skill, Task
-from etude.stages.evaluation import evaluate, evaluation_of
+from etude.records import Evaluation, Score, Skill, Task
+from etude.stages.evaluation import evaluate
 from etude.testing.doubles import MemoryJournal
 
 SKILL = Skill(text="Be exact.")
@@ -112,6 +112,6 @@ async def test_the_result_does_not_depend_on_the_order_of_arrival() -> None:
 
 def test_scores_are_gathered_by_task() -> None:
     attempts = [attempt("a", 1.0, task="x"), attempt("b", None, task="y"), attempt("c", 0.0, task="x")]
-    result = evaluation_of(SKILL, "train", attempts)
+    result = Evaluation.of(SKILL.hash, "train", attempts)
     assert result.scores == {"x": (SOLVED, MISSED)}
     assert result.voids == ("b",)

@@ -5,7 +5,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etude.stages.explain import explain
+from etude.stages.shared.explain import explain
 
 
 class Needs:

@@ -8,7 +8,7 @@ from stages_doubles import ToldAgent, attempt, make_rollout, tasks
 from etude.config import SlowUpdateSection
 from etude.errors import VoidStop
 from etude.records import Skill, Task
-from etude.stages.longitudinal import Pair, compare_epochs, pairs_block, skills_block
+from etude.stages.shared.longitudinal import Pair, compare_epochs, pairs_block, skills_block
 from etude.testing.doubles import MemoryJournal
 
 BEFORE, AFTER = Skill(text="before"), Skill(text="after")

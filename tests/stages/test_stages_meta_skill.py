@@ -5,9 +5,9 @@ from stages_doubles import Desk, append, attempt
 
 from etude.errors import OutageStop, TransientError
 from etude.records import LedgerEntry, Skill
-from etude.stages.longitudinal import Pair
 from etude.stages.meta_skill import meta_skill
-from etude.stages.render import fence
+from etude.stages.shared.longitudinal import Pair
+from etude.stages.shared.render import fence
 
 BEFORE, AFTER = Skill(text="Be exact.\n"), Skill(text="Be exact. Sort.\n")
 PAIRS = [Pair(category="regressed", previous=attempt("old", 1.0), current=attempt("new", 0.0))]

@@ -5,12 +5,13 @@ import asyncio
 import pytest
 from stages_doubles import Desk
 
+from etude.concurrency import together
 from etude.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, TransientError, UnusableReply
 from etude.events import Notice
 from etude.prompts import Prompts, prompt_names
 from etude.records import Edit, LedgerEntry, Skill, TextPart
-from etude.stages.optimizer import ReplyForm, together
-from etude.stages.render import Shared, fence, ledger_block, skill_block
+from etude.stages.shared.optimizer import ReplyForm
+from etude.stages.shared.render import Shared, fence, ledger_block, skill_block
 
 NAMES = (
     "chat",

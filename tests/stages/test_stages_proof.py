@@ -6,8 +6,8 @@ from stages_doubles import ToldAgent, append, attempt, make_rollout
 
 from etude.config import GateSection
 from etude.errors import TransientError
-from etude.records import Attempt, Edit, Score, Skill
-from etude.stages.proof import Proof, Trial, prove
+from etude.records import Attempt, Edit, Proof, Score, Skill
+from etude.stages.proof import ProofInput, prove
 
 Solves = Callable[[str, set[str], int], float | None]
 """Task, letters of the edits in the skill, trial -> score, None for a void."""
@@ -35,8 +35,8 @@ async def run(
     def variant(numbers: Sequence[int]) -> Skill:
         return Skill(text="".join(edits[number].content for number in numbers))
 
-    trial = Trial(edits, variant, failures, solved, leave_one_out, witnesses)
-    proved = await prove(rollout, trial, GateSection(), step=1)
+    given = ProofInput(edits, variant, failures, solved, leave_one_out, witnesses)
+    proved = await prove(rollout, given, GateSection(), step=1)
     kept = "".join(edits[number].content for number in proved.kept)
     assert {a.skill_hash for a in proved.attempts} == ({Skill(text=kept).hash} if kept else set())
     return proved.proof, kept, agent.attempts

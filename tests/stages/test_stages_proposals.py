@@ -7,7 +7,7 @@ from stages_doubles import edit_row as row
 from etude.models.wrappers.schema import strict_schema
 from etude.prompts import Prompts
 from etude.records import Edit
-from etude.stages.proposals import (
+from etude.stages.shared.proposals import (
     DocumentReply,
     EditReply,
     PatchReply,

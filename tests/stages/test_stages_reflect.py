@@ -11,7 +11,6 @@ from etude.config import ReflectSection
 from etude.errors import BudgetStop, OutageStop, TransientError
 from etude.prompts import Prompts
 from etude.records import Attempt, ChatRequest, LedgerEntry, Skill
-from etude.stages.proposals import Forms, PatchReply, RoutedReply, SuggestionsReply
 from etude.stages.reflect import (
     Context,
     Reflection,
@@ -21,6 +20,7 @@ from etude.stages.reflect import (
     reflect,
     shallow_groups,
 )
+from etude.stages.shared.proposals import Forms, PatchReply, RoutedReply, SuggestionsReply
 
 FAILURES = [attempt(f"f{i}", 0.0) for i in range(11)]
 SUCCESSES = [attempt(f"s{i}", 1.0) for i in range(5)]

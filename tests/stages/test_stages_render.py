@@ -23,7 +23,7 @@ from etude.records import (
     system,
     user,
 )
-from etude.stages.render import (
+from etude.stages.shared.render import (
     attempt_block,
     cut_middle,
     edit_budget_line,

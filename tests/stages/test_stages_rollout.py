@@ -7,11 +7,12 @@ from contextlib import aclosing
 import pytest
 from stages_doubles import AnswersEnv, CallsAgent, FreeEnv, ToldAgent, knows, make_rollout, tasks
 
+from etude.concurrency import Threads
 from etude.errors import BudgetStop, Interrupted, OutageStop, TransientError, VoidStop
 from etude.events import AttemptFinished, Event
 from etude.records import Score, Skill, Task, Trajectory
+from etude.stages.shared.rollout import PlannedAttempt
 from etude.testing.doubles import MemoryJournal
-from etude.threads import Threads
 
 SKILL = Skill(text="Be exact.")
 ONE = tasks(1)[0]
@@ -379,6 +380,21 @@ async def test_voids_that_were_decided_on_stay_void_on_resume_and_nobody_is_aske
     again = await make_rollout(recovered, env, journal=journal).batch(tasks(3), SKILL, "train", step=1)
     assert again == first
     assert (recovered.tried, env.scored) == ([], [])
+
+
+async def test_attempts_under_several_skills_are_settled_together() -> None:
+    journal, skills = MemoryJournal(), (Skill(text="a"), Skill(text="b"))
+    planned = [PlannedAttempt(task, skill, 0) for task in tasks(3) for skill in skills]
+    gone = (planned[3].task.id, "b")
+    agent = ToldAgent(
+        lambda task, skill, _: ConnectionError("gone") if (task.id, skill.text) == gone else str(task.gold)
+    )
+    first = await make_rollout(agent, journal=journal).settle(planned, "train", {"name": "x"})
+    assert [(each.task.id, each.skill_hash) for each in first] == [(p.task.id, p.skill.hash) for p in planned]
+    recovered = ToldAgent(lambda task, *_: str(task.gold))
+    again = await make_rollout(recovered, journal=journal).settle(planned, "train", {"name": "x"})
+    assert again == first
+    assert ([each.outcome for each in again].count("void"), recovered.tried) == (1, [])
 
 
 async def test_voids_before_a_decision_are_tried_again() -> None:

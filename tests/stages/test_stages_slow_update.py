@@ -6,7 +6,7 @@ from stages_doubles import Desk, append, attempt
 from etude.errors import OutageStop, TransientError
 from etude.records import Edit, Skill
 from etude.skill import Document, apply_edits
-from etude.stages.longitudinal import Pair
+from etude.stages.shared.longitudinal import Pair
 from etude.stages.slow_update import REGION, slow_update
 
 BEFORE = Skill(text="Be exact.\n")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from etude.records import Edit, Task
 from etude.skill import apply_edits
-from etude.stages.statements import carries, own_runs, single_statements
+from etude.stages.shared.statements import carries, own_runs, single_statements
 
 
 def contents(edit: Edit) -> list[str]:

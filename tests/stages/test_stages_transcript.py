@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from stages_doubles import attempt
 
 from etude.records import Attempt, File, Message, TextPart, ToolCall, Trajectory, assistant
-from etude.stages.render import attempt_block
-from etude.stages.transcript import files_text, transcript_text
+from etude.stages.shared.render import attempt_block
+from etude.stages.shared.transcript import files_text, transcript_text
 
 
 def call(id: str, arguments: str = "{}", name: str = "bash") -> Message:

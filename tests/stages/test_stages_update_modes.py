@@ -13,9 +13,9 @@ from etude.errors import ConfigError, OutageStop, TransientError
 from etude.prompts import Prompts
 from etude.records import Candidate, Edit, Skill
 from etude.skill import Document
-from etude.stages.appendix import reminders_in
-from etude.stages.proposals import DocumentReply, PatchReply, RoutedReply, SuggestionsReply
+from etude.stages.shared.proposals import DocumentReply, PatchReply, RoutedReply, SuggestionsReply
 from etude.stages.update_modes import UPDATE_MODES, UpdateMode, update_mode
+from etude.stages.update_modes.appendix import reminders_in
 from etude.stages.update_modes.full_rewrite import FullRewrite
 from etude.stages.update_modes.patch import InPlace
 from etude.stages.update_modes.rewrite_from_suggestions import RewriteFromSuggestions

@@ -94,7 +94,7 @@ def test_a_journal_that_cannot_be_used_leaves_the_folder_unlocked(tmp_path):
 def test_a_run_is_named_like_a_folder(tmp_path, name):
     with pytest.raises(ConfigError) as caught:
         RunFolder.open(section(tmp_path, name))
-    assert caught.value.message == f"run.name = {name!r} is no plain folder name"
+    assert caught.value.message == f"run.name = {name!r} is not a plain folder name"
     assert not (tmp_path / "runs").exists()
 
 
@@ -134,7 +134,7 @@ def test_forking_needs_another_run_that_exists(tmp_path):
         pass
     with pytest.raises(ConfigError, match="--fork = 'first' is this run itself"):
         RunFolder.open(section(tmp_path), fork="first")
-    with pytest.raises(ConfigError, match=r"--fork = '\.\./first' is no plain folder name"):
+    with pytest.raises(ConfigError, match=r"--fork = '\.\./first' is not a plain folder name"):
         RunFolder.open(section(tmp_path, "second"), fork="../first")
     with pytest.raises(DataError) as caught:
         RunFolder.open(section(tmp_path, "second"), fork="third")

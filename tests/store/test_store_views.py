@@ -169,7 +169,7 @@ def test_a_damaged_file_is_named(run, place, text):
     with pytest.raises(DataError, match="is damaged") as caught:
         read_run(run.path)
     assert str(path) in caught.value.message
-    assert caught.value.hint == "run the same command again: it is written anew"
+    assert caught.value.hint == "run the same command again: it is written again"
 
 
 def test_events_are_read_back_and_broken_lines_left_out(run):

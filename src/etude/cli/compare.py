@@ -2,7 +2,7 @@
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from etude.cli.lookup import find_skill, tell_resume
@@ -11,19 +11,18 @@ from etude.cli.settings import config_path, read_settings, with_options
 from etude.cli.terminal import output
 from etude.cli.terminal.console import open_console
 from etude.cli.terminal.interrupt import run_stoppable
-from etude.cli.terminal.summary_text import LOUD, SIMULATED, score, settle_lines
+from etude.cli.terminal.summary_text import LOUD, SIMULATED, score, seen_before, settle_lines
 from etude.cli.terminal.tables import text_lines
 from etude.config import TrainConfig, load_config
 from etude.errors import StopRun
 from etude.measure.compare import acompare_skills
-from etude.records.summary import Comparison, Flip, Interval
+from etude.records.summary import Comparison, Flip, Interval, ShipVerdict
 from etude.store import RunView
 from etude.workbench import Given, StopSwitch
 
 SHOWN = 20
-"""Most tasks that are listed as gained, and as lost."""
-INCONCLUSIVE = 4
-"""The exit code of a comparison without a verdict."""
+"""Most tasks that are listed as better, and as worse."""
+EXIT_CODES: Mapping[ShipVerdict, int] = {"ship": 0, "inconclusive": 4, "do not ship": 5}
 _WIDTH = 49
 """Columns of the drawn interval."""
 
@@ -44,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         except StopRun as stop:
             tell_resume(stop, args.command)
             raise
-    code = INCONCLUSIVE if result.verdict == "inconclusive" else 0
+    code = EXIT_CODES[result.verdict]
     if args.json:
         output.json_result(result.model_dump(mode="json"))
         return code
@@ -56,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _settings(args: argparse.Namespace, run: RunView | None) -> TrainConfig:
-    """From the CONFIG argument; else those of the run that A or B comes from, whose results are paid for."""
+    """From the CONFIG argument; else those of the run that A or B comes from, whose answers are cached."""
     if args.config is not None or run is None:
         return read_settings(config_path(args), args)
     path = Path(run.path)
@@ -77,17 +76,17 @@ def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
     yield f"verdict     {result.verdict}: {_why(result)}"
     if result.settle is not None:
         yield from settle_lines(result.settle)
-    yield f"tasks       {len(result.gained)} gained, {len(result.lost)} lost, {result.equal} equal"
+    yield f"tasks       {len(result.gained)} better, {len(result.lost)} worse, {result.equal} equal"
     if result.voids:
-        yield f"voids       {result.voids} attempts without a score"
+        yield f"errors      {result.voids} attempts errored; their tasks are compared without them"
     if result.gained or result.lost:
         yield ""
         yield from text_lines(
-            [("task", "A", "B", "B - A", ""), *_rows(result.lost, "lost"), *_rows(result.gained, "gained")]
+            [("task", "A", "B", "B - A", ""), *_rows(result.lost, "worse"), *_rows(result.gained, "better")]
         )
         yield ""
     if result.test_openings > 1:
-        yield f"test split  opened {result.test_openings} times in this run: this is no untouched test any more"
+        yield f"test split  {seen_before(result.test_openings)}"
     yield f"file        {result.file}"
 
 

@@ -25,7 +25,7 @@ env:
   name: dataset
   train: data/train.jsonl   # failures on these are what the skill learns from
   val: data/val.jsonl       # the best skill is scored on these
-  test: data/test.jsonl     # looked at once, at the end
+  test: data/test.jsonl     # scored once, at the end
   scorer: exact
 
 skill:
@@ -71,7 +71,7 @@ def make_project(folder: Path) -> None:
     """
     try:
         if folder.exists() and any(folder.iterdir()):
-            raise ConfigError(f"{str(folder)!r} is not empty and holds no demo", hint="give another --folder")
+            raise ConfigError(f"{str(folder)!r} is not empty and is not a demo project", hint="give another --folder")
         (folder / "data").mkdir(parents=True)
         tasks = make_tasks(None, sum(SIZES.values()), SEED)
         for split, size in SIZES.items():
@@ -97,7 +97,10 @@ def _say_next(config: Path, run_folder: Path) -> None:
     for command, what in (
         (f"{output.program()} show {run_folder}", "what each step did"),
         (f"{output.program()} show {run_folder} --step 1", "its edits, with reasons and evidence"),
-        (f"{output.program()} train {config} --name again --search.policy paper", "the same with another setting"),
+        (
+            f"{output.program()} train {config} --name again --search.policy paper",
+            "train again with the published method",
+        ),
         (f"{output.program()} init DATA", "a project of your own"),
     ):
         output.line(f"  {command}")

@@ -11,7 +11,7 @@ from etude.cli.settings import config_path, read_settings
 from etude.cli.terminal import output
 from etude.cli.terminal.console import open_console
 from etude.cli.terminal.interrupt import run_stoppable
-from etude.cli.terminal.summary_text import LOUD, SIMULATED, score
+from etude.cli.terminal.summary_text import LOUD, SIMULATED, score, seen_before
 from etude.cli.terminal.tables import csv_lines, markdown_lines, text_lines
 from etude.config import TrainConfig
 from etude.errors import StopRun
@@ -23,7 +23,7 @@ from etude.workbench import Given, StopSwitch
 Rows = list[tuple[str, SkillEvaluation]]
 """A label of the skill, and how it did."""
 
-_COLUMNS = ("skill", "model", "mean", "95% interval", "n", "voids", "calls sent")
+_COLUMNS = ("skill", "model", "mean", "95% interval", "n", "errors", "calls sent")
 _DATA_COLUMNS = (
     *("skill", "hash", "model", "split", "trials", "metric", "mean", "low", "high", "n", "voids"),
     *("calls_sent", "simulated"),
@@ -33,12 +33,12 @@ _DATA_COLUMNS = (
 def run(args: argparse.Namespace) -> int:
     """Score skills on a split, each with each model, and print means and intervals."""
     if args.json and args.format not in ("text", "json"):
-        raise UsageError(f"--json and --format {args.format} exclude each other", hint="give one of them")
+        raise UsageError(f"--json and --format {args.format} cannot be combined", hint="give one of them")
     config = read_settings(config_path(args), args)
     configs = [_with_target(config, model) for model in args.target] if args.target else [config]
     skills = [find_skill(name) for name in args.skill] if args.skill else [_own(config)]
     for one in configs:
-        build_model(one.target)  # a bad name is told before the first call
+        build_model(one.target)  # a bad name is reported before the first call
     asked = [(skill, one) for skill in skills for one in configs]
     rows: Rows = []
     try:
@@ -68,7 +68,7 @@ def _is_json(args: argparse.Namespace) -> bool:
 
 
 def _print_rows(rows: Rows, args: argparse.Namespace, error: Mapping[str, Any] = {}) -> None:
-    """Any number of rows in the form that was asked for; in JSON what ended them early stands beside them."""
+    """Any number of rows in the form that was asked for; in JSON what ended them early stands next to them."""
     if _is_json(args):
         found = [{"label": label, **result.model_dump(mode="json")} for label, result in rows]
         output.json_result({"evaluations": found, **error})
@@ -107,9 +107,9 @@ def _print(result: SkillEvaluation) -> None:
     output.line(f"skill   {result.skill} ({result.hash})")
     output.line(f"{result.split:<8}{score(result.score)}  n={result.score.n}{trials}, mean {result.metric} score")
     if result.voids:
-        output.line(f"voids   {result.voids} attempts without a score")
+        output.line(f"errors  {result.voids} attempts errored; the mean is over the others")
     if result.test_openings > 1:
-        output.line(f"opened  {result.test_openings} times in this run: this is no untouched test any more")
+        output.line(f"test    {seen_before(result.test_openings)}")
     output.line(f"file    {result.file}")
 
 

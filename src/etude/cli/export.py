@@ -5,10 +5,10 @@ import os
 from pathlib import Path
 
 from etude.cli.lookup import RUNS, find_run, find_skill, is_run, skill_of
-from etude.cli.parsing.arguments import SKILL_PLACES
 from etude.cli.parsing.usage import UsageError
 from etude.cli.terminal import output
 from etude.errors import SkillError
+from etude.programs.places import PLACES
 from etude.records import Skill
 from etude.skill import save_skill
 from etude.skill.export import check_replaceable, export_skill, prompt_text
@@ -33,7 +33,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--to and --for both say where to write", hint="give one of them")
     idle = [option for name, option in _FOLDER_OPTIONS.items() if args.prompt and getattr(args, name)]
     if idle:
-        raise UsageError(f"--prompt writes no folder, so it takes no {', '.join(idle)}", hint="give one or the other")
+        raise UsageError(
+            f"--prompt writes no folder and cannot be combined with {', '.join(idle)}", hint="give one or the other"
+        )
     skill = _find(args.skill)
     if args.prompt:
         text = prompt_text(skill)
@@ -49,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         keep_markers=args.keep_markers,
         own_keys=bool(args.places) and _OWN_KEYS.issuperset(args.places),
     )
-    folders = [Path(SKILL_PLACES[place]) for place in dict.fromkeys(args.places)] or [Path(args.to or ".")]
+    folders = [Path(PLACES[place].skills) for place in dict.fromkeys(args.places)] or [Path(args.to or ".")]
     for folder in folders:
         if args.force:
             check_replaceable(exported.skill, folder / exported.skill.name)
@@ -81,7 +83,7 @@ def _refuse_to_overwrite(skill: Skill, folder: Path) -> None:
         path = folder / skill.name / name
         if os.path.lexists(path) and not (path.is_file() and path.read_bytes() == data):
             raise SkillError(
-                f"{str(path)!r} exists and is another file", hint="give --force to replace it, or another --name"
+                f"{str(path)!r} exists and differs", hint="give --force to replace it, or another --name"
             )
 
 
@@ -91,5 +93,5 @@ def _save(skill: Skill, folder: Path) -> Path:
     except OSError as error:
         raise SkillError(
             f"{str(folder / skill.name)!r} cannot be written: {error.strerror}",
-            hint="mend the permissions, or give another folder with --to",
+            hint="fix the permissions, or give another folder with --to",
         ) from None

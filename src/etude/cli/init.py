@@ -16,12 +16,11 @@ from etude.cli.scaffold.skillopt.project import import_project
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.files import read_rows
 from etude.envs.gold import check_gold
-from etude.envs.splits import SPLITS
 from etude.errors import DataError
-from etude.records import Split
+from etude.records import SPLITS, Split
 
 LARGE = 1000
-"""From so many tasks on they are divided as published, with most in the test split; fewer are spread more evenly."""
+"""This many tasks or more are divided as published, most of them for the test; fewer are spread more evenly."""
 MOST: Mapping[Split, int] = {"train": 200, "val": 100, "test": 300}
 """Tasks in each split of a large dataset: more would cost much and show little."""
 STEPS_PER_EPOCH = 3
@@ -35,10 +34,12 @@ def run(args: argparse.Namespace) -> int:
     """Look at the data, write the project, say what was found and what to do next."""
     if args.from_skillopt is not None:
         if args.data is not None:
-            raise UsageError("DATA and --from-skillopt exclude each other", hint="the SkillOpt file names its data")
+            raise UsageError("DATA and --from-skillopt cannot be combined", hint="the SkillOpt file names its data")
         return import_project(Path(args.from_skillopt), Path(args.folder), force=args.force, as_json=args.json)
     if args.data is None:
-        raise UsageError("init needs DATA", hint="see `etude init --help`")
+        raise UsageError(
+            "init needs a data file or folder", hint="as in `etude init data.jsonl`; see `etude init --help`"
+        )
     data, folder = Path(args.data), Path(args.folder)
     config_path, skill_path = folder / DEFAULT_CONFIG, folder / "skill" / "SKILL.md"
     check_free(config_path, args.force)
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
             skill_path.parent.mkdir(exist_ok=True)
             skill_path.write_text(SKILL_TEXT.format(data=_plain(data.name)), encoding="utf-8")
         config_path.write_text(config_text(replace(plan, files=inner)), encoding="utf-8")
-    kept = [f"{skill_path} was there already and is kept"] if keep else []
+    kept = [f"{skill_path} exists already and is kept"] if keep else []
     project = Project(
         config=config_path,
         skill=skill_path,
@@ -94,7 +95,7 @@ def find_files(data: Path) -> dict[str, Path]:
         names = ", ".join(repr(path.name) for path in files) or "none"
         raise DataError(
             f"{str(data)!r} has no file for the {missing[0]} split; data files: {names}",
-            hint=f"call the files train, val and test ({' '.join(_SUFFIXES)}), or give one file to be divided",
+            hint=f"call the files train, val and test ({' '.join(_SUFFIXES)}), or give one file, which is then split",
         )
     return {split: found[split] for split in SPLITS}
 

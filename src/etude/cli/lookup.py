@@ -70,7 +70,7 @@ def find_run(name: str) -> RunView:
             f"{name!r} is a skill of a run, not a run", hint=f"give {run!r} alone; two of its skills: `{example}`"
         )
     if not name:
-        raise DataError("'' names no run", hint=_runs_in(RUNS))
+        raise DataError("'' is not the name of a run", hint=_runs_in(RUNS))
     if run_names(place):
         raise DataError(f"{str(place)!r} is a folder of runs, not a run", hint=_runs_in(place))
     raise DataError(f"there is no run in {str(place)!r}", hint=_runs_in(place / RUNS, place.parent, RUNS))
@@ -101,7 +101,7 @@ def find_skill(text: str) -> NamedSkill:
 
 
 def check_config(path: Path) -> None:
-    """Raise if the settings of a run were meant that is not there.
+    """Raise if CONFIG names the settings of a run that does not exist.
 
     Raises:
         ConfigError: it is not there, and the folder around it holds other runs.
@@ -126,7 +126,7 @@ def skill_of(run: RunView, which: str) -> NamedSkill:
         return NamedSkill(which, load_skill(which))
     if run.evaluations_only:
         raise DataError(
-            f"{run.path!r} holds evaluations only, and no skill",
+            f"{run.path!r} holds evaluations only, no skill",
             hint="skills are in the folders of runs that were trained",
         )
     if which == "best":
@@ -166,7 +166,7 @@ def decisions(run: RunView) -> Iterator[Decision]:
 
 
 def resume_command(run: RunView) -> str | None:
-    """The command that goes on with a run; None when it cannot be told from the run folder, or is not needed."""
+    """The command that resumes a run; None when the run folder does not say it, or it is not needed."""
     if not run.resumable:
         return None
     path = Path(run.path) / "config.yaml"
@@ -181,7 +181,7 @@ def resume_command(run: RunView) -> str | None:
 
 
 def reached_limit(stopped: str | None) -> str:
-    """The setting to raise before going on, as in `limits.calls`; empty when a run did not stop for want of it.
+    """The setting to raise before resuming, as in `limits.calls`; empty when the run did not stop because of it.
 
     Args:
         stopped: the reason of the stop, as in a summary or a `StopRun`.
@@ -197,7 +197,7 @@ def larger(stopped: str | None) -> str:
 
 
 def tell_resume(stop: StopRun, command: str) -> None:
-    """Add to a stop's hint the command that goes on from there."""
+    """Add the command that resumes to the hint of a stop."""
     stop.hint = f"{stop.hint}\nresume{larger(stop.message)}: {command}".lstrip()
 
 
@@ -214,7 +214,7 @@ def summary_of(run: RunView) -> Summary | None:
     except ValidationError as error:
         raise DataError(
             f"{str(Path(run.path) / 'summary.json')!r} is damaged: {error.errors()[0]['msg']}",
-            hint="train again with the same settings: it is written anew and nothing is paid twice",
+            hint="run `train` again with the same settings: it writes the file again, all answers are cached",
         ) from None
 
 

@@ -63,7 +63,7 @@ def plan_lines(plan: Plan) -> Iterator[str]:
     yield ""
     yield from _forecast(plan.forecast)
     yield ""
-    yield "this rests on:"
+    yield "assumptions:"
     yield from (f"  {text}" for text in plan.forecast.assumptions)
     yield ""
     yield from _detectable(plan)
@@ -92,10 +92,10 @@ def _forecast(forecast: Forecast) -> Iterator[str]:
 
 def _detectable(plan: Plan) -> Iterator[str]:
     known = "measured" if plan.noise_measured else "assumed"
-    yield "smallest gain that 4 of 5 comparisons tell from nothing (paired, 5% one-sided):"
+    yield "smallest gain that 4 of 5 comparisons would detect (paired, significance level 5%, one-sided):"
     for each in plan.detectable:
         trials = f"{each.trials} trial{'s' if each.trials > 1 else ''}"
-        gain = "none, the tasks are too few" if each.gain is None else f"{each.gain:+.2f}"
+        gain = "none, there are too few tasks" if each.gain is None else f"{each.gain:+.2f}"
         yield f"  {each.split:<5} {gain}  ({each.tasks:,} tasks, {trials}; noise {plan.noise:.2f} {known})"
 
 
@@ -103,20 +103,20 @@ def _headroom(plan: Plan) -> Iterator[str]:
     found, tasks = plan.headroom, plan.tasks["val"]
     if found is None:
         baseline = any(stage.name == "baseline" for stage in plan.forecast.stages)
-        reused = f", of which the run reuses {tasks:,}" if baseline else ""
-        yield f"headroom: unknown; --measure makes {TRIALS * tasks:,} attempts{reused}"
+        reused = f", {tasks:,} of which the run reuses" if baseline else ""
+        yield f"room for improvement: unknown; --measure finds out with {TRIALS * tasks:,} attempts{reused}"
         return
     n = found.score.n
     trials = f"{found.trials} trial{'s' if found.trials > 1 else ''}"
-    yield f"headroom: the initial skill has {score(found.score)} on {n:,} validation tasks, {trials}"
-    yield f"  {found.always:,} of {n:,} tasks always pass, {len(found.never):,} never"
+    yield f"room for improvement: the initial skill scores {score(found.score)} on {n:,} validation tasks, {trials}"
+    yield f"  {found.always:,} of {n:,} tasks always pass, {len(found.never):,} never pass"
     if found.never:
         more = f" and {len(found.never) - _SHOWN:,} more" if len(found.never) > _SHOWN else ""
-        yield f"  never: {', '.join(found.never[:_SHOWN])}{more}"
+        yield f"  never pass: {', '.join(found.never[:_SHOWN])}{more}"
     if found.noise is None or found.spread is None:
-        yield "  noise floor: unknown, there is one trial; --measure makes another"
+        yield "  noise: unknown with one trial; --measure makes another"
     else:
         yield (
-            f"  noise floor: {found.noise:.0%} of the tasks differ between two trials of the same skill, "
-            f"standard deviation of the mean {found.spread:.3f}"
+            f"  noise: {found.noise:.0%} of the tasks come out differently in two trials of the same skill, "
+            f"the standard deviation of the mean score is {found.spread:.3f}"
         )

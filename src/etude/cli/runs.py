@@ -58,7 +58,7 @@ class RunLine(Record):
     changed: float
     """When something happened in it last, in seconds since 1970."""
     resume: str | None = None
-    """The command that goes on with it."""
+    """The command that resumes it."""
     raise_limit: str | None = None
     """The setting that `resume` needs a larger value of, as in `limits.calls`."""
 
@@ -73,13 +73,15 @@ def run(args: argparse.Namespace) -> int:
         if pruning:
             raise UsageError(
                 "--keep, --older-than and --yes belong to `etude runs prune`",
-                hint="put `prune` behind `runs`, or leave them out to list the runs",
+                hint="write `etude runs prune ...`, or leave them out to list the runs",
             )
         lines = sorted(_runs(folder), key=lambda line: line.changed, reverse=True)
         _list(lines, folder, args.json)
         return 0
     if args.keep is None and args.older_than is None:
-        raise UsageError("prune needs to know which runs", hint="give --keep N, --older-than DAYS or both")
+        raise UsageError(
+            "`etude runs prune` does not know which runs to delete", hint="give --keep N, --older-than DAYS or both"
+        )
     _prune(folder, args)
     return 0
 
@@ -235,7 +237,7 @@ def _reports_without_runs(folder: Path, gone: Iterable[str]) -> list[Path]:
         try:
             runs = {seed.run for seed in SeedReport.model_validate_json(path.read_text(encoding="utf-8")).seeds}
         except (OSError, ValueError):
-            continue  # whatever it is, it is not ours to delete
+            continue  # not a report: it stays
         if runs & {*gone} and not runs & left:
             found.append(path)
     return found
@@ -259,7 +261,7 @@ def _delete(path: Path) -> bool:
     except OSError as error:
         raise DataError(
             f"{error.filename!r} cannot be deleted: {error.strerror}",
-            hint="mend the permissions and run the same command again",
+            hint="fix the permissions and run the same command again",
         ) from None
     finally:
         lock.release()

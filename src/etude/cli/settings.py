@@ -75,8 +75,8 @@ def _without_sandbox(config: TrainConfig) -> Flags:
         for section, family, name in chosen
         if _UNSAFE in getattr(getattr(find(family, name), "options_type", None), "model_fields", ())
     ]
-    if "sleep" in type(config).model_fields:
-        keys.append(f"sleep.{_UNSAFE}")
+    if "sleep" in type(config).model_fields and f"agent.{_UNSAFE}" not in keys:
+        keys.append(f"agent.{_UNSAFE}")  # the commands of its tasks run in one, whatever the agent
     if not keys:
         raise ConfigError(
             f"--unsafe-no-sandbox: neither the agent {config.agent.name!r} nor the environment {config.env.name!r} "

@@ -16,10 +16,10 @@ from etude.store import RunView, StepView, UpdateView
 
 _FILES = {
     "summary.json": "the summary",
-    "ship.json": "initial and best on the test tasks, pair by pair",
+    "ship.json": "initial and best skill on the test tasks, task by task",
     "best": "the best skill",
     "skills": "the skill after each step",
-    "steps": "what each step read, proposed and decided",
+    "steps": "what each step attempted, proposed and decided",
     "epochs": "slow updates and the optimizer's memory",
     "evaluations": "what `etude evaluate` found",
     "comparisons": "what `etude compare` found",
@@ -67,7 +67,7 @@ def _print_state(view: RunView, summary: Summary | None) -> None:
     elif view.resumable:
         limit = "" if summary is None or view.outdated else larger(summary.stopped)
         output.line(f"run {view.name}: not finished{steps}")
-        output.line(f"resume{limit}: {resume_command(view) or 'run the command again that started it'}")
+        output.line(f"resume{limit}: {resume_command(view) or 'run the command that started it again'}")
     else:
         output.line(f"run {view.name}: finished")
 
@@ -146,7 +146,7 @@ def _read(path: Path) -> str | None:
 def _edit_lines(place: int, applied: AppliedEdit) -> Iterator[str]:
     edit = applied.edit
     yield f"edit {place} ({edit.op}): {applied.fate}" + (f", {applied.detail}" if applied.detail else "")
-    for name, text in (("at", edit.target), ("text", edit.content), ("reason", edit.reason)):
+    for name, text in (("anchor", edit.target), ("text", edit.content), ("reason", edit.reason)):
         for number, part in enumerate(text.splitlines()):
             yield f"  {name if number == 0 else '':<7} {part}".rstrip()
     yield f"  {'cites':<7} {', '.join(edit.cites) or 'nothing'}"

@@ -40,7 +40,7 @@ def read_faults(given: list[str], outage_after: int | None) -> Faults:
     """Faults from `NAME=RATE` texts.
 
     Raises:
-        UsageError: a name is unknown or a rate is no number from 0 to 1.
+        UsageError: a name is unknown or a rate is not a number from 0 to 1.
     """
     allowed = [name for name in Faults.model_fields if name not in _NOT_RATES]
     values: dict[str, Any] = {"outage_after": outage_after}
@@ -65,7 +65,7 @@ def _rate(text: str, rate: str) -> float:
 
 
 def _free_port(host: str, port: int) -> int:
-    """The port, or a free one for 0. Asked beforehand, since the server would end without a word."""
+    """The port, or a free one for 0. Asked beforehand, since the server would end without a message."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         with socket.socket(family, socket.SOCK_STREAM) as probe:

@@ -20,7 +20,7 @@ from etude.workbench import Given, StopSwitch
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train, print the summary; a run that stops early says what it has and how to go on."""
+    """Train, print the summary; a run that stops early says what it has and how to resume."""
     path = config_path(args)
     check_config(path)
     config = read_settings(path, args)

@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any, cast
 
 from etude.code_digest import source_digest
+from etude.concurrency import Threads
 from etude.envs.lists import TaskLists, TaskSource
 from etude.envs.scorers.function import ScorerLike, as_score, as_scorer
 from etude.envs.target import BlockingTarget, Target
 from etude.errors import BoundaryError, EtudeError
 from etude.protocols import Agent, ChatModel, Environment, Texts
 from etude.records import Message, Score, Skill, Split, Task, TextPart, Trajectory, canonical
-from etude.threads import Threads
 
 AttemptFunction = Callable[[Task, Skill, Any], Any]
 """`attempt(task, skill, target)`, sync or async. `target` is a BlockingTarget or, for `async def`, a Target.
@@ -122,7 +122,7 @@ class FunctionAgent(Agent):
 
         Raises:
             BoundaryError: it returned something unusable, or returned although its last request to the target
-                failed: whatever it made of that is no score.
+                failed: whatever it made of that is not a score.
         """
         target = Target(self._model, trial)
         if _is_async(self._function):

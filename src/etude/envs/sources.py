@@ -6,9 +6,9 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from etude.config import Section
-from etude.envs.splits import SPLITS, split_by_ratio
+from etude.envs.splits import split_by_ratio
 from etude.errors import ConfigError
-from etude.records import Split, Task
+from etude.records import SPLITS, Split, Task
 
 
 def _ratio(value: Any) -> Any:

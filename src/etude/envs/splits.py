@@ -9,9 +9,8 @@ from itertools import combinations
 from rapidfuzz import fuzz, process
 
 from etude.errors import ConfigError, DataError
-from etude.records import Split, Task, digest
+from etude.records import SPLITS, Split, Task, digest
 
-SPLITS: tuple[Split, ...] = ("train", "val", "test")
 NEAR = 95.0
 """Similarity in percent, words in any order, from which two inputs are near duplicates."""
 MAX_PAIRS = 4_000_000

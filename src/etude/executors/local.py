@@ -37,7 +37,7 @@ class LocalExecutor(Executor):
         self, work: Callable[[T], Awaitable[R]], items: Sequence[T]
     ) -> AsyncGenerator[tuple[int, R], None]:
         """Yield (index, result) as results arrive. An exception of `work` is raised here; what else is under way
-        then goes on in the background."""
+        then continues in the background."""
         started: set[int] = set()
 
         async def one(index: int) -> R:

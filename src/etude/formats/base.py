@@ -1,24 +1,23 @@
 """What the formats have in common."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from etude.errors import InputError
-from etude.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool, digest
+from etude.formats.events import load
+from etude.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, TextPart, Tool, ToolCall, digest
 
 B = TypeVar("B", bound=BaseModel)
-
-CHUNKS = 5
-"""Pieces a streamed text comes in."""
+Finish = Literal["stop", "length", "tool_calls", "refusal"]
 
 
 class BadBody(InputError):
-    """The body is not what the format asks for."""
+    """The body does not follow the format."""
 
 
 @dataclass(frozen=True)
@@ -42,23 +41,48 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Wire:
-    """A format a server speaks."""
+class Format:
+    """A format of requests and replies, both ways: a server reads requests and writes replies, a client writes
+    requests and reads replies."""
 
-    read: Callable[[bytes, int | None], Call]
+    path: str
+    """Where a server takes requests, below the version of its address."""
+    answer: str
+    """What the body of an answer is called."""
+    write_request: Callable[..., dict[str, Any]]
+    """The body for a model's name, a `ChatRequest` and a `ModelSection`; further arguments have defaults."""
+    read_request: Callable[[bytes, int | None], Call]
     """The call of a body; the number is its trial where the body has no seed. Raises BadBody."""
-    plain: Callable[[Call, Reply], bytes]
+    write_reply: Callable[[Call, Reply], bytes]
     """The body of a plain answer."""
-    events: Callable[[Call, Reply], Iterator[bytes]]
+    write_events: Callable[[Call, Reply], Iterator[bytes]]
     """The events of a streamed answer."""
-    error: Callable[[int, str], bytes]
+    read_reply: Callable[[bytes], Reply]
+    """The reply in an answer, plain or streamed. Token counts that are missing stay 0, and what the model thought is
+    left out. Raises ValueError for another body or a stream without an end, ServerError for an error within it."""
+    write_error: Callable[[int, str], bytes]
     """The body of an error, from its status and message."""
-    broken: Callable[[Call, int, str], bytes]
+    write_broken: Callable[[Call, int, str], bytes]
     """The event that ends a streamed answer with an error."""
     waiting: bytes
     """An event that says nothing: the answer is still to come."""
     overloaded: int
     """The status of a server that has too much to do."""
+
+
+class SchemaForm(BaseModel):
+    """The wanted form of a reply."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    type: Literal["text", "json_object", "json_schema"] = "json_schema"
+    name: str = "reply"
+    body: dict[str, Any] = Field(default={}, alias="schema")
+
+
+def read_schema(form: SchemaForm | None) -> ResponseSchema | None:
+    """The schema that a reply must follow."""
+    return ResponseSchema(name=form.name, body=form.body) if form is not None and form.type == "json_schema" else None
 
 
 def maker(reply: Reply) -> str:
@@ -67,35 +91,24 @@ def maker(reply: Reply) -> str:
 
 
 def parse_body(form: type[B], body: bytes) -> B:
-    """The body as `form`. Halves of characters, which JSON can spell and nothing can encode, become `?`.
+    """The body as `form`. Halves of characters become `?`.
 
     Raises:
-        BadBody: no JSON, or not what the format has; names the place.
+        BadBody: it is not JSON, or not what the format has; names the place.
     """
     try:
+        if b"\\ud" in body.lower():
+            return form.model_validate(_loaded(body))
         return form.model_validate_json(body)
     except ValidationError as error:
-        if b"\\ud" in body.lower() and error.errors()[0]["type"] == "json_invalid":
-            return _parse(form, json.dumps(_loads(body), ensure_ascii=False).encode("utf-8", "replace"))
-        raise _bad(error) from None
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise BadBody(f"{where}: {first['msg']}" if where else first["msg"]) from None
 
 
-def _parse(form: type[B], body: bytes) -> B:
+def _loaded(body: bytes) -> Any:
     try:
-        return form.model_validate_json(body)
-    except ValidationError as error:
-        raise _bad(error) from None
-
-
-def _bad(error: ValidationError) -> BadBody:
-    first = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
-    return BadBody(f"{where}: {first['msg']}" if where else first["msg"])
-
-
-def _loads(body: bytes) -> Any:
-    try:
-        return json.loads(body)
+        return load(body)
     except ValueError as error:
         raise BadBody(f"Invalid JSON: {error}") from None
 
@@ -104,9 +117,9 @@ def with_field(body: bytes, name: str, value: object) -> bytes:
     """The body with this field, whatever it says there.
 
     Raises:
-        BadBody: no JSON object.
+        BadBody: it is not a JSON object.
     """
-    data = _loads(body)
+    data = _loaded(body)
     if not isinstance(data, dict):
         raise BadBody("Input should be an object")
     return json.dumps({**cast(dict[str, Any], data), name: value}).encode()
@@ -120,9 +133,55 @@ def estimate(request: ChatRequest) -> int:
     return -(-sum(map(len, texts)) // 4)
 
 
-def as_text(text: str) -> tuple[TextPart, ...]:
+def as_text(text: str | None) -> tuple[TextPart, ...]:
     """The content of a message; an empty text is none."""
     return (TextPart(text=text),) if text else ()
+
+
+def image_part(url: object) -> tuple[ImagePart, ...]:
+    """The picture at an address, if there is one."""
+    return (ImagePart(url=url),) if isinstance(url, str) and url else ()
+
+
+def has_picture(message: Message) -> bool:
+    """Messages without one are sent as plain text: some servers take nothing else."""
+    return any(isinstance(part, ImagePart) for part in message.content)
+
+
+def tool_call(at: int, id: str | None, name: str | None, arguments: Any) -> ToolCall:
+    """A call in a reply, whose arguments are text or data. Servers that give no ids get numbers.
+
+    Raises:
+        ValueError: it calls nothing.
+    """
+    if name is None:
+        raise ValueError("a call of a tool without a name")
+    return ToolCall(id=id or f"call_{at}", name=name, arguments=as_json(arguments))
+
+
+def finish_of(calls: Sequence[ToolCall], *, refused: bool, cut: bool) -> Finish:
+    """How a reply ended."""
+    return "refusal" if refused else "length" if cut else "tool_calls" if calls else "stop"
+
+
+def as_json(arguments: Any) -> str:
+    """Arguments of a call as text."""
+    if isinstance(arguments, str):
+        return arguments
+    return json.dumps({} if arguments is None else arguments, ensure_ascii=False)
+
+
+def as_data(arguments: str) -> Any:
+    """Arguments of a call as data; as text where a reply stopped within them."""
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments
+
+
+def count(tokens: int | None) -> int:
+    """A number of tokens; missing and odd ones are 0."""
+    return 0 if tokens is None else max(0, tokens)
 
 
 def joined(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -143,28 +202,3 @@ def forced_tool(tools: Sequence[Tool], name: object, *, any_tool: bool) -> str |
     if any_tool:
         return tools[0].name if len(tools) == 1 else None
     return next((tool.name for tool in tools if tool.name == name), None)
-
-
-def image_part(url: object) -> tuple[ImagePart, ...]:
-    """The picture at an address, if there is one."""
-    return (ImagePart(url=url),) if isinstance(url, str) and url else ()
-
-
-def pieces(text: str) -> list[str]:
-    """The text as it is streamed."""
-    size = max(1, -(-len(text) // CHUNKS))
-    return [text[start : start + size] for start in range(0, len(text), size)]
-
-
-def named_event(data: Mapping[str, Any]) -> bytes:
-    """A server-sent event with the name that its data has as `type`."""
-    return f"event: {data['type']}\n".encode() + bare_event(data)
-
-
-def bare_event(data: Mapping[str, Any]) -> bytes:
-    """A server-sent event without a name."""
-    return b"data: " + json.dumps(data, ensure_ascii=False).encode("utf-8", "replace") + b"\n\n"
-
-
-COMMENT = b": waiting\n\n"
-"""What clients read over."""

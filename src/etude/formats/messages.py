@@ -1,23 +1,32 @@
-"""The Anthropic Messages format: bodies to requests, replies to bodies."""
+"""The Anthropic Messages format."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
+from etude.config import ModelSection, merge
 from etude.formats.base import (
     Call,
-    Wire,
+    Format,
+    SchemaForm,
+    as_data,
     as_text,
+    count,
     forced_tool,
     image_part,
     maker,
-    named_event,
     parse_body,
-    pieces,
+    read_schema,
+    tool_call,
 )
-from etude.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, TextPart, Tool, ToolCall
+from etude.formats.errors import error_within, typed_error_body
+from etude.formats.events import dump, is_streamed, load, named_event, pieces, read_events
+from etude.formats.prompt_cache import mark_first, system_blocks
+from etude.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool, ToolCall, Usage
+
+Data = dict[str, Any]
 
 
 class _Source(BaseModel):
@@ -52,7 +61,7 @@ class _Message(BaseModel):
 class _Tool(BaseModel):
     name: str = ""
     description: str | None = None
-    input_schema: dict[str, Any] | None = None
+    input_schema: Data | None = None
     defer_loading: bool = False
 
 
@@ -61,15 +70,8 @@ class _Choice(BaseModel):
     name: str | None = None
 
 
-class _Format(BaseModel):
-    model_config = ConfigDict(populate_by_name=True)
-
-    type: Literal["json_schema"]
-    body: dict[str, Any] = Field(alias="schema")
-
-
 class _Output(BaseModel):
-    format: _Format | None = None
+    format: SchemaForm | None = None
 
 
 class _Body(BaseModel):
@@ -78,22 +80,99 @@ class _Body(BaseModel):
     messages: list[_Message] = Field(min_length=1)
     system: str | list[_Block] | None = None
     output_config: _Output | None = None
-    output_format: _Format | None = None
+    output_format: SchemaForm | None = None
     tools: list[_Tool] | None = None
     tool_choice: _Choice | None = None
     stream: bool | None = None
 
 
-def _read(body: bytes, trial: int | None) -> Call:
+def write_request(
+    model: str, request: ChatRequest, settings: ModelSection, *, native: Callable[[Data], Data] = dict
+) -> Data:
+    """The body of a request.
+
+    Args:
+        native: a JSON schema in the form that the server takes.
+    """
+    body: Data = {
+        "model": model,
+        "max_tokens": settings.max_output_tokens,
+        "messages": _write_turns(request),
+        "temperature": settings.temperature,
+        "top_p": settings.top_p,
+    }
+    body = {key: value for key, value in body.items() if value is not None}
+    if blocks := system_blocks(request.messages):
+        body["system"] = blocks
+    if settings.reasoning_effort is not None:
+        body["output_config"] = {"effort": settings.reasoning_effort}
+    if request.response_schema is not None:
+        form = {"type": "json_schema", "schema": native(dict(request.response_schema.body))}
+        body["output_config"] = {**body.get("output_config", {}), "format": form}
+    if settings.thinking is not None and "thinking" not in settings.extra_body:  # other kinds have other fields
+        body["thinking"] = {"type": "adaptive" if settings.thinking == "on" else "disabled"}
+    if request.tools:
+        body["tools"] = [_write_tool(tool) for tool in request.tools]
+    if request.forced_tool is not None:
+        body["tool_choice"] = {"type": "tool", "name": request.forced_tool, "disable_parallel_tool_use": True}
+    if settings.stream:
+        body["stream"] = True
+    return merge(body, settings.extra_body)
+
+
+def _write_tool(tool: Tool) -> Data:
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+
+
+def _write_turns(request: ChatRequest) -> list[Data]:
+    """User and assistant by turns, results of tools among what the user says."""
+    turns: list[Data] = []
+    for message in request.messages:
+        if message.role == "system":
+            continue
+        role = "assistant" if message.role == "assistant" else "user"
+        if not turns or turns[-1]["role"] != role:
+            turns.append({"role": role, "content": []})
+        turns[-1]["content"] += _write_blocks(message)
+    mark_first(turns, sum(len(message.text) for message in request.messages if message.role == "system"))
+    return turns
+
+
+def _write_blocks(message: Message) -> list[Data]:
+    """Blank texts are refused, and say nothing."""
+    content = [
+        _write_picture(part) if isinstance(part, ImagePart) else {"type": "text", "text": part.text}
+        for part in message.content
+        if not isinstance(part, TextPart) or part.text.strip()
+    ]
+    if message.role == "tool":
+        return [{"type": "tool_result", "tool_use_id": message.tool_call_id, "content": content}]
+    return [*content, *map(_write_call, message.tool_calls)]
+
+
+def _write_picture(part: ImagePart) -> Data:
+    head, _, data = part.url.partition(";base64,")
+    if not head.startswith("data:") or not data:
+        return {"type": "image", "source": {"type": "url", "url": part.url}}
+    return {"type": "image", "source": {"type": "base64", "media_type": head.removeprefix("data:"), "data": data}}
+
+
+def _write_call(call: ToolCall) -> Data:
+    """Arguments that stop in the middle are not an object: nothing is left of them."""
+    given = as_data(call.arguments)
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": given if isinstance(given, dict) else {}}
+
+
+def _read_request(body: bytes, trial: int | None) -> Call:
     data = parse_body(_Body, body)
-    told = [Message(role="system", content=_content(data.system))] if data.system else []
+    told = [Message(role="system", content=_read_content(data.system))] if data.system else []
     form = data.output_format if data.output_config is None else data.output_config.format
     choice = data.tool_choice or _Choice()
-    tools = () if choice.type == "none" else _tools(data)
+    tools = () if choice.type == "none" else _read_tools(data)
     name = choice.name if choice.type == "tool" else None
     request = ChatRequest(
-        messages=(*told, *(part for message in data.messages for part in _messages(message))),
-        response_schema=ResponseSchema(name="reply", body=form.body) if form is not None else None,
+        messages=(*told, *(part for message in data.messages for part in _read_turn(message))),
+        response_schema=read_schema(form),
         tools=tools,
         forced_tool=forced_tool(tools, name, any_tool=choice.type == "any"),
         seed=trial,
@@ -101,10 +180,10 @@ def _read(body: bytes, trial: int | None) -> Call:
     return Call(named=data.model, request=request, most_tokens=data.max_tokens, stream=bool(data.stream))
 
 
-def _tools(data: _Body) -> tuple[Tool, ...]:
+def _read_tools(data: _Body) -> tuple[Tool, ...]:
     """Tools of the server have no schema. One that is loaded on demand counts once a result refers to it."""
     blocks = [block for message in data.messages for block in message.content if isinstance(block, _Block)]
-    loaded = {inner.tool_name for block in blocks if block.type == "tool_result" for inner in _inner(block)}
+    loaded = {inner.tool_name for block in blocks if block.type == "tool_result" for inner in _read_result(block)}
     return tuple(
         Tool(name=tool.name, description=tool.description or "", parameters=tool.input_schema)
         for tool in data.tools or ()
@@ -112,7 +191,7 @@ def _tools(data: _Body) -> tuple[Tool, ...]:
     )
 
 
-def _inner(result: _Block) -> list[_Block]:
+def _read_result(result: _Block) -> list[_Block]:
     """What the result of a tool is made of."""
     if isinstance(result.content, str):
         return [_Block(type="text", text=result.content)]
@@ -122,12 +201,12 @@ def _inner(result: _Block) -> list[_Block]:
         return [_Block(type="text", text=json.dumps(result.content, ensure_ascii=False))]
 
 
-def _messages(message: _Message) -> list[Message]:
+def _read_turn(message: _Message) -> list[Message]:
     """Results of tools stand before the rest of a user message, and are messages of their own."""
     if isinstance(message.content, str):
-        return [Message(role=message.role, content=_content(message.content))]
+        return [Message(role=message.role, content=_read_content(message.content))]
     results = [
-        Message(role="tool", content=_content(_inner(block)), tool_call_id=block.tool_use_id)
+        Message(role="tool", content=_read_content(_read_result(block)), tool_call_id=block.tool_use_id)
         for block in message.content
         if block.type == "tool_result"
     ]
@@ -136,18 +215,18 @@ def _messages(message: _Message) -> list[Message]:
         for block in message.content
         if block.type == "tool_use"
     )
-    content = _content([block for block in message.content if block.type not in ("tool_result", "tool_use")])
+    content = _read_content([block for block in message.content if block.type not in ("tool_result", "tool_use")])
     said = Message(role=message.role, content=content, tool_calls=calls)
     return [*results, said] if content or calls else results
 
 
-def _content(content: str | Sequence[_Block] | None) -> tuple[TextPart | ImagePart, ...]:
+def _read_content(content: str | Sequence[_Block] | None) -> tuple[TextPart | ImagePart, ...]:
     if isinstance(content, str) or content is None:
         return as_text(content or "")
-    return tuple(part for block in content for part in _parts(block))
+    return tuple(part for block in content for part in _read_block(block))
 
 
-def _parts(block: _Block) -> tuple[TextPart | ImagePart, ...]:
+def _read_block(block: _Block) -> tuple[TextPart | ImagePart, ...]:
     """What was thought, and what the server's own tools said, has no text of its own and is left out."""
     source = block.source if isinstance(block.source, _Source) else None
     if block.type == "image" and source is not None:
@@ -159,10 +238,42 @@ def _parts(block: _Block) -> tuple[TextPart | ImagePart, ...]:
     return as_text(block.text or "")
 
 
+class _Bill(BaseModel):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+
+
+class _Answer(BaseModel):
+    id: str = ""
+    content: list[_Block]
+    stop_reason: str | None = None
+    usage: _Bill = _Bill()
+
+
+class _Delta(BaseModel):
+    text: str = ""
+    partial_json: str = ""
+    stop_reason: str | None = None
+
+
+class _Event(BaseModel):
+    """Each type of event has some of the fields."""
+
+    type: str = ""
+    index: int = 0
+    message: _Answer | None = None
+    content_block: _Block = _Block(type="text")
+    delta: _Delta = _Delta()
+    usage: _Bill = _Bill()
+    error: Any = None
+
+
 _STOPS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "refusal": "refusal"}
 
 
-def _head(call: Call, reply: Reply) -> dict[str, Any]:
+def _head(call: Call, reply: Reply) -> Data:
     return {
         "id": f"msg_{maker(reply)}_{call.id}",
         "type": "message",
@@ -180,34 +291,22 @@ def _head(call: Call, reply: Reply) -> dict[str, Any]:
     }
 
 
-def _plain(call: Call, reply: Reply) -> bytes:
+def _write_reply(call: Call, reply: Reply) -> bytes:
     head = _head(call, reply)
-    content: list[dict[str, Any]] = [{"type": "text", "text": reply.text}] if reply.text else []
-    content += [
-        {"type": "tool_use", "id": call.id, "name": call.name, "input": _input(call.arguments)}
-        for call in reply.tool_calls
-    ]
-    usage = {**head["usage"], "output_tokens": reply.usage.output_tokens}
-    body = {**head, "content": content, "stop_reason": _STOPS[reply.finish], "usage": usage}
-    return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+    content: list[Data] = [{"type": "text", "text": reply.text}] if reply.text else []
+    content += map(_write_call, reply.tool_calls)
+    head["usage"]["output_tokens"] = reply.usage.output_tokens
+    return dump({**head, "content": content, "stop_reason": _STOPS[reply.finish]})
 
 
-def _input(arguments: str) -> Any:
-    """Arguments that stop in the middle are no object: nothing is left of them."""
-    try:
-        return json.loads(arguments)
-    except ValueError:
-        return {}
-
-
-def _events(call: Call, reply: Reply) -> Iterator[bytes]:
+def _write_events(call: Call, reply: Reply) -> Iterator[bytes]:
     yield named_event({"type": "message_start", "message": _head(call, reply)})
-    blocks: list[tuple[dict[str, Any], list[dict[str, str]]]] = []
+    blocks: list[tuple[Data, list[Data]]] = []
     if reply.text:
         texts = [{"type": "text_delta", "text": piece} for piece in pieces(reply.text)]
         blocks.append(({"type": "text", "text": ""}, texts))
     for tool in reply.tool_calls:
-        start: dict[str, Any] = {"type": "tool_use", "id": tool.id, "name": tool.name, "input": {}}
+        start = {**_write_call(tool), "input": Data()}
         parts = [{"type": "input_json_delta", "partial_json": piece} for piece in ("", *pieces(tool.arguments))]
         blocks.append((start, parts))
     for index, (start, deltas) in enumerate(blocks):
@@ -216,30 +315,86 @@ def _events(call: Call, reply: Reply) -> Iterator[bytes]:
         for delta in deltas:
             yield named_event({"type": "content_block_delta", "index": index, "delta": delta})
         yield named_event({"type": "content_block_stop", "index": index})
-    delta = {"stop_reason": _STOPS[reply.finish], "stop_sequence": None}
-    usage = {"output_tokens": reply.usage.output_tokens}
-    yield named_event({"type": "message_delta", "delta": delta, "usage": usage})
+    end = {"delta": {"stop_reason": _STOPS[reply.finish], "stop_sequence": None}}
+    yield named_event({"type": "message_delta", **end, "usage": {"output_tokens": reply.usage.output_tokens}})
     yield named_event({"type": "message_stop"})
 
 
+def _read_reply(body: bytes) -> Reply:
+    streamed = is_streamed(body)
+    answer = _gathered(read_events(body)) if streamed else _Answer.model_validate(load(body))
+    calls = tuple(
+        tool_call(at, block.id, block.name, block.input)
+        for at, block in enumerate(answer.content)
+        if block.type == "tool_use"
+    )
+    cut = answer.stop_reason in ("max_tokens", "model_context_window_exceeded")
+    bill = answer.usage
+    cached = count(bill.cache_read_input_tokens)
+    return Reply(
+        text="".join(block.text or "" for block in answer.content if block.type == "text"),
+        tool_calls=calls,
+        finish="refusal"
+        if answer.stop_reason == "refusal"
+        else "length"
+        if cut
+        else "tool_calls"
+        if calls
+        else "stop",
+        usage=Usage(
+            input_tokens=count(bill.input_tokens) + count(bill.cache_creation_input_tokens) + cached,
+            output_tokens=count(bill.output_tokens),
+            cached_tokens=cached,
+        ),
+        simulated=answer.id.startswith("msg_simulated"),
+    )
+
+
+def _gathered(events: Sequence[Data]) -> _Answer:
+    """The message that a stream builds up. Counts of tokens are totals: the last one holds."""
+    answer = _Answer(content=[])
+    blocks: dict[int, _Block] = {}
+    written: dict[int, str] = {}
+    for event in map(_Event.model_validate, events):
+        if event.type == "error":
+            raise error_within(event.error)
+        if event.type == "message_start" and event.message is not None:
+            answer = event.message
+        elif event.type == "content_block_start":
+            blocks[event.index] = event.content_block
+        elif event.type == "content_block_delta":
+            block = blocks.setdefault(event.index, event.content_block)
+            block.text = (block.text or "") + event.delta.text
+            written[event.index] = written.get(event.index, "") + event.delta.partial_json
+        elif event.type == "message_delta":
+            answer.stop_reason = event.delta.stop_reason or answer.stop_reason
+            answer.usage = answer.usage.model_copy(update=event.usage.model_dump(exclude_none=True))
+        elif event.type == "message_stop":
+            for index, text in written.items():
+                if text:
+                    blocks[index].input = as_data(text)
+            answer.content = [blocks[index] for index in sorted(blocks)]
+            return answer
+    raise ValueError("a stream without an end")
+
+
 _PING = named_event({"type": "ping"})
-_KINDS = {
-    401: "authentication_error",
-    404: "not_found_error",
-    429: "rate_limit_error",
-    500: "api_error",
-    529: "overloaded_error",
-}
 
 
-def _error(status: int, message: str) -> bytes:
-    kind = _KINDS.get(status, "invalid_request_error")
-    return json.dumps({"type": "error", "error": {"type": kind, "message": message}, "request_id": None}).encode()
+def _write_broken(_: Call, status: int, message: str) -> bytes:
+    return b"event: error\ndata: " + typed_error_body(status, message) + b"\n\n"
 
 
-def _broken(call: Call, status: int, message: str) -> bytes:
-    del call
-    return b"event: error\ndata: " + _error(status, message) + b"\n\n"
-
-
-MESSAGES = Wire(read=_read, plain=_plain, events=_events, error=_error, broken=_broken, waiting=_PING, overloaded=529)
+MESSAGES = Format(
+    path="/messages",
+    answer="message",
+    write_request=write_request,
+    read_request=_read_request,
+    write_reply=_write_reply,
+    write_events=_write_events,
+    read_reply=_read_reply,
+    write_error=typed_error_body,
+    write_broken=_write_broken,
+    waiting=_PING,
+    overloaded=529,
+)

@@ -1,26 +1,31 @@
-"""The OpenAI Responses format: bodies to requests, replies to bodies."""
+"""The OpenAI Responses format."""
 
 import json
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
+from etude.config import ModelSection, merge
 from etude.formats.base import (
-    COMMENT,
     Call,
-    Wire,
+    Format,
+    SchemaForm,
     as_text,
+    count,
+    finish_of,
     forced_tool,
+    has_picture,
     image_part,
     joined,
     maker,
-    named_event,
     parse_body,
-    pieces,
+    read_schema,
+    tool_call,
 )
-from etude.formats.chat_completions import error_body
-from etude.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, TextPart, Tool, ToolCall
+from etude.formats.errors import error_body, error_within
+from etude.formats.events import WAITING, dump, is_streamed, load, named_event, pieces, read_events
+from etude.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool, ToolCall, Usage
 
 
 class _Part(BaseModel):
@@ -39,7 +44,7 @@ class _Item(BaseModel):
     call_id: str = ""
     name: str = ""
     arguments: str = ""
-    input: str = ""
+    input: Any = ""
     output: Any = None
 
 
@@ -53,16 +58,8 @@ class _Tool(BaseModel):
     parameters: dict[str, Any] | None = None
 
 
-class _Format(BaseModel):
-    model_config = ConfigDict(populate_by_name=True)
-
-    type: Literal["text", "json_object", "json_schema"] = "text"
-    name: str = "reply"
-    body: dict[str, Any] = Field(default={}, alias="schema")
-
-
 class _Text(BaseModel):
-    format: _Format | None = None
+    format: SchemaForm | None = None
 
 
 class _Choice(BaseModel):
@@ -81,17 +78,60 @@ class _Body(BaseModel):
     stream: bool | None = None
 
 
-def _read(body: bytes, trial: int | None) -> Call:
+def write_request(model: str, request: ChatRequest, settings: ModelSection) -> dict[str, Any]:
+    """The body of a request. Nothing is kept at the server."""
+    body: dict[str, Any] = {
+        "model": model,
+        "input": [item for message in request.messages for item in _write_items(message)],
+        "max_output_tokens": settings.max_output_tokens,
+        "temperature": settings.temperature,
+        "top_p": settings.top_p,
+        "reasoning": {"effort": settings.reasoning_effort} if settings.reasoning_effort is not None else None,
+        "stream": True if settings.stream else None,
+        "store": False,
+    }
+    body = {key: value for key, value in body.items() if value is not None}
+    if request.response_schema is not None:
+        schema = {"name": request.response_schema.name, "schema": request.response_schema.body, "strict": True}
+        body["text"] = {"format": {"type": "json_schema", **schema}}
+    if request.tools:
+        body["tools"] = [{"type": "function", **tool.model_dump(), "strict": False} for tool in request.tools]
+    if request.forced_tool is not None:
+        body["tool_choice"] = {"type": "function", "name": request.forced_tool}
+    return merge(body, settings.extra_body)
+
+
+def _write_items(message: Message) -> list[dict[str, Any]]:
+    """Messages, calls of tools and their results are items side by side."""
+    if message.role == "tool":
+        return [{"type": "function_call_output", "call_id": message.tool_call_id, "output": message.text}]
+    content: str | list[dict[str, Any]] = message.text
+    if has_picture(message):
+        content = [
+            {"type": "input_image", "image_url": part.url}
+            if isinstance(part, ImagePart)
+            else {"type": "input_text", "text": part.text}
+            for part in message.content
+        ]
+    said = [{"role": message.role, "content": content}] if message.content else []
+    return [*said, *map(_write_call, message.tool_calls)]
+
+
+def _write_call(call: ToolCall) -> dict[str, Any]:
+    return {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
+
+
+def _read_request(body: bytes, trial: int | None) -> Call:
     data = parse_body(_Body, body)
     items = [_Item(role="user", content=data.input)] if isinstance(data.input, str) else data.input
     if data.instructions is not None:
         items = [_Item(role="system", content=data.instructions), *items]
-    form = (data.text.format if data.text is not None else None) or _Format()
-    tools = () if data.tool_choice == "none" else _tools(data)
+    form = (data.text.format if data.text is not None else None) or SchemaForm(type="text")
+    tools = () if data.tool_choice == "none" else _read_tools(data)
     name = data.tool_choice.name if isinstance(data.tool_choice, _Choice) else None
     request = ChatRequest(
-        messages=joined([message for item in items for message in _messages(item)]),
-        response_schema=ResponseSchema(name=form.name, body=form.body) if form.type == "json_schema" else None,
+        messages=joined([message for item in items for message in _read_item(item)]),
+        response_schema=read_schema(form),
         tools=tools,
         forced_tool=forced_tool(tools, name, any_tool=data.tool_choice == "required"),
         seed=trial,
@@ -105,7 +145,7 @@ def _read(body: bytes, trial: int | None) -> Call:
     )
 
 
-def _tools(data: _Body) -> tuple[Tool, ...]:
+def _read_tools(data: _Body) -> tuple[Tool, ...]:
     """Functions only: what the server would do itself, and what has a grammar instead of a schema, is not offered."""
     return tuple(
         Tool(name=tool.name, description=tool.description or "", parameters=tool.parameters or {})
@@ -118,30 +158,30 @@ _CALLS = ("function_call", "custom_tool_call")
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 
 
-def _messages(item: _Item) -> list[Message]:
+def _read_item(item: _Item) -> list[Message]:
     """The message of an item. Thoughts, and calls of the server's own tools, are none."""
     if item.type in _CALLS:
         arguments = item.arguments if item.type == "function_call" else json.dumps({"input": item.input})
         call = ToolCall(id=item.call_id, name=item.name, arguments=arguments)
         return [Message(role="assistant", tool_calls=(call,))]
     if item.type in _RESULTS:
-        return [Message(role="tool", content=_result(item.output), tool_call_id=item.call_id)]
+        return [Message(role="tool", content=_read_result(item.output), tool_call_id=item.call_id)]
     if item.type != "message":
         return []
-    content = _parts(item.content)
+    content = _read_content(item.content)
     if item.role == "assistant" and not content:
         return []
     return [Message(role="system" if item.role == "developer" else item.role, content=content)]
 
 
-def _result(output: Any) -> tuple[TextPart | ImagePart, ...]:
+def _read_result(output: Any) -> tuple[TextPart | ImagePart, ...]:
     try:
-        return _parts(output if isinstance(output, str) else _PARTS.validate_python(output or []))
+        return _read_content(output if isinstance(output, str) else _PARTS.validate_python(output or []))
     except ValidationError:
         return as_text(json.dumps(output, ensure_ascii=False))
 
 
-def _parts(content: str | list[_Part] | None) -> tuple[TextPart | ImagePart, ...]:
+def _read_content(content: str | list[_Part] | None) -> tuple[TextPart | ImagePart, ...]:
     if isinstance(content, str) or content is None:
         return as_text(content or "")
     return tuple(
@@ -151,21 +191,37 @@ def _parts(content: str | list[_Part] | None) -> tuple[TextPart | ImagePart, ...
     )
 
 
-def _items(call: Call, reply: Reply) -> list[dict[str, Any]]:
+class _Reason(BaseModel):
+    reason: str | None = None
+
+
+class _CacheDetails(BaseModel):
+    cached_tokens: int | None = None
+
+
+class _Bill(BaseModel):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    input_tokens_details: _CacheDetails | None = None
+
+
+class _Response(BaseModel):
+    id: str = ""
+    status: str | None = None
+    error: Any = None
+    incomplete_details: _Reason | None = None
+    output: list[_Item]
+    usage: _Bill | None = None
+
+
+def _write_output(call: Call, reply: Reply) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     if reply.text or not reply.tool_calls:
         part: dict[str, Any] = {"type": "output_text", "text": reply.text, "annotations": [], "logprobs": []}
         message = {"type": "message", "id": f"msg_{call.id}", "role": "assistant", "status": "completed"}
         items.append({**message, "content": [part]})
     items += [
-        {
-            "type": "function_call",
-            "id": f"fc_{call.id}_{place}",
-            "call_id": tool.id,
-            "name": tool.name,
-            "arguments": tool.arguments,
-            "status": "completed",
-        }
+        {**_write_call(tool), "id": f"fc_{call.id}_{place}", "status": "completed"}
         for place, tool in enumerate(reply.tool_calls)
     ]
     return items
@@ -207,16 +263,16 @@ def _response(call: Call, reply: Reply) -> dict[str, Any]:
         **_head(call, maker(reply)),
         "status": "incomplete" if cut else "completed",
         "incomplete_details": {"reason": cut} if cut else None,
-        "output": _items(call, reply),
+        "output": _write_output(call, reply),
         "usage": usage,
     }
 
 
-def _plain(call: Call, reply: Reply) -> bytes:
-    return json.dumps(_response(call, reply), ensure_ascii=False).encode("utf-8", "replace")
+def _write_reply(call: Call, reply: Reply) -> bytes:
+    return dump(_response(call, reply))
 
 
-def _events(call: Call, reply: Reply) -> Iterator[bytes]:
+def _write_events(call: Call, reply: Reply) -> Iterator[bytes]:
     whole = _response(call, reply)
     head = _head(call, maker(reply))
     events: list[dict[str, Any]] = [
@@ -259,18 +315,64 @@ def _call_events(place: dict[str, Any], item: dict[str, Any]) -> list[dict[str, 
     return [*deltas, done]
 
 
-def _broken(call: Call, status: int, message: str) -> bytes:
+def _read_reply(body: bytes) -> Reply:
+    response = _Response.model_validate(_last_state(body) if is_streamed(body) else load(body))
+    if response.error is not None:
+        raise error_within(response.error)
+    parts = [
+        part
+        for item in response.output
+        if item.type == "message" and isinstance(item.content, list)
+        for part in item.content
+    ]
+    calls = tuple(
+        tool_call(at, item.call_id, item.name, item.arguments)
+        for at, item in enumerate(item for item in response.output if item.type == "function_call")
+    )
+    why = response.incomplete_details.reason if response.incomplete_details is not None else None
+    refused = why == "content_filter" or any(part.type == "refusal" for part in parts)
+    cut = response.status == "incomplete" or why is not None
+    bill = response.usage or _Bill()
+    return Reply(
+        text="".join(part.text or part.refusal or "" for part in parts),
+        tool_calls=calls,
+        finish=finish_of(calls, refused=refused, cut=cut),
+        usage=Usage(
+            input_tokens=count(bill.input_tokens),
+            output_tokens=count(bill.output_tokens),
+            cached_tokens=count((bill.input_tokens_details or _CacheDetails()).cached_tokens),
+        ),
+        simulated=response.id.startswith("resp_simulated"),
+    )
+
+
+def _last_state(body: bytes) -> Any:
+    """The last event of a stream holds the whole response."""
+    for event in reversed(read_events(body)):
+        kind = event.get("type")
+        if kind in ("response.completed", "response.incomplete", "response.failed"):
+            return event.get("response")
+        if kind == "error":
+            raise error_within(event.get("error", event))
+    raise ValueError("a stream without an end")
+
+
+def _write_broken(call: Call, status: int, message: str) -> bytes:
     error = {"code": "server_error" if status >= 500 else "invalid_prompt", "message": message}
     response = {**_head(call, "etude"), "status": "failed", "error": error}
     return named_event({"type": "response.failed", "response": response, "sequence_number": 0})
 
 
-RESPONSES = Wire(
-    read=_read,
-    plain=_plain,
-    events=_events,
-    error=error_body,
-    broken=_broken,
-    waiting=COMMENT,
+RESPONSES = Format(
+    path="/responses",
+    answer="response",
+    write_request=write_request,
+    read_request=_read_request,
+    write_reply=_write_reply,
+    write_events=_write_events,
+    read_reply=_read_reply,
+    write_error=error_body,
+    write_broken=_write_broken,
+    waiting=WAITING,
     overloaded=503,
 )

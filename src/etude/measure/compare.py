@@ -5,13 +5,13 @@ from typing import Unpack
 
 from etude.build import open_workbench
 from etude.comparison import compare_on
+from etude.concurrency import run_to_end
 from etude.config import TrainConfig
 from etude.errors import ConfigError, DataError, SkillError, StopRun
 from etude.events import ATTEMPTING, StageFinished, StageStarted
 from etude.records import Skill, Split, digest
 from etude.records.summary import Comparison
 from etude.skill import Document, load_skill
-from etude.threads import run_to_end
 from etude.workbench import Given
 
 __all__ = ["TRIALS", "Comparison", "acompare_skills", "compare_skills"]

@@ -5,6 +5,7 @@ from typing import Unpack
 
 from etude.build import open_workbench
 from etude.comparison import open_test
+from etude.concurrency import run_to_end
 from etude.config import TrainConfig
 from etude.errors import DataError, StopRun
 from etude.events import ATTEMPTING, CallFinished, Event, StageFinished, StageStarted
@@ -12,7 +13,6 @@ from etude.intervals import mean_interval
 from etude.records import Metric, Record, Split, digest
 from etude.records.summary import Interval
 from etude.stages.evaluation import evaluate
-from etude.threads import run_to_end
 from etude.workbench import Given
 
 __all__ = ["SkillEvaluation", "aevaluate_skill", "evaluate_skill"]

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
 from etude.build import open_workbench
+from etude.concurrency import run_to_end
 from etude.config import RunSection, TrainConfig, load_config, make_config
 from etude.errors import StopRun
 from etude.events import Event, Notice, StageFinished, StageStarted
@@ -20,7 +21,6 @@ from etude.skill import token_count
 from etude.stages.evaluation import known_evaluation
 from etude.store import SqliteJournal
 from etude.store.views import JOURNAL
-from etude.threads import run_to_end
 from etude.workbench import Given, Workbench
 
 __all__ = ["Advice", "Detectable", "Plan", "aplan", "plan"]
@@ -200,9 +200,9 @@ def _of_scores(headroom: Headroom | None, detectable: tuple[Detectable, ...]) ->
     most = 1.0 if headroom is None else 1 - headroom.score.mean
     for each in detectable:
         if most > 0 and (each.gain is None or each.gain > most):
-            needed = "no gain at all" if each.gain is None else f"only a gain of {each.gain:.2f} or more"
+            needed = "no gain" if each.gain is None else f"only a gain of {each.gain:.2f} or more"
             yield Advice(
-                text=f"{each.tasks} {each.split} tasks can show {needed}, and the largest possible one is {most:.2f}",
+                text=f"{each.tasks} {each.split} tasks can detect {needed}, and at most {most:.2f} is possible",
                 hint=f"give the {each.split} split more tasks"
                 + (", or raise test.trials" if each.split == "test" else ""),
             )

@@ -9,6 +9,7 @@ from typing import Self, Unpack
 
 from pydantic import JsonValue
 
+from etude.concurrency import run_to_end
 from etude.config import TrainConfig
 from etude.errors import ConfigError, EtudeError, StopRun
 from etude.files import write_atomically
@@ -17,7 +18,6 @@ from etude.records import Metric, Record
 from etude.records.summary import Interval, Summary
 from etude.store import SqliteJournal, read_run, run_names
 from etude.store.views import JOURNAL
-from etude.threads import run_to_end
 from etude.trainer import Trainer
 from etude.workbench import Given
 
@@ -90,9 +90,10 @@ async def atrain_seeds(config: TrainConfig, seeds: Sequence[int], **given: Unpac
     """Train once for each seed, one run after the other, and report over them.
 
     Later runs start over the paid results of the first one, since attempts with the initial skill are the same for
-    all seeds. Each run is resumed as a single one: the same call goes on where it stopped, and finished runs call
-    nobody. Limits hold for each run on its own. The report is written beside the runs, as `<run.name>-seeds.json`. It
-    covers all finished runs of that name with the same settings, those of earlier calls with other seeds too.
+    all seeds. Each run is resumed as a single one: the same call continues where it stopped, and finished runs
+    make no calls. Limits hold for each run on its own. The report is written next to the runs, as
+    `<run.name>-seeds.json`. It covers all finished runs of that name with the same settings, those of earlier
+    calls with other seeds too.
 
     Raises:
         ConfigError: there are no seeds, or one is there twice.

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from etude.config import ModelSection
 from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
+from etude.formats.errors import ServerError, as_model_error
 from etude.models.adapter_checks import check_provider, check_thinking, missing_package, takes
 from etude.models.adapter_messages import model_messages, parameters, read_reply
 from etude.models.base import ProviderModel, check_headers, shorten
-from etude.models.server_errors import ServerError, as_model_error
 from etude.records import ChatRequest, Reply
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class AdapterModel(ProviderModel):
             )
         if settings.api != "chat" or settings.api_key_command is not None:
             given = "api_key_command" if settings.api_key_command is not None else f"api = {settings.api!r}"
-            raise ConfigError(f"{given} is no setting of adapter: models", hint="leave it out")
+            raise ConfigError(f"{given} is not a setting of adapter: models", hint="leave it out")
         check_headers(settings.headers)
         super().__init__(f"adapter:{name}", settings)
         self._model = name

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from etude.models.server_events import encodable
+from etude.formats.events import encodable
 from etude.records import ChatRequest, ImagePart, Message, Reply, ToolCall, Usage
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import Any
 
 from etude.config import ModelSection
 from etude.errors import ConfigError
+from etude.formats import MESSAGES
 from etude.models.keys import Key
-from etude.models.messages_api import read_reply, request_body, wire_messages
 from etude.models.sdk import Connection, SdkModel
-from etude.records import ChatRequest, Reply
+from etude.records import ChatRequest
 
 ANTHROPIC = "https://api.anthropic.com"
 
@@ -27,7 +27,7 @@ class AnthropicModel(SdkModel):
         name: the model's name, as in `claude-opus-5`.
 
     Raises:
-        ConfigError: the SDK is not installed, the address is no URL, Anthropic's own server is meant and no key is
+        ConfigError: the SDK is not installed, the address is not a URL, Anthropic's own server is meant and no key is
             set, a header cannot be sent, or a setting of another provider is given.
     """
 
@@ -37,7 +37,7 @@ class AnthropicModel(SdkModel):
             raise ConfigError(f"anthropic:{name} needs the package 'anthropic', which is not installed", hint=hint)
         own_server = settings.base_url or os.environ.get("ANTHROPIC_BASE_URL")
         address = (own_server or ANTHROPIC).rstrip("/").removesuffix("/v1")
-        super().__init__("anthropic", name, settings, address, Key(settings, needed=not own_server))
+        super().__init__("anthropic", name, settings, address, Key(settings, needed=not own_server), MESSAGES)
         if settings.api != "chat":
             raise ConfigError(
                 f"api = {settings.api!r} is an interface of OpenAI", hint="leave api out for anthropic: models"
@@ -46,10 +46,6 @@ class AnthropicModel(SdkModel):
     @property
     def takes_seed(self) -> bool:
         return self._settings.send_seed and not self._base_url.startswith(ANTHROPIC)
-
-    @property
-    def _answer_kind(self) -> str:
-        return "message"
 
     def _sdk(self) -> ModuleType:
         import anthropic
@@ -71,13 +67,5 @@ class AnthropicModel(SdkModel):
     async def _send(self, client: Any, request: ChatRequest) -> bytes:
         import anthropic
 
-        body = {
-            "model": self._model,
-            "max_tokens": self._settings.max_output_tokens,
-            "messages": wire_messages(request),
-            **request_body(request, self._settings, anthropic.transform_schema),
-        }
-        return await self._post(client, "/v1/messages", body, self._trial_header(request))
-
-    def _read(self, body: bytes) -> Reply:
-        return read_reply(body)
+        body = MESSAGES.write_request(self._model, request, self._settings, native=anthropic.transform_schema)
+        return await self._post(client, f"/v1{MESSAGES.path}", body, self._trial_header(request))

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 from etude.config import ModelSection
 from etude.errors import ConfigError
-from etude.models import chat_completions, responses
+from etude.formats import CHAT, RESPONSES
 from etude.models.keys import Key
 from etude.models.sdk import Connection, SdkModel, shown_address
-from etude.records import ChatRequest, Reply
+from etude.records import ChatRequest
 
 OPENAI = "https://api.openai.com/v1"
 
@@ -32,7 +32,7 @@ class OpenAIInterface(SdkModel):
     def __init__(
         self, provider: str, name: str, settings: ModelSection, base_url: str, key: Key, *, at_openai: bool
     ) -> None:
-        super().__init__(provider, name, settings, base_url, key)
+        super().__init__(provider, name, settings, base_url, key, RESPONSES if settings.api == "responses" else CHAT)
         self._at_openai = at_openai
         # OpenAI's reasoning models refuse `max_tokens`, most compatible servers know nothing else.
         self._limit = "max_completion_tokens" if at_openai else "max_tokens"
@@ -47,10 +47,6 @@ class OpenAIInterface(SdkModel):
     def takes_seed(self) -> bool:
         """Responses has no seed: the trial goes into a header, which OpenAI's own servers ignore."""
         return self._settings.send_seed and (self._settings.api == "chat" or not self._at_openai)
-
-    @property
-    def _answer_kind(self) -> str:
-        return "chat completion" if self._settings.api == "chat" else "response"
 
     def _sdk(self) -> ModuleType:
         import openai
@@ -71,16 +67,11 @@ class OpenAIInterface(SdkModel):
         )
 
     async def _send(self, client: Any, request: ChatRequest) -> bytes:
-        if self._settings.api == "responses":
-            body = {"input": responses.wire_input(request), **responses.request_body(request, self._settings)}
-            return await self._post(client, "/responses", {"model": self._model, **body}, self._trial_header(request))
-        sent = chat_completions.request_body(request, self._settings, limit=self._limit)
-        body = {"model": self._model, "messages": chat_completions.wire_messages(request), **sent}
-        return await self._post(client, "/chat/completions", body, {})
-
-    def _read(self, body: bytes) -> Reply:
-        read = chat_completions.read_reply if self._settings.api == "chat" else responses.read_reply
-        return read(body)
+        if self._format is RESPONSES:
+            body = RESPONSES.write_request(self._model, request, self._settings)
+            return await self._post(client, RESPONSES.path, body, self._trial_header(request))
+        body = CHAT.write_request(self._model, request, self._settings, limit=self._limit)
+        return await self._post(client, CHAT.path, body, {})
 
 
 class OpenAIModel(OpenAIInterface):
@@ -91,7 +82,7 @@ class OpenAIModel(OpenAIInterface):
         name: the model's name at the server.
 
     Raises:
-        ConfigError: the address is no URL, OpenAI's own server is meant and no key is set, or thinking is switched
+        ConfigError: the address is not a URL, OpenAI's own server is meant and no key is set, or thinking is switched
             where there is no switch.
     """
 

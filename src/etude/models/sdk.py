@@ -17,9 +17,10 @@ from urllib.parse import urlsplit
 
 from etude.config import ModelSection
 from etude.errors import ConfigError, ModelError, TransientError
+from etude.formats import Format
+from etude.formats.errors import ServerError, as_model_error
 from etude.models.base import ProviderModel, check_headers, shorten
 from etude.models.keys import Key
-from etude.models.server_errors import ServerError, as_model_error
 from etude.records import ChatRequest, Reply
 
 __all__ = ["TRIAL_HEADER", "SdkModel", "shown_address"]
@@ -80,16 +81,19 @@ class SdkModel(ProviderModel):
         name: the model's name at the server.
 
     Raises:
-        ConfigError: the address is no URL, or a header cannot be sent.
+        ConfigError: the address is not a URL, or a header cannot be sent.
     """
 
-    def __init__(self, provider: str, name: str, settings: ModelSection, base_url: str, key: Key) -> None:
+    def __init__(
+        self, provider: str, name: str, settings: ModelSection, base_url: str, key: Key, form: Format
+    ) -> None:
         check_headers(settings.headers)
         super().__init__(f"{provider}:{name}", settings)
         self.endpoint = shown_address(base_url)
         self._model = name
         self._base_url = base_url
         self._key = key
+        self._format = form
         self._clients: _Clients | None = None
 
     @abstractmethod
@@ -103,20 +107,6 @@ class SdkModel(ProviderModel):
     @abstractmethod
     async def _send(self, client: Any, request: ChatRequest) -> bytes:
         """The whole body of the answer, streamed or not."""
-
-    @property
-    @abstractmethod
-    def _answer_kind(self) -> str:
-        """What a body should be, for messages."""
-
-    @abstractmethod
-    def _read(self, body: bytes) -> Reply:
-        """The reply in a body.
-
-        Raises:
-            ValueError: there is none, or only half of one.
-            ServerError: the server says in it what went wrong.
-        """
 
     async def complete(self, request: ChatRequest) -> Reply:
         sdk = cast(Any, self._sdk())
@@ -137,12 +127,12 @@ class SdkModel(ProviderModel):
             codes = {str(getattr(error, name, None)) for name in ("code", "type")}
             raise self._refusal(ServerError(error.status_code, _words(error), codes), wait) from None
         try:
-            return self._read(body)
+            return self._format.read_reply(body)
         except ServerError as error:
             raise self._refusal(error, None) from None
         except ValueError:
             text = body.decode("utf-8", "replace")
-            raise TransientError(self._quote(f"the answer is no {self._answer_kind}: {text}")) from None
+            raise TransientError(self._quote(f"the answer is not a {self._format.answer}: {text}")) from None
 
     async def aclose(self) -> None:
         clients, self._clients = self._clients, None
@@ -195,16 +185,16 @@ def shown_address(base_url: str) -> str:
     """The address as it may be shown: without user, password and query.
 
     Raises:
-        ConfigError: it is no http(s) address.
+        ConfigError: it is not an http(s) address.
     """
     hint = "write it as in http://127.0.0.1:8000/v1"
     try:
         parts = urlsplit(base_url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError as error:
-        raise ConfigError(f"base_url = {base_url!r} is no address: {error}", hint=hint) from None
+        raise ConfigError(f"base_url = {base_url!r} is not an address: {error}", hint=hint) from None
     if not usable:
-        raise ConfigError(f"base_url = {base_url!r} is no address", hint=hint)
+        raise ConfigError(f"base_url = {base_url!r} is not an address", hint=hint)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 

@@ -47,7 +47,7 @@ class Prompts:
         self._texts = dict(_shipped())
         for name, source in (replacements or {}).items():
             if name not in self._texts:
-                raise ConfigError(f"prompts: {name!r} is no prompt", hint=did_you_mean(name, self._texts))
+                raise ConfigError(f"prompts: {name!r} is not a prompt", hint=did_you_mean(name, self._texts))
             self._texts[name] = _read(name, source) if isinstance(source, Path) else source.strip()
 
     def __getitem__(self, name: str) -> str:

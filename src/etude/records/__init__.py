@@ -2,7 +2,7 @@
 
 from etude.records.attempts import Attempt, Outcome, Role, Trajectory
 from etude.records.base import Record, canonical, digest
-from etude.records.decisions import Evaluation, LedgerEntry, TrainState, Verdict
+from etude.records.decisions import EditEvidence, Evaluation, LedgerEntry, Proof, TrainState, Verdict
 from etude.records.edits import AppliedEdit, Candidate, Edit, EditFate, EditOp, Patch, PatchOp, SuggestionOp
 from etude.records.messages import (
     ChatRequest,
@@ -19,14 +19,16 @@ from etude.records.messages import (
     user,
 )
 from etude.records.skills import File, Skill
-from etude.records.tasks import Metric, Score, Split, Task
+from etude.records.tasks import SPLITS, Metric, Score, Split, Task
 
 __all__ = [
+    "SPLITS",
     "AppliedEdit",
     "Attempt",
     "Candidate",
     "ChatRequest",
     "Edit",
+    "EditEvidence",
     "EditFate",
     "EditOp",
     "Evaluation",
@@ -38,6 +40,7 @@ __all__ = [
     "Outcome",
     "Patch",
     "PatchOp",
+    "Proof",
     "Record",
     "Reply",
     "ResponseSchema",

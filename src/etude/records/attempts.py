@@ -3,18 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Literal, cast
 
-from pydantic import (
-    Field,
-    SerializationInfo,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-)
+from pydantic import Field, SerializationInfo, SerializerFunctionWrapHandler, model_serializer
 
 from etude.records.base import Record
-from etude.records.messages import (
-    Message,
-    Usage,
-)
+from etude.records.messages import Message, Usage
 from etude.records.skills import File
 from etude.records.tasks import Score, Task
 
@@ -39,8 +31,8 @@ class Trajectory(Record):
     read_skill: bool | None = None
     """Whether the program opened the skill, where it had to decide that itself."""
     seconds: float | None = Field(default=None, ge=0)
-    """How long the attempt took, waits for the model included; None when nobody measured it. A view of a run does not
-    have it: what depends on the clock differs from one run to the next."""
+    """How long the attempt took, waits for the model included; None when it was not measured. A view of a run does
+    not have it: what depends on the clock differs from one run to the next."""
     usd: float | None = Field(default=None, ge=0)
     """What its model calls cost in US dollars; None when a price is unknown, or the calls are not metered. Not in
     views either."""

@@ -1,10 +1,10 @@
 """What a run measured and decided, and where it stands."""
 
 import math
+from collections.abc import Sequence
+from typing import Self
 
-from pydantic import (
-    Field,
-)
+from pydantic import Field
 
 from etude.records.attempts import Attempt
 from etude.records.base import Record
@@ -14,7 +14,7 @@ from etude.records.tasks import Metric, Score, Split
 
 
 class Evaluation(Record):
-    """Scores of one skill on one split, by task id. Voids are named and have no score."""
+    """Scores of one skill on one split, by task id. Attempts that errored are named and have no score."""
 
     skill_hash: str
     split: Split
@@ -24,6 +24,17 @@ class Evaluation(Record):
     """Attempt ids without a score."""
     simulated: bool = False
     """Answers of the simulated world are among what was scored."""
+
+    @classmethod
+    def of(cls, skill_hash: str, split: Split, attempts: Sequence[Attempt]) -> Self:
+        """Attempts with one skill, gathered by task in the order they are given."""
+        scores: dict[str, tuple[Score, ...]] = {}
+        for attempt in attempts:
+            if attempt.score is not None:
+                scores[attempt.task.id] = (*scores.get(attempt.task.id, ()), attempt.score)
+        voids = tuple(attempt.id for attempt in attempts if attempt.outcome == "void")
+        simulated = any(attempt.trajectory.simulated for attempt in attempts)
+        return cls(skill_hash=skill_hash, split=split, scores=scores, voids=voids, simulated=simulated)
 
     def mean(self, metric: Metric, mixed_weight: float = 0.5) -> float | None:
         """Mean over the tasks that have a score; None when there are none."""
@@ -53,7 +64,35 @@ class Verdict(Record):
     decided_after: int = 0
     """Length of the shortest prefix, in the fixed order, that decides."""
     voids: tuple[str, ...] = ()
-    """Attempts without a score that the decision was taken without."""
+    """Attempts that errored, which the decision was taken without."""
+
+
+class EditEvidence(Record):
+    """What the tests say about one edit."""
+
+    edit: Edit
+    kept: bool
+    mends: tuple[str, ...] = ()
+    """Tasks it cites that failed before and do better with all edits together."""
+    needed: tuple[str, ...] = ()
+    """Tasks that do worse without it, as far as that was tried: none unless edits are left out."""
+
+
+class Proof(Record):
+    """What became of the edits of a step."""
+
+    accepted: bool = False
+    reason: str = ""
+    edits: tuple[EditEvidence, ...]
+    failed: int
+    """Failures that the edits were tried on."""
+    mended: tuple[str, ...] = ()
+    """Tasks of these that do better with the edits that are kept."""
+    guarded: int = 0
+    """Solved tasks that were attempted again with them, for the guard or for a deletion."""
+    lost: tuple[str, ...] = ()
+    """Those that do worse with the kept edits twice, the second time against a fresh attempt without them."""
+    voids: int = 0
 
 
 class LedgerEntry(Record):

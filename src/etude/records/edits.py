@@ -13,8 +13,8 @@ EditOp = Literal[PatchOp, SuggestionOp, "rewrite", "remind"]
 class Edit(Record):
     """One operation on the skill, with the evidence for it.
 
-    Which operations there are depends on `update.mode`: edits in place (`PatchOp`), suggestions for whoever writes
-    the document anew (`SuggestionOp`), a whole document (`rewrite`), a reminder for the appendix (`remind`).
+    Which operations there are depends on `update.mode`: edits in place (`PatchOp`), suggestions for the call that
+    rewrites the document (`SuggestionOp`), a whole document (`rewrite`), a reminder for the appendix (`remind`).
     """
 
     op: EditOp

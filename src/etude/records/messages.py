@@ -80,7 +80,7 @@ class ResponseSchema(Record):
 
 
 class ChatRequest(Record):
-    """Everything one model request depends on, but for the model and its settings."""
+    """Everything one model request depends on, except the model and its settings."""
 
     messages: tuple[Message, ...]
     response_schema: ResponseSchema | None = None

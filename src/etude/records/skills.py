@@ -6,16 +6,13 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, cast
 
-from pydantic import (
-    SerializationInfo,
-    field_serializer,
-)
+from pydantic import SerializationInfo, field_serializer
 
 from etude.records.base import Record, digest
 
 
 class File(Record):
-    """A file beside SKILL.md, or in a workspace."""
+    """A file next to SKILL.md, or in a workspace."""
 
     data: bytes
     executable: bool = False

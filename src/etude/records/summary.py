@@ -37,8 +37,8 @@ class Compared(Record):
     hash: str
     score: Interval
     answer_tokens: float | None = None
-    """Mean output tokens of the attempts that were compared, as billed or estimated; None where nobody
-    counted them."""
+    """Mean output tokens of the attempts that were compared, as billed or estimated; None where they were
+    not counted."""
 
 
 class Flip(Record):
@@ -178,7 +178,7 @@ class Summary(Record):
     """Steps and slow updates without a candidate worth evaluating."""
     missed_edits: int
     voids: int
-    """Attempts without a score that the run went on without."""
+    """Attempts that errored, which the run continued without."""
     stopped: str | None = None
     """Why the run ended early."""
     cost: Cost

@@ -1,19 +1,15 @@
 """Tasks, and how well they were done."""
 
-from typing import Literal
+from typing import Literal, get_args
 
-from pydantic import (
-    Field,
-    JsonValue,
-)
+from pydantic import Field, JsonValue
 
 from etude.records.base import Record
-from etude.records.messages import (
-    ImagePart,
-)
+from etude.records.messages import ImagePart
 from etude.records.skills import File
 
 Split = Literal["train", "val", "test"]
+SPLITS: tuple[Split, ...] = get_args(Split)
 Metric = Literal["hard", "soft", "mixed"]
 
 

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Iterable
 
+from etude.concurrency import run_to_end
 from etude.errors import ConfigError
 from etude.sandbox.box import Box, Limits
 from etude.sandbox.bubblewrap import Bubblewrap
@@ -12,7 +13,6 @@ from etude.sandbox.process import run
 from etude.sandbox.sandbox import Sandbox, SandboxError
 from etude.sandbox.scratch import Scratch, remove_stale
 from etude.sandbox.unsafe import Unsafe
-from etude.threads import run_to_end
 
 __all__ = ["choose", "find_bubblewrap", "find_landlock", "find_sandbox"]
 
@@ -41,7 +41,7 @@ def choose(found: Iterable[Sandbox | str], *, unsafe: bool) -> Sandbox:
     raise ConfigError(
         f"there is no sandbox on this machine that could run programs: {'; '.join(reasons)}",
         hint="install bubblewrap (on Debian and Ubuntu: apt-get install bubblewrap), or run the programs without "
-        "one: --unsafe-no-sandbox, or unsafe_no_sandbox: true in the section that runs them (agent, env or sleep)",
+        "one: --unsafe-no-sandbox, or unsafe_no_sandbox: true in the section that runs them (agent or env)",
     )
 
 

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from etude.records import Candidate, TrainState
 from etude.run_log import RunLog
 from etude.skill import token_count
-from etude.stages.longitudinal import Pair, compare_epochs
 from etude.stages.meta_skill import meta_skill
+from etude.stages.shared.longitudinal import Pair, compare_epochs
 from etude.stages.slow_update import slow_update
 from etude.workbench import Workbench
 

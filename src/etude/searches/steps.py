@@ -4,18 +4,18 @@ import asyncio
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from etude.concurrency import together
 from etude.config import GateSection, ReflectSection
 from etude.records import Attempt, Candidate, Evaluation, Patch, Task, TrainState, Verdict
 from etude.run_log import RunLog, counted
 from etude.stages.aggregate import aggregate, unite
 from etude.stages.evaluation import evaluate
 from etude.stages.gate import GateResult, decide, reason_not_to_evaluate
-from etude.stages.longitudinal import Pair
-from etude.stages.optimizer import together
-from etude.stages.proposals import Source
 from etude.stages.reflect import Context, Reflection, count_silence, is_silent, readings
 from etude.stages.schedules import Evidence, schedule_of
 from etude.stages.select import select
+from etude.stages.shared.longitudinal import Pair
+from etude.stages.shared.proposals import Source
 from etude.stages.state import accept, after_rollout, after_verdict
 from etude.stages.update_modes import UpdateMode
 from etude.workbench import Workbench

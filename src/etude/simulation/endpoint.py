@@ -31,6 +31,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from etude.errors import ConfigError
+from etude.formats import CHAT, MESSAGES, RESPONSES
 from etude.simulation.faults import Faults
 from etude.simulation.optimizer.reading import Reader, read_prompt
 from etude.simulation.service import Service
@@ -58,15 +59,20 @@ def _app(service: Service) -> "Starlette":
     from starlette.applications import Starlette
     from starlette.routing import Route
 
+    chat, responses = service.answering(CHAT), service.answering(RESPONSES)
     return Starlette(
         routes=[
-            Route("/v1/chat/completions", service.chat, methods=["POST"]),
-            Route("/v1/responses", service.responses, methods=["POST"]),
-            Route("/v1/messages", service.messages, methods=["POST"]),
-            Route("/openai/v1/chat/completions", service.chat, methods=["POST"]),
-            Route("/openai/v1/responses", service.responses, methods=["POST"]),
-            Route("/openai/deployments/{name}/chat/completions", service.deployment, methods=["POST"]),
-            Route("/openai/responses", service.versioned_responses, methods=["POST"]),
+            Route("/v1/chat/completions", chat, methods=["POST"]),
+            Route("/v1/responses", responses, methods=["POST"]),
+            Route("/v1/messages", service.answering(MESSAGES), methods=["POST"]),
+            Route("/openai/v1/chat/completions", chat, methods=["POST"]),
+            Route("/openai/v1/responses", responses, methods=["POST"]),
+            Route(
+                "/openai/deployments/{name}/chat/completions",
+                service.answering(CHAT, versioned=True),
+                methods=["POST"],
+            ),
+            Route("/openai/responses", service.answering(RESPONSES, versioned=True), methods=["POST"]),
             Route("/v1/models", service.models),
             Route("/stats", service.show_stats),
             Route("/stats/reset", service.reset_stats, methods=["POST"]),

@@ -1,7 +1,7 @@
 """Faults of the endpoint: which ones, how often, and never for ever."""
 
 import random
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 
@@ -45,7 +45,7 @@ class Faults(Record):
     drop: float = _rate()
     """The connection is closed before anything is answered."""
     broken_json: float = _rate()
-    """200 with a body that is no JSON."""
+    """200 with a body that is not JSON."""
     truncated: float = _rate()
     """200 with a body shorter than announced; a stream that stops half-way."""
     empty: float = _rate()
@@ -53,7 +53,7 @@ class Faults(Record):
     cut_structured: float = _rate()
     """JSON content that stops in the middle. Only for requests that ask for JSON."""
     outage_after: int | None = Field(default=None, ge=0)
-    """After so many answered requests every connection is dropped until the faults are changed."""
+    """After this many answered requests every connection is dropped until the faults are changed."""
     retry_after: float = Field(default=1.0, ge=0)
     """Seconds in `Retry-After`."""
     hang_seconds: float = Field(default=60.0, ge=0)
@@ -62,10 +62,7 @@ class Faults(Record):
     """Seed of the draws."""
 
 
-_ANY: tuple[FaultName, ...] = (
-    *("rate_limit", "rate_limit_bare", "server_error", "unavailable", "hang", "drop", "broken_json", "truncated"),
-    "empty",
-)
+_DRAWN: tuple[FaultName, ...] = tuple(name for name in get_args(FaultName) if name != "outage")
 
 
 class FaultDice:
@@ -98,5 +95,5 @@ class FaultDice:
         self._answered += 1
 
     def _throw(self, wants_json: bool) -> FaultName | None:
-        names: tuple[FaultName, ...] = (*_ANY, "cut_structured") if wants_json else _ANY
+        names = _DRAWN if wants_json else _DRAWN[:-1]  # the last one cuts JSON
         return next((name for name in names if self._rng.random() < getattr(self.faults, name)), None)

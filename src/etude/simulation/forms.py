@@ -117,17 +117,17 @@ _BARE = re.compile(
 
 
 def _loads(block: str) -> Any:
-    """JSON, or a skeleton that is nearly JSON: comments, ellipses, choices and bare words are mended."""
+    """JSON, or a skeleton that is nearly JSON: comments, ellipses, choices and bare words are put right."""
     try:
         return json.loads(block)
     except ValueError:
         pass
-    mended = _ELLIPSIS.sub("", _COMMENT.sub("", block))
-    mended = _CHOICE.sub(lambda choice: json.dumps(choice[0].replace('"', "")), mended)
-    mended = _BARE.sub(lambda bare: bare[1] + json.dumps(_bare_value(bare[2])), mended)
-    mended = re.sub(r",(\s*[\]}])", r"\1", mended)
+    repaired = _ELLIPSIS.sub("", _COMMENT.sub("", block))
+    repaired = _CHOICE.sub(lambda choice: json.dumps(choice[0].replace('"', "")), repaired)
+    repaired = _BARE.sub(lambda bare: bare[1] + json.dumps(_bare_value(bare[2])), repaired)
+    repaired = re.sub(r",(\s*[\]}])", r"\1", repaired)
     try:
-        return json.loads(mended)
+        return json.loads(repaired)
     except ValueError:
         return None
 

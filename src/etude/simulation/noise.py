@@ -29,8 +29,8 @@ class Target:
     steady: bool = False
     """No noise: a taught step never goes wrong, and what an untaught one does is the same in every trial."""
     sampled: bool = False
-    """Every change of the skill's text draws anew what goes wrong, as a model that is sampled does. Else an edit that
-    teaches nothing changes no outcome."""
+    """Every change of the skill's text draws again what goes wrong, as with a model that is sampled. Else an edit
+    that teaches nothing changes no outcome."""
     seed: int = 0
 
 

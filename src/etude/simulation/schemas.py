@@ -13,49 +13,35 @@ from pydantic import JsonValue
 Json = Mapping[str, Any]
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
-    "reasoning": (
-        "reasoning",
-        "rationale",
-        "thinking",
-        "thought",
-        "thoughts",
-        "analysis",
-        "explanation",
-        "work",
-        "steps",
-    ),
-    "answer": ("answer", "final_answer", "final", "output", "result", "solution", "response", "prediction"),
-    "edits": ("edits", "operations", "changes", "suggestions", "proposals", "patches", "merged_edits"),
-    "op": ("op", "operation", "type", "action", "kind"),
-    "target": ("target", "anchor", "location", "old", "old_text", "find", "old_string", "search"),
-    "content": ("content", "text", "new", "new_text", "instruction", "replacement", "new_string", "replace"),
-    "reason": ("reason", "rationale", "why", "motivation", "justification", "explanation", "reasoning"),
-    "cites": (
-        "cites",
-        "citations",
-        "cited",
-        "evidence",
-        "attempts",
-        "attempt_ids",
-        "cited_attempts",
-        "ids",
-        "sources",
-    ),
-    "support": ("support", "support_count", "count"),
-    "order": ("order", "ranking", "ranked", "indices", "selected", "selected_indices", "ranked_indices"),
-    "anchors": ("anchors", "repairs", "repaired", "fixes"),
-    "index": ("index", "edit_index", "number"),
-    "guidance": ("guidance", "slow_update", "slow_update_content", "epoch_guidance"),
-    "memory": ("memory", "meta_skill", "meta_skill_content", "meta", "notes", "lessons"),
-    "score": ("score", "rating", "grade", "points"),
-    "skill": ("skill", "new_skill", "skill_content", "document", "new_document", "rewritten_skill", "prompt"),
-    "batch_size": ("batch_size", "attempts_seen"),
-    "budget": ("edit_budget", "number_of_edits", "edit_count", "learning_rate"),
-    "routes": ("routes", "routing", "failure_causes"),
-    "attempt": ("attempt", "attempt_id", "failure"),
-    "cause": ("cause", "route", "label"),
-    "reminders": ("reminders", "appendix_notes", "appendix"),
+    concept: tuple(names.split())
+    for concept, names in (
+        line.split(": ")
+        for line in """\
+reasoning: reasoning rationale thinking thought thoughts analysis explanation work steps
+answer: answer final_answer final output result solution response prediction
+edits: edits operations changes suggestions proposals patches merged_edits
+op: op operation type action kind
+target: target anchor location old old_text find old_string search
+content: content text new new_text instruction replacement new_string replace
+reason: reason rationale why motivation justification explanation reasoning
+cites: cites citations cited evidence attempts attempt_ids cited_attempts ids sources
+support: support support_count count
+order: order ranking ranked indices selected selected_indices ranked_indices
+anchors: anchors repairs repaired fixes
+index: index edit_index number
+guidance: guidance slow_update slow_update_content epoch_guidance
+memory: memory meta_skill meta_skill_content meta notes lessons
+score: score rating grade points
+skill: skill new_skill skill_content document new_document rewritten_skill prompt
+batch_size: batch_size attempts_seen
+budget: edit_budget number_of_edits edit_count learning_rate
+routes: routes routing failure_causes
+attempt: attempt attempt_id failure
+cause: cause route label
+reminders: reminders appendix_notes appendix""".splitlines()
+    )
 }
+"""Names of properties, by what they stand for."""
 
 _OPERATIONS: dict[str, tuple[str, ...]] = {
     "append": ("append", "add", "add_line", "new"),

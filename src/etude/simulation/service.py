@@ -5,11 +5,12 @@ import hashlib
 import hmac
 import json
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from etude.formats import CHAT, MESSAGES, RESPONSES, BadBody, Call, Wire, with_field
+from etude.formats import CHAT, BadBody, Call, Format, with_field
 from etude.simulation.faults import FaultDice, FaultName, Faults
 from etude.simulation.optimizer.reading import Reader, read_prompt
 from etude.simulation.text import uniform
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.types import Receive, Scope, Send
+
+    Handler = Callable[[Request], Awaitable[Response]]
 
 
 class Stats:
@@ -73,51 +76,40 @@ class Service:
         """Use other faults from now on; `outage_after` counts from here."""
         self.dice = FaultDice(faults)
 
-    async def chat(self, request: "Request") -> "Response":
-        """Answer a Chat Completions request, or let a fault strike."""
-        return await self._respond(CHAT, request)
+    def answering(self, wire: Format, *, versioned: bool = False) -> "Handler":
+        """A handler of requests in a format, which answers or lets a fault strike. The address may name the model, as
+        one of Azure's deployments; `versioned` addresses need an api-version."""
 
-    async def messages(self, request: "Request") -> "Response":
-        """Answer an Anthropic Messages request, or let a fault strike."""
-        return await self._respond(MESSAGES, request)
+        async def handle(request: "Request") -> "Response":
+            return await self._respond(wire, request, request.path_params.get("name"), versioned=versioned)
 
-    async def responses(self, request: "Request") -> "Response":
-        """Answer an OpenAI Responses request, or let a fault strike."""
-        return await self._respond(RESPONSES, request)
-
-    async def deployment(self, request: "Request") -> "Response":
-        """Answer a Chat Completions request to one of Azure's deployments: the address names the model."""
-        return await self._respond(CHAT, request, request.path_params["name"], versioned=True)
-
-    async def versioned_responses(self, request: "Request") -> "Response":
-        """Answer a Responses request to Azure's interface with an api-version."""
-        return await self._respond(RESPONSES, request, versioned=True)
+        return handle
 
     async def _respond(
-        self, wire: Wire, request: "Request", model: str | None = None, *, versioned: bool = False
+        self, form: Format, request: "Request", model: str | None = None, *, versioned: bool = False
     ) -> "Response":
         body = await request.body()
         self.stats.received += 1
         if not self._may(request):
-            return _error(wire, 401, "Incorrect API key provided.")
+            return _error(form, 401, "Incorrect API key provided.")
         if versioned and not request.query_params.get("api-version"):
-            return _error(wire, 404, "Resource not found: the address needs an api-version.")
+            return _error(form, 404, "Resource not found: the address needs an api-version.")
         given = request.headers.get(TRIAL_HEADER)
         try:
             body = body if model is None else with_field(body, "model", model)
-            call = with_usual_json(wire.read(body, _trial(given)))
+            call = with_usual_json(form.read_request(body, _trial(given)))
         except BadBody as error:
-            return _error(wire, 400, error.message)
+            return _error(form, 400, error.message)
         if model_of(call) not in names():
             text = f"The model {call.named!r} does not exist. Allowed: {', '.join(names())}."
-            return _error(wire, 404, text)
+            return _error(form, 404, text)
         key = hashlib.sha256(body if given is None else body + f"\ntrial {given}".encode()).hexdigest()
         fault = self.dice.draw(_question(call), wants_json=wants_json(call))
         if fault is not None:
             self.stats.by_fault[fault] += 1
         await asyncio.sleep(self.latency + self.jitter * uniform("jitter", key))
-        refused = self._refuse(wire, fault)
-        return refused if refused is not None else self._answer(wire, call, key, fault)
+        refused = self._refuse(form, fault)
+        return refused if refused is not None else self._answer(form, call, key, fault)
 
     def _may(self, request: "Request") -> bool:
         """The key is the right one, in the header of OpenAI, that of Anthropic or that of Azure."""
@@ -128,28 +120,28 @@ class Service:
         given = headers.get("authorization", "").removeprefix("Bearer ") if own is None else own
         return hmac.compare_digest(given.encode(), self.key.encode())
 
-    def _refuse(self, wire: Wire, fault: FaultName | None) -> "Response | None":
+    def _refuse(self, form: Format, fault: FaultName | None) -> "Response | None":
         """The response to a request that is not answered at all."""
         if fault in ("rate_limit", "rate_limit_bare"):
-            response = _error(wire, 429, "Rate limit reached.")
+            response = _error(form, 429, "Rate limit reached.")
             if fault == "rate_limit":
                 response.headers["Retry-After"] = f"{self.dice.faults.retry_after:g}"
             return response
         if fault == "server_error":
-            return _error(wire, 500, "The server had an error.")
+            return _error(form, 500, "The server had an error.")
         if fault == "unavailable":
-            return _error(wire, wire.overloaded, "The server is overloaded.")
+            return _error(form, form.overloaded, "The server is overloaded.")
         if fault == "hang":
             return _severed(None, None, self.dice.faults.hang_seconds)
         return _severed(None, None, 0.0) if fault in ("drop", "outage") else None
 
-    def _answer(self, wire: Wire, call: Call, key: str, fault: FaultName | None) -> "Response":
+    def _answer(self, form: Format, call: Call, key: str, fault: FaultName | None) -> "Response":
         from starlette.responses import Response, StreamingResponse
 
         reply = clip(respond(model_of(call), call.request, self.read), call.most_tokens)
         reply = empty(reply) if fault == "empty" else cut(reply) if fault == "cut_structured" else reply
         kind = "text/event-stream" if call.stream else "application/json"
-        events = list(wire.events(call, reply)) if call.stream else [wire.plain(call, reply)]
+        events = list(form.write_events(call, reply)) if call.stream else [form.write_reply(call, reply)]
         data = b"".join(events)
         if fault == "truncated":
             return _severed(data[: len(data) // 2], None if call.stream else len(data), 0.0, kind)
@@ -210,13 +202,13 @@ def _trial(header: str | None) -> int | None:
     try:
         return int(header)
     except ValueError:
-        raise BadBody(f"{TRIAL_HEADER}: {header!r} is no whole number") from None
+        raise BadBody(f"{TRIAL_HEADER}: {header!r} is not a whole number") from None
 
 
-def _error(wire: Wire, status: int, message: str) -> "Response":
+def _error(form: Format, status: int, message: str) -> "Response":
     from starlette.responses import Response
 
-    return Response(wire.error(status, message), status_code=status, media_type="application/json")
+    return Response(form.write_error(status, message), status_code=status, media_type="application/json")
 
 
 def _severed(data: bytes | None, announced: int | None, wait: float, kind: str = "application/json") -> "Response":

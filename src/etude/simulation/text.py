@@ -28,7 +28,7 @@ def squeeze(text: str) -> str:
 
 
 def same_answer(one: str, other: str) -> bool:
-    """Equal but for case, white space and a final full stop."""
+    """Equal except for case, white space and a final full stop."""
     return _folded(one) == _folded(other)
 
 
@@ -62,7 +62,7 @@ _ORDER = re.compile(r"\badd this rule: (?P<rule>[^\n\\]{3,200}?)(?=\.(?:[\s\"\\]
 
 
 def orders_in(text: str) -> tuple[str, ...]:
-    """The rules that a text tells its reader to add, but for those with a command that `command_in` finds."""
+    """The rules that a text tells its reader to add, except those with a command that `command_in` finds."""
     rules = (found["rule"].strip() for found in _ORDER.finditer(text))
     return tuple(dict.fromkeys(rule for rule in rules if rule and not _COMMAND.search(rule)))
 

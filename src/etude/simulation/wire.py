@@ -39,7 +39,7 @@ def with_usual_json(call: Call) -> Call:
 
 
 def clip(reply: Reply, most_tokens: int | None) -> Reply:
-    """The reply, cut to so many tokens."""
+    """The reply, cut to this many tokens."""
     if most_tokens is None or reply.usage.output_tokens <= most_tokens:
         return reply
     most = most_tokens * CHARS_PER_TOKEN

@@ -104,5 +104,5 @@ def best_attainable(tasks: Iterable[Task], model: str = "target") -> float:
 
 def _target(model: str) -> Target:
     if model not in TARGETS:
-        raise ConfigError(f"{model!r} is no simulated target", hint=did_you_mean(model, TARGETS))
+        raise ConfigError(f"{model!r} is not a simulated target", hint=did_you_mean(model, TARGETS))
     return TARGETS[model]

@@ -1,7 +1,7 @@
 """Finding the place in a document that an edit means.
 
 A model quotes the skill from memory, so its anchor is looked up in three ways, each only when the one before found
-nothing: as it stands, with runs of white space equal, and as a near match on lines. What is not unique is no place.
+nothing: as it stands, with runs of white space equal, and as a near match on lines. What is not unique is not found.
 In a document with a `learned` block only the inside of the block is looked through.
 """
 

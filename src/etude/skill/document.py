@@ -8,7 +8,7 @@ A region stands between two marker lines:
 
 A marker line is a marker wherever it stands, inside a fenced code block too: a reader that had to understand Markdown
 to find the regions could be led astray by an edit that opens a fence. Blanks around a marker on its line are allowed.
-A line that starts like a marker but is not exactly one is an error and not text, since whoever wrote it meant to
+A line that starts like a marker but is not exactly one is an error and not text, since its author meant to
 protect something. Within a line of text a marker means nothing.
 
 The region named `learned` turns this around: in a document that has it only the inside of that block may be edited,
@@ -229,7 +229,7 @@ class Document:
 
     @property
     def _body_start(self) -> int:
-        """Where the text begins that is no front matter and no byte order mark."""
+        """Where the text begins that is neither front matter nor byte order mark."""
         return len(self.front_matter) or (len(BOM) if self.text.startswith(BOM) else 0)
 
     def _find(self, name: str) -> Region | None:

@@ -47,7 +47,7 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> tuple[str, tuple[AppliedEdi
     """Apply `edits` in order, each to what the one before left; one fate for each. Same input, same result.
 
     Raises:
-        SkillError: `text` is no document that can be read.
+        SkillError: `text` is a document that cannot be read.
     """
     Document.parse(text)
     applied: list[AppliedEdit] = []
@@ -70,7 +70,7 @@ def apply_edit(text: str, edit: Edit) -> tuple[str, AppliedEdit]:
     something like a region marker is `protected`. How anchors are found is in `etude.skill.anchors`.
 
     Raises:
-        SkillError: `text` is no document that can be read.
+        SkillError: `text` is a document that cannot be read.
     """
     document = Document.parse(text)
     result = _revise(document, edit)

@@ -53,7 +53,7 @@ def export_skill(
 
     Args:
         keep_markers: leave the comments around protected regions where they are; their content always stays.
-        own_keys: allow front matter keys that are no part of the format, for programs with keys of their own.
+        own_keys: allow front matter keys that are not part of the format, for programs with keys of their own.
 
     Raises:
         SkillError: the skill is invalid in the format, and how, or there is nothing to describe it with.
@@ -69,12 +69,12 @@ def export_skill(
     exported = Skill(name=str(meta["name"]), text=front + body.removeprefix(BOM), files=skill.files)
     problems = validate_skill(exported, strict=True)
     recommended = [problem for problem in problems if problem.startswith("body:")]
-    foreign = [problem for problem in problems if problem.endswith("is no key of the format")]
+    foreign = [problem for problem in problems if problem.endswith("is not a key of the format")]
     tolerated = [*recommended, *(foreign if own_keys else ())]
     refused = [problem for problem in problems if problem not in tolerated]
     if refused:
         raise SkillError(
-            f"skill {exported.name!r} is no valid Agent Skill:\n  " + "\n  ".join(refused),
+            f"skill {exported.name!r} is not a valid Agent Skill:\n  " + "\n  ".join(refused),
             hint="correct its front matter, or give --name and --description; own keys belong under `metadata`",
         )
     return Exported(exported, (*notes, *tolerated))
@@ -83,7 +83,7 @@ def export_skill(
 def check_replaceable(skill: Skill, place: Path) -> None:
     """Make sure that writing `skill` over the folder `place` leaves that skill there and nothing else.
 
-    Nobody can tell files of an earlier export from files that somebody has put beside them, so none is deleted: those
+    Files of an earlier export cannot be told from files that a person added, so none is deleted: those
     that `skill` does not have are named instead. What `load_skill` passes over, as `__pycache__`, does not count.
 
     Raises:
@@ -136,7 +136,7 @@ def _front_matter(document: Document, meta: Mapping[str, Any], notes: list[str])
     line_end = line_end_of(document.text)
     if front:
         lost = "; comments in it are lost" if _has_comments(front) else ""
-        notes.append(f"the front matter was written anew{lost}")
+        notes.append(f"the front matter was rewritten{lost}")
         return with_line_ends(f"---\n{dumped}---\n", line_end)
     return with_line_ends(f"---\n{dumped}---\n\n", line_end)
 

@@ -24,7 +24,7 @@ _MAX_NAME = 64
 def load_skill(path: Path | str | None) -> Skill:
     """Read a skill: a folder with SKILL.md, a path to a SKILL.md, a plain Markdown file, or None for an empty one.
 
-    A folder brings all its files (`references/`, `scripts/`, assets) with their executable bits, but for version
+    A folder brings all its files (`references/`, `scripts/`, assets) with their executable bits, except version
     control, `__pycache__` and what desktops leave behind. The name comes from the front matter, else from the folder
     or file. Front matter of a SKILL.md is read leniently: unknown keys, another name than the folder's and texts that
     are too long are left to `validate_skill`.
@@ -63,7 +63,9 @@ def save_skill(skill: Skill, folder: Path) -> Path:
         SkillError: the skill's name or a file's would lead out of the folder. Nothing was written.
     """
     if PurePosixPath(skill.name).parts != (skill.name,) or not _is_inner(skill.name):
-        raise SkillError(f"skill name {skill.name!r} is no folder name", hint="use lowercase letters, digits and '-'")
+        raise SkillError(
+            f"skill name {skill.name!r} is not a folder name", hint="use lowercase letters, digits and '-'"
+        )
     base = folder / skill.name
     root = os.path.join(os.path.realpath(folder), skill.name)
     for name in (*skill.files, DOCUMENT):
@@ -109,7 +111,7 @@ def _load_plain(path: Path) -> Skill:
     if size > MAX_BYTES:
         raise SkillError(
             f"skill {str(path)!r} has {size:,} bytes; at most {MAX_BYTES:,} are allowed",
-            hint="is it the right file? Move what is not read at every task into files beside a SKILL.md",
+            hint="is it the right file? Move what is not read at every task into files next to SKILL.md",
         )
     text = _decoded(path.read_bytes(), path)
     _parsed(text, path)

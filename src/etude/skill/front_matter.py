@@ -42,7 +42,7 @@ def disagreements(document: Document, strict: bool) -> list[str]:
                 found.append(f"metadata: {key!r} and its value must both be text; put them in quotes")
     if not strict:
         return found
-    found += [f"{key}: is no key of the format" for key in meta if key not in _KEYS]
+    found += [f"{key}: is not a key of the format" for key in meta if key not in _KEYS]
     lines, tokens = len(document.body.splitlines()), token_count(document.body)
     if lines > MAX_BODY_LINES:
         found.append(f"body: has {lines} lines; at most {MAX_BODY_LINES} are recommended")

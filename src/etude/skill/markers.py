@@ -14,7 +14,7 @@ _COMMENT = re.compile(_LIKE_MARKER_LINE.pattern + r"(?:(?!-->).)*-->\s*", re.IGN
 
 
 def read_marker(line: str) -> tuple[str, str] | None:
-    """(`begin` or `end`, name of the region); None for a line that is no marker."""
+    """(`begin` or `end`, name of the region); None for a line that is not a marker."""
     found = _MARKER.fullmatch(line)
     return (found[1], found[2]) if found else None
 

@@ -1,4 +1,4 @@
-"""Where the protected regions of a document go when the text around them is written anew, and what of a new text
+"""Where the protected regions of a document go when the text around them is rewritten, and what of a new text
 goes into the one block that may be edited.
 
 Whoever writes the text marks the places: a pair of marker lines stands for the region of that name, whatever is

@@ -1,17 +1,20 @@
-"""Settings of a night: those of a training run, and a section `sleep` beside them."""
+"""Settings of a night: those of a training run, and a section `sleep`."""
 
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from etude.config import Section, TrainConfig, load_settings, merge, parse
+from etude.config.loading import is_path
 from etude.errors import ConfigError, did_you_mean
-from etude.sleep.transcripts.sources import SOURCES
+from etude.registry import find, names
 
 __all__ = [
+    "EACH",
+    "LEARNED",
     "MOST_HOURS",
     "SECTIONS_OF_ITS_OWN",
     "SleepConfig",
@@ -30,9 +33,14 @@ NIGHT: dict[str, Any] = {
 }
 """What is different from a training run unless it is set: few tasks, of which each counts."""
 
-SECTIONS_OF_ITS_OWN = ("env", "run", "preset", "test", "search")
+_UNSAFE = "unsafe_no_sandbox"
+
+SECTIONS_OF_ITS_OWN = ("env", "run", "preset", "search")
 """What a night sets itself."""
 
+EACH = "each"
+LEARNED = "learned"
+"""The skill that nights write unless the settings name another one."""
 
 MOST_HOURS = 876_000
 """A hundred years: longer ago there is no time that a calendar could tell."""
@@ -41,97 +49,65 @@ MOST_HOURS = 876_000
 class SleepSection(Section):
     """What a night reads, improves and leaves."""
 
-    free: ClassVar[frozenset[str]] = frozenset(
-        {
-            "state",
-            "home",
-            "transcripts",
-            "sources",
-            "project",
-            "scope",
-            "lookback_hours",
-            "max_sessions",
-            "auto_adopt",
-            "unsafe_no_sandbox",
-        }
-    )
+    free: ClassVar[frozenset[str]] = frozenset({"state", "sources", "project", "lookback_hours", "auto_adopt"})
+    paths: ClassVar[frozenset[str]] = frozenset({"state", "project", "tasks"})
+    names_or_paths: ClassVar[frozenset[str]] = frozenset({"skill", "memory", "sources"})
 
-    state: str | None = None
-    """Folder of ledgers, nights and proposals; by default `etude/sleep` in the user's state folder."""
-    home: str | None = None
-    """Home folder to read transcripts from; the user's own by default. In one that is named, variables such as
-    `CODEX_HOME` do not count."""
-    transcripts: str | None = None
-    """A JSONL file or a folder of such files for the source `jsonl`."""
-    sources: tuple[str, ...] = ()
-    """Whose transcripts are read; all programs that were used here by default."""
     project: str = "."
-    """The project whose documents are improved. Where this is not set it is the current folder, wherever the settings
-    lie, so that several projects can share them."""
-    scope: str = Field(default="project", pattern="^(project|all)$")
-    """`project` reads sessions in the project's folder or below it, `all` reads every session."""
+    """The project whose documents are improved: sessions in its folder or below it are read. By default the current
+    folder, wherever the settings lie, so that several projects can share them."""
+    agent: str = "claude-code"
+    """Whose documents are improved, by the name of a source: decides where skills and the memory file are."""
+    skill: bool | str = True
+    """The skill to improve: `true` for the one called `learned`, a name for that skill of the project, a path for
+    that SKILL.md. `each` improves every skill of the project on the tasks whose sessions loaded it, and `learned` on
+    the others. `false` for none."""
+    memory: bool | str = True
+    """The memory file to improve, after the skill: `true` for the agent's own, a path for that file, `false` for
+    none."""
+    sources: tuple[str, ...] = ()
+    """Whose transcripts are read, by name; a path is a JSONL file of converted transcripts, or a folder of such
+    files. By default all programs that were used here."""
     lookback_hours: float | None = Field(default=72.0, gt=0, le=MOST_HOURS, allow_inf_nan=False)
     """How old a session's last record may be. None for any age."""
-    max_sessions: int = Field(default=40, ge=1)
-    """Most sessions in a night; the others wait for the next one."""
     max_tasks: int = Field(default=40, ge=1)
-    """Most mined tasks in a night, those that recur most often first."""
+    """Most sessions that a night reads, and most tasks that it works on, those that recur most often first. The other
+    sessions wait for the next night."""
     tasks: str | None = None
     """A reviewed task file to use in place of transcripts."""
     val_fraction: float = Field(default=0.34, ge=0, lt=1)
-    """Share of task clusters that are held out for the gate."""
-    test_fraction: float = Field(default=0.0, ge=0, lt=1)
-    """Share of task clusters that are scored once at the end and decide nothing."""
-    recall: int = Field(default=0, ge=0)
-    """So many similar training tasks of earlier nights are attempted as well."""
+    """Share of task clusters that are held out for the gate. With `test.enabled` as many again are held out for the
+    test at the end, which decides nothing."""
     dream: int = Field(default=0, ge=0)
-    """So many rewordings of each training task are attempted as well."""
-    agent: str = "claude-code"
-    """Whose documents are improved, by the name of a source: decides where skills and the memory file are."""
-    skill: bool = True
-    """Improve the skill."""
-    skill_name: str = "learned"
-    """Folder of the skill among the agent's skills of the project."""
-    skill_path: str | None = None
-    """An existing SKILL.md to improve in place of that."""
-    fan_out: bool = False
-    """Tasks whose session loaded one existing skill of the project improve that one, each gated on its own tasks."""
-    memory: bool = True
-    """Improve the memory file, under the new skill."""
-    memory_path: str | None = None
-    """The memory file, in place of the agent's own."""
-    preferences: str = ""
-    """House rules in your own words, which the optimizer is shown with every call."""
+    """For each training task, attempt this many rewordings of it and this many similar tasks of earlier nights as
+    well."""
     confirm_trials: int = Field(default=3, ge=0)
     """Fresh attempts at each held-out task, under the old and the new documents, for the verdict that the proposal
     carries. 0 for none: the proposal is then never adopted without a person."""
-    alpha: float = Field(default=0.05, gt=0, lt=1)
-    """How often at most a document that changes nothing may be proposed: the highest p of fresh attempts (exact
-    permutation test, one-sided) with which a candidate is."""
-    carry_nights: int = Field(default=3, ge=0)
-    """A candidate that may be luck is tried again in so many later nights, and what all of them saw counts together:
-    all their looks propose one that changes nothing as seldom as `alpha` says. 0 for never."""
-    unsafe_no_sandbox: bool = False
-    """Where no sandbox works, run the programs that judge answers (`command` of a task) without one."""
-    probe: bool = True
-    """Before anything is learned from mined tasks, try their criteria with an answer that only says what they name: a
-    task whose judge passes it is dropped. One question to the judge for each task with a rubric."""
-    rotate_nights: int = Field(default=14, ge=0)
-    """After so many nights with a gate decision it is drawn anew which clusters of earlier nights are trained on and
-    which are held out. Test clusters stay what they are. 0 for never."""
-    block_tokens: int = Field(default=1500, ge=50)
-    """Room for what is learned, in each document: a candidate with a longer block is not evaluated. Tokens are
-    estimated as characters / 4."""
     retire: int = Field(default=0, ge=0)
-    """In each night so many rules that earlier nights wrote, each in its turn, are left out on trial. A rule that
-    nothing misses is proposed for removal."""
-    proposer: Literal["auto", "rewrite", "contrast", "prune"] = "rewrite"
-    """What makes candidates: `rewrite` is one rewrite first, `contrast` the same with `train.attempts: 3`, `prune`
-    the same with `sleep.retire: 1`; where you set one of these two, your value stays. `auto` picks the one that
-    earlier nights speak for."""
+    """In each night leave out this many rules of earlier nights on trial. A rule without which no task does worse is
+    proposed for removal."""
     auto_adopt: bool = False
-    """Adopt a proposal at once when its verdict is `ship` and none of its rules is of a kind that a person has to
-    see."""
+    """Adopt a proposal at once when its verdict is `ship` and none of its rules needs a person."""
+    state: str | None = None
+    """Folder of ledgers, nights and proposals; by default `etude/sleep` in the user's state folder."""
+
+    @property
+    def skill_name(self) -> str:
+        """Name of the skill that takes what no other one does."""
+        if not isinstance(self.skill, str) or self.skill == EACH:
+            return LEARNED
+        return Path(self.skill).parent.name or LEARNED if is_path(self.skill) else self.skill
+
+    @property
+    def skill_path(self) -> str | None:
+        """The SKILL.md that the settings name."""
+        return self.skill if isinstance(self.skill, str) and is_path(self.skill) else None
+
+    @property
+    def memory_path(self) -> str | None:
+        """The memory file that the settings name."""
+        return self.memory if isinstance(self.memory, str) else None
 
     @property
     def named_paths(self) -> tuple[str, ...]:
@@ -141,21 +117,24 @@ class SleepSection(Section):
     @field_validator("agent")
     @classmethod
     def _known(cls, value: str) -> str:
-        known = [name for name in SOURCES if name != "jsonl"]
+        known = [name for name in names("sources") if name != "jsonl"]
         if value not in known:
             raise ValueError(f"no agent has that name; {did_you_mean(value, known)}")
         return value
 
+    @field_validator("skill", "memory")
+    @classmethod
+    def _no_empty_name(cls, value: bool | str) -> bool | str:
+        if isinstance(value, str) and not value.strip():
+            raise ValueError("an empty name; use false for none")
+        return value
+
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if self.val_fraction + self.test_fraction >= 1:
-            raise ValueError("val_fraction and test_fraction together leave nothing to train on")
-        if not self.skill and not self.memory and not self.fan_out:
+        if not self.skill and not self.memory:
             raise ValueError("with skill and memory off there is nothing to improve")
         if self.retire and not self.confirm_trials:
             raise ValueError("retire needs fresh attempts, and confirm_trials is 0")
-        if self.proposer in ("auto", "prune") and not self.confirm_trials:
-            raise ValueError(f"proposer: {self.proposer} needs fresh attempts, and confirm_trials is 0")
         return self
 
 
@@ -165,17 +144,32 @@ class SleepConfig(TrainConfig):
     sleep: SleepSection = SleepSection()
     """The night."""
 
+    @property
+    def test_fraction(self) -> float:
+        """Share of task clusters that are scored once at the end."""
+        return self.sleep.val_fraction if self.test.enabled else 0.0
+
+    @property
+    def unsafe_no_sandbox(self) -> bool:
+        """Run programs that judge answers without a sandbox where none works: as `agent.unsafe_no_sandbox` says."""
+        return bool((self.agent.model_extra or {}).get(_UNSAFE))
+
+    @model_validator(mode="after")
+    def _checks_apart(self) -> Self:
+        if self.sleep.val_fraction + self.test_fraction >= 1:
+            raise ValueError("with test.enabled, sleep.val_fraction is below 0.5, or nothing is left to train on")
+        return self
+
     def for_run(self, folder: Path, name: str, *, limits: Mapping[str, Any]) -> TrainConfig:
         """The settings of a training run within the night. Without a judge the optimizer judges by rubrics."""
-        data = self.model_dump(exclude={"sleep"}, exclude_unset=True)
+        data = self.model_dump(exclude={"sleep", "test"}, exclude_unset=True)
         if self.judge is None:
             data["judge"] = self.optimizer.model_dump(exclude_unset=True)
-        more = {
-            "run": {"folder": str(folder), "name": name},
-            "reflect": {"preferences": self.sleep.preferences or self.reflect.preferences},
-            "limits": dict(limits),
-        }
-        return TrainConfig.model_validate(merge(data, more))
+        agent = data.get("agent", {})
+        if _UNSAFE in agent and _UNSAFE not in find("agents", self.agent.name).options_type.model_fields:
+            del agent[_UNSAFE]  # an agent that runs nothing: the setting is for the commands of tasks
+        run = {"run": {"folder": str(folder), "name": name}, "limits": dict(limits), "test": {"enabled": False}}
+        return TrainConfig.model_validate(merge(data, run))
 
 
 def make_sleep_config(data: Mapping[str, Any], *, where: str = "config") -> SleepConfig:
@@ -197,7 +191,7 @@ def make_sleep_config(data: Mapping[str, Any], *, where: str = "config") -> Slee
             raise ConfigError(f"{where}: a night sets {name!r} itself", hint=hint.get(name, f"leave {name!r} out"))
     skill = data.get("skill")
     if isinstance(skill, Mapping) and "path" in skill:
-        raise ConfigError(f"{where}: a night sets 'skill.path' itself", hint="set sleep.skill_path")
+        raise ConfigError(f"{where}: a night sets 'skill.path' itself", hint="set sleep.skill")
     return parse(SleepConfig, merge(NIGHT, data), where=where)
 
 
@@ -213,10 +207,10 @@ def load_sleep_section(path: Path | str) -> SleepSection:
     """The section `sleep` of a settings file, for what asks no model: whatever else is in it, or missing.
 
     Raises:
-        ConfigError: an unknown key or a bad value in the section; the file is missing or no YAML mapping.
+        ConfigError: an unknown key or a bad value in the section; the file is missing or not a YAML mapping.
     """
     _check_there(path)
-    return load_settings(_part, path).sleep
+    return load_settings(_part, path, kind=_Part).sleep
 
 
 def load_sleep_config(
@@ -228,11 +222,11 @@ def load_sleep_config(
     """As `etude.config.load_config`.
 
     Raises:
-        ConfigError: as `make_sleep_config`; the file is missing or no YAML mapping.
+        ConfigError: as `make_sleep_config`; the file is missing or not a YAML mapping.
     """
     if path is not None:
         _check_there(path)
-    return load_settings(make_sleep_config, path, flags=flags, environ=environ)
+    return load_settings(make_sleep_config, path, flags=flags, environ=environ, kind=SleepConfig)
 
 
 def _check_there(path: Path | str) -> None:

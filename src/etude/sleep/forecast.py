@@ -6,8 +6,8 @@ from etude.models import price_of
 from etude.models.wrappers.metered import cost
 from etude.records import Record, Usage
 from etude.records.summary import Span
+from etude.searches import policy_of
 from etude.searches.forecast import Known
-from etude.searches.paper_forecast import rewrite_first_work
 from etude.sleep.config import SleepConfig
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.mining import session_text
@@ -60,13 +60,13 @@ def forecast_night(
         wanted = Span(low=few, high=max(few, many))
     else:
         wanted = Span(low=len(tasks), high=len(tasks))
-    documents = int(sleep.skill or sleep.fan_out) + int(sleep.memory)
+    documents = bool(sleep.skill) + bool(sleep.memory)
     low, high = (_calls(config, *_sides(config, int(count), tasks), documents) for count in (wanted.low, wanted.high))
     mining = 0 if tasks is not None else len(sessions)
     dreams = int(wanted.high) if sleep.dream and tasks is None else 0
     target = Span(low=1 + low[0].low, high=1 + high[0].high)
     optimizer = Span(low=1 + mining + low[1].low, high=1 + 3 * mining + dreams + high[1].high)
-    probes = int(wanted.high) if sleep.probe and tasks is None else 0
+    probes = 0 if tasks is not None else int(wanted.high)
     judge = Span(low=0, high=1 + probes + high[0].high)
     idle = tasks is None and not sessions
     mined = sum(len(session_text(session)) for session in sessions) // _PER_TOKEN if tasks is None else 0
@@ -107,9 +107,9 @@ def _sides(config: SleepConfig, count: int, tasks: Sequence[MinedTask] | None) -
     if tasks is not None and any(task.split != "train" for task in tasks):
         splits = [task.split for task in tasks]
         return splits.count("train"), splits.count("val"), splits.count("test")
-    val, test = round(count * sleep.val_fraction), round(count * sleep.test_fraction)
+    val, test = round(count * sleep.val_fraction), round(count * config.test_fraction)
     train = max(0, count - val - test)
-    more = 0 if tasks is not None else train * sleep.dream + sleep.recall * bool(count)
+    more = 0 if tasks is not None else 2 * train * sleep.dream
     return train + more, val, test
 
 
@@ -121,9 +121,8 @@ def _calls(config: SleepConfig, train: int, val: int, test: int, documents: int)
     if not val:
         config = config.model_copy(update={"train": config.train.model_copy(update={"epochs": 1})})
     known = Known(config, {"train": train, "val": val, "test": 0})
-    work = rewrite_first_work(known)
-    looks = 2 if sleep.carry_nights else 1  # at a candidate of an earlier night, and at its own
-    confirmed = 2 * (looks * val + sleep.retire * (train + val)) * sleep.confirm_trials
+    work = policy_of(config).forecast(known)
+    confirmed = 2 * (val + sleep.retire * (train + val)) * sleep.confirm_trials
     attempts = Span(
         low=documents * sum(part.attempts.low for part in work) + test,
         high=documents * (sum(part.attempts.high for part in work) + confirmed) + test,

@@ -1,18 +1,87 @@
-"""The limits of a night as a whole. Each of its parts has a budget of its own, out of what the others left."""
+"""The budget of a night. Each of its parts gets what the others left."""
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 from etude.config import LimitsSection
 from etude.errors import BudgetStop
-from etude.sleep.improve.changes import Spent
+from etude.records import Record
+from etude.sleep.config import SleepConfig
+from etude.store import SqliteSpend
+from etude.store.journal import SqliteJournal
+from etude.store.views import JOURNAL
 from etude.workbench import StopSwitch
 
-__all__ = ["Deadline", "of_the_night"]
+__all__ = ["Deadline", "Spent", "left_of", "of_the_night", "spent_in", "spent_so_far", "within"]
 
 _OF_A_PART = re.compile(r"limits\.(calls|tokens|usd) = \S+ is (?:reached|used up)\b")
 _NEXT = ", the next request"
+
+
+class Spent(Record):
+    """What was used, over all processes that worked on it."""
+
+    calls: int = 0
+    tokens: int = 0
+    usd: float | None = 0.0
+    """None when a price is unknown."""
+
+    def __add__(self, other: "Spent") -> "Spent":
+        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
+        return Spent(calls=self.calls + other.calls, tokens=self.tokens + other.tokens, usd=usd)
+
+
+def spent_in(run: Path) -> Spent:
+    """What was used in a run folder that no process has open; nothing where there is none."""
+    if not (run / JOURNAL).exists():
+        return Spent()
+    with closing(SqliteJournal(run / JOURNAL)) as journal:
+        totals = SqliteSpend(journal, LimitsSection()).totals()
+    return Spent(calls=totals.total_calls, tokens=totals.total_tokens, usd=totals.usd)
+
+
+def spent_so_far(night: Path) -> Spent:
+    """What all parts of a night have used.
+
+    Args:
+        night: its folder, at which no process works.
+    """
+    journals = sorted((night / "runs").rglob(JOURNAL))
+    return sum((spent_in(path.parent) for path in journals), Spent())
+
+
+def left_of(limits: LimitsSection, spent: Spent) -> Mapping[str, Any]:
+    """The limits of a part of a night, after what the parts before it have used.
+
+    Raises:
+        BudgetStop: nothing is left.
+    """
+    left: dict[str, Any] = limits.model_dump(exclude_unset=True)
+    for name, used in (("calls", spent.calls), ("tokens", spent.tokens), ("usd", spent.usd)):
+        limit = left.get(name)
+        if limit is None or used is None:
+            continue
+        left[name] = limit - used
+        if left[name] <= 0:
+            raise BudgetStop(
+                f"limits.{name} = {limit:g} is used up by the parts of the night before this one",
+                hint=f"raise limits.{name} and run the same command again",
+            )
+    return left
+
+
+def within(config: SleepConfig, spent: Spent) -> SleepConfig:
+    """The settings with what is left of the budget, for the parts of a night that come next.
+
+    Raises:
+        BudgetStop: nothing is left.
+    """
+    limits = config.limits.model_copy(update=dict(left_of(config.limits, spent)))
+    return config.model_copy(update={"limits": limits})
 
 
 class Deadline(StopSwitch):

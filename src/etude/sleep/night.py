@@ -9,29 +9,28 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from etude.build import open_workbench
+from etude.concurrency import run_to_end
 from etude.config import ModelSection
 from etude.envs.scorers.base import Judge
 from etude.errors import BudgetStop, EtudeError, IdentityError, ModelError, OutageStop, StopRun
 from etude.models import build_model, price_of
 from etude.models.handoff import ANSWERED_LATER
 from etude.protocols import Environment
-from etude.records import ChatRequest, Skill, user
+from etude.records import SPLITS, ChatRequest, Skill, user
 from etude.sleep.adoption.adopt import adopt, adoptable, recover
 from etude.sleep.adoption.known import read_memory
 from etude.sleep.config import SleepConfig
-from etude.sleep.improve.changes import Spent, left_of, spent_in
 from etude.sleep.improve.consolidate import with_judge
 from etude.sleep.improve.documents import Improved, check_tasks, improve, opened_chars
-from etude.sleep.improve.proposers import applied, credited, picked
-from etude.sleep.limits import Deadline, of_the_night
-from etude.sleep.report import Diagnostics, NightReport, NightStatus, spent_so_far
+from etude.sleep.limits import Deadline, Spent, left_of, of_the_night, spent_in, spent_so_far
+from etude.sleep.report import Diagnostics, NightReport, NightStatus
 from etude.sleep.state import REPORT, SleepState, read_kept
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.gather import (
     Gathered,
-    Past,
     Surroundings,
     archive,
+    archived,
     from_file,
     from_transcripts,
     gleaned,
@@ -40,11 +39,9 @@ from etude.sleep.tasks.gather import (
     state_of,
 )
 from etude.sleep.tasks.mined import MinedTask
-from etude.sleep.tasks.rotation import counted, read_rotation, rotated
 from etude.sleep.transcripts.cleaning import OWN
 from etude.sleep.transcripts.ledger import Ledger
 from etude.sleep.transcripts.sources import Source
-from etude.threads import run_to_end
 from etude.workbench import Given, StopSwitch, Workbench
 
 __all__ = ["DIAGNOSTICS", "REPORT", "TASKS", "arun_night", "read_report", "read_tasks", "run_night", "unfinished"]
@@ -90,9 +87,7 @@ async def arun_night(
     given = given or Given()
     state.check()
     recovery = recover(state.folder) if state.folder.exists() else None
-    read_rotation(state)  # what is damaged is reported before anything is paid for
-    read_memory(state)
-    picked(config, state, given)
+    read_memory(state)  # what is damaged is reported before anything is paid for
     _check_inputs(config, given)
     state.make()
     with Ledger(state.ledger, now=around.now) as ledger:
@@ -163,7 +158,7 @@ def _why_nothing(gathered: Gathered, improved: Improved) -> str:
     if "unverified" in found:
         return "what was made is unverified: there are no held-out tasks"
     if "inconclusive" in found:
-        return "what passed the gate may be luck"
+        return "the gain of what passed the gate may be luck"
     if "rejected" in found:
         return "nothing passed the gate"
     if not improved.documents:
@@ -215,9 +210,8 @@ class _Night:
         try:
             gathered = await self._gather()
             if gathered.tasks:
-                config = applied(self._config, gathered.proposer.name)
                 improved = await improve(
-                    config, gathered.tasks, self._state, self._number, self._spent(), self._given
+                    self._config, gathered.tasks, self._state, self._number, self._spent(), self._given
                 )
             self._end(gathered, improved)
         except BudgetStop as error:
@@ -232,7 +226,6 @@ class _Night:
     async def _gather(self) -> Gathered:
         """The tasks, from their file when they were mined before this process."""
         gathered = _gathered(self._folder)
-        pick = picked(self._config, self._state, self._given) if gathered is None else gathered.proposer
         if gathered is not None:
             self._check(gathered)
         elif self._config.sleep.tasks is not None:
@@ -243,25 +236,22 @@ class _Night:
             async with self._bench() as bench:
                 await self._probe(bench)
                 found = gleaned(self._config, self._around, self._ledger, self._sources)
-                known, told = rotated(self._config, self._state, self._number)
-                if told:  # whatever becomes of the night, the sides are others from here on
-                    self._tell(notes=(*self._report.notes, *told))
-                past = Past(known, self._ledger.in_vain())
                 self._ledger.take(self._number, found.entries)
-                gathered = await from_transcripts(self._config, found, bench, past, self._number)
-                gathered = gathered.model_copy(update={"notes": (*told, *gathered.notes)})
-        gathered = gathered.model_copy(update={"settings": settings_of(self._config), "proposer": pick})
+                known = archived(self._state)
+                gathered = await from_transcripts(
+                    self._config, found, bench, known, self._ledger.once_more(), self._number
+                )
+        gathered = gathered.model_copy(update={"settings": settings_of(self._config)})
         self._state.write(self._folder / TASKS, gathered.model_dump_json(indent=1) + "\n")
         splits = [task.split for task in gathered.tasks]
         self._tell(
-            tasks={split: splits.count(split) for split in ("train", "val", "test") if split in splits},
+            tasks={split: splits.count(split) for split in SPLITS if split in splits},
             sessions=gathered.sessions,
             skipped=gathered.skipped,
             redacted=gathered.redacted,
             waiting=gathered.waiting,
             problems=gathered.problems,
             dropped=gathered.dropped,
-            proposer=pick,
             doubts=gathered.doubts,
             notes=tuple(dict.fromkeys((*self._report.notes, *gathered.notes))),
             spent=self._spent(),
@@ -294,7 +284,7 @@ class _Night:
             try:
                 reply = await model.complete(ChatRequest(messages=(user(question),)))
             except ModelError as error:
-                hint = error.hint or "mend the cause and run the same command again"
+                hint = error.hint or "fix the cause and run the same command again"
                 raise OutageStop(f"{role}: {error.message}", hint=hint) from error
             if not reply.text.strip() and reply.finish != "length":
                 raise OutageStop(
@@ -334,13 +324,15 @@ class _Night:
         elif not improved.proposal:
             status, reason = "no change", _why_nothing(gathered, improved)
         self._diagnose(status, improved)
-        statuses = [document.status for document in improved.documents]
-        tasks = sum(task.split != "test" for task in gathered.tasks)
-        credited(self._state, self._number, gathered.proposer.name, improved.decided, tasks)
         if self._config.sleep.tasks is None:
             archive(self._state, (*gathered.later, *gathered.tasks))
-            counted(self._state, self._number, statuses)
-            self._ledger.commit(self._number, [(one.source, one.id) for one in gathered.unmined], improved.unread)
+            behind = {(one.source, one.id) for task in improved.inconclusive for one in task.sessions}
+            behind -= self._ledger.once_more()
+            if behind:
+                note = f"sessions of inconclusive candidates that wait for the next night, once: {len(behind)}"
+                self._tell(notes=(*self._report.notes, note))
+            again = {(one.source, one.id) for one in gathered.unmined} | behind
+            self._ledger.commit(self._number, again)
         self._tell(status=status, reason=reason, resumes=False)
         if status == "proposed" and self._config.sleep.auto_adopt:
             self._adopt(improved)

@@ -78,7 +78,7 @@ def resume(state: SleepState) -> bool:
         return False
     except OSError as error:
         raise DataError(
-            f"{str(path)!r} cannot be removed: {error.strerror}", hint="mend the permissions of its folder"
+            f"{str(path)!r} cannot be removed: {error.strerror}", hint="fix the permissions of its folder"
         ) from error
     return True
 

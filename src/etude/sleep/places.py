@@ -5,18 +5,16 @@ import os
 import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal
 
 from etude.errors import SkillError
+from etude.programs.places import place_of
 from etude.records import Record
 from etude.skill import Document
 from etude.skill.folder import DOCUMENT
 from etude.sleep.config import SleepSection
 
 __all__ = [
-    "MEMORY",
-    "SKILLS",
     "Kind",
     "LiveDocument",
     "document_paths",
@@ -30,21 +28,6 @@ __all__ = [
 ]
 
 Kind = Literal["skill", "memory"]
-
-MEMORY: Mapping[str, str] = MappingProxyType(
-    {
-        "claude-code": "CLAUDE.md",
-        "copilot-cli": ".github/copilot-instructions.md",
-        "cursor": ".cursor/rules/etude.mdc",
-        "gemini-cli": "GEMINI.md",
-        "qwen-code": "QWEN.md",
-        "vscode-copilot": ".github/copilot-instructions.md",
-    }
-)
-"""The file that an agent reads at every start, from the project's folder; AGENTS.md for all others."""
-
-SKILLS: Mapping[str, str] = MappingProxyType({"claude-code": ".claude/skills", "vscode-copilot": ".github/skills"})
-"""The folder of an agent's skills in a project; `.agents/skills` for all others."""
 
 _SUFFIXES = (".md", ".markdown", ".mdc")
 
@@ -93,17 +76,17 @@ def sha256(data: bytes | None) -> str | None:
 
 def memory_path(project: Path, agent: str) -> Path:
     """The agent's memory file in the project, whether or not it exists."""
-    return project / MEMORY.get(agent, "AGENTS.md")
+    return project / place_of(agent).memory
 
 
 def skill_path(project: Path, agent: str, name: str) -> Path:
     """The SKILL.md of that name among the agent's skills of the project, whether or not it exists."""
-    return project / SKILLS.get(agent, ".agents/skills") / name / DOCUMENT
+    return project / place_of(agent).skills / name / DOCUMENT
 
 
 def skill_paths(project: Path, agent: str) -> dict[str, Path]:
     """The agent's skills of the project that exist, by the name of their folder, sorted."""
-    folder = project / SKILLS.get(agent, ".agents/skills")
+    folder = project / place_of(agent).skills
     return {path.parent.name: path for path in sorted(folder.glob(f"*/{DOCUMENT}")) if path.is_file()}
 
 

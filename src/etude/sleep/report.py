@@ -1,21 +1,17 @@
 """What a night did, as data: `night.json` and `diagnostics.json` in its folder."""
 
 from datetime import datetime
-from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
 from etude.records import Record
 from etude.records.summary import Comparison, Interval, ShipVerdict
-from etude.sleep.improve.carry import Carried
-from etude.sleep.improve.changes import Change, LeftOut, Spent, Status, spent_in
+from etude.sleep.improve.changes import Change, Cost, LeftOut, Status
 from etude.sleep.improve.confirm import Fresh
-from etude.sleep.improve.cost import Cost
 from etude.sleep.improve.held_out import Shown
-from etude.sleep.improve.proposers import Pick
+from etude.sleep.limits import Spent
 from etude.sleep.tasks.probe import Doubt
-from etude.store.views import JOURNAL
 
 __all__ = [
     "Command",
@@ -26,7 +22,6 @@ __all__ = [
     "NightStatus",
     "diagnosed",
     "reported",
-    "spent_so_far",
     "untrained",
 ]
 
@@ -69,10 +64,6 @@ class DocumentReport(Record):
     """What would settle an inconclusive verdict or status."""
     fresh: Fresh | None = None
     """Whether fresh attempts show a gain that luck alone does not explain; None without them."""
-    carried: str = ""
-    """That later nights look at a candidate again, and what its next look needs; empty where there is none."""
-    origin: int | None = None
-    """The earlier night that made what is proposed; None where this one did."""
     cost: Cost | None = None
     """Tokens of document and answers, before and with the candidate; None where there was none."""
     left_out: tuple[LeftOut, ...] = ()
@@ -81,14 +72,6 @@ class DocumentReport(Record):
     """Edits that were tried."""
     train: int = 0
     held_out: int = 0
-
-    @property
-    def decided(self) -> tuple[str, ...]:
-        """How it stands, unless its candidate is one of an earlier night; and what came of trials of its rules:
-        `accepted` where one is taken out, else `rejected`."""
-        made = (self.status,) if self.origin is None else ()
-        gone = any(rule.retired for rule in self.left_out)
-        return (*made, "accepted" if gone else "rejected") if self.left_out else made
 
 
 class NightReport(Record):
@@ -124,10 +107,8 @@ class NightReport(Record):
     """Tasks by split."""
     dropped: dict[str, int] = Field(default_factory=dict[str, int])
     """Tasks that the miner proposed and that were not taken, by reason."""
-    proposer: Pick = Pick()
-    """What made candidates."""
     doubts: tuple[Doubt, ...] = ()
-    """Tasks whose criteria do not hold what they promise: dropped, or gameable."""
+    """Tasks that were dropped for their criteria."""
     test: Interval | None = None
     """Mean of the new documents on all test tasks, which decided nothing; None without any."""
     documents: tuple[DocumentReport, ...] = ()
@@ -156,10 +137,6 @@ class Diagnosed(Record):
     comparison: Comparison | None
     fresh: Fresh | None = None
     """Whether the comparison shows a gain that luck alone does not explain."""
-    carried: Carried | None = None
-    """The candidate that later nights look at again, with all that was seen of it."""
-    origin: Carried | None = None
-    """What is proposed is this candidate of an earlier night."""
     left_out: tuple[LeftOut, ...] = ()
     """Rules of earlier nights that were left out on trial, those that stay too."""
 
@@ -193,8 +170,6 @@ def reported(name: str, path: str, change: Change, tasks: tuple[int, int]) -> Do
         verdict=change.verdict,
         settle=settle if fresh is None or fresh.settled else fresh.settle,
         fresh=fresh,
-        carried=change.carry_told,
-        origin=None if change.origin is None else change.origin.night,
         cost=change.cost,
         left_out=change.left_out,
         tried=len(change.edits),
@@ -211,16 +186,6 @@ def untrained(name: str, path: str, held_out: int) -> DocumentReport:
     )
 
 
-def spent_so_far(night: Path) -> Spent:
-    """What all parts of a night have used that nobody works at.
-
-    Args:
-        night: its folder.
-    """
-    journals = sorted((night / "runs").rglob(JOURNAL))
-    return sum((spent_in(path.parent) for path in journals), Spent())
-
-
 def diagnosed(name: str, change: Change) -> Diagnosed:
     """The diagnosis of a change."""
     held_out = change.held_out
@@ -233,7 +198,5 @@ def diagnosed(name: str, change: Change) -> Diagnosed:
         optimizer_replies=held_out.optimizer_replies,
         comparison=change.confirmed,
         fresh=change.fresh,
-        carried=change.carried,
-        origin=change.origin,
         left_out=change.left_out,
     )

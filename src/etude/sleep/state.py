@@ -17,6 +17,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from etude.errors import ConfigError, DataError, StopRun
+from etude.files import write_atomically
 from etude.records import Record
 
 __all__ = ["REPORT", "SleepState", "read_kept", "state_folder", "user_state", "why_unreadable"]
@@ -135,19 +136,13 @@ class SleepState:
             raise DataError(
                 f"{str(path)!r} is not in the state folder {str(self.folder)!r}", hint="name a file in it"
             )
-        temporary = path.with_name(f".{path.name}.tmp")
         try:
             self._make(path.parent)
-            temporary.unlink(missing_ok=True)
-            with open(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-                file.write(text.encode(errors="backslashreplace"))
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
+            write_atomically(path, text.encode(errors="backslashreplace"), mode=0o600, durable=True)
         except OSError as error:
             raise StopRun(
                 f"{str(path)!r} cannot be written: {error.strerror}",
-                hint="make room or mend the permissions, then run the same command again",
+                hint="make room or fix the permissions, then run the same command again",
             ) from error
 
     def _make(self, folder: Path) -> None:

@@ -4,12 +4,13 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from etude.concurrency import together
 from etude.config import AggregateSection
 from etude.errors import UnusableReply
 from etude.records import Edit, Patch, Skill
-from etude.stages.optimizer import Optimizer, together
-from etude.stages.proposals import PatchReply, Proposals, folded, valid_edits
-from etude.stages.render import patches_block, skill_block
+from etude.stages.shared.optimizer import Optimizer
+from etude.stages.shared.proposals import PatchReply, Proposals, folded, valid_edits
+from etude.stages.shared.render import patches_block, skill_block
 
 __all__ = ["aggregate", "unite"]
 
@@ -25,7 +26,7 @@ async def aggregate(
 ) -> Patch:
     """Merge patches from failures, patches from successes, then both. One patch needs no call.
 
-    Groups are made in the order of the readings, and a group is merged as soon as its own readings are there.
+    Groups are made in the order of the analyses, and a group is merged as soon as its own analyses are there.
 
     Args:
         patches: those that answer failures, those that come from successes; each may still be on its way.

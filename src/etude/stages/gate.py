@@ -7,7 +7,6 @@ Tasks that the current skill does not solve go first: a lost candidate shows its
 prefix in this fixed order, so it does not depend on the order of arrival.
 """
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import aclosing
 from fractions import Fraction
@@ -16,8 +15,7 @@ from typing import NamedTuple
 from etude.config import GateSection
 from etude.records import Attempt, Evaluation, Record, Skill, Task, Verdict, digest
 from etude.skill import token_count
-from etude.stages.evaluation import evaluation_of
-from etude.stages.rollout import Rollout, too_many_voids
+from etude.stages.shared.rollout import Rollout, too_many_voids
 
 __all__ = ["GateResult", "Race", "decide", "race_order", "reason_not_to_evaluate"]
 
@@ -167,11 +165,11 @@ async def decide(
                 score = attempt.score
                 value = None if score is None else score.value(gate.metric, gate.mixed_weight)
                 race.add(index, value, attempt.id)
-                # What came back after the deciding prefix counts for nothing, voids included.
+                # What came back after the deciding prefix counts for nothing, void attempts included.
                 voids = race.voids(race.lost_after if racing else None)
-                if len(voids) > rollout.limits.max_void_eval * len(order):
+                if len(voids) > rollout.allowed_voids(len(order), "max_void_eval"):
                     last = next(known for known in found.values() if known.id == voids[-1])
-                    raise too_many_voids("val", last, len(voids), len(order), "limits.max_void_eval")
+                    raise too_many_voids("val", last, len(voids), len(order), "max_void_eval")
                 if racing and race.lost_after is not None:
                     break
         verdict = race.early_verdict() if racing else race.full_verdict()
@@ -179,15 +177,13 @@ async def decide(
         if gate.no_regression and (verdict.accepted or race.regressed):
             seen = range(verdict.decided_after)
             fallen = _regressed([order[i] for i in seen], bar, [found[i] for i in seen], gate)
-        if verdict.accepted and gate.floor is not None and not fallen:
-            fallen = _fallen(order, bar, {order[index].id: attempt for index, attempt in found.items()}, gate)
         if fallen:
             verdict = verdict.model_copy(update={"accepted": False, "reason": f"{verdict.reason}, but {fallen}"})
         if not gate.enabled:
             verdict = verdict.model_copy(update={"accepted": True, "reason": f"gate off: {verdict.reason}"})
         # A candidate that lost a race before its end was not seen in full, whatever happened to arrive.
         complete = verdict.decided_after == len(order)
-        evaluation = evaluation_of(candidate, "val", [found[i] for i in sorted(found)]) if complete else None
+        evaluation = Evaluation.of(candidate.hash, "val", [found[i] for i in sorted(found)]) if complete else None
         return GateResult(verdict=verdict, evaluation=evaluation)
 
     key = {
@@ -197,25 +193,9 @@ async def decide(
         "candidate": candidate.hash,
         "current": current.model_dump(mode="json"),
         "tasks": digest([task.model_dump(mode="json") for task in tasks]),
-        "rule": [gate.enabled, gate.metric, gate.mixed_weight, gate.racing, *_given(gate.floor)]
-        + ["no regression"] * gate.no_regression,
+        "rule": [gate.enabled, gate.metric, gate.mixed_weight, gate.racing] + ["no regression"] * gate.no_regression,
     }
     return await rollout.journal.once("decision", key, GateResult, work)
-
-
-def _fallen(tasks: Sequence[Task], bar: Mapping[str, float], found: Mapping[str, Attempt], gate: GateSection) -> str:
-    """The task type that loses most, when that is more than `gate.floor`; empty when none does."""
-    changes: dict[str, list[float]] = {}
-    for task in tasks:
-        score = found[task.id].score
-        if task.id in bar and score is not None:
-            change = score.value(gate.metric, gate.mixed_weight) - bar[task.id]
-            changes.setdefault(task.type, []).append(change)
-    losses = {kind: -math.fsum(values) / len(values) for kind, values in changes.items()}
-    worst = max(losses, key=lambda kind: losses[kind], default="")
-    if not losses or gate.floor is None or losses[worst] <= gate.floor:
-        return ""
-    return f"tasks of type {worst!r} lose {losses[worst]:.4f}, more than gate.floor = {gate.floor:g}"
 
 
 def _regressed(
@@ -233,7 +213,3 @@ def _regressed(
     named = ", ".join(worse[:_NAMED])
     more = f" and {len(worse) - _NAMED} more" if len(worse) > _NAMED else ""
     return f"{len(worse)} of {len(tasks)} tasks score lower, and gate.no_regression is set: {named}{more}"
-
-
-def _given(value: float | None) -> list[float]:
-    return [] if value is None else [value]

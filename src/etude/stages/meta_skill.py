@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from etude.errors import UnusableReply
 from etude.records import LedgerEntry, Skill
-from etude.stages.longitudinal import Pair, pairs_block, skills_block
-from etude.stages.optimizer import Optimizer, ReplyForm
-from etude.stages.render import fence, ledger_block
+from etude.stages.shared.longitudinal import Pair, pairs_block, skills_block
+from etude.stages.shared.optimizer import Optimizer, ReplyForm
+from etude.stages.shared.render import fence, ledger_block
 
 __all__ = ["meta_skill"]
 

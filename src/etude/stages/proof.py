@@ -1,9 +1,9 @@
-"""Proof: test edits on the failures they should mend, instead of asking for a higher mean over everything.
+"""Proof: test edits on the failures they should fix, instead of asking for a higher mean over everything.
 
 A mean over a hundred noisy tasks is a blunt instrument for a rule that touches five of them. So the edits are tried
 together on the failures; what passes then is evidence for all of them. On demand each edit is left out once on a task
-that it mends, and stays only if the task fails without it. Where no edit alone is missed, because several cover for
-each other or because citations are wrong, a smallest set that mends the task is found by halves. What stays must go
+that it fixes, and stays only if the task fails without it. Where no edit alone is missed, because several cover for
+each other or because citations are wrong, a smallest set that fixes the task is found by halves. What stays must go
 on solving tasks that were solved before.
 """
 
@@ -11,14 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from etude.concurrency import together
 from etude.config import GateSection
-from etude.records import Attempt, Edit, Record, Skill, Task
-from etude.stages.explain import explain
-from etude.stages.optimizer import together
-from etude.stages.probe import probe
-from etude.stages.rollout import Rollout, Try
+from etude.records import Attempt, Edit, EditEvidence, Proof, Skill, Task, digest
+from etude.stages.shared.explain import explain
+from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
-__all__ = ["EditEvidence", "Proof", "Proved", "Trial", "prove"]
+__all__ = ["ProofInput", "Proved", "Proving", "prove"]
 
 _LOSSES = 2
 """Confirmed losses that reject a skill: a single one may be bad luck."""
@@ -29,39 +28,11 @@ Variant = Callable[[Sequence[int]], Skill]
 """The skill with the edits of these numbers."""
 
 
-class EditEvidence(Record):
-    """What the tests say about one edit."""
-
-    edit: Edit
-    kept: bool
-    mends: tuple[str, ...] = ()
-    """Tasks it cites that failed before and do better with all edits together."""
-    needed: tuple[str, ...] = ()
-    """Tasks that do worse without it, as far as that was tried: none unless edits are left out."""
-
-
-class Proof(Record):
-    """What became of the edits of a step."""
-
-    accepted: bool = False
-    reason: str = ""
-    edits: tuple[EditEvidence, ...]
-    failed: int
-    """Failures that the edits were tried on."""
-    mended: tuple[str, ...] = ()
-    """Tasks of these that do better with the edits that are kept."""
-    guarded: int = 0
-    """Solved tasks that were attempted again with them, for the guard or for a deletion."""
-    lost: tuple[str, ...] = ()
-    """Those that do worse with the kept edits twice, the second time against a fresh attempt without them."""
-    voids: int = 0
-
-
 _Mended = tuple[Attempt, float]
 """A failure, and what its task scores with all edits."""
 
 
-class Trial(NamedTuple):
+class ProofInput(NamedTuple):
     """What is to be proved."""
 
     edits: Sequence[Edit]
@@ -72,9 +43,9 @@ class Trial(NamedTuple):
     solved: Sequence[Attempt]
     """Attempts that solved their task, for the guard."""
     leave_one_out: bool = False
-    """An edit stays only if it is missed; else all stay where together they mend a failure."""
+    """An edit stays only if it is missed; else all stay where together they fix a failure."""
     witnesses: Sequence[Attempt] = ()
-    """Attempts that solved their task: a deletion that mends nothing stays where these tasks are still solved."""
+    """Attempts that solved their task: a deletion that fixes nothing stays where these tasks are still solved."""
 
 
 class Proved(NamedTuple):
@@ -87,7 +58,7 @@ class Proved(NamedTuple):
     """What was attempted with just these edits."""
 
 
-async def prove(rollout: Rollout, trial: Trial, gate: GateSection, step: int) -> Proved:
+async def prove(rollout: Rollout, given: ProofInput, gate: GateSection, step: int) -> Proved:
     """Test edits.
 
     Args:
@@ -96,9 +67,9 @@ async def prove(rollout: Rollout, trial: Trial, gate: GateSection, step: int) ->
     Raises:
         VoidStop: too many attempts errored.
     """
-    proving = Proving(rollout, trial, gate, step)
+    proving = Proving(rollout, given, gate, step)
     proof, kept = await proving.prove()
-    skill = trial.variant(kept).hash
+    skill = given.variant(kept).hash
     return Proved(proof, kept, [a for a in proving.attempts if kept and a.skill_hash == skill])
 
 
@@ -107,7 +78,7 @@ class Proving:
     """The tests of one proof, and all that was attempted for them."""
 
     rollout: Rollout
-    trial: Trial
+    given: ProofInput
     gate: GateSection
     step: int
     attempts: list[Attempt] = field(default_factory=list[Attempt])
@@ -117,7 +88,7 @@ class Proving:
         return len({attempt.id for attempt in self.attempts if attempt.score is None})
 
     async def prove(self) -> tuple[Proof, Sequence[int]]:
-        edits, failures = self.trial.edits, self.trial.failures
+        edits, failures = self.given.edits, self.given.failures
         everything = tuple(range(len(edits)))
         together = await self._values([(attempt.task, everything, 0) for attempt in failures])
         mended = [
@@ -125,7 +96,7 @@ class Proving:
             for attempt, value in zip(failures, together, strict=True)
             if value is not None and value >= self._value(attempt) + _DIFFERENT
         ]
-        if self.trial.leave_one_out:
+        if self.given.leave_one_out:
             needed = await self.leave_one_out(mended)
         else:
             needed = [tuple(attempt.task.id for attempt, _ in mended) for _ in everything]
@@ -148,20 +119,20 @@ class Proving:
                 edit=edit,
                 kept=index in kept,
                 mends=tuple(attempt.task.id for attempt, _ in mended if attempt.id in edit.cites),
-                needed=needed[index] if self.trial.leave_one_out else (),
+                needed=needed[index] if self.given.leave_one_out else (),
             )
             for index, edit in enumerate(edits)
         )
         proof = Proof(edits=evidence, failed=len(failures), voids=self.voids)
         # A task whose attempt has no score was not seen to be mended.
-        skill = self.trial.variant(kept).hash
+        skill = self.given.variant(kept).hash
         seen = {
             attempt.task.id for attempt in self.attempts if attempt.skill_hash == skill and attempt.score is not None
         }
         still = tuple(a.task.id for a, best in mended if (a, best) not in missed and a.task.id in seen)
         if not kept or not still:
             return await self._deleted(self._ended(proof, f"kept 0 of {len(edits)} edits; {self._passing(0)}"))
-        guarded = len(self.trial.solved)
+        guarded = len(self.given.solved)
         proof = proof.model_copy(update={"mended": still, "guarded": guarded, "lost": lost})
         passing = self._passing(len(still))
         if len(lost) >= _LOSSES:
@@ -172,16 +143,16 @@ class Proving:
 
     def _passing(self, fixed: int) -> str:
         better = "pass" if self.gate.metric == "hard" else "score higher"
-        return f"{fixed} of {len(self.trial.failures)} failed tasks now {better}"
+        return f"{fixed} of {len(self.given.failures)} failed tasks now {better}"
 
     async def _deleted(self, proof: Proof) -> tuple[Proof, Sequence[int]]:
-        """Deletions, where no edit mends anything: what is lost by none of the tasks is not worth its tokens, and may
+        """Deletions, where no edit fixes anything: what is lost by none of the tasks is not worth its tokens, and may
         be half of what misleads. The other half can only be found without it."""
-        kept = [index for index, edit in enumerate(self.trial.edits) if edit.op == "delete"]
-        witnesses = self.trial.witnesses
+        kept = [index for index, edit in enumerate(self.given.edits) if edit.op == "delete"]
+        witnesses = self.given.witnesses
         if not kept or not witnesses:
             return proof, ()
-        before = [*self.trial.failures, *witnesses]
+        before = [*self.given.failures, *witnesses]
         values = await self._values([(attempt.task, kept, 0) for attempt in before])
         lost = tuple(
             attempt.task.id
@@ -204,10 +175,10 @@ class Proving:
 
     async def leave_one_out(self, mended: Sequence[_Mended]) -> list[tuple[str, ...]]:
         """For each edit the tasks that it cites, that do better with all edits, and that do worse without it."""
-        everything = range(len(self.trial.edits))
+        everything = range(len(self.given.edits))
         pairs = [
             (index, *cited[0])
-            for index, edit in enumerate(self.trial.edits)
+            for index, edit in enumerate(self.given.edits)
             if (cited := [(attempt.task, value) for attempt, value in mended if attempt.id in edit.cites])
         ]
         values = await self._values(
@@ -223,7 +194,7 @@ class Proving:
         """Tasks that do better with all edits but not with those that are kept, and solved tasks that are lost."""
         if not kept:
             return list(mended), ()
-        solved = self.trial.solved
+        solved = self.given.solved
         tasks = [attempt.task for attempt, _ in mended] + [attempt.task for attempt in solved]
         values = await self._values([(task, kept, 0) for task in tasks])
         missed = [one for one, value in zip(mended, values, strict=False) if _worse(value, one[1])]
@@ -236,7 +207,7 @@ class Proving:
     async def cover(self, kept: Sequence[int], missed: Sequence[_Mended]) -> dict[int, tuple[str, ...]]:
         """What is missing: for each task the best supported of the edits that cite it, where one is enough, else a
         smallest set of all. The edits to add, with the tasks that need them."""
-        edits = self.trial.edits
+        edits = self.given.edits
         left = [index for index in range(len(edits)) if index not in kept]
         citing = [[index for index in left if attempt.id in edits[index].cites] for attempt, _ in missed]
         single = [(which, index) for which, indices in enumerate(citing) for index in indices]
@@ -267,9 +238,11 @@ class Proving:
     async def _values(self, wanted: Sequence[tuple[Task, Sequence[int], int]]) -> list[float | None]:
         """What each task scores with the edits of these numbers in this trial; None without a score."""
         numbers = {tuple(sorted(edits)) for _, edits, _ in wanted}
-        skills = {edits: self.trial.variant(edits) for edits in numbers}
-        tries = [Try(task, skills[tuple(sorted(edits))], trial) for task, edits, trial in wanted]
-        attempts = await probe(self.rollout, tries, self.step)
+        skills = {edits: self.given.variant(edits) for edits in numbers}
+        planned = [PlannedAttempt(task, skills[tuple(sorted(edits))], trial) for task, edits, trial in wanted]
+        tries = digest([[each.task.id, each.skill.hash, each.trial] for each in planned])
+        key = {"stage": "probe", "step": self.step, "tries": tries}
+        attempts = await self.rollout.settle(planned, "train", key) if planned else ()
         self.attempts += attempts
         return [None if attempt.score is None else self._value(attempt) for attempt in attempts]
 

@@ -9,12 +9,13 @@ import random
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from etude.concurrency import together
 from etude.config import ReflectSection
 from etude.errors import OutageStop, UnusableReply
 from etude.records import Attempt, Edit, LedgerEntry, Patch, Record, Skill
-from etude.stages.optimizer import Optimizer, together
-from etude.stages.proposals import Forms, PatchReply, Source, valid_edits
-from etude.stages.render import attempt_block, edit_budget_line, ledger_block, skill_block
+from etude.stages.shared.optimizer import Optimizer
+from etude.stages.shared.proposals import Forms, PatchReply, Source, valid_edits
+from etude.stages.shared.render import attempt_block, edit_budget_line, ledger_block, skill_block
 
 __all__ = [
     "Context",
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 _CONTRASTS = 3
-"""Passing attempts of the same kind shown beside a group of failures: enough to refute a wrong cause, and short."""
+"""Passing attempts of the same kind shown next to a group of failures: enough to refute a wrong cause, and short."""
 
 _SILENT_STEPS = 2
 """Steps without a usable answer after which the run stops: one can be bad luck."""
@@ -61,7 +62,7 @@ class Context(NamedTuple):
     earlier: Mapping[str, Attempt]
     """The attempt before this one at each task, by task id."""
     forms: Forms = Forms(PatchReply, PatchReply, PatchReply)
-    """What a reading returns."""
+    """What an analysis returns."""
 
 
 class _Group(NamedTuple):
@@ -101,7 +102,7 @@ async def reflect(
 
 
 def is_silent(reflections: Sequence[Reflection]) -> bool:
-    """There were readings, and not one gave a usable answer."""
+    """There were analyses, and not one gave a usable answer."""
     return bool(reflections) and all(reflection.unusable for reflection in reflections)
 
 
@@ -113,7 +114,7 @@ def count_silence(reflections: Sequence[Reflection], before: int) -> int:
         before: how many there were until now.
 
     Raises:
-        OutageStop: there is no use in going on.
+        OutageStop: continuing is no use.
     """
     if not is_silent(reflections):
         return 0

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from etude.config import SelectSection
 from etude.errors import UnusableReply
 from etude.records import Attempt, LedgerEntry, Patch, Skill
-from etude.stages.optimizer import Optimizer, ReplyForm
-from etude.stages.render import edit_row, fence, ledger_block, skill_block
+from etude.stages.shared.optimizer import Optimizer, ReplyForm
+from etude.stages.shared.render import edit_row, fence, ledger_block, skill_block
 
 __all__ = ["EditBudget", "Evidence", "Schedule", "edit_budget", "schedule_of"]
 
@@ -39,7 +39,7 @@ class Schedule(ABC):
 
     @abstractmethod
     def told(self, step: int) -> int | None:
-        """Most edits that one reading may propose in `step` (1-based), None for no limit."""
+        """Most edits that one analysis may propose in `step` (1-based), None for no limit."""
 
     @abstractmethod
     async def decide(self, optimizer: Optimizer, step: int, evidence: Evidence) -> EditBudget:
@@ -105,7 +105,7 @@ class _Decision(ReplyForm):
 
 
 class _Autonomous(_Planned):
-    """The optimizer decides in each step, knowing its edits and how the agent did. Readings may propose as many edits
+    """The optimizer decides in each step, knowing its edits and how the agent did. Analyses may propose as many edits
     as the settings allow at most. An answer that cannot be used leaves the planned budget."""
 
     def told(self, step: int) -> int | None:

@@ -4,8 +4,8 @@ import json
 
 from etude.errors import UnusableReply
 from etude.records import Edit, Patch, Skill
-from etude.stages.optimizer import Optimizer, ReplyForm
-from etude.stages.render import edit_row, fence, skill_block
+from etude.stages.shared.optimizer import Optimizer, ReplyForm
+from etude.stages.shared.render import edit_row, fence, skill_block
 
 __all__ = ["select"]
 

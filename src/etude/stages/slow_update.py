@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from etude.errors import UnusableReply
 from etude.records import Candidate, Edit, Skill
 from etude.skill import Document, apply_edits
-from etude.stages.longitudinal import Pair, pairs_block, skills_block
-from etude.stages.optimizer import Optimizer, ReplyForm
-from etude.stages.render import fence
+from etude.stages.shared.longitudinal import Pair, pairs_block, skills_block
+from etude.stages.shared.optimizer import Optimizer, ReplyForm
+from etude.stages.shared.render import fence
 
 __all__ = ["REGION", "slow_update"]
 

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from etude.config import GateSection
-from etude.records import Attempt, Candidate, Evaluation, LedgerEntry, Skill, TrainState, Verdict
-from etude.stages.proof import Proved
+from etude.records import Attempt, Candidate, Evaluation, LedgerEntry, Proof, Skill, TrainState, Verdict
 
 __all__ = ["accept", "after_proof", "after_rollout", "after_verdict"]
 
@@ -65,9 +64,8 @@ def accept(state: TrainState, skill: Skill, val: Evaluation, gate: GateSection) 
     return state
 
 
-def after_proof(state: TrainState, proved: Proved) -> TrainState:
-    """Enter the edits of a proof into the ledger and count; remember what was attempted with those that stay."""
-    proof = proved.proof
+def after_proof(state: TrainState, proof: Proof, attempts: Sequence[Attempt]) -> TrainState:
+    """Enter the edits of a proof into the ledger and count; remember the attempts made with those that stay."""
     kinds = {attempt.id: attempt.task.type for attempt in state.earlier.values()}
     entries = tuple(
         LedgerEntry(
@@ -80,7 +78,7 @@ def after_proof(state: TrainState, proved: Proved) -> TrainState:
         )
         for one in proof.edits
     )
-    known = {attempt.task.id: attempt for attempt in proved.attempts if attempt.score is not None}
+    known = {attempt.task.id: attempt for attempt in attempts if attempt.score is not None}
     return state.model_copy(
         update={
             "ledger": state.ledger + entries,

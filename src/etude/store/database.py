@@ -36,7 +36,7 @@ class Database:
     The connection may move to another thread but not be used by two at a time.
 
     Raises:
-        DataError: the file is missing (when only reading) or is no SQLite database.
+        DataError: the file is missing (when only reading) or is not an SQLite database.
         IdentityError: the file has an unknown format version.
         StopRun: the disk is full or cannot be written.
     """
@@ -67,7 +67,7 @@ class Database:
         except sqlite3.DatabaseError as error:
             if refused_by_disk(error):
                 raise _unwritable(path, error) from error
-            if _code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+            if _code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) and path.exists():
                 raise DataError(
                     f"journal {str(path)!r} cannot be opened, the folder {str(path.parent)!r} cannot be written to",
                     hint="fix its permissions, or copy the folder to a place that can be written to",

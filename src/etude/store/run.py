@@ -118,11 +118,11 @@ class RunFolder:
         on_write: WriteHook | None = None,
     ) -> Self:
         """Create or reopen the run folder of a config. `fork` names a run in the same folder: a fresh run starts
-        over its facts; a run that has begun already goes on from its own. Unless another redactor is given, the
+        over its facts; a run that has begun already continues from its own. Unless another redactor is given, the
         secrets of this process's environment are kept out of the folder.
 
         Raises:
-            ConfigError: a name is no plain folder name, or the folder cannot be created or written to.
+            ConfigError: a name is not a plain folder name, or the folder cannot be created or written to.
             DataError: there is no run to fork from.
             LockedError: another process works in the folder.
         """
@@ -209,7 +209,7 @@ class RunFolder:
         if self.path.resolve() not in path.resolve().parents:
             raise DataError(
                 f"{relative!r} leads out of the run folder {str(self.path)!r}",
-                hint="give the skill a name that is no path",
+                hint="give the skill a name without '/'",
             )
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -233,7 +233,7 @@ def _unwritable(path: Path, error: OSError) -> StopRun:
 def _plain(name: str, setting: str) -> str:
     if not name.strip() or name in (".", "..") or any(letter in "/\\" or ord(letter) < 32 for letter in name):
         raise ConfigError(
-            f"{setting} = {name!r} is no plain folder name", hint="use a name without '/' and '\\', as in 'my-run'"
+            f"{setting} = {name!r} is not a plain folder name", hint="use a name without '/' and '\\', as in 'my-run'"
         )
     return name
 

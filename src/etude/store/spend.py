@@ -25,7 +25,7 @@ class SpendTotals(Record):
     usd: float | None
     """US dollars billed; None when a billed request had no known price."""
     open_calls: int
-    """Requests under way, or cut off by a killed process: they count with their upper bounds for good."""
+    """Requests under way, or cut off by a killed process: they keep counting with their upper bounds."""
     open_tokens: int
     """Upper bound of the tokens of open requests."""
     open_usd: float | None
@@ -47,7 +47,7 @@ class SqliteSpend(Spend):
 
     Every row is on disk before a request is sent. The limits `calls`, `tokens` and `usd` hold for the run, over all
     its processes; `minutes` holds for this process and counts from when the account was opened, so that a run
-    started again has all its minutes anew. `clock` gives seconds.
+    started again has all its minutes again. `clock` gives seconds.
 
     A provider that bills more than its bound can take the totals over a limit; nothing is sent after that.
     """
@@ -65,8 +65,8 @@ class SqliteSpend(Spend):
     async def reserve(self, role: Role, tokens: int, usd: float | None) -> int:
         """Write down an upper bound before sending: `tokens` in and out, and their price, None when unknown.
 
-        A bound that does not fit beside the bounds of requests under way waits until they are settled or withdrawn:
-        most cost far less than their bounds, and a question that nobody has answered yet is no call.
+        A bound that does not fit next to the bounds of requests under way waits until they are settled or withdrawn:
+        most cost far less than their bounds, and a question without an answer yet is not a call.
 
         Raises:
             BudgetStop: the bound does not fit into what is left. Nothing was written.
@@ -94,7 +94,7 @@ class SqliteSpend(Spend):
         return ticket
 
     def abandon(self, ticket: int) -> None:
-        """The request was cut off and may have been billed: its bound stays for good."""
+        """The request was cut off and may have been billed: its bound stays."""
         self._under_way.discard(ticket)
         if self._settled is not None:
             self._settled.set()

@@ -77,7 +77,7 @@ class RunView(Record):
     summary: dict[str, JsonValue] | None
     """`summary.json`; None before the run has written one."""
     outdated: bool
-    """The summary says why the run stopped, but it has gone on since, to no end yet."""
+    """The summary says why the run stopped, but it was continued since and has not ended yet."""
     steps: tuple[StepView, ...]
     epochs: tuple[StepView, ...]
     """The slow updates."""
@@ -86,7 +86,7 @@ class RunView(Record):
     running: bool
     """A process holds the folder's lock."""
     resumable: bool
-    """Nobody is working on it and it is not finished: it has no summary, or one that says why it `stopped`."""
+    """No process works on it and it is not finished: it has no summary, or one that says why it `stopped`."""
     evaluations_only: bool
     """No run was ever trained in the folder: it holds evaluations and comparisons."""
 
@@ -98,7 +98,7 @@ def run_names(folder: Path | str) -> tuple[str, ...]:
 
 
 def missing_run(path: Path) -> DataError:
-    """The error for a folder that holds no run; its hint names the runs beside it."""
+    """The error for a folder that holds no run; its hint names the other runs of that folder."""
     names = run_names(path.parent)
     hint = f"runs in {str(path.parent)!r}: {', '.join(names)}" if names else f"{str(path.parent)!r} holds no runs"
     return DataError(f"there is no run in {str(path)!r}", hint=hint)
@@ -130,7 +130,7 @@ def read_run(path: Path | str) -> RunView:
     running = is_running(root)
     summary = _json(root / SUMMARY)
     if summary is not None and not isinstance(summary, dict):
-        raise _damaged(root / SUMMARY, "it is no JSON object")
+        raise _damaged(root / SUMMARY, "it is not a JSON object")
     stopped = summary is not None and bool(summary.get("stopped"))
     borrowed = _holds(root, _BORROWED) and not _holds(root, _TRAINED)
     return RunView(
@@ -238,4 +238,4 @@ def _read(path: Path, model: type[M]) -> M | None:
 
 
 def _damaged(path: Path, what: str) -> DataError:
-    return DataError(f"{str(path)!r} is damaged: {what}", hint="run the same command again: it is written anew")
+    return DataError(f"{str(path)!r} is damaged: {what}", hint="run the same command again: it is written again")

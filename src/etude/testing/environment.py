@@ -6,9 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 
 from etude.protocols import Environment
-from etude.records import Score, Split, Task, Trajectory
-
-SPLITS: tuple[Split, ...] = ("train", "val", "test")
+from etude.records import SPLITS, Score, Task, Trajectory
 
 
 class EnvironmentContract:

@@ -283,7 +283,7 @@ def test_a_matching_process_that_dies_is_the_scorers_fault() -> None:
         ({"checks": "x"}, "task 't': gold '{\"checks\":\"x\"}' is neither"),
         ({"checks": [], "kind": "rubric"}, 'task \'t\': gold \'{"checks":[],"kind":"rubric"}\' is neither'),
         ({"check": []}, "task 't': unknown key 'check'\nhint: did you mean 'checks'?"),
-        (["contains"], "task 't': check 1: \"contains\" is no check\nhint: as in {op: contains, arg: total}"),
+        (["contains"], "task 't': check 1: \"contains\" is not a check\nhint: as in {op: contains, arg: total}"),
         ([{"op": "no_refusal"}, {"arg": 1}], "task 't': check 2: 'op' is missing\nhint: allowed: contains, "),
         (
             [{"op": "contain", "arg": "x"}],
@@ -319,7 +319,7 @@ def test_a_matching_process_that_dies_is_the_scorers_fault() -> None:
         ),
         ([{"op": "min_chars", "arg": 0}], "task 't': check 1: min_chars takes a whole number from 1 on, found 0"),
         ([{"op": "no_refusal", "arg": "x"}], "task 't': check 1: no_refusal takes no 'arg', found 'x'"),
-        ([{"op": "regex", "arg": "("}], "task 't': check 1: regex: '(' is no regular expression: missing )"),
+        ([{"op": "regex", "arg": "("}], "task 't': check 1: regex: '(' is not a regular expression: missing )"),
         (
             [{"op": "tool_called", "arg": "../x"}],
             "task 't': check 1: tool_called takes a name of 1 to 64 letters, digits, '_', '.' and '-', found '../x'",
@@ -412,7 +412,7 @@ async def test_broken_checks_are_never_a_score() -> None:
 
 
 def test_checks_are_no_answer_and_settings_are_checked() -> None:
-    with pytest.raises(DataError, match="checks are no answer"):
+    with pytest.raises(DataError, match="checks are not an answer"):
         Checks().gold_answer(task([]))
     with pytest.raises(ConfigError, match=r"env\.scorer 'checks': unknown key 'show_check'"):
         make_scorer({"name": "checks", "show_check": True}, "env.scorer")
@@ -445,11 +445,10 @@ def test_criteria_survive_being_stored() -> None:
 def test_the_page_of_checks_says_what_the_code_does() -> None:
     told = {None: "", True: "yes", False: "no"}
     rows = [
-        f"| `{name}` | {each.takes} | {each.meaning} | {told[each.ignore_case]} | {told[each.multiline]} "
-        f"| {each.published} |"
+        f"| `{name}` | {each.takes} | {each.meaning} | {told[each.ignore_case]} | {told[each.multiline]} |"
         for name, each in OPERATORS.items()
     ]
     text = PAGE.read_text()
     assert re.findall(r"^\| `.*$", text, re.MULTILINE) == rows
     forms = [f"`{name}`" for name, each in OPERATORS.items() if each.form]
-    assert f"Checks that look at form alone ({', '.join(forms)})" in text
+    assert f"Checks of form alone ({', '.join(forms)})" in text

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from etude.errors import ConfigError
+from etude.registry import names
 from etude.sleep.transcripts.sessions import Found
-from etude.sleep.transcripts.sources import SOURCES, source_of
+from etude.sleep.transcripts.sources import source_of
 from etude.sleep.transcripts.sources.conversation import Conversation
 from etude.sleep.transcripts.sources.lines import (
     LONG_LINE,
@@ -115,7 +116,7 @@ def test_a_real_resumed_session_has_the_id_of_the_first(name: str) -> None:
     assert len(ids) == 1
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("name", names("sources"))
 def test_every_source_of_the_table_can_be_had_by_its_name(name: str, tmp_path: Path) -> None:
     source = source_of(name)
     assert source.name == name
@@ -125,7 +126,10 @@ def test_every_source_of_the_table_can_be_had_by_its_name(name: str, tmp_path: P
 def test_an_unknown_source_is_an_error_with_a_hint() -> None:
     with pytest.raises(ConfigError) as raised:
         source_of("claude-cod")
-    assert str(raised.value) == "'claude-cod' is no source of transcripts\nhint: did you mean 'claude-code'?"
+    assert str(raised.value) == (
+        "unknown source 'claude-cod'\n"
+        "hint: did you mean 'claude-code'?; or give an import path 'package.module:Class'"
+    )
 
 
 # --- lines

@@ -21,7 +21,7 @@ WORDS = (
 
 
 class AlphabetOptions(Section):
-    """Options of the environment, as they stand beside its name in `env`."""
+    """Options of the environment, next to its name in `env`."""
 
     tasks: int = Field(default=80, ge=10)
     """Number of tasks."""

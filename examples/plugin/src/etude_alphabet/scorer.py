@@ -6,7 +6,7 @@ from etude.records import Score, Task
 
 
 class PlaceOptions(Section):
-    """Options of the scorer, as they stand beside its name in `env.scorer`."""
+    """Options of the scorer, next to its name in `env.scorer`."""
 
     casefold: bool = True
     """Ignore case."""

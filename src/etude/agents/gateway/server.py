@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from etude.agents.gateway.session import HUNG_UP, MOST_BYTES, REFUSED, GatewaySession, Turn, WireName
+from etude.agents.gateway.session import HUNG_UP, MOST_BYTES, REFUSED, FormatName, GatewaySession, Turn
 from etude.errors import ConfigError
-from etude.formats import CHAT, MESSAGES, RESPONSES, BadBody, Call, Wire, estimate, with_field
+from etude.formats import CHAT, MESSAGES, RESPONSES, BadBody, Call, Format, estimate, with_field
 from etude.sandbox.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-WIRES: Mapping[WireName, Wire] = {"chat": CHAT, "responses": RESPONSES, "messages": MESSAGES}
+FORMATS: Mapping[FormatName, Format] = {"chat": CHAT, "responses": RESPONSES, "messages": MESSAGES}
 STOP_SECONDS = 5
 """How long answers under way may take when the server stops."""
 NO_SESSION = "This API key belongs to no attempt under way."
@@ -32,7 +32,7 @@ class GatewayServer:
     """Serves sessions on a free port of 127.0.0.1 and on a Unix socket, in the running event loop.
 
     Args:
-        sessions: by key; looked up anew for each request.
+        sessions: by key; looked up again for each request.
 
     Raises:
         ConfigError: starlette or uvicorn is not installed.
@@ -143,30 +143,30 @@ class _Application:
     async def messages(self, request: "Request") -> "Response":
         return await self._respond("messages", request)
 
-    async def _respond(self, name: WireName, request: "Request") -> "Response":
-        wire = WIRES[name]
+    async def _respond(self, name: FormatName, request: "Request") -> "Response":
+        form = FORMATS[name]
         session = self._session(request)
         if session is None:
-            return _error(wire, 401, NO_SESSION)
+            return _error(form, 401, NO_SESSION)
         try:
             body = await _body(request, session)
-            call = wire.read(body, None)
+            call = form.read_request(body, None)
         except BadBody as error:
             session.unreadable(name, error)
-            return _error(wire, REFUSED, error.message)
+            return _error(form, REFUSED, error.message)
         refusal = session.refusal(len(body))
         if refusal:
-            return _error(wire, REFUSED, refusal)
+            return _error(form, REFUSED, refusal)
         turn = session.ask(name, call.named, call.request, stream=call.stream, size=len(body))
         gone = asyncio.create_task(_left(request))
         try:
             over = await turn.wait(self._keepalive if call.stream else None, gone)
             if not over and not gone.done():
-                return _stream(wire, call, turn, self._keepalive)
+                return _stream(form, call, turn, self._keepalive)
         finally:
             gone.cancel()
             turn.hung_up = not turn.over.done() and gone.done()
-        return _answer(wire, call, turn)
+        return _answer(form, call, turn)
 
     def _session(self, request: "Request") -> GatewaySession | None:
         headers = request.headers
@@ -180,7 +180,7 @@ class _Application:
         if session is None:
             return _error(MESSAGES, 401, NO_SESSION)
         try:
-            told = MESSAGES.read(with_field(await _body(request, session), "max_tokens", 1), None).request
+            told = MESSAGES.read_request(with_field(await _body(request, session), "max_tokens", 1), None).request
         except BadBody as error:
             return _error(MESSAGES, REFUSED, error.message)
         return _json({"input_tokens": estimate(told)})
@@ -234,35 +234,35 @@ async def _left(request: "Request") -> None:
         pass
 
 
-def _answer(wire: Wire, call: Call, turn: Turn) -> "Response":
+def _answer(form: Format, call: Call, turn: Turn) -> "Response":
     from starlette.responses import Response
 
     if turn.hung_up:
-        return _error(wire, HUNG_UP, "The client has hung up.")
+        return _error(form, HUNG_UP, "The client has hung up.")
     reply = turn.reply
     if reply is None:
-        return _error(wire, REFUSED, turn.failure)
+        return _error(form, REFUSED, turn.failure)
     if call.stream:
-        return Response(b"".join(wire.events(call, reply)), media_type="text/event-stream")
-    return Response(wire.plain(call, reply), media_type="application/json")
+        return Response(b"".join(form.write_events(call, reply)), media_type="text/event-stream")
+    return Response(form.write_reply(call, reply), media_type="application/json")
 
 
-def _stream(wire: Wire, call: Call, turn: Turn, keepalive: float) -> "Response":
+def _stream(form: Format, call: Call, turn: Turn, keepalive: float) -> "Response":
     """An answer that is begun before it is known."""
     from starlette.responses import StreamingResponse
 
     async def events() -> AsyncGenerator[bytes]:
         try:
-            yield wire.waiting
+            yield form.waiting
             while not await turn.wait(keepalive):
-                yield wire.waiting
+                yield form.waiting
         finally:
             turn.hung_up = not turn.over.done()
         reply = turn.reply
         if reply is None:
-            yield wire.broken(call, REFUSED, turn.failure)
+            yield form.write_broken(call, REFUSED, turn.failure)
             return
-        for event in wire.events(call, reply):
+        for event in form.write_events(call, reply):
             yield event
 
     return StreamingResponse(events(), media_type="text/event-stream")
@@ -274,8 +274,8 @@ def _json(data: Any, status: int = 200) -> "Response":
     return Response(json.dumps(data), status, media_type="application/json")
 
 
-def _error(wire: Wire, status: int, message: str) -> "Response":
+def _error(form: Format, status: int, message: str) -> "Response":
     from starlette.responses import Response
 
-    body = wire.error(status, message)
+    body = form.write_error(status, message)
     return Response(body, status_code=status, headers=FINAL, media_type="application/json")

@@ -10,7 +10,7 @@ from etude.errors import BoundaryError, EtudeError, InputError, RejectedRequest
 from etude.protocols import ChatModel
 from etude.records import ChatRequest, Message, Record, Reply, TextPart, Usage
 
-WireName = Literal["chat", "responses", "messages"]
+FormatName = Literal["chat", "responses", "messages"]
 
 HUNG_UP = 499
 """Status of a request that its program no longer waited for when the answer came."""
@@ -28,7 +28,7 @@ MOST_REJECTED = 20
 class Exchange(Record):
     """One request of a program, answered or not."""
 
-    wire: WireName
+    wire: FormatName
     model: str = ""
     """The model as the program named it."""
     messages: int = 0
@@ -44,7 +44,7 @@ class Exchange(Record):
 
 
 class Turn:
-    """A request under way. It goes on when the program hangs up: what is paid for is worth having, and a program
+    """A request under way. It continues when the program hangs up: what is paid for is worth having, and a program
     that asks the same again shares in it."""
 
     def __init__(self, task: asyncio.Task[Reply], size: int) -> None:
@@ -148,7 +148,7 @@ class GatewaySession:
             return f"{len(self._turns)} model requests of the attempt are under way already"
         return ""
 
-    def ask(self, wire: WireName, named: str, request: ChatRequest, *, stream: bool, size: int = 0) -> Turn:
+    def ask(self, wire: FormatName, named: str, request: ChatRequest, *, stream: bool, size: int = 0) -> Turn:
         """Send a request to the model. Only when `refusal` is empty and the session has not ended."""
         request = request.model_copy(update={"seed": self.trial})
         self._begun += 1
@@ -177,7 +177,7 @@ class GatewaySession:
     async def _complete(self, request: ChatRequest) -> Reply:
         return await self._model.complete(request)
 
-    def unreadable(self, wire: WireName, error: InputError) -> None:
+    def unreadable(self, wire: FormatName, error: InputError) -> None:
         """Note a request that could not be read."""
         self._reject(error)
         self.log.append(Exchange(wire=wire, status=REFUSED, error=error.message))

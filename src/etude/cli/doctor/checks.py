@@ -2,178 +2,117 @@
 
 import os
 import sys
-from collections.abc import Sequence
-from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, cast
 
 from etude import __version__
+from etude.cli.doctor.findings import Findings
 from etude.cli.roles import model_sections
 from etude.config import ExecutorSection, ModelSection, TrainConfig, file_data
 from etude.envs.gold import check_gold
 from etude.envs.scorers.base import AnswerScorer, Judge
-from etude.envs.splits import SPLITS, check_splits
-from etude.errors import ConfigError, EtudeError, RejectedRole
+from etude.envs.splits import check_splits
+from etude.errors import ConfigError
 from etude.models import build_model, price_of, used_key_variable
 from etude.models.handoff import HandoffModel
 from etude.prompts import Prompts
 from etude.protocols import Environment, Scorer
-from etude.records import Record, Task
+from etude.records import SPLITS, Role
 from etude.redaction import check_keys
 from etude.redaction.redactor import SHORTEST_KEY
-from etude.registry import BUILT_IN, Family, find, load, origin, plugins
+from etude.registry import BUILT_IN, find, load, origin, plugins
 from etude.skill import load_skill, token_count, validate_skill
 from etude.store import is_running, read_run
 
 EXTRAS = {
-    "serve": ("starlette", "uvicorn"),
-    "agents": ("starlette", "uvicorn"),
-    "spreadsheet": ("openpyxl",),
-    "parquet": ("pyarrow",),
-    "hf": ("datasets",),
-    "anthropic": ("anthropic",),
-    "providers": ("pydantic_ai",),
+    "serve": (("starlette", "uvicorn"), "`etude simulate`"),
+    "agents": (("starlette", "uvicorn"), "the gateway of agent programs"),
+    "spreadsheet": (("openpyxl",), "the environment `spreadsheet`"),
+    "parquet": (("pyarrow",), "Parquet files"),
+    "hf": (("datasets",), "datasets of the Hugging Face hub"),
+    "anthropic": (("anthropic",), "`anthropic:` models"),
+    "providers": (("pydantic_ai",), "`adapter:` models"),
 }
-WHAT_FOR = {
-    "serve": "`etude simulate`",
-    "agents": "the gateway of agent programs",
-    "spreadsheet": "the environment `spreadsheet`",
-    "parquet": "Parquet files",
-    "hf": "datasets of the Hugging Face hub",
-    "anthropic": "`anthropic:` models",
-    "providers": "`adapter:` models",
-}
+"""The modules of each extra, and what it is for."""
 
 
-class Check(Record):
-    """What one look found."""
-
-    name: str
-    status: Literal["ok", "note", "wrong"]
-    text: str
-    mend: str = ""
-    """How to mend it."""
-
-    @classmethod
-    def ok(cls, name: str, text: str) -> "Check":
-        """Nothing to mend."""
-        return cls(name=name, status="ok", text=text)
-
-    @classmethod
-    def note(cls, name: str, text: str, mend: str = "") -> "Check":
-        """Good to know."""
-        return cls(name=name, status="note", text=text, mend=mend)
-
-    @classmethod
-    def wrong(cls, name: str, error: EtudeError) -> "Check":
-        """Training would refuse it."""
-        return cls(name=name, status="wrong", text=error.message, mend=error.hint)
-
-
-def check_install() -> list[Check]:
+def check_install(found: Findings) -> None:
     """Python, extras and plugins."""
-    version = ".".join(map(str, sys.version_info[:3]))
-    checks = [Check.ok("etude", f"{__version__} on Python {version}")]
-    for extra, modules in EXTRAS.items():
-        name = f"extra {extra}"
-        missing = [module for module in modules if find_spec(module) is None]
-        if missing:
-            text = f"not installed ({', '.join(missing)}); needed for {WHAT_FOR[extra]} only"
-            checks.append(Check.note(name, text, f"pip install 'etude[{extra}]'"))
-        else:
-            checks.append(Check.ok(name, "installed"))
-    return [*checks, *_plugins()]
-
-
-def _plugins() -> list[Check]:
-    checks: list[Check] = []
+    found.ok("etude", f"{__version__} on Python {'.'.join(map(str, sys.version_info[:3]))}")
+    missing = {name: why for name, (modules, why) in EXTRAS.items() if not all(map(find_spec, modules))}
+    if installed := [name for name in EXTRAS if name not in missing]:
+        found.ok("extras", f"installed: {', '.join(installed)}")
+    if missing:
+        text = ", ".join(f"{name} (for {why})" for name, why in missing.items())
+        found.note("extras", f"not installed: {text}", f"pip install 'etude[{','.join(missing)}]'")
     for family in BUILT_IN:
-        ours = BUILT_IN[family]
-        looked = [(point, _look(family, point)) for point in plugins(family) if point.name not in ours]
-        checks += [_hidden(family, point) for point in plugins(family) if point.name in ours]
-        checks += [_plugin(family, looked, index) for index in range(len(looked))]
-    return checks
+        for point in plugins(family):
+            name, text = f"plugin {point.name}", f"{origin(point)}: {point.value}, one of the {family}"
+            if point.name in BUILT_IN[family]:
+                text += f", is never used: {point.name!r} is the name of a built-in one"
+                found.note(name, text, "use its import path as the name, or uninstall it")
+                continue
+            with found.checking(name):
+                find(family, point.name)
+                load(family, point)
+                found.ok(name, text)
 
 
-def _look(family: Family, point: EntryPoint) -> Any:
-    """The class behind an entry point, or what is wrong with it."""
-    try:
-        return load(family, point)
-    except ConfigError as error:
-        return error
-
-
-def _hidden(family: Family, point: EntryPoint) -> Check:
-    kind = family.removesuffix("s")
-    text = f"{origin(point)}: {kind} {point.value} is never used: {point.name!r} is the name of a built-in {kind}"
-    return Check.note(f"plugin {point.name}", text, "give its import path as the name, or uninstall it")
-
-
-def _plugin(family: Family, looked: Sequence[tuple[EntryPoint, Any]], index: int) -> Check:
-    """One of a family's plugins beside the others."""
-    point, found = looked[index]
-    kind = family.removesuffix("s")
-    rivals = [
-        (f"{origin(other)} ({other.value})", thing)
-        for other, thing in looked
-        if other.name == point.name and thing is not found and not isinstance(thing, ConfigError)
-    ]
-    if isinstance(found, ConfigError):
-        used = f"; {rivals[0][0]} is used" if len(rivals) == 1 else ""
-        return Check.wrong(
-            f"plugin {point.name}", ConfigError(f"{origin(point)}: {found.message}{used}", hint=found.hint)
-        )
-    text = f"{origin(point)}: {kind} {point.value}"
-    if rivals:
-        error = ConfigError(
-            f"{text}: {point.name!r} is also the name of {' and '.join(text for text, _ in rivals)}",
-            hint="give the import path of the one that is meant as the name, or uninstall the others",
-        )
-        return Check.wrong(f"plugin {point.name}", error)
-    return Check.ok(f"plugin {point.name}", text)
-
-
-async def check_config(config: TrainConfig) -> list[Check]:
+async def check_config(config: TrainConfig, found: Findings) -> None:
     """Everything a config names: data, scorer, skill, prompts, models, limits and the run folder."""
-    return [
-        *await _data(config),
-        *_skill(config),
-        *check_parts(config),
-        *_run_folder(config),
-    ]
+    with found.checking("data"):
+        await _data(config, found)
+    with found.checking("skill"):
+        _skill(config, found)
+    check_parts(config, found)
+    with found.checking("run folder"):
+        _run_folder(Path(config.run.folder) / config.run.name, found)
 
 
-def check_parts(config: TrainConfig) -> list[Check]:
-    """What has nothing to do with tasks and skills: prompts, models, executor and limits."""
-    return [*_prompts(config), *_models(config), *_keys(config), *_executor(config), _limits(config)]
+def check_parts(config: TrainConfig, found: Findings) -> None:
+    """What does not depend on tasks and skills: prompts, models, executor and limits."""
+    if config.prompts:
+        with found.checking("prompts"):
+            Prompts({name: Path(path) for name, path in config.prompts.items()})
+            found.ok("prompts", f"replaced: {', '.join(sorted(config.prompts))}")
+    sections = model_sections(config)
+    for role, section in sections.items():
+        with found.checking(role):
+            _model(role, section, config, found)
+    with found.checking("keys"):
+        keys = [name for section in sections.values() if (name := used_key_variable(section)) is not None]
+        check_keys(file_data(config, Path(config.run.folder, config.run.name)), os.environ, keys)
+    if config.executor != ExecutorSection():
+        with found.checking("executor"):
+            executor, options = find("executors", config.executor.name), dict(config.executor.model_extra or {})
+            executor.from_options(options, concurrency=config.limits.concurrency, where="executor")
+            found.ok("executor", f"{config.executor.name}: {executor.__module__}:{executor.__qualname__}")
+    caps = config.limits.model_dump(include={"usd", "tokens", "calls", "minutes"}, exclude_none=True)
+    if caps:
+        found.ok("limits", ", ".join(f"{name} {value:,g}" for name, value in caps.items()))
+    else:
+        found.note("limits", "no cap on money, tokens, calls or time", "set limits.usd or limits.calls")
 
 
-async def _data(config: TrainConfig) -> list[Check]:
-    try:
-        env: Environment = find("environments", config.env.name).from_options(
-            dict(config.env.model_extra or {}), where="env", judge=None if config.judge is None else _no_judge
-        )
-        tasks = {split: tuple(env.tasks(split)) for split in SPLITS}
-        warnings = check_splits(tasks["train"], tasks["val"], tasks["test"], need_test=config.test.enabled)
-    except EtudeError as error:
-        return [Check.wrong("data", error)]
-    counts = ", ".join(f"{len(tasks[split])} {split}" for split in SPLITS)
-    checks = [Check.ok("data", f"{counts} tasks"), *(Check.note("data", text) for text in warnings)]
-    return [*checks, await _scorer(env, [task for split in SPLITS for task in tasks[split]])]
-
-
-async def _scorer(env: Environment, tasks: list[Task]) -> Check:
+async def _data(config: TrainConfig, found: Findings) -> None:
+    env: Environment = find("environments", config.env.name).from_options(
+        dict(config.env.model_extra or {}), where="env", judge=None if config.judge is None else _no_judge
+    )
+    train, val, test = (tuple(env.tasks(split)) for split in SPLITS)
+    warnings = check_splits(train, val, test, need_test=config.test.enabled)
+    found.ok("data", f"{len(train)} train, {len(val)} val, {len(test)} test tasks")
+    for text in warnings:
+        found.note("data", text)
     scorer = getattr(env, "scorer", None)
     if not isinstance(scorer, Scorer):
-        return Check.note("scorer", f"environment {env.name!r} scores in its own way; nothing to check beforehand")
-    try:
-        await check_gold(env, tasks)
-    except EtudeError as error:
-        return Check.wrong("scorer", error)
-    if not isinstance(scorer, AnswerScorer) or not scorer.checks_gold:
-        return Check.note("scorer", f"{scorer.name}: cannot be checked on gold answers")
-    return Check.ok("scorer", f"{scorer.name} accepts all gold answers")
+        found.note("scorer", f"environment {env.name!r} scores in its own way; nothing to check beforehand")
+        return
+    with found.checking("scorer"):
+        await check_gold(env, [*train, *val, *test])
+        if isinstance(scorer, AnswerScorer) and scorer.checks_gold:
+            found.ok("scorer", f"{scorer.name} accepts all gold answers")
+        else:
+            found.note("scorer", f"{scorer.name}: cannot be checked on gold answers")
 
 
 def _no_judge() -> Judge:
@@ -182,98 +121,46 @@ def _no_judge() -> Judge:
     )
 
 
-def _skill(config: TrainConfig) -> list[Check]:
-    try:
-        skill = load_skill(config.skill.path)
-    except EtudeError as error:
-        return [Check.wrong("skill", error)]
+def _skill(config: TrainConfig, found: Findings) -> None:
+    skill, most = load_skill(config.skill.path), config.skill.max_tokens
     if config.skill.path is None:
-        return [Check.note("skill", "none given: training starts with an empty skill", "set skill.path")]
-    tokens, most = token_count(skill.text), config.skill.max_tokens
+        found.note("skill", "none given: training starts with an empty skill", "set skill.path")
+        return
+    tokens = token_count(skill.text)
     if tokens > most:
-        error = ConfigError(
+        raise ConfigError(
             f"{skill.name}: about {tokens:,} tokens, more than skill.max_tokens = {most:,}: no candidate would fit",
             hint="shorten the skill or raise skill.max_tokens",
         )
-        return [Check.wrong("skill", error)]
-    checks = [Check.ok("skill", f"{skill.name}: about {tokens:,} of {most:,} tokens, {len(skill.files)} other files")]
-    is_folder = Path(config.skill.path).is_dir() or Path(config.skill.path).name == "SKILL.md"
-    return checks + [Check.note("skill", text) for text in (validate_skill(skill) if is_folder else [])]
+    found.ok("skill", f"{skill.name}: about {tokens:,} of {most:,} tokens, {len(skill.files)} other files")
+    if Path(config.skill.path).is_dir() or Path(config.skill.path).name == "SKILL.md":
+        for text in validate_skill(skill):
+            found.note("skill", text)
 
 
-def _prompts(config: TrainConfig) -> list[Check]:
-    if not config.prompts:
-        return []
-    try:
-        Prompts({name: Path(path) for name, path in config.prompts.items()})
-    except EtudeError as error:
-        return [Check.wrong("prompts", error)]
-    return [Check.ok("prompts", f"replaced: {', '.join(sorted(config.prompts))}")]
-
-
-def _models(config: TrainConfig) -> list[Check]:
-    checks: list[Check] = []
-    for role, section in model_sections(config).items():
-        try:
-            model = build_model(section)
-            price = price_of(section, config.prices)
-        except EtudeError as error:
-            checks.append(Check.wrong(role, error))
-            continue
-        where = f" at {model.endpoint}" if model.endpoint else ""
-        checks.append(Check.ok(role, f"{model.name}{where}{_key(section)}"))
-        checks += _short_key(role, section)
-        if isinstance(model, HandoffModel):
-            checks += unwritable(role, model.folder, "name another folder, or change its rights") or [
-                _handoff(role, model)
-            ]
-        if price is None and config.limits.usd is None:
-            text = "no price: money will be shown as unknown"
-            checks.append(Check.note(role, text, f"set {role}.price.input and {role}.price.output"))
-        if price is None and config.limits.usd is not None:
-            error = ConfigError(
-                f"limits.usd = {config.limits.usd:g} needs a price",
-                hint=f"set {role}.price.input and {role}.price.output (USD per million tokens), or drop the cap",
-            )
-            checks.append(Check.wrong(role, error))
-    return checks
-
-
-def _handoff(role: str, model: HandoffModel) -> Check:
-    """The folder of questions and answers."""
-    try:
+def _model(role: Role, section: ModelSection, config: TrainConfig, found: Findings) -> None:
+    model, price = build_model(section), price_of(section, config.prices)
+    where = f" at {model.endpoint}" if model.endpoint else ""
+    found.ok(role, f"{model.name}{where}{_key(role, section, found)}")
+    if isinstance(model, HandoffModel):
+        check_writable(model.folder, "name another folder, or change its permissions")
         waiting = model.waiting()
-    except RejectedRole as error:
-        return Check.wrong(role, error)
-    if not waiting:
-        return Check.ok(role, f"no question waits in {model.folder}")
-    counted = f"{waiting} questions wait" if waiting > 1 else "1 question waits"
-    mend = f"{model.folder / 'README.md'} says how to answer"
-    return Check.note(role, f"{counted} for an answer in {model.folder}", mend)
+        if waiting:
+            text = f"{waiting} question{'s wait' if waiting > 1 else ' waits'} for an answer in {model.folder}"
+            found.note(role, text, f"{model.folder / 'README.md'} says how to answer")
+        else:
+            found.ok(role, f"no question waits in {model.folder}")
+    if price is None and config.limits.usd is not None:
+        raise ConfigError(
+            f"limits.usd = {config.limits.usd:g} needs a price",
+            hint=f"set {role}.price.input and {role}.price.output (USD per million tokens), or drop the cap",
+        )
+    if price is None:
+        fix = f"set {role}.price.input and {role}.price.output"
+        found.note(role, "no price: money will be shown as unknown", fix)
 
 
-def unwritable(name: str, path: Path, mend: str) -> list[Check]:
-    """That a folder can neither be written nor made; nothing where it can."""
-    there = next(place for place in (path, *path.absolute().parents) if place.exists())
-    if there.is_dir() and os.access(there, os.W_OK):
-        return []
-    return [Check.wrong(name, ConfigError(f"{path} cannot be written", hint=mend))]
-
-
-def _executor(config: TrainConfig) -> list[Check]:
-    """The executor, where it is not the usual one."""
-    if config.executor == ExecutorSection():
-        return []
-    options = dict(config.executor.model_extra or {})
-    try:
-        executor = find("executors", config.executor.name)
-        executor.from_options(options, concurrency=config.limits.concurrency, where="executor")
-    except EtudeError as error:
-        return [Check.wrong("executor", error)]
-    return [Check.ok("executor", f"{config.executor.name}: {executor.__module__}:{executor.__qualname__}")]
-
-
-def _key(section: ModelSection) -> str:
+def _key(role: Role, section: ModelSection, found: Findings) -> str:
     if section.model.startswith("adapter:"):
         return ""
     if section.api_key_command is not None:
@@ -281,57 +168,31 @@ def _key(section: ModelSection) -> str:
     variable = used_key_variable(section)
     if variable is None:
         return ", needs no key"
-    return f", key {variable} is {'set' if os.environ.get(variable) else 'not set'}"
+    key = os.environ.get(variable, "")
+    if 0 < len(key.strip()) < SHORTEST_KEY:
+        text = f"the key in {variable} is shorter than {SHORTEST_KEY} characters: it is treated as a placeholder, "
+        found.note(role, text + "sent, and not removed from what is stored", "copy the key again if it is a real one")
+    return f", key {variable} is {'set' if key else 'not set'}"
 
 
-def _keys(config: TrainConfig) -> list[Check]:
-    """Keys that are words of the settings."""
-    names = [used_key_variable(section) for section in model_sections(config).values()]
-    place = Path(config.run.folder, config.run.name)
-    try:
-        check_keys(file_data(config, place), os.environ, [name for name in names if name is not None])
-    except ConfigError as error:
-        return [Check.wrong("keys", error)]
-    return []
+def check_writable(path: Path, fix: str) -> None:
+    """Raise if a folder can neither be written nor made.
+
+    Raises:
+        ConfigError: it cannot.
+    """
+    there = next(place for place in (path, *path.absolute().parents) if place.exists())
+    if not (there.is_dir() and os.access(there, os.W_OK)):
+        raise ConfigError(f"{path} cannot be written", hint=fix)
 
 
-def _short_key(role: str, section: ModelSection) -> list[Check]:
-    variable = used_key_variable(section)
-    size = len(os.environ.get(variable or "", "").strip())
-    if section.model.startswith("adapter:") or not 0 < size < SHORTEST_KEY:
-        return []
-    text = (
-        f"the key in {variable} is shorter than {SHORTEST_KEY} characters: it is taken for a placeholder, sent, and "
-        "not kept out of what is stored"
-    )
-    return [Check.note(role, text, "copy the key again, if it is meant to be one")]
-
-
-def _limits(config: TrainConfig) -> Check:
-    caps = ("usd", "tokens", "calls", "minutes")
-    values = {name: cast(float | None, getattr(config.limits, name)) for name in caps}
-    shown = ", ".join(f"{name} {value:,g}" for name, value in values.items() if value is not None)
-    if shown:
-        return Check.ok("limits", shown)
-    return Check.note("limits", "no cap on money, tokens, calls or time", "set limits.usd or limits.calls")
-
-
-def _run_folder(config: TrainConfig) -> list[Check]:
-    path = Path(config.run.folder) / config.run.name
+def _run_folder(path: Path, found: Findings) -> None:
     if is_running(path):
-        error = ConfigError(f"{path} is in use by another process", hint="wait for it, or change run.name")
-        return [Check.wrong("run folder", error)]
-    mend = "change run.folder, or the rights of the folder"
-    return unwritable("run folder", path, mend) or [_run_in(path)]
-
-
-def _run_in(path: Path) -> Check:
+        raise ConfigError(f"{path} is in use by another process", hint="wait for it, or change run.name")
+    check_writable(path, "change run.folder, or the permissions of the folder")
     if not (path / "journal.db").exists():
-        return Check.ok("run folder", f"{path} is free")
-    try:
-        view = read_run(path)
-    except EtudeError as error:
-        return Check.wrong("run folder", error)
-    if view.resumable:
-        return Check.note("run folder", f"{path} holds a run that is not finished: `train` goes on with it")
-    return Check.note("run folder", f"{path} holds a finished run: `train` only reports it", "change run.name")
+        found.ok("run folder", f"{path} is free")
+    elif read_run(path).resumable:
+        found.note("run folder", f"{path} holds a run that is not finished: `train` resumes it")
+    else:
+        found.note("run folder", f"{path} holds a finished run: `train` only reports it", "change run.name")

@@ -1,18 +1,16 @@
 """What `doctor --live` finds out by asking each model once."""
 
 import time
-from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from etude.cli.doctor.checks import Check
+from etude.cli.doctor.findings import Findings
 from etude.cli.roles import model_sections
 from etude.config import ModelSection, TrainConfig
 from etude.errors import EtudeError, ModelError
 from etude.models import Structured, Wrapper, build_model
 from etude.models.handoff import HandoffModel
-from etude.protocols import ChatModel
-from etude.records import ChatRequest, Reply, Role, Usage, user
+from etude.records import ChatRequest, Reply, user
 
 MOST_TOKENS = 256
 """Of a reply: enough for a model that thinks a little first."""
@@ -26,70 +24,55 @@ class Sum(BaseModel):
     answer: int
 
 
-class _Seen(NamedTuple):
-    seconds: float
-    usage: Usage
-    finish: str
+class _Timed(Wrapper):
+    """Says what the last answered request took."""
 
-
-class _Watched(Wrapper):
-    """Writes down what the answered requests took."""
-
-    def __init__(self, model: ChatModel) -> None:
-        super().__init__(model)
-        self.seen: list[_Seen] = []
+    shown = ""
 
     async def complete(self, request: ChatRequest) -> Reply:
         started = time.monotonic()
         reply = await super().complete(request)
-        self.seen.append(_Seen(time.monotonic() - started, reply.usage, reply.finish))
+        usage = f"{reply.usage.input_tokens} tokens in, {reply.usage.output_tokens} out"
+        cut = ", cut off at the limit of this check" if reply.finish == "length" else ""
+        self.shown = f"{self.name} answered in {time.monotonic() - started:.2f} s, {usage}{cut}"
         return reply
 
 
-async def check_live(config: TrainConfig) -> list[Check]:
-    """One tiny call for each role. Roles that cannot be built were told of before."""
-    checks: list[Check] = []
+async def check_live(config: TrainConfig, found: Findings) -> None:
+    """One tiny call for each role, except roles that cannot be built: they are reported already."""
     for role, section in model_sections(config).items():
-        small = section.model_copy(
-            update={
-                "max_output_tokens": min(section.max_output_tokens, MOST_TOKENS),
-                "timeout": min(section.timeout, LONGEST_WAIT),
-            }
-        )
+        most, timeout = min(section.max_output_tokens, MOST_TOKENS), min(section.timeout, LONGEST_WAIT)
+        small = section.model_copy(update={"max_output_tokens": most, "timeout": timeout})
         try:
             model = build_model(small)
         except EtudeError:
             continue
+        name = f"live {role}"
         if isinstance(model, HandoffModel):
-            checks.append(Check.note(f"live {role}", "is not asked: its questions would wait for an answer"))
+            found.note(name, "not asked: its question would wait for an answer")
             continue
         try:
-            checks += await _ask(role, small, _Watched(model))
+            with found.checking(name):
+                await _ask(name, _Timed(model), None if role == "target" else small, found)
         finally:
             await model.aclose()
-    return checks
 
 
-async def _ask(role: Role, section: ModelSection, model: _Watched) -> list[Check]:
-    name = f"live {role}"
+async def _ask(name: str, model: _Timed, section: ModelSection | None, found: Findings) -> None:
+    if section is None:
+        await model.complete(ChatRequest(messages=(user(QUESTION),)))
+        found.ok(name, model.shown)
+        return
+    asked = Structured(model, section.structured)
     try:
-        if role == "target":
-            await model.complete(ChatRequest(messages=(user(QUESTION),)))
-            return [Check.ok(name, _shown(model))]
-        structured = Structured(model, section.structured)
-        await structured.ask([user(QUESTION)], Sum)
-    except ModelError as error:
-        return [Check.wrong(name, error)]
-    except EtudeError as error:
-        # It answers, but not in the form that was asked for.
-        return [Check.ok(name, _shown(model)), Check.wrong(f"{name} structure", error)]
-    native = structured.rung == "json_schema"
-    how = "native JSON schema" if native else f"no native JSON schema; works with structured: {structured.rung}"
-    return [Check.ok(name, _shown(model)), Check.ok(f"{name} structure", how)]
-
-
-def _shown(model: _Watched) -> str:
-    last = model.seen[-1]
-    usage = f"{last.usage.input_tokens} tokens in, {last.usage.output_tokens} out"
-    cut = ", cut off at the limit of this check" if last.finish == "length" else ""
-    return f"{model.name} answered in {last.seconds:.2f} s, {usage}{cut}"
+        await asked.ask([user(QUESTION)], Sum)
+    except ModelError:
+        raise
+    except EtudeError as error:  # it answers, but not in the form that was asked for
+        found.ok(name, model.shown)
+        found.wrong(f"{name} structure", error.message, error.hint)
+        return
+    native = asked.rung == "json_schema"
+    found.ok(name, model.shown)
+    text = "native JSON schema" if native else f"no native JSON schema; works with structured: {asked.rung}"
+    found.ok(f"{name} structure", text)

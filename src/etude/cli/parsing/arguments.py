@@ -4,21 +4,11 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
+from etude.programs.places import PLACES
+
 DEFAULT_CONFIG = "etude.yaml"
 DEMO_FOLDER = "runs/demo-project"
 RUNS_FOLDER = "runs"
-SKILL_PLACES = {
-    "agents": ".agents/skills",
-    "claude": ".claude/skills",
-    "codex": ".codex/skills",
-    "copilot": ".github/skills",
-    "gemini": ".gemini/skills",
-    "opencode": ".opencode/skills",
-    "openhands": ".openhands/skills",
-    "pi": ".pi/skills",
-    "qwen": ".qwen/skills",
-}
-"""Where programs look for a project's skills. Most of them also look into `.agents/skills`."""
 FORMATS = ("text", "csv", "json", "markdown")
 _MOST_SEEDS = 1000
 _RUN = "a run folder, or the name of one in ./runs"
@@ -63,7 +53,7 @@ def _number(text: str, kind: Callable[[str], Any], least: int, what: str) -> Any
 def _one_of(*allowed: str) -> Callable[[str], str]:
     def check(text: str) -> str:
         if text not in allowed:
-            raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(allowed)}")
+            raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(allowed)}")
         return text
 
     return check
@@ -83,7 +73,7 @@ def _seeds(text: str) -> tuple[int, ...]:
     for part in text.split(","):
         first, last = part.partition("-")[::2] if "-" in part else (part, part)
         if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last)):
-            raise argparse.ArgumentTypeError(f"{text!r} names no seeds; write them as in 1-5 or 1,3,7")
+            raise argparse.ArgumentTypeError(f"{text!r} is not a list of seeds; write it as in 1-5 or 1,3,7")
         if int(last) - int(first) >= _MOST_SEEDS:
             raise argparse.ArgumentTypeError(f"{text!r} is more than {_MOST_SEEDS} seeds")
         seeds += range(int(first), int(last) + 1)
@@ -105,8 +95,8 @@ def unsafe_no_sandbox(parser: Arguments) -> None:
     parser.add_argument(
         "--unsafe-no-sandbox",
         action="store_true",
-        help="where no sandbox works, run the code and the programs of agents without one: they then read, write and "
-        "reach whatever you can",
+        help="where no sandbox works, run the code and the programs of agents without one: they can then read, write "
+        "and reach whatever you can",
     )
 
 
@@ -126,7 +116,7 @@ def init(parser: Arguments) -> None:
     parser.add_argument(
         "--from-skillopt",
         metavar="CONFIG",
-        help="instead of DATA: the YAML file of a SkillOpt run, whose settings, tasks and skill are taken over",
+        help="instead of DATA: the YAML file of a SkillOpt run, to convert with its tasks and skill",
     )
     parser.add_argument("--folder", default=".", metavar="DIR", help="where to make the project (default: here)")
     parser.add_argument("--target", default="openai:gpt-5.5", metavar="MODEL", help="the model that attempts tasks")
@@ -147,19 +137,20 @@ def plan(parser: Arguments) -> None:
     parser.add_argument(
         "--measure",
         action="store_true",
-        help="attempt the validation tasks twice with the initial skill: costs what it says first; the run reuses it",
+        help="attempt the validation tasks twice with the initial skill; says first what that costs, and the run "
+        "reuses the attempts",
     )
 
 
 def train(parser: Arguments) -> None:
     _config(parser)
     parser.add_argument("--name", metavar="RUN", help="name of the run, the same as --run.name")
-    parser.add_argument("--fork", metavar="RUN", help="start a new run over the paid results of this one")
+    parser.add_argument("--fork", metavar="RUN", help="start a new run that reuses the cached answers of this one")
     parser.add_argument(
         "--seeds",
         type=_seeds,
         metavar="SEEDS",
-        help="one run for each seed, one after the other, as in 1-5 or 1,3,7; limits hold for each run",
+        help="one run for each seed, one after the other, as in 1-5 or 1,3,7; each run has the limits to itself",
     )
 
 
@@ -210,7 +201,7 @@ def compare(parser: Arguments) -> None:
         type=_share,
         default=0.0,
         metavar="X",
-        help="the smallest gain in mean score worth having: `do not ship` when a larger one is excluded (default: 0)",
+        help="the smallest gain in mean score worth shipping: `do not ship` if the gain is smaller (default: 0)",
     )
 
 
@@ -221,16 +212,16 @@ def diff(parser: Arguments) -> None:
 
 
 def export(parser: Arguments) -> None:
-    parser.add_argument("skill", metavar="RUN", help=f"{_RUN}: its best skill; or {_SKILL}")
+    parser.add_argument("skill", metavar="RUN", help=f"{_RUN}, for its best skill; or {_SKILL}")
     parser.add_argument("--to", metavar="DIR", help="the folder of skills to write into (default: the current one)")
     parser.add_argument(
         "--for",
         dest="places",
         action="append",
         default=[],
-        type=_one_of(*SKILL_PLACES),
+        type=_one_of(*PLACES),
         metavar="PROGRAM",
-        help=f"write where a program looks for skills: {', '.join(SKILL_PLACES)}; repeatable",
+        help=f"write where a program looks for skills: {', '.join(PLACES)}; repeatable",
     )
     parser.add_argument("--name", metavar="NAME", help="name of the skill and its folder (default: its own)")
     parser.add_argument("--description", metavar="TEXT", help="what the skill is for (default: its own)")
@@ -241,7 +232,7 @@ def export(parser: Arguments) -> None:
     parser.add_argument(
         "--force",
         action="store_true",
-        help="replace a skill that is there, unless it has files that the new one does not have",
+        help="replace an existing skill, unless it has files that the new one lacks",
     )
 
 
@@ -257,9 +248,11 @@ def runs(parser: Arguments) -> None:
     parser.add_argument(
         "--folder", default=RUNS_FOLDER, metavar="DIR", help=f"folder of runs (default: {RUNS_FOLDER})"
     )
-    parser.add_argument("--keep", type=_whole, metavar="N", help="prune: all but the N that changed last")
-    parser.add_argument("--older-than", type=_days, metavar="DAYS", help="prune: those without a change for so long")
-    parser.add_argument("--yes", action="store_true", help="prune: delete, instead of saying what would be deleted")
+    parser.add_argument("--keep", type=_whole, metavar="N", help="prune: delete all but the N runs that changed last")
+    parser.add_argument(
+        "--older-than", type=_days, metavar="DAYS", help="prune: delete runs without a change for this many days"
+    )
+    parser.add_argument("--yes", action="store_true", help="prune: delete, instead of listing what would be deleted")
 
 
 def show(parser: Arguments) -> None:
@@ -281,6 +274,4 @@ def simulate(parser: Arguments) -> None:
         help="make this share of requests fail; repeatable",
     )
     parser.add_argument("--key", metavar="KEY", help="refuse requests without this key")
-    parser.add_argument(
-        "--outage-after", type=_at_least_one, metavar="N", help="answer nothing any more after N requests"
-    )
+    parser.add_argument("--outage-after", type=_at_least_one, metavar="N", help="stop answering after N requests")

@@ -11,7 +11,7 @@ from etude.errors import did_you_mean
 
 __all__ = ["DEFAULT_CONFIG", "GROUPS", "VERBS", "Parser", "Verb", "find_verb", "overview", "read_verb"]
 
-GROUPS = {"sleep": "improve skill and memory at night, from the transcripts of local agents"}
+GROUPS = {"sleep": "improve skill and memory at night from the transcripts of local agents"}
 """Verbs that are followed by another one."""
 
 VERBS: tuple[Verb, ...] = (
@@ -29,19 +29,19 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb(
         "doctor",
-        "check what is configured, what is missing and how to mend it",
+        "check the installation and settings, and say how to fix what is wrong",
         ("etude doctor", "etude doctor etude.yaml --live"),
         arguments.doctor,
     ),
     Verb(
         "plan",
-        "forecast calls, tokens, money and time of a run, and what its tasks can show",
+        "forecast calls, tokens, money and time of a run, and the smallest gain it can detect",
         ("etude plan etude.yaml", "etude plan etude.yaml --measure --limits.usd 2"),
         arguments.plan,
     ),
     Verb(
         "train",
-        "train a skill, or go on with a run that was interrupted",
+        "train a skill, or resume an interrupted run",
         (
             "etude train etude.yaml --name first --train.epochs 2",
             "etude train etude.yaml --seeds 1-5",
@@ -59,7 +59,7 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb(
         "compare",
-        "compare two skills on the same tasks: ship B in place of A, or not",
+        "compare two skills on the same tasks: ship B or not",
         (
             "etude compare first:initial first:best",
             "etude compare old/SKILL.md new/SKILL.md --trials 5 --margin 0.02",
@@ -83,7 +83,7 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb(
         "runs",
-        "list runs and how to go on with them, or delete old ones",
+        "list runs and how to resume them, or delete old ones",
         ("etude runs", "etude runs prune --keep 5 --older-than 30 --yes"),
         arguments.runs,
         dotted=False,
@@ -128,8 +128,8 @@ example:
   etude demo
   etude init data.jsonl && etude doctor && etude train
 
-exit codes: 0 done, 1 failed, 2 bad input or usage, 3 stopped by a budget, 4 inconclusive (compare),
-            130 interrupted"""
+exit codes: 0 done, 1 failed, 2 bad input or usage, 3 stopped by a budget, 130 interrupted;
+            of compare: 4 inconclusive, 5 do not ship"""
 
 
 def read_verb(words: Sequence[str]) -> tuple[Verb, Sequence[str]]:

@@ -79,7 +79,7 @@ class Verb:
         """
         rest, flags = take_dotted(words)
         if flags and not self.dotted:
-            raise UsageError(f"{self.name} takes no settings, found --{flags[0][0]}", hint=self._see)
+            raise UsageError(f"`etude {self.name}` takes no settings, but --{flags[0][0]} was given", hint=self._see)
         parser = self.parser
         args, unknown = parser.parse_known_args(rest)
         option = next((word for word in unknown if word.startswith("-") and word != "--"), None)

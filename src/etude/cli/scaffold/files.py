@@ -105,7 +105,7 @@ def _model(name: str) -> list[str]:
     if name.startswith("openai:"):
         lines += [
             "  # base_url: http://127.0.0.1:8000/v1   # any OpenAI-compatible server",
-            "  # api_key_env: OPENAI_API_KEY   # the environment variable with the key; the key itself stays out",
+            "  # api_key_env: OPENAI_API_KEY   # the environment variable with the key; never the key itself",
             "  # price: {input: 1.0, output: 4.0}   # USD per million tokens",
         ]
     return lines

@@ -110,12 +110,8 @@ def _next_commands(config_path: Path) -> list[str]:
     """What to do next, what costs nothing first."""
     place = "" if config_path == Path(DEFAULT_CONFIG) else f" {shlex.quote(str(config_path))}"
     simulated = "--target.model simulated:target --optimizer.model simulated:optimizer"
-    return [
-        f"etude doctor{place}",
-        f"etude train{place} --name dry-run {simulated}",
-        f"etude plan{place}",
-        f"etude train{place}",
-    ]
+    verbs = (f"doctor{place}", f"train{place} --name dry-run {simulated}", f"plan{place}", f"train{place}")
+    return [f"{output.program()} {verb}" for verb in verbs]
 
 
 def _print_found(project: Project) -> None:

@@ -3,9 +3,8 @@
 import argparse
 
 from etude.cli.parsing.usage import UsageError
-from etude.cli.sleep.brought import rules_data
-from etude.cli.sleep.elsewhere import elsewhere, only, with_places
 from etude.cli.sleep.settings import end_here, find_nights
+from etude.cli.sleep.text import elsewhere, only, rules_data
 from etude.cli.terminal import output
 from etude.sleep.adoption.adopt import adopt, kept_rules, selected
 from etude.sleep.adoption.proposal import read_proposal
@@ -13,7 +12,6 @@ from etude.sleep.adoption.proposal import read_proposal
 __all__ = ["run"]
 
 
-@with_places
 def run(args: argparse.Namespace) -> int:
     """Put the proposal of a night in place."""
     nights = find_nights(args)

@@ -2,7 +2,6 @@
 
 import argparse
 
-from etude.cli.sleep.elsewhere import with_places
 from etude.cli.sleep.settings import WAITING, find_nights
 from etude.cli.terminal import output
 from etude.sleep.adoption.proposal import DIFF, proposed_rules, read_proposal
@@ -10,7 +9,6 @@ from etude.sleep.adoption.proposal import DIFF, proposed_rules, read_proposal
 __all__ = ["run"]
 
 
-@with_places
 def run(args: argparse.Namespace) -> int:
     """Print what the proposal of a night would change, and note where it does not wait for a person."""
     nights = find_nights(args)

@@ -3,18 +3,14 @@
 import argparse
 from pathlib import Path
 
-from etude.cli.sleep.elsewhere import elsewhere, with_places
-from etude.cli.sleep.pause_text import told
-from etude.cli.sleep.report_text import counts
 from etude.cli.sleep.settings import read_config
-from etude.cli.sleep.task_notes import task_notes
+from etude.cli.sleep.text import counts, elsewhere, paused_since, task_notes
 from etude.cli.terminal import output
 from etude.models import build_model
 from etude.records.summary import Span
 from etude.sleep.adoption.structure import plain
 from etude.sleep.forecast import forecast_night
 from etude.sleep.improve.documents import check_tasks, opened_chars
-from etude.sleep.improve.proposers import applied, picked
 from etude.sleep.night import unfinished
 from etude.sleep.pause import paused
 from etude.sleep.tasks.files import replay
@@ -25,7 +21,6 @@ from etude.sleep.transcripts.ledger import Ledger, under_way
 __all__ = ["run"]
 
 
-@with_places
 def run(args: argparse.Namespace) -> int:
     """Print what a night would read, do and cost. Asks no model and writes nothing."""
     config = read_config(args)
@@ -46,15 +41,14 @@ def run(args: argparse.Namespace) -> int:
         check_tasks(config, divided)
         notes = task_notes(divided)
     sessions = [each.session for each in found.sessions]
-    pick, waits = picked(config, state), None if under_way(state.ledger) else unfinished(state)
-    forecast = forecast_night(applied(config, pick.name), sessions, tasks, opened_chars(config))
+    waits = None if under_way(state.ledger) else unfinished(state)
+    forecast = forecast_night(config, sessions, tasks, opened_chars(config))
     if args.json:
         harvested = found.model_dump(mode="json", exclude={"entries", "sessions"})
         data = {"forecast": forecast.model_dump(mode="json"), "harvest": harvested}
         output.json_result(
             {
                 **data,
-                "proposer": pick.model_dump(),
                 "auto_adopt": config.sleep.auto_adopt,
                 "notes": notes,
                 "redacted": redacted,
@@ -64,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         )
         return 0
     if pause is not None:
-        output.line(f"{told(pause)}; resume with: {output.program()} sleep resume{elsewhere(args)}")
+        output.line(f"{paused_since(pause)}; resume with: {output.program()} sleep resume{elsewhere(args)}")
     if waits is not None:
         output.line(f"resumes    night {waits}, if settings and documents are the same; below is a whole night")
     if tasks is None:
@@ -80,8 +74,6 @@ def run(args: argparse.Namespace) -> int:
     output.line(f"tasks      {_range(forecast.tasks)}")
     for note in notes:
         output.line(f"note       {note}")
-    if pick.told:
-        output.line(f"proposer   {pick.told}")
     output.line(
         f"calls      target {_range(forecast.target_calls)}, optimizer {_range(forecast.optimizer_calls)}, "
         f"judge {_range(forecast.judge_calls)}"

@@ -2,48 +2,38 @@
 
 import argparse
 from collections.abc import Collection
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from etude.cli.parsing.usage import UsageError
-from etude.cli.sleep.brought import rules_data
-from etude.cli.sleep.elsewhere import elsewhere, with_places
-from etude.cli.sleep.provenance_text import provenance_lines
-from etude.cli.sleep.report_text import counts, print_report
 from etude.cli.sleep.settings import find_nights
+from etude.cli.sleep.text import counts, elsewhere, print_report, rules_data
 from etude.cli.terminal import output
-from etude.errors import DataError, did_you_mean
+from etude.errors import did_you_mean
 from etude.sleep.adoption.adopt import kept_rules, taken_out
 from etude.sleep.adoption.proposal import proposed_rules, read_proposal
 from etude.sleep.adoption.rules import active
 from etude.sleep.adoption.structure import plain, visible
-from etude.sleep.improve.carry import Carried
 from etude.sleep.improve.held_out import Shown
-from etude.sleep.night import DIAGNOSTICS, read_tasks
-from etude.sleep.report import Diagnosed, Diagnostics, spent_so_far
-from etude.sleep.tasks.mined import MinedTask
+from etude.sleep.limits import spent_so_far
+from etude.sleep.night import DIAGNOSTICS
+from etude.sleep.report import Diagnosed, Diagnostics
 
 __all__ = ["run"]
 
 _LINE = 160
 
 
-@with_places
 def run(args: argparse.Namespace) -> int:
     """Print the report of a night, and for each document what the held-out tasks and the optimizer said."""
     nights = find_nights(args)
     number = nights.number(args.night)
-    # Adoptions and what is said of them since go on after the night: how it stands now is what a person wants.
     report = nights.report(number)
     stands = nights.stands(number)
     if stands == "killed":  # it could not say itself what it has used
         report = report.model_copy(update={"spent": spent_so_far(nights.state.night(number))})
-    tasks: tuple[MinedTask, ...] = ()
-    with suppress(DataError):  # damaged, it is why the night failed, and its report says so
-        tasks = read_tasks(nights.state, number)
     path = nights.state.night(number) / DIAGNOSTICS
     try:
         found = Diagnostics.model_validate_json(path.read_bytes())
@@ -52,10 +42,9 @@ def run(args: argparse.Namespace) -> int:
     out = [(real, rule.id) for real, rule in taken_out(f"{number:04d}", kept_rules(nights.state.folder))]
     if args.json:
         more: dict[str, Any] = {"stands": stands, "diagnostics": found.model_dump(mode="json")}
-        stood = {task.id: [one.model_dump(mode="json") for one in task.snapshots] for task in tasks}
         more["taken_out"] = [{"document": real, "id": name} for real, name in out]
         told = {"rules": _rules(nights.folder(number), number) if nights.has_proposal(number) else []}
-        output.json_result({**report.model_dump(mode="json"), **more, **told, "snapshots": stood})
+        output.json_result({**report.model_dump(mode="json"), **more, **told})
         return 0
     if args.task is not None:
         _print_task(found, args.task)
@@ -69,8 +58,6 @@ def run(args: argparse.Namespace) -> int:
         output.line("\ntasks whose criteria do not hold what they promise")
     for doubt in report.doubts:
         output.line(f"  {doubt.task}  {doubt.why}: {plain(doubt.intent, _LINE)}")
-    for text in provenance_lines(tasks):
-        output.line(text)
     if path.exists():
         output.line(f"\nall of it: {path}")
     return 0
@@ -106,17 +93,12 @@ def _print_rules(folder: Path, night: int, out: Collection[tuple[str, str]]) -> 
 
 
 def _print_document(document: Diagnosed) -> None:
-    for candidate, what in ((document.origin, "proposed"), (document.carried, "carried to the next night")):
-        if candidate is not None:
-            _print_looks(document.name, candidate, what)
     if document.left_out:
         output.line(f"\n{document.name}: rules that were left out on trial")
     for rule in document.left_out:
         output.line(f"  {rule.rule}  {rule.told}: {plain(rule.text, _LINE)}")
         if rule.missed:
             output.line(f"    missed by {plain(', '.join(rule.missed), _LINE)}")
-    if document.origin is not None:
-        return
     which = "the candidate" if document.status in ("accepted", "inconclusive") else "the last candidate"
     output.line(f"\n{document.name}: held-out tasks under the old document -> under {which}")
     if not document.after:
@@ -129,16 +111,6 @@ def _print_document(document: Diagnosed) -> None:
         output.line(f"    replied: {plain(shown.response, _LINE)}")
     for reply in document.optimizer_replies:
         output.line(f"  the optimizer said: {plain(reply, _LINE)}")
-
-
-def _print_looks(name: str, candidate: Carried, what: str) -> None:
-    """Every fresh attempt at a candidate of which several nights saw something, or will."""
-    output.line(f"\n{name}: the candidate of night {candidate.night} is {what}; fresh attempts, old -> candidate")
-    for look in candidate.looks:
-        output.line(f"  night {look.night}: p = {look.p:.2g} so far, level {look.level:.2g}")
-        for one in look.tried:
-            a, b = (", ".join(f"{value:g}" for value in values) for values in (one.a, one.b))
-            output.line(f"    {one.task}  {a} -> {b}")
 
 
 def _print_task(found: Diagnostics, task: str) -> None:

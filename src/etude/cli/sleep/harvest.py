@@ -5,15 +5,16 @@ import os
 from pathlib import Path
 
 from etude.cli.parsing.usage import UsageError
-from etude.cli.sleep.report_text import counts
+from etude.cli.sleep.text import counts
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
+from etude.config.loading import is_path
 from etude.redaction.redactor import Redactor
 from etude.sleep.adoption.structure import plain
 from etude.sleep.tasks.gather import Surroundings
 from etude.sleep.transcripts.harvest import Asked, harvest
 from etude.sleep.transcripts.ledger import Ledger
-from etude.sleep.transcripts.sources import SOURCES, source_of
+from etude.sleep.transcripts.sources import converted, programs, source_of
 from etude.sleep.transcripts.sources.plain import VARIABLE
 
 __all__ = ["run"]
@@ -22,8 +23,7 @@ __all__ = ["run"]
 def run(args: argparse.Namespace) -> int:
     """Print the newest sessions that are found, without secrets, whether or not a night has used them."""
     around = Surroundings()
-    usual = [name for name in SOURCES if name != "jsonl" and source_of(name).verified]
-    names = list(dict.fromkeys(args.source or usual))
+    names: list[str] = list(dict.fromkeys(args.source or ()))
     scope = None if args.project is None else os.path.realpath(args.project)
     asked = Asked(now=around.now(), scope=scope, hours=args.hours, limit=args.limit, newest=True)
     home, environ = around.transcripts(args.home)
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("the source 'jsonl' has nothing to read", hint=f"set {VARIABLE} to a file or folder")
     nothing = Ledger(Path(os.devnull) / "no-ledger", read_only=True)  # all there is counts as new
     redactor = Redactor.for_transcripts(around.environ)
-    sources = [source_of(name) for name in names]
+    sources = [converted(Path(name)) if is_path(name) else source_of(name) for name in names] or programs()
     found = harvest(sources, nothing, asked, home=home, environ=environ, redactor=redactor)
     if args.json:
         data = found.model_dump(mode="json", exclude={"entries"})

@@ -2,9 +2,8 @@
 
 import argparse
 
-from etude.cli.sleep.elsewhere import elsewhere, with_places
-from etude.cli.sleep.pause_text import told
 from etude.cli.sleep.settings import find_nights
+from etude.cli.sleep.text import elsewhere, paused_since
 from etude.cli.terminal import output
 from etude.sleep.pause import pause
 from etude.sleep.tasks.gather import Surroundings
@@ -12,7 +11,6 @@ from etude.sleep.tasks.gather import Surroundings
 __all__ = ["run"]
 
 
-@with_places
 def run(args: argparse.Namespace) -> int:
     """Let no night of the project begin. Asks no model; a night that is under way goes on."""
     nights = find_nights(args)
@@ -20,5 +18,5 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.json_result({"project": str(nights.project.absolute()), "paused": note.model_dump(mode="json")})
         return 0
-    output.line(f"{told(note)}; resume with: {output.program()} sleep resume{elsewhere(args)}")
+    output.line(f"{paused_since(note)}; resume with: {output.program()} sleep resume{elsewhere(args)}")
     return 0

@@ -2,7 +2,6 @@
 
 import argparse
 
-from etude.cli.sleep.elsewhere import with_places
 from etude.cli.sleep.settings import find_nights
 from etude.cli.terminal import output
 from etude.sleep.pause import resume
@@ -10,7 +9,6 @@ from etude.sleep.pause import resume
 __all__ = ["run"]
 
 
-@with_places
 def run(args: argparse.Namespace) -> int:
     """Let nights begin again."""
     nights = find_nights(args)

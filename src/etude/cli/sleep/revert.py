@@ -3,7 +3,6 @@
 import argparse
 
 from etude.cli.parsing.usage import UsageError
-from etude.cli.sleep.elsewhere import with_places
 from etude.cli.sleep.settings import end_here, find_nights
 from etude.cli.terminal import output
 from etude.sleep.adoption.adopt import kept_rules, taken_out
@@ -14,7 +13,6 @@ from etude.sleep.adoption.structure import plain
 __all__ = ["run"]
 
 
-@with_places
 def run(args: argparse.Namespace) -> int:
     """Take back what a night changed, or one rule."""
     if args.rule is not None and args.night is not None:

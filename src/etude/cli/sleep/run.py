@@ -5,10 +5,8 @@ import os
 
 from etude.cli.lookup import larger
 from etude.cli.roles import prices_of
-from etude.cli.sleep.elsewhere import elsewhere, with_places
-from etude.cli.sleep.pause_text import told
-from etude.cli.sleep.report_text import print_report
 from etude.cli.sleep.settings import read_config
+from etude.cli.sleep.text import elsewhere, paused_since, print_report
 from etude.cli.terminal import output
 from etude.cli.terminal.console import open_console
 from etude.cli.terminal.interrupt import run_stoppable
@@ -23,7 +21,6 @@ from etude.workbench import Given, StopSwitch
 __all__ = ["run"]
 
 
-@with_places
 def run(args: argparse.Namespace) -> int:
     """Work through a night and say what came of it; one that stops early says why and how to go on. In a pause
     nothing is asked, read or written."""
@@ -59,5 +56,5 @@ def _rest(note: Pause, args: argparse.Namespace) -> int:
     if args.json:
         output.json_result({"status": "paused", "paused": note.model_dump(mode="json")})
     else:
-        output.line(f"{told(note)}; resume with: {output.program()} sleep resume{elsewhere(args)}")
+        output.line(f"{paused_since(note)}; resume with: {output.program()} sleep resume{elsewhere(args)}")
     return 0

@@ -8,7 +8,6 @@ from pathlib import Path
 from etude.cli.parsing.usage import UsageError
 from etude.cli.settings import with_options
 from etude.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
-from etude.cli.sleep.elsewhere import about_the_same
 from etude.cli.terminal import output
 from etude.errors import InputError
 from etude.sleep.adoption.adopt import Receipt, receipts, recover
@@ -201,7 +200,7 @@ def end_here(recovery: Recovery, args: argparse.Namespace) -> int:
     if args.json:
         output.json_result({"recovered": recovery.model_dump(mode="json")})
     else:
-        output.line(about_the_same("nothing else was done: `etude sleep status` shows how nights stand", args))
+        output.line("nothing else was done: `etude sleep status` shows how nights stand")
     return 0
 
 

@@ -1,29 +1,22 @@
 """`etude sleep status`."""
 
 import argparse
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from etude.cli.sleep.elsewhere import elsewhere, only, told_to_go_on, with_places
-from etude.cli.sleep.pause_text import told
-from etude.cli.sleep.report_text import counts
 from etude.cli.sleep.settings import WAITING, Nights, find_nights
+from etude.cli.sleep.text import continues, counts, elsewhere, only, paused_since
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
-from etude.sleep.adoption.known import read_memory
 from etude.sleep.adoption.transaction import PENDING
-from etude.sleep.improve.carry import Carried
 from etude.sleep.night import read_report, unfinished
 from etude.sleep.pause import paused
-from etude.sleep.report import NightReport
 from etude.sleep.tasks.gather import Surroundings
 from etude.sleep.transcripts.ledger import Ledger
 
 __all__ = ["run"]
 
 
-@with_places
 def run(args: argparse.Namespace) -> int:
     """Print the nights of the project, how its sessions stand, and what waits for a person."""
     nights = find_nights(args)
@@ -31,7 +24,6 @@ def run(args: argparse.Namespace) -> int:
     with Ledger(nights.state.ledger, read_only=True) as ledger:
         sessions = ledger.counts()
     going_on = unfinished(nights.state)
-    carried = read_memory(nights.state).carried
     rows: list[dict[str, Any]] = []
     reports = {number: read_report(nights.state, number) for number in nights.state.numbers()}
     for number, report in reports.items():
@@ -43,8 +35,6 @@ def run(args: argparse.Namespace) -> int:
                 "resumes": number == going_on,
                 "tasks": 0 if report is None else sum(report.tasks.values()),
                 "documents": {} if report is None else {one.name: one.status for one in report.documents},
-                "carried": [] if report is None else _carried(report, carried),
-                "proposer": None if report is None else report.proposer.model_dump(),
                 "proposal": "" if report is None else report.proposal,
             }
         )
@@ -55,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     output.line(f"state     {nights.state.folder}")
     if note is not None:
-        output.line(f"{told(note)}; resume with: {output.program()} sleep resume{where}")
+        output.line(f"{paused_since(note)}; resume with: {output.program()} sleep resume{where}")
     # A night that stopped early has looked at none: how many there are, only a harvest tells.
     output.line(f"sessions  {counts(sessions) if sessions else 'none looked at yet'}")
     if not rows:
@@ -63,22 +53,17 @@ def run(args: argparse.Namespace) -> int:
         return 0
     table = [("night", "started (UTC)", "status", "tasks", "documents")]
     for row in rows:
-        still = row["carried"]
-        shown = ", ".join(
-            f"{name} {status}{' (carried)' if name in still else ''}" for name, status in row["documents"].items()
-        )
+        shown = ", ".join(f"{name} {status}" for name, status in row["documents"].items())
         started = str(row["started"] or "")[:16].replace("T", " ")
         table.append((str(row["night"]), started, str(row["status"]), str(row["tasks"]), shown))
     for text in text_lines(table):
         output.line(text)
     *_, (latest, last) = reports.items()
-    if last is not None and last.proposer.told:
-        output.line(f"proposer  night {latest} {last.proposer.told}")
     waits = [row["night"] for row in rows if row["status"] in WAITING and not nights.outdated(row["night"])]
     for text in _waiting(nights, waits, where):
         output.line(text)
     if rows[-1]["status"] in ("killed", "stopped") and rows[-1]["resumes"]:
-        output.line(f"\n{told_to_go_on(last, latest)}")
+        output.line(f"\n{continues(last, latest)}")
     if (nights.state.folder / PENDING).exists():
         output.line("\nan adoption or a revert has not ended: the next adopt, revert or run ends it or takes it back")
     return 0
@@ -100,13 +85,3 @@ def _waiting(nights: Nights, waits: Sequence[int], where: str) -> list[str]:
         for night, words in alone.items()
         if words
     ]
-
-
-def _carried(report: NightReport, known: Mapping[str, Carried]) -> list[str]:
-    """Names of the documents of which the night saw a candidate that is carried to the next one."""
-    names: list[str] = []
-    for one in report.documents:
-        candidate = known.get(os.path.realpath(one.path))
-        if candidate and report.night in {candidate.night, *(look.night for look in candidate.looks)}:
-            names.append(one.name)
-    return names

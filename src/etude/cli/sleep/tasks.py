@@ -4,13 +4,13 @@ import argparse
 from pathlib import Path
 
 from etude.cli.parsing.usage import UsageError
-from etude.cli.sleep.elsewhere import with_places
 from etude.cli.sleep.settings import find_nights, settings_in
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.envs.scorers.base import Judge
 from etude.errors import DataError
 from etude.sleep.adoption.structure import plain
+from etude.sleep.config import EACH
 from etude.sleep.night import read_tasks
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.files import TaskFile, check_answers, read, review, write
@@ -18,7 +18,6 @@ from etude.sleep.tasks.files import TaskFile, check_answers, read, review, write
 __all__ = ["run"]
 
 
-@with_places
 def run(args: argparse.Namespace) -> int:
     """Print the tasks of a night, write them to a file for a person to read, or note that a person has read one."""
     if args.reviewed is not None:
@@ -26,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError("--reviewed names a file of its own", hint="leave NIGHT and --to out")
         path = Path(args.reviewed)
         sleep = settings_in(args.config)
-        _check(read(path), path, apart=sleep is not None and sleep.fan_out)
+        _check(read(path), path, apart=sleep is not None and sleep.skill == EACH)
         return _print(review(path), args, f"reviewed  {args.reviewed}: set sleep.tasks to it")
     nights = find_nights(args)
     number = nights.number(args.night)

@@ -5,8 +5,9 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from time import monotonic
-from typing import Protocol, TextIO
+from typing import TextIO
 
+from etude.cli.terminal.output import Printer
 from etude.cli.terminal.progress import Prices, Progress, StageProgress, counted, duration
 from etude.events import (
     AttemptFinished,
@@ -19,21 +20,13 @@ from etude.events import (
     StageStarted,
 )
 
-__all__ = ["Console", "Printer", "open_console"]
+__all__ = ["Console", "open_console"]
 
 SHOWN = 5
-"""Most attempts without a score, and most different failures of calls, that are shown in a stage."""
+"""Most attempts that errored, and most different failures of calls, that are shown in a stage."""
 HEARTBEAT_SECONDS = 30.0
 """How often a long stage says where it is, in plain lines."""
 _STYLES = {"accepted": "green", "rejected": "dim", "skipped": "yellow"}
-
-
-class Printer(Protocol):
-    """Where lines go."""
-
-    def __call__(self, text: str, style: str | None = None) -> None:
-        """Print one line."""
-        ...
 
 
 class Console:
@@ -41,7 +34,7 @@ class Console:
 
     Args:
         progress: kept up to date with the events.
-        printer: prints a line; when it fails because the reader has gone, nothing more is printed.
+        printer: prints a line; when it fails because the reader is gone, nothing more is printed.
         stages: print a line for every stage, and one now and then during a long one.
     """
 
@@ -98,11 +91,11 @@ class Console:
         try:
             for part in (f"{duration(self.progress.elapsed):>7}  {first}", *(f"{'':9}{line}" for line in rest)):
                 self._printer(part, style)
-        except (OSError, ValueError):  # the reader of stderr has gone, or the stream is closed
+        except (OSError, ValueError):  # the reader of stderr is gone, or the stream is closed
             self._closed = True
 
     def _run(self, event: RunStarted) -> None:
-        verb = "going on with" if event.resumed else "starting"
+        verb = "resuming" if event.resumed else "starting"
         steps = f", {counted(event.steps, 'step')}" if event.steps else ""
         models = ", simulated models" if event.simulated else ""
         epochs = counted(event.epochs, "epoch")
@@ -111,7 +104,7 @@ class Console:
     def _attempt(self, event: AttemptFinished, stage: StageProgress | None) -> None:
         if event.outcome == "void":
             if stage is None or stage.voids <= SHOWN:
-                self.say(f"no score for task {event.task!r}: {event.reason}", "yellow")
+                self.say(f"an attempt at task {event.task!r} errored: {event.reason}", "yellow")
         elif stage is not None and self._stages and self._clock() - self._said_at >= HEARTBEAT_SECONDS:
             of = (
                 f"{stage.done} of {counted(stage.total, 'attempt')}"
@@ -128,9 +121,9 @@ class Console:
 
     def _stage(self, event: StageFinished, stage: StageProgress) -> None:
         if stage.voids > SHOWN:
-            self.say(f"{stage.voids} attempts without a score in all", "yellow")
+            self.say(f"{stage.voids} attempts errored in this stage", "yellow")
         if stage.failures > 1:
-            self.say(f"{stage.failures} failed calls in all", "yellow")
+            self.say(f"{stage.failures} calls failed in this stage", "yellow")
         replayed = self.progress.resumed and not stage.calls
         # The decision that follows a gate, or a step without edits, says more.
         if self._stages and not replayed and not event.idle and event.stage != "gate":
@@ -150,11 +143,11 @@ def _score(value: float | None) -> str:
 
 @contextmanager
 def open_console(prices: Prices, stream: TextIO | None = None) -> Generator[Console]:
-    """A console on stderr: live when that is a terminal, plain lines else."""
+    """A console on stderr: live when that is a terminal, else plain lines."""
     file = stream or sys.stderr
     progress = Progress(prices)
     if file.isatty() and os.environ.get("TERM") != "dumb":
-        from etude.cli.terminal.live import open_live
+        from etude.cli.terminal.live import open_live  # loads rich, which takes a while
 
         with open_live(progress, file) as printer:
             yield Console(progress, printer, stages=False)

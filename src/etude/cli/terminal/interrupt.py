@@ -1,4 +1,4 @@
-"""Ctrl-C: once to finish what is in flight, twice to stop now. SIGTERM stops now: whoever sends it, as `timeout`,
+"""Ctrl-C: once to finish what is in flight, twice to stop now. SIGTERM stops now: what sends it, as `timeout`,
 systemd and docker do, kills soon after."""
 
 import asyncio
@@ -49,8 +49,8 @@ async def _stoppable(work: Callable[[StopSwitch], Coroutine[Any, Any, T]], say: 
             if not cancelled:
                 raise
             raise Interrupted(
-                "stopped at once; what was in flight is lost and will be asked for again",
-                hint="run the same command again to go on from here",
+                "stopped at once; the calls that were in flight are lost and will be made again",
+                hint="run the same command again to resume",
             ) from None
 
 

@@ -11,7 +11,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from etude.cli.terminal.console import Printer
+from etude.cli.terminal.output import Printer
 from etude.cli.terminal.progress import Progress, duration
 
 REFRESHES_PER_SECOND = 4
@@ -20,7 +20,7 @@ BAR_WIDTH = 30
 
 @contextmanager
 def open_live(progress: Progress, stream: TextIO) -> Generator[Printer]:
-    """Show `progress` at the foot of a terminal, drawn anew at a fixed rate whatever happens in between; yields what
+    """Show `progress` at the foot of a terminal, drawn again at a fixed rate whatever happens in between; yields what
     prints a line above it."""
     console = Console(file=stream, highlight=False, markup=False, emoji=False)
     with Live(

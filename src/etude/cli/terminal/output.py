@@ -5,15 +5,23 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Protocol
 
-from etude.cli.terminal.streams import Aside
+from etude.cli.terminal.streams import results
 from etude.errors import EtudeError
+
+
+class Printer(Protocol):
+    """Where lines go."""
+
+    def __call__(self, text: str, style: str | None = None) -> None:
+        """Print one line."""
+        ...
 
 
 def line(text: str = "", style: str | None = None) -> None:
     """A line of the result. `style` (as rich names it) shows in a terminal only."""
-    stream = _results()
+    stream = results()
     if style is None or not stream.isatty():
         print(text, file=stream)
         return
@@ -34,18 +42,18 @@ def program() -> str:
 
 
 def note(text: str) -> None:
-    """A line beside the result."""
+    """A line that is not part of the result."""
     print(text, file=sys.stderr)
 
 
 def json_result(value: Any) -> None:
     """The result as JSON data."""
-    print(json.dumps(value, ensure_ascii=False, indent=2), file=_results())
+    print(json.dumps(value, ensure_ascii=False, indent=2), file=results())
 
 
 def flush() -> None:
-    """Have the result seen while the work goes on."""
-    _results().flush()
+    """Have the result shown while the work continues."""
+    results().flush()
 
 
 def tell(error: EtudeError) -> None:
@@ -59,9 +67,3 @@ def tell(error: EtudeError) -> None:
 def json_error(error: EtudeError) -> None:
     """The same for programs."""
     json_result({"error": error.message, "hint": error.hint, "exit_code": error.exit_code})
-
-
-def _results() -> TextIO:
-    """Where results go, also while `result_alone` keeps everything else away from there."""
-    stream: object = sys.stdout
-    return stream.result if isinstance(stream, Aside) else sys.stdout

@@ -153,7 +153,7 @@ class Progress:
         return name if whole else f"{self.step_of(stage.step)} {name}"
 
     def step_of(self, step: int) -> str:
-        """As in `step 3/8`, or `step 3` when nobody knows how many there will be."""
+        """As in `step 3/8`, or `step 3` when the number of steps is not known."""
         return f"step {step}/{self.steps}" if self.steps else f"step {step}"
 
     @property
@@ -164,7 +164,7 @@ class Progress:
         return f"{counted(self.calls.total(), 'call')}, {tokens}, {money}"
 
     def _begin_run(self, event: RunStarted) -> None:
-        """Start counting anew: there may have been another run before."""
+        """Start counting again: there may have been another run before."""
         self.name, self.steps, self.resumed = event.name, event.steps, event.resumed
         self.current = self.best = None
         self._open.clear()

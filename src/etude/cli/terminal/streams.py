@@ -1,22 +1,29 @@
-"""Standard output and error that take whatever is written, whoever reads it."""
+"""Standard output and error that take whatever is written, even when nothing reads it.
+
+Each part is here for a failure that ended or spoilt paid work: a reader that left (`| head`), a full disk, a stream
+that was closed from the start, an encoding without the character, and user code that prints into a JSON result.
+"""
 
 import os
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
-from io import BufferedWriter, FileIO, TextIOBase, TextIOWrapper
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from io import BufferedWriter, FileIO, TextIOWrapper
 from typing import Any, TextIO, cast
 
 from etude.errors import EtudeError
 
-__all__ = ["Aside", "all_written", "prepare_streams", "result_alone"]
+__all__ = ["all_written", "prepare_streams", "result_alone", "results"]
+
+_RESULT: ContextVar[TextIO | None] = ContextVar("result", default=None)
 
 
 class _Out(FileIO):
-    """A pipe or a file that takes whatever is written: a reader that has gone is forgotten, a full disk is noted."""
+    """A pipe or a file that takes whatever is written: a reader that is gone is ignored, a full disk is noted."""
 
     failure = ""
-    """Why something was not written; empty while all was, or nobody reads it."""
+    """Why something was not written; empty while all was, or nothing reads it."""
 
     def write(self, data: Any, /) -> int:
         """How much was taken: all of it when it cannot be written."""
@@ -29,82 +36,47 @@ class _Out(FileIO):
         return memoryview(data).nbytes
 
 
-class Aside(TextIOBase):
-    """Standard output for what is no part of the result: it goes to stderr. The result is written to `result`."""
-
-    def __init__(self, result: TextIO) -> None:
-        self.result = result
-
-    def write(self, text: str, /) -> int:
-        """Print it on stderr."""
-        return sys.stderr.write(text)
-
-    def flush(self) -> None:
-        """Have it shown."""
-        sys.stderr.flush()
-
-    def isatty(self) -> bool:
-        """Whether stderr is a terminal."""
-        return sys.stderr.isatty()
-
-    def fileno(self) -> int:
-        """That of stderr."""
-        return sys.stderr.fileno()
-
-    def writable(self) -> bool:
-        """It is."""
-        return True
-
-    @property
-    def encoding(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride] - read only there as well
-        """That of stderr."""
-        return sys.stderr.encoding
-
-    @property
-    def buffer(self) -> Any:
-        """For bytes: that of stderr."""
-        return sys.stderr.buffer
+def results() -> TextIO:
+    """Where results are printed: standard output, also while `result_alone` keeps everything else away from there."""
+    kept = _RESULT.get()
+    return sys.stdout if kept is None else kept
 
 
 @contextmanager
 def result_alone() -> Generator[None]:
     """Keep standard output for a result that programs read.
 
-    Code of the user's that prints, and programs that it starts, must not spoil it: what they print goes to stderr.
+    What user code prints, and the programs that it starts, goes to stderr.
     """
     before = sys.stdout
     all_written(before)
-    if not _is_stdout(before):
-        with _aside(before):
+    with _moved(before) if _is_stdout(before) else nullcontext(before) as result:
+        token = _RESULT.set(result)
+        sys.stdout = sys.stderr
+        try:
             yield
-        return
+        finally:
+            sys.stdout = before
+            _RESULT.reset(token)
+            result.flush()
+        all_written(result)
+
+
+@contextmanager
+def _moved(stdout: TextIO) -> Generator[TextIO]:
+    """Standard output under another number; programs that are started print on stderr meanwhile."""
     kept = os.dup(1)
     try:
         os.dup2(2, 1)
-        with (
-            open(kept, "w", encoding=before.encoding, errors=before.errors, closefd=False) as own,
-            _aside(_prepared(own)),
-        ):
-            yield
+        with open(kept, "w", encoding=stdout.encoding, errors=stdout.errors, closefd=False) as own:
+            yield _prepared(own)
     finally:
         os.dup2(kept, 1)
         os.close(kept)
 
 
-@contextmanager
-def _aside(result: TextIO) -> Generator[None]:
-    before = sys.stdout
-    sys.stdout = cast(TextIO, Aside(result))
-    try:
-        yield
-    finally:
-        sys.stdout = before
-        result.flush()
-    all_written(result)
-
-
 def all_written(stream: TextIO) -> None:
-    """Make sure that all that was printed is where it belongs.
+    """Make sure that all that was printed is written.
 
     Raises:
         EtudeError: it is not, as when the disk is full.
@@ -114,18 +86,13 @@ def all_written(stream: TextIO) -> None:
     if failure:
         raise EtudeError(
             f"what was printed on standard output cannot be written: {failure}",
-            hint="make room for it, or send it elsewhere, and run the same command again",
+            hint="free some space, or redirect it elsewhere, and run the same command again",
         )
 
 
 def prepare_streams() -> None:
-    """Make sure that printing cannot fail a run that has been paid for.
-
-    A reader that has gone, as with `| head`, is nobody's fault: the work goes on, what is printed for it is dropped,
-    and the exit code is that of the work. On a full disk the work goes on as well; `all_written` tells afterwards.
-    User code that prints is covered too. Characters that a stream cannot take are escaped, and a stream that was
-    closed from the start takes everything.
-    """
+    """Make sure that printing cannot fail a run whose calls cost money: the work continues, and the exit code is that
+    of the work. `all_written` reports a full disk afterwards. User code that prints is covered too."""
     sys.stdout, sys.stderr = _prepared(sys.stdout), _prepared(sys.stderr)
 
 
@@ -136,7 +103,7 @@ def _prepared(stream: TextIO | None) -> TextIO:
         return stream
     found = cast("TextIOWrapper[Any]", stream)
     found.reconfigure(errors="backslashreplace")
-    if not _can_fail(found):
+    if not _is_open(found) or os.isatty(found.fileno()):
         return found
     return TextIOWrapper(
         BufferedWriter(_Out(found.fileno(), "wb", closefd=False)),
@@ -147,19 +114,19 @@ def _prepared(stream: TextIO | None) -> TextIO:
     )
 
 
-def _can_fail(stream: "TextIOWrapper[Any]") -> bool:
-    """Whether a stream is one of the system: a pipe, a file or a device, and no terminal."""
+def _is_open(stream: TextIO) -> bool:
+    """Whether a stream is an open one of the system."""
     try:
         os.fstat(stream.fileno())
-        return not os.isatty(stream.fileno())
-    except OSError:  # not a stream of the system, or closed
+    except (OSError, ValueError):
         return False
+    return True
 
 
 def _is_stdout(stream: TextIO) -> bool:
-    """Whether a stream writes where the programs that are started here print, and stderr is there to print on."""
+    """Whether a stream writes where the programs that are started here print, and stderr is open."""
     try:
         os.fstat(2)
-        return stream.fileno() == 1
-    except (OSError, ValueError):  # no stream of the system, or closed
+    except OSError:
         return False
+    return _is_open(stream) and stream.fileno() == 1

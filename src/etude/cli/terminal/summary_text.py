@@ -24,12 +24,16 @@ def summary_lines(summary: Summary) -> Iterator[str]:
     initial, best = summary.initial, summary.best
     yield from _scores(summary)
     if initial.hash == best.hash and best.val is not None:
-        yield "no candidate did better: the best skill is the initial one"
+        yield "no candidate scored higher: the best skill is the initial one"
     yield ""
     yield (
         f"steps       {summary.steps}; candidates: {summary.accepted} accepted, {summary.rejected} rejected, "
-        f"{summary.skipped} skipped; {summary.missed_edits} missed edits, {summary.voids} attempts without a score"
+        f"{summary.skipped} skipped"
     )
+    if summary.missed_edits:
+        yield f"edits       {summary.missed_edits} could not be located in the skill"
+    if summary.voids:
+        yield f"errors      {summary.voids} attempts errored; they count neither as solved nor as failed"
     yield f"calls       {_calls(summary.cost)}"
     if summary.forecast is not None:
         yield f"forecast    {_against(summary.forecast, summary.cost)}"
@@ -66,11 +70,11 @@ def money(usd: float | None) -> str:
 def _scores(summary: Summary) -> Iterator[str]:
     initial, best = summary.initial, summary.best
     if best.val is None and initial.val is None:
-        yield "no skill was scored yet"
+        yield "no skill has been scored yet"
         return
     yield f"{'':12}{'initial':<19}    {'best':<19}  (mean {summary.metric} score, 95% interval)"
     chosen_by_it = initial.val is not None and initial.hash != best.hash
-    selected = "  best was selected on it, so it tends to be too high" if chosen_by_it else ""
+    selected = "  best was chosen by this score, so it tends to be too high" if chosen_by_it else ""
     yield _row("validation", initial.val, best.val) + selected
     if initial.test is not None or best.test is not None:
         yield _row("test", initial.test, best.test)
@@ -85,7 +89,12 @@ def _scores(summary: Summary) -> Iterator[str]:
         yield from settle_lines(summary.settle)
     if summary.test_openings > 1:
         times = summary.test_openings
-        yield f"{'test split':<12}opened {times} times in this run: this is no untouched test any more"
+        yield f"{'test split':<12}{seen_before(times)}"
+
+
+def seen_before(openings: int) -> str:
+    """That the test split is not unseen any more."""
+    return f"scored {openings} times in this run: a skill that is chosen by these scores has no unseen test left"
 
 
 def _row(name: str, before: Interval | None, after: Interval | None) -> str:
@@ -100,9 +109,9 @@ def _against(forecast: Forecast, cost: Cost) -> str:
     expected, used = forecast.target_calls, cost.target_calls
     off = ""
     if used > expected.high:
-        off = f", {used - expected.high:,} more"
+        off = f", {used - expected.high:,} more than expected"
     elif used < expected.low:
-        off = f", {expected.low - used:,} fewer"
+        off = f", {expected.low - used:,} fewer than expected"
     return f"{span(expected)} target calls; used {used:,}{off}"
 
 

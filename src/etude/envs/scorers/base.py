@@ -33,7 +33,7 @@ class AnswerScorer(Scorer):
     """The settings this scorer has."""
     checks_gold: ClassVar[bool] = True
     """Whether every gold answer must get full marks from this scorer. False where scoring asks a model or the gold
-    is no answer."""
+    is not an answer."""
 
     def __init__(self, options: Section) -> None:
         self._settings = options

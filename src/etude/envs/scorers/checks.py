@@ -94,7 +94,7 @@ class Checks(AnswerScorer):
         """Checks and rubric of the task together.
 
         Raises:
-            DataError: the gold is no list of checks.
+            DataError: the gold is not a list of checks.
             BoundaryError: a match took too long, or the process that does it died.
         """
         criteria = self.requirements(task)
@@ -105,7 +105,7 @@ class Checks(AnswerScorer):
             tools = tuple(call.name for message in trajectory.messages for call in message.tool_calls)
             found.append(await asyncio.to_thread(self.decide, criteria.checks, trajectory.answer, tools))
         if criteria.rubric:
-            plain = task.model_copy(update={"gold": None})  # the checks are no reference that a judge should see
+            plain = task.model_copy(update={"gold": None})  # the checks are not a reference that a judge should see
             found.append(await self._rubric(criteria.rubric).score(plain, trajectory))
         return combined(found)
 
@@ -132,8 +132,8 @@ class Checks(AnswerScorer):
         return graded(not failed, (len(checks) - len(failed)) / len(checks), note)
 
     def gold_answer(self, task: Task) -> str:
-        """There is none: checks are no answer."""
-        raise DataError(f"task {task.id!r}: checks are no answer", hint="look at the answers of a run instead")
+        """There is none: checks are not an answer."""
+        raise DataError(f"task {task.id!r}: checks are not an answer", hint="look at the answers of a run instead")
 
     def fingerprint(self) -> str:
         """Settings, operators and, where there is one, the judge."""
@@ -243,7 +243,7 @@ def _no_criteria(gold: JsonValue, where: str) -> DataError:
 
 def _read_check(row: JsonValue, where: str) -> Check:
     if not isinstance(row, dict):
-        raise DataError(f"{where}: {canonical(row)[:80]} is no check", hint="as in {op: contains, arg: total}")
+        raise DataError(f"{where}: {canonical(row)[:80]} is not a check", hint="as in {op: contains, arg: total}")
     unknown = [key for key in row if key not in Check.model_fields]
     if unknown:
         raise DataError(f"{where}: unknown key {unknown[0]!r}", hint=did_you_mean(unknown[0], Check.model_fields))

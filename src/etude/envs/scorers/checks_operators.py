@@ -131,8 +131,6 @@ class Operator:
     passes: Callable[[Check, Seen], bool]
     symptom: Callable[[Check, Seen], str]
     """What is wrong, in words, for a reader who must not see the check itself."""
-    published: str
-    """How the published rule judge decides where this one differs; empty where both agree."""
     ignore_case: bool | None = None
     """The default of the flag; None for an operator that has no such flag."""
     multiline: bool | None = None
@@ -156,21 +154,19 @@ _FORBIDDEN = "something is in the answer that must not be there"
 OPERATORS: Mapping[Op, Operator] = {
     "section_present": Operator(
         takes="a heading",
-        meaning="A heading says exactly this, and there is text below it. Numbers, signs and emphasis around a "
-        "heading and a remark in parentheses behind it do not count, nor does case. A heading is a line that begins "
-        "with 1 to 6 `#`, a line in bold, or a line that ends with a colon; headings in fenced code are none.",
+        meaning="A heading says exactly this, and there is text below it. A heading is a line that "
+        "begins with 1 to 6 `#`, a line in bold, or a line that ends with a colon, outside of"
+        " fenced code. Case, numbers, signs and emphasis around it and a remark in "
+        "parentheses behind it do not count.",
         passes=_section_present,
         symptom=lambda check, seen: f"there is no section on {str(check.arg)!r}, or nothing in it",
-        published="Where `Risks` is asked for, `## No Risks` and the line `Risks: none` pass and `## Risks (key)` "
-        "fails; a heading with nothing below it passes.",
         form=True,
     ),
     "section_contains": Operator(
         takes="a text",
-        meaning="A Markdown heading (`#` to `######`) contains the text. Headings in fenced code are none.",
+        meaning="A Markdown heading (`#` to `######`) outside of fenced code contains the text.",
         passes=_section_contains,
         symptom=lambda check, seen: f"no heading is about {str(check.arg)!r}",
-        published="Headings in fenced code count.",
         ignore_case=True,
         form=True,
     ),
@@ -179,7 +175,6 @@ OPERATORS: Mapping[Op, Operator] = {
         meaning="The pattern (Python `re`) is found anywhere in the answer.",
         passes=lambda check, seen: seen.matches(check),
         symptom=lambda check, seen: _MISSING,
-        published="Has neither flags nor a time limit; a broken pattern is a failed check.",
         ignore_case=False,
         multiline=False,
     ),
@@ -188,7 +183,6 @@ OPERATORS: Mapping[Op, Operator] = {
         meaning="The pattern is found nowhere in the answer.",
         passes=lambda check, seen: not seen.matches(check),
         symptom=lambda check, seen: _FORBIDDEN,
-        published="Not there; passes as an unknown operator.",
         ignore_case=False,
         multiline=False,
     ),
@@ -197,7 +191,6 @@ OPERATORS: Mapping[Op, Operator] = {
         meaning="The text is in the answer.",
         passes=lambda check, seen: check.text in seen.folded(check),
         symptom=lambda check, seen: _MISSING,
-        published="",
         ignore_case=True,
     ),
     "not_contains": Operator(
@@ -205,39 +198,34 @@ OPERATORS: Mapping[Op, Operator] = {
         meaning="The text is not in the answer.",
         passes=lambda check, seen: check.text not in seen.folded(check),
         symptom=lambda check, seen: _FORBIDDEN,
-        published="An empty answer passes.",
         ignore_case=True,
     ),
     "max_chars": Operator(
         takes="a number",
-        meaning="The answer has at most so many characters, white space at its ends apart.",
+        meaning="The answer has at most this many characters, without white space at its ends.",
         passes=lambda check, seen: seen.length <= check.number,
         symptom=lambda check, seen: f"the answer is too long: {seen.length:,} characters, at most {check.number:,}",
-        published="White space at the ends counts; an empty answer passes.",
         form=True,
     ),
     "min_chars": Operator(
         takes="a number",
-        meaning="The answer has at least so many characters, white space at its ends apart.",
+        meaning="The answer has at least this many characters, without white space at its ends.",
         passes=lambda check, seen: seen.length >= check.number,
         symptom=lambda check, seen: f"the answer is too short: {seen.length:,} characters, at least {check.number:,}",
-        published="White space at the ends counts.",
         form=True,
     ),
     "no_refusal": Operator(
         takes="nothing",
-        meaning="The answer does not begin with a refusal (in English); one of 600 characters or more is none.",
+        meaning="The answer does not begin with a refusal (in English), or has 600 characters or more.",
         passes=lambda check, seen: not refuses(seen.answer),
         symptom=lambda check, seen: "the answer refuses the task",
-        published="Takes any beginning with an apology for a refusal, as in `I'm sorry to hear that`.",
         form=True,
     ),
     "tool_called": Operator(
         takes="the name of a tool",
-        meaning="The tool was called at least once. Only real calls count, not what the answer says of them.",
+        meaning="The tool was called at least once.",
         passes=lambda check, seen: seen.called(check),
         symptom=lambda check, seen: f"the tool {check.arg} was not called",
-        published="A line `tool_call: NAME` in the answer counts as a call.",
         ignore_case=True,
     ),
     "tool_not_called": Operator(
@@ -245,18 +233,17 @@ OPERATORS: Mapping[Op, Operator] = {
         meaning="The tool was never called.",
         passes=lambda check, seen: not seen.called(check),
         symptom=lambda check, seen: f"the tool {check.arg} was called",
-        published="Not there; passes as an unknown operator.",
         ignore_case=True,
     ),
     "min_citations": Operator(
         takes="a number",
-        meaning="The answer cites at least so many different sources: targets of Markdown links, numbers in brackets "
-        "(`[3]`), pages such as `wiki/some-page` and `people/some-name`. Code and pictures cite nothing.",
+        meaning="The answer cites at least this many different sources: targets of Markdown links, "
+        "numbers in brackets (`[3]`), pages such as `wiki/some-page`. Code and pictures cite "
+        "nothing.",
         passes=lambda check, seen: len(citations(seen.answer)) >= check.number,
         symptom=lambda check, seen: (
             f"too few sources are cited: {len(citations(seen.answer))}, at least {check.number} are required"
         ),
-        published="Not there; passes as an unknown operator.",
     ),
 }
 
@@ -337,7 +324,7 @@ def _wrong_text(check: Check, takes: Takes, arg: str) -> str:
         try:
             re.compile(arg, check.flags)
         except (re.error, OverflowError, RecursionError) as error:
-            return f"{check.op}: {arg!r} is no regular expression: {error}"
+            return f"{check.op}: {arg!r} is not a regular expression: {error}"
     return ""
 
 

@@ -55,7 +55,7 @@ class Choice(AnswerScorer):
             label = read_label(gold, listed, labels)
             if label is None:
                 raise DataError(
-                    f"task {task.id!r}: gold {gold[:80]!r} is no label out of {labels} and no listed option",
+                    f"task {task.id!r}: gold {gold[:80]!r} is neither a label out of {labels} nor a listed option",
                     hint="write the label, as in 'B'",
                 )
             golds.append(label)

@@ -8,14 +8,14 @@ from pydantic import Field
 from etude.config import parse
 from etude.envs.scorers.base import Judge
 from etude.envs.sources import Sources
-from etude.envs.splits import SPLITS, check_splits
+from etude.envs.splits import check_splits
 from etude.envs.spreadsheet.agent import CodeAgent
 from etude.envs.spreadsheet.answer import compare, contents
 from etude.envs.spreadsheet.data import INPUT, OUTPUT, Answer, read_instructions, with_workbooks
 from etude.envs.spreadsheet.python import Python
 from etude.errors import DataError
 from etude.protocols import Agent, ChatModel, Environment, Texts
-from etude.records import Score, Split, Task, Trajectory, canonical
+from etude.records import SPLITS, Score, Split, Task, Trajectory, canonical
 from etude.sandbox import Limits, find_sandbox
 
 RULES = 1
@@ -28,7 +28,7 @@ class SpreadsheetConfig(Sources):
     path: str | None = None
     """The data set that is split by `ratio`: its JSON file, or the folder of a `dataset.json`."""
     mode: Literal["single", "multi", "tools"] = "multi"
-    """`single`: the model answers once, with code. `multi`: it sees what its code printed and goes on until the
+    """`single`: the model answers once, with code. `multi`: it sees what its code printed and continues until the
     workbook is there. `tools`: the agent of the settings works on the file by itself; it needs a workspace."""
     turns: int = Field(default=30, ge=1)
     """With `multi`: most replies in an attempt."""

@@ -37,7 +37,7 @@ _LEDGER = re.compile(r"<(?P<tag>ledger|memory)\b[^>]*>.*?</(?P=tag)\b[^>]*>", re
 
 
 def shown_edits(prompt: str) -> tuple[ShownEdit, ...]:
-    """All JSON objects in a prompt that have an operation, in order, but for those tried earlier."""
+    """All JSON objects in a prompt that have an operation, in order, except those tried earlier."""
     text = _LEDGER.sub(" ", prompt)
     edits: list[ShownEdit] = []
     decoder = json.JSONDecoder()

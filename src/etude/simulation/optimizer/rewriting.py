@@ -1,4 +1,4 @@
-"""Writing a skill anew: from edits, from suggestions, from several documents."""
+"""Rewriting a skill: from edits, from suggestions, from several documents."""
 
 import re
 from collections.abc import Sequence

@@ -7,8 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from etude.records import LedgerEntry, Record
-from etude.sleep.improve.carry import Carried, LookedAt, kept_looks
-from etude.sleep.improve.changes import Change, Trial
+from etude.sleep.improve.changes import Change, RuleTrial
 from etude.sleep.state import SleepState, read_kept
 from etude.sleep.tasks.mined import original_id
 
@@ -31,14 +30,10 @@ class TriedEdit(LedgerEntry):
 class Memory(Record):
     """By the real path of the document."""
 
-    version: Literal[2] = 2
+    version: Literal[3] = 3
     tried: dict[str, tuple[TriedEdit, ...]] = Field(default_factory=dict[str, tuple[TriedEdit, ...]])
     """Edits that nights have tried."""
-    carried: dict[str, Carried] = Field(default_factory=dict[str, Carried])
-    """Candidates that may be luck, for the next night to look at again."""
-    tested: dict[str, tuple[LookedAt, ...]] = Field(default_factory=dict[str, tuple[LookedAt, ...]])
-    """The looks at texts that have not passed, for a night that makes one of them once more."""
-    trials: dict[str, dict[str, Trial]] = Field(default_factory=dict[str, dict[str, Trial]])
+    trials: dict[str, dict[str, RuleTrial]] = Field(default_factory=dict[str, dict[str, RuleTrial]])
     """The last trial of each rule, by its id."""
 
     def ledger(self, real: str, held: Collection[str]) -> tuple[LedgerEntry, ...]:
@@ -48,12 +43,6 @@ class Memory(Record):
         return tuple(
             LedgerEntry(**{name: getattr(entry, name) for name in LedgerEntry.model_fields}) for entry in told
         )
-
-    @property
-    def made_from(self) -> set[str]:
-        """Ids of the real tasks that carried candidates were made from."""
-        behind = (one for candidate in self.carried.values() for one in candidate.evidence.values())
-        return {original_id(name) for one in behind for name in one.tasks}
 
 
 def tried_edits(edits: Iterable[LedgerEntry], cited: Mapping[str, str]) -> tuple[TriedEdit, ...]:
@@ -94,31 +83,19 @@ def remembered(state: SleepState, night: Path) -> Memory:
     return memory
 
 
-def remember(
-    state: SleepState,
-    memory: Memory,
-    night: int,
-    came: Iterable[tuple[str, Change, Carried | None]],
-) -> None:
+def remember(state: SleepState, memory: Memory, night: int, came: Iterable[tuple[str, Change]]) -> None:
     """Keep for the next nights what came of documents in this one. Running a night again adds nothing twice.
 
     Args:
-        came: of each document its real path, what came of it, and the candidate that is carried.
+        came: the real path of each document, and what came of it.
     """
-    tried, carried, tested = dict(memory.tried), dict(memory.carried), dict(memory.tested)
-    trials = dict(memory.trials)
-    for real, change, candidate in came:
+    tried, trials = dict(memory.tried), dict(memory.trials)
+    for real, change in came:
         known = tried.get(real, ())
         edits = tried_edits(change.edits, change.held_out.cited)
         tried[real] = (*known, *(entry for entry in edits if entry not in known))[-_LEDGER:]
-        carried.pop(real, None)
-        if candidate is not None:
-            carried[real] = candidate
-        tested[real] = kept_looks(tested.get(real, ()), change.tested)
-        tonight = {one.rule: Trial(night=night, retired=one.retired) for one in change.left_out}
-        trials[real] = dict(
-            [*(one for one in trials.get(real, {}).items() if one[0] not in tonight), *tonight.items()]
-        )
-        trials[real] = dict(list(trials[real].items())[-_TRIALS:])
-    known = Memory(tried=tried, carried=carried, tested=tested, trials=trials)
+        tonight = {one.rule: RuleTrial(night=night, retired=one.retired) for one in change.left_out}
+        before = [(rule, trial) for rule, trial in trials.get(real, {}).items() if rule not in tonight]
+        trials[real] = dict([*before, *tonight.items()][-_TRIALS:])
+    known = Memory(tried=tried, trials=trials)
     state.write(state.folder / KNOWN, known.model_dump_json(indent=1) + "\n")

@@ -359,5 +359,5 @@ def _write(path: Path, data: bytes) -> None:
     except OSError as error:
         raise StopRun(
             f"{str(path)!r} cannot be written: {error.strerror}",
-            hint="make room or mend the permissions, then run the same command again",
+            hint="make room or fix the permissions, then run the same command again",
         ) from error

@@ -19,7 +19,7 @@ _SHOWN_SPACES = frozenset("\n\r\t ")
 _BLANK_LETTERS = frozenset(map(chr, (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0)))
 _SELECTORS = re.compile("[\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _SIGNS = (
-    ("code", re.compile(r"[`$|<>{}\[\]=~^*_]|\(\)|(?:^|\s)--?[A-Za-z]")),
+    ("code", re.compile(r"[`$<>{}\[\]=~^*_]|\s\||\|\s|\(\)|(?:^|\s)--?[A-Za-z]")),
     ("a path", re.compile(r"[/\\]")),
     ("an address or the name of a file", re.compile(r"@|\w\.[^\W\d]|[^\W\d]\.\w|\d\.\d+\.\d|[^\W\d]:\w")),
     ("a heading", re.compile(r"^\s*#|[-=]{3}")),

@@ -1,9 +1,8 @@
 """Files replaced together: all of them or none, whenever the power goes.
 
-Order of a transaction: backups; the pending record; folders and complete new files beside the old ones; the pending
-record again, now as `written`; renames; the caller's records; removal of the pending record, which commits. What a
-killed process left is settled by the next one: finished when every file was replaced, put back otherwise. A file that
-somebody changed meanwhile is left as it is and named.
+Order of a transaction: copies of the old files; the pending record; complete new files next to the old ones; renames,
+one by one; removal of the pending record. The last rename decides: a transaction that was killed before it is undone
+by the next process, any other is finished. A file that was changed meanwhile is left as it is and named.
 """
 
 import os
@@ -17,6 +16,7 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from etude.errors import EtudeError, LockedError, StopRun
+from etude.files import TEMPORARY, sync_folder, write_atomically
 from etude.records import Record
 from etude.sleep.places import sha256
 from etude.sleep.state import why_unreadable
@@ -25,14 +25,13 @@ __all__ = ["LOCK", "PENDING", "OnWrite", "Recovery", "Write", "carry_out", "lock
 
 LOCK = "adopt.lock"
 PENDING = "pending.json"
-_TEMPORARY = ".etude-"
 
 OnWrite = Callable[[str], None]
 """Called with the name of a write before it is made."""
 
 
 def silent(name: str) -> None:
-    """Nobody listens."""
+    """Listens to nothing."""
     del name
 
 
@@ -57,7 +56,7 @@ class Recovery(Record):
     finished: bool
     """The new files are there; else the old ones."""
     left: tuple[str, ...] = ()
-    """Files that somebody has changed since, left as they are."""
+    """Files that were changed since, left as they are."""
     backups: str
     """Folder with the old files."""
 
@@ -87,17 +86,14 @@ class _Step(Record):
 
 
 class _Pending(Record):
-    version: Literal[1] = 1
-    phase: Literal["begun", "written", "back"] = "begun"
+    version: Literal[2] = 2
     backups: str
     steps: tuple[_Step, ...]
-    records: tuple[str, ...]
-    """Absolute paths; each is first written with `.new` behind it."""
 
 
 @contextmanager
 def locked(state: Path) -> Generator[None]:
-    """The state folder for this process alone. A killed process holds nothing.
+    """The state folder for this process alone. A killed process does not keep it.
 
     Raises:
         LockedError: another process has it.
@@ -115,7 +111,7 @@ def locked(state: Path) -> Generator[None]:
     except OSError as error:
         raise StopRun(
             f"{str(state / LOCK)!r} cannot be written: {error.strerror}",
-            hint="make room or mend the permissions, then run the same command again",
+            hint="make room or fix the permissions, then run the same command again",
         ) from error
     try:
         yield
@@ -126,7 +122,7 @@ def locked(state: Path) -> Generator[None]:
 def carry_out(
     state: Path, backups: Path, writes: Sequence[Write], records: Mapping[Path, str], on_write: OnWrite = silent
 ) -> None:
-    """Replace all files and write all records, or neither. The caller has the lock and has settled what was pending.
+    """Replace all files and write all records, or none. The caller has the lock and has settled what was pending.
 
     Args:
         backups: a folder of its own for the old files, named `before-0` and so on in the order of `writes`.
@@ -138,18 +134,24 @@ def carry_out(
     try:
         on_write("backups")
         backups.mkdir(parents=True, exist_ok=True, mode=0o700)
-        pending = _plan(backups, writes, records)
+        kept = [_record(Path(os.path.realpath(path)), text.encode()) for path, text in records.items()]
+        writes = (*writes, *(write for write in kept if write.before != write.after))
+        pending = _plan(backups, writes)
         for number, (step, write) in enumerate(zip(pending.steps, writes, strict=True)):
             if write.before is not None:
                 on_write(f"backup {number}")
                 _write(Path(step.backup), write.before, 0o600)
-        _sync(backups)
+        sync_folder(backups)
         on_write("pending")
-        _note(state, pending)
-        _prepare(pending, writes, records, on_write)
-        on_write("written")
-        pending = pending.model_copy(update={"phase": "written"})
-        _note(state, pending)
+        write_atomically(state / PENDING, pending.model_dump_json(indent=1).encode(), mode=0o600, durable=True)
+        for number, (step, write) in enumerate(zip(pending.steps, writes, strict=True)):
+            for folder in step.made:
+                on_write(f"folder {folder}")
+                os.mkdir(folder)
+                sync_folder(Path(folder).parent)
+            if write.after is not None:
+                on_write(f"text {number}")
+                _write(Path(step.temporary), write.after, step.mode)
         for number, step in enumerate(pending.steps):
             on_write(f"replace {number}")
             _replace(step)
@@ -172,10 +174,11 @@ def settle(state: Path, on_write: OnWrite = silent) -> Recovery | None:
         EtudeError: the pending record cannot be read, or a file cannot be put back; it can be tried again.
     """
     place = state / PENDING
+    for left in state.glob(f"{TEMPORARY}*"):
+        left.unlink()
     try:
         pending = _Pending.model_validate_json(place.read_bytes())
     except FileNotFoundError:
-        _new(place).unlink(missing_ok=True)  # a first record that was not written in full
         return None
     except (OSError, ValidationError) as error:
         raise EtudeError(
@@ -183,7 +186,7 @@ def settle(state: Path, on_write: OnWrite = silent) -> Recovery | None:
             hint=f"compare your documents with the copies in {str(state)!r}, then remove that file",
         ) from error
     try:
-        if pending.phase == "written" and all(_is_done(step) for step in pending.steps):
+        if not pending.steps or _is_done(pending.steps[-1]):
             _finish(state, pending, on_write)
             return Recovery(finished=True, backups=pending.backups)
         return Recovery(finished=False, backups=pending.backups, left=_put_back(state, pending, on_write))
@@ -194,7 +197,11 @@ def settle(state: Path, on_write: OnWrite = silent) -> Recovery | None:
         ) from error
 
 
-def _plan(backups: Path, writes: Sequence[Write], records: Mapping[Path, str]) -> _Pending:
+def _record(path: Path, after: bytes) -> Write:
+    return Write(str(path), path.read_bytes() if path.is_file() else None, after, 0o600)
+
+
+def _plan(backups: Path, writes: Sequence[Write]) -> _Pending:
     mark = secrets.token_hex(8)
     steps: list[_Step] = []
     planned: set[Path] = set()
@@ -211,28 +218,12 @@ def _plan(backups: Path, writes: Sequence[Write], records: Mapping[Path, str]) -
                 backup="" if write.before is None else str(backups / f"before-{number}"),
                 old_mode=None if write.before is None else real.stat().st_mode & 0o7777,
                 mode=write.mode,
-                temporary=str(real.parent / f"{_TEMPORARY}{mark}-{number}"),
+                temporary=str(real.parent / f"{TEMPORARY}{mark}-{number}"),
                 made=tuple(str(folder) for folder in made),
                 drop=write.drop,
             )
         )
-    return _Pending(backups=str(backups), steps=tuple(steps), records=tuple(str(path) for path in records))
-
-
-def _prepare(pending: _Pending, writes: Sequence[Write], records: Mapping[Path, str], on_write: OnWrite) -> None:
-    """Everything that needs room on the disk."""
-    for number, (step, write) in enumerate(zip(pending.steps, writes, strict=True)):
-        for folder in step.made:
-            on_write(f"folder {folder}")
-            os.mkdir(folder)
-            _sync(Path(folder).parent)
-        if write.after is not None:
-            on_write(f"text {number}")
-            _write(Path(step.temporary), write.after, step.mode, between=lambda n=number: on_write(f"half {n}"))
-    for path, text in records.items():
-        on_write(f"record {path.name}")
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _write(_new(path), text.encode(), 0o600)
+    return _Pending(backups=str(backups), steps=tuple(steps))
 
 
 def _check_place(real: str) -> None:
@@ -250,51 +241,32 @@ def _replace(step: _Step) -> None:
         real.unlink()
     else:
         os.replace(step.temporary, real)
-    _sync(real.parent)
+    sync_folder(real.parent)
 
 
 def _is_done(step: _Step) -> bool:
-    """Whether the file was replaced. Somebody may have changed it since."""
-    if step.after is None:
-        return not os.path.lexists(step.real)
+    """Whether the file was replaced. It may have been changed since."""
     return not os.path.lexists(step.temporary) and _sha256(Path(step.real)) != step.before
 
 
 def _finish(state: Path, pending: _Pending, on_write: OnWrite) -> None:
-    for path in map(Path, pending.records):
-        if _new(path).exists():
-            on_write(f"put record {path.name}")
-            os.replace(_new(path), path)
-            _sync(path.parent)
     for step in pending.steps:
-        for folder in step.drop:
-            on_write(f"drop {folder}")
-            with suppress(OSError):  # something is in it, or it is gone
-                os.rmdir(folder)
+        _drop(step.drop, on_write)
     on_write("commit")
     _forget(state)
 
 
 def _put_back(state: Path, pending: _Pending, on_write: OnWrite) -> tuple[str, ...]:
-    if pending.phase == "written":
-        on_write("back")
-        pending = pending.model_copy(update={"phase": "back"})
-        _note(state, pending)
     left: list[str] = []
     for step in reversed(pending.steps):
-        if pending.phase == "back":
+        if _is_done(step):
             left += _put_back_one(step, on_write)
         for temporary in (step.temporary, _back(step)):
             if os.path.lexists(temporary):
                 on_write(f"remove {temporary}")
                 os.unlink(temporary)
     for step in reversed(pending.steps):
-        for folder in reversed(step.made):
-            on_write(f"drop {folder}")
-            with suppress(OSError):  # it was not made yet, or somebody has put something into it
-                os.rmdir(folder)
-    for path in map(Path, pending.records):
-        _new(path).unlink(missing_ok=True)
+        _drop(tuple(reversed(step.made)), on_write)
     on_write("end")
     _forget(state)
     return tuple(sorted(left))
@@ -302,10 +274,7 @@ def _put_back(state: Path, pending: _Pending, on_write: OnWrite) -> tuple[str, .
 
 def _put_back_one(step: _Step, on_write: OnWrite) -> list[str]:
     real = Path(step.real)
-    now = _sha256(real)
-    if now == step.before:
-        return []
-    if now != step.after or os.path.realpath(step.real) != step.real:
+    if _sha256(real) != step.after or os.path.realpath(step.real) != step.real:
         return [step.real]
     on_write(f"put back {step.real}")
     if step.before is None:
@@ -314,26 +283,20 @@ def _put_back_one(step: _Step, on_write: OnWrite) -> list[str]:
         _write(Path(_back(step)), Path(step.backup).read_bytes(), step.old_mode)
         on_write(f"rename {step.real}")
         os.replace(_back(step), real)
-    _sync(real.parent)
+    sync_folder(real.parent)
     return []
 
 
-def _note(state: Path, pending: _Pending) -> None:
-    place = state / PENDING
-    _write(_new(place), pending.model_dump_json(indent=1).encode(), 0o600)
-    os.replace(_new(place), place)
-    _sync(state)
+def _drop(folders: Sequence[str], on_write: OnWrite) -> None:
+    for folder in folders:
+        on_write(f"drop {folder}")
+        with suppress(OSError):  # something is in it, or it is not there
+            os.rmdir(folder)
 
 
 def _forget(state: Path) -> None:
-    """The transaction has ended. A record that was to follow the pending one may not have been written in full."""
-    _new(state / PENDING).unlink(missing_ok=True)
     (state / PENDING).unlink()
-    _sync(state)
-
-
-def _new(path: Path) -> Path:
-    return path.with_name(f"{path.name}.new")
+    sync_folder(state)
 
 
 def _back(step: _Step) -> str:
@@ -347,26 +310,13 @@ def _sha256(path: Path) -> str | None:
         return None
 
 
-def _write(path: Path, data: bytes, mode: int | None, between: Callable[[], None] | None = None) -> None:
-    """A whole file that is on the disk when this returns. `between` is called when half of it is written."""
+def _write(path: Path, data: bytes, mode: int | None) -> None:
+    """A whole file that is on the disk when this returns."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
     narrow = 0o666 if mode is None else 0o600  # what a private file will hold is private while it is written
-    with os.fdopen(os.open(path, flags, narrow), "wb", buffering=0) as file:
-        half = len(data) // 2
-        for number, part in enumerate((data[:half], data[half:])):
-            if number and between:
-                between()
-            while part:
-                part = part[file.write(part) :]
+    with open(os.open(path, flags, narrow), "wb") as file:
+        file.write(data)
         if mode is not None:
             os.fchmod(file.fileno(), mode)
+        file.flush()
         os.fsync(file.fileno())
-
-
-def _sync(folder: Path) -> None:
-    """Makes names in the folder last."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,64 +1,63 @@
-"""What came of one document in a night, what earlier nights know about it, and what it cost."""
+"""What came of one document in a night, and what the document costs its readers."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from etude.config import LimitsSection
-from etude.errors import BudgetStop
 from etude.records import LedgerEntry, Record, Skill
 from etude.records.summary import Comparison, ShipVerdict
 from etude.skill import token_count
-from etude.sleep.config import SleepConfig
-from etude.sleep.improve.carry import Carried, LookedAt
 from etude.sleep.improve.confirm import Fresh
-from etude.sleep.improve.cost import Cost
 from etude.sleep.improve.held_out import HeldOut, Shown
-from etude.sleep.tasks.mined import MinedTask
-from etude.store import SqliteSpend
-from etude.store.journal import SqliteJournal
-from etude.store.views import JOURNAL
+from etude.sleep.limits import Spent
 
 __all__ = [
-    "DECIDED",
     "Change",
-    "Known",
+    "Cost",
     "LeftOut",
     "Place",
-    "Spent",
+    "RuleTrial",
     "Status",
-    "Trial",
-    "left_of",
-    "spent_in",
-    "unread_in",
-    "within",
     "worst",
 ]
 
 Place = Literal["skill", "memory"]
 Status = Literal["accepted", "rejected", "inconclusive", "unverified", "unchanged"]
 
-DECIDED = frozenset[str](("accepted", "rejected", "inconclusive"))
-"""How documents stand on which a gate has decided."""
+
+_TIMES, _MORE = 2, 200
+"""What is more than this many times as long, and by more than this many tokens, is much longer."""
 
 
-class Spent(Record):
-    """What was used, over all processes that worked on it."""
+class Cost(Record):
+    """What a document costs its readers: its own tokens, read in every conversation, and those of the answers."""
 
-    calls: int = 0
-    tokens: int = 0
-    usd: float | None = 0.0
-    """None when a price is unknown."""
+    document: tuple[int, int]
+    """Before and after a change: of the whole document, estimated as characters / 4."""
+    answers: tuple[float, float] | None = None
+    """Mean output tokens of an attempt at a held-out task, as billed, else estimated; None where they are unknown."""
 
-    def __add__(self, other: "Spent") -> "Spent":
-        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
-        return Spent(calls=self.calls + other.calls, tokens=self.tokens + other.tokens, usd=usd)
+    @property
+    def told(self) -> str:
+        """For people."""
+        found = f"document about {self.document[0]:,} -> {self.document[1]:,} tokens"
+        if self.answers is not None:
+            found += f", answers {self.answers[0]:,.0f} -> {self.answers[1]:,.0f} on average"
+        return found
+
+    @property
+    def much_longer(self) -> str:
+        """That the document or the answers become much longer, for people; empty where neither does."""
+        each = (("document", self.document), ("answers", self.answers))
+        found = [what for what, pair in each if pair and pair[1] > _TIMES * pair[0] and pair[1] - pair[0] > _MORE]
+        if not found:
+            return ""
+        verb = "become" if "answers" in found else "becomes"
+        return f"{' and '.join(found)} {verb} more than twice as long: a person decides whether that is worth it"
 
 
-class Trial(Record):
+class RuleTrial(Record):
     """When a rule was last left out on trial."""
 
     night: int
@@ -73,7 +72,7 @@ class LeftOut(Record):
     """Its id."""
     text: str
     tasks: int
-    """That were attempted anew with and without it."""
+    """That were attempted again with and without it."""
     missed: tuple[str, ...] = ()
     """Ids of the tasks with a lower mean without it, the largest loss first."""
     unscored: int = 0
@@ -88,34 +87,18 @@ class LeftOut(Record):
     def told(self) -> str:
         """What came of it, for people."""
         if self.retired:
-            return f"missed by none of {self.tasks} tasks: goes"
-        why = f"missed by {len(self.missed)} of {self.tasks} tasks" if self.missed else ""
-        void = f"{self.unscored} of {self.tasks} tasks without a score" if self.unscored else ""
+            return f"none of {self.tasks} tasks does worse without it: taken out"
+        why = f"{len(self.missed)} of {self.tasks} tasks do worse without it" if self.missed else ""
+        void = f"attempts at {self.unscored} of {self.tasks} tasks errored" if self.unscored else ""
         return f"{', '.join(one for one in (why, void) if one)}: stays"
-
-
-class Known(Record):
-    """What earlier nights know about a document."""
-
-    night: int
-    """This one."""
-    ledger: tuple[LedgerEntry, ...] = ()
-    """Edits that were tried. They are for the optimizer, never for the agent."""
-    before: Skill | None = None
-    """The document that the last adopted proposal replaced; the slow update compares the document with it."""
-    carried: Carried | None = None
-    """A candidate that may be luck; looked at again where the document is the one that it was made from."""
-    tested: tuple[LookedAt, ...] = ()
-    """The looks at texts that have not passed."""
 
 
 class Change(Record):
     """What came of one document.
 
-    accepted      better on held-out tasks, and with `gate.no_regression` none of them lost in fresh attempts
-                  (`etude.sleep.improve.confirm.lost_in`); to be proposed
+    accepted      better on held-out tasks, and fresh attempts confirm it; to be proposed
     rejected      a candidate was made and did not pass the gate, or fresh attempts show no gain or lose a task
-    inconclusive  a candidate passed the gate, and what fresh attempts show may be luck; not to be proposed
+    inconclusive  a candidate passed the gate, and its gain in fresh attempts may be luck; it is dropped
     unverified    a candidate was made and not tried: to be proposed where the gate is off, not where there are no
                   held-out tasks
     unchanged     there was no candidate
@@ -145,14 +128,6 @@ class Change(Record):
     """Rules that are taken out because nothing misses them: by id, what was measured."""
     left_out: tuple[LeftOut, ...] = ()
     """All rules that were left out on trial, in the order of their trials."""
-    carried: Carried | None = None
-    """The candidate that later nights look at again, with all that was seen of it."""
-    tested: tuple[LookedAt, ...] = ()
-    """Texts that this night has looked at and that have not passed, with all their looks."""
-    carry_told: str = ""
-    """What its next look needs, in words."""
-    origin: Carried | None = None
-    """What is proposed is this candidate of an earlier night, with all that was seen of it."""
 
     @property
     def edits(self) -> tuple[LedgerEntry, ...]:
@@ -209,55 +184,3 @@ def _answers(attempts: Sequence[Shown]) -> float | None:
     """Mean output tokens of those with a score; None where none were billed."""
     known = [shown.tokens for shown in attempts if shown.hard is not None]
     return sum(known) / len(known) if any(known) else None
-
-
-def left_of(limits: LimitsSection, spent: Spent) -> Mapping[str, Any]:
-    """The limits of a part of a night, after what the parts before it have used.
-
-    Raises:
-        BudgetStop: nothing is left.
-    """
-    left: dict[str, Any] = limits.model_dump(exclude_unset=True)
-    for name, used in (("calls", spent.calls), ("tokens", spent.tokens), ("usd", spent.usd)):
-        limit = left.get(name)
-        if limit is None or used is None:
-            continue
-        left[name] = limit - used
-        if left[name] <= 0:
-            raise BudgetStop(
-                f"limits.{name} = {limit:g} is used up by the parts of the night before this one",
-                hint=f"raise limits.{name} and run the same command again",
-            )
-    return left
-
-
-def within(config: SleepConfig, spent: Spent) -> SleepConfig:
-    """The settings with what is left of the budget, for the parts of a night that come next.
-
-    Raises:
-        BudgetStop: nothing is left.
-    """
-    limits = config.limits.model_copy(update=dict(left_of(config.limits, spent)))
-    return config.model_copy(update={"limits": limits})
-
-
-def spent_in(run: Path) -> Spent:
-    """What was used in a run folder that is closed."""
-    with closing(SqliteJournal(run / JOURNAL)) as journal:
-        totals = SqliteSpend(journal, LimitsSection()).totals()
-    return Spent(calls=totals.total_calls, tokens=totals.total_tokens, usd=totals.usd)
-
-
-def unread_in(changes: Sequence[tuple[Sequence[MinedTask], Change]], night: int) -> tuple[tuple[str, str], ...]:
-    """Source and id of the sessions of a night on whose training tasks no document was trained, since candidates of
-    earlier nights passed.
-
-    Args:
-        changes: each with the tasks of its document.
-    """
-    sessions: dict[bool, set[tuple[str, str]]] = {True: set(), False: set()}
-    for tasks, change in changes:
-        for task in tasks:
-            if task.split == "train" and task.origin == "real" and task.night == night:
-                sessions[change.origin is None].update((one.source, one.id) for one in task.sessions)
-    return tuple(sorted(sessions[False] - sessions[True]))

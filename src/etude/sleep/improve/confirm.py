@@ -1,12 +1,27 @@
-"""Whether fresh attempts show that a candidate changes anything: an exact test, and what would settle it."""
+"""Fresh attempts at the held-out tasks of a night, under the old document and under a candidate that passed the gate.
+They decide: the candidate was selected on these tasks, so its own score says little."""
 
+import asyncio
+import math
 from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
-from etude.intervals import Arms, permutation_needed
-from etude.records import Record
-from etude.records.summary import Tried
+from etude.config import TrainConfig
+from etude.intervals import Arms, permutation
+from etude.measure.compare import acompare_skills
+from etude.models.handoff import ANSWERED_LATER
+from etude.records import Record, Skill
+from etude.records.summary import Comparison, Tried
+from etude.sleep.config import SleepConfig
+from etude.workbench import Given
 
-__all__ = ["Fresh", "fresh_of_arms", "lost_in"]
+__all__ = ["ALPHA", "Confirmation", "Fresh", "confirmed", "fresh_of", "lost_in", "trials_of"]
+
+ALPHA = 0.05
+"""Highest p with which a candidate is proposed, so that one that changes nothing is proposed in at most 5% of nights.
+A constant: a user who wants more certainty raises `sleep.confirm_trials`, which also finds more of the real gains."""
+
+_SETTLE = "more held-out tasks, or a higher sleep.confirm_trials, would settle it"
 
 
 class Fresh(Record):
@@ -14,52 +29,76 @@ class Fresh(Record):
 
     p: float
     """How often luck alone does as well: the exact p of `etude.intervals.permutation`."""
-    alpha: float
-    """The highest p with which a candidate is proposed: `sleep.alpha` at the first look, less at later ones."""
-    looks: int = 1
-    """Nights that looked at the candidate, whose attempts count together."""
     tasks: int
     trials: int
     varied: int | None
     """Noise floor: tasks whose attempts under the old document differ among themselves, though nothing else does.
     None when there is one attempt at each."""
-    settle: str = ""
-    """What would settle it; empty when it is settled."""
 
     @property
     def settled(self) -> bool:
-        """Whether luck alone is ruled out at the level."""
-        return self.p <= self.alpha
+        """Whether luck alone is ruled out."""
+        return self.p <= ALPHA
 
     @property
-    def threshold(self) -> str:
-        """What p is held against, in words."""
-        first = f"sleep.alpha = {self.alpha:g}"
-        return first if self.looks == 1 else f"{self.alpha:.2g}, the level of look {self.looks} (sleep.carry_nights)"
+    def settle(self) -> str:
+        """What would settle it; empty when it is settled."""
+        return "" if self.settled else _SETTLE
 
     @property
-    def noise(self) -> str:
-        """The noise floor in words; empty when it is not known."""
+    def told(self) -> str:
+        """For people."""
+        found = f"p = {self.p:.2g}, {'not above' if self.settled else 'above'} the significance level {ALPHA:g}"
         if self.varied is None:
-            return ""
-        return f"{self.varied} of {self.tasks} held-out tasks come out differently under the same old document"
+            return found
+        return f"{found}; noise floor: {self.varied} of {self.tasks} held-out tasks vary under the same old document"
 
 
-def fresh_of_arms(arms: list[Arms], p: float, trials: int, alpha: float) -> Fresh:
-    """What attempts show, at the level `alpha`.
+class Confirmation(NamedTuple):
+    """What fresh attempts say of a candidate that passed the gate."""
 
-    Args:
-        p: how often luck alone does as well.
-        trials: how many a night makes at each task under each document.
+    status: Literal["accepted", "rejected", "inconclusive"]
+    why: str
+    """Appended to the reason of the gate."""
+    comparison: Comparison | None = None
+    fresh: Fresh | None = None
+
+
+def trials_of(config: SleepConfig, given: Given) -> int:
+    """Fresh attempts at each task under each document. A person who answers by hand would give the same answer
+    twice, so there are none then."""
+    target = given["target"].name if "target" in given else config.target.model
+    return 0 if target.startswith(ANSWERED_LATER) else config.sleep.confirm_trials
+
+
+async def confirmed(config: TrainConfig, before: Skill, after: Skill, trials: int, parts: Given) -> Confirmation:
+    """Make fresh attempts under both documents and decide.
+
+    Raises:
+        StopRun: as `etude.measure.compare.acompare_skills`.
     """
-    several = [arm for arm in arms if len(arm.before) > 1]
+    found = await acompare_skills(config, before, after, "val", trials, **parts)
+    fresh = await asyncio.to_thread(fresh_of, found.tried)
+    lost = lost_in(found.tried) if config.gate.no_regression else ()
+    if math.fsum(_mean(one.b) - _mean(one.a) for one in found.tried) <= 0:
+        status, why = "rejected", ", but fresh attempts show no gain"
+    elif lost:
+        status, why = "rejected", f", but {lost[0]!r} does worse in fresh attempts"
+    elif fresh.settled:
+        status, why = "accepted", ""
+    else:
+        status, why = "inconclusive", f", but the gain in fresh attempts may be luck: {fresh.told}"
+    return Confirmation(status, why, found, fresh)
+
+
+def fresh_of(tried: Sequence[Tried]) -> Fresh:
+    """What attempts show."""
+    several = [one for one in tried if len(one.a) > 1]
     return Fresh(
-        p=p,
-        alpha=alpha,
-        tasks=len(arms),
-        trials=trials,
-        varied=sum(len(set(arm.before)) > 1 for arm in several) if several else None,
-        settle="" if p <= alpha else _settle(arms, trials, alpha),
+        p=permutation([Arms(one.a, one.b) for one in tried]),
+        tasks=len(tried),
+        trials=max(len(one.b) for one in tried),
+        varied=sum(len(set(one.a)) > 1 for one in several) if several else None,
     )
 
 
@@ -69,15 +108,5 @@ def lost_in(tried: Sequence[Tried]) -> tuple[str, ...]:
     return tuple(one.task for one in tried if max(one.b) < min(one.a))
 
 
-def _settle(arms: list[Arms], trials: int, alpha: float) -> str:
-    tasks, more = permutation_needed(arms, alpha)
-    each = f"{trials} attempt{'s each' if trials > 1 else ''}"
-    found: list[str] = []
-    if more is not None:
-        which = "the held-out task" if len(arms) == 1 else f"each of the {len(arms)} held-out tasks"
-        found.append(f"about {more:,} attempts at {which} (sleep.confirm_trials)")
-    if tasks is not None:
-        found.append(f"about {tasks:,} held-out tasks with {each}")
-    if not found:
-        return "no number of attempts would settle it, if further ones come out like these"
-    return f"if further attempts come out like these, {', or '.join(found)} would settle it"
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)

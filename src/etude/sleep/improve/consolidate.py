@@ -3,32 +3,44 @@ trainer, with what is left of the night's budget."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
+from etude.concurrency import run_to_end
 from etude.envs.scorers.base import Judge
 from etude.errors import DataError, EtudeError
 from etude.protocols import Environment
 from etude.records import Record, Skill
+from etude.records.summary import Comparison
 from etude.skill import Document
 from etude.skill.document import LEARNED
 from etude.sleep.config import SleepConfig, make_sleep_config
-from etude.sleep.improve.changes import Change, Known, Place, Spent, Status, left_of, spent_in, within
+from etude.sleep.improve.block import in_room, told_of_room
+from etude.sleep.improve.changes import Change, Place, Status
+from etude.sleep.improve.confirm import Fresh, confirmed, trials_of
 from etude.sleep.improve.context import Documents, InContext
 from etude.sleep.improve.held_out import HeldOut, HeldOutObserver
-from etude.sleep.improve.looks import Found, Work, look_again, look_at, trials_of
-from etude.sleep.improve.room import in_room, told_of_room
+from etude.sleep.limits import Spent, left_of, spent_in, within
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask
-from etude.threads import run_to_end
 from etude.trainer import Trainer
 from etude.workbench import Given, MakeEnvironment, Past
 
 __all__ = ["Consolidation", "aconsolidate", "consolidate", "in_context", "with_judge"]
 
-GATE_OFF = "the gate is off: nobody tried it on held-out tasks"
+GATE_OFF = "the gate is off: it was not tried on held-out tasks"
 NO_HELD_OUT = "there are no held-out tasks to try it on"
 
 Tasks = Environment | Sequence[MinedTask]
+
+
+class _Work(NamedTuple):
+    """One document that is to be improved."""
+
+    config: SleepConfig
+    """Its limits are what is left of the night's."""
+    folder: Path
+    place: Place
+    past: Past
 
 
 class Consolidation(Record):
@@ -48,7 +60,7 @@ def consolidate(
     documents: Documents,
     config: SleepConfig | Mapping[str, Any],
     folder: Path | str,
-    known: Mapping[Place, Known] | None = None,
+    known: Mapping[Place, Past] | None = None,
     **given: Unpack[Given],
 ) -> Consolidation:
     """`aconsolidate` for synchronous code; works inside a running event loop as well."""
@@ -60,13 +72,13 @@ async def aconsolidate(
     documents: Documents,
     config: SleepConfig | Mapping[str, Any],
     folder: Path | str,
-    known: Mapping[Place, Known] | None = None,
+    known: Mapping[Place, Past] | None = None,
     **given: Unpack[Given],
 ) -> Consolidation:
     """Improve the documents that are there on the tasks of an environment.
 
     A document with a block `learned` changes inside of it only (`etude.skill.Document`). Interrupted, the same
-    call goes on where it was: all that is paid for or decided is in the run folders under `folder`.
+    call continues where it was: all that is paid for or decided is in the run folders under `folder`.
 
     Args:
         tasks: mined tasks, or an environment: training tasks to learn from, and held-out ones (`val`) for the gate,
@@ -88,7 +100,7 @@ async def aconsolidate(
     changes: list[Change] = []
     for place in _places(documents, config):
         left = within(config, sum((change.spent for change in changes), Spent()))
-        work = Work(left, Path(folder), place, (known or {}).get(place) or Known(night=1))
+        work = _Work(left, Path(folder), place, (known or {}).get(place, Past()))
         change = await _improve(tasks, documents, work, given)
         changes.append(change)
         if change.proposed:
@@ -114,7 +126,7 @@ def in_context(tasks: Tasks, documents: Documents, place: Place, config: SleepCo
     """The environment of a training run over one of the documents."""
 
     def make(judge: Callable[[], Judge]) -> Environment:
-        unsafe = config.sleep.unsafe_no_sandbox
+        unsafe = config.unsafe_no_sandbox
         env = tasks if isinstance(tasks, Environment) else NightEnvironment(tasks, judge, unsafe_no_sandbox=unsafe)
         return InContext(env, documents, place, config.agent)
 
@@ -135,27 +147,21 @@ def _places(documents: Documents, config: SleepConfig) -> Iterator[Place]:
         yield "memory"
 
 
-async def _improve(tasks: Tasks, documents: Documents, work: Work, given: Given) -> Change:
+async def _improve(tasks: Tasks, documents: Documents, work: _Work, given: Given) -> Change:
     before = documents.skill if work.place == "skill" else documents.memory
     assert before is not None
     Document.parse(before.text)
+    trials = trials_of(work.config, given)
     parts: Given = {
         **with_judge(work.config, given),
         "env": in_context(tasks, documents, work.place, work.config),
         "skill": before,
     }
-    carried = await look_again(before, bool(held_out_tasks(tasks)), work, parts)
-    if carried.change is not None:
-        return carried.change
-    work = work._replace(config=within(work.config, carried.spent))
-    limits, tokens = left_of(work.config.limits, Spent()), work.config.sleep.block_tokens
-    plainly = work.config.for_run(work.folder, work.place, limits=limits)
+    plainly = work.config.for_run(work.folder, work.place, limits=left_of(work.config.limits, Spent()))
     if not held_out_tasks(tasks):  # nothing can be proposed: one rewrite shows what it would be
         plainly = plainly.model_copy(update={"train": plainly.train.model_copy(update={"epochs": 1})})
-    config = in_room(plainly, before, tokens)
-    observer, past = HeldOutObserver(), Past(ledger=work.known.ledger, skill=work.known.before)
-    parts = {**parts, "past": past, "observer": observer}
-    summary = await Trainer(config, **parts).atrain()
+    config, observer = in_room(plainly, before), HeldOutObserver()
+    summary = await Trainer(config, **{**parts, "past": work.past, "observer": observer}).atrain()
     run = Path(summary.folder)
     held_out = observer.found
     if held_out.silent:
@@ -169,29 +175,27 @@ async def _improve(tasks: Tasks, documents: Documents, work: Work, given: Given)
     gate_off = bool(held_out_tasks(tasks)) and not config.gate.enabled
     untried = "" if summary.best.val is not None else GATE_OFF if gate_off else NO_HELD_OUT
     status, reason = _status(before, after, held_out, untried)
-    reason = told_of_room(reason, plainly, before, tokens)
-    found = Found(status, "", carried=carried.carried)
-    if status == "accepted" and trials_of(work.config, given):
-        found = await look_at(config, (before, after), work, carried, parts)
-        held_out = _judged(held_out, found.status)
-    sleep = work.config.sleep
+    reason = told_of_room(reason, plainly, before)
+    comparison: Comparison | None = None
+    fresh: Fresh | None = None
+    if status == "accepted" and trials:
+        status, why, comparison, fresh = await confirmed(config, before, after, trials, parts)
+        reason += why
+        held_out = _judged(held_out, status)
     return Change(
         place=work.place,
-        status=found.status,
-        reason="; ".join([reason + found.why, *carried.told]),
+        status=status,
+        reason=reason,
         before=before,
-        after=before if found.status == "rejected" else after,
-        proposed=found.status == "accepted" or (found.status == "unverified" and gate_off),
+        after=before if status == "rejected" else after,
+        proposed=status == "accepted" or (status == "unverified" and gate_off),
         baseline=_mean_of([shown.hard for shown in held_out.initial]),
         candidate=_mean_of([shown.hard for shown in held_out.candidate]),
-        confirmed=found.confirmed,
-        fresh=found.fresh,
+        confirmed=comparison,
+        fresh=fresh,
         held_out=held_out,
-        spent=carried.spent + spent_in(run),
+        spent=spent_in(run),
         simulated=summary.simulated,
-        carried=found.carried,
-        tested=tuple(one.tested for one in (carried.looked, found.looked) if one is not None),
-        carry_told="" if found.carried is None else found.carried.told(sleep.alpha, sleep.carry_nights),
     )
 
 

@@ -16,20 +16,20 @@ from etude.sleep.adoption.adopt import kept_rules, receipts
 from etude.sleep.adoption.known import Memory, remember, remembered
 from etude.sleep.adoption.proposal import Proposal, Proposed, stage
 from etude.sleep.adoption.rules import BY_HAND, Evidence, Rule, ablated, active, revised
-from etude.sleep.config import SleepConfig, SleepSection
+from etude.sleep.config import EACH, SleepConfig, SleepSection
 from etude.sleep.improve.block import block_of
-from etude.sleep.improve.carry import Carried
-from etude.sleep.improve.changes import Change, Known, Place, Spent, left_of, spent_in, unread_in, within, worst
+from etude.sleep.improve.changes import Change, Place, worst
 from etude.sleep.improve.consolidate import aconsolidate, in_context, with_judge
 from etude.sleep.improve.context import Documents
 from etude.sleep.improve.retire import Pruning, Standing, pruned, standing
+from etude.sleep.limits import Spent, left_of, spent_in, within
 from etude.sleep.places import LiveDocument, documents_of, read_document, skill_paths
 from etude.sleep.report import Diagnosed, DocumentReport, diagnosed, reported, untrained
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.gather import archived
 from etude.sleep.tasks.mined import MinedTask
-from etude.workbench import Given
+from etude.workbench import Given, Past
 
 __all__ = ["Group", "Groups", "Improved", "check_tasks", "groups_of", "improve", "opened_chars"]
 
@@ -69,18 +69,6 @@ class Groups(NamedTuple):
     """Skills with tasks of their own that cannot be improved, and why."""
 
 
-class _Past(NamedTuple):
-    """What the documents of a night have behind them."""
-
-    config: SleepConfig
-    state: SleepState
-    memory: Memory
-    held: Collection[str]
-    """Ids of the tasks that no optimizer is told of."""
-    night: int
-    """This one."""
-
-
 class Improved(Record):
     """What came of the documents."""
 
@@ -97,13 +85,8 @@ class Improved(Record):
     spent: Spent = Spent()
     simulated: bool = False
     notes: tuple[str, ...] = ()
-    unread: tuple[tuple[str, str], ...] = ()
-    """Source and id of the night's sessions that are left to the next one, as earlier candidates passed."""
-
-    @property
-    def decided(self) -> tuple[str, ...]:
-        """What this night has decided on its own: see `DocumentReport.decided`."""
-        return tuple(status for document in self.documents for status in document.decided)
+    inconclusive: tuple[MinedTask, ...] = ()
+    """Tasks of documents whose candidate may be luck and was dropped."""
 
 
 def groups_of(config: SleepConfig, tasks: Sequence[MinedTask]) -> Groups:
@@ -117,7 +100,7 @@ def groups_of(config: SleepConfig, tasks: Sequence[MinedTask]) -> Groups:
     found: list[Group] = []
     notes: list[str] = []
     left = list(tasks)
-    for name, path in skill_paths(project, sleep.agent).items() if sleep.fan_out else ():
+    for name, path in skill_paths(project, sleep.agent).items() if sleep.skill == EACH else ():
         own = tuple(task for task in left if task.skill == name)
         if own and os.path.realpath(path) != learned.real:
             try:
@@ -134,7 +117,7 @@ def groups_of(config: SleepConfig, tasks: Sequence[MinedTask]) -> Groups:
     if sleep.memory:
         improves.append("memory")
     if left and improves:
-        name = Path(learned.path).parent.name or sleep.skill_name
+        name = sleep.skill_name
         while any(name == group.name for group in found):
             name += "-too"  # a skill of the same name elsewhere
         found.append(Group(name, learned, memory, tuple(improves), tuple(left)))
@@ -171,7 +154,7 @@ def check_tasks(config: SleepConfig, tasks: Sequence[MinedTask]) -> None:
         InputError: as `groups_of` and `NightEnvironment`.
     """
     for group in groups_of(config, tasks).groups:
-        NightEnvironment(group.tasks, _asked_later, unsafe_no_sandbox=config.sleep.unsafe_no_sandbox)
+        NightEnvironment(group.tasks, _asked_later, unsafe_no_sandbox=config.unsafe_no_sandbox)
 
 
 async def improve(
@@ -190,20 +173,22 @@ async def improve(
     memory = remembered(state, folder)
     check_tasks(config, tasks)  # before anything is paid for
     groups, notes = groups_of(config, tasks)
-    past = _Past(config, state, memory, _held_out(tasks, state), number)
+    held = _held_out(tasks, state)
     scores: dict[str, float] = {}
     changes: list[tuple[Group, Change]] = []
     for group in groups:
         if not group.split("train"):
             continue
         settings = within(config, spent).model_copy(update={"sleep": _only(config, group)})
-        known: dict[Place, Known] = {place: _known(past, group, place) for place in group.improves}
+        past: dict[Place, Past] = {
+            place: _past(config, state, memory, held, group, place) for place in group.improves
+        }
         run = folder / "runs" / group.name
-        result = await aconsolidate(group.tasks, group.documents, settings, run, known, **given)
+        result = await aconsolidate(group.tasks, group.documents, settings, run, past, **given)
         if config.sleep.retire:
             after = spent + sum((change.spent for change in result.changes), Spent())
             kept: dict[Place, Standing] = {}
-            for place in known:
+            for place in group.improves:
                 real = group.live(place).real
                 kept[place] = standing(state.folder, real, memory.trials.get(real, {}))
             work = Pruning(within(config, after), run, group.tasks, archived(state), kept)
@@ -214,19 +199,15 @@ async def improve(
             scores |= await _tested(within(config, spent), group, result.documents, run, given)
             spent = spent + spent_in(run / "test")
     improved = _proposed(config, state, number, changes)
-    came = [(group.live(change.place).real, change, _carried(group, change, number)) for group, change in changes]
-    remember(state, memory, number, came)
+    remember(state, memory, number, [(group.live(change.place).real, change) for group, change in changes])
     idle = [
         untrained(group.name, group.skill.path, group.split("val")) for group in groups if not group.split("train")
     ]
-    unread = unread_in([(group.tasks, change) for group, change in changes], number)
-    if unread:
-        why = "as a candidate of an earlier night passed before they were read"
-        notes += (f"sessions that wait, {why}: {len(unread)}",)
+    unsettled = {group.name: group.tasks for group, change in changes if change.status == "inconclusive"}
     return improved.model_copy(
         update={
             "documents": (*improved.documents, *idle),
-            "unread": unread,
+            "inconclusive": tuple(task for those in unsettled.values() for task in those),
             "spent": spent,
             "test": mean_interval(list(scores.values())) if scores else None,
             "simulated": any(change.simulated for _, change in changes),
@@ -248,7 +229,7 @@ async def _tested(
         "skill": document,
     }
     settings = config.for_run(folder, "test", limits=left_of(config.limits, Spent()))
-    return (await aevaluate_skill(settings, "test", 1, **parts)).tasks
+    return (await aevaluate_skill(settings, "test", config.test.trials, **parts)).tasks
 
 
 def _asked_later() -> Judge:
@@ -256,8 +237,7 @@ def _asked_later() -> Judge:
 
 
 def _only(config: SleepConfig, group: Group) -> SleepSection:
-    change = {"skill": "skill" in group.improves, "memory": "memory" in group.improves}
-    return config.sleep.model_copy(update=change)
+    return config.sleep.model_copy(update={place: place in group.improves for place in ("skill", "memory")})
 
 
 def _held_out(tasks: Sequence[MinedTask], state: SleepState) -> frozenset[str]:
@@ -268,19 +248,15 @@ def _held_out(tasks: Sequence[MinedTask], state: SleepState) -> frozenset[str]:
     return frozenset(task.id for task in (*held, *like))
 
 
-def _known(past: _Past, group: Group, place: Place) -> Known:
-    """What earlier nights know of a document, but for what is learned from tasks that are held out."""
-    config, memory, live = past.config, past.memory, group.live(place)
+def _past(
+    config: SleepConfig, state: SleepState, memory: Memory, held: Collection[str], group: Group, place: Place
+) -> Past:
+    """What earlier nights know of a document, except what is learned from tasks that are held out (`held`)."""
+    live = group.live(place)
     compares = config.slow_update.enabled or config.meta_skill.enabled
-    before = _replaced(past.state, live) if compares else None
+    before = _replaced(state, live) if compares else None
     opened = None if before is None else _opened(before, _name(group, place))
-    return Known(
-        night=past.night,
-        ledger=memory.ledger(live.real, past.held),
-        before=opened,
-        carried=memory.carried.get(live.real),
-        tested=memory.tested.get(live.real, ()),
-    )
+    return Past(ledger=memory.ledger(live.real, held), skill=opened)
 
 
 def _replaced(state: SleepState, live: LiveDocument) -> LiveDocument | None:
@@ -354,12 +330,9 @@ def _name(group: Group, place: Place) -> str:
 
 def _evidence(group: Group, change: Change) -> Mapping[str, Evidence]:
     """By the text of each accepted edit and guidance: the attempts behind it, their tasks, and the sessions of
-    these. Of a candidate of an earlier night, what that night knew."""
-    if change.origin is not None:
-        return change.origin.evidence
+    these."""
     held_out = change.held_out
-    kept = (True, None) if change.status == "inconclusive" else (True,)
-    edits = [entry.edit for entry in change.edits if entry.accepted in kept]
+    edits = [entry.edit for entry in change.edits if entry.accepted]
     texts = [(edit.content, edit.cites, edit.reason) for edit in edits]
     texts += [(text, names, "comparison with the document before") for text, names in held_out.guidance.items()]
     by_id = {task.id: task for task in group.tasks}
@@ -376,11 +349,3 @@ def _evidence(group: Group, change: Change) -> Mapping[str, Evidence]:
         )
         found[text] = found.get(text, Evidence()).joined(behind)
     return found
-
-
-def _carried(group: Group, change: Change, night: int) -> Carried | None:
-    """What later nights look at again; with what its rules rest on where this night made it."""
-    carried = change.carried
-    if carried is None or carried.night != night:
-        return carried
-    return carried.model_copy(update={"evidence": _evidence(group, change)})

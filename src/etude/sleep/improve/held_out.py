@@ -8,7 +8,7 @@ from pydantic import Field
 from etude.records import Attempt, Candidate, Evaluation, LedgerEntry, Record, Skill, TrainState
 from etude.skill import Document, token_count
 from etude.stages.gate import GateResult
-from etude.stages.longitudinal import Pair
+from etude.stages.shared.longitudinal import Pair
 from etude.workbench import Observer, Workbench
 
 __all__ = ["HeldOut", "HeldOutObserver", "Shown"]

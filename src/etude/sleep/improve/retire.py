@@ -15,13 +15,12 @@ from etude.sleep.adoption.adopt import kept_rules, receipts
 from etude.sleep.adoption.rules import BY_HAND, Rule, active, lineage, render, revised, without
 from etude.sleep.adoption.structure import plain
 from etude.sleep.config import SleepConfig
-from etude.sleep.improve.block import block_of, with_changed
-from etude.sleep.improve.changes import Change, LeftOut, Place, Spent, Trial, left_of, spent_in, within
+from etude.sleep.improve.block import block_of, with_block
+from etude.sleep.improve.changes import Change, LeftOut, Place, RuleTrial
 from etude.sleep.improve.consolidate import Consolidation, in_context, with_judge
 from etude.sleep.improve.context import Documents
-from etude.sleep.tasks.mined import MinedTask
-from etude.sleep.tasks.rotation import cited_tasks
-from etude.store.views import JOURNAL
+from etude.sleep.limits import Spent, left_of, spent_in, within
+from etude.sleep.tasks.mined import MinedTask, original_id
 from etude.workbench import Given
 
 __all__ = ["Pruning", "Standing", "due", "left_out", "pruned", "standing"]
@@ -36,7 +35,7 @@ class Standing(NamedTuple):
 
     rules: Sequence[Rule] = ()
     """As they were last adopted, the retired ones too."""
-    tried: Mapping[str, Trial] = MappingProxyType({})
+    tried: Mapping[str, RuleTrial] = MappingProxyType({})
     """The last trial of each, by id."""
     put_back: Collection[str] = ()
     """Ids of those whose removal was adopted: where one stands all the same, a person wants it."""
@@ -57,8 +56,8 @@ class Pruning(NamedTuple):
     """Of each document."""
 
 
-class _Trial(NamedTuple):
-    """A document, and the rules that were found to be missed by nothing."""
+class _Pruned(NamedTuple):
+    """A document without the rules that nothing misses."""
 
     document: Skill
     measured: Mapping[str, str]
@@ -66,7 +65,7 @@ class _Trial(NamedTuple):
     """All that were left out."""
 
 
-def standing(state: Path, real: str, tried: Mapping[str, Trial]) -> Standing:
+def standing(state: Path, real: str, tried: Mapping[str, RuleTrial]) -> Standing:
     """What is known of the rules of a document, by its real path.
 
     Raises:
@@ -93,7 +92,7 @@ async def pruned(work: Pruning, result: Consolidation, given: Given) -> Consolid
         if change.status not in ("unverified", "inconclusive"):
             mine = work._replace(config=within(work.config, used))
             trial = await _tried(mine, change, documents, given)
-            spent = _spent(work.folder, change.place)
+            spent = spent_in(work.folder / _name(change.place))
             used, change = used + spent, _without(change, trial, spent)
             if trial.measured:
                 documents = documents.with_document(change.place, change.after)
@@ -127,10 +126,10 @@ def left_out(document: Skill, rules: Sequence[Rule], rule: str) -> Skill | None:
     there = active(revised(rules, block_of(document), BY_HAND))
     if all(one.id != rule for one in there):
         return None
-    return with_changed(document, render(without(there, [rule])))
+    return with_block(document, render(without(there, [rule])))
 
 
-async def _tried(work: Pruning, change: Change, documents: Documents, given: Given) -> _Trial:
+async def _tried(work: Pruning, change: Change, documents: Documents, given: Given) -> _Pruned:
     config, place = work.config, change.place
     known = work.rules.get(place, Standing())
     rules = revised(known.rules, block_of(change.before), BY_HAND)
@@ -155,14 +154,15 @@ async def _tried(work: Pruning, change: Change, documents: Documents, given: Giv
             document = shorter
             times = f"{trials} fresh attempts each" if trials > 1 else "one fresh attempt each"
             measured[rule.id] = f"{len(tasks)} tasks, {times} with and without it: none does worse without"
-    return _Trial(document, measured, tuple(tried))
+    return _Pruned(document, measured, tuple(tried))
 
 
 def _tasks(rule: Rule, work: Pruning, rules: Sequence[Rule]) -> tuple[MinedTask, ...]:
     """What a rule is tried on, as held-out tasks; none where nothing that it rests on can be attempted any more."""
     known = {task.id: task for task in work.earlier if task.origin == "real" and not task.tools}
     known |= {task.id: task for task in work.tasks if task.origin == "real"}
-    named = cited_tasks([[rule, *(one for one in rules if one.status == "retired")]])
+    # What rests on a rewording or a recalled task rests on the one it is derived from, by its id.
+    named = {original_id(name) for one in lineage(rule, rules) for name in one.evidence.tasks}
     behind = {name: known[name] for name in named & known.keys() if known[name].split != "test"}
     if named and not behind:
         return ()
@@ -170,7 +170,7 @@ def _tasks(rule: Rule, work: Pruning, rules: Sequence[Rule]) -> tuple[MinedTask,
     return tuple(behind[name].model_copy(update={"split": "val"}) for name in sorted(behind))
 
 
-def _without(change: Change, trial: _Trial, spent: Spent) -> Change:
+def _without(change: Change, trial: _Pruned, spent: Spent) -> Change:
     """The change with what the trial found; its comparison is one of the candidate only."""
     stays = [f"left out on trial: {plain(one.text, _QUOTED)!r}, {one.told}" for one in trial.tried if not one.retired]
     reason = "; ".join([change.reason, *stays])
@@ -187,8 +187,3 @@ def _without(change: Change, trial: _Trial, spent: Spent) -> Change:
 
 def _name(place: Place) -> str:
     return f"retire-{place}"
-
-
-def _spent(folder: Path, place: Place) -> Spent:
-    run = folder / _name(place)
-    return spent_in(run) if (run / JOURNAL).exists() else Spent()

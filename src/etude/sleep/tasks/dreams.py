@@ -3,14 +3,15 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from etude.concurrency import together
 from etude.envs.splits import fold
 from etude.errors import UnusableReply
 from etude.records import Record, digest
 from etude.sleep.tasks.clusters import NEAR, alike, likeness
 from etude.sleep.tasks.mined import LONGEST_INTENT, SHORTEST_INTENT, MinedTask
 from etude.sleep.tasks.mining import Dropped
-from etude.stages.optimizer import Optimizer, ReplyForm, together
-from etude.stages.render import fence
+from etude.stages.shared.optimizer import Optimizer, ReplyForm
+from etude.stages.shared.render import fence
 
 __all__ = ["Dreamt", "dream", "kept_pieces", "recall", "recalled"]
 

@@ -7,10 +7,10 @@ from etude.envs.grading import Command, CommandScorer
 from etude.envs.scorers.base import Judge
 from etude.envs.scorers.checks import Checks, ChecksOptions, Criteria, combined, form_warning
 from etude.envs.scorers.text import Exact
-from etude.envs.splits import SPLITS, check_splits, content
+from etude.envs.splits import check_splits, content
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.protocols import Environment, Scorer
-from etude.records import Score, Split, Task, Trajectory, canonical
+from etude.records import SPLITS, Score, Split, Task, Trajectory, canonical
 from etude.sandbox import Limits, find_sandbox
 from etude.sleep.tasks.mined import MinedTask
 

@@ -8,7 +8,6 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any, Literal, cast
 
 from pydantic import JsonValue, StrictBool, ValidationError
@@ -16,6 +15,7 @@ from pydantic import JsonValue, StrictBool, ValidationError
 from etude.envs.scorers.base import shorten
 from etude.envs.scorers.checks import Criteria, read_criteria
 from etude.errors import DataError, did_you_mean, told
+from etude.files import write_atomically
 from etude.records import Record, canonical
 from etude.redaction.redactor import Redactor
 from etude.sleep.tasks.mined import MinedTask
@@ -186,14 +186,7 @@ _EXAMPLE = canonical({"format": FORMAT, "version": 1, "reviewed": False, "tasks"
 def _write(path: Path, file: TaskFile) -> TaskFile:
     text = json.dumps(file.model_dump(mode="json"), indent=2, ensure_ascii=False)
     try:
-        with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as new:  # mode 0600
-            try:
-                new.write(text.encode() + b"\n")
-                new.flush()
-                os.replace(new.name, path)
-            except OSError:
-                os.unlink(new.name)
-                raise
+        write_atomically(path, text.encode() + b"\n", mode=0o600)
     except OSError as error:
         raise DataError(f"{str(path)!r} cannot be written: {error}", hint="give another place") from None
     return file
@@ -205,7 +198,7 @@ def _json(path: Path) -> JsonValue:
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{str(path)!r} cannot be read: {error}", hint="give a JSON file in UTF-8") from None
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} is no JSON: {error}", hint="mend it, or write it again") from None
+        raise DataError(f"{path} is no JSON: {error}", hint="fix it, or write it again") from None
 
 
 def _text(path: Path) -> str:
@@ -330,4 +323,4 @@ def _refused(error: ValidationError, where: str) -> DataError:
         return DataError(f"{where}: {key!r} is missing", hint=f"add {key!r}")
     text = told(problem["msg"])
     shown = f"{key} = {shorten(repr(problem['input']), 80)}: " if key else ""
-    return DataError(f"{where}: {shown}{text}", hint=f"change {key!r}" if key else "mend the task, or leave it out")
+    return DataError(f"{where}: {shown}{text}", hint=f"change {key!r}" if key else "fix the task, or leave it out")

@@ -8,34 +8,31 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from pydantic import Field, JsonValue, ValidationError
 
+from etude.config.loading import is_path
 from etude.errors import ConfigError, DataError, EtudeError
 from etude.models.handoff import ANSWERED_LATER
 from etude.models.wrappers.structured import advice
 from etude.records import Record, Split, canonical, digest
-from etude.redaction.redactor import Redactor
 from etude.sleep.config import SleepConfig
-from etude.sleep.improve.proposers import Pick, fixed
 from etude.sleep.report import Command
 from etude.sleep.state import SleepState, state_folder, why_unreadable
-from etude.sleep.tasks.clusters import alike, by_recurrence, divide, followed, near
+from etude.sleep.tasks.clusters import alike, by_recurrence, divide, near
 from etude.sleep.tasks.dreams import dream, recall, recalled
 from etude.sleep.tasks.files import replay
 from etude.sleep.tasks.mined import MinedTask, SessionRef
 from etude.sleep.tasks.mining import Mined, mine
-from etude.sleep.tasks.probe import Doubt, not_alone, probed, words_pass
+from etude.sleep.tasks.probe import Doubt, probed
 from etude.sleep.transcripts.harvest import Asked, Harvest, harvest
 from etude.sleep.transcripts.ledger import Ledger
-from etude.sleep.transcripts.sources import SOURCES, Source, source_of
-from etude.sleep.transcripts.sources.plain import Plain, of_named_home
+from etude.sleep.transcripts.sources import Source, converted, programs, source_of
+from etude.sleep.transcripts.sources.plain import of_named_home
 from etude.workbench import Workbench
 
 __all__ = [
     "Gathered",
-    "Past",
     "Surroundings",
     "archive",
     "archived",
@@ -93,8 +90,6 @@ class Gathered(Record):
     doubts: tuple[Doubt, ...] = ()
     """Tasks whose criteria do not hold what they promise."""
     notes: tuple[str, ...] = ()
-    proposer: Pick = Pick()
-    """What makes the candidates of the night."""
     settings: dict[str, str] = Field(default_factory=dict[str, str])
     """Digests of the settings that the tasks, or what is done with them, depend on."""
     later: tuple[MinedTask, ...] = ()
@@ -129,30 +124,19 @@ def sources_of(config: SleepConfig) -> list[Source]:
     """The sources to read: those that are named, else all that were tried on real transcripts.
 
     Raises:
-        ConfigError: a name is unknown or there twice; the source `jsonl` has nothing to read, or is left out while
-            there is something for it; what is to be read is not there.
+        ConfigError: a name is unknown or there twice; a path leads nowhere.
     """
-    sleep = config.sleep
-    names = sleep.sources or [name for name in SOURCES if name != "jsonl" or sleep.transcripts is not None]
-    if "jsonl" in names and sleep.transcripts is None:
-        raise ConfigError("the source 'jsonl' has nothing to read", hint="set sleep.transcripts to a file or folder")
-    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    named = config.sleep.sources
+    twice = next((name for at, name in enumerate(named) if name in named[:at]), None)
     if twice is not None:
         raise ConfigError(f"sleep.sources names {twice!r} twice", hint="name each source once")
-    if sleep.transcripts is not None and "jsonl" not in names:
+    missing = next((name for name in named if is_path(name) and not Path(name).exists()), None)
+    if missing is not None:
         raise ConfigError(
-            f"sleep.transcripts = {sleep.transcripts!r} is for the source 'jsonl', which sleep.sources leaves out",
-            hint="add 'jsonl' to sleep.sources, or leave sleep.transcripts out",
+            f"sleep.sources: {missing!r} does not exist", hint="name a .jsonl file, or a folder that has such files"
         )
-    if sleep.transcripts is not None and not Path(sleep.transcripts).exists():
-        raise ConfigError(
-            f"sleep.transcripts = {sleep.transcripts!r} is not there",
-            hint="name a .jsonl file, or a folder that has such files",
-        )
-    if sleep.home is not None and not Path(sleep.home).is_dir():
-        raise ConfigError(f"sleep.home = {sleep.home!r} is no folder", hint="name a home folder, or leave it out")
-    found = [Plain(Path(sleep.transcripts or "")) if name == "jsonl" else source_of(name) for name in names]
-    return [source for source in found if sleep.sources or source.verified]
+    found = [converted(Path(name)) if is_path(name) else source_of(name) for name in named]
+    return found if named else list(programs())
 
 
 def settings_of(config: SleepConfig) -> dict[str, str]:
@@ -167,23 +151,20 @@ def settings_of(config: SleepConfig) -> dict[str, str]:
         values |= {f"{name}.{key}".rstrip("."): part for key, part in parts}
     if config.sleep.tasks is not None:  # what the file says, wherever it is
         values["sleep.tasks"] = from_file(config).model_dump(mode="json")
-    if config.sleep.proposer != "rewrite":  # set to the default, a setting wins over a proposer all the same
-        values |= {f"{name} (set)": True for name in fixed(config)}
     return {name: digest(canonical(value))[:16] for name, value in sorted(values.items())}
 
 
 def asked_of(config: SleepConfig, now: datetime) -> Asked:
     """Which sessions a night is to work on."""
     sleep = config.sleep
-    scope = os.path.realpath(sleep.project) if sleep.scope == "project" else None
-    return Asked(now=now, scope=scope, hours=sleep.lookback_hours, limit=sleep.max_sessions)
+    scope = os.path.realpath(sleep.project)
+    return Asked(now=now, scope=scope, hours=sleep.lookback_hours, limit=sleep.max_tasks)
 
 
 def gleaned(config: SleepConfig, around: Surroundings, ledger: Ledger, sources: Sequence[Source]) -> Harvest:
     """The harvest of the settings. Writes nothing."""
-    home, environ = around.transcripts(config.sleep.home)
-    redactor = Redactor.for_transcripts(around.environ)
-    return harvest(sources, ledger, asked_of(config, around.now()), home=home, environ=environ, redactor=redactor)
+    asked = asked_of(config, around.now())
+    return harvest(sources, ledger, asked, home=around.home, environ=around.environ)
 
 
 def from_file(config: SleepConfig, *, tools: bool = True) -> Gathered:
@@ -210,16 +191,19 @@ def _doable(tasks: Sequence[MinedTask], *, tools: bool) -> tuple[tuple[MinedTask
     return kept, {"it needs tools, and the target takes none": more} if more else {}
 
 
-class Past(NamedTuple):
-    """What earlier nights leave to the mining of this one."""
-
-    tasks: Sequence[MinedTask] = ()
-    in_vain: Collection[tuple[str, str]] = ()
-    """Sessions that were tried before, as `Ledger.in_vain` tells: they are not tried a third time."""
-
-
-async def from_transcripts(config: SleepConfig, found: Harvest, bench: Workbench, past: Past, night: int) -> Gathered:
+async def from_transcripts(
+    config: SleepConfig,
+    found: Harvest,
+    bench: Workbench,
+    known: Sequence[MinedTask],
+    tried: Collection[tuple[str, str]],
+    night: int,
+) -> Gathered:
     """Tasks mined from the sessions of a harvest, with their sides.
+
+    Args:
+        known: those of earlier nights.
+        tried: sessions that an earlier night has left waiting once more (`Ledger.once_more`): this is the last time.
 
     Raises:
         EtudeError: nothing could be mined, so that it is more likely the model than the sessions.
@@ -229,7 +213,7 @@ async def from_transcripts(config: SleepConfig, found: Harvest, bench: Workbench
     sessions = [each.session for each in found.sessions]
     seen = {SessionRef(source=one.session.source, id=one.session.id): one.new for one in found.sessions}
     mined = await mine(sessions, optimizer, night=night, seen=seen)
-    again = tuple(each.session for each in mined.failed if (each.session.source, each.session.id) not in past.in_vain)
+    again = tuple(each.session for each in mined.failed if (each.session.source, each.session.id) not in tried)
     if again and len(mined.failed) == len(sessions):
         name = bench.models["optimizer"].name
         by_hand = advice(name) if name.startswith(ANSWERED_LATER) else ""
@@ -238,16 +222,16 @@ async def from_transcripts(config: SleepConfig, found: Harvest, bench: Workbench
             hint=by_hand or "look at the optimizer's model, or set optimizer.structured: prompt",
         )
     tools = bench.models["target"].takes_tools
-    doable, undoable = _doable(_placed(mined.tasks, found), tools=tools)
-    known, _ = _doable(past.tasks, tools=tools)
-    tried = await probed(doable, bench, wanted=config.sleep.probe)
-    lost = tuple(one for one in tried.lost if (one.source, one.id) not in past.in_vain)
+    doable, undoable = _doable(mined.tasks, tools=tools)
+    known, _ = _doable(known, tools=tools)
+    probe = await probed(doable, bench)
+    lost = tuple(one for one in probe.lost if (one.source, one.id) not in tried)
     again += lost
-    gathered = await asyncio.to_thread(divided, config, tried.tasks, known, tried.gameable)
+    gathered = await asyncio.to_thread(divided, config, probe.tasks, known)
     tasks = gathered.tasks
     taken = {task.derived_from for task in tasks}
-    past_tasks = followed(known, (*gathered.later, *tasks))
-    tasks += recall([task for task in past_tasks if task.id not in taken], tasks, config.sleep.recall)
+    most = config.sleep.dream * sum(task.split == "train" for task in tasks)
+    tasks += recall([task for task in known if task.id not in taken], tasks, most)
     dreamt = await dream(tasks, config.sleep.dream, optimizer)
     dropped = Counter(each.reason for each in (*mined.dropped, *dreamt.dropped))
     return gathered.model_copy(
@@ -260,42 +244,29 @@ async def from_transcripts(config: SleepConfig, found: Harvest, bench: Workbench
             "problems": (*found.problems, *_failures(mined, again)),
             "unmined": again,
             "notes": (*gathered.notes, *_left_for_once_more(len(lost))),
-            "doubts": tried.doubts,
-            "dropped": dict(sorted(sum(map(Counter, (undoable, tried.dropped, gathered.dropped)), dropped).items())),
+            "doubts": probe.doubts,
+            "dropped": dict(sorted(sum(map(Counter, (undoable, probe.dropped, gathered.dropped)), dropped).items())),
         }
     )
 
 
-def _placed(tasks: Sequence[MinedTask], found: Harvest) -> tuple[MinedTask, ...]:
-    """The tasks with what is known of the sessions they come from."""
-    known = {(one.source, one.id): one for one in (each.snapshot for each in found.sessions)}
-    return tuple(
-        task.model_copy(update={"snapshots": tuple(known[one.source, one.id] for one in task.sessions)})
-        for task in tasks
-    )
-
-
-def divided(
-    config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[MinedTask], gameable: Collection[str] = ()
-) -> Gathered:
+def divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[MinedTask]) -> Gathered:
     """The tasks of a night on their sides, as many as it may have, and tasks of earlier nights where there is nothing
-    on one of the two that it needs. Blocks while criteria of these are tried.
+    on one of the two that it needs.
 
     Args:
         known: those of earlier nights, with their clusters and sides.
-        gameable: ids of tonight's whose checks their own words pass.
     """
     sleep = config.sleep
-    sides = divide(tasks, known, val=sleep.val_fraction, test=sleep.test_fraction, seed=config.train.seed)
-    kept, moved = not_alone(_cut(by_recurrence(sides.tasks), sleep.max_tasks), gameable)
+    sides = divide(tasks, known, val=sleep.val_fraction, test=config.test_fraction, seed=config.train.seed)
+    kept = _cut(by_recurrence(sides.tasks), sleep.max_tasks)
     ids = {task.id for task in kept}
-    later = followed([task for task in sides.tasks if task.id not in ids], kept)
-    known = followed(known, (*later, *kept))
-    notes = [moved] if moved else []
+    later = tuple(task for task in sides.tasks if task.id not in ids)
+    notes: list[str] = []
     for side in ("train", "val") if kept else ():
         if any(task.split == side for task in kept) or (side == "val" and not sleep.val_fraction):
             continue
-        found = _earlier(side, kept, known, probe=sleep.probe)
+        found = _earlier(side, kept, known)
         kept += found
         wanted = "train on" if side == "train" else "hold out"
         notes.append(
@@ -324,12 +295,9 @@ def _cut(tasks: Sequence[MinedTask], most: int) -> tuple[MinedTask, ...]:
     return tuple(kept)
 
 
-def _earlier(
-    side: Split, tasks: Sequence[MinedTask], known: Sequence[MinedTask], *, probe: bool
-) -> tuple[MinedTask, ...]:
+def _earlier(side: Split, tasks: Sequence[MinedTask], known: Sequence[MinedTask]) -> tuple[MinedTask, ...]:
     """Tasks of earlier nights that were on that side, for a night that has none of its own: those that are most like
-    tonight's, of the same projects, as many as there are tonight and at least `_FEWEST`. Held out are none that their
-    own words pass, where these are probed: another night may have had them beside better ones."""
+    tonight's, of the same projects, as many as there are tonight and at least `_FEWEST`."""
     projects, ids = {task.project for task in tasks}, {task.id for task in tasks}
     found: list[tuple[float, str, MinedTask]] = []
     for task in known:
@@ -338,8 +306,7 @@ def _earlier(
         if not any(near(task, other) for other in tasks):  # else it is the same wish, and on one side with it
             found.append((-max(alike(task, other) for other in tasks), task.id, task))
     likest = (task for *_, task in sorted(found, key=lambda row: row[:2]))
-    fit = (task for task in likest if side == "train" or not (probe and words_pass(task)))
-    best = islice(fit, max(_FEWEST, len(tasks)))
+    best = islice(likest, max(_FEWEST, len(tasks)))
     return tuple(recalled(task) if side == "train" else task for task in best)
 
 
@@ -376,7 +343,7 @@ def archived(state: SleepState) -> tuple[MinedTask, ...]:
 def archive(state: SleepState, tasks: Sequence[MinedTask]) -> None:
     """Keep the real tasks of a night for later ones; a task that is there already is replaced, and those of its
     cluster follow it. Of the tasks that are not in `test` the latest 1,000 are kept."""
-    kept = {task.id: task for task in followed(archived(state), tasks)}
+    kept = {task.id: task for task in archived(state)}
     for task in tasks:
         if task.origin == "real":
             kept.pop(task.id, None)

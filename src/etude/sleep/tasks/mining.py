@@ -2,21 +2,20 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Literal, Self
 
 from pydantic import ValidationError, model_validator
 
+from etude.concurrency import together
 from etude.envs.scorers.checks import Check
 from etude.envs.scorers.checks_operators import OPERATORS, Op
 from etude.errors import UnusableReply, told
 from etude.prompts.cuts import cut_middle
 from etude.records import Record
 from etude.sleep.tasks.mined import Feedback, MinedTask, SessionRef, merged, task_id
-from etude.sleep.transcripts.cleaning import feedback
 from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
-from etude.stages.optimizer import Optimizer, ReplyForm, together
-from etude.stages.render import fence
+from etude.stages.shared.optimizer import Optimizer, ReplyForm
+from etude.stages.shared.render import fence
 
 __all__ = ["Dropped", "FailedSession", "Mined", "mine", "session_text"]
 
@@ -100,7 +99,7 @@ class _TaskReply(ReplyForm):
             project=session.project,
             sessions=(SessionRef(source=session.source, id=session.id),),
             night=night,
-            feedback=_FEEDBACK[self.satisfied] if self.satisfied != "unknown" else _heard(session),
+            feedback=_FEEDBACK[self.satisfied],
             skill=session.skills[0] if len(session.skills) == 1 else "",
         )
 
@@ -113,12 +112,6 @@ class _MinedReply(ReplyForm):
         if len(self.tasks) > MOST_TASKS:
             raise ValueError(f"{len(self.tasks)} tasks, at most {MOST_TASKS} are wanted")
         return self
-
-
-def _heard(session: Session) -> Feedback:
-    """What the user's own words say about the agent's answers: a complaint outweighs any thanks."""
-    said = {feedback(turn, after) for turn, after in pairwise(session.turns)}
-    return "unsatisfied" if "negative" in said else "satisfied" if "positive" in said else "unknown"
 
 
 class Dropped(Record):

@@ -1,17 +1,15 @@
-"""Which sessions and turns say something about what a user wants, and what the user said about an answer."""
+"""Which sessions and turns say something about what a user wants."""
 
 import re
 from functools import cache
-from typing import Literal
 
 from pydantic import Field
 
 from etude.prompts import Prompts, prompt_names
 from etude.records import Record
 from etude.sleep.transcripts.sessions import Session, Turn
-from etude.sleep.transcripts.wording import opinion
 
-__all__ = ["OBSERVERS", "OWN", "Cleaned", "cleaned", "feedback", "left_out"]
+__all__ = ["OBSERVERS", "OWN", "Cleaned", "cleaned", "left_out"]
 
 OWN = "etude-sleep: this conversation is an attempt of etude, not a user's"
 """A line of every prompt that etude sends during sleep, so that no later night takes the conversation for a
@@ -102,19 +100,6 @@ def left_out(turn: Turn) -> str:
     if prompt.startswith(_NOTICES):
         return "notice"
     return "tag block" if _is_tag_block(prompt) else ""
-
-
-def feedback(turn: Turn | None, next_turn: Turn | None) -> Literal["negative", "positive"] | None:
-    """What the user said about a turn of the agent in the next prompt; None where that tells nothing, as when the
-    agent did nothing in the turn. English only.
-
-    Args:
-        turn: None for what stands before the first ask of a session, which is about nothing.
-        next_turn: the turn after it; None when the session ends.
-    """
-    if turn is None or next_turn is None or not (turn.answer.strip() or turn.tools or turn.interrupted):
-        return None
-    return opinion(next_turn.prompt)
 
 
 def _is_own(prompt: str) -> bool:

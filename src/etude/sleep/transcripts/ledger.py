@@ -106,31 +106,15 @@ class _File(Database):
         if problems != ["ok"]:
             raise sqlite3.DatabaseError(problems[0])
         if self.rows("PRAGMA application_id")[0][0] != _APPLICATION:
-            raise sqlite3.DatabaseError("it is no ledger")
-        self.format: int = self.rows("PRAGMA user_version")[0][0]
-        if not 0 < self.format <= FORMAT:
+            raise sqlite3.DatabaseError("it is not a ledger")
+        found = self.rows("PRAGMA user_version")[0][0]
+        if found != FORMAT:
             raise IdentityError(
-                f"ledger {str(self.path)!r} has format {self.format}, this version of etude reads {FORMAT}",
+                f"ledger {str(self.path)!r} has format {found}, this version of etude reads {FORMAT}",
                 hint="use the version of etude that made it, or move the file away",
             )
         if not read_only:
             self._choose_journal_mode()
-            if self.format < FORMAT:
-                self._upgrade()
-
-    def _upgrade(self) -> None:
-        """From format 1, which had a digest that nothing needs, and did not tell what was tried in vain: all that
-        waits is as if it had never been tried."""
-        with self.write() as connection:
-            connection.execute("ALTER TABLE sessions RENAME TO earlier")
-            connection.execute(_SCHEMA)
-            connection.execute(f"INSERT INTO sessions ({_COLUMNS}, pending) SELECT {_COLUMNS}, pending FROM earlier")
-            connection.execute(
-                "UPDATE sessions SET pending = json_remove(pending, '$.hash') WHERE json_valid(pending)"
-            )
-            connection.execute("DROP TABLE earlier")
-            connection.execute(f"PRAGMA user_version = {FORMAT}")
-        self.format = FORMAT
 
 
 def _now() -> datetime:
@@ -147,8 +131,8 @@ class Ledger:
 
     Raises:
         LockedError: another night is under way.
-        DataError: the file is damaged or no ledger. It is never made anew by itself.
-        IdentityError: the file has an unknown format version. One of an earlier version is upgraded in place.
+        DataError: the file is damaged or not a ledger. It is never made again by itself.
+        IdentityError: the file has another format version.
         StopRun: the file cannot be written.
     """
 
@@ -212,28 +196,18 @@ class Ledger:
                     "UPDATE sessions SET pending = ? WHERE source = ? AND id = ?", (pending, entry.source, entry.id)
                 )
 
-    def in_vain(self) -> set[tuple[str, str]]:
-        """Source and id of the sessions that a night could make nothing of, as `commit` was told, and that no night
-        has used since."""
-        if self._file is None or self._file.format < FORMAT:
-            return set()
-        rows = self._rows("SELECT source, id FROM sessions WHERE tried")
-        return {(str(source), str(id)) for source, id in rows}
+    def once_more(self) -> set[tuple[str, str]]:
+        """Source and id of the sessions that a night has left waiting (`commit`) and that no night has used since."""
+        return {(str(source), str(id)) for source, id in self._rows("SELECT source, id FROM sessions WHERE tried")}
 
-    def commit(
-        self, night: int, in_vain: Collection[tuple[str, str]] = (), unread: Collection[tuple[str, str]] = ()
-    ) -> int:
+    def commit(self, night: int, once_more: Collection[tuple[str, str]] = ()) -> int:
         """End a night with success: what it took is used. Returns how many sessions were moved.
 
         Args:
-            in_vain: source and id of sessions that it could make nothing of. They go on waiting, and `in_vain` tells
-                them until a night has used them.
-            unread: source and id of sessions from which it has not learned anything. They go on waiting, as if it had
-                not taken them.
+            once_more: source and id of sessions that the next night is to try again.
         """
         moment = self._moment()
-        left = {(source, _storable(id)) for source, id in in_vain}
-        free = {(source, _storable(id)) for source, id in unread}
+        left = {(source, _storable(id)) for source, id in once_more}
         moved = 0
         with self._write() as connection:
             rows = connection.execute(
@@ -244,12 +218,6 @@ class Ledger:
                 if (entry.source, entry.id) in left:
                     connection.execute(
                         "UPDATE sessions SET pending = NULL, tried = 1 WHERE source = ? AND id = ?",
-                        (entry.source, entry.id),
-                    )
-                    continue
-                if (entry.source, entry.id) in free:
-                    connection.execute(
-                        "UPDATE sessions SET pending = NULL, night = NULL WHERE source = ? AND id = ?",
                         (entry.source, entry.id),
                     )
                     continue
@@ -371,7 +339,7 @@ def under_way(path: Path) -> bool:
 def _unwritable(path: Path, error: BaseException) -> StopRun:
     return StopRun(
         f"ledger {str(path)!r} cannot be written: {error}",
-        hint="make room or mend the permissions, then run the same command again",
+        hint="make room or fix the permissions, then run the same command again",
     )
 
 

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from etude.records import AppliedEdit, Candidate, Edit, Skill
 from etude.skill import Document
-from etude.stages.optimizer import Optimizer
-from etude.stages.proposals import Forms
+from etude.stages.shared.optimizer import Optimizer
+from etude.stages.shared.proposals import Forms
 
 __all__ = ["UpdateMode", "not_made", "rewritten"]
 
@@ -28,7 +28,7 @@ class UpdateMode(ABC):
 
 def rewritten(skill: Skill, text: str) -> Skill | None:
     """The skill with `text` in place of all that may be edited, front matter and regions kept; None when nothing
-    of `text` is left beside these."""
+    of `text` is left next to these."""
     document = Document.parse(skill.text).with_editable(text)
     if not any(document.text[start:stop].strip() for start, stop in document.editable_spans):
         return None

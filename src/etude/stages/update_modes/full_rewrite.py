@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from etude.records import AppliedEdit, Candidate, Edit, Skill
-from etude.stages.optimizer import Optimizer
-from etude.stages.proposals import DocumentReply, Forms
+from etude.stages.shared.optimizer import Optimizer
+from etude.stages.shared.proposals import DocumentReply, Forms
 from etude.stages.update_modes.base import UpdateMode, not_made, rewritten
 
 __all__ = ["FullRewrite"]

@@ -7,9 +7,9 @@ from typing import ClassVar
 from etude.errors import UnusableReply
 from etude.records import AppliedEdit, Candidate, Edit, Skill
 from etude.skill import apply_edits
-from etude.stages.optimizer import Optimizer, ReplyForm
-from etude.stages.proposals import Forms, PatchReply
-from etude.stages.render import edit_row, fence, skill_block
+from etude.stages.shared.optimizer import Optimizer, ReplyForm
+from etude.stages.shared.proposals import Forms, PatchReply
+from etude.stages.shared.render import edit_row, fence, skill_block
 from etude.stages.update_modes.base import UpdateMode
 
 __all__ = ["InPlace"]

@@ -1,4 +1,4 @@
-"""`rewrite_from_suggestions`: suggestions are proposed, merged and selected; one call writes the document anew."""
+"""`rewrite_from_suggestions`: suggestions are proposed, merged and selected; one call rewrites the document."""
 
 import json
 from collections.abc import Sequence
@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from etude.errors import UnusableReply
 from etude.records import AppliedEdit, Candidate, Edit, Skill
-from etude.stages.optimizer import Optimizer, ReplyForm
-from etude.stages.proposals import Forms, SuggestionsReply
-from etude.stages.render import edit_row, fence, skill_block
+from etude.stages.shared.optimizer import Optimizer, ReplyForm
+from etude.stages.shared.proposals import Forms, SuggestionsReply
+from etude.stages.shared.render import edit_row, fence, skill_block
 from etude.stages.update_modes.base import UpdateMode, not_made, rewritten
 
 __all__ = ["RewriteFromSuggestions"]

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from etude.records import Candidate, Edit, Skill
 from etude.skill import Document
-from etude.stages.appendix import add_reminders, consolidate, reminders_in
-from etude.stages.optimizer import Optimizer
-from etude.stages.proposals import Forms, PatchReply, RoutedReply
+from etude.stages.shared.optimizer import Optimizer
+from etude.stages.shared.proposals import Forms, PatchReply, RoutedReply
+from etude.stages.update_modes.appendix import add_reminders, consolidate, reminders_in
 from etude.stages.update_modes.patch import InPlace
 
 __all__ = ["SkillAware"]

@@ -46,7 +46,7 @@ def take_source(rest: dict[str, Any], config: Path) -> Source:
     """The files that a settings file names; takes its settings out of `rest`.
 
     Raises:
-        ConfigError: it names none, or a ratio or a seed that is none.
+        ConfigError: it names none, or an invalid ratio or seed.
         DataError: a file or a folder does not exist, or a split has no file of its own.
     """
     given = {key: rest.pop(key) for key in _KEYS if key in rest}
@@ -152,7 +152,7 @@ def _parts(ratio: Any, config: Path) -> list[int]:
     parts = [number for part in found if (number := _whole(part)) is not None]
     if len(found) != 3 or len(parts) != 3 or min(parts) < 0 or 0 in parts[:2]:
         raise ConfigError(
-            f"{config}: {_RATIO} = {written(ratio)} is no ratio of train, val and test: three whole numbers, the "
+            f"{config}: {_RATIO} = {written(ratio)} is not a ratio of train, val and test: three whole numbers, the "
             "first two more than 0",
             hint="as in '2:1:7', in quotes",
         )
@@ -163,7 +163,7 @@ def _seed(seed: Any, config: Path) -> int:
     number = _whole(seed)
     if number is None:
         raise ConfigError(
-            f"{config}: {_SEED} = {written(seed)} is no whole number",
+            f"{config}: {_SEED} = {written(seed)} is not a whole number",
             hint=f"as in 42, which holds when {_SEED} is left out",
         )
     return number

@@ -48,10 +48,10 @@ _MODEL_PREFIXES = ("azure_openai_", "optimizer_", "target_", "qwen_chat_", "mini
 
 def read(path: Path) -> dict[str, Any]:
     """All settings by `section.key`, those of the files in `_base_` below the file's own. Keys of the flat form are
-    put into their sections; those that nobody knows stay as they are.
+    put into their sections; unknown ones stay as they are.
 
     Raises:
-        ConfigError: a file is missing or no YAML mapping, or files inherit from each other.
+        ConfigError: a file is missing or not a YAML mapping, or files inherit from each other.
     """
     found: dict[str, Any] = {}
     for key, value in _load(path, ()).items():
@@ -87,7 +87,7 @@ def _load(path: Path, below: Sequence[Path]) -> dict[str, Any]:
             f"SkillOpt settings {str(path)!r} cannot be read: {error}", hint="give the YAML file of a run"
         ) from None
     except yaml.YAMLError as error:
-        raise ConfigError(f"{path}: not YAML: {error}", hint="mend the YAML") from None
+        raise ConfigError(f"{path}: not YAML: {error}", hint="fix the YAML") from None
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: expected settings, found {type(data).__name__}", hint="give the YAML of a run")
     own = {str(key): value for key, value in cast(dict[Any, Any], data).items()}
@@ -98,7 +98,7 @@ def _load(path: Path, below: Sequence[Path]) -> dict[str, Any]:
         if not place.is_file():
             raise ConfigError(
                 f"{path}: {BASE} = {str(base)!r}: {str(place)!r} does not exist",
-                hint=f"copy that file beside this one, or remove the {BASE!r} entry",
+                hint=f"copy that file next to this one, or remove the {BASE!r} entry",
             )
         merged = merge(merged, _load(place, (*below, real)))
     return merge(merged, own)

@@ -20,8 +20,8 @@ from etude.config import make_config
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.files import read_rows
 from etude.envs.gold import check_gold
-from etude.envs.splits import SPLITS
 from etude.errors import ConfigError, DataError, SkillError
+from etude.records import SPLITS
 from etude.skill import Document, load_skill
 
 SCORERS: Mapping[str, tuple[str, str]] = {

@@ -88,7 +88,7 @@ def convert(given: Mapping[str, Any], where: str = "settings") -> Converted:
     """Our settings for those of a SkillOpt file; `env` has the limits only, what its data need is added elsewhere.
 
     Raises:
-        ConfigError: a number of tasks is none. Whether other values are allowed is left to `config`.
+        ConfigError: a number of tasks is invalid. Whether other values are allowed is left to `config`.
     """
     result = Converted()
     rest = {key: value for key, value in given.items() if value not in (None, "")}
@@ -182,7 +182,7 @@ def _count(rest: dict[str, Any], key: str, where: str) -> int:
     number = int(value) if isinstance(value, str) and value.isdecimal() else value
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         raise ConfigError(
-            f"{where}: {key} = {written(value)} is no number of tasks", hint="a whole number, 0 for all of them"
+            f"{where}: {key} = {written(value)} is not a number of tasks", hint="a whole number, 0 for all of them"
         )
     return number
 

@@ -1,40 +1,36 @@
-"""Where transcripts come from: one source for each agent program, by name."""
+"""Where transcripts come from: one source for each agent program, by name. An installed package adds one by an entry
+point in the group `etude.sources`; `etude.testing.source` is its contract."""
 
-from collections.abc import Mapping
-from importlib import import_module
-from types import MappingProxyType
+from collections.abc import Sequence
+from pathlib import Path
 from typing import cast
 
-from etude.errors import ConfigError, did_you_mean
+from etude.registry import find, names
 from etude.sleep.transcripts.sources.base import Source
+from etude.sleep.transcripts.sources.plain import Plain
 
-__all__ = ["SOURCES", "Source", "source_of"]
-
-SOURCES: Mapping[str, str] = MappingProxyType(
-    {
-        "claude-code": "claude_code:ClaudeCode",
-        "codex": "codex:Codex",
-        "copilot-cli": "copilot_cli:CopilotCli",
-        "cursor": "cursor:Cursor",
-        "gemini-cli": "gemini:GeminiCli",
-        "jsonl": "plain:Plain",
-        "opencode": "opencode:OpenCode",
-        "pi": "pi:Pi",
-        "qwen-code": "qwen:QwenCode",
-        "vscode-copilot": "vscode_copilot:VSCodeCopilot",
-    }
-)
-"""Name to module of this package and class, imported when it is asked for."""
+__all__ = ["Source", "converted", "programs", "source_of"]
 
 
 def source_of(name: str) -> Source:
     """The source of that name.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: there is none, or it cannot be loaded.
     """
-    if name not in SOURCES:
-        raise ConfigError(f"{name!r} is no source of transcripts", hint=did_you_mean(name, SOURCES))
-    module, _, class_name = SOURCES[name].partition(":")
-    made = cast(type[Source], getattr(import_module(f"{__name__}.{module}"), class_name))
-    return made()
+    return cast(Source, find("sources", name)())
+
+
+def programs() -> Sequence[Source]:
+    """The sources of all programs whose reader was tried on real transcripts.
+
+    Raises:
+        ConfigError: one of an installed package cannot be loaded.
+    """
+    found = (source_of(name) for name in names("sources") if name != Plain.name)
+    return [source for source in found if source.verified]
+
+
+def converted(path: Path) -> Source:
+    """The transcripts in a JSONL file, or in a folder of such files."""
+    return Plain(path)

@@ -1,0 +1,45 @@
+"""What `doctor` found, one line for each thing it looked at."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Literal
+
+from etude.errors import EtudeError
+from etude.records import Record
+
+__all__ = ["Finding", "Findings"]
+
+
+class Finding(Record):
+    """What one check found."""
+
+    name: str
+    status: Literal["ok", "note", "wrong"]
+    """`wrong`: training would refuse it."""
+    text: str
+    fix: str = ""
+    """How to fix it."""
+
+
+class Findings(list[Finding]):
+    """All of them, in the order of the checks."""
+
+    def ok(self, name: str, text: str) -> None:
+        """Nothing to fix."""
+        self.append(Finding(name=name, status="ok", text=text))
+
+    def note(self, name: str, text: str, fix: str = "") -> None:
+        """Good to know."""
+        self.append(Finding(name=name, status="note", text=text, fix=fix))
+
+    def wrong(self, name: str, text: str, fix: str) -> None:
+        """Training would refuse it."""
+        self.append(Finding(name=name, status="wrong", text=text, fix=fix))
+
+    @contextmanager
+    def checking(self, name: str) -> Generator[None]:
+        """An error in the block is what is wrong."""
+        try:
+            yield
+        except EtudeError as error:
+            self.wrong(name, error.message, error.hint)

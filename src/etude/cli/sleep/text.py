@@ -1,0 +1,197 @@
+"""What verbs say about nights: reports, pauses, tasks, and the commands to type next."""
+
+import argparse
+import os
+import re
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from etude.cli.lookup import larger
+from etude.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
+from etude.cli.sleep.settings import WAITING
+from etude.cli.terminal import output
+from etude.cli.terminal.summary_text import LOUD, SIMULATED
+from etude.sleep.adoption.rules import Rules
+from etude.sleep.adoption.structure import plain
+from etude.sleep.limits import Spent
+from etude.sleep.pause import Pause
+from etude.sleep.report import DocumentReport, NightReport
+from etude.sleep.tasks.mined import MinedTask
+from etude.sleep.tasks.probe import HOLLOW
+
+__all__ = [
+    "continues",
+    "counts",
+    "document_lines",
+    "elsewhere",
+    "only",
+    "paused_since",
+    "print_report",
+    "rules_data",
+    "task_notes",
+]
+
+_RULE_FIELDS = {"id", "text", "status", "evidence", "replaces", "ablation"}
+_SCRIPT = re.compile(r"[^-].*\.(?:py|sh|bash|js|mjs|ts|rb|pl|php|lua|R)")
+"""Words of a command that name a script, not an option or data."""
+
+
+def print_report(report: NightReport, stands: str = "", where: str = "", alone: Sequence[str] | None = ()) -> None:
+    """What a night did, and what to do next.
+
+    Args:
+        stands: how it stands now, where that is asked for later and may be another thing than how it ended.
+        where: what commands need to be about its nights, as `elsewhere` has it.
+        alone: titles of the documents to adopt, where others of its proposal cannot be; None where none can be.
+    """
+    following = _next(report, stands, where, alone)
+    stands = stands or report.status
+    if report.simulated:
+        output.line(SIMULATED, LOUD)
+    why = f": {plain(report.reason, 500)}" if report.reason else ""
+    output.line(f"night {report.night}  {stands}{why}")
+    if report.hint:
+        output.line(f"  hint: {plain(report.hint, 500)}")
+    output.line(f"sessions  {counts(report.sessions)}" + (f"; {report.waiting} wait" if report.waiting else ""))
+    if report.skipped:
+        output.line(f"left out  {counts(report.skipped)}")
+    if report.redacted:
+        output.line(f"redacted  {counts(report.redacted)}")
+    output.line(f"tasks     {counts(report.tasks)}")
+    if report.dropped:
+        output.line(f"dropped   {counts(report.dropped)}")
+    if report.dropped.get(HOLLOW):
+        output.line("  hint: name another `judge`: it grades the words of a rubric, not the work")
+    for problem in report.problems:
+        output.line(f"problem   {plain(problem, 300)}")
+    for note in report.notes:
+        output.line(f"note      {plain(note, 500)}")
+    for document in report.documents:
+        for text in document_lines(document):
+            output.line(text)
+    if report.test is not None:
+        output.line(f"test      {report.test.mean:.3f} [{report.test.low:.3f}, {report.test.high:.3f}]")
+    output.line(f"spent     {_spent(report.spent) if stands != 'under way' else 'not counted yet'}")
+    for reason in report.held_back if stands in WAITING else ():
+        output.line(f"waits for a person: {plain(reason, 300)}")
+    for text in following:
+        output.line(text)
+
+
+def document_lines(document: DocumentReport) -> list[str]:
+    """What came of a document."""
+    lines = [f"{document.name}: {document.status}  ({plain(document.path, 300)})", f"  {plain(document.reason, 500)}"]
+    if document.baseline is not None:
+        after = "none made" if document.candidate is None else f"{document.candidate:.3f} (selected on)"
+        lines.append(f"  held-out tasks: before {document.baseline:.3f}, candidate {after}, n={document.held_out}")
+    if document.confirmed is not None:
+        change = document.confirmed
+        interval = f"{change.mean:+.3f} [{change.low:+.3f}, {change.high:+.3f}]"
+        lines.append(f"  fresh attempts: {interval}, verdict {document.verdict}")
+    if document.fresh is not None:
+        lines.append(f"  by luck alone: {document.fresh.told}")
+    if document.settle:
+        lines.append(f"  {document.settle}")
+    if document.cost is not None:
+        lines.append(f"  {document.cost.told}")
+    return lines
+
+
+def counts(found: Mapping[str, int]) -> str:
+    """As in `3 codex, 5 pi`; `none` when there are none."""
+    return ", ".join(f"{count:,} {plain(name, 80)}" for name, count in found.items() if count) or "none"
+
+
+def _spent(spent: Spent) -> str:
+    usd = "unknown" if spent.usd is None else f"{spent.usd:.4f} USD"
+    return f"{spent.calls:,} calls, {spent.tokens:,} tokens, {usd}"
+
+
+def _next(report: NightReport, stands: str, where: str, alone: Sequence[str] | None) -> list[str]:
+    named = f"{report.night}{where}"
+    adopt = () if alone is None else (f"adopt {report.night}{only(alone)}{where}",)
+    commands = {
+        "proposed": (f"diff {named}", *adopt),
+        "adopted": (f"revert {named}",),
+        "partly adopted": (f"diff {named}", *adopt, f"revert {named}"),
+        "outdated": (f"diff {named}", f"tasks {named} --to tasks.json"),
+    }
+    lines = [f"{output.program()} sleep {command}" for command in commands.get(stands or report.status, ())]
+    if not stands and (report.status == "no change" or (report.status == "nothing to do" and report.dropped)):
+        lines = [f"{output.program()} sleep explain {named}"]
+    if stands in ("stopped", "killed") and report.command is not None:
+        lines = [_command(report)]
+    return ["", "next:", *(f"  {line}" for line in lines)] if lines else []
+
+
+def paused_since(note: Pause) -> str:
+    """As in `paused since 2026-09-20 10:00 (UTC) until 2026-10-01: on holiday`."""
+    until = "" if note.until is None else f" until {note.until}"
+    why = f": {plain(note.reason, 200)}" if note.reason.strip() else ""
+    return f"paused since {note.since:%Y-%m-%d %H:%M} (UTC){until}{why}"
+
+
+def elsewhere(args: argparse.Namespace) -> str:
+    """What a command needs to be about the same nights, where they are not in the usual place: empty, or begins with
+    a space."""
+    flags = dict(args.flags)
+    config = None if args.config == DEFAULT_SLEEP_CONFIG else args.config
+    places = {name: getattr(args, name, None) or flags.get(f"sleep.{name}") for name in ("project", "state")}
+    return _words(
+        [word for name, value in {"config": config, **places}.items() if value for word in (f"--{name}", value)]
+    )
+
+
+def only(titles: Sequence[str]) -> str:
+    """What `adopt` needs to take these documents alone; empty without any."""
+    return _words([word for title in titles for word in ("--only", title)])
+
+
+def continues(report: NightReport | None, number: int) -> str:
+    """How a night that stopped can be continued: with the command that began it, since other settings begin a new
+    night."""
+    if report is None or report.command is None:
+        return f"night {number} continues with the next run of the same settings"
+    return f"night {number} continues{larger(report.reason) or ' with'}: {_command(report)}"
+
+
+def rules_data(rules: Rules, night: str, documents: Collection[str] | None = None) -> list[dict[str, Any]]:
+    """The rules that a night wrote and those that it took out, as data; of all documents, or of some by real path."""
+    return [
+        {"document": document, **rule.model_dump(mode="json", include=_RULE_FIELDS)}
+        for document, those in rules.documents.items()
+        for rule in those
+        if (documents is None or document in documents)
+        and (rule.night if rule.status == "active" else rule.retired) == night
+    ]
+
+
+def task_notes(tasks: Sequence[MinedTask]) -> list[str]:
+    """What is doubtful about tasks of a file and not an error: a night with them may do nothing, or judge wrongly."""
+    notes = list(_missing_scripts(tasks))
+    if not any(task.split == "train" for task in tasks):
+        notes.insert(0, "there is nothing to train on: a night would change nothing")
+    return notes
+
+
+def _command(report: NightReport) -> str:
+    command = report.command
+    assert command is not None
+    here = os.path.realpath(command.folder) == os.path.realpath(os.curdir)
+    return command.text if here else f"cd {shlex.quote(command.folder)} && {command.text}"
+
+
+def _words(words: list[str]) -> str:
+    return f" {shlex.join(words)}" if words else ""
+
+
+def _missing_scripts(tasks: Sequence[MinedTask]) -> Iterator[str]:
+    """Scripts that a command gives to its program and that do not exist: each answer would be wrong."""
+    for task in tasks:
+        folders = [*([Path(task.project)] if task.project else []), Path()]
+        for word in task.command[1:]:
+            if _SCRIPT.fullmatch(word) and not any((folder / word).exists() for folder in folders):
+                places = " or ".join(repr(str(folder.absolute())) for folder in folders)
+                yield f"task {plain(task.id, 40)!r}: its command names {plain(word, 200)!r}, which is not in {places}"

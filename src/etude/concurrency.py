@@ -1,0 +1,79 @@
+"""Coroutines at the same time, user functions in daemon threads, and one synchronous door."""
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar, cast
+
+R = TypeVar("R")
+
+__all__ = ["Threads", "run_to_end", "together"]
+
+
+def run_to_end(coroutine: Coroutine[Any, Any, R]) -> R:
+    """The result of a coroutine, for synchronous code: in this thread, or in one of its own where a loop is running
+    already (a notebook)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        pass
+    else:
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            return thread.submit(asyncio.run, coroutine).result()
+    return asyncio.run(coroutine)
+
+
+async def together(work: Iterable[Coroutine[Any, Any, R]]) -> list[R]:
+    """Run coroutines at the same time and wait for all of them; then the first error is raised. The others are not
+    cancelled: what they paid for is not lost."""
+    results = await asyncio.gather(*work, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return cast(list[R], results)
+
+
+class Threads:
+    """Runs at most `most` functions at the same time.
+
+    Threads are daemons: one whose function hangs cannot be ended, but it does not outlive the process. It keeps its
+    place, so that hanging functions do not pile up.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._places = asyncio.Semaphore(most)
+
+    async def run(self, function: Callable[..., R], *args: Any) -> R:
+        """The result of `function(*args)`. A function whose caller is cancelled continues; its result is lost."""
+        await self._places.acquire()
+        loop = asyncio.get_running_loop()
+        result: asyncio.Future[R] = loop.create_future()
+        context = contextvars.copy_context()
+
+        def tell(value: Any, error: BaseException | None) -> None:
+            self._places.release()
+            if result.cancelled():
+                return
+            if error is None:
+                result.set_result(value)
+            else:
+                result.set_exception(error)
+
+        def work() -> None:
+            value: Any = None
+            failure: BaseException | None = None
+            try:
+                value = context.run(function, *args)
+            except StopIteration as error:
+                failure = RuntimeError(f"StopIteration: {error}")  # a future cannot carry it
+            except BaseException as error:  # noqa: BLE001 - handed to the task that waits
+                failure = error
+            try:
+                loop.call_soon_threadsafe(tell, value, failure)
+            except RuntimeError:
+                pass  # the loop has ended, nothing waits for it
+
+        threading.Thread(target=work, name="etude-function", daemon=True).start()
+        return await result

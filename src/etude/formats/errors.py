@@ -1,0 +1,99 @@
+"""Errors as servers tell them: with a status of their own, or within an answer that had begun well."""
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+from etude.errors import ModelError, RejectedRequest, RejectedRole, TransientError
+from etude.formats.events import dump
+
+__all__ = ["ServerError", "as_model_error", "error_body", "error_within", "typed_error_body"]
+
+
+class ServerError(Exception):
+    """The server says what went wrong.
+
+    Args:
+        status: the HTTP status that it has, or would have had before the stream began.
+        codes: the server's own names for it.
+    """
+
+    def __init__(self, status: int, message: str, codes: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.codes = frozenset(codes)
+
+
+_NO_MONEY = frozenset({"insufficient_quota", "billing_error"})
+_NO_CREDIT = "credit balance is too low"
+"""What Anthropic says with a 400 when the account is empty."""
+
+
+def as_model_error(error: ServerError, wait: float | None, *, account: str, place: str) -> ModelError:
+    """What the error means for the role.
+
+    Args:
+        wait: seconds the server asked to wait.
+        account: the hint for a refused key or an empty account.
+        place: the hint for a model that is not there.
+    """
+    status, message = error.status, error.message
+    if status in (401, 402, 403) or error.codes & _NO_MONEY or _NO_CREDIT in message:
+        return RejectedRole(message, hint=account)
+    if status == 404:
+        return RejectedRole(message, hint=place)
+    if status in (408, 409, 429) or status >= 500:
+        return TransientError(message, retry_after=wait, rate_limited=status == 429)
+    return RejectedRequest(message)
+
+
+_STATUSES = {
+    "authentication_error": 401,
+    "billing_error": 402,
+    "context_length_exceeded": 400,
+    "insufficient_quota": 402,
+    "invalid_prompt": 400,
+    "invalid_request_error": 400,
+    "not_found_error": 404,
+    "overloaded_error": 529,
+    "permission_error": 403,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "request_too_large": 413,
+    "timeout_error": 504,
+}
+
+
+def error_within(error: Any) -> ServerError:
+    """An error that came within an answer, from its `message`, `type` and `code`. What is unknown is the server's own
+    fault (500), and may pass."""
+    found = cast(dict[str, Any], error) if isinstance(error, dict) else {"message": error}
+    codes = [found.get("code"), found.get("type")]
+    known = (code if isinstance(code, int) else _STATUSES.get(str(code)) for code in codes)
+    status = next((one for one in known if one is not None and 400 <= one < 600), 500)
+    return ServerError(status, str(found.get("message")), map(str, codes))
+
+
+_KINDS = {429: ("rate_limit_error", "rate_limit_exceeded"), 401: ("invalid_request_error", "invalid_api_key")}
+
+
+def error_body(status: int, message: str) -> bytes:
+    """An error as OpenAI words it."""
+    kind, code = _KINDS.get(status, ("server_error" if status >= 500 else "invalid_request_error", None))
+    code = "model_not_found" if status == 404 else code
+    return dump({"error": {"message": message, "type": kind, "param": None, "code": code}})
+
+
+_TYPES = {
+    401: "authentication_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+    500: "api_error",
+    529: "overloaded_error",
+}
+
+
+def typed_error_body(status: int, message: str) -> bytes:
+    """An error as Anthropic words it."""
+    kind = _TYPES.get(status, "invalid_request_error")
+    return dump({"type": "error", "error": {"type": kind, "message": message}, "request_id": None})

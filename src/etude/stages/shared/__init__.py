@@ -1,0 +1,1 @@
+"""What stages stand on: attempts, the optimizer, how both are shown and what comes back."""

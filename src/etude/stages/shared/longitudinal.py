@@ -1,0 +1,94 @@
+"""Comparing two epochs: the same training tasks under both skills, in four categories."""
+
+import random
+from collections.abc import Sequence
+from typing import Literal
+
+from etude.concurrency import together
+from etude.config import SlowUpdateSection
+from etude.records import Attempt, Record, Skill, Task
+from etude.stages.shared.render import attempt_block, fence
+from etude.stages.shared.rollout import Rollout
+
+__all__ = ["CATEGORIES", "Category", "Pair", "compare_epochs", "pairs_block", "skills_block"]
+
+Category = Literal["improved", "regressed", "persistent_fail", "stable_success"]
+CATEGORIES: tuple[Category, ...] = ("regressed", "persistent_fail", "improved", "stable_success")
+_CHANGED = ("improved", "regressed")
+
+
+class Pair(Record):
+    """One task under the previous and the current skill."""
+
+    category: Category
+    previous: Attempt
+    current: Attempt
+
+
+async def compare_epochs(
+    rollout: Rollout,
+    skills: tuple[Skill, Skill],
+    tasks: Sequence[Task],
+    settings: SlowUpdateSection,
+    *,
+    epoch: int,
+    seed: int,
+) -> tuple[Pair, ...]:
+    """Attempt a sample of training tasks under (previous, current) skill.
+
+    The sample is drawn with seed + 2000 * epoch. `mixed` keeps all of it; `unchanged` keeps persistent failures and
+    stable successes; `changed` keeps improved and regressed tasks and continues with the other training tasks until
+    it has as many as `samples`. Tasks without a score under both skills are left out.
+    """
+    order = random.Random(seed + 2000 * epoch).sample(list(tasks), len(tasks))
+    pairs = await _attempt_both(rollout, skills, order[: settings.samples], epoch)
+    if settings.pairs == "unchanged":
+        return tuple(pair for pair in pairs if pair.category not in _CHANGED)
+    if settings.pairs == "mixed":
+        return tuple(pairs)
+    changed = [pair for pair in pairs if pair.category in _CHANGED]
+    for start in range(settings.samples, len(order), settings.samples):
+        if len(changed) >= settings.samples:
+            break
+        more = await _attempt_both(rollout, skills, order[start : start + settings.samples], epoch)
+        changed += [pair for pair in more if pair.category in _CHANGED]
+    return tuple(changed[: settings.samples])
+
+
+async def _attempt_both(
+    rollout: Rollout, skills: tuple[Skill, Skill], tasks: Sequence[Task], epoch: int
+) -> list[Pair]:
+    previous, current = await together(rollout.batch(tasks, skill, "train", step=-epoch) for skill in skills)
+    return [
+        Pair(category=_category(before.solved, after.solved), previous=before, current=after)
+        for before, after in zip(previous, current, strict=True)
+        if before.score is not None and after.score is not None
+    ]
+
+
+def _category(before: bool, after: bool) -> Category:
+    if before:
+        return "stable_success" if after else "regressed"
+    return "improved" if after else "persistent_fail"
+
+
+def pairs_block(pairs: Sequence[Pair], limit: int) -> str:
+    """All four categories with their counts; attempts of both skills for all but the stable successes."""
+    sections: list[str] = []
+    for category in CATEGORIES:
+        members = [pair for pair in pairs if pair.category == category]
+        section = f"# {category}: {len(members)} tasks"
+        if category != "stable_success":
+            for pair in members:
+                section += f"\n\nUnder the previous skill:\n{attempt_block(pair.previous, limit)}"
+                section += f"\nUnder the current skill:\n{attempt_block(pair.current, limit)}"
+        sections.append(section)
+    return "\n\n".join(sections)
+
+
+def skills_block(previous: Skill, current: Skill) -> str:
+    """Both skills, whole."""
+    return (
+        f"# Previous skill\n\n{fence('skill', previous.text.strip())}\n\n"
+        f"# Current skill\n\n{fence('skill', current.text.strip())}"
+    )

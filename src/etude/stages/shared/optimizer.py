@@ -1,0 +1,91 @@
+"""Asking the optimizer: which prompt, which data, which form of answer."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import ClassVar, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from etude.errors import EtudeError, ModelError, OutageStop, RejectedRequest
+from etude.events import Event, Notice
+from etude.prompts import Prompts
+from etude.records import Message, TextPart, system
+from etude.stages.shared.render import Shared, fence
+
+__all__ = ["Optimizer", "ReplyForm"]
+
+M = TypeVar("M", bound=BaseModel)
+F = TypeVar("F", bound="ReplyForm")
+
+
+class Asks(Protocol):
+    """What a structured model offers."""
+
+    async def ask(self, messages: Sequence[Message], reply_type: type[M]) -> M:
+        """An answer of the given type, or UnusableReply."""
+        ...
+
+
+class ReplyForm(BaseModel):
+    """Base of the forms the optimizer fills in. What it adds is left out."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    returns: ClassVar[str] = ""
+    """Name of the prompt that says how the form is filled, for forms that several kinds of calls share."""
+
+
+@dataclass(frozen=True)
+class Optimizer:
+    """The model behind every stage that proposes, merges, chooses or writes."""
+
+    model: Asks
+    prompts: Prompts
+    emit: Callable[[Event], None]
+    memory: str = ""
+    """The meta skill: shown with the calls that propose and choose edits, never shipped."""
+    preferences: str = ""
+    """House rules, shown with every call."""
+
+    async def ask(self, prompt: str, sections: Sequence[str], form: type[F]) -> F:
+        """One call: the prompt, what it is to return, the memory, then the sections that are not empty. Shared ones
+        that come first are parts of their own, so that a provider's cache can end behind them.
+
+        Raises:
+            UnusableReply: no answer had the form.
+            OutageStop: the call failed; the run can be resumed.
+        """
+        instructions = self.prompts[prompt]
+        if form.returns:
+            instructions += f"\n\n{self.prompts[form.returns]}"
+        if self.preferences.strip():
+            instructions += f"\n\n# House rules that whatever you write has to respect\n\n{self.preferences.strip()}"
+        if self.memory:
+            instructions += (
+                f"\n\n# What you have learnt about optimizing this skill\n\n{fence('memory', self.memory)}"
+            )
+        try:
+            return await self.model.ask((system(instructions), _question(sections)), form)
+        except ModelError as error:
+            hint = error.hint or "fix the cause and run the same command again"
+            if isinstance(error, RejectedRequest):
+                hint = f"{hint}; for a prompt that is too long lower reflect.max_trajectory_chars (with --fork)"
+            raise OutageStop(f"optimizer: {error.message}", hint=hint) from error
+        except EtudeError:
+            raise
+        except Exception as error:  # the boundary: a model of the user's own can fail in any way
+            text = f"optimizer: {type(error).__name__}: {error}"
+            raise OutageStop(text, hint="fix the model and run the same command again") from error
+
+    def warn(self, text: str) -> None:
+        """Tell the person."""
+        self.emit(Notice(level="warning", text=text))
+
+
+def _question(sections: Sequence[str]) -> Message:
+    """The sections with an empty line between any two. The parts of a message stand on lines of their own."""
+    given = [section for section in sections if section]
+    shared = list(takewhile(lambda section: isinstance(section, Shared), given[:-1]))
+    rest = "\n\n".join(given[len(shared) :])
+    return Message(role="user", content=tuple(TextPart(text=text) for text in (*(f"{s}\n" for s in shared), rest)))

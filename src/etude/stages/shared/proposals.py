@@ -1,0 +1,197 @@
+"""What reflect and merge calls return: a form for each kind of proposal. All of them end as edits."""
+
+import re
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar, Literal, NamedTuple
+
+from etude.records import Edit, PatchOp, SuggestionOp
+from etude.stages.shared.optimizer import ReplyForm
+
+__all__ = [
+    "DocumentReply",
+    "EditReply",
+    "Forms",
+    "PatchReply",
+    "Proposals",
+    "RoutedReply",
+    "Source",
+    "SuggestionsReply",
+    "folded",
+    "valid_edits",
+]
+
+Source = Literal["failures", "successes"]
+Cause = Literal["skill_defect", "execution_lapse"]
+
+
+class Proposals(ReplyForm):
+    """The answer of a reflect or merge call."""
+
+    noun: ClassVar[str] = "edits"
+    """What the proposals are called when the optimizer is told how many there may be."""
+    whole: ClassVar[bool] = False
+    """A proposal is the whole answer, so that a merged one rests on all the evidence of those it was made from."""
+
+    reasoning: str
+
+    @abstractmethod
+    def proposed(self) -> tuple[Edit, ...]:
+        """What is to be changed, with the citations as the optimizer wrote them."""
+
+    def reminded(self) -> tuple[Edit, ...]:
+        """What the agent is to be reminded of, likewise."""
+        return ()
+
+    def lapses(self) -> tuple[str, ...]:
+        """Ids of failures that the skill is not to blame for."""
+        return ()
+
+
+class EditReply(ReplyForm):
+    """An edit as the optimizer writes it."""
+
+    op: PatchOp
+    target: str
+    content: str
+    reason: str
+    cites: tuple[str, ...]
+
+    def edit(self) -> Edit:
+        """The edit, without what its operation does not use."""
+        return Edit(
+            op=self.op,
+            target="" if self.op == "append" else self.target,
+            content="" if self.op == "delete" else self.content,
+            reason=self.reason,
+            cites=self.cites,
+        )
+
+
+class PatchReply(Proposals):
+    """Edits in place."""
+
+    returns: ClassVar[str] = "return_edits"
+
+    edits: tuple[EditReply, ...]
+
+    def proposed(self) -> tuple[Edit, ...]:
+        return tuple(row.edit() for row in self.edits)
+
+
+class RouteReply(ReplyForm):
+    """The cause of one failure."""
+
+    attempt: str
+    cause: Cause
+
+
+class ReminderReply(ReplyForm):
+    """A reminder as the optimizer writes it."""
+
+    content: str
+    reason: str
+    cites: tuple[str, ...]
+
+
+class RoutedReply(Proposals):
+    """Each failure routed to the skill or to the agent; edits for the one, reminders for the other.
+
+    A citation counts where its failure was routed to: edits do not answer lapses, reminders do not answer defects.
+    """
+
+    returns: ClassVar[str] = "return_routed_edits"
+
+    routes: tuple[RouteReply, ...]
+    edits: tuple[EditReply, ...]
+    reminders: tuple[ReminderReply, ...]
+
+    def proposed(self) -> tuple[Edit, ...]:
+        lapses = self._routed("execution_lapse")
+        return tuple(_without(row.edit(), lapses) for row in self.edits)
+
+    def reminded(self) -> tuple[Edit, ...]:
+        defects = self._routed("skill_defect")
+        rows = (row for row in self.reminders if row.content.strip())
+        edits = (Edit(op="remind", content=row.content, reason=row.reason, cites=row.cites) for row in rows)
+        return tuple(_without(edit, defects) for edit in edits)
+
+    def lapses(self) -> tuple[str, ...]:
+        return tuple(self._routed("execution_lapse"))
+
+    def _routed(self, cause: Cause) -> list[str]:
+        """The failures of this cause; what is said last about a failure counts."""
+        causes = {route.attempt: route.cause for route in self.routes}
+        return [attempt for attempt, found in causes.items() if found == cause]
+
+
+class SuggestionReply(ReplyForm):
+    """A suggestion as the optimizer writes it."""
+
+    op: SuggestionOp
+    target: str
+    content: str
+    reason: str
+    cites: tuple[str, ...]
+
+
+class SuggestionsReply(Proposals):
+    """What the call that rewrites the document is asked to do."""
+
+    returns: ClassVar[str] = "return_suggestions"
+    noun: ClassVar[str] = "suggestions"
+
+    suggestions: tuple[SuggestionReply, ...]
+
+    def proposed(self) -> tuple[Edit, ...]:
+        return tuple(Edit.model_validate(row.model_dump()) for row in self.suggestions)
+
+
+class DocumentReply(Proposals):
+    """A whole document; an empty one proposes nothing."""
+
+    returns: ClassVar[str] = "return_document"
+    whole: ClassVar[bool] = True
+
+    document: str
+    cites: tuple[str, ...]
+
+    def proposed(self) -> tuple[Edit, ...]:
+        if not self.document.strip():
+            return ()
+        return (Edit(op="rewrite", content=self.document, reason=self.reasoning, cites=self.cites),)
+
+
+class Forms(NamedTuple):
+    """The forms of one way to update."""
+
+    failures: type[Proposals]
+    """Of an analysis of failures."""
+    successes: type[Proposals]
+    """Of an analysis of successes."""
+    merged: type[Proposals]
+    """Of a merge."""
+
+    def of(self, source: Source) -> type[Proposals]:
+        """Of an analysis."""
+        return self.failures if source == "failures" else self.successes
+
+
+def valid_edits(edits: Sequence[Edit], citable: Sequence[str]) -> tuple[tuple[Edit, ...], tuple[Edit, ...]]:
+    """The edits that cite at least one attempt they may cite, and the others. Other ids are dropped."""
+    kept: list[Edit] = []
+    dropped: list[Edit] = []
+    known = set(citable)
+    for edit in edits:
+        cites = tuple(dict.fromkeys(cite for cite in edit.cites if cite in known))
+        (kept if cites else dropped).append(edit.model_copy(update={"cites": cites}))
+    return tuple(kept), tuple(dropped)
+
+
+def folded(text: str) -> str:
+    """Text without case, blanks, list marks, emphasis and a final stop."""
+    return " ".join(re.sub(r"^\s*[-*+]\s|\*\*|__", " ", text.casefold()).split()).rstrip(".! ")
+
+
+def _without(edit: Edit, ids: Sequence[str]) -> Edit:
+    return edit.model_copy(update={"cites": tuple(cite for cite in edit.cites if cite not in ids)})

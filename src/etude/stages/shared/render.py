@@ -1,0 +1,144 @@
+"""How skills, attempts, edits and the ledger are shown to the optimizer: fenced, bounded, always in the same form."""
+
+import hashlib
+import json
+from collections.abc import Collection, Sequence
+
+from etude.prompts.cuts import cut_middle
+from etude.records import Attempt, Edit, LedgerEntry, Patch, Skill
+from etude.skill import Document
+from etude.stages.shared.transcript import files_text, transcript_text
+
+__all__ = [
+    "Shared",
+    "attempt_block",
+    "cut_middle",
+    "edit_budget_line",
+    "edit_row",
+    "fence",
+    "ledger_block",
+    "patches_block",
+    "skill_block",
+]
+
+
+_LEDGER_CHARS = 600
+"""Most characters of an earlier edit that are shown: enough to know it again, where it is a whole document."""
+
+
+_LEARNED = (
+    "Only the lines between its `learned` markers may change: edits are made there, with anchors from there. Where a "
+    "whole document is asked for, return these lines and nothing else, a list item for each rule."
+)
+
+
+class Shared(str):
+    """A section that the calls of a step have in common. Where such sections come first, providers can keep what
+    they begin with in their caches."""
+
+
+def fence(name: str, text: str) -> str:
+    """Put data between two lines that the data cannot contain: the tag carries a hash of the data."""
+    mark = _mark(text)
+    return f"<{name} data={mark}>\n{text}\n</{name} data={mark}>"
+
+
+def _mark(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def skill_block(skill: Skill) -> Shared:
+    """The body of the skill: what the agent reads and edits refer to."""
+    document = Document.parse(skill.text)
+    body = document.body.strip()
+    text = "# Current skill\n\n" + (fence("skill", body) if body else "(The skill is empty.)")
+    return Shared(text if document.learned is None else f"{text}\n\n{_LEARNED}")
+
+
+def attempt_block(attempt: Attempt, limit: int) -> str:
+    """One attempt with its id, task, transcript, changed files, answer and feedback, about `limit` characters in all.
+
+    Every tag carries a hash of what stands inside, so that no answer can close it and forge another attempt.
+    """
+    score = attempt.score
+    files = files_text(attempt, limit // 8)
+    said = limit * 3 // 8 if files else limit // 2
+    parts = {
+        "task": (attempt.task.text, limit // 4),
+        "transcript": (transcript_text(attempt, said), said),
+        "files": (files, limit // 8),
+        "answer": (attempt.trajectory.answer, limit // 8),
+        "feedback": ((score.feedback if score else "") or attempt.reason or "(none)", limit // 8),
+    }
+    shown = {name: cut_middle(text, share) for name, (text, share) in parts.items() if files or name != "files"}
+    mark = _mark("".join(shown.values()))
+    numbers = f' hard="{score.hard:g}" soft="{score.soft:g}"' if score else ""
+    inner = "".join(f"<{name} data={mark}>\n{text}\n</{name} data={mark}>\n" for name, text in shown.items())
+    head = f'<attempt id="{attempt.id}" outcome="{attempt.outcome}"{numbers} data={mark}>'
+    return f"{head}\n{inner}</attempt data={mark}>"
+
+
+def edit_budget_line(budget: int, noun: str = "edits") -> str:
+    """How many edits may be proposed, and what they are called."""
+    return f"Propose at most {budget} {noun}."
+
+
+def ledger_block(ledger: Sequence[LedgerEntry], limit: int, types: Collection[str] = ()) -> Shared:
+    """At most `limit` edits that were tried, with what came of them; empty when there are none.
+
+    Edits that answered tasks of the given types go first, then the latest; shown in the order they were tried.
+    """
+    order = sorted(range(len(ledger)), key=lambda i: (not set(ledger[i].types) & set(types), -i))
+    shown = [ledger[index] for index in sorted(order[:limit])]
+    if not shown:
+        return Shared()
+    rows = [
+        {
+            "step": entry.step,
+            "op": entry.edit.op,
+            "target": cut_middle(entry.edit.target, _LEDGER_CHARS),
+            "content": cut_middle(entry.edit.content, _LEDGER_CHARS),
+            "support": entry.edit.support,
+            "outcome": _outcome(entry),
+        }
+        for entry in shown
+    ]
+    lines = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    return Shared("# Earlier edits and their outcomes\n\n" + fence("ledger", lines))
+
+
+def _outcome(entry: LedgerEntry) -> str:
+    if entry.fate not in ("applied", "repaired"):
+        return f"not made ({entry.fate})"
+    if entry.accepted is None:
+        # What has a change was decided on: it passed, and fresh attempts left open whether that was luck.
+        return "made, not evaluated" if entry.change is None else "passed validation, but the gain may be luck"
+    # How far a rejected candidate fell short depends on when its race ended; what is shown must not.
+    if not entry.accepted:
+        return "rejected"
+    return "accepted" if entry.change is None else f"accepted, validation {entry.change:+.3f}"
+
+
+def edit_row(edit: Edit, index: int | None = None) -> dict[str, object]:
+    """An edit as the optimizer reads and writes it."""
+    row: dict[str, object] = {} if index is None else {"index": index, "support": edit.support}
+    return row | {
+        "op": edit.op,
+        "target": edit.target,
+        "content": edit.content,
+        "reason": edit.reason,
+        "cites": list(edit.cites),
+    }
+
+
+def patches_block(title: str, patches: Sequence[Patch]) -> str:
+    """Patches as JSON, one after the other."""
+    texts = [
+        json.dumps(
+            {"reasoning": patch.reasoning, "edits": [edit_row(edit) for edit in patch.edits]},
+            ensure_ascii=False,
+            indent=1,
+        )
+        for patch in patches
+    ]
+    return f"# {title}\n\n" + "\n\n".join(fence("patch", text) for text in texts)

@@ -1,0 +1,279 @@
+"""Rollout: attempt tasks with a skill, score what comes back, and never take a failed call for a score."""
+
+import asyncio
+import inspect
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal, NamedTuple
+
+from etude.concurrency import Threads
+from etude.config import LimitsSection
+from etude.errors import BoundaryError, EtudeError, StopRun, VoidStop
+from etude.events import AttemptFinished, Event
+from etude.protocols import Agent, Environment, Executor, Journal
+from etude.records import Attempt, Score, Skill, Split, Task, Trajectory, Usage, digest
+
+__all__ = ["PlannedAttempt", "Rollout", "VoidLimit", "attempt_id", "too_many_voids"]
+
+
+VoidLimit = Literal["max_void", "max_void_eval"]
+"""The setting in `limits` that says how many attempts may be void."""
+
+
+class PlannedAttempt(NamedTuple):
+    """One attempt to make."""
+
+    task: Task
+    skill: Skill
+    trial: int
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """Attempts tasks: an agent, an environment that scores, and what is known already."""
+
+    agent: Agent
+    env: Environment
+    executor: Executor
+    journal: Journal
+    limits: LimitsSection
+    emit: Callable[[Event], None]
+    go_on: Callable[[], None] = lambda: None
+    """Called before each attempt; raises StopRun when the run was asked to stop."""
+    threads: Threads = field(default_factory=lambda: Threads(16))
+    """Where scoring functions that are not async run. One that hangs keeps its thread; its attempt is void."""
+    cost: Callable[[Usage], float | None] = lambda usage: None
+    """What the target bills for this many tokens, in US dollars; None when the price is unknown."""
+
+    async def stream(
+        self, tasks: Sequence[Task], skill: Skill, split: Split, trial: int = 0
+    ) -> AsyncGenerator[tuple[int, Attempt], None]:
+        """Yield (index of the task, attempt) as attempts come back; closing drops those that have not started.
+
+        Raises:
+            StopRun: a budget is used up or an endpoint is dead; attempts under way finish in the background.
+        """
+        planned = [PlannedAttempt(task, skill, trial) for task in tasks]
+        async with aclosing(self.stream_each(planned, split)) as attempts:
+            async for index, attempt in attempts:
+                yield index, attempt
+
+    async def stream_each(
+        self, planned: Sequence[PlannedAttempt], split: Split
+    ) -> AsyncGenerator[tuple[int, Attempt], None]:
+        """As `stream`, with a skill and a trial for each task."""
+
+        async def work(each: PlannedAttempt) -> Attempt:
+            task = each.task
+            attempt = await self.attempt(task, each.skill, each.trial)
+            self.emit(
+                AttemptFinished(
+                    attempt=attempt.id,
+                    task=task.id,
+                    split=split,
+                    outcome=attempt.outcome,
+                    hard=attempt.score.hard if attempt.score else None,
+                    reason=attempt.reason,
+                )
+            )
+            return attempt
+
+        results = self.executor.stream(work, planned)
+        try:
+            async for index, attempt in results:
+                yield index, attempt
+        finally:
+            close = getattr(results, "aclose", None)
+            if close is not None:
+                await close()
+
+    async def collect(
+        self, planned: Sequence[PlannedAttempt], split: Split, limit: VoidLimit, *, of: int | None = None
+    ) -> list[Attempt]:
+        """Make attempts, in the order of `planned`, and stop the run above the limit of void ones.
+
+        Args:
+            limit: the setting that says which share may be void. With `max_void_eval`, which is for many attempts of
+                which only scores count, they come back without their messages.
+            of: the share of how many attempts; by default of these.
+
+        Raises:
+            VoidStop: more attempts are void than that.
+        """
+        found: dict[int, Attempt] = {}
+        total, voids = len(planned) if of is None else of, 0
+        async with aclosing(self.stream_each(planned, split)) as attempts:
+            async for index, attempt in attempts:
+                found[index] = _without_messages(attempt) if limit == "max_void_eval" else attempt
+                voids += attempt.outcome == "void"
+                if voids > self.allowed_voids(total, limit):
+                    raise too_many_voids(split, attempt, voids, total, limit)
+        return [found[index] for index in range(len(planned))]
+
+    async def settle(
+        self,
+        planned: Sequence[PlannedAttempt],
+        split: Split,
+        key: Mapping[str, object],
+        known: Mapping[int, Attempt] = MappingProxyType({}),
+    ) -> tuple[Attempt, ...]:
+        """Make attempts, in the order of `planned`. Which of them the run continued without is a decision, journaled
+        under `key`: they stay void when the run is resumed.
+
+        Args:
+            known: by index, attempts that would come back as they are: they do not wait for a turn.
+
+        Raises:
+            VoidStop: more attempts are void than `limits.max_void` allows, and more than one.
+        """
+        found = dict(known)
+        left = [index for index in range(len(planned)) if index not in found]
+
+        async def work() -> tuple[Attempt, ...]:
+            made = await self.collect([planned[index] for index in left], split, "max_void", of=len(planned))
+            found.update(zip(left, made, strict=True))
+            return tuple(found[index] for index in range(len(planned)) if found[index].outcome == "void")
+
+        voids = await self.journal.once("decision", key, tuple[Attempt, ...], work)
+        if len(found) < len(planned):  # decided before
+            void = {(attempt.task.id, attempt.skill_hash, attempt.trial): attempt for attempt in voids}
+            keys = [(each.task.id, each.skill.hash, each.trial) for each in planned]
+            found = {index: void[key] for index, key in enumerate(keys) if key in void} | found
+            left = [index for index in left if index not in found]
+            async for number, attempt in self.stream_each([planned[index] for index in left], split):
+                found[left[number]] = attempt
+        return tuple(found[index] for index in range(len(planned)))
+
+    async def batch(
+        self,
+        tasks: Sequence[Task],
+        skill: Skill,
+        split: Split,
+        *,
+        trial: int = 0,
+        step: int = 0,
+        known: Mapping[str, Attempt] = MappingProxyType({}),
+    ) -> tuple[Attempt, ...]:
+        """Attempt all tasks with one skill, as `settle` does.
+
+        Args:
+            known: by task, attempts that would come back as they are.
+        """
+        key = {"stage": "rollout", "step": step, "skill": skill.hash, "trial": trial, "tasks": [t.id for t in tasks]}
+        planned = [PlannedAttempt(task, skill, trial) for task in tasks]
+        found = {index: known[task.id] for index, task in enumerate(tasks) if task.id in known}
+        return await self.settle(planned, split, key, found)
+
+    def allowed_voids(self, attempts: int, limit: VoidLimit) -> float:
+        """How many attempts may be void. At training tasks one may, so that a task that never has a score ends no
+        run, unless none is allowed at all."""
+        if limit == "max_void_eval":
+            return self.limits.max_void_eval * attempts
+        return max(1.0, self.limits.max_void * attempts) if self.limits.max_void > 0 else 0.0
+
+    async def attempt(self, task: Task, skill: Skill, trial: int) -> Attempt:
+        """One attempt. Failures of machinery become a void attempt; only `StopRun` is raised."""
+        name = attempt_id(task.id, skill, trial)
+        attempt = Attempt(id=name, task=task, skill_hash=skill.hash, trial=trial, outcome="void")
+        deadline = asyncio.timeout(None)
+        try:
+            self.go_on()
+            async with AsyncExitStack() as room, deadline:
+                await room.enter_async_context(self.agent.room())
+                deadline.reschedule(asyncio.get_running_loop().time() + self.limits.attempt_seconds)
+                trajectory = await self._trajectory(task, skill, trial)
+                await room.aclose()  # scoring needs none of it, and may take long
+                score = await self._score(task, trajectory)
+        except StopRun:
+            raise
+        except asyncio.CancelledError as error:
+            task_under_way = asyncio.current_task()
+            if task_under_way is None or task_under_way.cancelling():
+                raise
+            return attempt.model_copy(update={"reason": f"the attempt cancelled itself: {error!r}"})
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            late = f"no result within limits.attempt_seconds = {self.limits.attempt_seconds:g}"
+            return attempt.model_copy(update={"reason": late})
+        except EtudeError as error:
+            return attempt.model_copy(update={"reason": error.message})
+        failed = bool(trajectory.failure)
+        return attempt.model_copy(
+            update={
+                "outcome": "failed" if failed else "completed",
+                "score": score,
+                "reason": trajectory.failure,
+                "trajectory": trajectory,
+            }
+        )
+
+    async def _trajectory(self, task: Task, skill: Skill, trial: int) -> Trajectory:
+        async def work() -> Trajectory:
+            started = time.monotonic()
+            try:
+                trajectory = await self.agent.attempt(task, skill, trial)
+            except EtudeError:
+                raise
+            except Exception as error:  # the boundary: whatever an agent raises is its failure
+                raise BoundaryError(f"agent {self.agent.name!r}", error) from error
+            usd = self.cost(trajectory.usage) if self.agent.metered else None
+            seconds = round(time.monotonic() - started, 3)
+            return trajectory.model_copy(update={"seconds": seconds, "usd": usd})
+
+        if self.agent.journals_calls:
+            return await work()
+        key = [self.agent.fingerprint(), task.model_dump(mode="json"), skill.hash, trial]
+        return await self.journal.once("trajectory", key, Trajectory, work)
+
+    async def _score(self, task: Task, trajectory: Trajectory) -> Score:
+        if trajectory.failure:
+            return Score(hard=0, soft=0, feedback=trajectory.failure)
+
+        async def work() -> Score:
+            try:
+                return await self._call(task, trajectory)
+            except EtudeError:
+                raise
+            except Exception as error:  # the boundary: whatever a scorer raises is its failure
+                raise BoundaryError(f"scoring in environment {self.env.name!r}", error) from error
+
+        if self.env.repeatable:
+            return await work()
+        done = digest(trajectory.model_dump(mode="json", exclude={"seconds", "usd"}))
+        key = [self.env.fingerprint(), task.model_dump(mode="json"), done]
+        return await self.journal.once("score", key, Score, work)
+
+    async def _call(self, task: Task, trajectory: Trajectory) -> Score:
+        if inspect.iscoroutinefunction(self.env.score):
+            result = await self.env.score(task, trajectory)
+        else:
+            result = await self.threads.run(self.env.score, task, trajectory)
+            if inspect.isawaitable(result):
+                result = await result
+        if isinstance(result, Score):
+            return result
+        number = float(result)
+        return Score(hard=number, soft=number)
+
+
+def attempt_id(task: str, skill: Skill, trial: int) -> str:
+    """The id of an attempt at the task of that id. Models and agents do not count: edits cite the same id
+    whatever model answered."""
+    return "a-" + digest([task, skill.hash, trial])[:8]
+
+
+def too_many_voids(split: Split, example: Attempt, voids: int, total: int, limit: VoidLimit) -> VoidStop:
+    """The error for attempts that cannot be decided on."""
+    return VoidStop(
+        f"{voids} of {total} {split} attempts errored; the last one ({example.task.id}): {example.reason}",
+        hint=f"fix the cause and run the same command again, or allow more with limits.{limit}",
+    )
+
+
+def _without_messages(attempt: Attempt) -> Attempt:
+    made = attempt.trajectory
+    return attempt.model_copy(update={"trajectory": Trajectory(usage=made.usage, simulated=made.simulated)})

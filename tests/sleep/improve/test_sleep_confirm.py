@@ -1,0 +1,183 @@
+"""Nothing is proposed that luck alone explains, and a night says what would have settled it."""
+
+import importlib
+import json
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from small_night import Small
+from test_sleep_consolidate import SKILL, VAL, Optimizer, night
+
+from etude import Task
+from etude.cli.main import main
+from etude.records import ChatRequest
+
+AT_MOST = {0.05: 20}
+"""Of 200 nights with a false proposal in at most 5%, 999 in 1000 have no more than that (binomial, 99.9%)."""
+
+
+@pytest.fixture
+def nights(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """benchmarks/nights.py, which is no part of the package."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "benchmarks"))
+    before = set(sys.modules)
+    yield importlib.import_module("nights")
+    for name in ("nights", "peers", "harness", "measure", "environments", "endpoint", "contract"):
+        if name not in before:
+            sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize("tasks", [2, 3, 5])
+@pytest.mark.parametrize("noise", [0.2, 0.4])
+def test_200_nights_without_an_effect_propose_as_seldom_as_alpha_says(
+    nights: ModuleType, noise: float, tasks: int
+) -> None:
+    found = nights.rates(noise, "useless", tasks, 200)
+    assert found.passed > 0.3  # or else nothing would be tested
+    assert 200 * found.proposed <= AT_MOST[nights.ALPHA]
+    assert found.proposed < found.gained / 4
+
+
+@pytest.mark.parametrize("tasks", [2, 3, 5])
+def test_every_night_proposes_what_solves_all_without_noise(nights: ModuleType, tasks: int) -> None:
+    assert nights.rates(0.0, "good", tasks, 200).proposed == 1.0
+    assert nights.rates(0.0, "useless", tasks, 200).passed == 0.0
+
+
+def test_one_held_out_task_that_is_mended_in_three_of_three_attempts_is_enough(tmp_path: Path) -> None:
+    found, _ = night(
+        tmp_path, lambda text: "Say yes." in text, Optimizer("Say yes."), val=VAL[:1], sleep={"memory": False}
+    )
+    change = found.changes[0]
+    assert change.fresh is not None
+    assert (change.status, change.fresh.p, change.fresh.varied, change.fresh.settle) == ("accepted", 0.05, 0, "")
+
+
+@pytest.mark.parametrize(("trials", "status"), [(2, "accepted"), (1, "inconclusive")])
+def test_what_may_be_luck_is_inconclusive_and_taken_nowhere(tmp_path: Path, trials: int, status: str) -> None:
+    """Both of two tasks pass, in one attempt each: one of four ways to divide the attempts."""
+    sleep = {"memory": False, "confirm_trials": trials}
+    found, _ = night(tmp_path, lambda text: "Say yes." in text, Optimizer("Say yes."), sleep=sleep)
+    change = found.changes[0]
+    assert change.fresh is not None
+    assert (change.status, change.proposed) == (status, status == "accepted")
+    assert (found.documents.skill == SKILL) is not change.proposed
+    if status == "inconclusive":
+        assert change.reason.endswith("may be luck: p = 0.25, above the significance level 0.05")
+        assert change.fresh.varied is None  # one attempt does not tell
+        assert "sleep.confirm_trials" in change.fresh.settle
+
+
+@pytest.mark.parametrize(("no_regression", "status"), [(True, "rejected"), (False, "accepted")])
+def test_a_task_that_passed_the_gate_by_luck_and_fails_every_fresh_attempt_rejects(
+    tmp_path: Path, no_regression: bool, status: str
+) -> None:
+    def answer(request: ChatRequest) -> str:
+        rule = "Say yes." in request.messages[0].text
+        if "Task 9." in request.messages[-1].text:
+            return "yes" if not rule or (request.seed or 0) < 1_000 else "no"
+        return "yes" if rule else "no"
+
+    val = [Task(id=f"v{number}", input=f"Task {number}.") for number in (5, 6, 7, 9)]
+    config = {"gate": {"no_regression": no_regression}}
+    sleep = {"memory": False, "confirm_trials": 3}
+    found, _ = night(tmp_path, bool, Optimizer("Say yes."), val=val, answer=answer, sleep=sleep, config=config)
+    change = found.changes[0]
+    assert (change.status, change.proposed) == (status, not no_regression)
+    assert change.reason.endswith(", but 'v9' does worse in fresh attempts") is no_regression
+
+
+def test_the_noise_floor_is_what_differs_under_the_old_document(tmp_path: Path) -> None:
+    val = [Task(id=f"v{number}", input=f"Task {number}.") for number in range(5, 10)]
+    dice = random.Random(1)
+
+    def answer(request: ChatRequest) -> str:
+        told, asked = request.messages[0].text, request.messages[-1].text
+        fresh = (request.seed or 0) >= 1_000
+        lucky = fresh and "Task 5." in asked and dice.random() < 0.5
+        return "yes" if "Say yes." in told or lucky else "no"
+
+    found, _ = night(tmp_path, bool, Optimizer("Say yes."), val=val, answer=answer, sleep={"memory": False})
+    fresh = found.changes[0].fresh
+    assert fresh is not None
+    assert (fresh.varied, fresh.tasks) == (1, 5)
+
+
+def test_a_night_says_that_it_may_be_luck_and_what_would_settle_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = Small(tmp_path)
+    report = small.night({"confirm_trials": 2})
+    document = report.documents[0]
+    assert (report.status, report.reason, report.proposal) == (
+        "no change",
+        "the gain of what passed the gate may be luck",
+        "",
+    )
+    assert (document.status, document.verdict) == ("inconclusive", "inconclusive")
+    assert not (small.state.night(1) / "proposal").exists()
+    assert main(["sleep", "explain", "--project", str(small.project), "--state", str(small.base)]) == 0
+    out = capsys.readouterr().out
+    assert "\nlearned: inconclusive  (" in out
+    assert "\n  by luck alone: p = 0.17, above the significance level 0.05; noise floor: 0 of 1 " in out
+    assert "\n  more held-out tasks, or a higher sleep.confirm_trials, would settle it\n" in out
+    (told,) = json.loads((small.state.night(1) / "diagnostics.json").read_text())["documents"]
+    assert (told["status"], round(told["fresh"]["p"], 3)) == ("inconclusive", 0.167)
+    assert set(small.ledger().values()) == {"queued"}  # its sessions and tasks stay available
+    assert any("wait for the next night" in note for note in report.notes)
+    small.write(5, 7)
+    assert small.night({"confirm_trials": 2}).sessions == {"claude-code": 7}
+
+
+def test_after_several_accepted_candidates_the_first_document_is_what_the_last_is_compared_with(
+    tmp_path: Path,
+) -> None:
+    """Two rules are needed; each edit brings one. What is told and what is measured is one comparison."""
+    val = [Task(id=f"v{number}", input=f"Task {number}.") for number in (5, 6)]
+
+    def answer(request: ChatRequest) -> str:
+        told, asked = request.messages[0].text, request.messages[-1].text
+        return "yes" if ("Say yes." if "Task 5." in asked else "Loudly.") in told else "no"
+
+    class TwoRules(Optimizer):
+        def _answer(self, request: ChatRequest) -> str:
+            self._rules[True] = "Loudly." if "Say yes." in request.messages[1].text else "Say yes."
+            return super()._answer(request)
+
+    found, _ = night(tmp_path, bool, TwoRules(""), val=val, answer=answer, sleep={"memory": False})
+    change = found.changes[0]
+    assert (change.status, change.baseline, change.candidate) == ("accepted", 0.0, 1.0)
+    assert change.reason == "candidate 1.0000 > current 0.0000"
+    assert [shown.hard for shown in change.held_out.candidate] == [1, 1]
+    assert change.after.text.count("- ") - SKILL.text.count("- ") == 2
+
+
+def test_what_is_shown_of_an_accepted_document_is_not_a_later_candidate_that_lost(tmp_path: Path) -> None:
+    val = [Task(id=f"v{number}", input=f"Task {number}.") for number in (5, 6, 7)]
+
+    def answer(request: ChatRequest) -> str:
+        told, asked = request.messages[0].text, request.messages[-1].text
+        return "yes" if "Say yes." in told and "Zebra" not in told and "Task 7." not in asked else "no"
+
+    class Worse(Optimizer):
+        def _answer(self, request: ChatRequest) -> str:
+            self._rules[True] = "Zebra." if "Say yes." in request.messages[1].text else "Say yes."
+            return super()._answer(request)
+
+    found, _ = night(tmp_path, bool, Worse(""), val=val, answer=answer, sleep={"memory": False})
+    change = found.changes[0]
+    assert (change.status, change.candidate) == ("accepted", pytest.approx(2 / 3))
+    assert change.reason == "candidate 0.6667 > current 0.0000"
+
+
+@pytest.mark.parametrize(("trials", "accepted"), [(1, None), (3, True)])
+def test_the_next_night_is_told_that_an_edit_has_no_verdict_when_it_may_be_luck(
+    tmp_path: Path, trials: int, accepted: bool | None
+) -> None:
+    sleep = {"memory": False, "confirm_trials": trials}
+    found, _ = night(tmp_path, lambda text: "Say yes." in text, Optimizer("Say yes."), sleep=sleep)
+    assert [entry.accepted for entry in found.changes[0].edits] == [accepted]

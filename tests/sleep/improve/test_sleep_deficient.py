@@ -1,0 +1,188 @@
+"""A project whose skills have known gaps, as in the public deficient-skill benchmark: a night fills every gap, and an
+optimizer that games the checks or has nothing to say changes nothing.
+
+Training tasks have the checks of a hurried person. Held-out and test tasks have stricter ones, which nobody shows to
+the optimizer, and a rubric that a third model judges by.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from briefs_sessions import GAP_NAMES, sessions, strict_checks, training_checks
+
+from etude.prompts import Prompts
+from etude.records import ChatRequest
+from etude.sleep.config import make_sleep_config
+from etude.sleep.night import run_night
+from etude.sleep.report import Diagnosed, DocumentReport, NightReport
+from etude.sleep.tasks.gather import Surroundings, state_of
+from etude.testing import ScriptedModel
+from etude.workbench import Given
+
+SEEDS = range(12)
+RUBRICS = {
+    "structure": "The brief names the key risks and says how confident it is.",
+    "verbose": "The brief is concise.",
+    "brain-first": "The brief cites a source.",
+    "verdict": "The brief gives a clear recommendation.",
+}
+SKILL = "---\nname: {0}\ndescription: How briefs are written here.\n---\n\n# Briefs\n\nWrite   clearly.\n"
+
+
+class Night(NamedTuple):
+    report: NightReport
+    project: Path
+    state: Path
+
+    @property
+    def folder(self) -> Path:
+        return self.state / "nights" / "0001"
+
+    @property
+    def documents(self) -> dict[str, DocumentReport]:
+        return {document.name: document for document in self.report.documents}
+
+    @property
+    def proposed(self) -> dict[str, str]:
+        """The proposed documents, by the name of their skill."""
+        place = self.folder / "proposal" / "manifest.json"
+        if not place.exists():
+            return {}
+        items = json.loads(place.read_text())["manifest"]["items"]
+        return {Path(item["path"]).parent.name: (place.parent / item["file"]).read_text() for item in items}
+
+
+def tasks(gaps: Sequence[str], seed: int, *, strict: bool = True) -> list[dict[str, Any]]:
+    """Four training tasks for each gap, two to hold out and two to test on."""
+    found: list[dict[str, Any]] = []
+    for gap in gaps:
+        for number, turn in enumerate(sessions(gap, seed, 8)):
+            split = ("train", "train", "val", "test")[number // 2]
+            task: dict[str, Any] = {"id": f"{gap}-{number}", "intent": turn.prompt, "split": split, "skill": gap}
+            task["sessions"] = [{"source": "claude-code", "id": f"session-{gap}-{number}"}]
+            held_out = strict and split != "train"
+            task |= {"checks": strict_checks(gap), "rubric": RUBRICS[gap]} if held_out else {}
+            found.append({"checks": training_checks(gap), **task})
+    return found
+
+
+def night(
+    root: Path,
+    optimizer: str,
+    seed: int,
+    gaps: Sequence[str] = GAP_NAMES,
+    *,
+    strict: bool = True,
+    more: Sequence[dict[str, Any]] = (),
+    sleep: dict[str, Any] | None = None,
+    given: Given | None = None,
+) -> Night:
+    project = root / "project"
+    for gap in gaps:
+        folder = project / ".claude" / "skills" / gap
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text(SKILL.format(gap))
+    (project / "CLAUDE.md").write_text("# House rules\n\nUse   tabs.\n")
+    file = {"format": "etude.tasks", "reviewed": True, "tasks": [*tasks(gaps, seed, strict=strict), *more]}
+    (root / "tasks.json").write_text(json.dumps(file))
+    config = make_sleep_config(
+        {
+            "target": {"model": "simulated:target"},
+            "optimizer": {"model": optimizer},
+            "judge": {"model": "simulated:judge"},
+            "train": {"seed": seed},
+            "sleep": {
+                "project": str(project),
+                "state": str(root / "state"),
+                "tasks": str(root / "tasks.json"),
+                "skill": "each",
+                **(sleep or {}),
+            },
+        }
+    )
+    around = Surroundings(home=root, environ={})
+    report = run_night(config, around, given=given)
+    return Night(report, project, state_of(config, around).folder)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_skill_goes_from_0_to_1_on_held_out_tasks_in_one_night(tmp_path: Path, seed: int) -> None:
+    found = night(tmp_path, "simulated:optimizer", seed)
+    assert found.report.status == "proposed"
+    assert sorted(found.documents) == sorted(GAP_NAMES)
+    for document in found.documents.values():
+        assert (document.status, document.baseline, document.candidate) == ("accepted", 0.0, 1.0)
+        assert document.confirmed is not None
+        assert document.confirmed.mean == 1.0
+    # The test tasks of all skills, which no decision looks at.
+    assert found.report.test is not None
+    assert (found.report.test.mean, found.report.test.n) == (1.0, 2 * len(GAP_NAMES))
+    for gap, text in found.proposed.items():
+        assert text.startswith(SKILL.format(gap))
+    assert len(found.proposed) == len(GAP_NAMES)
+
+
+@pytest.mark.parametrize("profile", ["optimizer-hacker", "optimizer-useless"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_gaming_the_checks_and_saying_nothing_stage_nothing(tmp_path: Path, seed: int, profile: str) -> None:
+    found = night(tmp_path, f"simulated:{profile}", seed)
+    assert (found.report.status, found.proposed) == ("no change", {})
+    assert {(document.status, document.candidate) for document in found.documents.values()} == {("rejected", 0.0)}
+
+
+def test_what_games_the_training_checks_passes_them(tmp_path: Path) -> None:
+    """Or else it would show nothing that such an optimizer is rejected."""
+    gaps = ("structure", "verdict")
+    found = night(tmp_path, "simulated:optimizer-hacker", 0, gaps, strict=False)
+    assert {document.candidate for document in found.documents.values()} == {1.0}
+    assert all("empty" in text for text in found.proposed.values())
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_edit_that_changes_nothing_is_not_staged(tmp_path: Path, seed: int) -> None:
+    document = ScriptedModel(_same, name="scripted:same")
+    found = night(tmp_path, "scripted:same", seed, ("structure",), given={"optimizer": document})
+    assert (found.report.status, found.proposed) == ("no change", {})
+    assert found.documents["structure"].status == "unchanged"
+    assert len(document.requests) > 1
+
+
+def _same(request: ChatRequest) -> str:
+    """The block as it is, or an edit that says nothing."""
+    if Prompts()["return_document"] in request.messages[0].text:
+        return json.dumps({"reasoning": "r", "document": "", "cites": []})
+    return json.dumps({"reasoning": "r", "edits": []})
+
+
+def test_tasks_of_one_skill_never_judge_another(tmp_path: Path) -> None:
+    found = night(tmp_path, "simulated:optimizer", 0, ("structure", "verbose"))
+    diagnosed = [
+        Diagnosed.model_validate(row)
+        for row in json.loads((found.folder / "diagnostics.json").read_text())["documents"]
+    ]
+    for document in diagnosed:
+        held_out = {shown.task for shown in (*document.before, *document.after)}
+        assert held_out == {f"{document.name}-4", f"{document.name}-5"}
+    rules = json.loads((found.folder / "proposal" / "rules.json").read_text())["documents"]
+    for real, those in rules.items():
+        gap = Path(real).parent.name
+        for rule in those:
+            evidence = rule["evidence"]
+            assert evidence["attempts"]
+            assert {task.rpartition("-")[0] for task in evidence["tasks"]} == {gap}
+            assert {session.rpartition("-")[0] for session in evidence["sessions"]} == {f"claude-code:session-{gap}"}
+
+
+def test_a_skill_whose_tasks_are_all_held_out_is_named_in_the_report(tmp_path: Path) -> None:
+    more = [{**task, "split": "val"} for task in tasks(["verbose"], 0) if task["split"] == "val"]
+    folder = tmp_path / "project" / ".claude" / "skills" / "verbose"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text(SKILL.format("verbose"))
+    found = night(tmp_path, "simulated:optimizer-perfect", 0, ("structure",), more=more)
+    document = found.documents["verbose"]
+    assert (document.status, document.reason) == ("unchanged", "there are no training tasks for it")
+    assert (document.train, document.held_out) == (0, 2)
+    assert sorted(found.proposed) == ["structure"]

@@ -1,0 +1,130 @@
+"""What a night makes of what it knows of its documents, and what its proposal carries."""
+
+import json
+from pathlib import Path
+
+import pytest
+from briefs_sessions import START, write_claude
+from small_night import Small, later
+
+from etude.errors import BudgetStop, DataError, EtudeError
+from etude.records import ChatRequest, Edit, LedgerEntry
+from etude.sleep.adoption.known import Memory, TriedEdit, read_memory, tried_edits
+from etude.sleep.night import read_report
+from etude.sleep.tasks.gather import archive, archived
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Small:
+    return Small(tmp_path)
+
+
+def test_what_nights_know_and_cannot_be_read_is_named_before_anything_is_asked(small: Small) -> None:
+    small.state.make()
+    known = small.state.folder / "known.json"
+    known.write_text('{"tried": [')
+    with pytest.raises(DataError, match=r"known\.json' cannot be read") as error:
+        small.night()
+    assert (error.value.exit_code, error.value.hint) == (2, "restore it, or remove it")
+    assert (small.answered, small.state.numbers()) == (0, [])
+    known.unlink()
+    assert small.night().status == "proposed"
+
+
+def test_an_interrupted_night_goes_on_from_what_was_known_when_it_began(small: Small) -> None:
+    def stop(request: ChatRequest) -> None:
+        if small.answered == 12:
+            raise BudgetStop("enough 7712")
+
+    small.before = stop
+    with pytest.raises(BudgetStop):
+        small.night()
+    at_first = (small.state.night(1) / "known.json").read_text()
+    assert json.loads(at_first)["tried"] == {}
+    edit = LedgerEntry(step=1, edit=Edit(op="append", content="- Another night's."), fate="applied", accepted=True)
+    of_another = Memory(tried={str(small.skill): tried_edits([edit], {})})
+    (small.state.folder / "known.json").write_text(of_another.model_dump_json())
+    small.before = lambda request: None
+    report = small.night()
+    assert (report.night, report.status) == (1, "proposed")
+    assert (small.state.night(1) / "known.json").read_text() == at_first
+    assert not any("Another night's." in text for text in small.optimizer.answered)
+
+
+def test_without_fresh_attempts_there_is_no_verdict_and_a_person_has_to_look(small: Small) -> None:
+    report = small.night({"confirm_trials": 0, "auto_adopt": True})
+    assert (report.status, report.documents[0].verdict, report.documents[0].confirmed) == ("proposed", None, None)
+    assert report.held_back == ("there was no verdict; only 'ship' is adopted without a person",)
+    assert not small.skill.exists()
+
+
+def test_what_few_held_out_tasks_cannot_settle_waits_for_a_person(small: Small) -> None:
+    report = small.night({"auto_adopt": True})
+    document = report.documents[0]
+    assert (report.status, document.status, document.verdict) == ("proposed", "accepted", "inconclusive")
+    assert report.held_back == ("the verdict is 'inconclusive'; only 'ship' is adopted without a person",)
+    assert document.settle
+    assert not small.skill.exists()
+
+
+def test_a_document_that_a_person_changes_during_the_night_is_left_alone(small: Small) -> None:
+    mine = b"# House rules\n\nUse spaces now.\n"
+
+    def write(request: ChatRequest) -> None:
+        if "# Current skill" in request.messages[-1].text:
+            (small.project / "CLAUDE.md").write_bytes(mine)
+
+    small.before = write
+    with pytest.raises(EtudeError, match="changed during the night"):
+        small.night({"skill": False, "memory": True})
+    report = read_report(small.state, 1)
+    assert report is not None
+    assert (report.status, report.proposal) == ("error", "")
+    assert (small.project / "CLAUDE.md").read_bytes() == mine
+    assert set(small.ledger().values()) == {"queued"}
+    small.before = lambda request: None
+    report = small.night({"skill": False, "memory": True})
+    assert (report.night, report.status) == (2, "proposed")
+
+
+def test_the_budget_of_a_night_holds_for_its_test_too(small: Small) -> None:
+    sleep = {"val_fraction": 0.3, "memory": False}
+    whole = Small(small.root / "whole")
+    used = whole.night(sleep, test={"enabled": True}).spent.calls
+    report = small.night(sleep, test={"enabled": True}, limits={"calls": used, "concurrency": 1})
+    assert report.test is not None
+    assert report.spent.calls <= used
+
+
+def test_edits_are_kept_with_the_real_tasks_they_cite_and_not_told_where_one_is_held_out() -> None:
+    edit = Edit(op="append", content="- Be brief.", cites=("a1", "a2", "a3", "gone"))
+    entry = LedgerEntry(step=1, edit=edit, fate="applied", accepted=False)
+    tried = tried_edits([entry], {"a1": "recall:m1", "a2": "m2~b3", "a3": "m2"})
+    assert tried == (TriedEdit(**dict(entry), tasks=("m1", "m2")),)
+    memory = Memory(tried={"/p/SKILL.md": tried})
+    assert memory.ledger("/p/SKILL.md", {"m3"}) == (entry,)
+    assert memory.ledger("/p/SKILL.md", {"m2"}) == ()
+    assert memory.ledger("/p/other", ()) == ()
+    before = Memory.model_validate({"tried": {"/p/SKILL.md": [entry.model_dump(mode="json")]}})
+    assert before.ledger("/p/SKILL.md", {"m2"}) == (entry,)
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_the_optimizer_is_told_of_earlier_edits_but_not_of_those_from_what_is_held_out_now(
+    small: Small, held: bool
+) -> None:
+    small.night()
+    (tried,) = read_memory(small.state).tried.values()
+    cited = {name for entry in tried for name in entry.tasks}
+    assert cited
+    if held:
+        sides = {True: "val", False: "train"}
+        known = [task.model_copy(update={"split": sides[task.id in cited]}) for task in archived(small.state)]
+        archive(small.state, known)
+    write_claude(small.home, small.turns[:5], str(small.project), later(START, days=50))
+    seen: list[str] = []
+    small.before = lambda request: seen.append("\n".join(message.text for message in request.messages))
+    small.night()
+    assert {task["split"] for task in small.tasks(2) if task["id"] in cited} == ({"val"} if held else {"train"})
+    told = [text for text in seen if "# Earlier edits and their outcomes" in text]
+    assert bool(told) is not held

@@ -1,0 +1,80 @@
+"""What a night knows of its documents reaches whom it is for, and what it has spent on them counts."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from briefs_sessions import strict_checks, training_checks
+from small_night import Small
+from test_sleep_consolidate import Optimizer
+from test_sleep_consolidate import night as a_night
+
+from etude.records import Edit, LedgerEntry, Split
+from etude.sleep.adoption.known import KNOWN, Memory, TriedEdit, read_memory, remember
+from etude.sleep.improve.changes import LeftOut
+from etude.sleep.improve.documents import Improved, improve
+from etude.sleep.limits import Spent
+from etude.sleep.tasks.gather import archive
+from etude.sleep.tasks.mined import MinedTask
+from etude.workbench import Given
+
+
+def a_task(small: Small, number: int, split: Split = "train", **more: Any) -> MinedTask:
+    checks = training_checks("structure") if split == "train" else strict_checks("structure")
+    given = {"id": f"t{number}", "intent": small.turns[number].prompt, "checks": checks, "split": split, **more}
+    return MinedTask.model_validate(given)
+
+
+def improved(small: Small, tasks: Sequence[MinedTask], number: int, **sleep: Any) -> Improved:
+    """What a night makes of these tasks."""
+    small.state.make_night(number)
+    given = Given(target=small.target, optimizer=small.optimizer)
+    return asyncio.run(improve(small.config(sleep), tasks, small.state, number, Spent(), given))
+
+
+# --- what no optimizer is told --------------------
+
+
+@pytest.mark.parametrize("cluster", ["held out", "another"])
+def test_what_was_learned_from_the_cluster_of_a_held_out_task_is_not_told_to_the_optimizer(
+    tmp_path: Path, cluster: str
+) -> None:
+    """An earlier night trained on a task of it; the sides are drawn anew since."""
+    small = Small(tmp_path, n=0)
+    small.state.make()
+    archive(small.state, [a_task(small, 9, cluster=cluster, night=1)])
+    learned = Edit(op="append", content="- Say 7713.", cites=("a1",))
+    tried = TriedEdit(step=1, edit=learned, fate="applied", accepted=False, tasks=("t9",))
+    small.state.write(small.state.folder / KNOWN, Memory(tried={str(small.skill): (tried,)}).model_dump_json())
+    improved(small, [a_task(small, 0), a_task(small, 1), a_task(small, 2, "val", cluster="held out")], 2)
+    assert any("# Current skill" in text for text in small.optimizer.answered)
+    assert any("Say 7713." in text for text in small.optimizer.answered) is (cluster == "another")
+
+
+# --- how much is kept --------------------
+
+
+def test_the_last_trials_and_edits_are_kept_and_each_once(tmp_path: Path) -> None:
+    small = Small(tmp_path, n=0)
+    small.state.make()
+    found, _ = a_night(tmp_path, lambda text: "Say yes." in text, Optimizer("Say yes."), sleep={"memory": False})
+    change = found.changes[0]
+    (entry,) = change.edits
+    for night, rules in ((1, range(400)), (2, range(300, 650)), (2, range(300, 650))):
+        left_out = tuple(LeftOut(rule=str(number), text="- A rule.", tasks=1) for number in rules)
+        contents = [f"- Rule {night} {number}." for number in range(150)]
+        ledger = tuple(of_content(entry, content) for content in contents)
+        held_out = change.held_out.model_copy(update={"ledger": ledger})
+        came = change.model_copy(update={"left_out": left_out, "held_out": held_out})
+        remember(small.state, read_memory(small.state), night, [("/p/SKILL.md", came)])
+    memory = read_memory(small.state)
+    trials, tried = memory.trials["/p/SKILL.md"], memory.tried["/p/SKILL.md"]
+    assert (len(trials), next(iter(trials)), list(trials)[-1]) == (500, "150", "649")
+    assert (trials["299"].night, trials["300"].night) == (1, 2)
+    assert (len(tried), tried[0].edit.content, tried[-1].edit.content) == (200, "- Rule 1 100.", "- Rule 2 149.")
+
+
+def of_content(entry: LedgerEntry, content: str) -> LedgerEntry:
+    return entry.model_copy(update={"edit": entry.edit.model_copy(update={"content": content})})

@@ -1,0 +1,276 @@
+"""Rules that earlier nights wrote are left out on trial; what nothing misses goes, and can be put back."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+from small_night import Small
+
+from etude.cli.main import main
+from etude.errors import BudgetStop
+from etude.records import ChatRequest, Skill
+from etude.skill import Document
+from etude.sleep.adoption.adopt import adopt, kept_rules
+from etude.sleep.adoption.proposal import Proposal, Proposed, read_proposal, stage
+from etude.sleep.adoption.revert import revert
+from etude.sleep.adoption.rules import Evidence, Rule, active, revised
+from etude.sleep.adoption.structure import plain
+from etude.sleep.config import SleepSection
+from etude.sleep.improve.block import block_of
+from etude.sleep.improve.changes import LeftOut, Place, RuleTrial
+from etude.sleep.improve.retire import Standing, due, left_out
+from etude.sleep.places import read_document
+
+IDLE = "- Never mention the weather."
+BY_HAND = "- Written by hand."
+RETIRE = {"retire": 3, "confirm_trials": 2}
+
+
+def rule_of(small: Small, text: str) -> Rule:
+    return next(rule for rule in kept_rules(small.state.folder).documents[str(small.skill)] if rule.text == text)
+
+
+def with_rules(small: Small, night: str, *texts: str, place: Place = "skill") -> None:
+    """Adopt a night that added these rules to a document."""
+    path = small.skill if place == "skill" else small.project / "CLAUDE.md"
+    live = read_document(path, place, small.project)
+    before = revised(kept_rules(small.state.folder).documents.get(live.real, ()), block(live.opening), "")
+    opening = Document.parse(live.opening)
+    text = opening.with_learned("\n".join([opening.learned or "", *texts])).render()
+    rules = revised(before, block_of(Skill(text=text)), night, {})
+    proposed = Proposed(live=live, text=text, rules=rules, before=before)
+    folder = stage(
+        small.state.folder / night, Proposal(night=night, project=str(small.project), documents=(proposed,))
+    )
+    adopt(folder, small.project, small.state.folder)
+
+
+def block(text: str) -> str:
+    return text.partition("begin learned -->\n")[2].partition("<!-- etude:end")[0]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Small:
+    return adopted(tmp_path)
+
+
+def adopted(root: Path) -> Small:
+    """A rule that is needed and one that nobody misses are in place, and one that the user wrote."""
+    small = Small(root)
+    report = small.night()
+    adopt(Path(report.proposal), small.project, small.state.folder)
+    with_rules(small, "0000", IDLE)
+    text = small.skill.read_text()
+    small.skill.write_text(text.replace("<!-- etude:end", f"{BY_HAND}\n<!-- etude:end"))
+    small.write(5, 9)
+    return small
+
+
+def test_a_rule_that_nothing_misses_is_proposed_for_removal_and_no_other(small: Small) -> None:
+    before = small.skill.read_bytes()
+    needed = rule_of(small, block(small.skill.read_text()).splitlines()[0])
+    report = small.night(RETIRE)
+    document = report.documents[0]
+    assert (report.status, document.status) == ("proposed", "accepted")
+    assert document.reason.endswith("1 rule is retired: nothing misses it")
+    folder = Path(report.proposal)
+    item = read_proposal(folder).items[0]
+    assert (folder / item.file).read_bytes() == before.replace(f"{IDLE}\n".encode(), b"")
+    rules = json.loads((folder / "rules.json").read_text())["documents"][str(small.skill)]
+    idle = next(rule for rule in rules if rule["text"] == IDLE)
+    assert (idle["status"], idle["retired"]) == ("retired", "0002")
+    assert idle["ablation"].endswith("tasks, 2 fresh attempts each with and without it: none does worse without")
+    assert next(rule for rule in rules if rule["id"] == needed.id)["status"] == "active"
+    assert "retired: " in (folder / "report.md").read_text()
+
+
+def test_a_removal_waits_for_a_person_and_can_be_taken_back(small: Small) -> None:
+    report = small.night({**RETIRE, "auto_adopt": True})
+    assert report.held_back == ("the verdict is 'inconclusive'; only 'ship' is adopted without a person",)
+    before = small.skill.read_bytes()
+    adopt(Path(report.proposal), small.project, small.state.folder)
+    assert IDLE not in small.skill.read_text()
+    assert BY_HAND in small.skill.read_text()
+    revert("0002", small.state.folder)
+    assert small.skill.read_bytes() == before
+    assert rule_of(small, IDLE).status == "active"
+
+
+def test_no_rule_is_left_out_unless_it_is_asked_for(small: Small) -> None:
+    report = small.night({"confirm_trials": 2})
+    assert report.status == "no change"
+    assert not list(small.state.night(2).rglob("retire-*"))
+
+
+def test_a_night_killed_in_a_trial_goes_on_from_there(small: Small) -> None:
+    def stop(request: ChatRequest) -> None:
+        if list(small.state.night(2).rglob("retire-*")):
+            stopped.append(request)
+            if len(stopped) == 5:
+                raise BudgetStop("enough 7712")
+
+    stopped: list[ChatRequest] = []
+    at_first = small.answered
+    small.before = stop
+    with pytest.raises(BudgetStop):
+        small.night(RETIRE)
+    small.before = lambda request: None
+    report = small.night(RETIRE)
+    assert (report.night, report.starts) == (2, 2)
+    assert report.documents[0].reason.endswith("1 rule is retired: nothing misses it")
+    assert report.spent.calls == small.answered - at_first + 1  # the one that was stopped had been sent
+
+
+def test_the_budget_of_the_night_holds_for_trials(tmp_path: Path) -> None:
+    calls = adopted(tmp_path / "whole").night(RETIRE).spent.calls
+    tight = adopted(tmp_path / "tight")
+    with pytest.raises(BudgetStop, match=f"limits.calls = {calls - 1} is reached"):
+        tight.night(RETIRE, limits={"calls": calls - 1, "concurrency": 1})
+    assert tight.night(RETIRE, limits={"calls": calls + 2, "concurrency": 1}).status == "proposed"
+
+
+def test_the_budget_of_the_night_holds_for_the_trials_of_both_documents(tmp_path: Path) -> None:
+    def both(root: Path) -> Small:
+        small = adopted(root)
+        with_rules(small, "0000m", "- Never mention the tides.", place="memory")
+        return small
+
+    asked = {**RETIRE, "retire": 1, "memory": True}
+    report = both(tmp_path / "whole").night(asked)
+    assert [len(document.left_out) for document in report.documents] == [1, 1]
+    tight, calls = both(tmp_path / "tight"), report.spent.calls
+    at_first = tight.answered
+    with pytest.raises(BudgetStop, match=f"limits.calls = {calls - 1} is reached"):
+        tight.night(asked, limits={"calls": calls - 1, "concurrency": 1})
+    assert tight.answered - at_first == calls - 1
+
+
+def test_rules_go_by_age_and_what_a_person_wrote_never() -> None:
+    old, sharper = "- End every brief with a recommendation.", "- End every brief with a clear recommendation."
+    first = revised((), f"{old}\n", "0001")
+    second = revised(first, f"{old}\n- By hand.\n", "")
+    third = revised(second, f"- Newer.\n{old}\n- By hand.\n", "0003")
+    rules = revised(third, f"- Newest.\n- Newer.\n{sharper}\n- By hand.\n", "0004")
+    assert [rule.text for rule in due(Standing(rules))] == [sharper, "- Newer.", "- Newest."]
+
+
+def test_what_a_person_wrote_is_not_left_out_in_the_words_of_a_night_either() -> None:
+    by_hand = revised((), "- Always answer in British English.\n", "")
+    reworded = revised(by_hand, "- Always answer in British English, please.\n", "0005")
+    assert active(reworded)[0].replaces
+    assert due(Standing(reworded)) == ()
+    again = revised(reworded, "- Always answer in proper British English, please.\n", "0006")
+    assert due(Standing(again)) == ()
+
+
+def test_each_rule_has_its_turn_and_what_a_person_put_back_has_none() -> None:
+    rules = revised(revised((), "- One.\n", "0001"), "- One.\n- Two.\n- Three.\n", "0002")
+    one, two, three = active(rules)
+    tried = {one.id: RuleTrial(night=4, retired=False), two.id: RuleTrial(night=3, retired=False)}
+    assert due(Standing(rules, tried)) == (three, two, one)
+    assert due(Standing(rules, tried, {three.id})) == (two, one)
+    reworded = revised(rules, "- One!\n- Two.\n- Three.\n", "0005")
+    assert [rule.text for rule in due(Standing(reworded, tried, {three.id}))] == ["- Two.", "- One!"]
+
+
+def test_a_rule_that_stays_is_told_with_the_tasks_that_missed_it(
+    small: Small, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needed = rule_of(small, block(small.skill.read_text()).splitlines()[0])
+    report = small.night(RETIRE)
+    document = report.documents[0]
+    idle, kept = document.left_out
+    assert (idle.text, idle.retired, idle.missed) == (IDLE, True, ())
+    assert (kept.rule, kept.retired, kept.unscored) == (needed.id, False, 0)
+    held_out = {task["id"] for task in small.tasks(2) if task["split"] == "val"}
+    assert held_out <= set(kept.missed)
+    stays = f"{len(kept.missed)} of {kept.tasks} tasks do worse without it: stays"
+    assert f"; left out on trial: {plain(kept.text, 80)!r}, {stays}; 1 rule is retired" in document.reason
+    found = json.loads((small.state.night(2) / "diagnostics.json").read_text())["documents"][0]["left_out"]
+    assert [one["rule"] for one in found] == [idle.rule, kept.rule]
+    assert main(["sleep", "explain", "2", "--project", str(small.project), "--state", str(small.base)]) == 0
+    assert f"  {needed.id}  {stays}: {plain(needed.text, 60)[:50]}" in capsys.readouterr().out
+
+
+def test_a_rule_without_a_score_on_every_task_stays_and_says_so() -> None:
+    found = LeftOut(rule="ab", text="- One.", tasks=3, missed=("m1",), unscored=1)
+    assert not found.retired
+    assert found.told == "1 of 3 tasks do worse without it, attempts at 1 of 3 tasks errored: stays"
+
+
+def trials(small: Small, night: int) -> int:
+    """How many rules were left out in a night."""
+    return len(list(small.state.night(night).rglob("retire-skill/comparisons/*.json")))
+
+
+def test_rules_take_turns_so_that_one_that_is_tried_keeps_no_other_from_its_trial(small: Small) -> None:
+    tides = "- Never mention the tides."
+    with_rules(small, "0000z", tides)
+    for last, text in ((9, IDLE), (12, tides)):
+        report = small.night({**RETIRE, "retire": 1})
+        known = json.loads((small.state.folder / "known.json").read_text())["trials"][str(small.skill)]
+        assert known[rule_of(small, text).id] == {"night": report.night, "retired": True}
+        small.write(last, last + 3)
+    assert len(known) == 2
+
+
+def test_a_rule_that_cannot_be_tried_leaves_its_place_to_the_next(small: Small) -> None:
+    live = read_document(small.skill, "skill", small.project)
+    before = revised(kept_rules(small.state.folder).documents[live.real], block(live.opening), "")
+    told = "- Greet the reader."
+    text = live.opening.replace("<!-- etude:end", f"{told}\n<!-- etude:end")
+    rules = revised(before, block(text), "0000", {told: Evidence(tasks=("gone",))})
+    rules = tuple(rule.model_copy(update={"night": "000"}) if rule.text == told else rule for rule in rules)
+    proposed = Proposed(live=live, text=text, rules=rules, before=before)
+    folder = stage(
+        small.state.folder / "0000y", Proposal(night="0000y", project=str(small.project), documents=(proposed,))
+    )
+    adopt(folder, small.project, small.state.folder)
+    known = Standing(kept_rules(small.state.folder).documents[live.real])
+    assert due(known)[0].text == told
+    small.night({**RETIRE, "retire": 1})
+    assert trials(small, 2) == 1
+    assert due(known)[0].id not in json.loads((small.state.folder / "known.json").read_text())["trials"][live.real]
+
+
+def test_a_rule_that_a_person_put_back_is_not_left_out_again(small: Small) -> None:
+    report = small.night(RETIRE)
+    idle = rule_of(small, IDLE)
+    small.write(9, 11)
+    proposed_again = small.night(RETIRE)  # nobody has decided on the first proposal
+    assert proposed_again.documents[0].reason.endswith("1 rule is retired: nothing misses it")
+    adopt(Path(proposed_again.proposal), small.project, small.state.folder)
+    revert("0003", small.state.folder)
+    assert rule_of(small, IDLE).status == "active"
+    small.write(11, 13)
+    report = small.night(RETIRE)
+    assert "retired" not in report.documents[0].reason
+    last = json.loads((small.state.folder / "known.json").read_text())["trials"][str(small.skill)][idle.id]
+    assert last == {"night": 3, "retired": True}
+
+
+def test_leaving_a_rule_out_changes_nothing_else() -> None:
+    head = "# By hand\n\n\n<!-- etude:begin learned -->\n"
+    tail = "<!-- etude:end learned -->\n\nBelow.\n"
+    rules = revised((), "- One.\n\n- Two.\n", "0001", {"- One.": Evidence(tasks=("m1",))})
+    document = Skill(text=head + "- One.\n\n- Two.\n" + tail)
+    shorter = left_out(document, rules, active(rules)[0].id)
+    assert shorter is not None
+    assert shorter.text == head + "- Two.\n" + tail
+    assert left_out(document, rules, "00000000") is None
+    assert left_out(Skill(text="# No block\n"), rules, active(rules)[0].id) is None
+
+
+def test_trials_need_fresh_attempts() -> None:
+    with pytest.raises(ValidationError, match="retire needs fresh attempts, and confirm_trials is 0"):
+        SleepSection(retire=1, confirm_trials=0)
+
+
+def test_a_removal_is_explained(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+    small.night(RETIRE)
+    idle = rule_of(small, IDLE)
+    assert main(["sleep", "explain", "2", "--project", str(small.project), "--state", str(small.base)]) == 0
+    said = capsys.readouterr().out
+    assert f"  {idle.id}  retired: {IDLE}" in said
+    assert "2 fresh attempts each with and without it: none does worse without" in said

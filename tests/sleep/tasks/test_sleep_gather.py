@@ -1,0 +1,216 @@
+"""The parts that a night's tasks come from."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_night import NOW, Small
+
+from etude.envs.scorers.checks import Check
+from etude.errors import ConfigError, DataError
+from etude.sleep.config import make_sleep_config
+from etude.sleep.tasks.files import review, write
+from etude.sleep.tasks.gather import (
+    Surroundings,
+    archive,
+    archived,
+    asked_of,
+    divided,
+    from_file,
+    settings_of,
+    sources_of,
+    state_in,
+    state_of,
+)
+from etude.sleep.tasks.mined import MinedTask
+
+CHECKS = (Check(op="min_chars", arg=1, requirement="says something"),)
+
+
+def task(name: str, **more: object) -> MinedTask:
+    return MinedTask.model_validate({"id": name, "intent": f"Do the thing {name}.", "checks": CHECKS, **more})
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Small:
+    return Small(tmp_path, n=2)
+
+
+def test_all_sources_that_were_tried_on_the_real_program_are_read_by_default(small: Small, tmp_path: Path) -> None:
+    names = [source.name for source in sources_of(small.config())]
+    assert {"claude-code", "codex"} <= set(names)
+    assert not {"cursor", "vscode-copilot", "jsonl"} & set(names)
+    path = tmp_path / "t.jsonl"
+    path.touch()
+    with_file = [source.name for source in sources_of(small.config({"sources": ["codex", str(path)]}))]
+    assert with_file == ["codex", "jsonl"]
+    named = small.config({"sources": ["cursor", "pi"]})
+    assert [source.name for source in sources_of(named)] == ["cursor", "pi"]
+
+
+def test_a_source_that_is_none_is_refused(small: Small) -> None:
+    with pytest.raises(ConfigError, match="unknown source 'codx'"):
+        sources_of(small.config({"sources": ["codx"]}))
+
+
+@pytest.mark.parametrize(
+    ("sleep", "error"),
+    [
+        ({"sources": ["codex", "codex"]}, "sleep.sources names 'codex' twice"),
+        ({"sources": ["nope.jsonl"]}, "sleep.sources: 'nope.jsonl' does not exist"),
+    ],
+)
+def test_what_would_read_nothing_or_something_twice_is_refused(
+    small: Small, sleep: dict[str, Any], error: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        sources_of(small.config(sleep))
+    assert caught.value.message == error
+
+
+def test_what_is_asked_of_the_harvest_is_what_the_settings_say(small: Small) -> None:
+    asked = asked_of(small.config({"lookback_hours": 5.0, "max_tasks": 7}), NOW)
+    assert (asked.now, asked.hours, asked.limit, asked.scope) == (NOW, 5.0, 7, str(small.project.resolve()))
+
+
+def test_variables_that_move_programs_do_not_count_in_a_home_that_is_named(tmp_path: Path) -> None:
+    moved = {"CLAUDE_CONFIG_DIR": "/elsewhere", "ETUDE_TRANSCRIPTS": "/t"}
+    around = Surroundings(home=tmp_path, environ=moved, now=lambda: NOW)
+    assert around.transcripts(None) == (tmp_path, moved)
+    assert around.transcripts("/b") == (Path("/b"), {"ETUDE_TRANSCRIPTS": "/t"})
+
+
+def test_the_state_is_in_the_folder_that_is_named_or_in_the_usual_place(small: Small, tmp_path: Path) -> None:
+    around = Surroundings(home=tmp_path / "home", environ={}, now=lambda: NOW)
+    assert state_of(small.config(), around).folder.parent == tmp_path / "state"
+    usual = state_in(small.project, None, around).folder
+    assert usual.parent == tmp_path / "home" / ".local" / "state" / "etude" / "sleep"
+    assert state_in(small.project, f"{tmp_path}/home/../state", around).folder.parent == tmp_path / "state"
+    (tmp_path / "far" / "below").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "below")
+    through = state_in(small.project, f"{tmp_path}/link/../state", around).folder.parent
+    assert through == tmp_path / "link" / ".." / "state"
+    with pytest.raises(ConfigError, match="is no folder"):
+        state_of(small.config({"project": str(tmp_path / "none")}), around)
+
+
+def test_the_archive_keeps_real_tasks_once_and_the_latest(small: Small) -> None:
+    state = small.state
+    assert archived(state) == ()
+    state.make()
+    archive(state, [task("a", night=1), task("b"), task("d~1", origin="dream", derived_from="d")])
+    assert [one.id for one in archived(state)] == ["a", "b"]
+    archive(state, [task("a", night=2), task("recall:b", origin="recall", derived_from="b")])
+    assert [(one.id, one.night) for one in archived(state)] == [("b", None), ("a", 2)]
+    archive(state, [task(f"n{number}") for number in range(1_000)])
+    assert len(archived(state)) == 1_000
+    assert archived(state)[0].id == "n0"
+
+
+def test_the_archive_forgets_no_test_task(small: Small) -> None:
+    small.state.make()
+    archive(small.state, [task("t", cluster="c1", split="test"), task("old")])
+    archive(small.state, [task(f"n{number}") for number in range(1_000)])
+    kept = archived(small.state)
+    assert (kept[0].id, kept[0].split, len(kept)) == ("t", "test", 1_001)
+    assert "old" not in {one.id for one in kept}
+
+
+TOPICS = (
+    "apples in the fridge",
+    "letters to the bank",
+    "the roof of the shed",
+    "music for a party",
+    "a trip by rail",
+)
+
+
+def on(*splits: str) -> list[MinedTask]:
+    """Tasks of earlier nights, one for each side, each of a cluster of its own; the first comes up most often."""
+    return [
+        task(
+            f"m{at}",
+            intent=f"Write about {TOPICS[at]}.",
+            checks=(),
+            exact=("x",),
+            cluster=f"c{at}",
+            split=split,
+            sessions=[{"source": "codex", "id": f"{at}{number}"} for number in range(9 - at)],
+        )
+        for at, split in enumerate(splits)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("splits", "most", "kept"),
+    [
+        (["test", "test", "train", "val"], 2, ["train", "val"]),
+        (["test", "test", "test", "train", "val"], 3, ["test", "train", "val"]),
+        (["train", "test", "val"], 2, ["train", "val"]),
+        (["val", "test", "train"], 2, ["val", "train"]),
+        (["val", "val", "train"], 2, ["val", "train"]),
+        (["test", "test", "val"], 2, ["test", "val"]),
+        (["test", "train", "val"], 1, ["test"]),
+    ],
+)
+def test_where_there_is_room_both_sides_have_a_task_and_none_changes_its_side(
+    small: Small, splits: list[str], most: int, kept: list[str]
+) -> None:
+    known = on(*splits)
+    found = divided(small.config({"max_tasks": most}), known, known)
+    tonight = found.tasks[:most]
+    assert [one.split for one in tonight] == kept
+    assert {one.id: one.split for one in known}.items() >= {one.id: one.split for one in tonight}.items()
+
+
+@pytest.mark.parametrize("data", [b"{}\n", b"\xff\n", b"nonsense\n"])
+def test_an_archive_that_is_damaged_is_named(small: Small, data: bytes) -> None:
+    small.state.make()
+    small.state.archive.write_bytes(data)
+    with pytest.raises(DataError) as error:
+        archived(small.state)
+    assert str(small.state.archive) in error.value.message
+    assert error.value.hint == "move it away; earlier tasks are then forgotten"
+
+
+def test_a_reviewed_file_is_divided_only_when_it_says_nothing_of_sides(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.json"
+    config = make_sleep_config(
+        {
+            "target": {"model": "simulated:target"},
+            "optimizer": {"model": "simulated:optimizer"},
+            "sleep": {"tasks": str(path), "val_fraction": 0.5},
+        }
+    )
+    names = ("apples in the fridge", "letters to the bank", "the roof of the shed", "music for a party")
+    tasks = [task(name, intent=f"Write about {name}.") for name in names]
+    write(path, tasks)
+    review(path)
+    found = {one.split for one in from_file(config).tasks}
+    assert found == {"train", "val"}
+    before = settings_of(config)
+    write(path, [tasks[0], tasks[1].model_copy(update={"split": "val"})])
+    review(path)
+    gathered = from_file(config)
+    assert [(one.id, one.split) for one in gathered.tasks] == [(names[0], "train"), (names[1], "val")]
+    now = settings_of(config)
+    assert [name for name in now if now[name] != before[name]] == ["sleep.tasks"]
+
+
+def test_a_file_whose_tasks_are_all_alike_has_nothing_to_hold_out(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.json"
+    models = {role: {"model": f"simulated:{role}"} for role in ("target", "optimizer")}
+    write(path, [task("one", intent="Write about apples."), task("two", intent="Please write about apples.")])
+    review(path)
+    gathered = from_file(make_sleep_config({**models, "sleep": {"tasks": str(path)}}))
+    assert gathered.notes in (("there is nothing to hold out",), ("there is nothing to train on",))
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0b", "\r\n"])
+def test_a_task_with_a_line_separator_of_any_kind_is_known_again(small: Small, separator: str) -> None:
+    state = state_of(small.config(), small.around)
+    state.make()
+    mined = [task("a", context=f"In short:{separator}two."), task("b")]
+    archive(state, mined)
+    archive(state, [task("c")])
+    assert archived(state) == (*mined, task("c"))

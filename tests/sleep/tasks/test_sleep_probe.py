@@ -1,0 +1,186 @@
+"""Criteria are tried before anything is learned from them: with an answer that only says what they name."""
+
+import json
+from pathlib import Path
+
+import pytest
+from small_night import MODELS, Counted, Gullible, Small
+
+from etude.concurrency import run_to_end
+from etude.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, UnusableReply
+from etude.protocols import Environment
+from etude.records import ChatRequest, Reply, Score, Task, Trajectory
+from etude.sleep.night import read_report
+from etude.sleep.tasks.mined import MinedTask
+from etude.sleep.tasks.probe import HOLLOW, SLOW, hollow_answer, probe, too_slow
+
+RUBRIC = "It gives a clear recommendation.\nIt names real risks; each with its weight."
+
+
+def task(name: str = "m1", **more: object) -> MinedTask:
+    return MinedTask.model_validate({"id": name, "intent": f"Write a brief on {name}.", **more})
+
+
+class Judged(Environment):
+    """Grades every answer alike, or fails alike; keeps what it was shown."""
+
+    name = "judged"
+
+    def __init__(self, grade: float | Exception) -> None:
+        self._grade = grade
+        self.shown: list[tuple[Task, str]] = []
+
+    def tasks(self, split: str) -> tuple[Task, ...]:
+        del split
+        return ()
+
+    async def score(self, task: Task, trajectory: Trajectory) -> Score:
+        self.shown.append((task, trajectory.answer))
+        if isinstance(self._grade, Exception):
+            raise self._grade
+        return Score(hard=float(self._grade >= 0.8), soft=self._grade)
+
+
+class ChecksOnly(Counted):
+    """An optimizer whose tasks have no rubric."""
+
+    async def complete(self, request: ChatRequest) -> Reply:
+        reply = await super().complete(request)
+        if "# Conversation" not in request.messages[-1].text:
+            return reply
+        mined = json.loads(reply.text)
+        return reply.model_copy(
+            update={"text": json.dumps({"tasks": [{**one, "rubric": ""} for one in mined["tasks"]]})}
+        )
+
+
+def test_a_hollow_answer_says_all_that_is_asked_and_claims_to_have_done_it() -> None:
+    said = hollow_answer(task(rubric=RUBRIC))
+    for wanted in (
+        "Write a brief on m1.",
+        "It gives a clear recommendation.",
+        "It names real risks;",
+        "nothing is missing",
+    ):
+        assert wanted in said
+
+
+def test_a_task_whose_judge_takes_a_hollow_answer_is_dropped_and_named() -> None:
+    env = Judged(0.9)
+    found = run_to_end(probe([task(rubric=RUBRIC), task("m2", exact=("5",))], env))
+    assert [one.id for one in found.tasks] == ["m2"]
+    assert [(doubt.task, doubt.why) for doubt in found.doubts] == [("m1", HOLLOW)]
+    ((asked, answer),) = env.shown
+    assert (asked.gold, answer) == ({"rubric": RUBRIC}, hollow_answer(task(rubric=RUBRIC)))
+
+
+def test_checks_beside_a_rubric_are_not_shown_to_the_judge_and_do_not_save_it() -> None:
+    env = Judged(1.0)
+    check = {"op": "contains", "arg": "Recommendation:"}
+    assert run_to_end(probe([task(rubric=RUBRIC, checks=[check])], env)).tasks == ()
+    assert env.shown[0][0].gold == {"rubric": RUBRIC}
+
+
+@pytest.mark.parametrize("grade", [0.79, UnusableReply("no grade"), RejectedRequest("too long")])
+def test_a_judge_that_is_not_fooled_or_has_no_grade_costs_no_task(grade: float | Exception) -> None:
+    found = run_to_end(probe([task(rubric=RUBRIC)], Judged(grade)))
+    assert ([one.id for one in found.tasks], found.doubts) == (["m1"], ())
+
+
+def test_what_stops_a_judge_stops_the_night() -> None:
+    with pytest.raises(BudgetStop):
+        run_to_end(probe([task(rubric=RUBRIC)], Judged(BudgetStop("enough"))))
+
+
+def test_nobody_is_asked_about_checks_or_where_a_person_judges() -> None:
+    env = Judged(1.0)
+    check = {"op": "min_chars", "arg": 10}
+    assert len(run_to_end(probe([task(checks=[check])], env)).tasks) == 1
+    assert len(run_to_end(probe([task(rubric=RUBRIC)], env, ask=False)).tasks) == 1
+    assert env.shown == []
+
+
+@pytest.mark.parametrize(
+    ("op", "pattern"),
+    [
+        ("regex", r"(a+)+$"),
+        ("not_regex", r"^Note: (\w+\s?)*!$"),
+        ("regex", r"([^x]+)+x"),
+        ("regex", r"(?s)^(a+)+(?:$|.*!)"),
+    ],
+)
+def test_a_task_whose_pattern_has_no_end_on_some_answer_is_dropped_and_its_judge_not_asked(
+    op: str, pattern: str
+) -> None:
+    env = Judged(1.0)
+    slow = task(checks=[{"op": op, "arg": pattern}], rubric=RUBRIC, sessions=[{"source": "x", "id": "s1"}])
+    found = run_to_end(probe([slow, task("m2", exact=("5",))], env))
+    assert [one.id for one in found.tasks] == ["m2"]
+    assert ([doubt.why for doubt in found.doubts], dict(found.dropped)) == ([SLOW], {SLOW: 1})
+    assert [one.id for one in found.lost] == ["s1"]
+    assert env.shown == []
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"(?m)^[Rr]ecommendation[ \t]*[:=][ \t]*.{10,}",
+        r"(?s).*risks.*sources.*next steps",
+        r"\s*\w*\s*;",
+        r"\A(?:\S+\s+){0,49}\S+\Z",
+        "(" * 300 + "a" + ")" * 300,
+    ],
+)
+def test_patterns_that_come_to_an_end_are_kept(pattern: str) -> None:
+    assert not too_slow(task(checks=[{"op": "regex", "arg": pattern}]))
+
+
+def test_a_night_drops_what_its_judge_cannot_judge_and_the_sessions_wait_for_another_try(tmp_path: Path) -> None:
+    small = Small(tmp_path)
+    gullible = Gullible(MODELS["optimizer"], lambda request: None)
+    report = small.night(given={"optimizer": gullible})
+    assert (report.status, report.dropped) == ("nothing to do", {HOLLOW: 5})
+    assert [doubt.why for doubt in report.doubts] == [HOLLOW] * 5
+    assert set(small.ledger().values()) == {"queued"}
+    report = small.night(given={"optimizer": gullible})
+    assert report.dropped == {HOLLOW: 5}
+    assert set(small.ledger().values()) == {"used"}
+
+
+def test_a_night_with_a_judge_that_reads_asks_it_once_for_each_task(tmp_path: Path) -> None:
+    small = Small(tmp_path)
+    report = small.night()
+    probes = [text for text in small.optimizer.answered if "It meets every requirement in full" in text]
+    assert (report.status, report.doubts, len(probes)) == ("proposed", (), 5)
+
+
+def test_a_night_whose_probe_is_interrupted_goes_on_without_asking_twice(tmp_path: Path) -> None:
+    small = Small(tmp_path)
+
+    asked: list[str] = []
+
+    def stop(request: ChatRequest) -> None:
+        text = request.messages[-1].text
+        asked.extend([text] if "It meets every requirement in full" in text else [])
+        if len(asked) == 3:
+            raise BudgetStop("enough 7712")
+
+    small.before = stop
+    with pytest.raises(BudgetStop):
+        small.night()
+    assert set(small.ledger().values()) == {"queued"}
+    small.before = lambda request: None
+    assert small.night().status == "proposed"
+    assert sum("It meets every requirement in full" in text for text in small.optimizer.answered) == 5
+    assert read_report(small.state, 1) is not None
+
+
+def test_a_judge_that_is_out_of_reach_stops_the_night() -> None:
+    with pytest.raises(OutageStop, match="judge: no such model"):
+        run_to_end(probe([task(rubric=RUBRIC)], Judged(RejectedRole("no such model"))))
+
+
+@pytest.mark.parametrize("gap", ["structure", "verbose", "brain-first", "verdict"])
+def test_the_simulated_judge_takes_no_rubric_said_again_for_an_answer(tmp_path: Path, gap: str) -> None:
+    report = Small(tmp_path, gap=gap).night({"skill": True, "confirm_trials": 0}, train={"epochs": 1})
+    assert (report.doubts, report.dropped) == ((), {})

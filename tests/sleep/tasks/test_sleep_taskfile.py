@@ -1,0 +1,288 @@
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from etude.envs.scorers.checks import Check
+from etude.errors import DataError
+from etude.sleep.tasks.files import PUBLISHED, TaskFile, read, replay, review, write
+from etude.sleep.tasks.mined import MinedTask, SessionRef
+
+TASKS = (
+    MinedTask(
+        id="one",
+        intent="Write a commit message.",
+        context="for this \u2028 diff",
+        checks=(Check(op="max_chars", arg=72, requirement="It is short."),),
+        rubric="It says why.",
+        sessions=(SessionRef(source="codex", id="s1"),),
+        night=3,
+        feedback="satisfied",
+    ),
+    MinedTask(id="two", intent="Sum the column.", exact=("12",), split="val"),
+)
+
+OLD = {
+    "id": "task_1",
+    "project": "/p",
+    "intent": "Write a brief on prices.",
+    "context_excerpt": "Keep it short.",
+    "system": "",
+    "attempted_solution": "Here it is.",
+    "outcome": "fail",
+    "reference_kind": "rule",
+    "reference": "",
+    "judge": {"kind": "rule", "checks": [{"op": "section_present", "arg": "Risks"}]},
+    "tags": ["brief"],
+    "source_sessions": ["s1"],
+    "split": "holdout",
+    "origin": "real",
+    "derived_from": "",
+    "skill_hint": "writer",
+}
+OLD_FILE = {
+    "format": PUBLISHED,
+    "project": "/p",
+    "transcript_source": "claude",
+    "n_sessions": 1,
+    "target_skill_path": "",
+    "reviewed": True,
+    "tasks": [OLD],
+}
+
+
+def saved(folder: Path, data: Any) -> Path:
+    path = folder / "tasks.json"
+    path.write_text(json.dumps(data))
+    return path
+
+
+def own(**fields: Any) -> dict[str, Any]:
+    return {"format": "etude.tasks", "version": 1, **fields}
+
+
+def test_what_is_written_is_read_again_and_only_its_owner_may_look(tmp_path) -> None:
+    path = tmp_path / "tasks.json"
+    path.write_text("old")
+    written = write(path, TASKS, project="/p")
+    assert written == TaskFile(tasks=TASKS, project="/p")
+    assert read(path) == written
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [entry.name for entry in tmp_path.iterdir()] == ["tasks.json"]
+
+
+def test_tasks_are_worked_on_only_when_a_person_has_reviewed_them(tmp_path) -> None:
+    path = tmp_path / "tasks.json"
+    write(path, TASKS)
+    with pytest.raises(DataError, match=r"nobody has reviewed these tasks \(reviewed: false\)\nhint: read them"):
+        replay(path)
+    reviewed = review(path)
+    assert reviewed.reviewed
+    assert read(path) == reviewed
+    assert (replay(path).tasks, replay(path).redacted) == (TASKS, {})
+
+
+def test_a_command_is_taken_from_a_file_that_a_person_has_reviewed(tmp_path) -> None:
+    row = {"id": "a", "intent": "Sum the column.", "command": ["python", "judge.py"]}
+    path = saved(tmp_path, own(tasks=[row]))
+    with pytest.raises(DataError, match="nobody has reviewed these tasks"):
+        replay(path)
+    path = saved(tmp_path, own(tasks=[row], reviewed=True))
+    assert replay(path).tasks[0].criteria == {"command": ["python", "judge.py"]}
+
+
+def test_a_file_without_tasks_can_be_read_and_not_worked_on(tmp_path) -> None:
+    path = saved(tmp_path, own(reviewed=True, tasks=[]))
+    assert read(path).tasks == ()
+    with pytest.raises(DataError, match="has no tasks"):
+        replay(path)
+
+
+def test_the_published_format_is_understood(tmp_path) -> None:
+    file = read(saved(tmp_path, OLD_FILE))
+    assert file == TaskFile(
+        reviewed=True,
+        project="/p",
+        tasks=(
+            MinedTask(
+                id="task_1",
+                project="/p",
+                intent="Write a brief on prices.",
+                context="Keep it short.",
+                checks=(Check(op="section_present", arg="Risks"),),
+                tags=("brief",),
+                sessions=(SessionRef(source="claude", id="s1"),),
+                split="val",
+                feedback="unsatisfied",
+                skill="writer",
+            ),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "criteria"),
+    [
+        ({"reference_kind": "exact", "reference": "42", "judge": {}}, {"exact": ["42"]}),
+        ({"reference_kind": "rubric", "reference": "It is short.", "judge": {}}, {"rubric": "It is short."}),
+        (
+            {"reference_kind": "none", "judge": {}},
+            {"rubric": "The answer does what is asked: Write a brief on prices."},
+        ),
+        (
+            {"reference_kind": "rubric", "reference": "It is short."},
+            {"rubric": "It is short.", "checks": [{"op": "section_present", "arg": "Risks"}]},
+        ),
+    ],
+)
+def test_published_kinds_of_references_become_criteria(tmp_path, change: dict, criteria: dict) -> None:
+    (task,) = read(saved(tmp_path, [{**OLD, **change}])).tasks
+    assert task.criteria == criteria
+
+
+def test_a_list_of_tasks_alone_is_read_and_nobody_has_reviewed_it(tmp_path) -> None:
+    assert read(saved(tmp_path, [OLD])).tasks[0].sessions == (SessionRef(source="unknown", id="s1"),)
+    rows = [TASKS[1].model_dump(mode="json"), {"id": "b", "intent": "Sort the names.", "rubric": "All are there."}]
+    file = read(saved(tmp_path, rows))
+    assert (file.tasks[0], file.tasks[1].id, file.reviewed) == (TASKS[1], "b", False)
+    assert read(saved(tmp_path, [])).tasks == ()
+
+
+ROW = {"id": "a", "intent": "Sort the names.", "rubric": "All are there."}
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (4, "4 is no task file\nhint: as in {"),
+        ({}, "'format' is missing; expected 'etude.tasks' or 'skillopt_sleep.tasks.v1'"),
+        ({"format": "x"}, "unknown format 'x'; expected"),
+        (own(tasks=[], version=2), "version = 2: Input should be 1\nhint: change 'version'"),
+        (own(), "'tasks' is missing"),
+        (own(tasks="x"), 'tasks = "x" is no list'),
+        (own(tasks=[3]), "task 1: 3 is no task"),
+        (own(tasks=[], review=True), "unknown key 'review'\nhint: did you mean 'reviewed'?"),
+        (
+            own(tasks=[], reviewed="true"),
+            "reviewed = 'true': Input should be a valid boolean\nhint: change 'reviewed'",
+        ),
+        (own(tasks=[ROW, {**ROW, "intend": "x"}]), "task 2: unknown key 'intend'\nhint: did you mean 'intent'?"),
+        (own(tasks=[{"id": "a", "rubric": "r"}]), "task 1: 'intent' is missing\nhint: add 'intent'"),
+        (own(tasks=[{**ROW, "intent": 5}]), "task 1: intent = 5: Input should be a valid string"),
+        (
+            own(tasks=[{**ROW, "rubric": ""}]),
+            "there is no criterion: give checks, a rubric or exact answers\nhint: fix",
+        ),
+        (own(tasks=[{**ROW, "sessions": [{"source": "x"}]}]), "task 1: 'sessions.1.id' is missing"),
+        (
+            own(tasks=[{**ROW, "checks": [{"op": "contain"}]}]),
+            "task 1: check 1: unknown operator 'contain'\nhint: did",
+        ),
+        (own(tasks=[{**ROW, "checks": None}]), 'task 1: gold \'{"checks":null'),
+        (own(tasks=[ROW, ROW]), "two tasks have the id 'a'"),
+        (own(tasks=[{**ROW, "command": "pytest"}]), "task 1: command = 'pytest': Input should be a list"),
+        ([{**OLD, "command": ["sh"]}], "task 1: unknown key 'command'"),
+        ({**OLD_FILE, "task": []}, "unknown key 'task'\nhint: did you mean 'tasks'?"),
+        ({**OLD_FILE, "reviewed": 1}, "reviewed = 1: Input should be a valid boolean"),
+        ([{**OLD, "intend": "x"}], "task 1: unknown key 'intend'\nhint: did you mean 'intent'?"),
+        ([{**OLD, "intent": "x"}], "task 1: intent 'x' has fewer than 8 characters"),
+        ([{"context_excerpt": ""}], "task 1: 'id' is missing"),
+        ([{**OLD, "reference_kind": "answer"}], "task 1: reference_kind = 'answer' cannot be judged\nhint: allowed:"),
+        ([{**OLD, "outcome": []}], "task 1: unknown outcome []\nhint: "),
+        ([{**OLD, "outcome": "succes"}], "task 1: unknown outcome 'succes'\nhint: did you mean 'success'?"),
+        ([{**OLD, "system": "You are"}], "task 1: a system prompt of the task's own is not supported"),
+        ([{**OLD, "judge": {"checks": [{"op": "x"}]}}], "task 1: check 1: unknown operator 'x'"),
+        ([{**OLD, "source_sessions": "s1"}], "task 1: sessions = 's1': Input should be a list"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_by_place(tmp_path, data: object, message: str) -> None:
+    path = saved(tmp_path, data)
+    with pytest.raises(DataError) as error:
+        read(path)
+    assert message in str(error.value)
+    assert str(error.value).startswith(str(path))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{", "is no JSON: Expecting property name"),
+        (b"[NaN]", "is no JSON: NaN is no value"),
+        (b"[" * 100_000, "is no JSON: maximum recursion depth exceeded"),
+        (b"\xff", "cannot be read: 'utf-8' codec can't decode"),
+    ],
+)
+def test_a_file_that_is_no_json_is_refused(tmp_path, content: bytes, message: str) -> None:
+    path = tmp_path / "tasks.json"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        read(path)
+
+
+def test_a_missing_file_and_a_place_that_cannot_be_written_are_named(tmp_path) -> None:
+    with pytest.raises(DataError, match=r"none\.json' cannot be read: "):
+        read(tmp_path / "none.json")
+    with pytest.raises(DataError, match=r"tasks\.json' cannot be written: "):
+        write(tmp_path / "none" / "tasks.json", TASKS)
+
+
+def test_a_folder_in_the_place_of_the_file_leaves_nothing_behind(tmp_path) -> None:
+    (tmp_path / "tasks.json").mkdir()
+    with pytest.raises(DataError, match="cannot be written"):
+        write(tmp_path / "tasks.json", TASKS)
+    assert os.listdir(tmp_path) == ["tasks.json"]
+
+
+def test_tasks_are_worked_on_without_the_secrets_that_their_file_holds(tmp_path) -> None:
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4"
+    said = f"Say {key} aloud."
+    unlike = Check(op="not_contains", arg=key, requirement=said)
+    task = MinedTask(id="one", intent=said, context=said, rubric=said, exact=("12",), checks=(unlike,))
+    path = tmp_path / "tasks.json"
+    write(path, [task])
+    assert review(path).tasks == (task,)
+    replayed = replay(path)
+    clean = "Say [redacted:token] aloud."
+    told = unlike.model_copy(update={"requirement": clean})
+    assert replayed.tasks == (
+        task.model_copy(update=dict.fromkeys(["intent", "context", "rubric"], clean) | {"checks": (told,)}),
+    )
+    assert replayed.redacted == {"token": 4}
+
+
+@pytest.mark.parametrize(
+    ("criteria", "where"),
+    [
+        ({"exact": ("12", "marko@example.com")}, "exact"),
+        ({"checks": (Check(op="contains", arg="marko@example.com"),)}, "check 'contains'"),
+    ],
+)
+def test_an_answer_that_needs_what_is_taken_out_is_refused(tmp_path, criteria: dict[str, Any], where: str) -> None:
+    path = tmp_path / "tasks.json"
+    write(path, [MinedTask(id="one", intent="Whom do I write to? marko@example.com", **criteria)])
+    review(path)
+    with pytest.raises(
+        DataError, match=f"task 'one': {where} asks for what looks like a secret \\(email\\)"
+    ) as error:
+        replay(path)
+    assert "marko" not in error.value.message
+
+
+def test_values_of_key_variables_are_taken_out(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOUSE_KEY", "plain-words-4711")
+    path = tmp_path / "tasks.json"
+    write(path, [MinedTask(id="one", intent="Open with plain-words-4711.", exact=("yes",))])
+    review(path)
+    assert replay(path).tasks[0].intent == "Open with [redacted:HOUSE_KEY]."
+
+
+def test_a_pipe_is_refused_and_a_link_to_a_file_is_followed(tmp_path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match="it is no regular file"):
+        review(tmp_path / "pipe")
+    write(tmp_path / "tasks.json", TASKS)
+    (tmp_path / "link.json").symlink_to("tasks.json")
+    assert read(tmp_path / "link.json").tasks == TASKS

@@ -1,0 +1,85 @@
+"""Synchronous user functions run in threads that never keep the process from ending."""
+
+import asyncio
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from etude.concurrency import Threads, run_to_end
+
+
+async def test_a_function_runs_in_another_thread_and_its_result_comes_back() -> None:
+    assert await Threads(1).run(threading.get_ident) != threading.get_ident()
+
+
+@pytest.mark.parametrize("error", [ValueError("broken"), KeyboardInterrupt("broken")])
+async def test_what_a_function_raises_is_raised(error: BaseException) -> None:
+    def fail() -> None:
+        raise error
+
+    with pytest.raises(type(error), match="broken"):
+        await Threads(1).run(fail)
+
+
+async def test_a_stop_iteration_is_raised_as_a_runtime_error() -> None:
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        await Threads(1).run(next, iter(()))
+
+
+async def test_no_more_functions_run_than_there_are_places() -> None:
+    running: list[int] = []
+    most: list[int] = []
+
+    def work() -> None:
+        running.append(1)
+        most.append(len(running))
+        threading.Event().wait(0.01)
+        running.pop()
+
+    threads = Threads(2)
+    await asyncio.gather(*(threads.run(work) for _ in range(8)))
+    assert max(most) <= 2
+
+
+async def test_a_function_whose_caller_was_cancelled_keeps_its_place_until_it_ends() -> None:
+    release = threading.Event()
+    threads = Threads(1)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await threads.run(release.wait, 30)
+    waiting = asyncio.create_task(threads.run(str))
+    await asyncio.sleep(0.01)
+    assert not waiting.done()
+    release.set()
+    assert await waiting == ""
+
+
+def test_a_function_that_hangs_does_not_keep_the_process_from_ending() -> None:
+    code = (
+        "import asyncio, time\n"
+        "from etude.concurrency import Threads\n"
+        "async def main():\n"
+        "    try:\n"
+        "        async with asyncio.timeout(0.05):\n"
+        "            await Threads(1).run(time.sleep, 600)\n"
+        "    except TimeoutError:\n"
+        "        print('ended')\n"
+        "asyncio.run(main())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "ended\n"
+
+
+async def answer() -> int:
+    await asyncio.sleep(0)
+    return 42
+
+
+def test_a_coroutine_runs_to_its_end_from_synchronous_code() -> None:
+    assert run_to_end(answer()) == 42
+
+
+async def test_a_coroutine_runs_to_its_end_inside_a_running_loop() -> None:
+    assert run_to_end(answer()) == 42
