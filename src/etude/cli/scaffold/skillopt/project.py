@@ -151,5 +151,5 @@ def _text(settings: Mapping[str, Any], config: Path, not_carried: list[str]) -> 
         yaml.safe_dump(dict(settings), sort_keys=False, allow_unicode=True),
     ]
     if not_carried:
-        lines.append(f"# Not carried over: {', '.join(map(repr, not_carried))}\n")
+        lines.append(f"# Not carried over: {' '.join(', '.join(not_carried).split())}\n")
     return "\n".join(lines)
