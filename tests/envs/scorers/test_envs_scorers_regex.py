@@ -103,14 +103,14 @@ def test_the_process_ends_with_the_scorer() -> None:
 def test_a_broken_pattern_is_found_before_anything_is_scored() -> None:
     with pytest.raises(ConfigError, match=r"scorer 'regex': pattern = '\(': missing \)"):
         Regex.from_options({"pattern": "("}, "scorer 'regex'", None)
-    with pytest.raises(DataError, match="task 't': gold '\\(' is no regular expression"):
+    with pytest.raises(DataError, match="task 't': gold '\\(' is not a regular expression"):
         Regex().compare(task("("), "x")
 
 
 def test_a_pattern_for_all_tasks_needs_no_gold() -> None:
     assert Regex().needs_gold
     assert not Regex(RegexOptions(pattern="x")).needs_gold
-    with pytest.raises(DataError, match="a pattern is no answer"):
+    with pytest.raises(DataError, match="a pattern is not an answer"):
         Regex().gold_answer(task("x"))
 
 

@@ -199,7 +199,7 @@ async def test_a_skill_is_named_only_where_it_was_the_only_one() -> None:
             [row(checks=[{"op": "contains", "arg": "x", "requirement": " "}])],
             "the requirement behind contains is missing",
         ),
-        ([row(checks=[{"op": "regex", "arg": "(", "requirement": "r"}])], "'(' is no regular expression"),
+        ([row(checks=[{"op": "regex", "arg": "(", "requirement": "r"}])], "'(' is not a regular expression"),
         (
             [row(checks=[{"op": "tool_called", "arg": "../../bin/sh", "requirement": "r"}])],
             "tool_called takes a name of 1 to 64 letters, digits, '_', '.' and '-', found '../../bin/sh'",

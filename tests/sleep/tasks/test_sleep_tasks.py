@@ -65,7 +65,7 @@ def test_a_task_without_context_and_tools_is_its_intent() -> None:
         ({"split": 3}, "Input should be 'train', 'val' or 'test'"),
         ({"outcome": "success"}, "Extra inputs are not permitted"),
         ({"id": ""}, "at least 1 character"),
-        ({"checks": [{"op": "regex", "arg": "("}]}, "is no regular expression"),
+        ({"checks": [{"op": "regex", "arg": "("}]}, "is not a regular expression"),
     ],
 )
 def test_a_task_that_makes_no_sense_is_refused(fields: dict, problem: str) -> None:

@@ -35,7 +35,7 @@ class RegexOptions(Section):
     takes depends on the machine, so it must not decide a score."""
 
 
-class Regex(AnswerScorer):
+class Regex(AnswerScorer[RegexOptions]):
     """1 when the answer matches, else 0. Matching happens in a process of its own, which is ended at the limit."""
 
     name = "regex"
@@ -43,8 +43,7 @@ class Regex(AnswerScorer):
     checks_gold = False
 
     def __init__(self, options: RegexOptions | None = None) -> None:
-        self.options = options if options is not None else RegexOptions()
-        super().__init__(self.options)
+        super().__init__(options)
         flags = {re.I: self.options.ignore_case, re.M: self.options.multiline, re.S: self.options.dotall}
         self._flags = sum(int(flag) for flag, wanted in flags.items() if wanted)
         self._matcher = Matcher(self.options.seconds)
@@ -57,7 +56,7 @@ class Regex(AnswerScorer):
             re.compile(scorer.options.pattern, scorer._flags)
         except re.error as error:
             raise ConfigError(
-                f"{where}: pattern = {scorer.options.pattern!r}: {error}", hint="mend the regular expression"
+                f"{where}: pattern = {scorer.options.pattern!r}: {error}", hint="fix the regular expression"
             ) from None
         return scorer
 
@@ -70,7 +69,7 @@ class Regex(AnswerScorer):
         """hard = soft: 0 or 1.
 
         Raises:
-            DataError: a gold answer is no regular expression.
+            DataError: a gold answer is not a regular expression.
             BoundaryError: the match took too long, or the process that does it died.
         """
         return await asyncio.to_thread(self.compare, task, trajectory.answer)
@@ -84,12 +83,12 @@ class Regex(AnswerScorer):
         return graded(right, float(right), f"expected a match of: {shown}; got: {got}")
 
     def check_task(self, task: Task) -> None:
-        """Raises DataError when a gold answer is no regular expression, or there is none."""
+        """Raises DataError when a gold answer is not a regular expression, or there is none."""
         self._patterns(task)
 
     def gold_answer(self, task: Task) -> str:
-        """There is none: the gold is a pattern."""
-        raise DataError(f"task {task.id!r}: a pattern is no answer", hint="look at the answers of a run instead")
+        """Not available: the gold is a pattern."""
+        raise DataError(f"task {task.id!r}: a pattern is not an answer", hint="look at the answers of a run instead")
 
     def _patterns(self, task: Task) -> tuple[str, ...]:
         patterns = (self.options.pattern,) if self.options.pattern else accepted(task)
@@ -98,8 +97,8 @@ class Regex(AnswerScorer):
                 re.compile(pattern, self._flags)
             except re.error as error:
                 raise DataError(
-                    f"task {task.id!r}: gold {pattern!r} is no regular expression: {error}",
-                    hint="mend it; signs that are meant as text need a backslash, as in '1\\.5'",
+                    f"task {task.id!r}: gold {pattern!r} is not a regular expression: {error}",
+                    hint="fix it; signs that are meant as text need a backslash, as in '1\\.5'",
                 ) from None
         return patterns
 
