@@ -28,6 +28,7 @@ from etude.envs.scorers.rubric import RubricOptions
 from etude.envs.spreadsheet.environment import SpreadsheetConfig
 from etude.prompts import Prompts, prompt_names
 from etude.registry import BUILT_IN, find
+from etude.searches.evidence import EvidenceOptions
 from etude.sleep.config import NIGHT, SleepSection
 
 PAGES = Path(__file__).parent.parent / "docs" / "reference"
@@ -107,6 +108,7 @@ FURTHER: dict[str, list[tuple[str, str, type[Section]]]] = {
             SpreadsheetConfig,
         ),
     ],
+    "search": [("Further keys are options of the policy. Those of `evidence`:", "search.", EvidenceOptions)],
     "agent": [
         ("Further keys are options of the agent. Those of `chat`:", "agent.", ChatOptions),
         ("Those of `tools`, in addition to the one of `chat`:", "agent.", ToolsOptions),

@@ -190,7 +190,7 @@ async def test_how_many_requests_an_attempt_makes_is_counted(tmp_path: Path) -> 
     found = await aplan(
         settings(tmp_path, agent={"name": "tools"}), measure=True, **given(target=ScriptedModel(looks_first))
     )
-    assert "requests in an attempt: 2.0 (measured)" in found.forecast.assumptions
+    assert "requests in an attempt: 2 (measured)" in found.forecast.assumptions
 
 
 async def test_what_a_part_of_the_attempts_took_says_nothing_of_an_attempt(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from etude.protocols import Agent, ChatModel, Environment, Executor, Sink
 from etude.records import SPLITS, Message, Role, Skill, Split, Task, digest
 from etude.redaction import Redactor, check_keys
 from etude.registry import find
+from etude.searches import Policy, policy_of
 from etude.skill import Document, load_skill
 from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
@@ -46,10 +47,12 @@ class _Parts:
     given: Given
     prompts: Prompts = field(init=False)
     skill: Skill = field(init=False)
+    policy: Policy = field(init=False)
     providers: dict[Role, ChatModel] = field(default_factory=dict[Role, ChatModel])
 
     def __post_init__(self) -> None:
         config, given = self.config, self.given
+        self.policy = policy_of(config)
         prompts = given.get("prompts", {name: Path(path) for name, path in config.prompts.items()})
         self.prompts = prompts if isinstance(prompts, Prompts) else Prompts(prompts)
         skill = given.get("skill", config.skill.path)
@@ -76,7 +79,7 @@ class _Parts:
         config, section = self.config, self.config.target
         if not Document.parse(self.skill.text).body.strip():
             yield "the skill is empty: training starts from nothing"
-        unused = ", ".join(config.unused())
+        unused = ", ".join(self.policy.unread(config))
         if unused:
             yield f"search.policy = {config.search.policy!r} does not use {unused}"
         repeats = config.test.trials > 1 or config.train.fresh_attempts or config.train.attempts > 1
@@ -265,6 +268,7 @@ def _identity(
     identity = config.identity()
     for section in ("skill", "env", "prompts"):
         identity.pop(section)
+    identity["search"] = {"policy": config.search.policy, **parts.policy.options.identity()}
     past = parts.given.get("past", Past())
     if past.ledger or past.skill is not None:
         known = [entry.model_dump(mode="json") for entry in past.ledger]

@@ -49,7 +49,19 @@ class InputError(EtudeError):
 
 
 class ConfigError(InputError):
-    """A setting is unknown, missing or out of range."""
+    """A setting is unknown, missing or out of range.
+
+    Args:
+        what: what is wrong.
+        key: dotted name of the setting; empty when it is not about a single one.
+        where: the file, flag or environment variable that it comes from; begins the message.
+    """
+
+    def __init__(self, what: str, *, key: str = "", where: str = "", hint: str = "") -> None:
+        super().__init__(f"{where}: {what}" if where else what, hint=hint)
+        self.what = what
+        self.key = key
+        self.where = where
 
 
 class DataError(InputError):

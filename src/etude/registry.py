@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from etude.errors import ConfigError, did_you_mean
 
-Family = Literal["environments", "agents", "models", "scorers", "executors", "sources"]
+Family = Literal["environments", "agents", "models", "scorers", "executors", "searches", "sources"]
 
 BUILT_IN: dict[Family, dict[str, str]] = {
     "environments": {
@@ -53,6 +53,11 @@ BUILT_IN: dict[Family, dict[str, str]] = {
         "rubric": "etude.envs.scorers.rubric:Rubric",
     },
     "executors": {"local": "etude.executors.local:LocalExecutor"},
+    "searches": {
+        "evidence": "etude.searches.evidence:EvidenceSearch",
+        "paper": "etude.searches.paper:PaperSearch",
+        "rewrite_first": "etude.searches.rewrite_first:RewriteFirstSearch",
+    },
     "sources": {
         "claude-code": "etude.sleep.transcripts.sources.claude_code:ClaudeCode",
         "codex": "etude.sleep.transcripts.sources.codex:Codex",
@@ -98,6 +103,7 @@ _CONTRACTS: Mapping[Family, _Contract] = {
     "models": _Contract("(name, settings)", ("complete",)),
     "scorers": _Contract("from_options(options, where, judge)", ("score",)),
     "executors": _Contract("from_options(options, *, concurrency, where)", ("stream", "drain", "cancel")),
+    "searches": _Contract("(bench, options)", ("epoch", "finish", "forecast", "check")),
     "sources": _Contract("()", ("find", "read")),
 }
 
@@ -200,7 +206,7 @@ def _loaded(family: Family, name: str, path: str, *, hint: str) -> Any:
 
 
 def _one(family: Family) -> str:
-    return family.removesuffix("s")
+    return "search policy" if family == "searches" else family.removesuffix("s")
 
 
 def _breach(family: Family, found: Any) -> str:

@@ -10,9 +10,8 @@ from etude.envs.scorers.base import Judge
 from etude.errors import Interrupted
 from etude.events import Event, SpendChanged
 from etude.models import Structured
-from etude.models.wrappers.base import Wrapper
 from etude.prompts import Prompts
-from etude.protocols import Agent, ChatModel, Environment, Executor, Sink
+from etude.protocols import Agent, ChatModel, Environment, Executor, Sink, Wrapper
 from etude.records import (
     Attempt,
     Candidate,

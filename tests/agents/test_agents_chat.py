@@ -131,7 +131,7 @@ def test_it_is_built_from_the_options_of_its_section() -> None:
         ({"answer_patern": "(.)"}, "agent: unknown key 'answer_patern'\nhint: did you mean 'answer_pattern'?"),
         (
             {"answer_pattern": "*"},
-            "agent: answer_pattern = '*': is no regular expression: nothing to repeat at position 0",
+            "agent: answer_pattern = '*': is not a regular expression: nothing to repeat at position 0",
         ),
         (
             {"answer_pattern": "a(b)(c)"},

@@ -78,8 +78,8 @@ def test_a_folder_is_shown_with_its_names(work: Path) -> None:
     [
         ("missing", "'missing' cannot be read: No such file or directory"),
         ("text/below", "'text/below' cannot be read: Not a directory"),
-        ("bytes", "'bytes' is no UTF-8 text; it has 2 bytes"),
-        ("pipe", "'pipe' is no ordinary file"),
+        ("bytes", "'bytes' is not UTF-8 text; it has 2 bytes"),
+        ("pipe", "'pipe' is not an ordinary file"),
         ("loop", "'loop' cannot be read: Too many levels of symbolic links"),
         ("x" * 300, f"{'x' * 300!r} cannot be read: File name too long"),
     ],

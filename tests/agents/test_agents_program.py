@@ -172,7 +172,7 @@ class TestOptions:
         [
             ({"command": []}, "agent: command = []: List should have at least 1 item after validation, not 0"),
             ({"path": "/no/such/program"}, "agent program '/no/such/program' was not found"),
-            ({"readable": ["/no/such/folder"]}, "agent.readable: '/no/such/folder' is no folder"),
+            ({"readable": ["/no/such/folder"]}, "agent.readable: '/no/such/folder' is not a folder"),
             ({"deliver": "inline"}, "agent: unknown key 'deliver'"),
         ],
     )

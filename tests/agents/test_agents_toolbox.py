@@ -77,9 +77,13 @@ async def test_calls_are_carried_out_one_after_the_other_on_the_same_files(tmp_p
     [
         ("search", "{}", "error: there is no tool 'search'; tools: bash, read, write, edit"),
         ("", "{}", "error: there is no tool ''; tools: bash, read, write, edit"),
-        ("bash", '{"command": ', 'error: the arguments are no JSON object: {"command": '),
-        ("bash", '["ls"]', 'error: the arguments are no JSON object: ["ls"]'),
-        ("bash", "[" * 100_000, f"error: the arguments are no JSON object: {'[' * 200}\n[... 99600 characters left"),
+        ("bash", '{"command": ', 'error: the arguments are not a JSON object: {"command": '),
+        ("bash", '["ls"]', 'error: the arguments are not a JSON object: ["ls"]'),
+        (
+            "bash",
+            "[" * 100_000,
+            f"error: the arguments are not a JSON object: {'[' * 200}\n[... 99600 characters left",
+        ),
         (
             "bash",
             '{"cmd": "ls"}',
@@ -104,7 +108,7 @@ async def test_calls_are_carried_out_one_after_the_other_on_the_same_files(tmp_p
         (
             "write",
             '{"path": "a", "content": "\\ud83d"}',
-            "error: wrong arguments for 'write': content: Value error, holds half of a surrogate pair, which is no c",
+            "error: wrong arguments for 'write': content: Value error, holds half of a surrogate pair, which is not",
         ),
         (
             "read",

@@ -170,7 +170,7 @@ async def test_wrong_calls_are_answered_and_sent_on_in_a_form_that_servers_take(
     trajectory, requests = await attempt(wrong, "7")
     assert results(trajectory) == [
         "error: there is no tool 'functions.bash'; tools: bash, read, write, edit",
-        'error: the arguments are no JSON object: {"command": "ls',
+        'error: the arguments are not a JSON object: {"command": "ls',
         "error: there is no tool ''; tools: bash, read, write, edit",
     ]
     sent = requests[1].messages[2].tool_calls
@@ -395,11 +395,11 @@ def test_the_fingerprint_changes_with_prompt_and_options_and_not_with_the_sandbo
         ({"limits": {"second": 3}}, "agent: unknown key 'limits.second'\nhint: did you mean 'seconds'?"),
         (
             {"readable": ["/no/such"]},
-            "agent.readable: '/no/such' is no absolute path of a folder\nhint: leave it out, or correct it",
+            "agent.readable: '/no/such' is not an absolute path of a folder\nhint: leave it out, or correct it",
         ),
         (
             {"readable": ["usr"]},
-            "agent.readable: 'usr' is no absolute path of a folder\nhint: leave it out, or correct it",
+            "agent.readable: 'usr' is not an absolute path of a folder\nhint: leave it out, or correct it",
         ),
     ],
 )

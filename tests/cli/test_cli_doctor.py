@@ -70,7 +70,7 @@ def test_without_a_config_the_installation_is_checked(here: Path, capsys: Captur
         (["--target.model", "openai:x"], "target", "environment variable 'OPENAI_API_KEY' is not set", "put the key"),
         (["--target.model", "simulated:x"], "target", "unknown simulated model 'x'", "allowed: judge"),
         (["--optimizer.model", "opnai:x"], "optimizer", "model 'opnai:x' names no known provider", "did you mean"),
-        (["--env.scorer", "numeric"], "scorer", "the scorer 'numeric' does not accept", "mend these gold answers"),
+        (["--env.scorer", "numeric"], "scorer", "the scorer 'numeric' does not accept", "fix these gold answers"),
         (
             ["--env.scorer={name: rubric, rubric: short}"],
             "data",

@@ -108,8 +108,11 @@ def test_all_agent_programs_are_looked_for(here: Path, capsys: Captured) -> None
     [
         (["--agent.name", "tools", "--agent.max_step", "3"], "agent: unknown key 'max_step'"),
         (["--agent.name", "tools", "--agent.max_steps", "0"], "agent: max_steps = 0: "),
-        (["--agent.name", "tools", "--agent.readable=[/no/such]"], "agent.readable: '/no/such' is no absolute path"),
-        (["--agent.answer_pattern", "("], "agent: answer_pattern = '(': is no regular expression"),
+        (
+            ["--agent.name", "tools", "--agent.readable=[/no/such]"],
+            "agent.readable: '/no/such' is not an absolute",
+        ),
+        (["--agent.answer_pattern", "("], "agent: answer_pattern = '(': is not a regular expression"),
     ],
 )
 def test_wrong_options_of_the_agent_are_found(

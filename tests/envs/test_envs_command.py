@@ -146,7 +146,7 @@ async def test_what_a_grader_may_print(project: Project, printed: str, score: Sc
         ("print('{\"soft\": 1}')", "printed score = None; allowed: a number from 0 to 1"),
         ('print(\'{"score": "1"}\')', "printed score = '1'; allowed: a number from 0 to 1"),
         ('print(\'{"score": 1, "soft": -1}\')', "printed soft = -1; allowed: a number from 0 to 1"),
-        ('print(\'{"score": 1, "feedback": [1]}\')', "printed the feedback [1], which is no text"),
+        ('print(\'{"score": 1, "feedback": [1]}\')', "printed the feedback [1], which is not text"),
         ("print(1); raise SystemExit(3)", "ended with exit code 3: 1"),
         ("print(1); 1 / 0", "ended with exit code 1: 1\nTraceback"),
         ("import os; os.kill(os.getpid(), 9)", "was ended by signal 9"),

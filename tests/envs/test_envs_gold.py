@@ -73,7 +73,7 @@ async def test_checks_that_cannot_be_used_are_found_before_an_attempt(gold: obje
 
 async def test_a_gold_pattern_that_is_none_is_found_before_an_attempt() -> None:
     checked = env("regex", "x", ["x", "("])
-    with pytest.raises(DataError, match=r"task 't1': gold '\(' is no regular expression"):
+    with pytest.raises(DataError, match=r"task 't1': gold '\(' is not a regular expression"):
         await check_gold(checked, checked.tasks("train"))
 
 

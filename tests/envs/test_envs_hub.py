@@ -219,7 +219,7 @@ def test_a_column_of_addresses_is_no_column_of_pictures() -> None:
 
 def test_a_broken_picture_is_named_by_its_row() -> None:
     fake = library(train=documents(FakeImage(), [{"bytes": b"no", "path": "a.png"}]))
-    with pytest.raises(DataError, match=r"someone/sums train: row 1: column 'page': the image is no PNG"):
+    with pytest.raises(DataError, match=r"someone/sums train: row 1: column 'page': the image is not a PNG"):
         DatasetEnvironment(HUB | {"scorer": "exact", "fields": {"images": "page"}}, library=fake)
 
 

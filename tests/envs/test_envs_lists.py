@@ -57,12 +57,12 @@ def test_functions_that_return_tasks_are_called_when_tasks_are_needed_and_once()
 @pytest.mark.parametrize(
     ("item", "message"),
     [
-        (5, r"train\[0\]: 5 is no task"),
-        ("ab", r"train\[0\]: 'ab' is no task"),
-        (("a", "b", "c"), r"train\[0\]: \('a', 'b', 'c'\) is no task"),
+        (5, r"train\[0\]: 5 is not a task"),
+        ("ab", r"train\[0\]: 'ab' is not a task"),
+        (("a", "b", "c"), r"train\[0\]: \('a', 'b', 'c'\) is not a task"),
         ({"text": "a"}, r"train\[0\]: no column for the task's input; columns: 'text'"),
-        (("a", object()), r"train\[0\]: .* is no task"),
-        ((object(), "a"), r"train\[0\]: .* is no task"),
+        (("a", object()), r"train\[0\]: .* is not a task"),
+        ((object(), "a"), r"train\[0\]: .* is not a task"),
     ],
 )
 def test_an_item_that_is_no_task_is_named_by_its_position(item: object, message: str) -> None:

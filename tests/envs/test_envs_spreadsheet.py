@@ -319,7 +319,7 @@ def test_data_that_cannot_be_used_is_named(data: DataSet, what: str, message: st
         ({"mode": "react"}, "env: mode = 'react': Input should be 'single', 'multi' or 'tools'", "change 'mode'"),
         ({"turns": 0}, "env: turns = 0: Input should be greater than or equal to 1", "change 'turns'"),
         ({"scorer": "exact"}, "env: unknown key 'scorer'", "allowed: "),
-        ({"python": "no-python"}, "env: python = 'no-python' is no program", "give the path of an interpreter"),
+        ({"python": "no-python"}, "env: python = 'no-python' is not a program", "give the path of an interpreter"),
         ({"python": "false"}, "env: python = 'false' cannot be used for workbooks: exit code 1", "install openpyxl"),
     ],
 )

@@ -273,8 +273,8 @@ async def test_a_silent_model_is_given_up_after_the_timeout():
     [
         ({"model": "adapter:nonsense"}, "model 'adapter:nonsense' names no provider and model of its own"),
         ({"model": "adapter:google:"}, "model 'adapter:google:' names no provider and model of its own"),
-        ({"model": "adapter:test", "api": "responses"}, "api = 'responses' is no setting of adapter: models"),
-        ({"model": "adapter:test", "api_key_command": "x"}, "api_key_command is no setting of adapter: models"),
+        ({"model": "adapter:test", "api": "responses"}, "api = 'responses' is not a setting of adapter: models"),
+        ({"model": "adapter:test", "api_key_command": "x"}, "api_key_command is not a setting of adapter: models"),
         ({"model": "adapter:anthropic:m", "api_key_env": "NO_SUCH"}, "environment variable 'NO_SUCH' is not set"),
         ({"model": "adapter:anthropic:m"}, "adapter:anthropic:m: "),
         ({"model": "adapter:deepseek:m", "base_url": "http://a"}, "adapter:deepseek:m takes no base_url"),
@@ -346,7 +346,7 @@ LEVELS = "minimal, low, medium, high, xhigh, max"
             THINKS,
             {"reasoning_effort": "hihg"},
             (
-                f"adapter:own:m: reasoning_effort = 'hihg' is no level of thinking; allowed: {LEVELS}\n"
+                f"adapter:own:m: reasoning_effort = 'hihg' is not a level of thinking; allowed: {LEVELS}\n"
                 "hint: did you mean 'high'?"
             ),
         ),
@@ -354,7 +354,7 @@ LEVELS = "minimal, low, medium, high, xhigh, max"
             THINKS,
             {"reasoning_effort": "none"},
             (
-                f"adapter:own:m: reasoning_effort = 'none' is no level of thinking; allowed: {LEVELS}\n"
+                f"adapter:own:m: reasoning_effort = 'none' is not a level of thinking; allowed: {LEVELS}\n"
                 "hint: set one of these, or thinking: off for none"
             ),
         ),

@@ -141,7 +141,7 @@ def test_without_address_or_key_nothing_is_sent(monkeypatch: pytest.MonkeyPatch)
         "environment variable 'AZURE_OPENAI_API_KEY' is not set\n"
         "hint: put the key there, name another variable in api_key_env, or print it with api_key_command"
     )
-    with pytest.raises(ConfigError, match="is no address"):
+    with pytest.raises(ConfigError, match="is not an address"):
         AzureModel("d", section(base_url="http://[::1"))
 
 
@@ -261,7 +261,7 @@ def test_a_function_and_a_command_together_are_refused():
     with pytest.raises(ConfigError) as caught:
         AzureModel("d", section(base_url="https://a", api_key_command="az"), lambda: "token")
     assert str(caught.value) == (
-        "api_key_command = 'az' beside a token provider: there can be one key only\n"
+        "api_key_command = 'az' and a token provider: there can be only one key\n"
         "hint: leave api_key_command out, or give no token provider"
     )
 

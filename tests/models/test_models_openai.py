@@ -390,7 +390,7 @@ def test_the_trial_of_responses_reaches_other_servers_only(
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "http://", "ftp://x/v1", "http://[::1", "http://x:99999/v1"])
 def test_an_address_that_is_none_is_refused(url: str):
-    with pytest.raises(ConfigError, match="is no address"):
+    with pytest.raises(ConfigError, match="is not an address"):
         OpenAIModel("m", ModelSection(model="openai:m", base_url=url))
 
 

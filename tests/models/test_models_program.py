@@ -204,5 +204,5 @@ def test_that_an_address_comes_from_base_url_is_told_with_it(tmp_path: Path, mon
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     model = make("claude-code", base_url="http://me:s3cret@127.0.0.1:8000/v1")
     assert model.endpoint == "http://127.0.0.1:8000/v1 (base_url, not the login of claude)"
-    with pytest.raises(ConfigError, match="base_url = 'nowhere' is no address"):
+    with pytest.raises(ConfigError, match="base_url = 'nowhere' is not an address"):
         make("claude-code", base_url="nowhere")

@@ -7,7 +7,7 @@ from models_doubles import FakeTime
 
 from etude.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, TransientError
 from etude.models import Retrying
-from etude.models.wrappers.base import Wrapper
+from etude.protocols import Wrapper
 from etude.records import ChatRequest, Reply, ToolCall, user
 from etude.testing import ScriptedModel
 

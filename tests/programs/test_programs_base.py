@@ -291,7 +291,7 @@ class TestCommands:
         with pytest.raises(ConfigError) as caught:
             Command(["cat"], name)
         assert str(caught.value) == (
-            f"agent.answer_file = {name!r} is no file in the workspace\n"
+            f"agent.answer_file = {name!r} is not a file in the workspace\n"
             "hint: give a relative path without '..', as in 'out/answer.txt'"
         )
 

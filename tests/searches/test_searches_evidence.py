@@ -10,6 +10,7 @@ from etude import ListEnvironment, Reply, Skill, Trainer
 from etude.config import make_config
 from etude.errors import ConfigError
 from etude.events import Notice
+from etude.searches import policy_of
 from etude.simulation import SEED_SKILL, make_tasks, true_score
 from etude.testing import ScriptedModel
 
@@ -53,21 +54,6 @@ def test_a_step_stops_attempting_once_enough_have_failed(tmp_path) -> None:
     assert min(ended) == 3
     assert len(ended) > 4
     assert [len(view) for view in steps(tmp_path / "many", "rollout")] == [20, 20]
-
-
-def test_every_reading_sees_the_failures_in_other_minibatches(tmp_path) -> None:
-    run(tmp_path / "once")
-    run(tmp_path / "thrice", search={"readings": 3})
-    once, thrice = (steps(tmp_path / name, "patches")[0] for name in ("once", "thrice"))
-    assert len(thrice) == 3 * len(once)
-    assert {row["source"] for row in thrice} == {"failures"}
-    groups = [tuple(row["attempts"]) for row in thrice]
-    assert len(set(groups)) > len(once)
-
-
-def test_a_reading_proposes_no_more_edits_than_it_may(tmp_path) -> None:
-    run(tmp_path, search={"edits_per_reading": 1})
-    assert {len(row["patch"]["edits"]) for view in steps(tmp_path, "patches") for row in view} <= {0, 1}
 
 
 def test_only_the_most_cited_edits_are_tested(tmp_path) -> None:
@@ -193,7 +179,7 @@ def test_fresh_attempts_are_made_anew_in_each_epoch(tmp_path) -> None:
 )
 def test_what_cannot_be_tested_edit_by_edit_is_refused(config, what: str) -> None:
     with pytest.raises(ConfigError) as error:
-        make_config(config)
+        policy_of(make_config(config))
     assert what in error.value.message
     assert error.value.hint == "set search.policy: paper"
 
@@ -211,12 +197,13 @@ class Notices:
     ("config", "named"),
     [
         ({"select": {"edit_budget": 2}}, "'evidence' does not use select.edit_budget"),
-        ({"search": {"policy": "paper", "guard": 2}}, "'paper' does not use search.guard"),
+        ({"search": {"policy": "paper"}, "train": {"attempts": 2}}, "'paper' does not use train.attempts"),
     ],
 )
 def test_settings_that_the_search_does_not_read_are_named(tmp_path, config, named: str) -> None:
     notices = Notices()
-    run(tmp_path, given={"sinks": [notices]}, **config, train={"epochs": 1, "batch_size": 40})
+    train = {"epochs": 1, "batch_size": 40} | config.get("train", {})
+    run(tmp_path, given={"sinks": [notices]}, **{**config, "train": train})
     assert f"search.policy = {named}" in notices.texts
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from etude import Skill, Task, Trainer, make_config
+from etude import Skill, Task, Trainer
 from etude.errors import IdentityError, RejectedRequest
 from etude.prompts import Prompts
 from etude.protocols import Environment
@@ -408,8 +408,3 @@ def test_a_finished_run_calls_nobody(tmp_path: Path) -> None:
     again = Optimizer("never", "asked")
     run(tmp_path, solves, again)
     assert again.asked == []
-
-
-def test_settings_that_only_it_reads_are_named_with_other_policies() -> None:
-    assert list(make_config({"train": {"attempts": 2}}).unused()) == ["train.attempts"]
-    assert list(make_config({"train": {"attempts": 2}, "search": {"policy": "rewrite_first"}}).unused()) == []

@@ -11,7 +11,7 @@ from etude.cli.main import main
 from etude.config import ModelSection
 from etude.errors import HandoffStop
 from etude.models.handoff import HandoffModel
-from etude.models.wrappers.base import Wrapper
+from etude.protocols import Wrapper
 from etude.records import ChatRequest, Message, ResponseSchema, user
 from etude.simulation import respond
 from etude.sleep.night import read_report

@@ -33,7 +33,7 @@ def test_answers_in_files_that_cannot_be_used_are_mended_or_asked_again(tmp_path
     assert error.message.startswith(f"no session could be mined: handoff:{folder}: no usable answer in 3 replies; ")
     assert not re.search(r"_\w+Reply", error.message)
     assert error.hint == (
-        f"mend these answers in {str(answers)!r}, or delete them to be asked again; then run the same command again"
+        f"fix these answers in {str(answers)!r}, or delete them to be asked again; then run the same command again"
     )
     for answer in answers.iterdir():
         answer.unlink()

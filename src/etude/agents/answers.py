@@ -35,7 +35,7 @@ class AnswerOptions(Section):
         try:
             groups = re.compile(value).groups
         except re.error as error:
-            raise ValueError(f"is no regular expression: {error}") from None
+            raise ValueError(f"is not a regular expression: {error}") from None
         if groups != 1:
             raise ValueError(f"must have exactly one group, has {groups}")
         return value
@@ -91,7 +91,7 @@ def question(task: Task) -> Message:
 
 
 def reply_failure(reply: Reply) -> str:
-    """Why a last reply is no answer; empty when it is one."""
+    """Why a last reply is not an answer; empty when it is one."""
     if reply.finish == "refusal":
         return "the model refused"
     if not reply.text.strip():

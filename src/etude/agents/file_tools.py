@@ -32,7 +32,7 @@ class FileTools:
         """Lines of a text file, counted from 1; the names in a folder.
 
         Raises:
-            ToolMisuse: there is no such file, or it is no text.
+            ToolMisuse: there is no such file, or it is not text.
         """
         place = self._place(path)
         if os.path.isdir(place):
@@ -94,7 +94,7 @@ class FileTools:
         try:
             return data.decode()
         except UnicodeDecodeError:
-            raise ToolMisuse(f"{path!r} is no UTF-8 text; it has {len(data):,} bytes") from None
+            raise ToolMisuse(f"{path!r} is not UTF-8 text; it has {len(data):,} bytes") from None
 
 
 def _write(path: str, place: Path, data: bytes) -> None:
@@ -111,7 +111,7 @@ def _open(path: str, place: Path, flags: int):
     descriptor = os.open(place, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise ToolMisuse(f"{path!r} is no ordinary file")
+        raise ToolMisuse(f"{path!r} is not an ordinary file")
     return os.fdopen(descriptor, "wb" if flags & os.O_WRONLY else "rb")
 
 

@@ -25,7 +25,7 @@ from etude.programs.memory import available_mb, room_for
 from etude.programs.opencode import OpenCode
 from etude.programs.pi import Pi
 from etude.prompts import Prompts
-from etude.protocols import Agent, ChatModel
+from etude.protocols import Agent, ChatModel, Wrapper
 from etude.records import ChatRequest, Reply, Skill, Task, Trajectory, digest, user
 from etude.sandbox import Box, Limits, Sandbox, TooLarge, Workspace, find_sandbox
 
@@ -69,8 +69,8 @@ class ProgramOptions(AnswerOptions):
     env: dict[str, str] = Field(default_factory=dict[str, str])
     """Further environment variables. Put no secrets here: model-written code can read them."""
     readable: tuple[str, ...] = ()
-    """Folders that the program may read beside the system's, such as runtimes that are installed elsewhere. Their
-    `bin` folders are on its PATH."""
+    """Folders that the program may read in addition to the system's, such as runtimes that are installed elsewhere.
+    Their `bin` folders are on its PATH."""
     unsafe_no_sandbox: bool = False
     """Run the program without protection on a machine that has no sandbox."""
 
@@ -94,7 +94,7 @@ class ProgramAgent(Agent):
         sandbox: what programs run in; the one that works here when not given.
 
     Raises:
-        ConfigError: the program, its login, a folder of `readable` or a sandbox is not there, nobody could count the
+        ConfigError: the program, its login, a folder of `readable` or a sandbox is not there, nothing could count the
             steps of `max_steps`, or the model takes no tools and the program asks with some.
     """
 
@@ -321,7 +321,7 @@ class CommandAgent(ProgramAgent):
     """Any command line."""
 
     options_type = CommandOptions
-    needs_tools = False  # nobody knows what a command line asks with
+    needs_tools = False  # what a command line asks for is not known
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], target: ChatModel, prompts: Prompts, *, where: str) -> Self:
@@ -330,45 +330,22 @@ class CommandAgent(ProgramAgent):
         return cls(Command(chosen.command, chosen.answer_file), target, prompts, chosen)
 
 
-class _Noting(ChatModel):
+class _Noting(Wrapper):
     """The target, which remembers whether an answer came from the simulated world."""
 
-    def __init__(self, model: ChatModel) -> None:
-        self.name = model.name
-        self.endpoint = model.endpoint
-        self.simulated = False
-        self._model = model
+    simulated = False
 
     async def complete(self, request: ChatRequest) -> Reply:
-        reply = await self._model.complete(request)
+        reply = await super().complete(request)
         self.simulated = self.simulated or reply.simulated
         return reply
-
-    def fingerprint(self) -> str:
-        return self._model.fingerprint()
-
-    @property
-    def takes_seed(self) -> bool:
-        return self._model.takes_seed
-
-    @property
-    def takes_tools(self) -> bool:
-        return self._model.takes_tools
-
-    @property
-    def trouble(self) -> str:
-        return self._model.trouble
-
-    @property
-    def max_output_tokens(self) -> int:
-        return self._model.max_output_tokens
 
 
 def _folders(names: Sequence[str]) -> tuple[Path, ...]:
     folders = tuple(Path(os.path.abspath(os.path.expanduser(name))) for name in names)
     for name, folder in zip(names, folders, strict=True):
         if not folder.is_dir():
-            raise ConfigError(f"agent.readable: {name!r} is no folder", hint="leave it out, or correct it")
+            raise ConfigError(f"agent.readable: {name!r} is not a folder", hint="leave it out, or correct it")
     return folders
 
 

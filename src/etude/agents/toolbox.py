@@ -53,7 +53,7 @@ class _Arguments(Record):
             try:
                 value.encode()
             except UnicodeEncodeError:
-                raise ValueError("holds half of a surrogate pair, which is no character") from None
+                raise ValueError("holds half of a surrogate pair, which is not a character") from None
         return value
 
     @abstractmethod
@@ -62,7 +62,7 @@ class _Arguments(Record):
 
 class _Bash(_Arguments):
     """Run a command in bash. It starts in the workspace, in a new shell each time: variables, the current folder and
-    programs in the background do not outlast it. There is nobody to type into it."""
+    programs in the background do not outlast it. Nothing can type into it."""
 
     command: str = Field(min_length=1, description="What to run; may have several lines.")
 
@@ -157,14 +157,14 @@ class Toolbox:
             names = ", ".join((*self._own, *self._brought)) or "none"
             raise ToolMisuse(f"there is no tool {call.name!r}; tools: {names}")
         if given is None:
-            raise ToolMisuse(f"the arguments are no JSON object: {cut_middle(call.arguments, _QUOTED_CHARS)}")
+            raise ToolMisuse(f"the arguments are not a JSON object: {cut_middle(call.arguments, _QUOTED_CHARS)}")
         if call.name in self._brought:
             return Result(await _bring(self._brought[call.name], given))
         return await _checked(call.name, self._own[call.name], given).carry_out(self._desk)
 
 
 def arguments_of(call: ToolCall) -> dict[str, JsonValue] | None:
-    """The arguments of a call; None when they are no JSON object. Some servers write nothing for none."""
+    """The arguments of a call; None when they are not a JSON object. Some servers write nothing for none."""
     try:
         given: Any = json.loads(call.arguments) if call.arguments.strip() else {}
     except (ValueError, RecursionError):

@@ -53,7 +53,7 @@ class ToolsOptions(AnswerOptions):
     max_steps: int = Field(default=30, ge=1)
     """Most model calls in an attempt. One that has no answer by then has failed."""
     max_tokens: int = Field(default=500_000, ge=1)
-    """No further call is made once the attempt has used so many tokens, input and output. Without an answer it has
+    """No further call is made once the attempt has used this many tokens, input and output. Without an answer it has
     failed."""
     output_chars: int = Field(default=10_000, ge=200)
     """Longest result of a tool. Of a longer one the middle is left out, and the cut is marked."""
@@ -62,8 +62,8 @@ class ToolsOptions(AnswerOptions):
     network: bool = False
     """Let commands use the network of this machine."""
     readable: tuple[str, ...] = ()
-    """Folders that commands may read beside the system's, such as runtimes that are installed elsewhere; absolute
-    paths. Their `bin` folders are on the PATH of commands."""
+    """Folders that commands may read in addition to the system's, such as runtimes that are installed elsewhere;
+    absolute paths. Their `bin` folders are on the PATH of commands."""
     unsafe_no_sandbox: bool = False
     """Run commands without protection on a machine that has no sandbox."""
 
@@ -79,7 +79,7 @@ class ToolsAgent(Agent):
         sandbox: what commands run in; the one that works here when not given.
 
     Raises:
-        ConfigError: the model takes no tools, no sandbox works here, or `readable` names what is no folder.
+        ConfigError: the model takes no tools, no sandbox works here, or `readable` names what is not a folder.
     """
 
     name = "tools"
@@ -250,8 +250,8 @@ class _Talk:
             self.exit_codes[call_id] = exit_code
 
     def _sendable(self, call: ToolCall) -> ToolCall:
-        """Servers refuse conversations with calls that are no proper ones, though they let models write them. Ids
-        must not repeat: some servers count them anew in each reply."""
+        """Servers refuse conversations with calls that are not proper ones, though they let models write them. Ids
+        must not repeat: some servers count them again in each reply."""
         unique = call.id if call.id and call.id not in self._ids else f"call_{len(self._ids)}_{digest(call.id)[:8]}"
         self._ids.add(unique)
         name = _UNSENDABLE.sub("_", call.name)[:_MAX_NAME] or "unknown"
@@ -263,7 +263,7 @@ def _folders(names: Sequence[str]) -> tuple[Path, ...]:
     for name, folder in zip(names, folders, strict=True):
         if not (folder.is_absolute() and folder.is_dir()):
             raise ConfigError(
-                f"agent.readable: {name!r} is no absolute path of a folder", hint="leave it out, or correct it"
+                f"agent.readable: {name!r} is not an absolute path of a folder", hint="leave it out, or correct it"
             )
     return folders
 

@@ -13,6 +13,11 @@ class Section(BaseModel):
     free: ClassVar[frozenset[str]] = frozenset()
     """Fields that may change between a run and its resumption: they do not decide what the result is."""
 
+    paths: ClassVar[frozenset[str]] = frozenset()
+    """Fields that are paths: in a file they are meant from its folder."""
+    names_or_paths: ClassVar[frozenset[str]] = frozenset()
+    """Fields that hold names or paths, by how they look (`is_path`)."""
+
     def identity(self) -> dict[str, JsonValue]:
         """The settings a run depends on, without the free ones."""
         result: dict[str, JsonValue] = {}

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar, cast
 import yaml
 from pydantic import BaseModel, ValidationError
 
+from etude.config.base import Section
 from etude.config.presets import PRESETS
 from etude.config.train import TrainConfig
 from etude.errors import ConfigError, did_you_mean, told
@@ -41,22 +42,22 @@ def _config_error(model: type[BaseModel], error: ValidationError, where: str) ->
         for part in path[:-1]:
             owner = _section_type(owner, part)
         names = list(cast(dict[str, Any], getattr(owner, "model_fields", {})))
-        return ConfigError(f"{where}: unknown key {key!r}", hint=did_you_mean(path[-1], names))
+        return ConfigError(f"unknown key {key!r}", key=key, where=where, hint=did_you_mean(path[-1], names))
     if first["type"] == "missing":
-        return ConfigError(f"{where}: {key!r} is missing", hint=f"add {key!r}")
+        return ConfigError(f"{key!r} is missing", key=key, where=where, hint=f"add {key!r}")
     if first["type"] == "model_type" and path:
         section: Any = model
         for part in path:
             section = _section_type(section, part)
         example = next(iter(cast(dict[str, Any], getattr(section, "model_fields", {}))), "key")
         hint = f"write keys below it, as in `{path[-1]}: {{{example}: ...}}`"
-        return ConfigError(f"{where}: {key} = {first['input']!r}: expected keys with values", hint=hint)
+        return ConfigError(f"{key} = {first['input']!r}: expected keys with values", key=key, where=where, hint=hint)
     what = told(first["msg"])
     if first["type"] == "value_error" and isinstance(first["input"], Mapping):
         # Settings that do not fit together: the text names them, and the others say nothing.
         place, of = (f"{key}: ", f" of {key!r}") if key else ("", "")
-        return ConfigError(f"{where}: {place}{what}", hint=f"change one of these settings{of}")
-    return ConfigError(f"{where}: {key} = {first['input']!r}: {what}", hint=f"change {key!r}")
+        return ConfigError(f"{place}{what}", where=where, hint=f"change one of these settings{of}")
+    return ConfigError(f"{key} = {first['input']!r}: {what}", key=key, where=where, hint=f"change {key!r}")
 
 
 def _section_type(owner: Any, part: str) -> Any:
@@ -86,7 +87,8 @@ def make_config(data: Mapping[str, Any], *, where: str = "config") -> TrainConfi
     """
     preset = data.get("preset", "default")
     if not isinstance(preset, str) or preset not in PRESETS:
-        raise ConfigError(f"{where}: preset = {preset!r} is unknown", hint=did_you_mean(str(preset), PRESETS))
+        hint = did_you_mean(str(preset), PRESETS)
+        raise ConfigError(f"preset = {preset!r} is unknown", key="preset", where=where, hint=hint)
     return parse(TrainConfig, merge(PRESETS[preset], data), where=where)
 
 
@@ -117,32 +119,48 @@ def load_settings(
     *,
     flags: Iterable[tuple[str, str]] = (),
     environ: Mapping[str, str] | None = None,
+    kind: type[Section] = TrainConfig,
 ) -> C:
-    """As `load_config`, for settings of another kind."""
-    data = _read_yaml(Path(path)) if path is not None else {}
+    """As `load_config`, for settings of another kind.
+
+    Args:
+        kind: the class that has all sections of these settings.
+    """
+    data = _read_yaml(Path(path), kind) if path is not None else {}
     places: dict[str, str] = {}
     for name, text in sorted((os.environ if environ is None else environ).items()):
-        if name.startswith(ENVIRONMENT_PREFIX) and "__" in name:
+        if not name.startswith(ENVIRONMENT_PREFIX):
+            continue
+        if "__" not in name:
+            _check_underscores(name, kind)
+        else:
             dotted = name.removeprefix(ENVIRONMENT_PREFIX).lower().replace("__", ".")
             places[dotted] = f"environment variable {name}"
             data = merge(data, _nested(dotted, text, where=places[dotted]))
     for dotted, text in flags:
         places[dotted] = f"--{dotted}"
         data = merge(data, _nested(dotted, text, where=places[dotted]))
-    where = str(path) if path is not None else "config"
     try:
-        return make(data, where=where)
+        return make(data, where=str(path) if path is not None else "config")
     except ConfigError as error:
-        named = [
-            place for key, place in places.items() if repr(key) in error.message or f": {key} =" in error.message
-        ]
-        culprit = next(iter(named), None)
-        if culprit is None:
+        # Flags and variables may give a whole section: the setting is then below what they name.
+        named = [place for key, place in places.items() if f"{error.key}.".startswith(f"{key}.")]
+        if not error.key or not named:
             raise
-        raise ConfigError(error.message.replace(where, culprit, 1), hint=error.hint) from None
+        raise ConfigError(error.what, key=error.key, where=named[-1], hint=error.hint) from None
 
 
-def _read_yaml(path: Path) -> dict[str, Any]:
+def _check_underscores(name: str, kind: type[Section]) -> None:
+    """Refuse a variable that has one underscore between a section and its key, where two belong."""
+    words = name.removeprefix(ENVIRONMENT_PREFIX).lower()
+    for section in kind.model_fields:
+        key = words.removeprefix(f"{section}_")
+        if key != words and key in getattr(_section_type(kind, section), "model_fields", {}):
+            right = f"{ENVIRONMENT_PREFIX}{section}__{key}".upper()
+            raise ConfigError(f"environment variable {name!r} names no setting", hint=f"did you mean {right!r}?")
+
+
+def _read_yaml(path: Path, kind: type[Section]) -> dict[str, Any]:
     try:
         loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -155,7 +173,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark is not None else ""
         problem = getattr(error, "problem", None) or "not YAML"
-        raise ConfigError(f"{path}:{line} {problem}", hint="mend the YAML") from None
+        raise ConfigError(f"{path}:{line} {problem}", hint="fix the YAML") from None
     if loaded is None:
         return {}
     if not isinstance(loaded, dict):
@@ -163,17 +181,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
             f"{path}: expected sections with keys, found {type(loaded).__name__}",
             hint="write it as in 'target: {model: openai:gpt-5.5}'; `etude init` makes an example",
         )
-    return _with_paths(cast(dict[str, Any], loaded), lambda value: _joined(path.parent, value))
-
-
-_PATH_KEYS: dict[str, tuple[str, ...]] = {
-    "skill": ("path",),
-    "run": ("folder",),
-    "env": ("path", "train", "val", "test"),
-    "prompts": (),
-    "sleep": ("state", "project", "tasks"),
-}
-_NAMES_OR_PATHS = {"sleep": ("skill", "memory", "sources")}
+    return _with_paths(cast(dict[str, Any], loaded), kind, lambda value: _joined(path.parent, value))
 
 
 def is_path(name: str) -> bool:
@@ -196,23 +204,24 @@ def file_data(config: TrainConfig, folder: Path) -> dict[str, Any]:
             return value
         return os.path.relpath(os.path.realpath(value), os.path.realpath(folder))
 
-    return _with_paths(config.model_dump(mode="json", exclude_none=True), from_folder)
+    return _with_paths(config.model_dump(mode="json", exclude_none=True), type(config), from_folder)
 
 
-def _with_paths(data: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+def _with_paths(data: dict[str, Any], kind: type[Section], change: Callable[[str], str]) -> dict[str, Any]:
+    """The data with other paths: the keys that sections declare as `paths`, and all values of `prompts`."""
     result = dict(data)
-    for section, keys in _PATH_KEYS.items():
-        part = data.get(section)
-        if isinstance(part, dict):
-            values = cast(dict[str, Any], part)
-            either = _NAMES_OR_PATHS.get(section, ())
-            result[section] = {
+    for name in kind.model_fields.keys() & data.keys():
+        section = _section_type(kind, name)
+        paths: frozenset[str] = getattr(section, "paths", frozenset[str]())
+        either: frozenset[str] = getattr(section, "names_or_paths", frozenset[str]())
+        if isinstance(data[name], dict) and (paths or name == "prompts"):
+            result[name] = {
                 key: _with_path(value, change)
                 if key in either
                 else change(value)
-                if isinstance(value, str) and (not keys or key in keys)
+                if isinstance(value, str) and (name == "prompts" or key in paths)
                 else value
-                for key, value in values.items()
+                for key, value in cast(dict[str, Any], data[name]).items()
             }
     return result
 

@@ -1,6 +1,6 @@
 """The sections of the settings of a run."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -12,6 +12,8 @@ class EnvSection(Section):
     """Where tasks come from. Further keys are options of the chosen environment."""
 
     model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
+
+    paths: ClassVar[frozenset[str]] = frozenset({"path", "train", "val", "test"})
 
     name: str = "dataset"
     """`dataset`, or the name or import path of another environment."""
@@ -29,6 +31,8 @@ class AgentSection(Section):
 
 class SkillSection(Section):
     """The skill to start from."""
+
+    paths: ClassVar[frozenset[str]] = frozenset({"path"})
 
     path: str | None = None
     """A skill folder, a SKILL.md or a plain Markdown file. None starts with an empty skill."""
@@ -54,38 +58,19 @@ class TrainSection(Section):
     """With `search.policy: rewrite_first`: attempts at each training task of a step. Where they differ, what went
     well and what went wrong at the same task are read side by side first."""
     fresh_attempts: bool = False
-    """Attempt a task anew in each epoch even when it was attempted under the same skill before."""
+    """Attempt a task again in each epoch even when it was attempted under the same skill before."""
 
 
 class SearchSection(Section):
-    """How a run looks for a better skill."""
+    """How a run looks for a better skill. Further keys are options of the chosen policy."""
 
-    policy: Literal["paper", "evidence", "rewrite_first"] = "evidence"
+    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
+
+    policy: str = "evidence"
     """`paper` makes one candidate in a step and validates it as a whole. `evidence` tests edits on the failures
-    they cite, and spends validation on the report only. `rewrite_first` has the skill written anew once, from all
-    training tasks, and goes on like `paper` where that does not solve validation: for few tasks and a plain flaw."""
-    failures: int = Field(default=4, ge=1)
-    """With `evidence`: failed attempts that a step looks for. It goes on where the step before it ended, for at most
-    a batch; what is left of an epoch's tasks is for the next step."""
-    readings: int = Field(default=1, ge=1)
-    """With `evidence`: how often the failures are read, in different minibatches."""
-    edits_per_reading: int = Field(default=6, ge=1)
-    """With `evidence`: most edits one reading may propose."""
-    edits: int = Field(default=12, ge=1)
-    """With `evidence`: most edits tested in a step, the most cited ones."""
-    leave_one_out: bool = False
-    """With `evidence`: leave each edit out once on a task that it mends, and drop it where it is not missed. Else all
-    edits of a step stay once together they mend a failure, which takes fewer attempts and makes longer skills."""
-    revisits: int = Field(default=24, ge=0)
-    """With `evidence`: of the training tasks that were solved when last attempted, so many are attempted again in
-    each later epoch, beside all others."""
-    deletion_guard: int = Field(default=8, ge=0)
-    """With `evidence`: where the edits of a step mend nothing, those that delete stay all the same if so many solved
-    training tasks are still solved without what they delete; 0 for never."""
-    guard: int = Field(default=0, ge=0)
-    """With `evidence`: solved training tasks that a new skill has to go on solving. None by default: in the measured
-    worlds it cost calls, and gained points with a poor optimizer only; it is for edits that mend some tasks by
-    breaking others."""
+    they cite, and uses validation for the report only. `rewrite_first` has the skill rewritten once, from all
+    training tasks, and continues like `paper` where that does not solve validation: for few tasks and a plain flaw.
+    Or the name or import path of another policy."""
 
 
 class ReflectSection(Section):
@@ -152,9 +137,6 @@ class GateSection(Section):
     """The weight w of soft in `mixed`."""
     racing: bool = True
     """Stop the validation of a candidate that can no longer win. The verdict is the same."""
-    floor: float | None = Field(default=None, ge=0, le=1)
-    """Most that the mean of one task type may fall: a candidate that loses more on a type is rejected although its
-    mean over all tasks is higher. No limit when not given."""
     no_regression: bool = False
     """Reject a candidate that scores lower than the current skill on any validation task, or has no score on one.
     With `gate.racing` the first such task ends its validation."""
@@ -227,6 +209,8 @@ class ExecutorSection(Section):
 
 class RunSection(Section):
     """Where results go."""
+
+    paths: ClassVar[frozenset[str]] = frozenset({"folder"})
 
     folder: str = "runs"
     """Folder of all runs."""

@@ -34,7 +34,7 @@ class DatasetConfig(Sources):
     format: FileFormat | None = None
     """Format of the files; told by the suffix when not given."""
     fields: Fields = Fields()
-    """Which column is which part of a task; guessed from usual names where not given, but for images and files."""
+    """Which column is which part of a task; guessed from usual names where not given, except images and files."""
     template: str = ""
     """Builds the input from several columns, as in `{question}\\n{choices}`."""
     scorer: str | dict[str, JsonValue] = "exact"
@@ -159,7 +159,7 @@ def _hub_splits(config: DatasetConfig, where: str) -> dict[Split, str]:
     if config.fields.files is not None:
         raise ConfigError(
             f"{where}: 'hub' and 'fields.files' exclude each other: a dataset of the hub has no folder to look in",
-            hint="write the tasks to a file beside their files",
+            hint="write the tasks to a file next to their files",
         )
     missing = [split for split in ("train", "val") if split not in config.splits]
     if missing:

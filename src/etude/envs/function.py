@@ -122,7 +122,7 @@ class FunctionAgent(Agent):
 
         Raises:
             BoundaryError: it returned something unusable, or returned although its last request to the target
-                failed: whatever it made of that is no score.
+                failed: whatever it made of that is not a score.
         """
         target = Target(self._model, trial)
         if _is_async(self._function):

@@ -45,5 +45,5 @@ async def check_gold(env: Environment, tasks: Iterable[Task]) -> None:
         raise DataError(
             f"the scorer {scorer.name!r} does not accept the gold answer of {len(problems)} tasks: "
             f"{', '.join(map(repr, problems))}{examples}",
-            hint="mend these gold answers, or change the scorer or its settings",
+            hint="fix these gold answers, or change the scorer or its settings",
         )

@@ -237,7 +237,7 @@ class CommandScorer(Scorer):
         soft = self._share(value, "soft") if value.get("soft") is not None else hard
         feedback = value.get("feedback")
         if feedback is not None and not isinstance(feedback, str):
-            raise self._broken(f"printed the feedback {feedback!r:.80}, which is no text")
+            raise self._broken(f"printed the feedback {feedback!r:.80}, which is not text")
         return Score(hard=hard, soft=soft, feedback=feedback if feedback is not None else "")
 
     def _share(self, value: Mapping[str, Any], key: str) -> float:

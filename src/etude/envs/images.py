@@ -81,7 +81,7 @@ class Images:
         _check_size(len(data), what)
         kind = media_type(data)
         if kind is None:
-            raise DataError(f"{what} is no PNG, JPEG, GIF or WebP", hint="convert it to one of these")
+            raise DataError(f"{what} is not a PNG, JPEG, GIF or WebP", hint="convert it to one of these")
         reference = f"{name.replace('#', '-')}{_MARK}{hashlib.sha256(data).hexdigest()}"
         self._sources.setdefault(reference, _Source(kind, load, what))
         return reference
@@ -129,7 +129,7 @@ def _decoded(url: str, place: str) -> bytes:
         return base64.b64decode(match["data"] if match else "?", validate=True)
     except binascii.Error:
         raise DataError(
-            f"{place}: {url[:40]!r} is no data URL of an image", hint="as in data:image/png;base64,iVBORw0..."
+            f"{place}: {url[:40]!r} is not a data URL of an image", hint="as in data:image/png;base64,iVBORw0..."
         ) from None
 
 

@@ -74,13 +74,14 @@ def _as_task(item: object, place: str, images: Images) -> Task:
         columns = dict(zip(("input", "gold"), cast(Sequence[Any], item), strict=True))
     else:
         raise DataError(
-            f"{place}: {item!r:.80} is no task", hint="give a Task, a mapping with 'input', or a pair (input, gold)"
+            f"{place}: {item!r:.80} is not a task",
+            hint="give a Task, a mapping with 'input', or a pair (input, gold)",
         )
     try:
         fields = Fields(images="images" if columns.get("images") is not None else None)
         return tasks_from_rows([Row(place, columns)], fields, needs_gold=False, image=image)[0]
     except (ValidationError, TypeError) as error:
-        raise DataError(f"{place}: {item!r:.80} is no task: {error}"[:300], hint="use JSON values only") from None
+        raise DataError(f"{place}: {item!r:.80} is not a task: {error}"[:300], hint="use JSON values only") from None
 
 
 class ListEnvironment(Environment):

@@ -31,8 +31,8 @@ def find_program(name: str, folders: Iterable[Path] = ()) -> Path | None:
 
 
 def find_interpreter(program: Path) -> str:
-    """What the first line of a script, as in `#!/bin/sh`, says that runs it; empty for what is no script. For `env`
-    it is what that has to find."""
+    """What the first line of a script, as in `#!/bin/sh`, says that runs it; empty for what is not a script. For
+    `env` it is what that has to find."""
     with open(program, "rb") as file:
         line = file.readline(256)
     words = line[2:].decode(errors="replace").split() if line.startswith(b"#!") else []
@@ -42,7 +42,7 @@ def find_interpreter(program: Path) -> str:
 
 
 def runtime_folders(program: Path) -> list[Path]:
-    """What has to be readable to run a program that is no part of the system: its installation, and the one behind a
+    """What has to be readable to run a program that is not part of the system: its installation, and the one behind a
     link to it."""
     places = {program, program.resolve()}
     if program == Path(sys.executable):

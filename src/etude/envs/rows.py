@@ -77,7 +77,7 @@ def tasks_from_rows(
     """Tasks in the order of the rows; the id of a row without one is empty, `with_ids` fills it in.
 
     Columns without a meaning of their own go to `Task.data`. Columns that `fields` does not name are guessed from
-    the first row, but for images and files. `image` makes of each picture's value, and its place, what the task
+    the first row, except images and files. `image` makes of each picture's value, and its place, what the task
     holds; `files` makes the task's files in the same way.
 
     Raises:

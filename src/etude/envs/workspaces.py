@@ -68,7 +68,7 @@ class TaskFiles:
             try:
                 status = path.stat()
                 if not stat.S_ISREG(status.st_mode):
-                    raise DataError(f"{what} is no ordinary file", hint="leave it out")
+                    raise DataError(f"{what} is not an ordinary file", hint="leave it out")
                 if status.st_size > MOST_BYTES:
                     raise DataError(
                         f"{what} has {status.st_size / 1e6:.1f} MB; at most {MOST_BYTES / 1e6:.0f} MB for one task",
@@ -119,7 +119,7 @@ def _named(value: JsonValue, place: str) -> list[tuple[str, str]]:
         parts = PurePosixPath(name).parts
         if name and (name.startswith("/") or ".." in parts or not parts or "\0" in name):
             raise DataError(
-                f"{place}: files: {name!r} is no place in the workspace",
+                f"{place}: files: {name!r} is not a place in the workspace",
                 hint="give a relative path, as in 'in/a.csv'",
             )
     return named
@@ -137,7 +137,7 @@ def _listed(name: str, path: Path, what: str) -> Iterator[tuple[str, Path]]:
         yield str(PurePosixPath(name or path.name)), path
         return
     if not stat.S_ISDIR(mode):
-        raise DataError(f"{what} is no ordinary file", hint=f"it was looked for at {str(path)[:300]!r}")
+        raise DataError(f"{what} is not an ordinary file", hint=f"it was looked for at {str(path)[:300]!r}")
     for folder, folders, files in os.walk(path):
         folders.sort()
         for each in folders:

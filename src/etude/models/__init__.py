@@ -4,13 +4,12 @@ from etude.config import ModelSection
 from etude.errors import ConfigError, did_you_mean
 from etude.models.keys import key_variable, used_key_variable
 from etude.models.prices import price_of
-from etude.models.wrappers.base import Wrapper
 from etude.models.wrappers.journaled import Journaled
 from etude.models.wrappers.limited import Limited
 from etude.models.wrappers.metered import Metered
 from etude.models.wrappers.retrying import Retrying
 from etude.models.wrappers.structured import Structured
-from etude.protocols import ChatModel
+from etude.protocols import ChatModel, Wrapper
 from etude.registry import find, names
 
 __all__ = [

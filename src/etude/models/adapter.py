@@ -45,7 +45,7 @@ class AdapterModel(ProviderModel):
             )
         if settings.api != "chat" or settings.api_key_command is not None:
             given = "api_key_command" if settings.api_key_command is not None else f"api = {settings.api!r}"
-            raise ConfigError(f"{given} is no setting of adapter: models", hint="leave it out")
+            raise ConfigError(f"{given} is not a setting of adapter: models", hint="leave it out")
         check_headers(settings.headers)
         super().__init__(f"adapter:{name}", settings)
         self._model = name

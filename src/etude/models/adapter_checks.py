@@ -64,7 +64,7 @@ def check_thinking(name: str, model: "Model", settings: ModelSection) -> None:
     """Make sure that the wished thinking reaches the model: pydantic-ai leaves out what its profile does not have.
 
     Raises:
-        ConfigError: the effort is no level that pydantic-ai knows, the model has no thinking to set, or none that
+        ConfigError: the effort is not a level that pydantic-ai knows, the model has no thinking to set, or none that
             can be switched off.
     """
     from pydantic_ai.settings import ThinkingEffort
@@ -74,7 +74,7 @@ def check_thinking(name: str, model: "Model", settings: ModelSection) -> None:
     if effort is not None and effort not in levels:
         hint = did_you_mean(effort, levels)
         raise ConfigError(
-            f"{name}: reasoning_effort = {effort!r} is no level of thinking; allowed: {', '.join(levels)}",
+            f"{name}: reasoning_effort = {effort!r} is not a level of thinking; allowed: {', '.join(levels)}",
             hint=hint if hint.startswith("did") else "set one of these, or thinking: off for none",
         )
     if effort is None and switch is None:

@@ -27,7 +27,7 @@ class AnthropicModel(SdkModel):
         name: the model's name, as in `claude-opus-5`.
 
     Raises:
-        ConfigError: the SDK is not installed, the address is no URL, Anthropic's own server is meant and no key is
+        ConfigError: the SDK is not installed, the address is not a URL, Anthropic's own server is meant and no key is
             set, a header cannot be sent, or a setting of another provider is given.
     """
 

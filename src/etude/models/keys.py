@@ -53,7 +53,7 @@ class Key:
 
     Raises:
         ConfigError: no key where one is needed, one that cannot be sent, a command that does not exist, or a command
-            beside a provider.
+            next to a provider.
     """
 
     def __init__(self, settings: ModelSection, *, needed: bool, provider: TokenProvider | None = None) -> None:
@@ -69,7 +69,7 @@ class Key:
         if provider is not None:
             if self.command is not None:
                 raise ConfigError(
-                    f"api_key_command = {self.command!r} beside a token provider: there can be one key only",
+                    f"api_key_command = {self.command!r} and a token provider: there can be only one key",
                     hint="leave api_key_command out, or give no token provider",
                 )
         elif self.command is None:
@@ -92,11 +92,11 @@ class Key:
 
     @property
     def renews(self) -> bool:
-        """The key is printed or returned, as access tokens are, and asked for anew from time to time."""
+        """The key is printed or returned, as access tokens are, and asked for again from time to time."""
         return self._provider is not None or self.command is not None
 
     async def renewed(self) -> str:
-        """The key, asked for anew when its time is over.
+        """The key, asked for again when its time is over.
 
         Raises:
             TransientError: the command or the token provider failed.
@@ -119,7 +119,7 @@ class Key:
         return await _printed(self.command, self._timeout)
 
     def hide(self, message: str) -> str:
-        """The message without the key, should somebody have repeated it."""
+        """The message without the key, in case it was repeated."""
         return message.replace(self.text, "[key]") if len(self.text) > 7 else message
 
 
@@ -191,7 +191,7 @@ async def _returned(provider: TokenProvider, seconds: float) -> str:
 
 
 def _problem(key: str) -> str:
-    """Why the text is no key; empty when it may be one. The text is not repeated: it may be half of a key."""
+    """Why the text is not a key; empty when it may be one. The text is not repeated: it may be half of a key."""
     if not key:
         return "nothing"
     if (lines := len(key.splitlines())) > 1:

@@ -82,7 +82,7 @@ class OpenAIModel(OpenAIInterface):
         name: the model's name at the server.
 
     Raises:
-        ConfigError: the address is no URL, OpenAI's own server is meant and no key is set, or thinking is switched
+        ConfigError: the address is not a URL, OpenAI's own server is meant and no key is set, or thinking is switched
             where there is no switch.
     """
 

@@ -81,7 +81,7 @@ class SdkModel(ProviderModel):
         name: the model's name at the server.
 
     Raises:
-        ConfigError: the address is no URL, or a header cannot be sent.
+        ConfigError: the address is not a URL, or a header cannot be sent.
     """
 
     def __init__(
@@ -185,16 +185,16 @@ def shown_address(base_url: str) -> str:
     """The address as it may be shown: without user, password and query.
 
     Raises:
-        ConfigError: it is no http(s) address.
+        ConfigError: it is not an http(s) address.
     """
     hint = "write it as in http://127.0.0.1:8000/v1"
     try:
         parts = urlsplit(base_url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError as error:
-        raise ConfigError(f"base_url = {base_url!r} is no address: {error}", hint=hint) from None
+        raise ConfigError(f"base_url = {base_url!r} is not an address: {error}", hint=hint) from None
     if not usable:
-        raise ConfigError(f"base_url = {base_url!r} is no address", hint=hint)
+        raise ConfigError(f"base_url = {base_url!r} is not an address", hint=hint)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 

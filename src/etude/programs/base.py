@@ -266,7 +266,7 @@ def environment(order: Order) -> dict[str, str]:
 
 def _belongings(path: Path) -> list[Path]:
     """What a program cannot do without: the folder that npm or venv made for it, else the folder it is in, and the
-    libraries beside that."""
+    libraries in addition to that."""
     parts = path.parts
     if "node_modules" in parts:
         return [Path(*parts[: parts.index("node_modules") + 1])]
@@ -291,7 +291,7 @@ def read_lines(data: bytes, type: type[L]) -> Iterator[L]:
 def read_files(folder: Path, pattern: str, most: int = 64_000_000) -> bytes:
     """All files of a pattern, one after the other, sorted by name; at most the first `most` bytes.
 
-    The folder was written by a program nobody has to trust: no link is followed, neither in the place of a file nor
+    The folder was written by an untrusted program: no link is followed, neither in the place of a file nor
     of a folder on the way to it, and what cannot be read is passed over.
     """
     *folders, name = PurePosixPath(pattern).parts

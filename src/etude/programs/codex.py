@@ -138,7 +138,7 @@ class Codex(Program):
 
 
 def _settings(order: Order) -> str:
-    """The settings file. JSON strings are TOML strings, but for the one character only TOML forbids."""
+    """The settings file. JSON strings are TOML strings, except the one character only TOML forbids."""
 
     def text(value: str) -> str:
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -66,7 +66,7 @@ class Command(Program):
             )
         if answer_file is not None and not _is_inner(answer_file):
             raise ConfigError(
-                f"agent.answer_file = {answer_file!r} is no file in the workspace",
+                f"agent.answer_file = {answer_file!r} is not a file in the workspace",
                 hint="give a relative path without '..', as in 'out/answer.txt'",
             )
         self._prompt_told = bool(used & {"prompt", "prompt_file"})

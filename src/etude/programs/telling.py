@@ -38,7 +38,7 @@ class Telling:
             self.messages.append(Message(role="assistant", content=content, tool_calls=wanted))
 
     def result(self, id: str, text: str, exit_code: int | None = None) -> None:
-        """A tool was done. A second result of the same call is passed over, as is one of a call nobody made."""
+        """A tool was done. A second result of the same call is passed over, as is one of a call that was not made."""
         if id not in self._tools or id in self._answered:
             return
         self._answered.add(id)
@@ -47,7 +47,7 @@ class Telling:
             self.exit_codes[id] = exit_code
 
     def tool(self, id: str) -> str:
-        """Name of the tool that was called, empty when nobody did."""
+        """Name of the tool that was called, empty when there was no call."""
         return self._tools.get(id, "")
 
     @property

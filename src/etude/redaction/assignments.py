@@ -28,7 +28,7 @@ _FLAG = re.compile(
     rf"--(?:[a-z0-9]{{1,20}}-){{0,4}}(?P<word>{_NAMES})(?P<close>)(?P<gap>)(?P<sign>)(?P<space>[ \t]{{1,8}})(?!-)",
     re.IGNORECASE,
 )
-# Of a list of arguments, as JSON and code have it; a flag that follows is no value.
+# Of a list of arguments, as JSON and code have it; a flag that follows is not a value.
 _LISTED_FLAG = re.compile(
     rf"--(?:[a-z0-9]{{1,20}}-){{0,4}}(?P<word>{_NAMES})(?P<close>\\{{0,3}}[\"'])(?P<gap>\s{{0,16}})(?P<sign>,)"
     r"(?P<space>\s{0,64})(?=\\{0,3}[\"'](?!-))",
@@ -53,7 +53,7 @@ _TO_SIGN = {
     ";": re.compile(rf"(?:{_REDACTED}|\\(?![nrt])|[^\s\\;\"']|[\"'](?=[^\s;\"']{{1,64}};))+"),
     "is": _TO_SPACE,
     "&": re.compile(rf"(?:{_REDACTED}|\\(?![nrt])|[^\s\\&#;\"'<>`])+"),
-    # After a colon, or with a space beside the sign, it is no query string.
+    # After a colon, or with a space next to the sign, it is not a query string.
     **dict.fromkeys((":", " = "), re.compile(rf"(?:{_REDACTED}|\\(?![nrt\"'])|[^\s\\\"'`<>,;)\]}}])+")),
     "": re.compile(rf"(?:{_REDACTED}|\\(?![nrt\"'])|[^\s\\\"'`<>,;&|)\]}}])+"),
 }

@@ -19,7 +19,7 @@ _NAMES = (
 )
 _IS = r"\s{0,4}(?:[:：=]|\b(?:is|was|ist|lautet|est|es|è)\b:?|是|は|为)\s{0,4}[\"'`]?"
 # Whatever stands in quotes, brackets or dollars, what was taken out already, names of methods, calls and attributes
-# are no secrets.
+# are not secrets.
 _VALUE = (
     r"(?![A-Za-z_][\w.]{0,64}\(|(?:self|this|cls|os|env|args|config|settings|process|request)\.)"
     r"(?![\[<$({%*]|https?:|(?:base|sha|md|utf|argon|pbkdf)-?\d)(?=[^\s\"'`]{0,64}\d)(?=[^\s\"'`]{0,64}[^\W\d_])"

@@ -36,7 +36,7 @@ SHORTEST_KEY = 8
 for a server that asks for none: `x` and `EMPTY` stand in too many texts and settings to be taken out of them."""
 _CREDENTIAL_FIELDS = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key", "api_key", "apikey"})
 _NAME_FIELDS = frozenset({"name", "key", "variable"})
-"""Fields of JSON data that name what the field `value` beside them holds."""
+"""Fields of JSON data that name what the field `value` next to them holds."""
 _FLAG = re.compile(r"--[\w.-]+")
 _MOST_PASSES = 8
 _REDACTED = re.compile(r"\[redacted:[^\]\s]+\]")
@@ -48,7 +48,7 @@ class Redactor:
     Known shapes: keys of model providers, AWS keys, GitHub, GitLab and Slack tokens, JSON web tokens, private key
     blocks, passwords in URLs, Authorization headers. From `environ`: the values of the variables whose names end in
     KEY, TOKEN, SECRET or PASSWORD, when they have at least 12 characters, letters and digits among them: an ordinary
-    word is no key, and taking it out of an answer would change its score. Their kind is the name of the variable.
+    word is not a key, and taking it out of an answer would change its score. Their kind is the name of the variable.
 
     What must not be changed, answers and skills, passes `exact`: it takes out the values of `environ` and leaves
     known shapes alone.
@@ -155,7 +155,7 @@ class Redactor:
         return value
 
     def _name_given(self, value: Mapping[str, JsonValue]) -> str:
-        """What `value` is called by the field beside it: `{"name": "DB_PASSWORD", "value": "..."}`."""
+        """What `value` is called by the field next to it: `{"name": "DB_PASSWORD", "value": "..."}`."""
         names = (item for name, item in value.items() if name.lower() in _NAME_FIELDS and isinstance(item, str))
         return next(names, "") if self._named else ""
 

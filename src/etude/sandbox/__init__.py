@@ -1,4 +1,4 @@
-"""Running code and programs that nobody has to trust.
+"""Running code and untrusted programs.
 
 async def grade(code: str) -> Finished:
     with Workspace() as workspace:

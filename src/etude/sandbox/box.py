@@ -39,7 +39,7 @@ class Limits(Section):
 class Box:
     """The world of one run: folders it can write, folders it can read besides the system's, and its network.
 
-    Whatever is not named here does not exist inside, but for the system's programs, libraries and certificates.
+    Whatever is not named here does not exist inside, except the system's programs, libraries and certificates.
     """
 
     workspace: Path

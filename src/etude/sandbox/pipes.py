@@ -44,7 +44,7 @@ class Reader:
 
 
 class Feed:
-    """Writes `data` into a pipe and closes it. A program that does not read it, or not all, is no error."""
+    """Writes `data` into a pipe and closes it. A program that does not read it, or not all, is not an error."""
 
     def __init__(self, pipe: IO[bytes], data: bytes) -> None:
         self._pipe = pipe

@@ -58,8 +58,8 @@ class Scratch:
 
 
 def remove_stale(root: Path | None = None) -> None:
-    """Remove the folders of this user below `root` whose process is gone. One that somebody still holds the lock of,
-    whoever that is and wherever, stays."""
+    """Remove the folders of this user below `root` whose process is gone. One whose lock is still held,
+    by any user, stays."""
     with contextlib.suppress(OSError), os.scandir(root or tempfile.gettempdir()) as entries:
         names = [Path(entry.path) for entry in entries if _NAME.fullmatch(entry.name)]
         for path in names:
@@ -108,7 +108,7 @@ def _remove(top: Path) -> None:
 
 
 def _clear(place: int) -> list[str]:
-    """Removes what is no folder from a folder; the names of the folders in it."""
+    """Removes what is not a folder from a folder; the names of the folders in it."""
     folders: list[str] = []
     with os.scandir(place) as entries:
         for entry in list(entries):

@@ -32,7 +32,7 @@ class Workspace:
             changed = workspace.changes()
 
     It is below `root`, or where the system keeps temporary files. Leaving it removes everything, whatever permissions
-    a program left behind. Nothing here ever follows a link: a link is no file.
+    a program left behind. Nothing here ever follows a link: a link is not a file.
     """
 
     def __init__(self, root: Path | None = None, *, max_mb: float = 32, max_files: int = 5000) -> None:
@@ -73,7 +73,7 @@ class Workspace:
     def changes(self) -> dict[str, File | None]:
         """Files of `work` that are new or different, by relative POSIX path in order; None for one that is gone.
 
-        Links, pipes and sockets are no files; what `__pycache__`, `node_modules` and `.venv` hold is not looked at.
+        Links, pipes and sockets are not files; what `__pycache__`, `node_modules` and `.venv` hold is not looked at.
         Raises TooLarge when there are more than `max_mb` or `max_files`, or folders deeper than 64 or without a path.
         """
         try:

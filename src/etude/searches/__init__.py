@@ -1,28 +1,69 @@
-"""Search policies: how a run looks for a better skill. Exchangeable, all over the same stages."""
+"""Search policies: how a run looks for a better skill. Exchangeable, all over the same stages.
 
-from collections.abc import Mapping
+A policy is one file: a class, its options and its forecast. Built-in ones are listed in `etude.registry`; others come
+as entry points of the group `etude.searches` or by import path.
+"""
 
-from etude.config import TrainConfig
-from etude.searches.base import Search
-from etude.searches.evidence import EvidenceSearch
-from etude.searches.paper import PaperSearch
-from etude.searches.rewrite_first import RewriteFirstSearch
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from etude.config import Section, TrainConfig, parse
+from etude.errors import ConfigError
+from etude.registry import BUILT_IN, find
+from etude.searches.base import Search, SearchOptions
+from etude.searches.forecast import Known, StageWork
 from etude.workbench import Workbench
 
-__all__ = ["EvidenceSearch", "PaperSearch", "RewriteFirstSearch", "Search", "policy_of", "search_of"]
-
-_POLICIES: Mapping[str, type[Search]] = {
-    "evidence": EvidenceSearch,
-    "paper": PaperSearch,
-    "rewrite_first": RewriteFirstSearch,
-}
+__all__ = ["Policy", "Search", "SearchOptions", "policy_of", "search_of"]
 
 
-def policy_of(config: TrainConfig) -> type[Search]:
-    """The policy of the settings."""
-    return _POLICIES[config.search.policy]
+class Policy(NamedTuple):
+    """A search policy and its options, as the settings have them."""
+
+    search: type[Search]
+    options: SearchOptions
+
+    def forecast(self, known: Known) -> tuple[StageWork, ...]:
+        """What a run comes to, stage by stage."""
+        return self.search.forecast(known, self.options)
+
+    def unread(self, config: TrainConfig) -> Iterator[str]:
+        """Settings other than the default that have no effect under this policy, as dotted names."""
+        for name in sorted(self.search.ignores):
+            section, _, key = name.partition(".")
+            values: Section = getattr(config, section)
+            for field, known in type(values).model_fields.items():
+                if key in ("", field) and getattr(values, field) != known.default:
+                    yield f"{section}.{field}"
+
+
+def policy_of(config: TrainConfig) -> Policy:
+    """The policy of the settings.
+
+    Raises:
+        ConfigError: nothing has that name, an option is unknown or wrong, or settings do not go with the policy.
+    """
+    name, options = config.search.policy, config.search.model_extra or {}
+    search = find("searches", name)
+    if not issubclass(search, Search):
+        raise ConfigError(f"search policy {name!r} is not an etude.searches.Search", hint="derive its class from it")
+    try:
+        policy = Policy(search, parse(search.options_type, options, where="search"))
+    except ConfigError as error:
+        owners = [
+            other
+            for other in BUILT_IN["searches"]
+            if other != name and error.key in find("searches", other).options_type.model_fields
+        ]
+        if error.key in search.options_type.model_fields or not owners:
+            raise
+        what = f"search.{error.key} is an option of search.policy = {owners[0]!r}, and the policy is {name!r}"
+        raise ConfigError(what, hint=f"leave search.{error.key} out, or set search.policy: {owners[0]}") from None
+    search.check(config)
+    return policy
 
 
 def search_of(bench: Workbench) -> Search:
     """A search by the policy of the settings."""
-    return policy_of(bench.config)(bench)
+    policy = policy_of(bench.config)
+    return policy.search(bench, policy.options)

@@ -6,12 +6,17 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
 from typing import Any, ClassVar
 
+from etude.config import Section, TrainConfig
 from etude.records import Task, TrainState
 from etude.run_log import RunLog
-from etude.searches.forecast import Known, Work
+from etude.searches.forecast import Known, StageWork
 from etude.workbench import Workbench
 
-__all__ = ["Search", "give_up"]
+__all__ = ["Search", "SearchOptions", "give_up"]
+
+
+class SearchOptions(Section):
+    """Options of a search policy: further keys of the section `search`."""
 
 
 class Search(ABC):
@@ -21,9 +26,11 @@ class Search(ABC):
 
     Args:
         bench: what the run works with.
+        options: of the class `options_type`.
     """
 
-    def __init__(self, bench: Workbench) -> None:
+    def __init__(self, bench: Workbench, options: SearchOptions) -> None:
+        del options
         train = bench.config.train
         self._bench = bench
         self._config = bench.config
@@ -31,16 +38,31 @@ class Search(ABC):
         self.log = RunLog(bench, self.steps)
         """Where it reports what happens."""
 
+    options_type: ClassVar[type[SearchOptions]] = SearchOptions
+    """What the further keys of the section `search` are."""
+
+    ignores: ClassVar[frozenset[str]] = frozenset()
+    """Settings of other sections that have no effect under this policy, as in `select` or `gate.racing`."""
+
     patience: ClassVar[int | None] = None
-    """So many epochs one after the other in which nothing is accepted end the search; None for never."""
+    """This many epochs in a row in which nothing is accepted end the search; None for never."""
 
     baseline: ClassVar[bool] = False
     """Begins with one attempt at each validation task with the initial skill."""
 
     @classmethod
+    def check(cls, config: TrainConfig) -> None:
+        """Look at the settings of a run before anything is paid for; by default they are fine.
+
+        Raises:
+            ConfigError: the policy cannot work with them.
+        """
+        del config
+
+    @classmethod
     @abstractmethod
-    def forecast(cls, known: Known) -> tuple[Work, ...]:
-        """What a run comes to, stage by stage. Asks nobody."""
+    def forecast(cls, known: Known, options: Any) -> tuple[StageWork, ...]:
+        """What a run comes to, stage by stage, for options of the class `options_type`. Sends nothing."""
 
     @property
     def steps(self) -> int:

@@ -1,15 +1,28 @@
 """`evidence`: edits are tested on the failures they cite; validation is spent on the report only."""
 
+import math
 import random
 from collections.abc import AsyncGenerator, Sequence
 from typing import ClassVar, Literal, NamedTuple
 
-from etude.concurrency import together
+from pydantic import Field
+
+from etude.config import TrainConfig
+from etude.errors import ConfigError
 from etude.records import AppliedEdit, Attempt, Candidate, Edit, Record, Skill, Task, TrainState, Verdict
-from etude.searches.base import Search
+from etude.records.summary import Span
+from etude.searches.base import Search, SearchOptions
 from etude.searches.epochs import end_epoch
-from etude.searches.evidence_forecast import evidence_work
-from etude.searches.forecast import Known, Work
+from etude.searches.forecast import (
+    NOTHING,
+    Known,
+    StageWork,
+    attempted,
+    between_epochs,
+    exactly,
+    final_test,
+    parts,
+)
 from etude.searches.validation import Validation
 from etude.skill import apply_edit, apply_edits, token_count
 from etude.stages.aggregate import unite
@@ -21,9 +34,17 @@ from etude.stages.shared.statements import carries, own_runs, single_statements
 from etude.stages.state import after_proof, after_rollout
 from etude.workbench import Workbench
 
-__all__ = ["EvidenceSearch", "Proposed"]
+__all__ = ["EvidenceOptions", "EvidenceSearch", "Proposed"]
 
-_PATIENCE = 2
+_PROPOSED = 6
+"""Most edits that one analysis may propose."""
+_WITNESSES = 8
+"""Solved training tasks that have to stay solved for a deletion that fixes nothing itself."""
+_AGAIN, _WAVERING, _UNFIXED = 0.7, 0.25, 0.75
+"""For the forecast, shares: of unsolved tasks that fail when visited again, of solved ones that do, and of failures
+that an epoch's edits do not fix, where a search learns slowly."""
+_QUICK = 0.6
+"""Share of the first failures that a search sees which learns quickly."""
 
 Origin = Literal["step", "slow_update"]
 
@@ -33,6 +54,26 @@ class _LeftOut(Record):
 
     edit: Edit
     why: str
+
+
+class EvidenceOptions(SearchOptions):
+    """Options of `search.policy: evidence`."""
+
+    failures: int = Field(default=4, ge=1)
+    """Failed attempts that a step looks for, among at most a batch. The next step continues with the tasks that are
+    left of the epoch."""
+    edits: int = Field(default=12, ge=1)
+    """Most edits tested in a step, the most cited ones."""
+    leave_one_out: bool = False
+    """Leave each edit out once on a task that it fixes, and drop it where the task passes without it. Else all edits
+    of a step stay once together they fix a failure, which takes fewer attempts and makes longer skills."""
+    revisits: int = Field(default=24, ge=0)
+    """This many of the training tasks that were solved when last attempted are attempted again in each later epoch,
+    in addition to all others."""
+
+    guard: int = Field(default=0, ge=0)
+    """Solved training tasks that a new skill has to go on solving. None by default: it costs calls, and is for edits
+    that fix some tasks by breaking others."""
 
 
 class Proposed(NamedTuple):
@@ -58,16 +99,80 @@ class Proposed(NamedTuple):
 class EvidenceSearch(Search):
     """A step collects failures, has edits proposed for them, and keeps them where they are seen to mend one."""
 
-    patience: ClassVar[int | None] = _PATIENCE
+    patience: ClassVar[int | None] = 2
+    options_type: ClassVar[type[SearchOptions]] = EvidenceOptions
+    ignores: ClassVar[frozenset[str]] = frozenset(
+        {
+            "aggregate",
+            "gate.enabled",
+            "gate.no_regression",
+            "gate.racing",
+            "gate.remeasure",
+            "reflect.appendix_limit",
+            "reflect.failure_only",
+            "select",
+            "slow_update.gate",
+            "train.attempts",
+            "update.repair",
+        }
+    )
 
-    def __init__(self, bench: Workbench) -> None:
-        super().__init__(bench)
+    def __init__(self, bench: Workbench, options: EvidenceOptions) -> None:
+        super().__init__(bench, options)
+        self._options = options
         self._validation = Validation(bench, self.log)
         self._began_with = ""
 
     @classmethod
-    def forecast(cls, known: Known) -> tuple[Work, ...]:
-        return evidence_work(known, _PATIENCE)
+    def check(cls, config: TrainConfig) -> None:
+        whole = f"update.mode = {config.update.mode!r}" if config.update.mode != "patch" else ""
+        whole = whole or ("reflect.skill_aware = true" if config.reflect.skill_aware else "")
+        if whole:
+            raise ConfigError(
+                f"{whole} does not go with search.policy = 'evidence', which tests edits in place one by one",
+                hint="set search.policy: paper",
+            )
+
+    @classmethod
+    def forecast(cls, known: Known, options: EvidenceOptions) -> tuple[StageWork, ...]:
+        """The low ends are those of a search that learns quickly. The high ends are those of one that learns slowly
+        until the last epoch, or of one that learns nothing, where that takes more."""
+        config, tasks, val = known.config, known.tasks["train"], known.tasks["val"]
+        epochs, wanted, failing = config.train.epochs, options.failures, known.failing_span
+        patience, fresh = min(cls.patience or epochs, epochs), config.train.fresh_attempts
+        few, first = _QUICK * failing.low * tasks, failing.high * tasks
+        visits, slow = _slowly(known, options, first)
+        idle, least = patience * first, tasks
+        if fresh and epochs > 1:
+            least += min(tasks, options.revisits)
+            visits = max(visits, tasks + (patience - 1) * min(tasks, first + options.revisits))
+        with_failures = min(max(slow, idle) / wanted, visits / (2 * wanted))
+        steps = Span(
+            low=max(parts(tasks, known.size), few / (2 * wanted)),
+            high=epochs + max(visits / known.size, with_failures),
+        )
+        left_out = 1.2 * first + 0.5 * (slow - first) if options.leave_one_out else 0.0
+        tested = max(slow + left_out + options.guard * steps.high, idle + 0.25 * _WITNESSES * steps.high)
+        kinds = max(1, known.kinds) if config.reflect.mode == "deep" else 1
+        read = [kinds * (1 - (1 - 1 / kinds) ** failures) for failures in (wanted, 1.5 * wanted)]
+        # The epochs in which nothing is found have failures too, unless there are hardly any.
+        least_read = few / wanted * read[0] + min(patience, epochs - 1) * min(1.0, few / 5)
+        most_read = math.ceil((1 + with_failures) * (read[1] + wanted / config.reflect.minibatch_size))
+        analyses = Span(low=int(least_read), high=most_read)
+        again = 2 if patience > 1 else 1  # validation may begin too early, and once more at the end
+        return (
+            attempted(known, "rollout", Span(low=least, high=visits), Span(low=steps.low, high=2 * steps.high)),
+            StageWork(
+                "failure analyses",
+                NOTHING,
+                analyses,
+                call_waits=Span(low=min(analyses.low, steps.low), high=steps.high),
+            ),
+            attempted(known, "proof", Span(low=few, high=tested), Span(low=min(steps.low, few), high=4 * steps.high)),
+            attempted(known, "validation", Span(low=val, high=again * val), exactly(1)),
+            *between_epochs(known),
+            final_test(known),
+        )
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         skill = state.current.hash
@@ -120,7 +225,7 @@ class EvidenceSearch(Search):
         """What may fail: tasks that nobody has tried or that failed last time, and a sample of those that were
         solved, which tells when an edit has broken them."""
         solved = [task.id for task in tasks if task.id in state.earlier and state.earlier[task.id].solved]
-        left_out = set(solved[self._config.search.revisits :])
+        left_out = set(solved[self._options.revisits :])
         return [task for task in tasks if task.id not in left_out]
 
     async def _collect(self, state: TrainState, tasks: Sequence[Task]) -> list[Attempt]:
@@ -129,7 +234,7 @@ class EvidenceSearch(Search):
         A wave is as long as the failures that are missing make likely (one of two, before anything is seen), so that
         what is attempted depends on outcomes and not on the order in which they came.
         """
-        wanted, trial = self._config.search.failures, self._trial(state)
+        wanted, trial = self._options.failures, self._trial(state)
         attempts: list[Attempt] = []
         failed = 0
         tried: list[bool] = []
@@ -157,7 +262,7 @@ class EvidenceSearch(Search):
             known = self._known(state, task)
             others += known is None
             missing -= known is not None and _failed(known)
-            if missing <= 0 or others >= max(self._config.search.failures, round(missing / rate)):
+            if missing <= 0 or others >= max(self._options.failures, round(missing / rate)):
                 break
         return wave
 
@@ -188,18 +293,13 @@ class EvidenceSearch(Search):
         return await self._prove(state, place, Proposed(edits, variant), failures)
 
     async def _read(self, state: TrainState, attempts: Sequence[Attempt], seed: int) -> list[Reflection]:
-        search = self._config.search
         self.log.begin("reflect", state.step, state.epoch)
         settings = self._config.reflect.model_copy(update={"failure_only": True})
-        context = Context(state.current, search.edits_per_reading, state.ledger, state.earlier)
-        optimizer = self._bench.optimizer(state.meta_skill)
-        readings = await together(
-            reflect(optimizer, attempts, context, settings, seed + number) for number in range(search.readings)
-        )
-        reflections = [reflection for reading in readings for reflection in reading]
+        context = Context(state.current, _PROPOSED, state.ledger, state.earlier)
+        reflections = await reflect(self._bench.optimizer(state.meta_skill), attempts, context, settings, seed)
         self.log.write(f"steps/{state.step:04d}/patches.json", reflections)
         self.log.reflected(state.step, reflections)
-        return reflections
+        return list(reflections)
 
     def _testable(
         self, skill: Skill, reflections: Sequence[Reflection], failures: Sequence[Attempt]
@@ -216,8 +316,8 @@ class EvidenceSearch(Search):
             why = carries(edit, runs, names)
             if applied.fate != "applied":
                 why = f"{applied.fate}: {applied.detail}"
-            elif len(kept) == self._config.search.edits:
-                why = f"more than search.edits = {self._config.search.edits}"
+            elif len(kept) == self._options.edits:
+                why = f"more than search.edits = {self._options.edits}"
             elif token_count(_revised(skill, [*kept, edit]).text) > self._config.skill.max_tokens:
                 why = f"the skill would be longer than skill.max_tokens = {self._config.skill.max_tokens}"
             if why:
@@ -231,15 +331,15 @@ class EvidenceSearch(Search):
     ) -> TrainState:
         """Keep the edits where they are seen to mend a failure."""
         bench, log = self._bench, self.log
-        search, solved = self._config.search, self._solved(state, failures)
         log.begin("gate", state.step, state.epoch)
+        solved = self._solved(state, failures)
         trial = ProofInput(
             proposed.edits,
             proposed.variant,
             failures,
-            solved=solved[: search.guard],
-            leave_one_out=search.leave_one_out,
-            witnesses=solved[: search.deletion_guard],
+            solved=solved[: self._options.guard],
+            leave_one_out=self._options.leave_one_out,
+            witnesses=solved[:_WITNESSES],
         )
         proved = await prove(bench.rollout, trial, self._config.gate, state.step)
         log.write(f"{place}/proof.json", proved.proof)
@@ -270,6 +370,20 @@ class EvidenceSearch(Search):
 
     def _trial(self, state: TrainState) -> int:
         return state.epoch - 1 if self._config.train.fresh_attempts else 0
+
+
+def _slowly(known: Known, options: EvidenceOptions, first: float) -> tuple[float, float]:
+    """Visits and failures of a search that learns slowly, over all epochs."""
+    tasks = known.tasks["train"]
+    visits = failures = 0.0
+    unsolved = first
+    for epoch in range(known.config.train.epochs):
+        again = min(options.revisits, tasks - unsolved)
+        failed = _AGAIN * unsolved + _WAVERING * again if epoch else unsolved
+        visits += unsolved + again if epoch else tasks
+        failures += failed
+        unsolved = _UNFIXED * failed
+    return visits, failures
 
 
 def _failed(attempt: Attempt) -> bool:

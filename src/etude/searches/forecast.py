@@ -1,7 +1,5 @@
-"""How much work a search policy will do: counts of attempts and optimizer calls, from settings and counts of tasks.
-
-What the forecasts of the policies are made of. Pure arithmetic. A range runs from a search that finds little to one
-that finds much; how often runs lie inside is in docs/guides/plan.md.
+"""What the forecasts of the policies are made of: counts of attempts and optimizer calls, from settings and counts of
+tasks. A range runs from a search that finds little to one that finds much.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,19 +12,20 @@ from etude.records.summary import Span
 __all__ = [
     "NOTHING",
     "Known",
-    "Work",
+    "StageWork",
     "attempted",
     "between_epochs",
     "exactly",
     "final_test",
-    "plus",
-    "rounded",
+    "parts",
+    "step_calls",
+    "validated",
 ]
 
 NOTHING = Span(low=0, high=0)
 
 _FAILING = Span(low=0.25, high=0.9)
-"""Share of tasks that the skill does not solve, when nobody has measured it."""
+"""Share of tasks that the skill does not solve, when it is not measured."""
 _AROUND = 0.15
 """How far the share on training tasks may lie from the one measured on validation tasks."""
 
@@ -47,6 +46,11 @@ class Known(NamedTuple):
         return min(self.config.limits.concurrency, self.config.target.max_concurrency)
 
     @property
+    def size(self) -> int:
+        """Most tasks in a step."""
+        return self.config.train.batch_size * self.config.train.accumulation
+
+    @property
     def failing_span(self) -> Span:
         """The share of tasks that fails in the first epoch."""
         if self.failing is None:
@@ -54,7 +58,7 @@ class Known(NamedTuple):
         return Span(low=max(0.0, self.failing - _AROUND), high=min(1.0, self.failing + _AROUND))
 
 
-class Work(NamedTuple):
+class StageWork(NamedTuple):
     """What a part of a run comes to."""
 
     stage: str
@@ -68,52 +72,61 @@ class Work(NamedTuple):
     """Rounds of optimizer calls that wait for each other."""
 
 
-def between_epochs(known: Known, tested: int) -> Iterator[Work]:
-    """Attempts under two skills, and `tested` more under a third, where the skill has changed meanwhile."""
-    config = known.config
-    later = config.train.epochs - 1
-    kinds = int(config.slow_update.enabled) + int(config.meta_skill.enabled)
-    if not later or not kinds:
-        return
-    sample = min(config.slow_update.samples, known.tasks["train"])
-    yield Work(
-        "slow update",
-        Span(low=0, high=(2 * sample + tested) * later),
-        Span(low=0, high=kinds * later),
-        _waits(known, Span(low=0, high=(2 * sample + tested) * later), Span(low=0, high=2 * later)),
-        Span(low=0, high=kinds * later),
+def attempted(known: Known, stage: str, attempts: Span, phases: Span) -> StageWork:
+    """A part that is attempts only, in phases that wait for each other: each has at least one round."""
+    attempts, side = Span(low=int(attempts.low), high=-int(-attempts.high // 1)), known.concurrency
+    waits = Span(
+        low=min(attempts.low, max(phases.low, attempts.low / side)),
+        high=min(attempts.high, phases.high + attempts.high / side),
     )
+    return StageWork(stage, attempts, attempt_waits=waits)
 
 
-def final_test(known: Known) -> Work:
+def between_epochs(known: Known) -> Iterator[StageWork]:
+    """Slow update and meta skill: attempts under two skills, where the skill has changed meanwhile."""
+    config, later = known.config, known.config.train.epochs - 1
+    kinds = int(config.slow_update.enabled) + int(config.meta_skill.enabled)
+    if later and kinds:
+        sample = min(config.slow_update.samples, known.tasks["train"])
+        calls = Span(low=0, high=kinds * later)
+        compared = attempted(known, "slow update", Span(low=0, high=2 * sample * later), Span(low=0, high=2 * later))
+        yield compared._replace(calls=calls, call_waits=calls)
+
+
+def final_test(known: Known) -> StageWork:
     """One skill is tested where nothing better was found."""
     tested = known.tasks["test"] * known.config.test.trials if known.config.test.enabled else 0
     return attempted(known, "test", Span(low=tested, high=2 * tested), Span(low=1, high=2))
 
 
-def attempted(known: Known, stage: str, attempts: Span, phases: Span) -> Work:
-    """A part that is attempts only, in phases that wait for each other."""
-    return Work(stage, attempts, attempt_waits=_waits(known, attempts, phases))
+def validated(known: Known, candidates: float) -> float:
+    """Attempts at validation tasks for this many candidates at most: a bar of its own takes another time."""
+    gate = known.config.gate
+    return candidates * known.tasks["val"] * (2 if gate.enabled and gate.remeasure else 1)
 
 
-def _waits(known: Known, attempts: Span, phases: Span) -> Span:
-    """Rounds of attempts at the same time. Each phase has at least one, and its last one may not be full."""
-    side_by_side = known.concurrency
-    return Span(
-        low=min(attempts.low, max(phases.low, attempts.low / side_by_side)),
-        high=min(attempts.high, phases.high + attempts.high / side_by_side),
-    )
+def step_calls(known: Known, steps: int) -> Span:
+    """Calls of steps that make one candidate each: analyses of minibatches, merges of what they propose, a selection,
+    and what the update mode asks."""
+    config, train = known.config, known.tasks["train"]
+    size, minibatch = config.train.batch_size, config.reflect.minibatch_size
+    batches = [min(size, train - start) for start in range(0, train, size)]
+    analyses = config.train.epochs * sum(parts(batch, minibatch) for batch in batches)
+    extra = known.kinds if config.reflect.mode == "deep" else 1
+    each = config.train.accumulation * (parts(min(train, size), minibatch) + extra)
+    merges = 2 * parts(each, config.aggregate.merge_batch_size) + 1
+    shaping = int(config.select.schedule == "autonomous") + int(config.update.mode == "rewrite_from_suggestions")
+    asked = 1 + int(config.update.mode == "patch" and config.update.repair)
+    low = analyses / 3 if config.reflect.failure_only else analyses
+    high = analyses + config.train.epochs * len(batches) * extra + steps * (merges + asked + shaping)
+    return Span(low=int(low + shaping * steps / 3), high=high)
+
+
+def parts(total: int, size: int) -> int:
+    """Parts of at most `size` that the total is divided into."""
+    return -(-total // size)
 
 
 def exactly(number: float) -> Span:
     """A range of one number."""
     return Span(low=number, high=number)
-
-
-def plus(one: Span, other: Span) -> Span:
-    """Both together, when they are small together and large together."""
-    return Span(low=one.low + other.low, high=one.high + other.high)
-
-
-def rounded(span: Span) -> Span:
-    return Span(low=int(span.low), high=int(-(-span.high // 1)))

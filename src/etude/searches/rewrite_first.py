@@ -8,10 +8,21 @@ from collections.abc import AsyncGenerator
 from typing import ClassVar
 
 from etude.records import TrainState
-from etude.searches.base import Search
+from etude.records.summary import Span
+from etude.searches.base import Search, SearchOptions
 from etude.searches.epochs import end_epoch
-from etude.searches.forecast import Known, Work
-from etude.searches.paper_forecast import rewrite_first_work
+from etude.searches.forecast import (
+    NOTHING,
+    Known,
+    StageWork,
+    attempted,
+    between_epochs,
+    exactly,
+    final_test,
+    parts,
+    step_calls,
+    validated,
+)
 from etude.searches.steps import Acceptance, Batch, Proposer, batches_of
 from etude.stages.update_modes import UPDATE_MODES
 from etude.workbench import Workbench
@@ -29,19 +40,41 @@ class RewriteFirstSearch(Search):
 
     baseline: ClassVar[bool] = True
 
-    def __init__(self, bench: Workbench) -> None:
-        super().__init__(bench)
+    def __init__(self, bench: Workbench, options: SearchOptions) -> None:
+        super().__init__(bench, options)
         self._validates = bench.config.gate.enabled and bool(bench.tasks["val"])
         self._acceptance = Acceptance(bench, self.log, validates=self._validates)
 
     @classmethod
-    def forecast(cls, known: Known) -> tuple[Work, ...]:
-        return rewrite_first_work(known)
+    def forecast(cls, known: Known, options: SearchOptions) -> tuple[StageWork, ...]:
+        """At most a rewrite and what `paper` does. At least the baseline, where the skill may solve validation
+        already; without validation, all training tasks and the rewrite."""
+        config, val = known.config, known.tasks["val"]
+        tries = known.tasks["train"] * config.train.attempts
+        validates = config.gate.enabled and val > 0
+        steps = cls._steps(
+            config.train.epochs, known.tasks["train"], config.train.batch_size * config.train.accumulation
+        )
+        once = 0 if validates else 1
+        calls = Span(low=once, high=2 * step_calls(known, steps).high + 1)
+        rollout = Span(low=once * tries, high=tries * config.train.epochs)
+        work = [
+            attempted(known, "rollout", rollout, Span(low=once, high=steps)),
+            StageWork("analyses", NOTHING, calls, NOTHING, Span(low=once, high=8 * steps)),
+        ]
+        if validates:
+            checked = Span(low=0, high=validated(known, steps))
+            work = [attempted(known, "baseline", exactly(val), exactly(1)), *work]
+            work.append(attempted(known, "gate", checked, Span(low=0, high=steps)))
+        return (*work, *between_epochs(known), final_test(known))
 
     @property
     def steps(self) -> int:
-        later = self._config.train.epochs - 1
-        return 1 + later * -(-len(self._bench.tasks["train"]) // self._size)
+        return self._steps(self._config.train.epochs, len(self._bench.tasks["train"]), self._size)
+
+    @staticmethod
+    def _steps(epochs: int, tasks: int, size: int) -> int:
+        return 1 + (epochs - 1) * parts(tasks, size)
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         if epoch == 1 and self._validates:

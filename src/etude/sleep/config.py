@@ -50,6 +50,8 @@ class SleepSection(Section):
     """What a night reads, improves and leaves."""
 
     free: ClassVar[frozenset[str]] = frozenset({"state", "sources", "project", "lookback_hours", "auto_adopt"})
+    paths: ClassVar[frozenset[str]] = frozenset({"state", "project", "tasks"})
+    names_or_paths: ClassVar[frozenset[str]] = frozenset({"skill", "memory", "sources"})
 
     project: str = "."
     """The project whose documents are improved: sessions in its folder or below it are read. By default the current
@@ -208,7 +210,7 @@ def load_sleep_section(path: Path | str) -> SleepSection:
         ConfigError: an unknown key or a bad value in the section; the file is missing or not a YAML mapping.
     """
     _check_there(path)
-    return load_settings(_part, path).sleep
+    return load_settings(_part, path, kind=_Part).sleep
 
 
 def load_sleep_config(
@@ -224,7 +226,7 @@ def load_sleep_config(
     """
     if path is not None:
         _check_there(path)
-    return load_settings(make_sleep_config, path, flags=flags, environ=environ)
+    return load_settings(make_sleep_config, path, flags=flags, environ=environ, kind=SleepConfig)
 
 
 def _check_there(path: Path | str) -> None:

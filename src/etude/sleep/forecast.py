@@ -6,8 +6,8 @@ from etude.models import price_of
 from etude.models.wrappers.metered import cost
 from etude.records import Record, Usage
 from etude.records.summary import Span
+from etude.searches import policy_of
 from etude.searches.forecast import Known
-from etude.searches.paper_forecast import rewrite_first_work
 from etude.sleep.config import SleepConfig
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.mining import session_text
@@ -121,7 +121,7 @@ def _calls(config: SleepConfig, train: int, val: int, test: int, documents: int)
     if not val:
         config = config.model_copy(update={"train": config.train.model_copy(update={"epochs": 1})})
     known = Known(config, {"train": train, "val": val, "test": 0})
-    work = rewrite_first_work(known)
+    work = policy_of(config).forecast(known)
     confirmed = 2 * (val + sleep.retire * (train + val)) * sleep.confirm_trials
     attempts = Span(
         low=documents * sum(part.attempts.low for part in work) + test,

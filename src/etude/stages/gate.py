@@ -7,7 +7,6 @@ Tasks that the current skill does not solve go first: a lost candidate shows its
 prefix in this fixed order, so it does not depend on the order of arrival.
 """
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import aclosing
 from fractions import Fraction
@@ -178,8 +177,6 @@ async def decide(
         if gate.no_regression and (verdict.accepted or race.regressed):
             seen = range(verdict.decided_after)
             fallen = _regressed([order[i] for i in seen], bar, [found[i] for i in seen], gate)
-        if verdict.accepted and gate.floor is not None and not fallen:
-            fallen = _fallen(order, bar, {order[index].id: attempt for index, attempt in found.items()}, gate)
         if fallen:
             verdict = verdict.model_copy(update={"accepted": False, "reason": f"{verdict.reason}, but {fallen}"})
         if not gate.enabled:
@@ -196,25 +193,9 @@ async def decide(
         "candidate": candidate.hash,
         "current": current.model_dump(mode="json"),
         "tasks": digest([task.model_dump(mode="json") for task in tasks]),
-        "rule": [gate.enabled, gate.metric, gate.mixed_weight, gate.racing, *_given(gate.floor)]
-        + ["no regression"] * gate.no_regression,
+        "rule": [gate.enabled, gate.metric, gate.mixed_weight, gate.racing] + ["no regression"] * gate.no_regression,
     }
     return await rollout.journal.once("decision", key, GateResult, work)
-
-
-def _fallen(tasks: Sequence[Task], bar: Mapping[str, float], found: Mapping[str, Attempt], gate: GateSection) -> str:
-    """The task type that loses most, when that is more than `gate.floor`; empty when none does."""
-    changes: dict[str, list[float]] = {}
-    for task in tasks:
-        score = found[task.id].score
-        if task.id in bar and score is not None:
-            change = score.value(gate.metric, gate.mixed_weight) - bar[task.id]
-            changes.setdefault(task.type, []).append(change)
-    losses = {kind: -math.fsum(values) / len(values) for kind, values in changes.items()}
-    worst = max(losses, key=lambda kind: losses[kind], default="")
-    if not losses or gate.floor is None or losses[worst] <= gate.floor:
-        return ""
-    return f"tasks of type {worst!r} lose {losses[worst]:.4f}, more than gate.floor = {gate.floor:g}"
 
 
 def _regressed(
@@ -232,7 +213,3 @@ def _regressed(
     named = ", ".join(worse[:_NAMED])
     more = f" and {len(worse) - _NAMED} more" if len(worse) > _NAMED else ""
     return f"{len(worse)} of {len(tasks)} tasks score lower, and gate.no_regression is set: {named}{more}"
-
-
-def _given(value: float | None) -> list[float]:
-    return [] if value is None else [value]

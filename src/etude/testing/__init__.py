@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from etude.testing.journal import JournalContract
     from etude.testing.program import ProgramContract
     from etude.testing.scorer import ScorerContract
+    from etude.testing.search import SearchContract
     from etude.testing.source import SourceContract
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Reservation",
     "ScorerContract",
     "ScriptedModel",
+    "SearchContract",
     "Settlement",
     "SourceContract",
 ]
@@ -42,6 +44,7 @@ _HOME = {
     "JournalContract": "journal",
     "ProgramContract": "program",
     "ScorerContract": "scorer",
+    "SearchContract": "search",
     "SourceContract": "source",
 }
 

@@ -23,7 +23,7 @@ from etude.protocols import ChatModel
 __all__ = ["Exchange", "Gateway", "GatewaySession"]
 
 KEEPALIVE_SECONDS = 15.0
-"""A streamed answer that takes longer is begun before it is known, so that the program goes on waiting."""
+"""A streamed answer that takes longer is begun before it is known, so that the program keeps waiting."""
 
 
 class Gateway:

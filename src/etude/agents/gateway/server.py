@@ -32,7 +32,7 @@ class GatewayServer:
     """Serves sessions on a free port of 127.0.0.1 and on a Unix socket, in the running event loop.
 
     Args:
-        sessions: by key; looked up anew for each request.
+        sessions: by key; looked up again for each request.
 
     Raises:
         ConfigError: starlette or uvicorn is not installed.

@@ -44,7 +44,7 @@ class Exchange(Record):
 
 
 class Turn:
-    """A request under way. It goes on when the program hangs up: what is paid for is worth having, and a program
+    """A request under way. It continues when the program hangs up: what is paid for is worth having, and a program
     that asks the same again shares in it."""
 
     def __init__(self, task: asyncio.Task[Reply], size: int) -> None:

@@ -64,7 +64,7 @@ def _config(args: argparse.Namespace, found: Findings) -> TrainConfig | None:
         return (make_sleep_config if of_a_night else make_config)(data, where=where)
 
     with found.checking("config"):
-        config = with_options(lambda flags: load_settings(made, path, flags=flags), args)
+        config = with_options(lambda flags: load_settings(made, path, flags=flags, kind=SleepConfig), args)
         found.ok("config", f"{path} is valid{' for `etude sleep`' if isinstance(config, SleepConfig) else ''}")
         return config
     return None

@@ -34,7 +34,7 @@ class AnswerScorer(Scorer, Generic[Options]):
     """The settings of this scorer."""
     checks_gold: ClassVar[bool] = True
     """Whether every gold answer must get full marks from this scorer. False where scoring asks a model or the gold
-    is no answer."""
+    is not an answer."""
 
     def __init__(self, options: Options | None = None) -> None:
         self.options: Options = options if options is not None else self.options_type()

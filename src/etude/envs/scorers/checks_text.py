@@ -26,7 +26,7 @@ _PAGE = re.compile(r"(?<![\w/.-])(?:wiki|people)/(?:[\w-]+[./])*[\w-]+")
 _REFUSAL_CHARS = 600
 """A longer answer says more than that it refuses."""
 _HEADING_CHARS = 200
-"""A longer line is no heading."""
+"""A longer line is not a heading."""
 _EXCUSE = (
     r"(?:(?:(?:i'm|i am)(?: very| so)? sorry|sorry|unfortunately|i apologi[sz]e|as an ai\b[^,.]{0,40})[,.:;]? *)"
     r"*(?:(?:but|however)[,]? *)?"

@@ -148,7 +148,7 @@ def _reject_constant(name: str) -> JsonValue:
 
 
 def _fields(value: JsonValue, path: str = "") -> Iterator[tuple[str, JsonValue]]:
-    """Path and value of every field; a value that is no object, or an empty one, is a single field."""
+    """Path and value of every field; a value that is not an object, or an empty one, is a single field."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
             yield from _fields(item, f"{path}.{key}" if path else key)

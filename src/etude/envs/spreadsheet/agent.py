@@ -30,7 +30,7 @@ _CUT_OFF = "The reply was cut off before its end."
 
 
 class CodeAgent(Agent):
-    """Asks for code and runs it beside a copy of the workbook, until it ends without an error and has saved the
+    """Asks for code and runs it next to a copy of the workbook, until it ends without an error and has saved the
     result, at most `turns` times.
 
     What the model is told about its code is what the code printed and how it ended, in training and in evaluation.
@@ -104,7 +104,7 @@ def last_code(text: str) -> str | None:
 
 
 def _is_file(path: Path) -> bool:
-    """A link is no file that can be handed in."""
+    """A link is not a file that can be handed in."""
     return path.is_file() and not path.is_symlink()
 
 

@@ -39,7 +39,7 @@ def comparable(value: Any) -> float | str | None:
 
 
 def _number(value: float) -> float | str:
-    # What is no number for JSON is compared as text. Adding zero turns -0.0 into 0.0.
+    # What is not a number for JSON is compared as text. Adding zero turns -0.0 into 0.0.
     return round(float(value), 2) + 0.0 if math.isfinite(value) else str(value)
 
 

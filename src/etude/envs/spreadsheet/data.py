@@ -28,7 +28,7 @@ _GOLDS = ("golden", "answer")
 """How the names of workbooks end, before `.xlsx`."""
 _NUMBER = re.compile(r"(\d*)")
 _BROKEN = (KeyError, ValueError, TypeError, IndexError, AttributeError, OSError, zipfile.BadZipFile, ParseError)
-"""What openpyxl raises for a file that is no workbook, or a broken one."""
+"""What openpyxl raises for a file that is not a workbook, or a broken one."""
 
 
 class Answer(NamedTuple):

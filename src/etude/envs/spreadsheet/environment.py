@@ -28,7 +28,7 @@ class SpreadsheetConfig(Sources):
     path: str | None = None
     """The data set that is split by `ratio`: its JSON file, or the folder of a `dataset.json`."""
     mode: Literal["single", "multi", "tools"] = "multi"
-    """`single`: the model answers once, with code. `multi`: it sees what its code printed and goes on until the
+    """`single`: the model answers once, with code. `multi`: it sees what its code printed and continues until the
     workbook is there. `tools`: the agent of the settings works on the file by itself; it needs a workspace."""
     turns: int = Field(default=30, ge=1)
     """With `multi`: most replies in an attempt."""

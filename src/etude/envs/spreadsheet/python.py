@@ -40,7 +40,7 @@ class Python:
     def __init__(self, name: str | None, limits: Limits, sandbox: Sandbox, where: str) -> None:
         found = Path(sys.executable) if name is None else find_program(name, [Path()])
         if found is None:
-            raise ConfigError(f"{where}: python = {name!r} is no program", hint="give the path of an interpreter")
+            raise ConfigError(f"{where}: python = {name!r} is not a program", hint="give the path of an interpreter")
         self.program = found
         self._limits = limits
         self._sandbox = sandbox
@@ -52,7 +52,7 @@ class Python:
         return canonical(self._limits.identity())
 
     async def execute(self, code: str, number: int, workspace: Workspace) -> Ran:
-        """Run code in the workspace; its source is beside it, where no code can put anything, such as a link in the
+        """Run code in the workspace; its source is next to it, where no code can put anything, such as a link in the
         place of the next piece. `number` tells the pieces of an attempt apart."""
         sources = workspace.folder / "code"
         sources.mkdir(exist_ok=True)

@@ -1,14 +1,13 @@
 """Paid answers are facts: a request that was answered once is not sent again."""
 
-from etude.models.wrappers.base import Wrapper
-from etude.protocols import ChatModel, Journal
+from etude.protocols import ChatModel, Journal, Wrapper
 from etude.records import ChatRequest, Reply
 
 
 class Journaled(Wrapper):
     """Remembers every answer, unusable ones included, under the model's fingerprint and the request.
 
-    The role is no part of the key: the same model gives the same answer to whoever asks. A second trial of a
+    The role is not part of the key: the same model gives the same answer for every role. A second trial of a
     request is another fact because its `seed` differs.
     """
 

@@ -6,8 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 
 from etude.errors import TransientError
-from etude.models.wrappers.base import Wrapper
-from etude.protocols import ChatModel
+from etude.protocols import ChatModel, Wrapper
 from etude.records import ChatRequest, Reply
 
 START = 16

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from etude.config import Price
 from etude.errors import HandoffStop, ModelError
 from etude.events import CallFinished, Event
-from etude.models.wrappers.base import Wrapper
-from etude.protocols import ChatModel, Spend
+from etude.protocols import ChatModel, Spend, Wrapper
 from etude.records import ChatRequest, ImagePart, Reply, Role, TextPart, Usage, canonical
 
 MESSAGE_TOKENS = 8
-"""What a message costs beside its text."""
+"""What a message costs in addition to its text."""
 IMAGE_TOKENS = 2000
 """What a picture may cost, whatever its size in bytes."""
 

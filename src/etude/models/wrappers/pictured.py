@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from etude.models.wrappers.base import Wrapper
-from etude.protocols import ChatModel
+from etude.protocols import ChatModel, Wrapper
 from etude.records import ChatRequest, ImagePart, Message, Reply
 
 

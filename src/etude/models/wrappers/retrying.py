@@ -1,4 +1,4 @@
-"""Trying again what can pass, and knowing when nothing will."""
+"""Trying temporary errors again, and knowing when nothing will."""
 
 import asyncio
 import random
@@ -7,8 +7,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 
 from etude.errors import OutageStop, RejectedRequest, RejectedRole, TransientError
-from etude.models.wrappers.base import Wrapper
-from etude.protocols import ChatModel
+from etude.protocols import ChatModel, Wrapper
 from etude.records import ChatRequest, Reply, Role
 
 SHORTEST_DELAY, LONGEST_DELAY = 0.1, 8.0
@@ -92,7 +91,7 @@ class Retrying(Wrapper):
     An endpoint that has never answered is given 3 seconds. Later, an outage begins when one request fails three
     times, or all of them sixteen times, while nothing succeeds: one request at a time probes, with growing pauses,
     and the others wait. The first answer ends it; `outage_seconds` without one stop the run. A 429 shows that the
-    server is there, but is no answer. While other requests do succeed, one that keeps failing is given up after 8
+    server is there, but is not an answer. While other requests do succeed, one that keeps failing is given up after 8
     tries. An empty answer is asked for up to three times and then returned as it is.
 
     What is known of the endpoint belongs to the running event loop: another loop starts afresh.

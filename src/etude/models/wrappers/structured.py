@@ -10,10 +10,9 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from etude.errors import RejectedRequest, UnusableReply
 from etude.models.handoff import ANSWERED_LATER
-from etude.models.wrappers.base import Wrapper
 from etude.models.wrappers.loose_json import find_object
 from etude.models.wrappers.schema import Schema, skeleton, strict_schema
-from etude.protocols import ChatModel, Journal
+from etude.protocols import ChatModel, Journal, Wrapper
 from etude.records import ChatRequest, Message, Reply, ResponseSchema, TextPart, Tool, assistant, user
 
 T = TypeVar("T", bound=BaseModel)
@@ -35,7 +34,7 @@ def advice(name: str) -> str:
     """
     if name.startswith(ANSWERED_LATER):
         answers = str(Path(name.removeprefix(ANSWERED_LATER)) / "answers")
-        return f"mend these answers in {answers!r}, or delete them to be asked again; then run the same command again"
+        return f"fix these answers in {answers!r}, or delete them to be asked again; then run the same command again"
     return "raise max_output_tokens if replies are cut off, else try a model that follows schemas"
 
 

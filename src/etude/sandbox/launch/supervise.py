@@ -1,4 +1,4 @@
-"""The process beside the box that watches a program and ends it.
+"""The process next to the box that watches a program and ends it.
 
 It is the parent of everything that runs in the box: on Linux a process whose parent dies becomes a child of its
 nearest "subreaper", which is this one. So nothing gets away by forking twice or by a session of its own, and nothing
@@ -177,7 +177,7 @@ class _Supervisor:
         return "disk" if used > most else ""
 
     def sweep(self, adopted: bool) -> int:
-        """Kills all that is left; how many could not be. A group is killed at once, so that forking is no way out."""
+        """Kills all that is left; how many could not be. A group is killed at once, so that forking does not help."""
         deadline = time.monotonic() + _SWEEP_SECONDS
         own = os.getpgrp()
         while True:

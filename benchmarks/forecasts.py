@@ -1,7 +1,7 @@
 #!/usr/bin/env python
 """How often a forecast holds, in simulated runs. Prints Markdown.
 
-    .venv/bin/python scripts/forecasts.py [SEEDS]
+    .venv/bin/python benchmarks/forecasts.py [SEEDS]
 
 Every run starts with a skill of its own: an empty one, a weak one, or one that knows half of the rules. It is made
 twice, in a fresh folder and in one where `plan --measure` came first.

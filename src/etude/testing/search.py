@@ -1,0 +1,40 @@
+"""What every search policy keeps to."""
+
+from typing import ClassVar
+
+from etude.config import Section, TrainConfig
+from etude.records import Split
+from etude.searches import Policy, Search
+from etude.searches.forecast import Known
+
+__all__ = ["SearchContract"]
+
+_TASKS: dict[Split, int] = {"train": 40, "val": 20, "test": 20}
+
+
+class SearchContract:
+    """Derive a test class from this and set `search`."""
+
+    search: ClassVar[type[Search]]
+
+    def test_every_option_has_a_default(self) -> None:
+        """A policy is usable by its name alone."""
+        assert self.search.options_type()
+
+    def test_what_it_ignores_are_settings(self) -> None:
+        """Sections, or keys of sections; without changes none of them is reported as unread."""
+        for name in self.search.ignores:
+            section, _, key = name.partition(".")
+            values: Section = getattr(TrainConfig(), section)
+            assert not key or key in type(values).model_fields
+        assert not list(Policy(self.search, self.search.options_type()).unread(TrainConfig()))
+
+    def test_its_forecast_has_no_range_that_is_negative_or_turned_round(self) -> None:
+        """Whatever is known of the share of tasks that fail."""
+        for failing in (None, 0.0, 0.5, 1.0):
+            known = Known(TrainConfig(), _TASKS, failing=failing)
+            works = self.search.forecast(known, self.search.options_type())
+            assert works
+            for work in works:
+                for span in (work.attempts, work.calls, work.attempt_waits, work.call_waits):
+                    assert 0 <= span.low <= span.high, (failing, work)
