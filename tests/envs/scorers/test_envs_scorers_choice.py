@@ -90,9 +90,9 @@ def test_options_are_read_from_the_task(text: str, options: dict) -> None:
 
 def test_labels_come_from_the_options_else_from_the_settings_else_all_letters() -> None:
     assert Choice().compare(task("F", "no list"), "F").hard == 1
-    with pytest.raises(DataError, match="task 't': gold 'F' is neither one of the labels ABC nor a listed option"):
+    with pytest.raises(DataError, match="task 't': gold 'F' is neither a label out of ABC nor a listed option"):
         Choice().compare(task("F"), "F")
-    with pytest.raises(DataError, match="is neither one of the labels ABCD"):
+    with pytest.raises(DataError, match="is neither a label out of ABCD"):
         Choice(ChoiceOptions(labels="abcd")).compare(task("F", "no list"), "F")
 
 

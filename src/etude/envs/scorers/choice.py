@@ -51,7 +51,7 @@ class Choice(AnswerScorer[ChoiceOptions]):
             label = read_label(gold, listed, labels)
             if label is None:
                 raise DataError(
-                    f"task {task.id!r}: gold {gold[:80]!r} is neither one of the labels {labels} nor a listed option",
+                    f"task {task.id!r}: gold {gold[:80]!r} is neither a label out of {labels} nor a listed option",
                     hint="write the label, as in 'B'",
                 )
             golds.append(label)
