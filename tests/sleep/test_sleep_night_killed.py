@@ -20,7 +20,6 @@ def test_a_night_killed_at_any_write_ends_as_an_undisturbed_one(tmp_path: Path) 
         "known.json",
         "manifest.json",
         "archive.jsonl",
-        "proposers.json",
         "journal",
     ):
         assert name in places

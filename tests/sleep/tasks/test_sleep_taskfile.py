@@ -174,7 +174,7 @@ ROW = {"id": "a", "intent": "Sort the names.", "rubric": "All are there."}
         (own(tasks=[{**ROW, "intent": 5}]), "task 1: intent = 5: Input should be a valid string"),
         (
             own(tasks=[{**ROW, "rubric": ""}]),
-            "there is no criterion: give checks, a rubric or exact answers\nhint: mend",
+            "there is no criterion: give checks, a rubric or exact answers\nhint: fix",
         ),
         (own(tasks=[{**ROW, "sessions": [{"source": "x"}]}]), "task 1: 'sessions.1.id' is missing"),
         (
