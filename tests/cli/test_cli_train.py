@@ -123,7 +123,6 @@ def test_time_that_is_up_needs_no_larger_limit(fresh_project: Path, capsys: Capt
     assert capsys.readouterr().err.splitlines()[-1].startswith("resume: etude train ")
 
 
-
 def test_a_stopped_run_gives_its_summary_as_json_and_resumes_to_the_undisturbed_result(
     fresh_project: Path, capsys: Captured
 ) -> None:
