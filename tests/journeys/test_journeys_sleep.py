@@ -139,7 +139,9 @@ def test_a_night_on_the_real_transcripts_of_all_programs(tmp_path: Path, endpoin
     small = Small(tmp_path, n=6)
     for run in sorted(TRANSCRIPTS.glob("*/*/home")):
         shutil.copytree(run, small.home, dirs_exist_ok=True)
-    settings(small, endpoint.url, scope="all", max_sessions=200, seed=SEED)
+    skill, memory = small.project / ".claude" / "skills" / "learned" / "SKILL.md", small.project / "CLAUDE.md"
+    everywhere = {"project": "/", "skill": str(skill), "memory": str(memory), "max_tasks": 200}
+    settings(small, endpoint.url, seed=SEED, **everywhere)
     told = json.loads(etude(small, "dry-run", "--json"))
     read = {one["source"]: one["taken"] for one in told["harvest"]["sources"] if one["taken"]}
     assert sorted(read) == sorted(SOURCES)
@@ -148,7 +150,9 @@ def test_a_night_on_the_real_transcripts_of_all_programs(tmp_path: Path, endpoin
     assert report["problems"] == told["harvest"]["problems"]
     # At the end of a session the user of each program asked for a summary. That is one kind of request, so that the
     # invented briefs beside it are what is held out.
-    asked = {task["id"]: task for task in small.tasks() if task["type"] == "summary"}
+    (kept,) = small.base.glob("*/nights/0001/tasks.json")
+    tasks = json.loads(kept.read_text())["tasks"]
+    asked = {task["id"]: task for task in tasks if task["type"] == "summary"}
     assert {one["source"] for task in asked.values() for one in task["sessions"]} == set(SOURCES)
     assert {task["split"] for task in asked.values()} == {"train"}
     rules = json.loads(etude(small, "explain", "--json"))["rules"]

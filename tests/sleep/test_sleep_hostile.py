@@ -77,7 +77,7 @@ def test_a_night_over_hostile_transcripts_changes_nothing_and_adopts_no_command(
 
 def asked_for(small: Small, rule: str, **sleep: Any) -> NightReport:
     write_order(small.home, small.project, rule)
-    return night(small, "optimizer-gullible", sources=["claude-code"], transcripts=None, skill=False, **sleep)
+    return night(small, "optimizer-gullible", sources=["claude-code"], skill=False, **sleep)
 
 
 def test_a_harmless_rule_is_asked_for_with_success(small: Small) -> None:

@@ -126,7 +126,6 @@ def test_a_setting_without_its_section_is_found_among_those_of_a_night(
     verb: str, sleeper: Small, capsys: Captured
 ) -> None:
     assert "hint: did you mean '--sleep.max_tasks'?" in refused(capsys, verb, "--max_tasks", "3")
-    assert "--test.enabled" not in refused(capsys, verb, "--test", "1")
 
 
 def test_what_a_night_sets_itself_and_models_on_the_command_line_stop_no_other_verb(
