@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Collection
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +9,17 @@ from pydantic import ValidationError
 
 from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.settings import find_nights
-from etude.cli.sleep.text import counts, elsewhere, print_report, provenance_lines, rules_data
+from etude.cli.sleep.text import counts, elsewhere, print_report, rules_data
 from etude.cli.terminal import output
-from etude.errors import DataError, did_you_mean
+from etude.errors import did_you_mean
 from etude.sleep.adoption.adopt import kept_rules, taken_out
 from etude.sleep.adoption.proposal import proposed_rules, read_proposal
 from etude.sleep.adoption.rules import active
 from etude.sleep.adoption.structure import plain, visible
 from etude.sleep.improve.held_out import Shown
 from etude.sleep.limits import spent_so_far
-from etude.sleep.night import DIAGNOSTICS, read_tasks
+from etude.sleep.night import DIAGNOSTICS
 from etude.sleep.report import Diagnosed, Diagnostics
-from etude.sleep.tasks.mined import MinedTask
 
 __all__ = ["run"]
 
@@ -36,9 +34,6 @@ def run(args: argparse.Namespace) -> int:
     stands = nights.stands(number)
     if stands == "killed":  # it could not say itself what it has used
         report = report.model_copy(update={"spent": spent_so_far(nights.state.night(number))})
-    tasks: tuple[MinedTask, ...] = ()
-    with suppress(DataError):  # damaged, it is why the night failed, and its report says so
-        tasks = read_tasks(nights.state, number)
     path = nights.state.night(number) / DIAGNOSTICS
     try:
         found = Diagnostics.model_validate_json(path.read_bytes())
@@ -47,10 +42,9 @@ def run(args: argparse.Namespace) -> int:
     out = [(real, rule.id) for real, rule in taken_out(f"{number:04d}", kept_rules(nights.state.folder))]
     if args.json:
         more: dict[str, Any] = {"stands": stands, "diagnostics": found.model_dump(mode="json")}
-        stood = {task.id: [one.model_dump(mode="json") for one in task.snapshots] for task in tasks}
         more["taken_out"] = [{"document": real, "id": name} for real, name in out]
         told = {"rules": _rules(nights.folder(number), number) if nights.has_proposal(number) else []}
-        output.json_result({**report.model_dump(mode="json"), **more, **told, "snapshots": stood})
+        output.json_result({**report.model_dump(mode="json"), **more, **told})
         return 0
     if args.task is not None:
         _print_task(found, args.task)
@@ -64,8 +58,6 @@ def run(args: argparse.Namespace) -> int:
         output.line("\ntasks whose criteria do not hold what they promise")
     for doubt in report.doubts:
         output.line(f"  {doubt.task}  {doubt.why}: {plain(doubt.intent, _LINE)}")
-    for text in provenance_lines(tasks):
-        output.line(text)
     if path.exists():
         output.line(f"\nall of it: {path}")
     return 0
