@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     if args.task is not None:
         _print_task(found, args.task)
         return 0
-    print_report(report, stands, elsewhere(args), None if nights.outdated(number) else nights.alone(number))
+    print_report(report, stands, elsewhere(args), outdated=nights.outdated(number))
     if nights.has_proposal(number):
         _print_rules(nights.folder(number), number, out)
     for document in found.documents:

@@ -134,7 +134,7 @@ def adopt(
         receipt = Receipt(night=manifest.night, number=number, documents=(), at=datetime.now(UTC))
         documents: list[Adopted] = []
         writes: list[Write] = []
-        for item in selected(manifest, select):
+        for item in selected(manifest, select).values():
             live = _live(manifest.night, item, project, allowed)
             text = _checked_text(proposal, manifest.night, item, live)
             before, after = known.documents.get(live.real, ()), rules.documents.get(live.real, ())
@@ -219,22 +219,20 @@ def _receipts(state: Path) -> Iterator[Receipt]:
             yield receipt
 
 
-def selected(manifest: Manifest, select: Sequence[str]) -> Sequence[Item]:
-    """The documents of a proposal with these names, titles or kinds; all without any.
+def selected(manifest: Manifest, select: Sequence[str]) -> dict[str, Item]:
+    """The documents of a proposal with these names, titles or kinds, by title; all without any.
 
     Raises:
         InputError: none is called so.
     """
-    called = [
-        (item, {item.name, item.kind, title}) for item, title in zip(manifest.items, manifest.titles, strict=True)
-    ]
-    names = {name for _, those in called for name in those}
+    called = {title: {item.name, item.kind, title} for title, item in manifest.titled.items()}
+    names = {name for those in called.values() for name in those}
     for name in select:
         if name not in names:
             raise InputError(
                 f"night {number_of(manifest.night)} proposes nothing for {name!r}", hint=did_you_mean(name, names)
             )
-    return [item for item, those in called if not select or those & set(select)]
+    return {title: item for title, item in manifest.titled.items() if not select or called[title] & set(select)}
 
 
 def _live(night: str, item: Item, project: Path, allow: Iterable[Path]) -> LiveDocument:

@@ -111,15 +111,15 @@ class Manifest(Record):
     rules_sha256: str
 
     @property
-    def titles(self) -> tuple[str, ...]:
-        """What the report of the night calls each item: `memory`, or the folder of a skill."""
-        found: list[str] = []
+    def titled(self) -> dict[str, Item]:
+        """The items by what the report of the night calls them: `memory`, or the folder of a skill."""
+        found: dict[str, Item] = {}
         for item in self.items:
             title = item.kind if item.kind == "memory" else Path(item.path).parent.name or item.kind
             while title in found:
                 title += "-too"  # a skill of the same name elsewhere
-            found.append(title)
-        return tuple(found)
+            found[title] = item
+        return found
 
 
 class _Sealed(Record):

@@ -54,13 +54,12 @@ def revert(night: str, state: Path, *, on_write: OnWrite = silent) -> Reverted:
                 f"nothing of night {night!r} is adopted",
                 hint=f"adopted: {', '.join(nights)}" if nights else "no night is adopted",
             )
-        known = {rule.text for _, rule in taken_out(night, work.rules)}
         latest: dict[str, tuple[Adopted, Receipt]] = {}
         for receipt in reversed(mine):
             for document in receipt.documents:
                 latest.setdefault(document.real, (document, receipt))
         for document, receipt in latest.values():
-            work.take_back(document, receipt, known)
+            work.take_back(document, receipt)
         work.finish(mine[-1].night, mine, on_write)
         return Reverted.model_validate(work.report)
 
@@ -125,16 +124,13 @@ class _Work:
         self._dead = frozenset(one.night for one in self.receipts) - standing
         """Nights of which everything is taken back: their rules stay away."""
 
-    def take_back(self, document: Adopted, receipt: Receipt, known: Collection[str]) -> None:
-        """Put the old file back where nothing else happened to the document; else cut the rules.
-
-        Args:
-            known: texts of rules that are already gone, which is not worth reporting.
-        """
+    def take_back(self, document: Adopted, receipt: Receipt) -> None:
+        """Put the old file back where nothing else happened to the document; else cut the rules."""
         now = _now(document.real)
         dead = {rule.text for rule in active(document.rules_before) if rule.night in self._dead}
         if sha256(now[0]) != document.after or dead:
             before = self.report.get("back", ())
+            known = {rule.text for real, rule in taken_out(receipt.night, self.rules) if real == document.real}
             self.cut(document, document.added, known)
             there = {*self.report.get("back", ())[len(before) :], *dead}
             self._note("not_put_back", *(text for text in document.removed if text not in there))
@@ -150,7 +146,11 @@ class _Work:
 
     def cut(self, document: Adopted, texts: Sequence[str], known: Collection[str] = ()) -> None:
         """Take rules of these texts out, each of them once, and put the texts that they replaced back. The block goes
-        too if an adoption brought it and nothing is left in it; so does the file."""
+        too if an adoption brought it and nothing is left in it; so does the file.
+
+        Args:
+            known: texts of rules that were taken out before, which is not worth reporting.
+        """
         now = _now(document.real)
         parsed = _parsed(document, now[0])
         kept = self.rules.documents.get(document.real, ())
