@@ -15,10 +15,10 @@ from typing import Literal
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from etude.errors import EtudeError, LockedError, StopRun
+from etude.errors import EtudeError, LockedError
 from etude.files import TEMPORARY, sync_folder, write_atomically
 from etude.records import Record
-from etude.sleep.state import why_unreadable
+from etude.sleep.state import unwritable, why_unreadable
 
 __all__ = [
     "LOCK",
@@ -122,10 +122,7 @@ def locked(state: Path) -> Generator[None]:
             hint="wait until that one has ended",
         ) from None
     except OSError as error:
-        raise StopRun(
-            f"{str(state / LOCK)!r} cannot be written: {error.strerror}",
-            hint="make room or fix the permissions, then run the same command again",
-        ) from error
+        raise unwritable(state / LOCK, error) from error
     try:
         yield
     finally:
