@@ -108,7 +108,7 @@ class NightReport(Record):
     dropped: dict[str, int] = Field(default_factory=dict[str, int])
     """Tasks that the miner proposed and that were not taken, by reason."""
     doubts: tuple[Doubt, ...] = ()
-    """Tasks whose criteria do not hold what they promise: dropped, or gameable."""
+    """Tasks that were dropped for their criteria."""
     test: Interval | None = None
     """Mean of the new documents on all test tasks, which decided nothing; None without any."""
     documents: tuple[DocumentReport, ...] = ()

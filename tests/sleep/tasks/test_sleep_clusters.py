@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from etude.errors import ConfigError
 from etude.records import Split
-from etude.sleep.tasks.clusters import NEAR, alike, by_recurrence, divide, followed, likeness, near
+from etude.sleep.tasks.clusters import NEAR, alike, by_recurrence, divide, likeness, near
 from etude.sleep.tasks.mined import MinedTask, SessionRef
 
 TOPICS = (
@@ -219,8 +219,8 @@ def sides_between(billing: Split, payment: Split) -> dict[str, str]:
         ("test", "train", ("test", "test", "train")),
         ("val", "test", ("val", "test", "test")),
         ("test", "test", ("test", "test", "test")),
-        ("train", "val", ("val", "val", "val")),
-        ("val", "train", ("val", "val", "val")),
+        ("train", "val", ("train", "val", "val")),
+        ("val", "train", ("val", "val", "train")),
         ("train", "train", ("train", "train", "train")),
     ],
 )
@@ -237,47 +237,6 @@ def test_a_new_request_near_a_test_task_is_for_the_test_where_other_sides_are_ne
     ]
     (found,) = divide([mined("new", "epsilon delta gamma beta alpha")], archive).tasks
     assert (found.cluster, found.split) == ("c1", "test")
-
-
-def test_a_cluster_that_has_a_test_task_is_locked_as_a_whole() -> None:
-    archive = [
-        mined("a", INTENTS[0], cluster="c1", split="train"),
-        mined("b", INTENTS[1], cluster="c1", split="test"),
-    ]
-    tasks = divide(night(*INTENTS[:2]), archive).tasks
-    assert {(task.cluster, task.split) for task in tasks} == {("c1", "test")}
-
-
-def test_tasks_of_one_earlier_cluster_stay_together_without_the_one_between_them() -> None:
-    archive = [
-        mined("billing", BILLING, cluster="c1", split="train"),
-        mined("payment", PAYMENT, cluster="c1", split="train"),
-        mined("near", f"{PAYMENT} again", cluster="c2", split="val"),
-    ]
-    tasks = divide([mined("billing", BILLING), mined("payment", PAYMENT)], archive).tasks
-    assert {(task.cluster, task.split) for task in tasks} == {("c2", "val")}
-    assert {(task.cluster, task.split) for task in followed(archive, tasks)} == {("c2", "val")}
-
-
-def test_earlier_tasks_follow_their_cluster_and_leave_no_test() -> None:
-    archive = [
-        mined("a", INTENTS[0], cluster="c1", split="train"),
-        mined("b", INTENTS[1], cluster="c1", split="train"),
-        mined("c", INTENTS[2], cluster="c2", split="test"),
-        mined("d~1", INTENTS[3], cluster="c1", origin="dream", derived_from="a"),
-        mined("e", INTENTS[4], cluster="c3", split="val"),
-    ]
-    tonight = [
-        mined("a", INTENTS[0], cluster="c4", split="val"),
-        mined("new", INTENTS[5], cluster="c2", split="train"),
-    ]
-    assert [(task.cluster, task.split) for task in followed(archive, tonight)] == [
-        ("c4", "val"),
-        ("c4", "val"),
-        ("c2", "test"),
-        ("c4", "train"),
-        ("c3", "val"),
-    ]
 
 
 def test_of_two_clusters_one_is_held_out_and_one_is_for_training() -> None:

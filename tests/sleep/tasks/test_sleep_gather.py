@@ -141,12 +141,6 @@ def on(*splits: str) -> list[MinedTask]:
     ]
 
 
-def words(at: int, **more: object) -> MinedTask:
-    """A task that its own words pass."""
-    check = Check(op="contains", arg="word")
-    return task(f"m{at}", intent=f"Write about {TOPICS[at]}.", checks=(check,), **more)
-
-
 @pytest.mark.parametrize(
     ("splits", "most", "kept"),
     [
@@ -167,49 +161,6 @@ def test_where_there_is_room_both_sides_have_a_task_and_none_changes_its_side(
     tonight = found.tasks[:most]
     assert [one.split for one in tonight] == kept
     assert {one.id: one.split for one in known}.items() >= {one.id: one.split for one in tonight}.items()
-
-
-CHAIN = (
-    "Write the weekly status report about the billing service for the managers",
-    "Write the weekly status report about the payment service for the team managers",
-    "Write the weekly status summary about the payment service for the team leads",
-)
-"""The second is near both others, which are not near each other."""
-
-
-def test_a_cluster_that_is_trained_on_tonight_is_not_held_out_for_want_of_another(small: Small) -> None:
-    known = [
-        task("near", intent=CHAIN[1], cluster="c1", split="val"),
-        task("far", intent=CHAIN[2], checks=(), exact=("x",), cluster="c1", split="val"),
-        *on("train"),
-    ]
-    tonight = [task("new", intent=CHAIN[0]), on("train")[0]]
-    found = divided(small.config(), tonight, known, gameable={"new"})
-    assert {(one.id, one.cluster, one.split) for one in found.tasks} == {
-        ("new", "c1", "train"),
-        ("m0", "c0", "train"),
-    }
-    assert found.notes[-1] == "there is nothing to hold out"
-
-
-def test_what_is_beyond_the_limit_goes_to_the_side_of_its_cluster(small: Small) -> None:
-    small.state.make()
-    known = [task("near", intent=CHAIN[1], cluster="c1", split="val")]
-    names = ("one", "two", "three")
-    tonight = [task(name, intent=text) for name, text in zip(names, CHAIN, strict=True)]
-    found = divided(small.config({"max_tasks": 2}), tonight, known, gameable=set(names))
-    assert (len(found.tasks), len(found.later)) == (2, 1)
-    archive(small.state, known)
-    archive(small.state, (*found.later, *found.tasks))
-    assert {(one.cluster, one.split) for one in archived(small.state)} == {("c1", "train")}
-
-
-def test_no_task_that_its_own_words_pass_stands_in_for_a_held_out_one(small: Small) -> None:
-    known = [words(0, cluster="c0", split="val"), *on("train", "val")[1:]]
-    tonight = [words(2), words(3)]
-    found = divided(small.config(), tonight, known, gameable={"m2", "m3"})
-    assert [one.id for one in found.tasks if one.split == "val"] == ["m1"]
-    assert found.notes[-1] == "tonight's tasks have nothing to hold out: 1 of earlier nights stand in"
 
 
 @pytest.mark.parametrize("data", [b"{}\n", b"\xff\n", b"nonsense\n"])

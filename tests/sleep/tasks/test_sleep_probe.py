@@ -6,16 +6,13 @@ from pathlib import Path
 import pytest
 from small_night import MODELS, Counted, Gullible, Small
 
-from etude.cli.main import main
 from etude.concurrency import run_to_end
-from etude.envs.scorers.checks import Check
 from etude.errors import BudgetStop, OutageStop, RejectedRequest, RejectedRole, UnusableReply
 from etude.protocols import Environment
 from etude.records import ChatRequest, Reply, Score, Task, Trajectory
 from etude.sleep.night import read_report
-from etude.sleep.tasks.gather import archive, archived
 from etude.sleep.tasks.mined import MinedTask
-from etude.sleep.tasks.probe import GAMEABLE, HOLLOW, SLOW, hollow_answer, literal_answer, not_alone, probe, too_slow
+from etude.sleep.tasks.probe import HOLLOW, SLOW, hollow_answer, probe, too_slow
 
 RUBRIC = "It gives a clear recommendation.\nIt names real risks; each with its weight."
 
@@ -104,65 +101,11 @@ def test_nobody_is_asked_about_checks_or_where_a_person_judges() -> None:
 
 
 @pytest.mark.parametrize(
-    "checks",
-    [
-        [{"op": "contains", "arg": "Recommendation:"}, {"op": "max_chars", "arg": 900}],
-        [{"op": "regex", "arg": r"(?m)^[Rr]ecommendation[ \t]*[:=][ \t]*.{10,}"}],
-        [{"op": "section_present", "arg": "Key Risks"}, {"op": "min_citations", "arg": 3}],
-        [{"op": "section_contains", "arg": "Risks"}, {"op": "min_chars", "arg": 400}],
-        [{"op": "regex", "arg": r"confidence:\s(?:high|low)"}, {"op": "not_contains", "arg": "maybe"}],
-        [{"op": "no_refusal"}],
-    ],
-)
-def test_checks_that_their_own_words_pass_are_gameable(checks: list[dict[str, object]]) -> None:
-    found = run_to_end(probe([task(checks=checks)], Judged(0)))
-    assert [one.id for one in found.tasks] == ["m1"]
-    assert [doubt.why for doubt in found.doubts] == [GAMEABLE]
-
-
-@pytest.mark.parametrize(
-    "checks",
-    [
-        [{"op": "tool_called", "arg": "search"}],
-        [{"op": "contains", "arg": "Recommendation:"}, {"op": "not_regex", "arg": r"(?s)\A.{0,40}\Z"}],
-        [{"op": "regex", "arg": r"(\w+) and \1 again"}],
-    ],
-)
-def test_checks_that_ask_for_more_than_their_words_are_not(checks: list[dict[str, object]]) -> None:
-    assert run_to_end(probe([task(checks=checks)], Judged(0))).doubts == ()
-
-
-def test_no_pattern_makes_a_long_answer() -> None:
-    nested = Check(op="regex", arg="(?:(?:(?:ab){1000}){1000}){1000}")
-    assert len(literal_answer((nested,))) <= 10_000
-
-
-@pytest.mark.parametrize(("op", "number"), [("min_chars", 10**18), ("min_chars", 100_001), ("min_citations", 10**18)])
-def test_checks_that_ask_for_more_than_any_answer_has_are_tried_at_no_cost(op: str, number: int) -> None:
-    checks = [{"op": "contains", "arg": "Risks"}, {"op": op, "arg": number}]
-    assert run_to_end(probe([task(checks=checks)], Judged(0))).doubts == ()
-
-
-def test_the_last_words_are_said_again_until_there_are_enough() -> None:
-    checks = (Check(op="contains", arg="Risks"), Check(op="min_chars", arg=100_000))
-    said = literal_answer(checks)
-    assert set(said.split()) == {"Risks"}
-    assert 100_000 <= len(said) < 100_000 + len("\n\nRisks")
-
-
-def test_groups_within_groups_stop_no_probe() -> None:
-    deep = Check(op="regex", arg="(" * 300 + "a" + ")" * 300)
-    assert run_to_end(probe([task(checks=[deep])], Judged(0))).doubts == ()
-
-
-@pytest.mark.parametrize(
     ("op", "pattern"),
     [
         ("regex", r"(a+)+$"),
         ("not_regex", r"^Note: (\w+\s?)*!$"),
         ("regex", r"([^x]+)+x"),
-        ("regex", r"(?<=z)(\W+)+$"),
-        ("regex", r"^(a+)+[^a]"),
         ("regex", r"(?s)^(a+)+(?:$|.*!)"),
     ],
 )
@@ -190,20 +133,6 @@ def test_a_task_whose_pattern_has_no_end_on_some_answer_is_dropped_and_its_judge
 )
 def test_patterns_that_come_to_an_end_are_kept(pattern: str) -> None:
     assert not too_slow(task(checks=[{"op": "regex", "arg": pattern}]))
-
-
-@pytest.mark.parametrize("pattern", [r"[^x]{5} and", r"[^xy]{5} and", r"[^\W\d_x]{5}", r"\W{5}"])
-def test_words_of_a_class_that_says_what_it_is_not_are_of_that_class(pattern: str) -> None:
-    assert run_to_end(probe([task(checks=[{"op": "regex", "arg": f"Risks{pattern}"}])], Judged(0))).doubts != ()
-
-
-def test_gameable_tasks_are_held_out_only_beside_another_one() -> None:
-    held = [task("m1", checks=[{"op": "no_refusal"}], split="val"), task("m2", rubric=RUBRIC, split="val")]
-    assert not_alone(held, {"m1"}) == (tuple(held), "")
-    alone, note = not_alone(held[:1], {"m1"})
-    assert [one.split for one in alone] == ["train"]
-    assert note == "only gameable tasks were held out: 1 for training instead"
-    assert not_alone([], {"m1"}) == ((), "")
 
 
 def test_a_night_drops_what_its_judge_cannot_judge_and_the_sessions_wait_for_another_try(tmp_path: Path) -> None:
@@ -249,32 +178,6 @@ def test_a_night_whose_probe_is_interrupted_goes_on_without_asking_twice(tmp_pat
 def test_a_judge_that_is_out_of_reach_stops_the_night() -> None:
     with pytest.raises(OutageStop, match="judge: no such model"):
         run_to_end(probe([task(rubric=RUBRIC)], Judged(RejectedRole("no such model"))))
-
-
-def test_a_night_holds_out_no_gameable_task_alone_and_names_each(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    small = Small(tmp_path)
-    report = small.night(given={"optimizer": ChecksOnly(MODELS["optimizer"], lambda request: None)})
-    assert (report.status, report.tasks, report.dropped) == ("no change", {"train": 5}, {})
-    assert {doubt.why for doubt in report.doubts} == {GAMEABLE}
-    assert "only gameable tasks were held out: 1 for training instead" in report.notes
-    assert {task.split for task in archived(small.state)} == {"train"}
-    where = ["--project", str(small.project), "--state", str(small.base)]
-    assert main(["sleep", "explain", "1", *where]) == 0
-    said = capsys.readouterr().out
-    assert "gameable  5: an answer that has nothing but the words of their checks passes" in said
-    assert all(f"  {doubt.task}  gameable: {doubt.intent[:40]}" in said for doubt in report.doubts)
-
-
-def test_a_cluster_that_changes_its_side_takes_the_tasks_of_earlier_nights_with_it(tmp_path: Path) -> None:
-    small = Small(tmp_path, n=0)
-    small.state.make()
-    first = task("m1", exact=("x",), cluster="c1", split="val")
-    other = task("m2", exact=("x",), cluster="c2", split="val")
-    archive(small.state, [first, other])
-    archive(small.state, [task("m3", exact=("x",), cluster="c1", split="train")])
-    assert {one.id: one.split for one in archived(small.state)} == {"m1": "train", "m2": "val", "m3": "train"}
 
 
 @pytest.mark.parametrize("gap", ["structure", "verbose", "brain-first", "verdict"])

@@ -1,4 +1,4 @@
-"""Which turns are worth something, and what a user said about an answer."""
+"""Which turns are worth something."""
 
 import pytest
 
@@ -81,16 +81,16 @@ def test_sessions_of_etude_are_told_by_the_line_in_their_prompts():
     assert cleaned(session("fix it", f"{OWN}\nx")).skipped == {"own prompt": 1}
 
 
-@pytest.mark.parametrize("name", prompt_names())
-def test_sessions_of_etude_are_told_by_its_prompts(name):
-    prompt = Prompts()[name].replace("\n", "\n  ")
-    assert cleaned(session(f"# Instructions\n\n{prompt}\n\nTask: add 1 and 1")).own
+def test_sessions_of_etude_are_told_by_its_prompts():
+    for name in prompt_names():
+        prompt = Prompts()[name].replace("\n", "\n  ")
+        assert cleaned(session(f"# Instructions\n\n{prompt}\n\nTask: add 1 and 1")).own, name
 
 
-@pytest.mark.parametrize("name", prompt_names())
-def test_a_user_may_say_what_the_first_sentence_of_a_prompt_says(name):
-    sentence = Prompts()[name].partition(".")[0][:80]
-    assert cleaned(session(f"In our app stands {sentence!r}. Write a test for it.")).session is not None
+def test_a_user_may_say_what_the_first_sentence_of_a_prompt_says():
+    for name in prompt_names():
+        sentence = Prompts()[name].partition(".")[0][:80]
+        assert cleaned(session(f"In our app stands {sentence!r}. Write a test for it.")).session is not None, name
 
 
 def test_a_user_may_ask_for_edits_to_a_skill():

@@ -7,7 +7,7 @@ from typing import Any
 
 from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.settings import find_nights
-from etude.cli.sleep.text import counts, elsewhere, print_report, provenance_lines, rules_data
+from etude.cli.sleep.text import counts, elsewhere, print_report, rules_data
 from etude.cli.terminal import output
 from etude.errors import DataError, did_you_mean
 from etude.sleep.adoption.adopt import kept_rules, taken_out
@@ -15,10 +15,9 @@ from etude.sleep.adoption.proposal import proposed_rules, read_proposal
 from etude.sleep.adoption.structure import plain, visible
 from etude.sleep.improve.held_out import Shown
 from etude.sleep.limits import spent_so_far
-from etude.sleep.night import DIAGNOSTICS, read_tasks
+from etude.sleep.night import DIAGNOSTICS
 from etude.sleep.report import Diagnosed, Diagnostics
 from etude.sleep.state import read_kept
-from etude.sleep.tasks.mined import MinedTask
 
 __all__ = ["run"]
 
@@ -32,9 +31,6 @@ def run(args: argparse.Namespace) -> int:
     report, stands = nights.report(number), nights.stands(number)
     if stands == "killed":  # it could not say itself what it has used
         report = report.model_copy(update={"spent": spent_so_far(nights.state.night(number))})
-    tasks: tuple[MinedTask, ...] = ()
-    with suppress(DataError):  # damaged, it is why the night failed, and its report says so
-        tasks = read_tasks(nights.state, number)
     path = nights.state.night(number) / DIAGNOSTICS
     found = None
     with suppress(DataError):
@@ -48,7 +44,6 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         more = {"stands": stands, "diagnostics": found.model_dump(mode="json"), "rules": rules}
         more["taken_out"] = [{"document": real, "id": rule} for real, rule in out]
-        more["snapshots"] = {task.id: [one.model_dump(mode="json") for one in task.snapshots] for task in tasks}
         output.json_result({**report.model_dump(mode="json"), **more})
         return 0
     if args.task is not None:
@@ -63,8 +58,6 @@ def run(args: argparse.Namespace) -> int:
         output.line("\ntasks whose criteria do not hold what they promise")
     for doubt in report.doubts:
         output.line(f"  {doubt.task}  {doubt.why}: {plain(doubt.intent, _LINE)}")
-    for text in provenance_lines(tasks):
-        output.line(text)
     if path.exists():
         output.line(f"\nall of it: {path}")
     return 0

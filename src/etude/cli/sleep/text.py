@@ -19,8 +19,7 @@ from etude.sleep.limits import Spent
 from etude.sleep.pause import Pause
 from etude.sleep.report import DocumentReport, NightReport
 from etude.sleep.tasks.mined import MinedTask
-from etude.sleep.tasks.probe import GAMEABLE, HOLLOW
-from etude.sleep.transcripts.provenance import Snapshot
+from etude.sleep.tasks.probe import HOLLOW
 
 __all__ = [
     "continues",
@@ -29,7 +28,6 @@ __all__ = [
     "elsewhere",
     "paused_since",
     "print_report",
-    "provenance_lines",
     "rules_data",
     "task_notes",
 ]
@@ -37,9 +35,6 @@ __all__ = [
 _RULE_FIELDS = {"id", "text", "status", "evidence", "replaces", "ablation"}
 _SCRIPT = re.compile(r"[^-].*\.(?:py|sh|bash|js|mjs|ts|rb|pl|php|lua|R)")
 """Words of a command that name a script, not an option or data."""
-_SHORT = 12
-"""Digits of a commit that are shown."""
-_FILES = 5
 
 
 def print_report(report: NightReport, stands: str = "", where: str = "", *, outdated: bool = False) -> None:
@@ -68,9 +63,6 @@ def print_report(report: NightReport, stands: str = "", where: str = "", *, outd
         output.line(f"dropped   {counts(report.dropped)}")
     if report.dropped.get(HOLLOW):
         output.line("  hint: name another `judge`: it grades the words of a rubric, not the work")
-    gameable = sum(doubt.why == GAMEABLE for doubt in report.doubts)
-    if gameable:
-        output.line(f"gameable  {gameable}: an answer that has nothing but the words of their checks passes")
     for problem in report.problems:
         output.line(f"problem   {plain(problem, 300)}")
     for note in report.notes:
@@ -177,17 +169,6 @@ def task_notes(tasks: Sequence[MinedTask]) -> list[str]:
     return notes
 
 
-def provenance_lines(tasks: Sequence[MinedTask]) -> list[str]:
-    """For each task the folder, and what each of its sessions worked on, where that is known."""
-    lines: list[str] = []
-    for task in tasks:
-        worked = [text for one in task.snapshots if (text := _worked_on(one))]
-        if worked:
-            lines.append(f"  {plain(task.id, 40)}  {plain(task.project, 200)}")
-            lines += [f"    {text}" for text in dict.fromkeys(worked)]
-    return ["", "where the tasks come from", *lines] if lines else []
-
-
 def _command(report: NightReport) -> str:
     command = report.command
     assert command is not None
@@ -203,14 +184,3 @@ def _missing_scripts(tasks: Sequence[MinedTask]) -> Iterator[str]:
             if _SCRIPT.fullmatch(word) and not any((folder / word).exists() for folder in folders):
                 places = " or ".join(repr(str(folder.absolute())) for folder in folders)
                 yield f"task {plain(task.id, 40)!r}: its command names {plain(word, 200)!r}, which is not in {places}"
-
-
-def _worked_on(one: Snapshot) -> str:
-    """As in `commit 1f0e9d8c7b6a (at harvest), branch main; changed src/a.py, src/b.py`."""
-    late = " (at harvest)" if one.commit_of == "harvest" else ""
-    at = [f"commit {one.commit[:_SHORT]}{late}"] if one.commit else []
-    at += [f"branch {plain(one.branch, 80)}"] if one.branch else []
-    names = ", ".join(plain(name, 80) for name in one.files[:_FILES])
-    more = f" and {len(one.files) - _FILES} more" if len(one.files) > _FILES else ""
-    changed = [f"changed {names}{more}"] if names else []
-    return "; ".join([*([", ".join(at)] if at else []), *changed])

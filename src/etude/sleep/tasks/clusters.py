@@ -1,10 +1,11 @@
-"""Clusters: the same wish in other words. A cluster is on one side as a whole, and stays there over the nights until
-sides are drawn anew (`etude.sleep.tasks.rotation`), so that fewer rewordings of held-out tasks are trained on. What
-shares hardly a word is not found: there is no model in it, and no meaning."""
+"""Clusters: the same wish in other words. A cluster is on one side as a whole and stays there, so that a held-out
+task is not trained on in other words. Wishes are compared by their letters: what shares hardly a word is
+not found."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from etude.envs.splits import fold
@@ -12,7 +13,7 @@ from etude.errors import ConfigError
 from etude.records import Record, Split, digest
 from etude.sleep.tasks.mined import MinedTask
 
-__all__ = ["NEAR", "Division", "alike", "by_recurrence", "divide", "followed", "likeness", "near"]
+__all__ = ["NEAR", "Division", "alike", "by_recurrence", "divide", "likeness", "near"]
 
 NEAR = 0.75
 """Likeness from which two intents count as the same wish."""
@@ -23,8 +24,8 @@ _SAME_KIND = 0.6
 _SAME_DATA = 0.5
 """Likeness below which two contexts make the same wish two tasks."""
 _NEEDED: tuple[Split, Split] = ("train", "val")
-_LOCKED: tuple[Split, ...] = ("test", "val", "train")
-"""The sides, the one that is left least easily first."""
+_FIRST: tuple[Split, ...] = ("test", "val", "train")
+"""Whose cluster a task joins that is near tasks of several sides: nothing held-out is trained on in other words."""
 
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 _WORD = re.compile(r"[\w.@/-]*\w")
@@ -92,11 +93,10 @@ def alike(one: MinedTask, other: MinedTask) -> float:
 
 
 def near(one: MinedTask, other: MinedTask) -> bool:
-    """Whether two tasks are the same wish: by their likeness, or, where they are of one kind (`type`), by that of
-    what their intents say beside the kind, all in all and in the first sentence: what a user adds to every request
-    is no subject. `Compose an e-mail on the late delivery` and `A mail: the delivery is
-    late` have little in common but their subject; `Write a brief on the kiln` and `Write a brief on buses` all but
-    that."""
+    """Whether two tasks are the same wish: by their likeness, or, where they are of one kind (`type`), by the
+    likeness of their subjects, which is what the intents say in addition to the kind. `Compose an e-mail on the late
+    delivery` and `A mail: the delivery is late` share only their subject; `Write a brief on the kiln` and `Write a
+    brief on buses` everything else."""
     found = alike(one, other)
     if found >= NEAR or not found or likeness(one.type, other.type) < _SAME_KIND or not one.type.strip():
         return found >= NEAR
@@ -113,21 +113,18 @@ def divide(
     test: float = 0.0,
     seed: int = 42,
 ) -> Division:
-    """Find the cluster of every task, and its side. The result does not depend on the order of the tasks; they come
-    back in the order in which they were given.
+    """Find the cluster and the side of every task. The result does not depend on the order of the tasks.
 
-    A task that is like one of an earlier night joins its cluster and its side. Where it is like tasks of several
-    sides it is for `test`, else held out, and takes those of them that come tonight along; but nothing leaves `test`,
-    and nothing that an earlier night had on another side enters it. Other clusters are divided at random.
-
-    Where there are two clusters or more and nothing to train on, or nothing held out, one that is new tonight changes
-    its side; those of earlier nights stay where they are, and nothing is held out where `val` is 0. Dreams and
-    recalled tasks are for training, and belong to the cluster of what they are derived from.
+    A new task, with the others of tonight that it is near to, joins an earlier cluster that one of them is near to,
+    and its side, which never changes: of several a test cluster, then a held-out one, then the likest. Otherwise they
+    are a new cluster, whose side is drawn at random.
+    Where tonight has two clusters or more and nothing to train on, or nothing held out, a new one changes its side.
+    Dreams and recalled tasks are for training, and belong to the cluster of the task that they are derived from.
 
     Args:
         tasks: tonight's.
         archive: those of earlier nights, with their clusters and sides.
-        val: share of clusters that are held out for the gate.
+        val: share of clusters that are held out for the gate; 0 for none.
         test: share of clusters that are scored once and decide nothing.
         seed: of the division.
 
@@ -141,17 +138,21 @@ def divide(
         )
     sides = Sides(val, test, seed)
     known = [task for task in archive if task.origin == "real" and task.cluster]
-    real = sorted((task for task in tasks if task.origin == "real"), key=lambda task: (task.id, task.intent))
-    clusters, split = _clusters(real, known, sides)
-    moved = _repair(split, {task.cluster for task in known}, sides)
-    placed: list[MinedTask] = []
+    split: dict[str, Split] = {task.cluster: task.split for task in known}
+    clusters = {task.id: task.cluster for task in known}
+    for group in _groups(task for task in tasks if task.origin == "real" and task.id not in clusters):
+        name = _nearest(group, known, split) or min(_name(task) for task in group)
+        split.setdefault(name, sides.of(name))
+        clusters |= {task.id: name for task in group}
+    tonight = {clusters[task.id] for task in tasks if task.origin == "real"}
+    moved = _repair(split, tonight, {task.cluster for task in known}, sides)
+    result: list[MinedTask] = []
     for task in tasks:
         cluster = clusters.get(task.derived_from if task.origin != "real" else task.id, task.cluster)
         side: Split = split[cluster] if task.origin == "real" else "train"
-        placed.append(task.model_copy(update={"cluster": cluster, "split": side}))
-    held = {task.split for task in placed}
-    lacking: list[Split] = [side for side in _NEEDED if side not in held]
-    return Division(tasks=tuple(placed), moved=moved, lacking=tuple(lacking))
+        result.append(task.model_copy(update={"cluster": cluster, "split": side}))
+    held = {task.split for task in result}
+    return Division(tasks=tuple(result), moved=moved, lacking=tuple(side for side in _NEEDED if side not in held))
 
 
 def by_recurrence(tasks: Sequence[MinedTask]) -> tuple[MinedTask, ...]:
@@ -170,104 +171,38 @@ def by_recurrence(tasks: Sequence[MinedTask]) -> tuple[MinedTask, ...]:
     return tuple(sorted(tasks, key=rank))
 
 
-def followed(known: Iterable[MinedTask], tasks: Iterable[MinedTask]) -> tuple[MinedTask, ...]:
-    """Tasks of earlier nights, where tonight's take them: all of a cluster go with those of it that have joined
-    another one, and are on the side of their cluster. What is in `test` stays there, and dreams are for training."""
-    tonight = {task.id: task for task in tasks if task.origin == "real" and task.cluster}
-    sides = {task.cluster: task.split for task in tonight.values()}
-    earlier = tuple(known)
-    joined = {task.cluster: tonight[task.id].cluster for task in earlier if task.id in tonight}
-    found: list[MinedTask] = []
-    for task in earlier:
-        cluster = joined.get(task.cluster, task.cluster)
-        stays = task.split == "test" or task.origin != "real"
-        split = task.split if stays else sides.get(cluster, task.split)
-        found.append(task.model_copy(update={"cluster": cluster, "split": split}))
-    return tuple(found)
+def _name(task: MinedTask) -> str:
+    return f"c{digest([sorted(_grams(task.intent)), fold(task.context)])[:12]}"
 
 
-def _clusters(
-    tasks: Sequence[MinedTask], known: Sequence[MinedTask], sides: Sides
-) -> tuple[dict[str, str], dict[str, Split]]:
-    """The cluster of each task by its id, and the side of each cluster.
-
-    What is near a test task goes to it first, but for the tasks that earlier nights had on another side: nothing that
-    was trained on, or chosen by, enters `test`.
-    """
-    homes = {task.id: task.cluster for task in known}
-    held = _held(known)
-    locked = [task for task in known if held[task.cluster] == "test"]
-    used = [task for task in known if held[task.cluster] != "test"]
-    clusters: dict[str, str] = {}
-    split: dict[str, Split] = {}
-    if locked:
-        apart = {task.id for task in used}
-        for group in _components([task for task in tasks if task.id not in apart], homes):
-            if name := _nearest(group, locked, held):
-                split[name] = "test"
-                clusters.update((task.id, name) for task in group)
-    for group in _components([task for task in tasks if task.id not in clusters], homes):
-        if name := _nearest(group, used, held):
-            split[name] = held[name]
-        else:
-            name = f"c{min(digest([sorted(_grams(task.intent)), fold(task.context)]) for task in group)[:12]}"
-            split[name] = sides.of(name)
-        clusters.update((task.id, name) for task in group)
-    return clusters, split
+def _groups(tasks: Iterable[MinedTask]) -> list[list[MinedTask]]:
+    """New tasks of which each is near another of its group."""
+    groups: list[list[MinedTask]] = []
+    for task in tasks:
+        close = [group for group in groups if any(near(task, other) for other in group)]
+        groups = [group for group in groups if group not in close] + [[task, *chain(*close)]]
+    return groups
 
 
-def _held(known: Iterable[MinedTask]) -> dict[str, Split]:
-    """The side of each cluster; where its tasks tell several, the one that is left least easily."""
-    found: dict[str, Split] = {}
-    for task in known:
-        other = found.get(task.cluster, task.split)
-        found[task.cluster] = min(task.split, other, key=lambda side: _LOCKED.index(side))
-    return found
+def _nearest(group: Sequence[MinedTask], known: Sequence[MinedTask], split: Mapping[str, Split]) -> str:
+    """The earlier cluster with a task that one of the group is near to; empty when there is none."""
+    close = [
+        (_FIRST.index(split[other.cluster]), -alike(task, other), other.cluster)
+        for other in known
+        for task in group
+        if near(task, other)
+    ]
+    return min(close)[2] if close else ""
 
 
-def _components(tasks: Sequence[MinedTask], homes: Mapping[str, str]) -> list[list[MinedTask]]:
-    """Tasks of which each is near another of its group, or was in one cluster with it (`homes`, by id)."""
-    leads = list(range(len(tasks)))
-
-    def root(at: int) -> int:
-        while leads[at] != at:
-            at = leads[at]
-        return at
-
-    def belong(one: MinedTask, other: MinedTask) -> bool:
-        home = homes.get(one.id)
-        return (home is not None and home == homes.get(other.id)) or near(one, other)
-
-    for at, task in enumerate(tasks):
-        for other in range(at):
-            if root(at) != root(other) and belong(task, tasks[other]):
-                leads[root(at)] = root(other)
-    found: dict[int, list[MinedTask]] = {}
-    for at, task in enumerate(tasks):
-        found.setdefault(root(at), []).append(task)
-    return list(found.values())
-
-
-def _nearest(group: Sequence[MinedTask], known: Sequence[MinedTask], held: Mapping[str, Split]) -> str:
-    """The earlier cluster that one of the group is near: of several a held-out one, then the one with the task that
-    is most like one of the group, then the first by name; empty when there is none."""
-    best: tuple[int, float, str] | None = None
-    for earlier in known:
-        close = [alike(task, earlier) for task in group if near(task, earlier)]
-        rank = (_LOCKED.index(held[earlier.cluster]), -max(close, default=0), earlier.cluster)
-        if close and (best is None or rank < best):
-            best = rank
-    return "" if best is None else best[2]
-
-
-def _repair(split: dict[str, Split], earlier: set[str], sides: Sides) -> tuple[str, ...]:
-    """Give the side that has no cluster one that is new and on the other side. What is held out is filled first."""
+def _repair(split: dict[str, Split], tonight: set[str], earlier: set[str], sides: Sides) -> tuple[str, ...]:
+    """Give the side that has no cluster tonight a new one of the other side. What is held out is filled first."""
     moved: list[str] = []
     for side, other in (_NEEDED[::-1], _NEEDED):
-        taken = [name for name, of in split.items() if of == other]
+        taken = [name for name in tonight if split[name] == other]
         free = sorted((name for name in taken if name not in earlier), key=sides.lot)
         wanted = side == "train" or sides.val > 0
-        if wanted and side not in split.values() and len(taken) > 1 and free:
+        if wanted and side not in {split[name] for name in tonight} and len(taken) > 1 and free:
             split[free[0]] = side
             moved.append(free[0])
     return tuple(moved)

@@ -19,12 +19,12 @@ from etude.records import Record, Split, canonical, digest
 from etude.sleep.config import SleepConfig
 from etude.sleep.report import Command
 from etude.sleep.state import SleepState, state_folder, why_unreadable
-from etude.sleep.tasks.clusters import alike, by_recurrence, divide, followed, near
+from etude.sleep.tasks.clusters import alike, by_recurrence, divide, near
 from etude.sleep.tasks.dreams import dream, recall, recalled
 from etude.sleep.tasks.files import replay
 from etude.sleep.tasks.mined import MinedTask, SessionRef
 from etude.sleep.tasks.mining import Mined, mine
-from etude.sleep.tasks.probe import Doubt, not_alone, probed, words_pass
+from etude.sleep.tasks.probe import Doubt, probed
 from etude.sleep.transcripts.harvest import Asked, Harvest, harvest
 from etude.sleep.transcripts.ledger import Ledger
 from etude.sleep.transcripts.sources import Source, converted, programs, source_of
@@ -222,17 +222,16 @@ async def from_transcripts(
             hint=by_hand or "look at the optimizer's model, or set optimizer.structured: prompt",
         )
     tools = bench.models["target"].takes_tools
-    doable, undoable = _doable(_placed(mined.tasks, found), tools=tools)
+    doable, undoable = _doable(mined.tasks, tools=tools)
     known, _ = _doable(known, tools=tools)
     probe = await probed(doable, bench)
     lost = tuple(one for one in probe.lost if (one.source, one.id) not in tried)
     again += lost
-    gathered = await asyncio.to_thread(divided, config, probe.tasks, known, probe.gameable)
+    gathered = await asyncio.to_thread(divided, config, probe.tasks, known)
     tasks = gathered.tasks
     taken = {task.derived_from for task in tasks}
-    past_tasks = followed(known, (*gathered.later, *tasks))
     most = config.sleep.dream * sum(task.split == "train" for task in tasks)
-    tasks += recall([task for task in past_tasks if task.id not in taken], tasks, most)
+    tasks += recall([task for task in known if task.id not in taken], tasks, most)
     dreamt = await dream(tasks, config.sleep.dream, optimizer)
     dropped = Counter(each.reason for each in (*mined.dropped, *dreamt.dropped))
     return gathered.model_copy(
@@ -251,32 +250,19 @@ async def from_transcripts(
     )
 
 
-def _placed(tasks: Sequence[MinedTask], found: Harvest) -> tuple[MinedTask, ...]:
-    """The tasks with what is known of the sessions they come from."""
-    known = {(one.source, one.id): one for one in (each.snapshot for each in found.sessions)}
-    return tuple(
-        task.model_copy(update={"snapshots": tuple(known[one.source, one.id] for one in task.sessions)})
-        for task in tasks
-    )
-
-
-def divided(
-    config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[MinedTask], gameable: Collection[str] = ()
-) -> Gathered:
+def divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[MinedTask]) -> Gathered:
     """The tasks of a night on their sides, as many as it may have, and tasks of earlier nights where there is nothing
-    on one of the two that it needs. Blocks while criteria of these are tried.
+    on one of the two that it needs.
 
     Args:
         known: those of earlier nights, with their clusters and sides.
-        gameable: ids of tonight's whose checks their own words pass.
     """
     sleep = config.sleep
     sides = divide(tasks, known, val=sleep.val_fraction, test=config.test_fraction, seed=config.train.seed)
-    kept, moved = not_alone(_cut(by_recurrence(sides.tasks), sleep.max_tasks), gameable)
+    kept = _cut(by_recurrence(sides.tasks), sleep.max_tasks)
     ids = {task.id for task in kept}
-    later = followed([task for task in sides.tasks if task.id not in ids], kept)
-    known = followed(known, (*later, *kept))
-    notes = [moved] if moved else []
+    later = tuple(task for task in sides.tasks if task.id not in ids)
+    notes: list[str] = []
     for side in ("train", "val") if kept else ():
         if any(task.split == side for task in kept) or (side == "val" and not sleep.val_fraction):
             continue
@@ -311,8 +297,7 @@ def _cut(tasks: Sequence[MinedTask], most: int) -> tuple[MinedTask, ...]:
 
 def _earlier(side: Split, tasks: Sequence[MinedTask], known: Sequence[MinedTask]) -> tuple[MinedTask, ...]:
     """Tasks of earlier nights that were on that side, for a night that has none of its own: those that are most like
-    tonight's, of the same projects, as many as there are tonight and at least `_FEWEST`. None that its own words pass
-    is held out: another night may have had it next to better ones."""
+    tonight's, of the same projects, as many as there are tonight and at least `_FEWEST`."""
     projects, ids = {task.project for task in tasks}, {task.id for task in tasks}
     found: list[tuple[float, str, MinedTask]] = []
     for task in known:
@@ -321,8 +306,7 @@ def _earlier(side: Split, tasks: Sequence[MinedTask], known: Sequence[MinedTask]
         if not any(near(task, other) for other in tasks):  # else it is the same wish, and on one side with it
             found.append((-max(alike(task, other) for other in tasks), task.id, task))
     likest = (task for *_, task in sorted(found, key=lambda row: row[:2]))
-    fit = (task for task in likest if side == "train" or not words_pass(task))
-    best = islice(fit, max(_FEWEST, len(tasks)))
+    best = islice(likest, max(_FEWEST, len(tasks)))
     return tuple(recalled(task) if side == "train" else task for task in best)
 
 
@@ -359,7 +343,7 @@ def archived(state: SleepState) -> tuple[MinedTask, ...]:
 def archive(state: SleepState, tasks: Sequence[MinedTask]) -> None:
     """Keep the real tasks of a night for later ones; a task that is there already is replaced, and those of its
     cluster follow it. Of the tasks that are not in `test` the latest 1,000 are kept."""
-    kept = {task.id: task for task in followed(archived(state), tasks)}
+    kept = {task.id: task for task in archived(state)}
     for task in tasks:
         if task.origin == "real":
             kept.pop(task.id, None)

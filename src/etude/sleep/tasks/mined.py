@@ -10,7 +10,6 @@ from etude.envs.scorers.checks import Check
 from etude.envs.scorers.checks_operators import impossible
 from etude.envs.splits import fold
 from etude.records import Record, Split, Task, digest
-from etude.sleep.transcripts.provenance import Snapshot
 from etude.stages.shared.render import fence
 
 __all__ = ["Feedback", "MinedTask", "Origin", "SessionRef", "merged", "original_id", "task_id"]
@@ -77,8 +76,6 @@ class MinedTask(Record):
     """Absolute path of the folder that the sessions worked in, as the sessions tell it."""
     sessions: tuple[SessionRef, ...] = ()
     """The sessions in which it was asked, each once."""
-    snapshots: tuple[Snapshot, ...] = ()
-    """On what these sessions worked, as far as that is known. For people: nothing is restored from it."""
     night: int | None = Field(default=None, ge=0)
     """The night in which it was mined; None for a task that a person wrote."""
     feedback: Feedback = "unknown"
@@ -155,7 +152,7 @@ def _one(tasks: Sequence[MinedTask]) -> MinedTask:
     def rank(task: MinedTask) -> tuple[int, list[tuple[str, str]], str]:
         sessions = [(session.source, session.id) for session in task.sessions]
         count = len(task.checks) + bool(task.rubric) + len(task.exact) + bool(task.command)
-        return -count, sessions, digest(task.model_dump(mode="json", exclude={"snapshots"}))
+        return -count, sessions, digest(task.model_dump(mode="json"))
 
     first = min(tasks, key=rank)
     sessions = {(session.source, session.id): session for task in tasks for session in task.sessions}

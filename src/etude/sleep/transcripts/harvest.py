@@ -13,7 +13,6 @@ from etude.records import Record
 from etude.redaction.redactor import Redactor
 from etude.sleep.transcripts.cleaning import cleaned, left_out
 from etude.sleep.transcripts.ledger import Entry, Ledger, Status, progress
-from etude.sleep.transcripts.provenance import Snapshot, head_of, snapshot
 from etude.sleep.transcripts.redaction import redacted
 from etude.sleep.transcripts.sessions import Found, Reading, Session
 from etude.sleep.transcripts.sources.base import Source
@@ -46,8 +45,6 @@ class Harvested(Record):
     session: Session
     new: int
     """Index of the first turn that no night has used; those before it are context."""
-    snapshot: Snapshot
-    """On what it worked."""
     again: bool = False
     """A night has used that turn already, and the agent went on with it afterwards."""
 
@@ -319,7 +316,6 @@ class _Work:
             self._note(found, entry, "queued", session)
         else:
             without, counts = redacted(clean.session, self._redactor)
-            stood = snapshot(without, head_of(session.project), self._redactor.redact)
             tally.skipped.update(clean.skipped)
             tally.taken += 1
             tally.resumed += seen.seen > 0
@@ -327,7 +323,7 @@ class _Work:
             tally.redacted.update(counts)
             used = entry is not None and not seen.anew and known < entry.turns
             again = used and not left_out(session.turns[known])
-            self._sessions.append(Harvested(session=without, new=clean.new, snapshot=stood, again=again))
+            self._sessions.append(Harvested(session=without, new=clean.new, again=again))
             self._note(found, entry, "used", session)
 
     def _note(self, found: Found, entry: Entry | None, status: Status, session: Session | None = None) -> None:
