@@ -156,8 +156,8 @@ class SleepConfig(TrainConfig):
 
     @property
     def attempting_agent(self) -> AgentSection:
-        """The agent that attempts tasks. Where it runs nothing in a sandbox, `unsafe_no_sandbox` is about the commands
-        of tasks only."""
+        """The agent that attempts tasks, without `unsafe_no_sandbox` where it runs nothing in a sandbox: the commands
+        of tasks may."""
         options = getattr(find("agents", self.agent.name), "options_type", None)
         data = self.agent.model_dump()
         if _UNSAFE not in getattr(options, "model_fields", ()):
