@@ -14,7 +14,6 @@ from etude.config import ModelSection
 from etude.envs.scorers.base import Judge
 from etude.errors import BudgetStop, EtudeError, IdentityError, ModelError, OutageStop, StopRun
 from etude.models import build_model, price_of
-from etude.models.handoff import ANSWERED_LATER
 from etude.protocols import Environment
 from etude.records import SPLITS, ChatRequest, Skill, user
 from etude.sleep.adoption.adopt import adopt, adoptable, recover
@@ -278,7 +277,7 @@ class _Night:
     async def _probe(self, bench: Workbench) -> None:
         """Ask every model whether it is there, before anything is read or paid for."""
         for role, model in bench.models.items():
-            if model.name.startswith(ANSWERED_LATER) or (role == "judge" and self._config.judge is None):
+            if model.answered_by_hand or (role == "judge" and self._config.judge is None):
                 continue  # asking a person would cost a round; without a judge of its own it is the optimizer
             question = f"Reply with the word OK. (Question {self._report.starts} of night {self._number}.)\n\n{OWN}"
             try:

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from etude.concurrency import together
 from etude.errors import EtudeError, OutageStop, RejectedRequest, StopRun, UnusableReply
-from etude.models.handoff import ANSWERED_LATER
 from etude.protocols import Environment
 from etude.records import Record, Trajectory
 from etude.sleep.tasks.mined import MinedTask, SessionRef
@@ -69,7 +68,7 @@ class Probed(Record):
 async def probed(tasks: Sequence[MinedTask], bench: Workbench) -> Probed:
     """As `probe`, with the judge of a workbench whose environment is that of a night."""
     judge = bench.models.get("judge")
-    ask = judge is not None and not judge.name.startswith(ANSWERED_LATER)
+    ask = judge is not None and not judge.answered_by_hand
     return await probe(tasks, bench.rollout.env, ask=ask)
 
 
