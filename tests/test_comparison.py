@@ -44,7 +44,6 @@ def test_candidates_that_do_not_help_are_rarely_shipped_and_the_truth_is_in_the_
             found = verdicts.rates(world, tasks, trials, 200)
             assert world.gain > 0 or found.ship <= 18 / 200, (world, tasks, trials, found)
             assert found.difference >= 182 / 200, (world, tasks, trials, found)
-            assert found.score >= 182 / 200, (world, tasks, trials, found)
 
 
 def test_a_gain_that_is_there_is_mostly_found_with_a_hundred_tasks(verdicts: ModuleType) -> None:
@@ -69,40 +68,30 @@ def settle(folder: Path, trials: int = 1, margin: float = 0, **answers: str) -> 
     return result.settle
 
 
-def test_with_one_trial_only_tasks_are_named_that_would_settle_it(tmp_path: Path) -> None:
+def test_the_number_of_tasks_that_would_settle_it_is_named(tmp_path: Path) -> None:
     found = settle(tmp_path, A0="nnnnyyyy", B0="yynnyyyy")
-    assert (found.tasks, found.trials) == (29, None)
-    assert found.note == (
-        "if the difference is the one seen (+0.250), about 29 tasks with 1 trial would say 'ship'; "
-        "one trial cannot show whether more trials would help"
-    )
+    assert found.tasks == 29
+    assert found.note == "if the difference is the one seen (+0.250), about 29 tasks with 1 trial would say 'ship'"
 
 
-def test_with_several_trials_it_is_said_when_the_tasks_are_too_few(tmp_path: Path) -> None:
+def test_trials_that_agree_do_not_stand_for_tasks(tmp_path: Path) -> None:
     found = settle(tmp_path, trials=2, A0="nnnnyyyy", A1="nnnnyyyy", B0="yynnyyyy", B1="yynnyyyy")
-    assert (found.tasks, found.trials) == (29, None)
-    assert found.note.endswith(
-        "2 trials each would say 'ship'; no number of trials of these 8 tasks would: they are too few"
-    )
+    assert found.tasks == 29
+    assert found.note.endswith("2 trials each would say 'ship'")
 
 
-def test_of_one_task_it_is_spoken_as_of_one(tmp_path: Path) -> None:
-    world = World(tmp_path, {"A0": "n", "A1": "n", "B0": "y", "B1": "y"})
-    found = compare_skills(world.config(), A, B, "test", 2, **world.given(1)).settle
+def test_one_task_is_not_enough_to_settle_it(tmp_path: Path) -> None:
+    world = World(tmp_path, {"A0": "n", "B0": "y"})
+    found = compare_skills(world.config(), A, B, "test", 1, **world.given(1)).settle
     assert found is not None
-    assert found.note.endswith("; no number of trials of this one task would: it is too little")
-
-
-def test_luck_of_the_attempt_needs_more_trials(tmp_path: Path) -> None:
-    found = settle(tmp_path, trials=2, A0="nnynynnn", A1="nnnynnnn", B0="nynynyyy", B1="yyynnyyy")
-    assert (found.tasks, found.trials) == (14, 35)
-    assert "; so would about 35 trials of these 8 tasks" in found.note
+    assert found.tasks is not None
+    assert found.tasks > 1
 
 
 def test_equal_means_are_settled_by_a_margin_only(tmp_path: Path) -> None:
     answers = {"A0": "nnnnyyyy", "B0": "ynnnyyyn"}
     found = settle(tmp_path, **answers)
-    assert (found.tasks, found.trials) == (None, None)
+    assert found.tasks is None
     assert found.note.startswith("the means are equal, so no number of tasks would tell which skill is better")
     found = settle(tmp_path, margin=0.1, **answers)
     assert found.tasks > 100

@@ -7,12 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from etude.intervals import (
-    Variance,
     difference_interval,
     mean_interval,
     t_interval,
     tasks_needed,
-    trials_needed,
 )
 
 T_21 = 2.080
@@ -113,21 +111,6 @@ def test_one_repetition_has_no_interval() -> None:
         t_interval([0.5])
 
 
-def test_the_variance_of_tasks_is_told_from_that_of_their_trials() -> None:
-    rng = random.Random(1)
-    tasks = [[effect + rng.gauss(0, 0.4) for _ in range(3)] for effect in (rng.gauss(0.1, 0.2) for _ in range(4_000))]
-    variance = Variance.of(tasks)
-    assert variance.between == pytest.approx(0.2**2, rel=0.15)
-    assert variance.within == pytest.approx(0.4**2, rel=0.05)
-    assert variance.of_task(3) == pytest.approx(statistics.variance(map(statistics.fmean, tasks)))
-
-
-def test_one_trial_of_each_task_does_not_tell_them_apart() -> None:
-    variance = Variance.of([[0.0], [1.0], [0.0], [1.0]])
-    assert (variance.between, variance.within) == (pytest.approx(1 / 3), None)
-    assert Variance.of([[1.0]]) == (0.0, None)
-
-
 def test_so_many_tasks_settle_it_in_four_of_five_comparisons() -> None:
     def world(rng: random.Random) -> float:
         luck = rng.random()
@@ -143,14 +126,6 @@ def share_told(world: Callable[[random.Random], float], tasks: int) -> float:
     rng = random.Random(2)
     comparisons = ([world(rng) for _ in range(tasks)] for _ in range(300))
     return sum(difference_interval([0.0] * tasks, each, 0.90).low > 0 for each in comparisons) / 300
-
-
-def test_more_trials_settle_what_luck_of_the_attempt_hides_and_nothing_else() -> None:
-    noisy, various = Variance(0.0, 0.4), Variance(0.2, 0.1)
-    trials = trials_needed(0.1, noisy, 100)
-    assert trials is not None
-    assert tasks_needed(0.1, noisy.of_task(trials)) <= 100 < tasks_needed(0.1, noisy.of_task(trials - 1))  # type: ignore[operator]
-    assert trials_needed(0.1, various, 100) is None
 
 
 def test_a_difference_of_nothing_is_never_told() -> None:

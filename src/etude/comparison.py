@@ -6,12 +6,13 @@ shipped; docs/concepts/scores.md says where that was measured.
 """
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean, variance
 from typing import NamedTuple
 
 from etude.config import GateSection
 from etude.errors import DataError
 from etude.events import Notice
-from etude.intervals import Variance, difference_interval, mean_interval, tasks_needed, trials_needed
+from etude.intervals import difference_interval, mean_interval, tasks_needed
 from etude.records import Attempt, Record, Score, Skill, Split, Task, digest
 from etude.records.summary import Compared, Comparison, Flip, Interval, Settle, ShipVerdict, Tried
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
@@ -58,14 +59,6 @@ class _Values(NamedTuple):
 
     a: list[float]
     b: list[float]
-
-    @property
-    def means(self) -> tuple[float, float]:
-        return sum(self.a) / len(self.a), sum(self.b) / len(self.b)
-
-    @property
-    def differences(self) -> list[float]:
-        return [new - old for old, new in zip(self.a, self.b, strict=True)]
 
 
 class Decision(NamedTuple):
@@ -118,36 +111,27 @@ async def compare_on(
         raise DataError(
             f"no task of split {split!r} has a score under both skills", hint="lower limits.max_void_eval"
         )
-    before, after = [task.means[0] for task in values.values()], [task.means[1] for task in values.values()]
+    before, after = ([fmean(task[side]) for task in values.values()] for side in (0, 1))
     decision = decide(before, after, margin)
     if skills[0].hash == skills[1].hash:
         nothing = Interval(mean=0.0, low=0.0, high=0.0, n=len(values))
         decision = Decision("do not ship", nothing, 0.0, 0.0)
-    verdict, difference = decision.verdict, decision.difference
+    verdict = decision.verdict
+    differences = [new - old for old, new in zip(before, after, strict=True)]
     flips = [Flip(task=task, a=a, b=b) for task, a, b in zip(values, before, after, strict=True) if a != b]
     flips.sort(key=lambda flip: -abs(flip.b - flip.a))
     return Comparison(
-        a=Compared(
-            skill=skills[0].name,
-            hash=skills[0].hash,
-            score=mean_interval(before),
-            answer_tokens=_answer_tokens(paired, 0),
-        ),
-        b=Compared(
-            skill=skills[1].name,
-            hash=skills[1].hash,
-            score=mean_interval(after),
-            answer_tokens=_answer_tokens(paired, 1),
-        ),
+        a=_compared(skills[0], before, _answer_tokens(paired, 0)),
+        b=_compared(skills[1], after, _answer_tokens(paired, 1)),
         split=split,
         metric=gate.metric,
         trials=trials,
-        difference=difference,
+        difference=decision.difference,
         at_least=decision.at_least,
         at_most=decision.at_most,
         margin=margin,
         verdict=verdict,
-        settle=_settle(list(values.values()), difference.mean, trials, margin) if verdict == "inconclusive" else None,
+        settle=_settle(differences, trials, margin) if verdict == "inconclusive" else None,
         gained=tuple(flip for flip in flips if flip.b > flip.a),
         lost=tuple(flip for flip in flips if flip.b < flip.a),
         equal=len(values) - len(flips),
@@ -156,6 +140,10 @@ async def compare_on(
         test_openings=openings,
         simulated=bench.simulated or paired.simulated,
     )
+
+
+def _compared(skill: Skill, values: Sequence[float], answer_tokens: float | None) -> Compared:
+    return Compared(skill=skill.name, hash=skill.hash, score=mean_interval(values), answer_tokens=answer_tokens)
 
 
 async def open_test(bench: Workbench, skills: Sequence[Skill]) -> int:
@@ -251,25 +239,15 @@ def _values(paired: _Paired, gate: GateSection) -> Mapping[str, _Values]:
     return values
 
 
-def _settle(values: Sequence[_Values], mean: float, trials: int, margin: float) -> Settle:
+def _settle(differences: Sequence[float], trials: int, margin: float) -> Settle:
     """Towards the verdict that the mean is farther on the side of."""
-    mean = round(mean, 9)  # sums of thirds
+    mean = round(fmean(differences), 9)  # sums of thirds
     ships = mean > margin - mean
     if not ships and mean == margin:
-        return Settle(tasks=None, trials=None, note=_NOTHING_TO_SETTLE)
+        return Settle(tasks=None, note=_NOTHING_TO_SETTLE)
     goal, away, above = ("ship", mean, 0.0) if ships else ("do not ship", -mean, -margin)
-    variance = Variance.of([task.differences for task in values])
-    tasks = tasks_needed(away, variance.of_task(trials), above)
-    more = None if variance.within is None else trials_needed(away, variance, len(values), above)
-    these = f"these {len(values)} tasks" if len(values) > 1 else "this one task"
-    few = "they are too few" if len(values) > 1 else "it is too little"
+    tasks = tasks_needed(away, variance(differences) if len(differences) > 1 else 0.0, above)
+    number = "more than 1,000,000 tasks" if tasks is None else f"about {tasks:,} tasks"
     each = f"{trials} trial{'s each' if trials > 1 else ''}"
-    by_tasks = "more than 1,000,000 tasks" if tasks is None else f"about {tasks:,} tasks"
-    if variance.within is None:
-        by_trials = "one trial cannot show whether more trials would help"
-    elif more is None:
-        by_trials = f"no number of trials of {these} would: {few}"
-    else:
-        by_trials = f"so would about {more:,} trials of {these}"
-    note = f"if the difference is the one seen ({mean:+.3f}), {by_tasks} with {each} would say {goal!r}; {by_trials}"
-    return Settle(tasks=tasks, trials=more, note=note)
+    note = f"if the difference is the one seen ({mean:+.3f}), {number} with {each} would say {goal!r}"
+    return Settle(tasks=tasks, note=note)

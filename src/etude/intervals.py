@@ -6,27 +6,24 @@ of a task are no further tasks. How the intervals hold in simulations is in docs
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from etude.records.summary import Interval
 
 __all__ = [
     "Arms",
-    "Variance",
     "difference_interval",
     "mean_interval",
     "permutation",
     "smallest_gain",
     "t_interval",
     "tasks_needed",
-    "trials_needed",
 ]
 
 _POWER_Z = 0.841621
 """80% quantile of the normal distribution: what is needed is what settles it in 4 of 5 comparisons."""
 _MOST_TASKS = 1_000_000
-_MOST_TRIALS = 1_000
 _GRIDS = (2_520, 840, 240, 120, 60, 24, 12, 6, 4, 2)
 """Scores are permuted in units of 1/2520, so that shares of up to ten parts are whole numbers of them, or in coarser
 ones where those are too many to count."""
@@ -85,41 +82,19 @@ def t_interval(values: Sequence[float]) -> tuple[float, float]:
     return _t_ends(values, 0.95)
 
 
-class Variance(NamedTuple):
-    """Where the variance of paired differences comes from: one-way random effects, by the method of moments."""
-
-    between: float
-    """Of the tasks' true differences. When no task has two trials: of everything."""
-    within: float | None
-    """Of the difference of one trial around its task's true one; None when no task has two trials."""
-
-    @classmethod
-    def of(cls, tasks: Sequence[Sequence[float]]) -> "Variance":
-        """From the differences of each task's trials, at least one for each task."""
-        means = [math.fsum(trials) / len(trials) for trials in tasks]
-        total = statistics.variance(means) if len(means) > 1 else 0.0
-        repeated = [trials for trials in tasks if len(trials) > 1]
-        if not repeated:
-            return cls(total, None)
-        within = math.fsum(statistics.variance(trials) for trials in repeated) / len(repeated)
-        noise = within * math.fsum(1 / len(trials) for trials in tasks) / len(tasks)
-        return cls(max(0.0, total - noise), within)
-
-    def of_task(self, trials: int) -> float:
-        """Variance of a task's mean over its trials; None known within counts for nothing."""
-        return self.between if self.within is None else self.between + self.within / trials
-
-
 def tasks_needed(mean: float, variance: float, above: float = 0.0) -> int | None:
     """With how many tasks 4 of 5 comparisons have a one-sided 95% lower bound of the difference above `above`, if the
     true difference is `mean` and the tasks' means have this variance. None: more than a million.
     """
-    return _smallest(lambda n: _tells(mean, variance, n, above), _MOST_TASKS)
-
-
-def trials_needed(mean: float, variance: Variance, tasks: int, above: float = 0.0) -> int | None:
-    """The same for the trials of so many tasks. None: no number up to a thousand, since the tasks are too few."""
-    return _smallest(lambda trials: _tells(mean, variance.of_task(trials), tasks, above), _MOST_TRIALS)
+    low, high = 0, 1
+    while not _tells(mean, variance, high, above):
+        if high == _MOST_TASKS:
+            return None
+        low, high = high, min(2 * high, _MOST_TASKS)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _tells(mean, variance, middle, above) else (middle, high)
+    return high
 
 
 class Arms(NamedTuple):
@@ -187,7 +162,7 @@ def _steps(strata: Sequence[tuple[Sequence[int], Sequence[int]]]) -> int:
 
 
 def smallest_gain(tasks: int, noise: float, trials: int = 1) -> float | None:
-    """The smallest true gain in the share of solved tasks that 4 of 5 paired comparisons of so many tasks tell from
+    """The smallest true gain in the share of solved tasks that 4 of 5 paired comparisons of this many tasks tell from
     nothing: 80% power, 5% one-sided. None: not even a gain of 1.
 
     It is the g for which `difference_interval` has its lower bound above 0 with that power, when the better skill
@@ -221,7 +196,7 @@ def _tells(mean: float, variance: float, n: int, above: float) -> bool:
 
 
 def _sums(values: Sequence[int], chosen: int) -> dict[int, int]:
-    """How many ways there are to choose so many of the values, by their sum."""
+    """How many ways there are to choose this many of the values, by their sum."""
     ways: list[dict[int, int]] = [{0: 1}, *({} for _ in range(chosen))]
     for value in values:
         for size in range(chosen, 0, -1):
@@ -236,18 +211,6 @@ def _convolved(first: Mapping[int, int], second: Mapping[int, int]) -> dict[int,
         for b, n in second.items():
             found[a + b] = found.get(a + b, 0) + m * n
     return found
-
-
-def _smallest(enough: Callable[[int], bool], most: int) -> int | None:
-    low, high = 0, 1
-    while not enough(high):
-        if high == most:
-            return None
-        low, high = high, min(2 * high, most)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
 
 
 def _t_ends(values: Sequence[float], confidence: float) -> tuple[float, float]:

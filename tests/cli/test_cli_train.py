@@ -123,16 +123,6 @@ def test_time_that_is_up_needs_no_larger_limit(fresh_project: Path, capsys: Capt
     assert capsys.readouterr().err.splitlines()[-1].startswith("resume: etude train ")
 
 
-def test_settings_of_a_run_that_is_not_there_are_an_error_that_names_the_runs(
-    demo_project: Path, capsys: Captured
-) -> None:
-    path = "demo/runs/dmeo/config.yaml"
-    assert main(["train", path]) == 2
-    assert capsys.readouterr().err == (
-        f"error: config file '{path}' does not exist\nhint: runs in 'demo/runs': demo\n"
-    )
-
-
 def test_a_stopped_run_gives_its_summary_as_json_and_resumes_to_the_undisturbed_result(
     fresh_project: Path, capsys: Captured
 ) -> None:

@@ -80,7 +80,7 @@ def result(small: Small) -> dict[str, object]:
     for name in ("starts", "started", "ended", "spent"):
         del report[name]
     with Ledger(small.state.ledger, read_only=True) as ledger:
-        entries = [entry.model_dump_json(exclude={"updated"}) for entry in ledger.entries()]
+        entries = [entry.model_dump_json() for entry in ledger.entries()]
     return {"report": report, "ledger": entries, "files": tree(small.state.folder, without=MAY_DIFFER)}
 
 

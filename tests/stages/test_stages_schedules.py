@@ -8,7 +8,7 @@ from stages_doubles import Desk, append, attempt
 from etude.config import SelectSection, make_config
 from etude.errors import OutageStop, TransientError
 from etude.records import LedgerEntry, Patch, Skill
-from etude.stages.schedules import EditBudget, Evidence, edit_budget, schedule_of
+from etude.stages.schedules import EditBudget, Evidence, Schedule, edit_budget
 
 SCHEDULES = ("constant", "linear", "cosine")
 
@@ -85,7 +85,7 @@ def evidence(*edits, attempts=()) -> Evidence:
 
 @pytest.mark.parametrize("name", SCHEDULES)
 async def test_a_planned_budget_is_told_to_the_readers_and_asks_nobody(name) -> None:
-    schedule = schedule_of(SelectSection(schedule=name), 4, budgeted=True)
+    schedule = Schedule(SelectSection(schedule=name), 4, True)
     for step in (1, 2, 3, 4):
         planned = edit_budget(SelectSection(schedule=name), step, 4)
         assert schedule.told(step) == planned
@@ -94,7 +94,7 @@ async def test_a_planned_budget_is_told_to_the_readers_and_asks_nobody(name) -> 
 
 @pytest.mark.parametrize("name", [*SCHEDULES, "autonomous"])
 async def test_without_a_budget_there_is_no_limit_whatever_the_schedule(name) -> None:
-    schedule = schedule_of(SelectSection(schedule=name), 4, budgeted=False)
+    schedule = Schedule(SelectSection(schedule=name), 4, False)
     assert schedule.told(1) is None
     assert await schedule.decide(Desk().optimizer, 1, evidence(*EDITS)) == EditBudget(None)
 
@@ -107,12 +107,12 @@ def said(number: int, reasoning: str = "why") -> dict[str, object]:
 
 
 async def decided(desk: Desk, *edits, step: int = 4) -> EditBudget:
-    schedule = schedule_of(AUTONOMOUS, 4, budgeted=True)
+    schedule = Schedule(AUTONOMOUS, 4, True)
     return await schedule.decide(desk.optimizer, step, evidence(*(edits or EDITS)))
 
 
 def test_under_the_autonomous_schedule_readers_are_told_the_maximum_in_every_step() -> None:
-    schedule = schedule_of(AUTONOMOUS, 4, budgeted=True)
+    schedule = Schedule(AUTONOMOUS, 4, True)
     assert [schedule.told(step) for step in (1, 2, 3, 4)] == [4, 4, 4, 4]
 
 
@@ -144,14 +144,14 @@ async def test_an_answer_that_cannot_be_used_leaves_the_budget_of_cosine(
 
 @pytest.mark.parametrize("edits", [(), EDITS[:1]])
 async def test_where_there_is_no_choice_nobody_is_asked(edits) -> None:
-    schedule = schedule_of(AUTONOMOUS, 4, budgeted=True)
+    schedule = Schedule(AUTONOMOUS, 4, True)
     assert (await schedule.decide(Desk().optimizer, 4, evidence(*edits))).edits == 2
 
 
 async def test_the_decision_rests_on_skill_ledger_outcome_and_all_edits() -> None:
     desk = Desk(edit_budget=said(2))
     attempts = [attempt("x", 1.0), attempt("y", 0.5), attempt("z", 0.0), attempt("v", None)]
-    schedule = schedule_of(AUTONOMOUS, 4, budgeted=True)
+    schedule = Schedule(AUTONOMOUS, 4, True)
     await schedule.decide(desk.optimizer, 1, evidence(*EDITS, attempts=attempts))
     text = desk.shown()
     parts = ["Be exact.", "Rule 2.", "3 attempts, mean hard 0.500, mean soft 0.500.", '"index": 0', '"index": 4']

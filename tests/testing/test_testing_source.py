@@ -26,7 +26,7 @@ class Careless(Source):
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
         return Plain().find(home, environ)
 
-    def read(self, found: Found) -> Reading:
+    def _read(self, found: Found) -> Reading:
         return self._change(found, Plain().read(found))
 
 

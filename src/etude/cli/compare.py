@@ -5,20 +5,17 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from etude.cli.lookup import find_skill, tell_resume
-from etude.cli.roles import prices_of
-from etude.cli.settings import config_path, read_settings, with_options
+from etude.cli.lookup import find_skill
+from etude.cli.settings import read_settings, with_options
 from etude.cli.terminal import output
-from etude.cli.terminal.console import open_console
-from etude.cli.terminal.interrupt import run_stoppable
 from etude.cli.terminal.summary_text import LOUD, SIMULATED, score, seen_before, settle_lines
 from etude.cli.terminal.tables import text_lines
+from etude.cli.watch import watch
 from etude.config import TrainConfig, load_config
-from etude.errors import StopRun
 from etude.measure.compare import acompare_skills
 from etude.records.summary import Comparison, Flip, Interval, ShipVerdict
 from etude.store import RunView
-from etude.workbench import Given, StopSwitch
+from etude.workbench import Given
 
 SHOWN = 20
 """Most tasks that are listed as better, and as worse."""
@@ -31,18 +28,11 @@ def run(args: argparse.Namespace) -> int:
     """Compare two skills on the same tasks and print the verdict, the difference and the tasks behind it."""
     a, b = find_skill(args.a), find_skill(args.b)
     config = _settings(args, a.run or b.run)
-    with open_console(prices_of(config)) as console:
 
-        async def work(switch: StopSwitch) -> Comparison:
-            given = Given(sinks=[console], switch=switch)
-            skills = a.skill, b.skill
-            return await acompare_skills(config, *skills, args.split, args.trials, margin=args.margin, **given)
+    async def work(given: Given) -> Comparison:
+        return await acompare_skills(config, a.skill, b.skill, args.split, args.trials, margin=args.margin, **given)
 
-        try:
-            result = run_stoppable(work, lambda text: console.say(text, "yellow"))
-        except StopRun as stop:
-            tell_resume(stop, args.command)
-            raise
+    result = watch(config, work, args.command)
     code = EXIT_CODES[result.verdict]
     if args.json:
         output.json_result(result.model_dump(mode="json"))
@@ -57,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 def _settings(args: argparse.Namespace, run: RunView | None) -> TrainConfig:
     """From the CONFIG argument; else those of the run that A or B comes from, whose answers are cached."""
     if args.config is not None or run is None:
-        return read_settings(config_path(args), args)
+        return read_settings(args)
     path = Path(run.path)
     # The folder may have been moved since its settings were written.
     here = [("run.folder", json.dumps(str(path.parent))), ("run.name", json.dumps(path.name))]

@@ -56,8 +56,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         make_project(folder)
         output.note(f"made a project in {folder}")
-    config = read_settings(config_path, args)
-    code = train(config, fork=None, command=args.command, as_json=args.json)
+    config = read_settings(args, config_path)
+    code = train(config, args)
     if code == 0 and not args.json:
         _say_next(config_path, Path(config.run.folder) / config.run.name)
     return code

@@ -4,21 +4,19 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from etude.cli.lookup import NamedSkill, find_skill, tell_resume
+from etude.cli.lookup import NamedSkill, find_skill
 from etude.cli.parsing.usage import UsageError
-from etude.cli.roles import prices_of
-from etude.cli.settings import config_path, read_settings
+from etude.cli.settings import read_settings
 from etude.cli.terminal import output
-from etude.cli.terminal.console import open_console
-from etude.cli.terminal.interrupt import run_stoppable
 from etude.cli.terminal.summary_text import LOUD, SIMULATED, score, seen_before
 from etude.cli.terminal.tables import csv_lines, markdown_lines, text_lines
+from etude.cli.watch import watch
 from etude.config import TrainConfig
 from etude.errors import StopRun
 from etude.measure.evaluate import SkillEvaluation, aevaluate_skill
 from etude.models import build_model
 from etude.skill import load_skill
-from etude.workbench import Given, StopSwitch
+from etude.workbench import Given
 
 Rows = list[tuple[str, SkillEvaluation]]
 """A label of the skill, and how it did."""
@@ -34,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     """Score skills on a split, each with each model, and print means and intervals."""
     if args.json and args.format not in ("text", "json"):
         raise UsageError(f"--json and --format {args.format} cannot be combined", hint="give one of them")
-    config = read_settings(config_path(args), args)
+    config = read_settings(args)
     configs = [_with_target(config, model) for model in args.target] if args.target else [config]
     skills = [find_skill(name) for name in args.skill] if args.skill else [_own(config)]
     for one in configs:
@@ -87,17 +85,11 @@ def _with_target(config: TrainConfig, model: str) -> TrainConfig:
 
 
 def _evaluate(config: TrainConfig, skill: NamedSkill, args: argparse.Namespace) -> SkillEvaluation:
-    with open_console(prices_of(config)) as console:
+    async def work(given: Given) -> SkillEvaluation:
+        given["skill"] = skill.skill
+        return await aevaluate_skill(config, args.split, args.trials, **given)
 
-        async def work(switch: StopSwitch) -> SkillEvaluation:
-            given = Given(sinks=[console], switch=switch, skill=skill.skill)
-            return await aevaluate_skill(config, args.split, args.trials, **given)
-
-        try:
-            return run_stoppable(work, lambda text: console.say(text, "yellow"))
-        except StopRun as stop:
-            tell_resume(stop, args.command)
-            raise
+    return watch(config, work, args.command)
 
 
 def _print(result: SkillEvaluation) -> None:

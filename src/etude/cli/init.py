@@ -1,21 +1,19 @@
 """`etude init`."""
 
 import argparse
-import asyncio
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from math import ceil
 from pathlib import Path
 
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.parsing.usage import UsageError
-from etude.cli.scaffold.columns import Columns, guess_columns
-from etude.cli.scaffold.files import SKILL_TEXT, Plan, config_text, env_options
-from etude.cli.scaffold.project import Project, check_free, from_folder, report, writing
+from etude.cli.scaffold.columns import guess_columns
+from etude.cli.scaffold.files import SKILL_TEXT, Plan, config_text, env_options, fit_scorer
+from etude.cli.scaffold.project import Project, check_free, from_folder, plain, report, writing
 from etude.cli.scaffold.skillopt.project import import_project
 from etude.envs.dataset import DatasetEnvironment
 from etude.envs.files import read_rows
-from etude.envs.gold import check_gold
 from etude.errors import DataError
 from etude.records import SPLITS, Split
 
@@ -47,11 +45,10 @@ def run(args: argparse.Namespace) -> int:
     plan, env = _plan(files, args)
     keep = skill_path.exists() and not args.force
     with writing(folder):
-        inner = {key: from_folder(path, folder) for key, path in files.items()}
         if not keep:
             skill_path.parent.mkdir(exist_ok=True)
-            skill_path.write_text(SKILL_TEXT.format(data=_plain(data.name)), encoding="utf-8")
-        config_path.write_text(config_text(replace(plan, files=inner)), encoding="utf-8")
+            skill_path.write_text(SKILL_TEXT.format(data=plain(data.name)), encoding="utf-8")
+        config_path.write_text(config_text(plan), encoding="utf-8")
     kept = [f"{skill_path} exists already and is kept"] if keep else []
     project = Project(
         config=config_path,
@@ -109,40 +106,12 @@ def _plan(files: Mapping[str, Path], args: argparse.Namespace) -> tuple[Plan, Da
     """A plan whose data loads and whose scorer accepts the gold answers."""
     first = next(iter(files.values()))
     rows = read_rows(first)
-    one_file = "path" in files
-    plan = Plan(
-        files={},
-        ratio=([2, 1, 7] if len(rows) >= LARGE else [4, 3, 3]) if one_file else None,
-        limit=None,
-        columns=guess_columns(rows, first.parent),
-        target=args.target,
-        optimizer=args.optimizer,
-        batch_size=1,
-    )
-    paths = {key: str(path) for key, path in files.items()}
-    env, columns = _try_scorer(plan, paths)
-    plan = replace(plan, columns=columns)
-    if any(len(env.tasks(split)) > MOST[split] for split in SPLITS):
-        plan = replace(plan, limit=MOST)
-        env = DatasetEnvironment(env_options(plan, paths), where="env")
-    size = -(-len(env.tasks("train")) // STEPS_PER_EPOCH)
-    return replace(plan, batch_size=max(1, min(LARGEST_BATCH, size))), env
-
-
-def _try_scorer(plan: Plan, paths: Mapping[str, str]) -> tuple[DatasetEnvironment, Columns]:
-    env = DatasetEnvironment(env_options(plan, paths), where="env")
-    tasks = [task for split in SPLITS for task in env.tasks(split)]
-    try:
-        asyncio.run(check_gold(env, tasks))
-    except DataError:
-        # The guess came from the first rows; later ones can be of another kind.
-        columns = replace(plan.columns, scorer="exact", metric="hard", why="not all gold answers are of one kind")
-        env = DatasetEnvironment(env_options(replace(plan, columns=columns), paths), where="env")
-        asyncio.run(check_gold(env, tasks))
-        return env, columns
-    return env, plan.columns
-
-
-def _plain(name: str) -> str:
-    """A file name as it may stand in front matter without quotes."""
-    return re.sub(r"[^\w. -]+", "-", name).strip(" -") or "the dataset"
+    ratio = ([2, 1, 7] if len(rows) >= LARGE else [4, 3, 3]) if "path" in files else None
+    more: dict[str, object] = {} if ratio is None else {"ratio": ratio}
+    env, columns = fit_scorer(files, guess_columns(rows, first.parent), more)
+    limit = MOST if any(len(env.tasks(split)) > MOST[split] for split in SPLITS) else None
+    if limit is not None:
+        env = DatasetEnvironment(env_options(files, columns, more | {"limit": limit}))
+    inner = {key: from_folder(path, Path(args.folder)) for key, path in files.items()}
+    batch_size = max(1, min(LARGEST_BATCH, ceil(len(env.tasks("train")) / STEPS_PER_EPOCH)))
+    return Plan(inner, ratio, limit, columns, args.target, args.optimizer, batch_size), env

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from etude.cli.parsing.arguments import RUNS_FOLDER
 from etude.cli.terminal import output
 from etude.config import load_config
-from etude.errors import ConfigError, DataError, SkillError, StopRun
+from etude.errors import ConfigError, DataError, SkillError
 from etude.records import File, Skill
 from etude.records.summary import Summary
 from etude.skill import load_skill
@@ -100,17 +100,6 @@ def find_skill(text: str) -> NamedSkill:
     )
 
 
-def check_config(path: Path) -> None:
-    """Raise if CONFIG names the settings of a run that does not exist.
-
-    Raises:
-        ConfigError: it is not there, and the folder around it holds other runs.
-    """
-    runs = path.parent.parent
-    if not path.exists() and run_names(runs):
-        raise ConfigError(f"config file {str(path)!r} does not exist", hint=_runs_in(runs))
-
-
 def skill_of(run: RunView, which: str) -> NamedSkill:
     """A skill of a run: `initial`, `best` or the number of a step; else the path of any skill.
 
@@ -194,11 +183,6 @@ def larger(stopped: str | None) -> str:
     """What to say between `resume` and a command that repeats a limit: nothing, or which one to raise."""
     limit = reached_limit(stopped)
     return f" (with a larger --{limit})" if limit else ""
-
-
-def tell_resume(stop: StopRun, command: str) -> None:
-    """Add the command that resumes to the hint of a stop."""
-    stop.hint = f"{stop.hint}\nresume{larger(stop.message)}: {command}".lstrip()
 
 
 def summary_of(run: RunView) -> Summary | None:

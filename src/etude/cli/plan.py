@@ -3,21 +3,15 @@
 import argparse
 from collections.abc import Iterator
 
-from etude.cli.lookup import tell_resume
-from etude.cli.roles import prices_of
-from etude.cli.settings import config_path, read_settings
+from etude.cli.settings import read_settings
 from etude.cli.terminal import output
-from etude.cli.terminal.console import open_console
-from etude.cli.terminal.interrupt import run_stoppable
 from etude.cli.terminal.progress import duration, short
 from etude.cli.terminal.summary_text import LOUD, money, score, span
 from etude.cli.terminal.tables import text_lines
-from etude.config import TrainConfig
-from etude.errors import StopRun
+from etude.cli.watch import watch
 from etude.measure.plan import Plan, aplan
 from etude.records.summary import Forecast
 from etude.searches.headroom import TRIALS
-from etude.workbench import Given, StopSwitch
 
 _SIMULATED = "SIMULATED MODELS: tokens, money and time say nothing about a real model."
 _SHOWN = 5
@@ -25,8 +19,8 @@ _SHOWN = 5
 
 def run(args: argparse.Namespace) -> int:
     """Print the forecast, what the tasks can show, and what stands in the way; 0 also with warnings."""
-    config = read_settings(config_path(args), args)
-    plan = _plan(config, args)
+    config = read_settings(args)
+    plan = watch(config, lambda given: aplan(config, measure=args.measure, **given), args.command)
     if args.json:
         output.json_result(plan.model_dump(mode="json"))
         return 0
@@ -38,21 +32,6 @@ def run(args: argparse.Namespace) -> int:
         output.line(f"warning: {advice.text}", "yellow")
         output.line(f"  hint: {advice.hint}")
     return 0
-
-
-def _plan(config: TrainConfig, args: argparse.Namespace) -> Plan:
-    if not args.measure:
-        return run_stoppable(lambda switch: aplan(config, switch=switch), output.note)
-    with open_console(prices_of(config)) as console:
-
-        async def work(switch: StopSwitch) -> Plan:
-            return await aplan(config, measure=True, **Given(sinks=[console], switch=switch))
-
-        try:
-            return run_stoppable(work, lambda text: console.say(text, "yellow"))
-        except StopRun as stop:
-            tell_resume(stop, args.command)
-            raise
 
 
 def plan_lines(plan: Plan) -> Iterator[str]:

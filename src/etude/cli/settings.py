@@ -18,30 +18,20 @@ C = TypeVar("C", bound=TrainConfig)
 _UNSAFE = "unsafe_no_sandbox"
 
 
-def config_path(args: argparse.Namespace) -> Path:
-    """The CONFIG argument, else `etude.yaml` in the current folder.
+def read_settings(args: argparse.Namespace, path: Path | None = None) -> TrainConfig:
+    """The file, by default the CONFIG argument or `etude.yaml` here, with what the command line sets on top of it.
 
     Raises:
-        UsageError: neither was given.
+        UsageError: there is no file.
+        ConfigError: a setting is unknown or out of range.
     """
-    if args.config is not None:
-        return Path(args.config)
-    path = Path(DEFAULT_CONFIG)
-    if not path.exists():
+    file = path or Path(args.config or DEFAULT_CONFIG)
+    if path is None and args.config is None and not file.exists():
         raise UsageError(
             f"no CONFIG was given and there is no {DEFAULT_CONFIG!r} here",
             hint="`etude init DATA` makes one, `etude demo` needs none",
         )
-    return path
-
-
-def read_settings(path: Path, args: argparse.Namespace) -> TrainConfig:
-    """The file, with what the command line sets on top of it.
-
-    Raises:
-        ConfigError: a setting is unknown or out of range.
-    """
-    return with_options(lambda flags: load_config(path, flags=flags), args)
+    return with_options(lambda flags: load_config(file, flags=flags), args)
 
 
 def with_options(load: Callable[[Flags], C], args: argparse.Namespace, before: Sequence[tuple[str, str]] = ()) -> C:
@@ -54,40 +44,31 @@ def with_options(load: Callable[[Flags], C], args: argparse.Namespace, before: S
     Raises:
         ConfigError: a setting is unknown or out of range.
     """
-    flags = [*before, *flags_of(args)]
+    # As JSON, which is YAML, so that a name like 7 stays text.
+    named = {"preset": getattr(args, "preset", None), "run.name": getattr(args, "name", None)}
+    flags = [*before, *((key, json.dumps(value)) for key, value in named.items() if value is not None), *args.flags]
     config = load(flags)
     # The demo takes settings and not this option.
-    return load([*flags, *_without_sandbox(config)]) if getattr(args, "unsafe_no_sandbox", False) else config
+    return load([*flags, *_without_sandbox(config)]) if getattr(args, _UNSAFE, False) else config
 
 
 def _without_sandbox(config: TrainConfig) -> Flags:
-    """What `--unsafe-no-sandbox` sets: the setting of that name wherever something runs in a sandbox.
-
-    Raises:
-        ConfigError: neither has, so nothing runs in a sandbox, or the kind of one is unknown.
-    """
-    chosen: list[tuple[str, Family, str]] = [
-        ("agent", "agents", config.agent.name),
-        ("env", "environments", config.env.name),
+    """What `--unsafe-no-sandbox` sets: the setting of that name wherever something runs in a sandbox."""
+    kinds: dict[str, tuple[Family, str]] = {
+        "agent": ("agents", config.agent.name),
+        "env": ("environments", config.env.name),
+    }
+    # Of a night, the commands of its tasks run in one, whatever the agent.
+    found = [
+        (f"{section}.{_UNSAFE}", "true")
+        for section, kind in kinds.items()
+        if _UNSAFE in getattr(getattr(find(*kind), "options_type", None), "model_fields", ())
+        or (section == "agent" and "sleep" in type(config).model_fields)
     ]
-    keys = [
-        f"{section}.{_UNSAFE}"
-        for section, family, name in chosen
-        if _UNSAFE in getattr(getattr(find(family, name), "options_type", None), "model_fields", ())
-    ]
-    if "sleep" in type(config).model_fields and f"agent.{_UNSAFE}" not in keys:
-        keys.append(f"agent.{_UNSAFE}")  # the commands of its tasks run in one, whatever the agent
-    if not keys:
+    if not found:
         raise ConfigError(
             f"--unsafe-no-sandbox: neither the agent {config.agent.name!r} nor the environment {config.env.name!r} "
             "runs anything in a sandbox",
             hint="leave the option out",
         )
-    return [(key, "true") for key in keys]
-
-
-def flags_of(args: argparse.Namespace) -> Flags:
-    """What the command line sets: options that are settings, then dotted flags."""
-    # As JSON, which is YAML, so that a name like 7 stays text.
-    named = {"preset": getattr(args, "preset", None), "run.name": getattr(args, "name", None)}
-    return [*((key, json.dumps(value)) for key, value in named.items() if value is not None), *args.flags]
+    return found

@@ -120,7 +120,7 @@ class UpdateSection(Section):
 
     mode: Literal["patch", "rewrite_from_suggestions", "full_rewrite"] = "patch"
     """`patch` makes edits in place. `rewrite_from_suggestions` proposes suggestions, from which one call writes the
-    document anew. `full_rewrite` has every reading return a whole document; there is no ranking and no budget."""
+    document anew. `full_rewrite` has every analysis return a whole document; there is no ranking and no budget."""
     repair: bool = True
     """With `patch`: ask the optimizer once in a step to anchor the edits that missed."""
 

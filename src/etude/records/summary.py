@@ -24,8 +24,6 @@ class Settle(Record):
 
     tasks: int | None
     """How many tasks, with as many trials. None: no number up to a million."""
-    trials: int | None
-    """How many trials, of as many tasks. None: no number up to a thousand, or one trial does not tell."""
     note: str
     """The same in a sentence."""
 

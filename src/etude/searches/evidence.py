@@ -97,7 +97,7 @@ class Proposed(NamedTuple):
 
 
 class EvidenceSearch(Search):
-    """A step collects failures, has edits proposed for them, and keeps them where they are seen to mend one."""
+    """A step collects failures, has edits proposed for them, and keeps them where they are seen to fix one."""
 
     patience: ClassVar[int | None] = 2
     options_type: ClassVar[type[SearchOptions]] = EvidenceOptions
@@ -329,7 +329,7 @@ class EvidenceSearch(Search):
     async def _prove(
         self, state: TrainState, place: str, proposed: Proposed, failures: Sequence[Attempt]
     ) -> TrainState:
-        """Keep the edits where they are seen to mend a failure."""
+        """Keep the edits where they are seen to fix a failure."""
         bench, log = self._bench, self.log
         log.begin("gate", state.step, state.epoch)
         solved = self._solved(state, failures)

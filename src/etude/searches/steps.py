@@ -11,8 +11,8 @@ from etude.run_log import RunLog, counted
 from etude.stages.aggregate import aggregate, unite
 from etude.stages.evaluation import evaluate
 from etude.stages.gate import GateResult, decide, reason_not_to_evaluate
-from etude.stages.reflect import Context, Reflection, count_silence, is_silent, readings
-from etude.stages.schedules import Evidence, schedule_of
+from etude.stages.reflect import Context, Reflection, analyses, count_silence, is_silent
+from etude.stages.schedules import Evidence, Schedule
 from etude.stages.select import select
 from etude.stages.shared.longitudinal import Pair
 from etude.stages.shared.proposals import Source
@@ -88,7 +88,7 @@ class Proposer:
     def __init__(self, bench: Workbench, log: RunLog, mode: UpdateMode, steps: int, attempts: int = 1) -> None:
         self._bench, self._log, self._config = bench, log, bench.config
         self._mode = mode
-        self._schedule = schedule_of(self._config.select, steps, budgeted=mode.budgeted)
+        self._schedule = Schedule(self._config.select, steps, mode.budgeted)
         self._tries = attempts
 
     async def read(self, state: TrainState, batches: Sequence[Batch]) -> Read:
@@ -157,7 +157,7 @@ class Proposer:
         """Begin to read attempts of a batch."""
         told = self._schedule.told(state.step)
         context = Context(state.current, told, state.ledger, state.earlier, self._mode.forms)
-        calls = readings(self._bench.optimizer(state.meta_skill), attempts, context, settings, seed)
+        calls = analyses(self._bench.optimizer(state.meta_skill), attempts, context, settings, seed)
         return [_Begun(call.source, asyncio.ensure_future(call.reflection)) for call in calls]
 
     async def _propose(self, state: TrainState, rolled: Sequence[_Rolled]) -> tuple[list[Reflection], Patch]:

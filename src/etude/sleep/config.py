@@ -166,7 +166,8 @@ class SleepConfig(TrainConfig):
         if self.judge is None:
             data["judge"] = self.optimizer.model_dump(exclude_unset=True)
         agent = data.get("agent", {})
-        if _UNSAFE in agent and _UNSAFE not in find("agents", self.agent.name).options_type.model_fields:
+        options = getattr(find("agents", self.agent.name), "options_type", None)
+        if _UNSAFE in agent and _UNSAFE not in getattr(options, "model_fields", ()):
             del agent[_UNSAFE]  # an agent that runs nothing: the setting is for the commands of tasks
         run = {"run": {"folder": str(folder), "name": name}, "limits": dict(limits), "test": {"enabled": False}}
         return TrainConfig.model_validate(merge(data, run))

@@ -89,7 +89,7 @@ async def arun_night(
     read_memory(state)  # what is damaged is reported before anything is paid for
     _check_inputs(config, given)
     state.make()
-    with Ledger(state.ledger, now=around.now) as ledger:
+    with Ledger(state.ledger) as ledger:
         switch = Deadline(given.get("switch") or StopSwitch(), config.limits.minutes)
         told = () if recovery is None else recovery.told
         reach = _Reach(around, state, ledger, found, {**given, "switch": switch}, told)
@@ -235,11 +235,9 @@ class _Night:
             async with self._bench() as bench:
                 await self._probe(bench)
                 found = gleaned(self._config, self._around, self._ledger, self._sources)
-                self._ledger.take(self._number, found.entries)
-                known = archived(self._state)
-                gathered = await from_transcripts(
-                    self._config, found, bench, known, self._ledger.once_more(), self._number
-                )
+                self._ledger.take(found.entries)
+                known, tried = archived(self._state), self._ledger.once_more(self._number)
+                gathered = await from_transcripts(self._config, found, bench, known, tried, self._number)
         gathered = gathered.model_copy(update={"settings": settings_of(self._config)})
         self._state.write(self._folder / TASKS, gathered.model_dump_json(indent=1) + "\n")
         splits = [task.split for task in gathered.tasks]
@@ -326,12 +324,12 @@ class _Night:
         if self._config.sleep.tasks is None:
             archive(self._state, (*gathered.later, *gathered.tasks))
             behind = {(one.source, one.id) for task in improved.inconclusive for one in task.sessions}
-            behind -= self._ledger.once_more()
+            behind -= self._ledger.once_more(self._number)
             if behind:
                 note = f"sessions of inconclusive candidates that wait for the next night, once: {len(behind)}"
                 self._tell(notes=(*self._report.notes, note))
             again = {(one.source, one.id) for one in gathered.unmined} | behind
-            self._ledger.commit(self._number, again)
+            self._ledger.commit(self._number, gathered.entries, again)
         self._tell(status=status, reason=reason, resumes=False)
         if status == "proposed" and self._config.sleep.auto_adopt:
             self._adopt(improved)

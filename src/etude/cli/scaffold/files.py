@@ -1,11 +1,16 @@
 """The files of a new project: its settings, with comments, and a skill to start from."""
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from etude.cli.scaffold.columns import Columns
-from etude.records import Split
+from etude.envs.dataset import DatasetEnvironment
+from etude.envs.gold import check_gold
+from etude.errors import DataError
+from etude.records import SPLITS, Split
 
 SKILL_TEXT = """\
 ---
@@ -35,19 +40,33 @@ class Plan:
     target: str
     optimizer: str
     batch_size: int
-    skill: str = "skill"
 
 
-def env_options(plan: Plan, files: Mapping[str, str]) -> dict[str, object]:
-    """The options of the `dataset` environment, with these files."""
-    options: dict[str, object] = {**files, "fields": dict(plan.columns.fields), "scorer": plan.columns.scorer}
-    if plan.ratio is not None:
-        options["ratio"] = list(plan.ratio)
-    if plan.limit is not None:
-        options["limit"] = dict(plan.limit)
-    if plan.columns.template:
-        options["template"] = plan.columns.template
-    return options
+def env_options(files: Mapping[str, Path], columns: Columns, more: Mapping[str, object]) -> dict[str, object]:
+    """The options of the `dataset` environment with these files; `more` are further ones."""
+    options = {key: str(path) for key, path in files.items()}
+    template = {"template": columns.template} if columns.template else {}
+    return {**options, "fields": dict(columns.fields), "scorer": columns.scorer, **template, **more}
+
+
+def fit_scorer(
+    files: Mapping[str, Path], columns: Columns, more: Mapping[str, object]
+) -> tuple[DatasetEnvironment, Columns]:
+    """The environment, and the columns with the scorer `exact` if theirs does not accept all gold answers: the guess
+    came from the first rows; later ones can be of another kind.
+
+    Raises:
+        DataError: the gold answers cannot be used.
+    """
+    env = DatasetEnvironment(env_options(files, columns, more))
+    tasks = [task for split in SPLITS for task in env.tasks(split)]
+    try:
+        asyncio.run(check_gold(env, tasks))
+    except DataError:
+        columns = replace(columns, scorer="exact", metric="hard", why="not all gold answers are of one kind")
+        env = DatasetEnvironment(env_options(files, columns, more))
+        asyncio.run(check_gold(env, tasks))
+    return env, columns
 
 
 def config_text(plan: Plan) -> str:
@@ -60,7 +79,7 @@ def config_text(plan: Plan) -> str:
             *_env(plan),
             "",
             "skill:",
-            f"  path: {_value(plan.skill)}   # a skill folder, a SKILL.md or a plain Markdown file",
+            "  path: skill   # a skill folder, a SKILL.md or a plain Markdown file",
             "",
             "target:   # the frozen model that attempts the tasks",
             *_model(plan.target),

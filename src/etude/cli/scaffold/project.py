@@ -1,10 +1,11 @@
 """A new project: where it may be written, and what is said about it."""
 
 import os
+import re
 import shlex
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
@@ -28,8 +29,8 @@ class Project:
     wrote: Sequence[Path]
     sampled: bool = False
     """There are more tasks than are used."""
-    not_carried: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Settings of another program that were left out, and why."""
+    not_carried: Sequence[str] = ()
+    """Settings of another program that were left out."""
 
 
 def check_free(config: Path, force: bool) -> None:
@@ -61,6 +62,11 @@ def from_folder(path: Path, folder: Path) -> str:
     return real if relative.startswith(os.path.join("..", "..", "..")) else relative
 
 
+def plain(name: str) -> str:
+    """A file name as it may stand in front matter without quotes."""
+    return re.sub(r"[^\w. -]+", "-", name).strip(" -.") or "the"
+
+
 def report(project: Project, *, as_json: bool) -> None:
     """Say what was found, what was written and what to do next."""
     notes = [*project.notes, *_missing_keys(project.config)]
@@ -77,12 +83,11 @@ def report(project: Project, *, as_json: bool) -> None:
             "notes": notes,
             "next": commands,
         }
-        output.json_result(found | ({"not_carried": dict(project.not_carried)} if project.not_carried else {}))
+        output.json_result(found | ({"not_carried": list(project.not_carried)} if project.not_carried else {}))
         return
     _print_found(project)
-    for why in dict.fromkeys(project.not_carried.values()):
-        settings = "; ".join(setting for setting, reason in project.not_carried.items() if reason == why)
-        output.line(f"left    {settings}: {why}")
+    if project.not_carried:
+        output.line(f"not carried over: {', '.join(project.not_carried)}")
     for note in notes:
         output.line(f"note    {note}")
     output.line(f"wrote   {', '.join(map(str, project.wrote))}")

@@ -3,20 +3,16 @@
 import argparse
 import os
 
-from etude.cli.lookup import larger
-from etude.cli.roles import prices_of
 from etude.cli.sleep.settings import read_config
 from etude.cli.sleep.text import elsewhere, paused_since, print_report
 from etude.cli.terminal import output
-from etude.cli.terminal.console import open_console
-from etude.cli.terminal.interrupt import run_stoppable
+from etude.cli.watch import watch
 from etude.errors import StopRun
 from etude.redaction.redactor import Redactor
 from etude.sleep.night import arun_night
 from etude.sleep.pause import Pause, paused
 from etude.sleep.report import Command, NightReport
 from etude.sleep.tasks.gather import Surroundings, state_of
-from etude.workbench import Given, StopSwitch
 
 __all__ = ["run"]
 
@@ -32,18 +28,12 @@ def run(args: argparse.Namespace) -> int:
     if note is not None:
         return _rest(note, args)
     try:
-        with open_console(prices_of(config)) as console:
-
-            async def work(switch: StopSwitch) -> NightReport:
-                return await arun_night(config, around, given=Given(sinks=[console], switch=switch))
-
-            report = run_stoppable(work, lambda text: console.say(text, "yellow"))
+        report = watch(config, lambda given: arun_night(config, around, given=given), args.command)
     except StopRun as stop:
         if args.json:
             found = stop.summary.model_dump(mode="json") if isinstance(stop.summary, NightReport) else {}
             output.json_result({**found, "error": stop.message, "hint": stop.hint, "exit_code": stop.exit_code})
         output.tell(stop)
-        output.note(f"resume{larger(stop.message)}: {args.command}")
         return stop.exit_code
     if args.json:
         output.json_result(report.model_dump(mode="json"))

@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     if path.exists():
         raise UsageError(f"{args.to!r} exists already", hint="give another name: it may hold what a person wrote")
     write(path, tasks, project=project)
-    return _print(read(path), args, f"wrote  {args.to}: read it, mend it, then `sleep tasks --reviewed {args.to}`")
+    return _print(read(path), args, f"wrote  {args.to}: read it, correct it, then `sleep tasks --reviewed {args.to}`")
 
 
 def _check(file: TaskFile, path: Path, *, apart: bool) -> None:

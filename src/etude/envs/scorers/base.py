@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol, Self, TypeVar, cast
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
 
 from pydantic import BaseModel, JsonValue
 
@@ -13,6 +13,7 @@ from etude.records import Message, Score, Task, Trajectory, canonical
 from etude.registry import find
 
 T = TypeVar("T", bound=BaseModel)
+Options = TypeVar("Options", bound=Section)
 
 FEEDBACK_CHARS = 500
 
@@ -25,18 +26,18 @@ class Judge(Protocol):
         ...
 
 
-class AnswerScorer(Scorer):
+class AnswerScorer(Scorer, Generic[Options]):
     """A scorer that looks at the answer alone. Subclasses set `name` and `options_type`, and write `compare`."""
 
     repeatable = True
-    options_type: ClassVar[type[Section]]
-    """The settings this scorer has."""
+    options_type: type[Options]
+    """The settings of this scorer."""
     checks_gold: ClassVar[bool] = True
     """Whether every gold answer must get full marks from this scorer. False where scoring asks a model or the gold
     is not an answer."""
 
-    def __init__(self, options: Section) -> None:
-        self._settings = options
+    def __init__(self, options: Options | None = None) -> None:
+        self.options: Options = options if options is not None else self.options_type()
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
@@ -71,7 +72,7 @@ class AnswerScorer(Scorer):
 
     def fingerprint(self) -> str:
         """Name and all settings that decide a score."""
-        return canonical([self.name, self._settings.identity()])
+        return canonical([self.name, self.options.identity()])
 
 
 def accepted(task: Task) -> tuple[str, ...]:

@@ -2,20 +2,20 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self, cast
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue
 
 from etude.config import Section, parse
 from etude.envs.scorers.base import AnswerScorer, Judge, graded, shorten
 from etude.envs.scorers.checks_operators import OPERATORS, Check, Seen, impossible
 from etude.envs.scorers.rubric import Rubric, RubricOptions
-from etude.errors import BoundaryError, DataError, did_you_mean, told
+from etude.errors import BoundaryError, ConfigError, DataError
 from etude.records import Record, Score, Task, Trajectory, canonical
 from etude.timed_regex import Matcher
 
-__all__ = ["Check", "Checks", "ChecksOptions", "Criteria", "combined", "form_only", "form_warning", "read_criteria"]
+__all__ = ["Check", "Checks", "ChecksOptions", "Criteria", "combined", "form_warning", "read_criteria"]
 
 _SHOWN = 5
 
@@ -47,7 +47,7 @@ class ChecksOptions(Section):
     """Most CPU time one match of a pattern may take. A match that takes longer leaves the attempt without a score."""
 
 
-class Checks(AnswerScorer):
+class Checks(AnswerScorer[ChecksOptions]):
     """hard is 1 when all checks of the task pass, soft the share that does; an empty answer passes none.
 
     The gold is a list of checks, as in `[{op: contains, arg: total}, {op: max_chars, arg: 900}]`, or a mapping
@@ -61,8 +61,7 @@ class Checks(AnswerScorer):
     repeatable = False
 
     def __init__(self, options: ChecksOptions | None = None, judge: Callable[[], Judge] | None = None) -> None:
-        self.options = options if options is not None else ChecksOptions()
-        super().__init__(self.options)
+        super().__init__(options)
         self._judge = judge
         self._matcher = Matcher(self.options.seconds)
 
@@ -85,7 +84,7 @@ class Checks(AnswerScorer):
         criteria = read_criteria(task.gold, f"task {task.id!r}", self.options)
         if criteria.rubric and self._judge is None:
             raise DataError(
-                f"task {task.id!r} has a rubric, and there is no model to judge by it",
+                f"task {task.id!r} has a rubric, but there is no model to judge it",
                 hint="add a `judge` section with a model, or leave the rubric out",
             )
         return criteria
@@ -105,7 +104,7 @@ class Checks(AnswerScorer):
             tools = tuple(call.name for message in trajectory.messages for call in message.tool_calls)
             found.append(await asyncio.to_thread(self.decide, criteria.checks, trajectory.answer, tools))
         if criteria.rubric:
-            plain = task.model_copy(update={"gold": None})  # the checks are not a reference that a judge should see
+            plain = task.model_copy(update={"gold": None})  # the judge should not see the checks
             found.append(await self._rubric(criteria.rubric).score(plain, trajectory))
         return combined(found)
 
@@ -132,7 +131,7 @@ class Checks(AnswerScorer):
         return graded(not failed, (len(checks) - len(failed)) / len(checks), note)
 
     def gold_answer(self, task: Task) -> str:
-        """There is none: checks are not an answer."""
+        """Not available: the gold is checks."""
         raise DataError(f"task {task.id!r}: checks are not an answer", hint="look at the answers of a run instead")
 
     def fingerprint(self) -> str:
@@ -170,14 +169,13 @@ def _nothing() -> Score:
     return Score(hard=0, soft=0, feedback="there is no answer")
 
 
-def form_only(checks: Iterable[Check]) -> bool:
-    """Whether checks look at nothing but the form of an answer: an answer without content can pass them all."""
-    return all(OPERATORS[check.op].form for check in checks)
-
-
 def form_warning(criteria: Mapping[str, Criteria]) -> str:
     """A sentence about the tasks, by id, that are judged by form alone; empty when there are none."""
-    shaped = sorted(name for name, each in criteria.items() if not each.rubric and form_only(each.checks))
+    shaped = sorted(
+        name
+        for name, each in criteria.items()
+        if not each.rubric and all(OPERATORS[check.op].form for check in each.checks)
+    )
     if not shaped:
         return ""
     more = f", and {len(shaped) - _SHOWN} more" if len(shaped) > _SHOWN else ""
@@ -189,10 +187,7 @@ def form_warning(criteria: Mapping[str, Criteria]) -> str:
 
 def read_criteria(gold: JsonValue, where: str, options: ChecksOptions | None = None) -> Criteria:
     """The criteria in a gold: a list of checks, a mapping with `checks` and `rubric`, or either as JSON text. The
-    `kind: rule` that published task files have beside `checks` is understood.
-
-    Args:
-        options: settings whose flags hold where a check does not say.
+    `kind: rule` of published task files is understood. The flags of `options` hold where a check does not say.
 
     Raises:
         DataError: it is none of these, or a check cannot be used; `where` is part of the message.
@@ -204,22 +199,19 @@ def read_criteria(gold: JsonValue, where: str, options: ChecksOptions | None = N
             raise _no_criteria(gold, where) from None
     if isinstance(gold, list):
         gold = {"checks": gold}
-    if not isinstance(gold, dict):
+    if not isinstance(gold, dict) or gold.get("kind", "rule") != "rule":
         raise _no_criteria(gold, where)
-    unknown = [key for key in gold if key not in ("checks", "rubric", "kind")]
-    if unknown:
-        raise DataError(f"{where}: unknown key {unknown[0]!r}", hint=did_you_mean(unknown[0], ("checks", "rubric")))
-    rows, rubric = gold.get("checks", []), gold.get("rubric", "")
-    if not isinstance(rows, list) or not isinstance(rubric, str) or gold.get("kind", "rule") != "rule":
-        raise _no_criteria(gold, where)
-    if not rows and not rubric.strip():
+    try:
+        found = parse(Criteria, {key: value for key, value in gold.items() if key != "kind"}, where=where)
+    except ConfigError as error:
+        raise DataError(error.message, hint=error.hint) from None
+    if not found.checks and not found.rubric.strip():
         raise DataError(f"{where} has no checks", hint="give it one, as in [{op: contains, arg: total}]")
-    checks = tuple(_read_check(row, f"{where}: check {number}") for number, row in enumerate(rows, start=1))
-    if options is not None:  # which checks exclude each other depends on them
-        checks = tuple(_with_flags(check, options) for check in checks)
+    # Which checks exclude each other depends on the flags.
+    checks = found.checks if options is None else tuple(_with_flags(check, options) for check in found.checks)
     if contradiction := impossible(checks):
         raise DataError(f"{where}: no answer passes all checks: {contradiction}", hint="remove one of the two")
-    return Criteria(checks=checks, rubric=rubric.strip())
+    return Criteria(checks=checks, rubric=found.rubric.strip())
 
 
 def _with_flags(check: Check, options: ChecksOptions) -> Check:
@@ -239,25 +231,3 @@ def _no_criteria(gold: JsonValue, where: str) -> DataError:
         f"{where}: gold {shorten(shown, 80)!r} is neither a list of checks nor a mapping with 'checks' and 'rubric'",
         hint="as in [{op: contains, arg: total}]; all operators: docs/reference/checks.md",
     )
-
-
-def _read_check(row: JsonValue, where: str) -> Check:
-    if not isinstance(row, dict):
-        raise DataError(f"{where}: {canonical(row)[:80]} is not a check", hint="as in {op: contains, arg: total}")
-    unknown = [key for key in row if key not in Check.model_fields]
-    if unknown:
-        raise DataError(f"{where}: unknown key {unknown[0]!r}", hint=did_you_mean(unknown[0], Check.model_fields))
-    op = row.get("op")
-    if not isinstance(op, str) or op not in OPERATORS:
-        what = "'op' is missing" if op is None else f"unknown operator {op!r}"
-        raise DataError(f"{where}: {what}", hint=did_you_mean(str(op), OPERATORS))
-    try:
-        return Check.model_validate(row)
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in problem["loc"][:1])
-        text = told(problem["msg"])
-        raise DataError(
-            f"{where}: {f'{place}: ' if place else ''}{text}",
-            hint="what each operator takes: docs/reference/checks.md",
-        ) from None

@@ -3,15 +3,15 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self, cast, get_args
+from typing import Literal, Self, get_args
 
-from pydantic import StrictInt, StrictStr, model_validator
+from pydantic import Field, JsonValue, StrictBool, model_validator
 
 from etude.envs.scorers.checks_text import citations, parts, refuses, title
-from etude.records import Record, canonical
+from etude.records import Record
 from etude.timed_regex import Matcher
 
-__all__ = ["OPERATORS", "TOOL_NAME", "Check", "Op", "Operator", "Seen", "impossible"]
+__all__ = ["OPERATORS", "Check", "Op", "Operator", "Seen", "impossible"]
 
 Op = Literal[
     "section_present",
@@ -29,39 +29,45 @@ Op = Literal[
 ]
 Takes = Literal["a heading", "a text", "a pattern", "a number", "the name of a tool", "nothing"]
 
-TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-"""What a tool in a check may be called."""
 LONGEST_ARG = 1_000
 """Characters of an argument."""
-LONGEST_REQUIREMENT = 300
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_EXPECTED: Mapping[Takes, str] = {
+    "a heading": f"the words of one heading, at most {LONGEST_ARG:,} characters",
+    "a text": f"a text of at most {LONGEST_ARG:,} characters",
+    "a pattern": f"a pattern of at most {LONGEST_ARG:,} characters",
+    "a number": "a whole number from 1 on",
+    "the name of a tool": "a name of 1 to 64 letters, digits, '_', '.' and '-'",
+    "nothing": "no 'arg'",
+}
 
 
 class Check(Record):
-    """One thing that is required of an attempt. What each operator means: `OPERATORS`."""
+    """One thing that is required of an attempt. What each operator means: docs/reference/checks.md."""
 
     op: Op
-    arg: StrictStr | StrictInt | None = None
+    arg: JsonValue = None
     """What the operator looks for; a text or a whole number from 1 on, as the operator takes it."""
-    ignore_case: bool | None = None
-    """Whether upper and lower case are the same; None is what the operator does by itself."""
-    multiline: bool | None = None
+    ignore_case: StrictBool | None = None
+    """Whether upper and lower case are the same; None is the default of the operator."""
+    multiline: StrictBool | None = None
     """Whether `^` and `$` of a pattern match at every line; None: they do not."""
-    requirement: str = ""
-    """What is required, in words; told to the optimizer when it is not met. At most 300 characters."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_the_right_types(cls, data: Any) -> Any:
-        problem = _wrong_type(data)
-        if problem:
-            raise ValueError(problem)
-        return data
+    requirement: str = Field(default="", max_length=300)
+    """What is required, in words; the optimizer reads it when the check fails."""
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        problem = _problem(self)
-        if problem:
-            raise ValueError(problem)
+        operator = OPERATORS[self.op]
+        for name in ("ignore_case", "multiline"):
+            if getattr(self, name) is not None and getattr(operator, name) is None:
+                raise ValueError(f"{self.op} has no flag {name!r}")
+        if not _fits(self.arg, operator.takes):
+            raise ValueError(f"{self.op} takes {_EXPECTED[operator.takes]}, found {self.arg!r:.80}")
+        if operator.takes == "a pattern":
+            try:
+                re.compile(str(self.arg), self.flags)
+            except (re.error, OverflowError, RecursionError) as error:
+                raise ValueError(f"{self.op}: {self.arg!r} is not a regular expression: {error}") from None
         return self
 
     @property
@@ -127,7 +133,6 @@ class Operator:
     """What an operator takes, when it passes, and what a failure looks like."""
 
     takes: Takes
-    meaning: str
     passes: Callable[[Check, Seen], bool]
     symptom: Callable[[Check, Seen], str]
     """What is wrong, in words, for a reader who must not see the check itself."""
@@ -135,7 +140,7 @@ class Operator:
     """The default of the flag; None for an operator that has no such flag."""
     multiline: bool | None = None
     form: bool = False
-    """It looks at the shape of an answer only: an answer without any content can be made to pass."""
+    """It looks at the form of an answer only: an answer without any content can pass."""
 
 
 def _section_present(check: Check, seen: Seen) -> bool:
@@ -153,93 +158,76 @@ _FORBIDDEN = "something is in the answer that must not be there"
 
 OPERATORS: Mapping[Op, Operator] = {
     "section_present": Operator(
-        takes="a heading",
-        meaning="A heading says exactly this, and there is text below it. A heading is a line that "
-        "begins with 1 to 6 `#`, a line in bold, or a line that ends with a colon, outside of"
-        " fenced code. Case, numbers, signs and emphasis around it and a remark in "
-        "parentheses behind it do not count.",
+        "a heading",
         passes=_section_present,
         symptom=lambda check, seen: f"there is no section on {str(check.arg)!r}, or nothing in it",
         form=True,
     ),
     "section_contains": Operator(
-        takes="a text",
-        meaning="A Markdown heading (`#` to `######`) outside of fenced code contains the text.",
+        "a text",
         passes=_section_contains,
         symptom=lambda check, seen: f"no heading is about {str(check.arg)!r}",
         ignore_case=True,
         form=True,
     ),
     "regex": Operator(
-        takes="a pattern",
-        meaning="The pattern (Python `re`) is found anywhere in the answer.",
+        "a pattern",
         passes=lambda check, seen: seen.matches(check),
         symptom=lambda check, seen: _MISSING,
         ignore_case=False,
         multiline=False,
     ),
     "not_regex": Operator(
-        takes="a pattern",
-        meaning="The pattern is found nowhere in the answer.",
+        "a pattern",
         passes=lambda check, seen: not seen.matches(check),
         symptom=lambda check, seen: _FORBIDDEN,
         ignore_case=False,
         multiline=False,
     ),
     "contains": Operator(
-        takes="a text",
-        meaning="The text is in the answer.",
+        "a text",
         passes=lambda check, seen: check.text in seen.folded(check),
         symptom=lambda check, seen: _MISSING,
         ignore_case=True,
     ),
     "not_contains": Operator(
-        takes="a text",
-        meaning="The text is not in the answer.",
+        "a text",
         passes=lambda check, seen: check.text not in seen.folded(check),
         symptom=lambda check, seen: _FORBIDDEN,
         ignore_case=True,
     ),
     "max_chars": Operator(
-        takes="a number",
-        meaning="The answer has at most this many characters, without white space at its ends.",
+        "a number",
         passes=lambda check, seen: seen.length <= check.number,
         symptom=lambda check, seen: f"the answer is too long: {seen.length:,} characters, at most {check.number:,}",
         form=True,
     ),
     "min_chars": Operator(
-        takes="a number",
-        meaning="The answer has at least this many characters, without white space at its ends.",
+        "a number",
         passes=lambda check, seen: seen.length >= check.number,
         symptom=lambda check, seen: f"the answer is too short: {seen.length:,} characters, at least {check.number:,}",
         form=True,
     ),
     "no_refusal": Operator(
-        takes="nothing",
-        meaning="The answer does not begin with a refusal (in English), or has 600 characters or more.",
+        "nothing",
         passes=lambda check, seen: not refuses(seen.answer),
         symptom=lambda check, seen: "the answer refuses the task",
         form=True,
     ),
     "tool_called": Operator(
-        takes="the name of a tool",
-        meaning="The tool was called at least once.",
+        "the name of a tool",
         passes=lambda check, seen: seen.called(check),
         symptom=lambda check, seen: f"the tool {check.arg} was not called",
         ignore_case=True,
     ),
     "tool_not_called": Operator(
-        takes="the name of a tool",
-        meaning="The tool was never called.",
+        "the name of a tool",
         passes=lambda check, seen: not seen.called(check),
         symptom=lambda check, seen: f"the tool {check.arg} was called",
         ignore_case=True,
     ),
     "min_citations": Operator(
-        takes="a number",
-        meaning="The answer cites at least this many different sources: targets of Markdown links, "
-        "numbers in brackets (`[3]`), pages such as `wiki/some-page`. Code and pictures cite "
-        "nothing.",
+        "a number",
         passes=lambda check, seen: len(citations(seen.answer)) >= check.number,
         symptom=lambda check, seen: (
             f"too few sources are cited: {len(citations(seen.answer))}, at least {check.number} are required"
@@ -279,53 +267,17 @@ def _contradict(check: Check, other: Check) -> bool:
     return other.text == (str(check.arg).casefold() if other.folds else str(check.arg))
 
 
-def _wrong_type(row: Any) -> str:
-    """What is of another type than it has to be, in the words of a task file; empty when nothing is."""
-    data: Mapping[str, Any] = cast(Mapping[str, Any], row) if isinstance(row, Mapping) else {}
-    for name in ("ignore_case", "multiline"):
-        if not isinstance(data.get(name), bool | None):
-            return f"{name!r} must be true or false, found {canonical(data[name])}"
-    op, arg = data.get("op"), data.get("arg")
-    if op not in get_args(Op) or arg is None or type(arg) in (str, int):
-        return ""
-    operator = OPERATORS[cast(Op, op)]
-    takes = {"a number": "a whole number from 1 on", "nothing": "no 'arg'"}.get(operator.takes, operator.takes)
-    return f"{op} takes {takes}, found {canonical(arg)}"
-
-
-def _problem(check: Check) -> str:
-    """What is wrong with a check, empty when nothing is."""
-    operator = OPERATORS[check.op]
-    if len(check.requirement) > LONGEST_REQUIREMENT:
-        return f"'requirement' has {len(check.requirement)} characters, at most {LONGEST_REQUIREMENT} are allowed"
-    for name in ("ignore_case", "multiline"):
-        if getattr(check, name) is not None and getattr(operator, name) is None:
-            return f"{check.op} has no flag {name!r}"
-    if operator.takes == "nothing":
-        return "" if check.arg is None else f"{check.op} takes no 'arg', found {check.arg!r}"
-    if check.arg is None:
-        return f"{check.op} needs an 'arg': {operator.takes}"
-    if operator.takes == "a number":
-        right = isinstance(check.arg, int) and check.arg >= 1
-        return "" if right else f"{check.op} takes a whole number from 1 on, found {check.arg!r}"
-    if not isinstance(check.arg, str) or not check.arg.strip():
-        return f"{check.op} takes {operator.takes}, found {check.arg!r}"
-    if len(check.arg) > LONGEST_ARG:
-        return f"{check.op}: 'arg' has {len(check.arg)} characters, at most {LONGEST_ARG} are allowed"
-    return _wrong_text(check, operator.takes, check.arg)
-
-
-def _wrong_text(check: Check, takes: Takes, arg: str) -> str:
-    if takes == "a heading" and ("\n" in arg or not title(arg)):
-        return f"{check.op} takes the words of one heading, found {arg!r}"
-    if takes == "the name of a tool" and not TOOL_NAME.fullmatch(arg):
-        return f"{check.op} takes a name of 1 to 64 letters, digits, '_', '.' and '-', found {arg!r}"
-    if takes == "a pattern":
-        try:
-            re.compile(arg, check.flags)
-        except (re.error, OverflowError, RecursionError) as error:
-            return f"{check.op}: {arg!r} is not a regular expression: {error}"
-    return ""
+def _fits(arg: JsonValue, takes: Takes) -> bool:
+    """Whether an argument is what an operator takes."""
+    if takes == "nothing":
+        return arg is None
+    if takes == "a number":
+        return type(arg) is int and arg >= 1
+    if not isinstance(arg, str) or not arg.strip() or len(arg) > LONGEST_ARG:
+        return False
+    if takes == "a heading":
+        return "\n" not in arg and title(arg) != ""
+    return takes != "the name of a tool" or _TOOL_NAME.fullmatch(arg) is not None
 
 
 assert set(OPERATORS) == set(get_args(Op))

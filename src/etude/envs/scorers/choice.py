@@ -32,7 +32,7 @@ class ChoiceOptions(Section):
     """The letters to choose from, as in `ABCD`; those listed in the task's input when empty, else A to Z."""
 
 
-class Choice(AnswerScorer):
+class Choice(AnswerScorer[ChoiceOptions]):
     """1 when the answer names the gold label, else 0.
 
     Understood are a label alone (`B`, `(B)`, `B.`, `**B**`), behind words such as `answer:` or `option`, at the start
@@ -41,10 +41,6 @@ class Choice(AnswerScorer):
 
     name = "choice"
     options_type = ChoiceOptions
-
-    def __init__(self, options: ChoiceOptions | None = None) -> None:
-        self.options = options if options is not None else ChoiceOptions()
-        super().__init__(self.options)
 
     def compare(self, task: Task, answer: str) -> Score:
         """hard = soft: 0 or 1. Raises DataError when the gold is neither a label nor the text of an option."""

@@ -31,7 +31,7 @@ class JsonOptions(Section):
     """Fields that the gold does not have are ignored; False counts each of them as wrong."""
 
 
-class Json(AnswerScorer):
+class Json(AnswerScorer[JsonOptions]):
     """Compares the JSON in an answer with the gold, field by field.
 
     The JSON is the last fenced block that parses, else the longest object or list in the text, else the whole text.
@@ -40,10 +40,6 @@ class Json(AnswerScorer):
 
     name = "json"
     options_type = JsonOptions
-
-    def __init__(self, options: JsonOptions | None = None) -> None:
-        self.options = options if options is not None else JsonOptions()
-        super().__init__(self.options)
 
     def compare(self, task: Task, answer: str) -> Score:
         """soft is the share of fields that are right, hard 1 when all are."""

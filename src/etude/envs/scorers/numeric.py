@@ -37,7 +37,7 @@ class NumericOptions(Section):
     """`drop` reads 45% as 45, `fraction` as 0.45; in answer and gold alike."""
 
 
-class Numeric(AnswerScorer):
+class Numeric(AnswerScorer[NumericOptions]):
     """1 when the number in the answer equals a gold number, else 0.
 
     The number is the first one after the last `####`, else the last one of the answer. Thousands separators,
@@ -46,10 +46,6 @@ class Numeric(AnswerScorer):
 
     name = "numeric"
     options_type = NumericOptions
-
-    def __init__(self, options: NumericOptions | None = None) -> None:
-        self.options = options if options is not None else NumericOptions()
-        super().__init__(self.options)
 
     def compare(self, task: Task, answer: str) -> Score:
         """hard = soft: 0 or 1. Raises DataError when a gold answer holds no number."""

@@ -35,7 +35,7 @@ class RegexOptions(Section):
     takes depends on the machine, so it must not decide a score."""
 
 
-class Regex(AnswerScorer):
+class Regex(AnswerScorer[RegexOptions]):
     """1 when the answer matches, else 0. Matching happens in a process of its own, which is ended at the limit."""
 
     name = "regex"
@@ -43,8 +43,7 @@ class Regex(AnswerScorer):
     checks_gold = False
 
     def __init__(self, options: RegexOptions | None = None) -> None:
-        self.options = options if options is not None else RegexOptions()
-        super().__init__(self.options)
+        super().__init__(options)
         flags = {re.I: self.options.ignore_case, re.M: self.options.multiline, re.S: self.options.dotall}
         self._flags = sum(int(flag) for flag, wanted in flags.items() if wanted)
         self._matcher = Matcher(self.options.seconds)
@@ -88,7 +87,7 @@ class Regex(AnswerScorer):
         self._patterns(task)
 
     def gold_answer(self, task: Task) -> str:
-        """There is none: the gold is a pattern."""
+        """Not available: the gold is a pattern."""
         raise DataError(f"task {task.id!r}: a pattern is not an answer", hint="look at the answers of a run instead")
 
     def _patterns(self, task: Task) -> tuple[str, ...]:

@@ -58,15 +58,11 @@ class SquadOptions(TextOptions):
     """Ignore the English articles a, an and the."""
 
 
-class Exact(AnswerScorer):
+class Exact(AnswerScorer[TextOptions]):
     """1 when the answer equals a gold answer, else 0. With `punctuation` and `articles` it is SQuAD exact match."""
 
     name = "exact"
     options_type = TextOptions
-
-    def __init__(self, options: TextOptions | None = None) -> None:
-        self.options = options if options is not None else TextOptions()
-        super().__init__(self.options)
 
     def compare(self, task: Task, answer: str) -> Score:
         """hard = soft: 0 or 1."""
@@ -75,15 +71,11 @@ class Exact(AnswerScorer):
         return graded(right, float(right), expected([options.part(gold) for gold in golds], options.part(answer)))
 
 
-class F1(AnswerScorer):
+class F1(AnswerScorer[SquadOptions]):
     """Overlap of words, as in SQuAD: hard is the exact match, soft the F1 of the best gold answer."""
 
     name = "f1"
     options_type = SquadOptions
-
-    def __init__(self, options: SquadOptions | None = None) -> None:
-        self.options = options if options is not None else SquadOptions()
-        super().__init__(self.options)
 
     def compare(self, task: Task, answer: str) -> Score:
         """soft is 2PR/(P+R) over words, counted as often as they occur; no words on both sides are a match."""
@@ -120,15 +112,11 @@ class AnlsOptions(TextOptions):
     """The similarity from which hard is 1."""
 
 
-class ANLS(AnswerScorer):
+class ANLS(AnswerScorer[AnlsOptions]):
     """Average normalised Levenshtein similarity (Biten et al. 2019): forgives slips of reading, not other answers."""
 
     name = "anls"
     options_type = AnlsOptions
-
-    def __init__(self, options: AnlsOptions | None = None) -> None:
-        self.options = options if options is not None else AnlsOptions()
-        super().__init__(self.options)
 
     def compare(self, task: Task, answer: str) -> Score:
         """soft is 1 - edit distance / longer length of the nearest gold answer, or 0 below the threshold."""

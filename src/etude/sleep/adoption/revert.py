@@ -266,7 +266,7 @@ def _parsed(document: Adopted, data: bytes | None) -> Document:
         return Document.parse("" if data is None else data.decode())
     except (UnicodeDecodeError, SkillError) as error:
         raise InputError(
-            f"{document.path!r} can no longer be read: {error}", hint="mend the file, then revert again"
+            f"{document.path!r} can no longer be read: {error}", hint="fix the file, then revert again"
         ) from error
 
 

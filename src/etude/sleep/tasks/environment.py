@@ -30,7 +30,7 @@ class NightEnvironment(Environment):
     words of it that name a file from the task's project, else from the current folder, stand for it.
 
     An answer at which the match of a pattern does not end in time meets none of the checks of a task that a night
-    mined: it was not seen to pass them, nobody can mend a pattern that a model wrote, and one such answer would stop
+    mined: it was not seen to pass them, no person can fix a pattern of a model, and one such answer would stop
     that night each time. With a task that a person wrote there is no score.
 
     Feedback on training tasks, which the optimizer reads, says in words what is wrong. On held-out tasks it is for

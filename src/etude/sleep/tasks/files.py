@@ -1,4 +1,4 @@
-"""Task files: mined tasks as JSON that a person reads, mends and approves before a night works on them.
+"""Task files: mined tasks as JSON that a person reads, corrects and approves before a night works on them.
 
 Reading a file executes nothing and opens nothing that it names.
 """

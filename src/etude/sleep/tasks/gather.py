@@ -1,4 +1,4 @@
-"""The tasks of a night: from a reviewed file, or mined from the transcripts that nobody has used yet."""
+"""The tasks of a night: from a reviewed file, or mined from transcripts that no night has used."""
 
 import asyncio
 import os
@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 
 from pydantic import Field, JsonValue, ValidationError
@@ -23,9 +22,9 @@ from etude.sleep.tasks.dreams import dream, recall, recalled
 from etude.sleep.tasks.files import replay
 from etude.sleep.tasks.mined import MinedTask, SessionRef
 from etude.sleep.tasks.mining import Mined, mine
-from etude.sleep.tasks.probe import Doubt, probed
+from etude.sleep.tasks.probe import Doubt, probe
 from etude.sleep.transcripts.harvest import Asked, Harvest, harvest
-from etude.sleep.transcripts.ledger import Ledger
+from etude.sleep.transcripts.ledger import Entry, Ledger
 from etude.sleep.transcripts.sources import Source, converted, programs, source_of
 from etude.sleep.transcripts.sources.plain import of_named_home
 from etude.workbench import Workbench
@@ -46,11 +45,10 @@ __all__ = [
     "state_of",
 ]
 
-_ARCHIVED = 1000
-"""Tasks of earlier nights that are kept, the latest ones; those of `test` beside them, for what is forgotten there
-could come back on another side."""
 _FEWEST = 3
-"""Tasks of earlier nights that stand in for a side, where there are so many."""
+"""Tasks of earlier nights that stand in for a side."""
+_ARCHIVED = 1000
+"""Tasks of earlier nights that are kept, the latest ones. All of `test` are kept: they could come back elsewhere."""
 
 
 def _now() -> datetime:
@@ -59,7 +57,7 @@ def _now() -> datetime:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a night depends on beside its settings."""
+    """What a night depends on in addition to its settings."""
 
     home: Path = field(default_factory=Path.home)
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
@@ -94,8 +92,9 @@ class Gathered(Record):
     later: tuple[MinedTask, ...] = ()
     """Tasks beyond the limit of the night: they are archived, so that later nights can recall them."""
     unmined: tuple[SessionRef, ...] = ()
-    """Sessions that the next night is to try again: the optimizer gave no usable answer about them, or no task of
-    theirs has criteria that hold."""
+    """Sessions that the next night is to try again: the optimizer gave no usable answer about them."""
+    entries: tuple[Entry, ...] = ()
+    """What the ledger is to know when the night succeeds."""
 
 
 def state_of(config: SleepConfig, around: Surroundings) -> SleepState:
@@ -224,16 +223,20 @@ async def from_transcripts(
     tools = bench.models["target"].takes_tools
     doable, undoable = _doable(mined.tasks, tools=tools)
     known, _ = _doable(known, tools=tools)
-    probe = await probed(doable, bench)
-    lost = tuple(one for one in probe.lost if (one.source, one.id) not in tried)
-    again += lost
-    gathered = await asyncio.to_thread(divided, config, probe.tasks, known)
+    judge = bench.models.get("judge")
+    asks = judge is not None and not judge.name.startswith(ANSWERED_LATER)
+    doubts = await probe(doable, bench.rollout.env) if asks else ()
+    fooled = {doubt.task for doubt in doubts}
+    usable = [task for task in doable if task.id not in fooled]
+    gathered = await asyncio.to_thread(divided, config, usable, known)
     tasks = gathered.tasks
     taken = {task.derived_from for task in tasks}
-    most = config.sleep.dream * sum(task.split == "train" for task in tasks)
-    tasks += recall([task for task in known if task.id not in taken], tasks, most)
+    past = [task for task in known if task.id not in taken]
+    tasks += recall(past, tasks, config.sleep.dream * sum(task.split == "train" for task in tasks))
     dreamt = await dream(tasks, config.sleep.dream, optimizer)
     dropped = Counter(each.reason for each in (*mined.dropped, *dreamt.dropped))
+    dropped.update({**undoable, **gathered.dropped})
+    dropped.update(doubt.why for doubt in doubts)
     return gathered.model_copy(
         update={
             "tasks": (*tasks, *dreamt.tasks),
@@ -243,37 +246,30 @@ async def from_transcripts(
             "waiting": found.beyond,
             "problems": (*found.problems, *_failures(mined, again)),
             "unmined": again,
-            "notes": (*gathered.notes, *_left_for_once_more(len(lost))),
-            "doubts": probe.doubts,
-            "dropped": dict(sorted(sum(map(Counter, (undoable, probe.dropped, gathered.dropped)), dropped).items())),
+            "entries": found.entries,
+            "doubts": doubts,
+            "dropped": dict(sorted(dropped.items())),
         }
     )
 
 
 def divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[MinedTask]) -> Gathered:
-    """The tasks of a night on their sides, as many as it may have, and tasks of earlier nights where there is nothing
-    on one of the two that it needs.
+    """The tasks of a night on their sides, as many as it may have, and tasks of earlier nights for a side with none.
 
     Args:
         known: those of earlier nights, with their clusters and sides.
     """
     sleep = config.sleep
     sides = divide(tasks, known, val=sleep.val_fraction, test=config.test_fraction, seed=config.train.seed)
-    kept = _cut(by_recurrence(sides.tasks), sleep.max_tasks)
-    ids = {task.id for task in kept}
-    later = tuple(task for task in sides.tasks if task.id not in ids)
+    ranked = by_recurrence(sides.tasks)
+    kept, later = ranked[: sleep.max_tasks], ranked[sleep.max_tasks :]
     notes: list[str] = []
     for side in ("train", "val") if kept else ():
         if any(task.split == side for task in kept) or (side == "val" and not sleep.val_fraction):
             continue
         found = _earlier(side, kept, known)
         kept += found
-        wanted = "train on" if side == "train" else "hold out"
-        notes.append(
-            f"tonight's tasks have nothing to {wanted}: {len(found)} of earlier nights stand in"
-            if found
-            else f"there is nothing to {wanted}"
-        )
+        notes.append(f"{len(found)} tasks of earlier nights stand in for {side!r}, which has none tonight")
     return Gathered(
         tasks=kept,
         dropped={f"more than sleep.max_tasks = {sleep.max_tasks}": len(later)} if later else {},
@@ -282,38 +278,20 @@ def divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[Min
     )
 
 
-def _cut(tasks: Sequence[MinedTask], most: int) -> tuple[MinedTask, ...]:
-    """The first tasks, with one of each of the two sides that a night needs where there is room for both."""
-    kept = list(tasks[:most])
-    for side in ("train", "val"):
-        left = next((task for task in tasks[most:] if task.split == side), None)
-        if len(kept) < 2 or left is None or any(task.split == side for task in kept):
-            continue
-        tested = [task for task in kept if task.split == "test"]
-        kept.remove((tested or kept)[-1])
-        kept.append(left)
-    return tuple(kept)
-
-
 def _earlier(side: Split, tasks: Sequence[MinedTask], known: Sequence[MinedTask]) -> tuple[MinedTask, ...]:
-    """Tasks of earlier nights that were on that side, for a night that has none of its own: those that are most like
-    tonight's, of the same projects, as many as there are tonight and at least `_FEWEST`."""
+    """Tasks of earlier nights that were on that side, for a night that has none: those most like tonight's,
+    of the same projects, as many as there are tonight and at least `_FEWEST`."""
     projects, ids = {task.project for task in tasks}, {task.id for task in tasks}
-    found: list[tuple[float, str, MinedTask]] = []
-    for task in known:
-        if task.origin != "real" or task.split != side or task.id in ids or task.project not in projects:
-            continue
-        if not any(near(task, other) for other in tasks):  # else it is the same wish, and on one side with it
-            found.append((-max(alike(task, other) for other in tasks), task.id, task))
-    likest = (task for *_, task in sorted(found, key=lambda row: row[:2]))
-    best = islice(likest, max(_FEWEST, len(tasks)))
+    found = [
+        task
+        for task in known
+        if task.origin == "real" and task.split == side and task.id not in ids and task.project in projects
+        # One that is near tonight's is the same wish, and on one side with it.
+        if not any(near(task, other) for other in tasks)
+    ]
+    found.sort(key=lambda task: (-max(alike(task, other) for other in tasks), task.id))
+    best = found[: max(_FEWEST, len(tasks))]
     return tuple(recalled(task) if side == "train" else task for task in best)
-
-
-def _left_for_once_more(sessions: int) -> Iterable[str]:
-    if sessions:
-        which = "1 session has" if sessions == 1 else f"{sessions} sessions have"
-        yield f"{which} no task whose criteria hold: mined once more in the next night, and only once"
 
 
 def _failures(mined: Mined, again: Collection[SessionRef]) -> Iterable[str]:

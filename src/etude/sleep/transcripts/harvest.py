@@ -11,8 +11,8 @@ from pydantic import AwareDatetime, Field
 
 from etude.records import Record
 from etude.redaction.redactor import Redactor
-from etude.sleep.transcripts.cleaning import cleaned, left_out
-from etude.sleep.transcripts.ledger import Entry, Ledger, Status, progress
+from etude.sleep.transcripts.cleaning import cleaned
+from etude.sleep.transcripts.ledger import Entry, Ledger, Status, used_turns
 from etude.sleep.transcripts.redaction import redacted
 from etude.sleep.transcripts.sessions import Found, Reading, Session
 from etude.sleep.transcripts.sources.base import Source
@@ -45,8 +45,6 @@ class Harvested(Record):
     session: Session
     new: int
     """Index of the first turn that no night has used; those before it are context."""
-    again: bool = False
-    """A night has used that turn already, and the agent went on with it afterwards."""
 
 
 class SourceCounts(Record):
@@ -61,10 +59,6 @@ class SourceCounts(Record):
     """Sessions with new turns that this night works on."""
     beyond: int = 0
     """Sessions that wait because the limit was reached."""
-    resumed: int = 0
-    """Of `taken`, those with earlier turns that a night has used."""
-    anew: int = 0
-    """Of `taken`, those that were used, and whose past has changed since."""
     skipped: dict[str, int] = Field(default_factory=dict[str, int])
     """Sessions, turns and records that were left out, by reason."""
     redacted: dict[str, int] = Field(default_factory=dict[str, int])
@@ -190,22 +184,13 @@ def _told(error: Exception) -> str:
 class _Tally:
     def __init__(self, source: str) -> None:
         self.source = source
-        self.found = self.read = self.taken = self.beyond = self.resumed = self.anew = 0
+        self.found = self.read = self.taken = self.beyond = 0
         self.skipped = Counter[str]()
         self.redacted = Counter[str]()
 
     def counts(self) -> SourceCounts:
-        return SourceCounts(
-            source=self.source,
-            found=self.found,
-            read=self.read,
-            taken=self.taken,
-            beyond=self.beyond,
-            resumed=self.resumed,
-            anew=self.anew,
-            skipped=dict(sorted(self.skipped.items())),
-            redacted=dict(sorted(self.redacted.items())),
-        )
+        counted = {"skipped": dict(sorted(self.skipped.items())), "redacted": dict(sorted(self.redacted.items()))}
+        return SourceCounts.model_validate({**vars(self), **counted})
 
 
 class _Work:
@@ -262,7 +247,7 @@ class _Work:
             reading = Reading(problem=_told(error))
         tally.skipped.update(reading.skipped)
         if reading.problem:
-            self._fail(candidate, entry, reading.problem)
+            self._fail(candidate, reading.problem)
             return
         tally.read += 1
         if reading.session is None:
@@ -272,13 +257,12 @@ class _Work:
         try:
             self._weigh(reading.session, reading.copied, candidate, entry)
         except Exception as error:  # noqa: BLE001 - the boundary: a session can hold anything
-            self._fail(candidate, entry, _told(error))
+            self._fail(candidate, _told(error))
 
-    def _fail(self, candidate: _Candidate, entry: Entry | None, reason: str) -> None:
+    def _fail(self, candidate: _Candidate, reason: str) -> None:
         found, name = candidate.found, candidate.source.name
         self.tally(name).skipped["unreadable"] += 1
         self.problem(f"{name}: session {found.id!r}: {reason}")
-        self._note(found, entry, "failed")
 
     def _known(self, entry: Entry | None, found: Found) -> str:
         """Why a session need not be read, from what the ledger knows of it."""
@@ -295,8 +279,7 @@ class _Work:
     def _weigh(self, session: Session, copied: int, candidate: _Candidate, entry: Entry | None) -> None:
         """Decide what becomes of a session that was read."""
         found, tally = candidate.found, self.tally(candidate.source.name)
-        seen = progress(entry, session)
-        known = max(seen.seen, copied)
+        known = max(used_turns(entry, session), copied)
         clean = cleaned(session, seen=known)
         waits = entry is not None and entry.status == "queued"
         if clean.session is None and (clean.own or "observer" in clean.skipped):
@@ -318,21 +301,13 @@ class _Work:
             without, counts = redacted(clean.session, self._redactor)
             tally.skipped.update(clean.skipped)
             tally.taken += 1
-            tally.resumed += seen.seen > 0
-            tally.anew += seen.anew
             tally.redacted.update(counts)
-            used = entry is not None and not seen.anew and known < entry.turns
-            again = used and not left_out(session.turns[known])
-            self._sessions.append(Harvested(session=without, new=clean.new, again=again))
+            self._sessions.append(Harvested(session=without, new=clean.new))
             self._note(found, entry, "used", session)
 
     def _note(self, found: Found, entry: Entry | None, status: Status, session: Session | None = None) -> None:
-        noted = Entry(source=found.source, id=found.id, status=status, revision=found.revision)
-        if entry is not None:
-            kept = {"project": entry.project, "past": entry.past, "last": entry.last, "turns": entry.turns}
-            noted = noted.model_copy(update=kept)
-        if session is not None:
-            noted = noted.model_copy(update={"project": session.project})
-            if status == "used":
-                noted = noted.used(session)
-        self._entries.append(noted)
+        noted = entry or Entry(source=found.source, id=found.id, status=status)
+        project = noted.project if session is None else session.project
+        update = {"status": status, "revision": found.revision, "project": project}
+        noted = Entry.model_validate({**dict(noted), **update})
+        self._entries.append(noted.used(session) if status == "used" and session is not None else noted)

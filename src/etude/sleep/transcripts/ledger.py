@@ -1,4 +1,4 @@
-"""The ledger: which sessions were seen, how far each was used, and by which night.
+"""The ledger: which sessions were seen, and how far each was used.
 
 A night takes what it works on; only its success (`commit`) moves anything. What a night took that failed or was
 killed, the next night sees again. What was past the limit of a night stays queued, however old it becomes.
@@ -6,87 +6,73 @@ killed, the next night sees again. What was past the limit of a night stays queu
 
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, Self
 
 from filelock import FileLock, Timeout
-from pydantic import AwareDatetime, Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
 from etude.errors import DataError, IdentityError, LockedError, StopRun
 from etude.records import Record, digest
 from etude.sleep.transcripts.sessions import Session
 from etude.store.database import BUSY_MILLISECONDS, Database, refused_by_disk
 
-__all__ = ["Entry", "Ledger", "Progress", "Status", "progress", "under_way"]
+__all__ = ["Entry", "Ledger", "Status", "under_way", "used_turns"]
 
-Status = Literal["queued", "used", "failed", "own", "empty", "outside"]
-"""`queued`: waits for a night. `used`: a night has learnt from it. `failed`: it could not be read, and is tried
-again. `own`: etude's own. `empty`: nothing in it is worth something. `outside`: it is of another project than
-those asked for."""
+Status = Literal["queued", "used", "own", "empty", "outside"]
+"""`queued`: waits for a night. `used`: a night has learnt from it. `own`: etude's own. `empty`: nothing in it is
+of use. `outside`: it is of another project."""
 
-FORMAT = 2
+FORMAT = 3
 _APPLICATION = 0x736B6C70
 _GRACE_SECONDS = 0.25
 _SCHEMA = """CREATE TABLE sessions (
-    source TEXT NOT NULL, id TEXT NOT NULL, status TEXT NOT NULL, revision TEXT NOT NULL, project TEXT NOT NULL,
-    past TEXT NOT NULL, last TEXT NOT NULL, turns INTEGER NOT NULL, night INTEGER, updated TEXT NOT NULL,
-    pending TEXT, tried INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (source, id))"""
-_COLUMNS = "source, id, status, revision, project, past, last, turns, night, updated"
-_HINT = "move the file away to start anew (every session is read again), or bring back a copy of it"
+    source TEXT NOT NULL, id TEXT NOT NULL, status TEXT NOT NULL, entry TEXT NOT NULL, PRIMARY KEY (source, id))"""
+_HINT = "move the file away to start again (every session is read again), or bring back a copy of it"
+
+
+def _storable(text: object) -> object:
+    """A transcript may hold halves of surrogate pairs, which no file can."""
+    return text.encode(errors="backslashreplace").decode() if isinstance(text, str) else text
+
+
+_Text = Annotated[str, BeforeValidator(_storable)]
 
 
 class Entry(Record):
     """What is known of a session."""
 
     source: str
-    id: str
+    id: _Text
     status: Status
-    revision: str = ""
+    revision: _Text = ""
     """Of the session when it was seen last, as in `Found.revision`."""
-    project: str = ""
+    project: _Text = ""
     past: str = ""
     """Digest of the prompts of the used turns: changes when the past is rewritten."""
     last: str = ""
     """Digest of the last used turn: changes when the agent went on with it."""
     turns: int = Field(default=0, ge=0)
     """How many turns from the first have been used."""
-    night: int | None = None
-    """The night that used it, or works on it."""
-    updated: AwareDatetime | None = None
-    """When this was written; UTC."""
+    tried: int | None = None
+    """The night that has left it to the next one, once."""
 
     def used(self, session: Session) -> "Entry":
         """The same after a night has used all turns of the session."""
-        return self.model_copy(
-            update={
-                "status": "used",
-                "past": _past(session, len(session.turns)),
-                "last": _last(session, len(session.turns)),
-                "turns": len(session.turns),
-            }
-        )
+        turns = len(session.turns)
+        past, last = _past(session, turns), _last(session, turns)
+        return self.model_copy(update={"status": "used", "past": past, "last": last, "turns": turns})
 
 
-class Progress(NamedTuple):
-    """How much of a session is new."""
-
-    seen: int
-    """Turns from the first that were used; the others are new."""
-    anew: bool
-    """Its past is shorter or another one than was used, so that all of it is new."""
-
-
-def progress(entry: Entry | None, session: Session) -> Progress:
-    """What of a session has not been used. A used turn that the agent went on with afterwards counts as new."""
-    if entry is None or entry.turns == 0:
-        return Progress(0, anew=False)
-    if len(session.turns) < entry.turns or _past(session, entry.turns) != entry.past:
-        return Progress(0, anew=True)
+def used_turns(entry: Entry | None, session: Session) -> int:
+    """How many turns from the first were used; the others are new. A used turn that the agent went on with afterwards
+    counts as new, and so does all of a session whose past is shorter or another one than was used."""
+    if entry is None or len(session.turns) < entry.turns or _past(session, entry.turns) != entry.past:
+        return 0
     went_on = _last(session, entry.turns) != entry.last
-    return Progress(entry.turns - went_on, anew=False)
+    return max(0, entry.turns - went_on)
 
 
 def _past(session: Session, turns: int) -> str:
@@ -117,17 +103,12 @@ class _File(Database):
             self._choose_journal_mode()
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class Ledger:
     """The ledger in an SQLite file, locked for this process unless it is only read. Use as a context manager.
 
     Args:
         path: the file; its folder exists. A new one is made, all at once, where there is none.
         read_only: needs no lock and writes nothing; a missing file is an empty ledger.
-        now: the clock, in UTC.
 
     Raises:
         LockedError: another night is under way.
@@ -136,10 +117,9 @@ class Ledger:
         StopRun: the file cannot be written.
     """
 
-    def __init__(self, path: Path, *, read_only: bool = False, now: Callable[[], datetime] = _now) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         self.read_only = read_only
-        self._now = now
         self._file: _File | None = None
         with ExitStack() as held:
             if not read_only:
@@ -164,71 +144,47 @@ class Ledger:
         found = self._entries("WHERE source = ? AND id = ?", (source, _storable(id)))
         return found[0] if found else None
 
-    def entries(self, status: Status | None = None) -> list[Entry]:
-        """All sessions, or those of one status; ordered by source and id."""
-        where = "" if status is None else "WHERE status = ?"
-        return self._entries(where, () if status is None else (status,))
+    def entries(self) -> list[Entry]:
+        """All sessions, ordered by source and id."""
+        return self._entries("", ())
 
     def counts(self) -> dict[str, int]:
         """How many sessions there are of each status."""
         return dict(self._rows("SELECT status, COUNT(*) FROM sessions GROUP BY status ORDER BY status"))
 
-    def take(self, night: int, entries: Sequence[Entry]) -> None:
-        """Begin a night with what its harvest found (`Harvest.entries`), once. What earlier nights took without
-        success is given free.
-
-        What is `used` is only noted, and waits as `queued` until `commit`. All else has nothing to lose and is
-        written as it is; how far the session was used stays.
-        """
-        moment = self._moment()
+    def take(self, entries: Sequence[Entry]) -> None:
+        """Begin a night with what its harvest found (`Harvest.entries`). What is `used` waits as `queued` until
+        `commit`, and how far it was used stays; all else is written as it is."""
         with self._write() as connection:
-            connection.execute("UPDATE sessions SET pending = NULL, night = NULL WHERE pending IS NOT NULL")
             for seen in entries:
-                texts = {name: _storable(getattr(seen, name)) for name in ("id", "revision", "project")}
-                entry = seen.model_copy(update=texts)
-                if entry.status != "used":
-                    _upsert(connection, entry, moment)
-                    continue
-                waiting = entry.model_copy(update={"status": "queued", "night": night})
-                _upsert(connection, waiting, moment)
-                pending = entry.model_copy(update={"night": night}).model_dump_json()
-                connection.execute(
-                    "UPDATE sessions SET pending = ? WHERE source = ? AND id = ?", (pending, entry.source, entry.id)
-                )
+                entry = seen
+                if seen.status == "used":
+                    known = self.entry(seen.source, seen.id) or Entry(source=seen.source, id=seen.id, status="queued")
+                    update = {"status": "queued", "revision": seen.revision, "project": seen.project}
+                    entry = known.model_copy(update=update)
+                _put(connection, entry)
 
-    def once_more(self) -> set[tuple[str, str]]:
-        """Source and id of the sessions that a night has left waiting (`commit`) and that no night has used since."""
-        return {(str(source), str(id)) for source, id in self._rows("SELECT source, id FROM sessions WHERE tried")}
+    def once_more(self, night: int) -> set[tuple[str, str]]:
+        """Source and id of the sessions that a night before this one has left waiting (`commit`) and that no night
+        has used since."""
+        tried = (entry for entry in self.entries() if entry.tried is not None and entry.tried < night)
+        return {(entry.source, entry.id) for entry in tried}
 
-    def commit(self, night: int, once_more: Collection[tuple[str, str]] = ()) -> int:
-        """End a night with success: what it took is used. Returns how many sessions were moved.
+    def commit(self, night: int, entries: Sequence[Entry], once_more: Collection[tuple[str, str]] = ()) -> None:
+        """End a night with success: what it took is used. Doing it again changes nothing.
 
         Args:
+            entries: as for `take`.
             once_more: source and id of sessions that the next night is to try again.
         """
-        moment = self._moment()
         left = {(source, _storable(id)) for source, id in once_more}
-        moved = 0
         with self._write() as connection:
-            rows = connection.execute(
-                "SELECT pending FROM sessions WHERE pending IS NOT NULL AND night = ? ORDER BY source, id", (night,)
-            ).fetchall()
-            for (text,) in rows:
-                entry = Entry.model_validate_json(text)
-                if (entry.source, entry.id) in left:
-                    connection.execute(
-                        "UPDATE sessions SET pending = NULL, tried = 1 WHERE source = ? AND id = ?",
-                        (entry.source, entry.id),
-                    )
-                    continue
-                moved += 1
-                _upsert(connection, entry, moment)
-                connection.execute(
-                    "UPDATE sessions SET past = ?, last = ?, turns = ?, pending = NULL, tried = 0"
-                    " WHERE source = ? AND id = ?",
-                    (entry.past, entry.last, entry.turns, entry.source, entry.id),
-                )
-        return moved
+            for entry in entries:
+                if entry.status == "used" and (entry.source, entry.id) in left:
+                    waits = self.entry(entry.source, entry.id) or entry
+                    _put(connection, waits.model_copy(update={"tried": night}))
+                elif entry.status == "used":
+                    _put(connection, entry.model_copy(update={"tried": None}))
 
     def close(self) -> None:
         """Close the file and give it free. Closing twice does no harm."""
@@ -240,14 +196,10 @@ class Ledger:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _moment(self) -> str:
-        return self._now().astimezone(UTC).isoformat(timespec="seconds")
-
     def _entries(self, where: str, parameters: Sequence[Any]) -> list[Entry]:
-        names = _COLUMNS.split(", ")
-        rows = self._rows(f"SELECT {_COLUMNS} FROM sessions {where} ORDER BY source, id", parameters)
+        rows = self._rows(f"SELECT entry FROM sessions {where} ORDER BY source, id", parameters)
         try:
-            return [Entry.model_validate(dict(zip(names, row, strict=True))) for row in rows]
+            return [Entry.model_validate_json(text) for (text,) in rows]
         except ValidationError as error:
             raise self._broken(_plain(error)) from error
 
@@ -270,8 +222,6 @@ class Ledger:
                 yield connection
         except StopRun as error:
             raise _unwritable(self.path, error.__cause__ or error) from error
-        except ValidationError as error:
-            raise self._broken(_plain(error)) from error
         except sqlite3.DatabaseError as error:
             raise self._broken(error) from error
 
@@ -279,25 +229,14 @@ class Ledger:
         return DataError(f"ledger {str(self.path)!r} cannot be used: {error}", hint=_HINT)
 
 
-def _storable(text: str) -> str:
-    """A transcript may hold halves of surrogate pairs, which no file can."""
-    return text.encode(errors="backslashreplace").decode()
-
-
 def _plain(error: ValidationError) -> str:
     first = error.errors()[0]
     return f"a row has a bad {'.'.join(map(str, first['loc'])) or 'entry'}: {first['msg']}"
 
 
-def _upsert(connection: sqlite3.Connection, entry: Entry, moment: str) -> None:
-    """Write what was seen; how far the session was used stays as it is."""
-    connection.execute(
-        f"INSERT INTO sessions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, '', '', 0, ?, ?)"
-        " ON CONFLICT (source, id) DO UPDATE SET status = excluded.status, revision = excluded.revision,"
-        " project = excluded.project, night = coalesce(excluded.night, night), updated = excluded.updated"
-        " WHERE status <> 'own'",
-        (entry.source, entry.id, entry.status, entry.revision, entry.project, entry.night, moment),
-    )
+def _put(connection: sqlite3.Connection, entry: Entry) -> None:
+    row = (entry.source, entry.id, entry.status, entry.model_dump_json())
+    connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?)", row)
 
 
 def _create(path: Path) -> None:

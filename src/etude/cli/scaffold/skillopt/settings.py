@@ -1,12 +1,10 @@
-"""SkillOpt's settings in the words of this package, and those that have none."""
+"""SkillOpt's settings in the words of this package."""
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, cast
 
-from etude.cli.scaffold.skillopt.converted import Converted, named, written
-from etude.cli.scaffold.skillopt.file import KNOWN
-from etude.cli.scaffold.skillopt.models import take_models
 from etude.errors import ConfigError
 
 SAME: Mapping[str, str] = {
@@ -22,189 +20,236 @@ SAME: Mapping[str, str] = {
     "optimizer.min_learning_rate": "select.min_edit_budget",
     "optimizer.use_slow_update": "slow_update.enabled",
     "optimizer.slow_update_samples": "slow_update.samples",
+    "optimizer.slow_update_gate_with_selection": "slow_update.gate",
     "optimizer.longitudinal_pair_policy": "slow_update.pairs",
     "optimizer.use_meta_skill": "meta_skill.enabled",
     "optimizer.use_skill_aware_reflection": "reflect.skill_aware",
+    "optimizer.skill_aware_consolidate_threshold": "reflect.appendix_limit",
+    "optimizer.skill_update_mode": "update.mode",
+    "optimizer.lr_scheduler": "select.schedule",
     "evaluation.use_gate": "gate.enabled",
     "evaluation.gate_metric": "gate.metric",
     "evaluation.gate_mixed_weight": "gate.mixed_weight",
     "evaluation.eval_test": "test.enabled",
     "env.workers": "limits.concurrency",
+    "env.max_completion_tokens": "target.max_output_tokens",
 }
 """Settings that mean the same under another name."""
 
 USUAL: Mapping[str, Any] = {
-    "optimizer.slow_update_gate_with_selection": False,
-    "env.max_completion_tokens": 16384,
+    "slow_update.gate": False,
+    "reflect.appendix_limit": 0,
+    "target.max_output_tokens": 16384,
 }
-"""SkillOpt's defaults where those of the preset `paper` differ."""
+"""SkillOpt's defaults, by our names, where those of the preset `paper` differ."""
 
-NOTHING_LOST: Mapping[str, Any] = {
-    "train.train_size": 0,
-    "evaluation.use_semantic_density": False,
-    "evaluation.semantic_density_weight": 0.05,
-    "evaluation.leading_words": [],
-    "optimizer.skill_aware_appendix_source": "both",
-    "optimizer.skill_aware_consolidate_threshold": 0,
+_OTHERS = (
+    "optimizer.lr_control_mode",
+    *("evaluation.sel_env_num", "evaluation.test_env_num", "env.limit", "env.name", "env.skill_init"),
+    *("env.split_mode", "env.split_dir", "env.data_path", "env.split_ratio", "env.split_seed"),
+    *("model.backend", "model.optimizer_backend", "model.target_backend", "model.reasoning_effort"),
+)
+_FLAT: Mapping[str, str] = {
+    **{key.partition(".")[2]: key for key in (*SAME, *_OTHERS)},
+    "env": "env.name",
+    "env_name": "env.name",
+    "optimizer_model": "model.optimizer",
+    "target_model": "model.target",
+    "optimizer": "model.optimizer",
+    "target": "model.target",
+    "edit_budget": "optimizer.learning_rate",
+    "min_edit_budget": "optimizer.min_learning_rate",
 }
-"""SkillOpt's defaults of settings without a counterpart, where they say what holds here anyway."""
+"""The names of settings in files without sections."""
+_OF_MODELS = re.compile(r"(target_|optimizer_)?(azure_openai|qwen_chat|minimax)_")
 
-UPDATE_MODES = {"full_rewrite_minibatch": "full_rewrite"}
-
-WITHOUT_CONTROL: Mapping[str, str] = {
-    "patch": "has no effect with patches, there or here: the schedule holds",
-    "full_rewrite_minibatch": "a whole new document has no edit budget, there or here",
+_AZURE = ("openai_chat", "azure_openai")
+_USUAL_OF_BACKENDS: Mapping[str, Mapping[str, Any]] = {
+    "qwen_chat": {
+        "base_url": "http://localhost:8000/v1",
+        "temperature": 0.7,
+        "max_output_tokens": 8000,
+        "timeout": 300,
+    },
+    "minimax_chat": {"temperature": 0.7, "max_output_tokens": 8000},
 }
-"""What `lr_control_mode: none` comes to, by update mode."""
-
-_WHY: tuple[tuple[str, str], ...] = (
-    (r".*api_key", "keys are not copied: put the key into the environment variable that `doctor` names"),
-    (
-        r"model\.(codex|claude_code|cursor|copilot)_",
-        "belongs to an agent program; the agent that is written is chat",
-    ),
-    (r"model\.rewrite_", "the optimizer has one set of model settings for all its calls"),
-    (r"model\..*(api_version)", "Azure's present interface has no versions"),
-    (r"model\..*(ad_scope|managed_identity_client_id)", "tokens come from api_key_command"),
-    (r"model\.minimax_region", "set base_url of the role"),
-    (r"model\..*thinking_mode", "use `thinking: on` or `off` of the role"),
-    (r"train\.(train_size|steps_per_epoch)", "follows from the data"),
-    (r"optimizer\.meta_learning_rate", "has no effect in SkillOpt either"),
-    (r"optimizer\.skill_aware_", "has no effect without use_skill_aware_reflection"),
-    (r"evaluation\.(use_semantic|semantic|leading)", "a bonus for words such as MUST does not measure a skill"),
-    (r"env\.out_root", "results are written to run.folder/run.name"),
-    (r"env\.split_output_dir", "the tasks are written to data/"),
-    (r"env\.exec_timeout", "limits.attempt_seconds bounds a whole attempt here, its waiting included"),
-    (r"env\.max_turns", "chat answers in one turn; the agent tools has agent.max_steps"),
-    (r"env\.\w", "belongs to an environment of SkillOpt; one of your own takes options under `env`"),
+_CHAT: Mapping[str, str] = {
+    "base_url": "base_url",
+    "temperature": "temperature",
+    "max_output_tokens": "max_tokens",
+    "timeout": "timeout_seconds",
+}
+"""Our settings of a model to the ends of SkillOpt's, for the servers of Qwen and MiniMax."""
+_NOTES: Mapping[str, str] = {
+    "claude_chat": "claude_chat ran the program `claude`; `anthropic:` models are asked directly, with a key",
+    "openai_compatible": "openai_compatible: its address came from the environment; set base_url and api_key_env",
+}
+_TOKEN_COMMAND = (
+    "az account get-access-token --resource https://cognitiveservices.azure.com --query accessToken -o tsv"
 )
 
 
-_UNKNOWN = "not a setting known here"
-_OF_BACKEND = re.compile(r"model\.(?P<role>\w+?_)?(?P<backend>azure_openai|qwen_chat|minimax)_")
+@dataclass
+class Conversion:
+    """SkillOpt's settings on their way to ours."""
+
+    given: Mapping[str, Any]
+    """SkillOpt's settings as `section.key`; empty ones are left out."""
+    settings: dict[str, Any] = field(default_factory=lambda: {"preset": "paper"})
+    notes: dict[str, None] = field(default_factory=dict[str, None])
+    """What means something else here than there, each once."""
+    _taken: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """Their settings that were used, with ours that come from them."""
+
+    @property
+    def not_carried(self) -> list[str]:
+        """Settings of the file that have no effect here."""
+        return [key for key in self.given if key not in self._taken]
+
+    def take(self, *theirs: str, ours: str = "") -> Any:
+        """The first of these settings that the file has, else None. `ours` is the one it becomes, for errors."""
+        key = next((key for key in theirs if key in self.given), None)
+        if key is None:
+            return None
+        self._taken.setdefault(key, []).append(ours.removeprefix("env."))
+        return self.given[key]
+
+    def put(self, ours: str, value: Any) -> None:
+        """Set one of our settings."""
+        section, _, key = ours.partition(".")
+        self.settings.setdefault(section, {})[key] = value
+
+    def move(self, ours: str, *theirs: str, usual: Any = None) -> None:
+        """Set one of ours to the first of theirs that the file has, else to the usual value if there is one."""
+        value = self.take(*theirs, ours=ours)
+        if value is None:
+            value = usual
+        if value is not None:
+            self.put(ours, value)
+
+    def note(self, text: str) -> None:
+        """Say something about the new project."""
+        self.notes[text] = None
+
+    def name_origins(self, error: ConfigError, where: object) -> ConfigError:
+        """An error about our settings whose hint names those of the file that they come from."""
+        origins = [
+            theirs
+            for theirs, ours in self._taken.items()
+            if any(re.search(rf"(?<![\w.]){re.escape(key)}(?!\w)", error.message) for key in ours if key)
+        ]
+        return ConfigError(error.message, hint=f"change {' or '.join(origins)} in {where}") if origins else error
 
 
-def convert(given: Mapping[str, Any], where: str = "settings") -> Converted:
-    """Our settings for those of a SkillOpt file; `env` has the limits only, what its data need is added elsewhere.
-
-    Raises:
-        ConfigError: a number of tasks is invalid. Whether other values are allowed is left to `config`.
-    """
-    result = Converted()
-    rest = {key: value for key, value in given.items() if value not in (None, "")}
-    backends = take_models(rest, result)
+def convert(data: Mapping[str, Any]) -> Conversion:
+    """What becomes of the settings of a SkillOpt file; `env` has the limits only, its files are added elsewhere.
+    Whether the values are allowed is left to the config."""
+    given = {key: value for key, value in _dotted(data).items() if value not in (None, "")}
+    found = Conversion(given)
+    for role in ("target", "optimizer"):
+        _take_model(found, role)
+    _take_schedule(found)
     for theirs, ours in SAME.items():
-        if theirs in rest:
-            result.put(ours, rest.pop(theirs), theirs)
-    _clamp_weight(result)
-    _take_reminders(rest, result)
-    _take_usual(rest, result)
-    _take_schedule(rest, result)
-    _take_limits(rest, result, where)
-    for key, value in rest.items():
-        if key not in NOTHING_LOST or not _same(NOTHING_LOST[key], value):
-            result.left[named(key, value)] = _unused(key, backends) or _why(key)
-    for key, value in given.items():
-        if value in (None, "") and key not in KNOWN and not _OF_BACKEND.match(key) and _why(key) == _UNKNOWN:
-            result.left[named(key, value)] = _UNKNOWN
-    return result
+        section, _, key = ours.partition(".")
+        if key not in found.settings.get(section, {}):
+            found.move(ours, theirs, usual=USUAL.get(ours))
+    if found.settings.get("update", {}).get("mode") == "full_rewrite_minibatch":
+        found.put("update.mode", "full_rewrite")
+    if found.settings["reflect"].get("skill_aware"):
+        found.note("reminders of skill-aware reflection pass the gate here and come from failures only")
+    _take_limits(found)
+    return found
 
 
-def _clamp_weight(result: Converted) -> None:
-    weight = result.settings.get("gate", {}).get("mixed_weight")
-    if isinstance(weight, int | float) and not 0 <= weight <= 1 and weight == weight:
-        clamped = min(max(weight, 0), 1)
-        result.put("gate.mixed_weight", clamped, "evaluation.gate_mixed_weight")
-        result.say(
-            f"evaluation.gate_mixed_weight = {weight} is out of range: {clamped} is written, as it counts there"
-        )
+def _dotted(data: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings as `section.key`; keys of the flat form get their section, unknown ones stay as they are."""
+    dotted: dict[str, Any] = {}
+    for key, value in data.items():
+        if isinstance(value, Mapping):
+            dotted.update({f"{key}.{leaf}": each for leaf, each in cast(Mapping[str, Any], value).items()})
+        else:
+            dotted[_FLAT.get(key, f"model.{key}" if _OF_MODELS.match(key) else key)] = value
+    return dotted
 
 
-def _take_reminders(rest: dict[str, Any], result: Converted) -> None:
-    if not result.settings.get("reflect", {}).get("skill_aware"):
-        return
-    limit, source = "optimizer.skill_aware_consolidate_threshold", "optimizer.skill_aware_appendix_source"
-    result.put("reflect.appendix_limit", rest.pop(limit, 0), limit)
-    chosen = rest.pop(source, "both")
-    if chosen != "failure_only":
-        result.left[named(source, chosen)] = "reminders come from failures only here, as with failure_only there"
-    result.say("reminders of skill-aware reflection pass the gate here; there they are added without it")
+def _take_schedule(found: Conversion) -> None:
+    if found.given.get("optimizer.lr_control_mode") in ("fixed", "autonomous"):
+        control = found.take("optimizer.lr_control_mode")
+        if control == "autonomous":
+            found.put("select.schedule", "autonomous")
+            return
+    if found.given.get("optimizer.lr_scheduler") == "autonomous":
+        found.take("optimizer.lr_scheduler")
+        found.put("select.schedule", "constant")
+        found.put("select.edit_budget", 999)
+        found.note("lr_scheduler autonomous means no cap on edits: written as a constant budget of 999")
 
 
-def _take_usual(rest: dict[str, Any], result: Converted) -> None:
-    gate, tokens = "optimizer.slow_update_gate_with_selection", "env.max_completion_tokens"
-    result.put("slow_update.gate", rest.pop(gate, USUAL[gate]), gate)
-    if "max_output_tokens" not in result.settings["target"]:
-        result.put("target.max_output_tokens", rest.pop(tokens, USUAL[tokens]), tokens)
-    elif tokens in rest:
-        own = result.origins.get("target.max_output_tokens", "the default of its backend")
-        result.left[named(tokens, rest.pop(tokens))] = f"the target's replies are bounded by {own}"
+def _take_limits(found: Conversion) -> None:
+    """Most tasks in each split; 0 stands for all."""
+    everywhere = found.take("env.limit", ours="env.limit")
+    limits = {
+        "train": everywhere,
+        "val": found.take("evaluation.sel_env_num", ours="env.limit"),
+        "test": found.take("evaluation.test_env_num", ours="env.limit"),
+    }
+    counts = {split: everywhere if count in (None, 0) else count for split, count in limits.items()}
+    if limit := {split: count for split, count in counts.items() if count not in (None, 0)}:
+        found.put("env.limit", limit)
 
 
-def _take_schedule(rest: dict[str, Any], result: Converted) -> None:
-    scheduler, control = "optimizer.lr_scheduler", "optimizer.lr_control_mode"
-    schedule, way = rest.pop(scheduler, "cosine"), rest.pop(control, "fixed")
-    if way == "autonomous":
-        result.put("select.schedule", "autonomous", control)
-        if schedule != "cosine":
-            result.left[named(scheduler, schedule)] = f"{control} = autonomous: the optimizer decides"
-    elif schedule == "autonomous":
-        if "select.edit_budget" in result.origins:
-            budget = named("optimizer.learning_rate", result.settings["select"]["edit_budget"])
-            result.left[budget] = f"{scheduler} = autonomous has no cap"
-        result.put("select.schedule", "constant", scheduler)
-        result.put("select.edit_budget", 999, scheduler)
-        result.say("lr_scheduler autonomous means no cap on edits: written as a constant budget of 999")
-    else:
-        result.put("select.schedule", schedule, scheduler)
-    key = "optimizer.skill_update_mode"
-    mode = rest.pop(key, "patch")
-    result.put("update.mode", UPDATE_MODES.get(mode, mode) if isinstance(mode, str) else mode, key)
-    if way == "none":
-        result.left[named(control, way)] = WITHOUT_CONTROL.get(str(mode), "the schedule holds")
-    elif way not in ("fixed", "autonomous"):
-        result.left[named(control, way)] = "unknown: the schedule holds"
+def _take_model(found: Conversion, role: str) -> None:
+    """The section of a role. Settings of its own come before those that both roles share."""
+    backend = found.take(f"model.{role}_backend")
+    if backend in (None, "openai_chat"):
+        backend = found.take("model.backend") or "openai_chat"
+    name, provider = (f"model.{role}",), "openai"
+    if backend in _AZURE:
+        provider = _take_azure(found, role)
+    elif backend == "claude_chat":
+        provider = "anthropic"
+    elif backend in ("qwen_chat", "minimax_chat"):
+        _take_server(found, role, backend)
+        if backend == "minimax_chat":
+            name = (f"model.{role}_minimax_model", "model.minimax_model", *name)
+    elif backend != "openai_compatible":
+        found.note(f"{role}: {backend!r} is not a chat model; set agent.name to have the target run in a program")
+    if backend in _NOTES:
+        found.note(_NOTES[backend])
+    model = found.take(*name, ours=f"{role}.model")
+    if model is None:
+        model = "MiniMax-M3" if backend == "minimax_chat" else "gpt-5.5"
+    found.put(f"{role}.model", f"{provider}:{model}")
 
 
-def _take_limits(rest: dict[str, Any], result: Converted, where: str) -> None:
-    """0 stands for all tasks."""
-    all_splits, val, test = (
-        _count(rest, key, where) for key in ("env.limit", "evaluation.sel_env_num", "evaluation.test_env_num")
-    )
-    limits = {"train": all_splits, "val": val if val > 0 else all_splits, "test": test if test > 0 else all_splits}
-    chosen = {split: count for split, count in limits.items() if count}
-    if chosen:
-        result.put("env.limit", chosen)
+def _take_azure(found: Conversion, role: str) -> str:
+    """Address and access of an Azure or OpenAI model. Returns the provider."""
+
+    def names(end: str) -> tuple[str, str]:
+        return f"model.{role}_azure_openai_{end}", f"model.azure_openai_{end}"
+
+    found.move(f"{role}.reasoning_effort", "model.reasoning_effort", usual="medium")
+    found.move(f"{role}.base_url", *names("endpoint"))
+    if "base_url" not in found.settings[role]:
+        found.note("no azure_openai_endpoint: `openai:` is written; for Azure write azure:DEPLOYMENT and base_url")
+        return "openai"
+    mode = found.take(*names("auth_mode"))
+    if mode == "azure_cli" or (mode is None and not any(key in found.given for key in names("api_key"))):
+        found.put(f"{role}.api_key_command", _TOKEN_COMMAND)
+    elif mode == "managed_identity":
+        found.note("managed_identity: set api_key_command to a command that prints a token")
+    return "openai" if mode == "openai_compatible" else "azure"
 
 
-def _count(rest: dict[str, Any], key: str, where: str) -> int:
-    value = rest.pop(key, 0)
-    number = int(value) if isinstance(value, str) and value.isdecimal() else value
-    if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-        raise ConfigError(
-            f"{where}: {key} = {written(value)} is not a number of tasks", hint="a whole number, 0 for all of them"
-        )
-    return number
-
-
-def _same(usual: Any, value: Any) -> bool:
-    return type(usual) is type(value) and usual == value
-
-
-def _why(key: str) -> str:
-    """Why there is no counterpart."""
-    return next((why for pattern, why in _WHY if re.match(pattern, key)), _UNKNOWN)
-
-
-def _unused(key: str, backends: Mapping[str, str]) -> str:
-    """Why a setting of a backend has no effect, empty if that is not the reason. `backends` are the roles' own."""
-    found = _OF_BACKEND.match(key)
-    if found is None or key.endswith("api_key"):
-        return ""
-    if not any(backend.startswith(found["backend"]) for backend in backends.values()):
-        return "belongs to a backend that no role uses"
-    role = found["role"]
-    own = backends.get(role.rstrip("_"), "") if role else found["backend"]
-    return (
-        "" if own.startswith(found["backend"]) else f"belongs to a backend that the {role.rstrip('_')} does not use"
-    )
+def _take_server(found: Conversion, role: str, backend: str) -> None:
+    prefix = backend.removesuffix("_chat") if backend == "minimax_chat" else backend
+    usual = _USUAL_OF_BACKENDS[backend]
+    for ours, end in _CHAT.items():
+        found.move(f"{role}.{ours}", f"model.{role}_{prefix}_{end}", f"model.{prefix}_{end}", usual=usual.get(ours))
+    thinking = found.take(f"model.{role}_{prefix}_enable_thinking", f"model.{prefix}_enable_thinking")
+    if isinstance(thinking, bool):
+        found.put(f"{role}.thinking", "on" if thinking else "off")
+    if backend == "minimax_chat":
+        found.put(f"{role}.api_key_env", "MINIMAX_API_KEY")
+        if "base_url" not in found.settings[role]:
+            found.note("minimax_chat: set base_url of the role to the address of your region")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from etude.sleep.transcripts.sessions import Found, Reading
+from etude.sleep.transcripts.sources.lines import reason_of
 
 __all__ = ["Source"]
 
@@ -22,9 +23,8 @@ class Source(ABC):
 
     @abstractmethod
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
-        """The sessions there are under a home folder, the one changed last first; none when the program was never
-        used. Reads no more of each than it must. What is there and cannot be read is one of them, whose reading has
-        the reason, or is raised.
+        """The sessions under a home folder, the one changed last first; none when the program was never used. Reads
+        no more of each than it must. What cannot be read is one of them, and its reading has the reason.
 
         Args:
             home: the user's home folder.
@@ -34,6 +34,13 @@ class Source(ABC):
             OSError: the folder of the program cannot be read.
         """
 
-    @abstractmethod
     def read(self, found: Found) -> Reading:
         """Read one session."""
+        try:
+            return self._read(found)
+        except OSError as error:
+            return Reading(problem=reason_of(error))
+
+    @abstractmethod
+    def _read(self, found: Found) -> Reading:
+        """Read one session; an OSError becomes the problem of the reading."""

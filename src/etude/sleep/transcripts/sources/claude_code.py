@@ -26,7 +26,6 @@ from etude.sleep.transcripts.sources.lines import (
     moment,
     once,
     program_folder,
-    reason_of,
     records,
     table,
     text,
@@ -86,17 +85,14 @@ class ClaudeCode(Source):
         self._begun = {}
         return found_in(self.name, ((path.stem, path, state) for path, state in self._files))
 
-    def read(self, found: Found) -> Reading:
+    def _read(self, found: Found) -> Reading:
         conversation = Conversation(found, _WRITERS)
         path, copied = Path(found.path), 0
-        try:
-            known = self._of_earlier(path)
-            for record in once(records(path, conversation.skipped)):
-                _tell(conversation, record)
-                if text(record.get("uuid")) in known or _has_parent(record, path.parent):
-                    copied = conversation.prompts
-        except OSError as error:
-            return Reading(problem=reason_of(error))
+        known = self._of_earlier(path)
+        for record in once(records(path, conversation.skipped)):
+            _tell(conversation, record)
+            if text(record.get("uuid")) in known or _has_parent(record, path.parent):
+                copied = conversation.prompts
         return conversation.reading().model_copy(update={"copied": copied})
 
     def _of_earlier(self, path: Path) -> set[str]:

@@ -22,7 +22,6 @@ from etude.sleep.transcripts.sources.lines import (
     moment,
     object_of,
     program_folder,
-    reason_of,
     records,
     table,
     text,
@@ -69,14 +68,11 @@ class Codex(Source):
             ),
         )
 
-    def read(self, found: Found) -> Reading:
-        try:
-            conversation = _read(found, "response_item")
-            if not conversation.prompts and not conversation.skipped["subagent"]:
-                by_events = _read(found, "event_msg")
-                conversation = by_events if by_events.prompts else conversation
-        except OSError as error:
-            return Reading(problem=reason_of(error))
+    def _read(self, found: Found) -> Reading:
+        conversation = _read(found, "response_item")
+        if not conversation.prompts and not conversation.skipped["subagent"]:
+            by_events = _read(found, "event_msg")
+            conversation = by_events if by_events.prompts else conversation
         return conversation.reading()
 
 

@@ -14,7 +14,6 @@ from etude.sleep.transcripts.sources.lines import (
     items,
     moment,
     program_folder,
-    reason_of,
     records,
     table,
     text,
@@ -52,19 +51,16 @@ class CopilotCli(Source):
             reverse=True,
         )
 
-    def read(self, found: Found) -> Reading:
+    def _read(self, found: Found) -> Reading:
         if problem := self._databases.problem(found):
             return Reading(problem=problem)
         conversation = Conversation(found)
-        try:
-            if found.path.endswith(_EVENTS):
-                for event in records(found.path, conversation.skipped):
-                    _tell(event, conversation)
-                return conversation.reading()
-            with self._databases.opened(Path(found.path)) as database:
-                return _from_store(database, found, conversation)
-        except OSError as error:
-            return Reading(problem=reason_of(error))
+        if found.path.endswith(_EVENTS):
+            for event in records(found.path, conversation.skipped):
+                _tell(event, conversation)
+            return conversation.reading()
+        with self._databases.opened(Path(found.path)) as database:
+            return _from_store(database, found, conversation)
 
     def _in_store(self, path: Path) -> list[Found]:
         try:

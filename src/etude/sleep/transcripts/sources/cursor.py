@@ -16,7 +16,6 @@ from etude.sleep.transcripts.sources.lines import (
     items,
     object_of,
     open_regular,
-    reason_of,
     records,
     table,
     text,
@@ -44,15 +43,12 @@ class Cursor(Source):
         ]
         return found_in(self.name, files)
 
-    def read(self, found: Found) -> Reading:
+    def _read(self, found: Found) -> Reading:
         conversation = Conversation(found, _WRITERS)
-        try:
-            # The lines have no times: all that is known is when the last one was written.
-            conversation.seen(found.changed, _workspace(Path(found.path).parents[2]))
-            for record in records(found.path, conversation.skipped):
-                _tell(record, conversation)
-        except OSError as error:
-            return Reading(problem=reason_of(error))
+        # The lines have no times: all that is known is when the last one was written.
+        conversation.seen(found.changed, _workspace(Path(found.path).parents[2]))
+        for record in records(found.path, conversation.skipped):
+            _tell(record, conversation)
         reading = conversation.reading()
         if reading.session is None:
             return reading

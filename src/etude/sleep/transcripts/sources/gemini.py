@@ -26,7 +26,6 @@ from etude.sleep.transcripts.sources.lines import (
     object_of,
     open_regular,
     program_folder,
-    reason_of,
     records,
     table,
     text,
@@ -61,16 +60,13 @@ class GeminiCli(Source):
             ),
         )
 
-    def read(self, found: Found) -> Reading:
+    def _read(self, found: Found) -> Reading:
         path = Path(found.path)
         conversation = Conversation(found, _WRITERS)
         log = _Log()
-        try:
-            told = records(path, conversation.skipped) if path.suffix == ".jsonl" else _whole(path)
-            for record in told:
-                log.take(record)
-        except OSError as error:
-            return Reading(problem=reason_of(error))
+        told = records(path, conversation.skipped) if path.suffix == ".jsonl" else _whole(path)
+        for record in told:
+            log.take(record)
         if log.about.get("kind", "main") != "main":
             conversation.skipped["subagent"] += 1
             return conversation.reading()

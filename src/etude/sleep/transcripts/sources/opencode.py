@@ -21,7 +21,6 @@ from etude.sleep.transcripts.sources.lines import (
     object_of,
     open_regular,
     program_folder,
-    reason_of,
     table,
     text,
 )
@@ -59,17 +58,14 @@ class OpenCode(Source):
         found |= {each.id: each for each in self._in_database(database)}
         return sorted(found.values(), key=lambda each: (_stamp(each.changed), each.id), reverse=True)
 
-    def read(self, found: Found) -> Reading:
+    def _read(self, found: Found) -> Reading:
         if problem := self._databases.problem(found):
             return Reading(problem=problem)
         conversation = Conversation(found, _WRITERS)
-        try:
-            if found.path.endswith(".json"):
-                return _stored(found, conversation)
-            with self._databases.opened(Path(found.path)) as database:
-                return _from_database(database, found, conversation)
-        except OSError as error:
-            return Reading(problem=reason_of(error))
+        if found.path.endswith(".json"):
+            return _stored(found, conversation)
+        with self._databases.opened(Path(found.path)) as database:
+            return _from_database(database, found, conversation)
 
     def _in_database(self, path: Path) -> list[Found]:
         try:

@@ -17,7 +17,6 @@ from etude.sleep.transcripts.sources.lines import (
     items,
     moment,
     program_folder,
-    reason_of,
     records,
     table,
     text,
@@ -39,12 +38,9 @@ class Pi(Source):
         files = files_under(root, ".jsonl", depth=1)
         return found_in(self.name, ((path.stem.rpartition("_")[2], path, state) for path, state in files))
 
-    def read(self, found: Found) -> Reading:
+    def _read(self, found: Found) -> Reading:
         conversation = Conversation(found, _WRITERS)
-        try:
-            entries = list(records(found.path, conversation.skipped))
-        except OSError as error:
-            return Reading(problem=reason_of(error))
+        entries = list(records(found.path, conversation.skipped))
         for entry in entries:
             conversation.seen(moment(entry.get("timestamp")), entry.get("cwd"))
         for entry in _branch(entries):

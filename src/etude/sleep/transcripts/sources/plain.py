@@ -29,7 +29,6 @@ from etude.sleep.transcripts.sources.lines import (
     files_under,
     items,
     moment,
-    reason_of,
     records,
     table,
     text,
@@ -110,11 +109,8 @@ class Plain(Source):
                 )
         return tuple(found.values())
 
-    def read(self, found: Found) -> Reading:
-        try:
-            told = self._told(Path(found.path)).get(found.id)
-        except OSError as error:
-            return Reading(problem=reason_of(error))
+    def _read(self, found: Found) -> Reading:
+        told = self._told(Path(found.path)).get(found.id)
         if told is None:
             return Reading(problem=f"has no session {found.id!r} any more")
         conversation = Conversation(found)

@@ -18,7 +18,6 @@ from etude.sleep.transcripts.sources.lines import (
     moment,
     once,
     program_folder,
-    reason_of,
     records,
     table,
     text,
@@ -44,13 +43,10 @@ class QwenCode(Source):
         files = files_under(root, ".jsonl", depth=2)
         return found_in(self.name, ((path.stem, path, state) for path, state in files if path.parent.name == "chats"))
 
-    def read(self, found: Found) -> Reading:
+    def _read(self, found: Found) -> Reading:
         conversation = Conversation(found, _WRITERS)
-        try:
-            for record in once(records(found.path, conversation.skipped)):
-                _tell(conversation, record)
-        except OSError as error:
-            return Reading(problem=reason_of(error))
+        for record in once(records(found.path, conversation.skipped)):
+            _tell(conversation, record)
         return conversation.reading()
 
 

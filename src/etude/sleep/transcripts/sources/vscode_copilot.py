@@ -17,7 +17,6 @@ from etude.sleep.transcripts.sources.lines import (
     moment,
     object_of,
     open_regular,
-    reason_of,
     records,
     table,
     text,
@@ -47,16 +46,13 @@ class VSCodeCopilot(Source):
         ]
         return found_in(self.name, files)
 
-    def read(self, found: Found) -> Reading:
+    def _read(self, found: Found) -> Reading:
         conversation = Conversation(found)
         state: Any = {}
-        try:
-            for operation in records(found.path, conversation.skipped):
-                valid, state = _applied(operation, state)
-                if not valid:
-                    conversation.skipped["broken line"] += 1
-        except OSError as error:
-            return Reading(problem=reason_of(error))
+        for operation in records(found.path, conversation.skipped):
+            valid, state = _applied(operation, state)
+            if not valid:
+                conversation.skipped["broken line"] += 1
         session = table(state)
         conversation.seen(moment(session.get("creationDate")), _project(Path(found.path).parents[1]))
         for request in map(table, items(session.get("requests"))):

@@ -20,7 +20,7 @@ def test_the_demo_shows_a_clear_rise_on_the_test_split(demo_done: Path) -> None:
 def test_the_page_about_models_has_the_calls_of_the_demo(demo_done: Path) -> None:
     cost = json.loads((demo_done / "runs/demo/summary.json").read_text())["cost"]
     total = cost["optimizer_calls"] + cost["target_calls"]
-    page = (Path(__file__).parents[2] / "docs/guides/models.md").read_text()
+    page = (Path(__file__).parents[3] / "docs/guides/models.md").read_text()
     assert f"({cost['optimizer_calls']} of {total:,} in `etude demo`)" in page
 
 

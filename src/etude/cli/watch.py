@@ -1,0 +1,65 @@
+"""What a command that asks models does while it waits: shows the progress, and stops when it is asked to."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from etude.cli.lookup import larger
+from etude.cli.roles import prices_of
+from etude.cli.terminal.console import Console, open_console
+from etude.config import TrainConfig
+from etude.errors import Interrupted, StopRun
+from etude.workbench import Given, StopSwitch
+
+T = TypeVar("T")
+
+Work = Callable[[Given], Coroutine[Any, Any, T]]
+
+
+def watch(config: TrainConfig, work: Work[T], command: str) -> T:
+    """Run `work` in an event loop of its own, with a console on stderr.
+
+    The first Ctrl-C finishes what is in flight, the second stops now. So does SIGTERM: what sends it, as `timeout`,
+    systemd and docker do, kills soon after. Programs that `work` runs have ended when this returns.
+
+    Raises:
+        StopRun: it was stopped; the hint has `command`, which resumes it. Whatever `work` raises.
+    """
+    with open_console(prices_of(config)) as console:
+        try:
+            return asyncio.run(_stoppable(work, console))
+        except StopRun as stop:
+            stop.hint = f"{stop.hint}\nresume{larger(stop.message)}: {command}".lstrip()
+            raise
+
+
+async def _stoppable(work: Work[T], console: Console) -> T:
+    switch, loop = StopSwitch(), asyncio.get_running_loop()
+    task = loop.create_task(work(Given(sinks=[console], switch=switch)))
+
+    def cancel() -> None:
+        if not task.cancelling():
+            switch.stop()
+            task.cancel()
+
+    def pressed() -> None:
+        if switch.requested:
+            cancel()
+        else:
+            switch.stop()
+            console.say("finishing what is in flight; press Ctrl-C again to stop now", "yellow")
+
+    with suppress(NotImplementedError, RuntimeError, ValueError):  # no signals here: not the main thread
+        loop.add_signal_handler(signal.SIGINT, pressed)
+        loop.add_signal_handler(signal.SIGTERM, cancel)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if not task.cancelling():
+            raise
+        raise Interrupted(
+            "stopped at once; the calls that were in flight are lost and will be made again",
+            hint="run the same command again to resume",
+        ) from None
