@@ -16,6 +16,7 @@ from etude.errors import DataError, IdentityError, StopRun
 from etude.records import Reply, Score, digest
 from etude.redaction import Redactor
 from etude.store import DECISION, SqliteJournal
+from etude.store.database import watched_writes
 from etude.testing.doubles import MemoryJournal
 from etude.testing.journal import JournalContract
 
@@ -176,13 +177,15 @@ async def test_stopped_before_a_write_nothing_is_stored_and_after_it_everything(
     path = tmp_path / "journal.db"
     SqliteJournal(path).close()
     before = KillAt("before", 2)
-    journal = SqliteJournal(path, on_write=before)
+    with watched_writes(before):
+        journal = SqliteJournal(path)
     await journal.once("call", 1, int, works(1))
     with pytest.raises(Killed):
         await journal.once("call", 2, int, works(2))
     journal.close()
     assert before.seen == [("before", 1), ("after", 1), ("before", 2)]
-    journal = SqliteJournal(path, on_write=KillAt("after", 1))
+    with watched_writes(KillAt("after", 1)):
+        journal = SqliteJournal(path)
     assert journal.counts() == {"call": 1}
     with pytest.raises(Killed):
         await journal.once("call", 2, int, works(2))
@@ -193,7 +196,8 @@ async def test_stopped_before_a_write_nothing_is_stored_and_after_it_everything(
 
 
 async def test_who_waits_when_the_process_is_stopped_is_stopped_too(tmp_path):
-    journal = SqliteJournal(tmp_path / "journal.db", on_write=KillAt("before", 2))
+    with watched_writes(KillAt("before", 2)):
+        journal = SqliteJournal(tmp_path / "journal.db")
     done = 0
 
     async def work():
@@ -220,13 +224,15 @@ def test_a_killed_process_leaves_a_readable_journal(tmp_path, moment, number):
         f"""
         import asyncio, os, signal
         from etude.store import SqliteJournal
+        from etude.store.database import watched_writes
 
         def kill(moment, number):
             if (moment, number) == ({moment!r}, {number}):
                 os.kill(os.getpid(), signal.SIGKILL)
 
         async def main():
-            journal = SqliteJournal({str(tmp_path / "journal.db")!r}, on_write=kill)
+            with watched_writes(kill):
+                journal = SqliteJournal({str(tmp_path / "journal.db")!r})
             for number in range(10):
                 async def work():
                     return "x" * 20_000
@@ -325,7 +331,8 @@ async def test_a_fork_takes_all_facts_but_the_decisions(tmp_path, journal):
 
 async def test_a_fork_stopped_half_way_copied_nothing(tmp_path, journal):
     await journal.once("call", 1, int, works(1))
-    fork = SqliteJournal(tmp_path / "fork.db", on_write=KillAt("before", 2))
+    with watched_writes(KillAt("before", 2)):
+        fork = SqliteJournal(tmp_path / "fork.db")
     with pytest.raises(Killed):
         fork.fork_from(journal.database.path)
     assert fork.counts() == {}
