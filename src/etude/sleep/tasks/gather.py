@@ -224,7 +224,7 @@ async def from_transcripts(
     doable, undoable = _doable(mined.tasks, tools=tools)
     known, _ = _doable(known, tools=tools)
     judge = bench.models.get("judge")
-    asks = judge is not None and not judge.name.startswith(ANSWERED_LATER)
+    asks = judge is not None and not judge.answered_by_hand
     doubts = await probe(doable, bench.rollout.env) if asks else ()
     fooled = {doubt.task for doubt in doubts}
     usable = [task for task in doable if task.id not in fooled]
