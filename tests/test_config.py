@@ -93,6 +93,14 @@ def test_a_misspelt_environment_variable_is_refused() -> None:
         load_config(environ={"ETUDE_TRAIN__EPOCH": "1"})
 
 
+def test_one_underscore_between_a_section_and_its_key_is_refused() -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(environ={"ETUDE_TRAIN_EPOCHS": "1"})
+    assert str(caught.value) == (
+        "environment variable 'ETUDE_TRAIN_EPOCHS' names no setting\nhint: did you mean 'ETUDE_TRAIN__EPOCHS'?"
+    )
+
+
 def test_paths_in_a_file_count_from_its_folder(tmp_path) -> None:
     file = tmp_path / "c.yaml"
     file.write_text("skill: {path: my}\nrun: {folder: out, name: out}\nenv: {path: d.jsonl}\nprompts: {chat: p.md}\n")

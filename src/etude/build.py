@@ -74,17 +74,24 @@ class _Parts:
                         hint=f"set {role}.price.input and {role}.price.output in USD per million tokens, or prices",
                     )
 
-    def warnings(self) -> Iterator[str]:
-        """What a person may not have meant, one sentence each."""
-        config, section = self.config, self.config.target
+    def warnings(self) -> Iterator[Notice]:
+        """What the user may not have meant."""
+        config, section, train = self.config, self.config.target, self.config.train
         if not Document.parse(self.skill.text).body.strip():
-            yield "the skill is empty: training starts from nothing"
+            yield _warning("the skill is empty: training starts from nothing")
         unused = ", ".join(self.policy.unread(config))
         if unused:
-            yield f"search.policy = {config.search.policy!r} does not use {unused}"
-        repeats = config.test.trials > 1 or config.train.fresh_attempts or config.train.attempts > 1
-        if repeats and section.temperature == 0 and not self.providers["target"].takes_seed:
-            yield "at temperature 0 and without a seed, a second attempt at a task tells nothing new"
+            yield _warning(f"search.policy = {config.search.policy!r} does not use {unused}")
+        if section.temperature == 0 and not self.providers["target"].takes_seed:
+            repeats = [f"test.trials = {config.test.trials}"] * (config.test.trials > 1)
+            repeats += ["train.fresh_attempts = true"] * train.fresh_attempts
+            repeats += [f"train.attempts = {train.attempts}"] * (train.attempts > 1)
+            if repeats:
+                yield _warning(
+                    "at temperature 0 and without a seed, further attempts at a task tell nothing new: "
+                    + ", ".join(repeats),
+                    "set target.send_seed: true where the provider takes seeds, or a target.temperature above 0",
+                )
 
     def price(self, role: Role) -> Price | None:
         """The price of a role's model; the simulated world costs nothing."""
@@ -119,9 +126,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     executor = given.get("executor") or _executor(config)
 
     redactor = _redactor(config, given)
-    with RunFolder.open(
-        config.run, fork=given.get("fork"), redactor=redactor, on_write=given.get("on_write")
-    ) as folder:
+    with RunFolder.open(config.run, fork=given.get("fork"), redactor=redactor) as folder:
         sinks: list[Sink] = [folder.events, *given.get("sinks", ())]
 
         def emit(event: Event) -> None:
@@ -155,8 +160,8 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         threads, bill = Threads(config.limits.concurrency), partial(cost, price=parts.price("target"))
         rollout = Rollout(agent, env, executor, folder.journal, config.limits, emit, switch.check, threads, bill)
         try:
-            for text in (*warnings, *parts.warnings()):
-                emit(Notice(level="warning", text=text))
+            for notice in (*map(_warning, warnings), *parts.warnings()):
+                emit(notice)
             yield Workbench(
                 config=config,
                 skill=parts.skill,
@@ -177,6 +182,10 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
             for used, what in (("agent", agent), *parts.providers.items()):
                 if used not in given:
                     await what.aclose()
+
+
+def _warning(text: str, hint: str = "training continues anyway; `etude doctor` checks data and skill") -> Notice:
+    return Notice(level="warning", text=text, hint=hint)
 
 
 def _unheard(text: str) -> None:
@@ -246,8 +255,8 @@ def _paid(parts: _Parts, role: Role, spend: SqliteSpend, emit: Callable[[Event],
 def _agent(parts: _Parts, env: Environment, target: ChatModel, tasks: Sequence[Task]) -> Agent:
     """The agent that was given, that of the environment, or that of the settings; it can attempt the tasks."""
     agent = parts.given.get("agent") or env.agent(target, parts.prompts) or _named_agent(parts, target)
-    # Environments without tools of their own leave attempts independent of how they are scored.
-    if type(env).tools is not Environment.tools:
+    # Without tools of its own, an environment leaves attempts independent of how they are scored.
+    if env.has_tools:
         agent = agent.with_tools(env.tools, env.fingerprint())
     for task in tasks:
         agent.check_task(task)

@@ -107,6 +107,8 @@ class Notice(Record):
     kind: Literal["notice"] = "notice"
     level: Literal["info", "warning"]
     text: str
+    hint: str = ""
+    """What to do about it."""
 
 
 class RunFinished(Record):

@@ -248,11 +248,13 @@ class Environment(ABC):
         """
         return reference
 
+    has_tools: ClassVar[bool] = False
+    """`tools` gives some: attempts need an agent that calls tools, and depend on the environment."""
+
     def tools(self, task: Task) -> Sequence[EnvironmentTool]:
-        """Tools for one attempt at a task, in addition to those the agent has. An environment that overrides this
-        needs an agent that calls tools. What a tool has to remember during an attempt belongs into what is returned
-        here: it is called once in each. What was called and came back stands in the trajectory, for `score` to
-        read."""
+        """Tools for one attempt at a task, in addition to those the agent has; asked for where `has_tools` is set.
+        What a tool has to remember during an attempt belongs into what is returned here: it is called once in each.
+        What was called and came back stands in the trajectory, for `score` to read."""
         del task
         return ()
 

@@ -1,11 +1,13 @@
 """The end of a run: the best skill on disk and the summary beside it."""
 
+from contextlib import suppress
 from typing import NamedTuple
 
 from etude.events import RunFinished
 from etude.intervals import mean_interval
 from etude.records import Evaluation, TrainState
 from etude.records.summary import Comparison, Cost, Forecast, Interval, SkillScores, Summary
+from etude.store.views import SUMMARY
 from etude.workbench import Workbench
 
 __all__ = ["Measured", "report"]
@@ -21,9 +23,15 @@ class Measured(NamedTuple):
     """What was expected before anything was sent."""
 
 
-def report(bench: Workbench, state: TrainState, measured: Measured, stopped: str | None, seconds: float) -> Summary:
+def report(
+    bench: Workbench, state: TrainState, measured: Measured, stopped: str | None, seconds: float | None
+) -> Summary:
     """Write `best/`, `ship.json` (the comparison, if there was one) and `summary.json`, tell the sinks, return the
     summary.
+
+    Args:
+        seconds: how long the run took; None where everything was known, so that the time of the run that did the work
+            stays.
     """
     best = bench.folder.write_best(state.best) / "SKILL.md"
     ship = measured.comparison
@@ -60,7 +68,7 @@ def report(bench: Workbench, state: TrainState, measured: Measured, stopped: str
         cost=_cost(bench, seconds),
         forecast=measured.forecast,
     )
-    path = bench.folder.write_json("summary.json", summary)
+    path = bench.folder.write_json(SUMMARY, summary)
     bench.emit(RunFinished(stopped=stopped or "", summary=str(path)))
     return summary
 
@@ -75,8 +83,13 @@ def _interval(bench: Workbench, evaluation: Evaluation | None) -> Interval | Non
     return mean_interval(list(values.values())) if values else None
 
 
-def _cost(bench: Workbench, seconds: float) -> Cost:
+def _cost(bench: Workbench, seconds: float | None) -> Cost:
     totals = bench.spend.totals()
+    if seconds is None:
+        seconds = 0.0
+        with suppress(OSError, ValueError):  # there may be no summary yet, or a damaged one
+            earlier = Summary.model_validate_json((bench.folder.path / SUMMARY).read_bytes())
+            seconds = earlier.cost.wall_seconds
     return Cost(
         target_calls=totals.calls.get("target", 0),
         optimizer_calls=totals.calls.get("optimizer", 0),

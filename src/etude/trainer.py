@@ -76,7 +76,7 @@ class _Run:
         )
         self._forecast = forecast_run(bench)
         self._comparison: Comparison | None = None
-        self._started = time.monotonic()
+        self._started, self._facts = time.monotonic(), bench.folder.journal.counts()
 
     async def train(self) -> Summary:
         """The loop. What an epoch does is the search policy's."""
@@ -112,4 +112,6 @@ class _Run:
 
     def _report(self, *, stopped: str | None) -> Summary:
         measured = Measured(initial_val=self._state.initial_val, comparison=self._comparison, forecast=self._forecast)
-        return report(self._bench, self._state, measured, stopped, time.monotonic() - self._started)
+        worked = self._bench.folder.journal.counts() != self._facts
+        seconds = time.monotonic() - self._started if worked else None
+        return report(self._bench, self._state, measured, stopped, seconds)

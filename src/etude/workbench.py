@@ -28,7 +28,7 @@ from etude.stages.gate import GateResult
 from etude.stages.shared.longitudinal import Pair
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.rollout import Rollout
-from etude.store import RunFolder, SqliteSpend, WriteHook
+from etude.store import RunFolder, SqliteSpend
 
 __all__ = ["Given", "Observer", "Past", "StopSwitch", "Watched", "Workbench"]
 
@@ -73,8 +73,6 @@ class Given(TypedDict, total=False):
     """Name of a run in the same folder whose facts a fresh run starts over."""
     switch: StopSwitch
     """To stop the run from outside."""
-    on_write: WriteHook
-    """Called with "before" or "after" and a count around every write to the journal; for crash tests."""
 
 
 MakeEnvironment = Callable[[Callable[[], Judge]], Environment]

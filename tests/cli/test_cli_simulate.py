@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from etude.cli.main import main
-from etude.cli.parsing.usage import UsageError
 from etude.cli.simulate import read_faults
+from etude.errors import InputError
 
 Captured = pytest.CaptureFixture[str]
 
@@ -20,17 +20,15 @@ def test_faults_are_rates_by_name() -> None:
     ("text", "error", "hint"),
     [
         ("drop", "--fault 'drop' has no rate", "as in --fault rate_limit=0.1"),
-        ("dorp=0.1", "--fault 'dorp=0.1': unknown fault 'dorp'", "did you mean 'drop'?"),
-        ("seed=1", "--fault 'seed=1': unknown fault 'seed'", "allowed: "),
-        ("drop=2", "--fault 'drop=2': '2' is not a rate from 0 to 1", "as in 0.1 for one in ten"),
-        ("drop=x", "--fault 'drop=x': 'x' is not a rate from 0 to 1", "as in 0.1 for one in ten"),
+        ("dorp=0.1", "--fault: unknown key 'dorp'", "did you mean 'drop'?"),
+        ("drop=2", "--fault: drop = '2': ", "change 'drop'"),
     ],
 )
-def test_a_fault_that_is_none_is_an_error(text: str, error: str, hint: str) -> None:
-    with pytest.raises(UsageError) as caught:
+def test_a_fault_that_is_not_one_is_an_error(text: str, error: str, hint: str) -> None:
+    with pytest.raises(InputError) as caught:
         read_faults([text], None)
-    assert caught.value.message == error
-    assert caught.value.hint.startswith(hint)
+    assert caught.value.message.startswith(error)
+    assert caught.value.hint == hint
 
 
 def test_a_port_that_is_taken_is_an_error(here: Path, capsys: Captured) -> None:

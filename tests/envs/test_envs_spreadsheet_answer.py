@@ -10,7 +10,7 @@ from envs_workbooks import Sheets, book
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etude.envs.spreadsheet.answer import Range, compare, contents, parse_ranges
+from etude.envs.spreadsheet.answer import Contents, Range, compare, parse_ranges
 from etude.envs.spreadsheet.cells import comparable, open_workbook, read_cells
 from etude.errors import DataError
 from etude.records import Score
@@ -99,7 +99,7 @@ def scored(folder: Path, position: str, gold: Sheets, output: Sheets) -> Score:
         path = folder / f"{name}.xlsx"
         path.write_bytes(book(sheets))
         stored, written = (open_workbook(str(path), formulas=formulas) for formulas in (False, True))
-        read.append(contents(read_cells(stored, written, [list(place) for place in places])))
+        read.append(Contents.model_validate(read_cells(stored, written, [list(place) for place in places])))
     return compare(places, read[0], read[1])
 
 

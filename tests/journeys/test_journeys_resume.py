@@ -1,5 +1,6 @@
 """Kill a run anywhere, start it again: the result is the same, and nothing that was answered is paid for twice."""
 
+import json
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
@@ -10,6 +11,7 @@ import pytest
 from small_run import EVIDENCE, PAPER, World, settings, train, tree
 
 from etude.errors import BudgetStop, OutageStop, TransientError
+from etude.store.database import watched_writes
 
 
 class Killed(BaseException):
@@ -66,7 +68,8 @@ def writes_of(folder: Path, search: Mapping[str, Any]) -> int:
         nonlocal count
         count = max(count, number)
 
-    train(folder, World(), settings(folder, search), on_write=hook)
+    with watched_writes(hook):
+        train(folder, World(), settings(folder, search))
     return count
 
 
@@ -81,8 +84,8 @@ def test_a_run_killed_before_or_after_any_write_ends_as_an_undisturbed_one(tmp_p
             death = Death(moment, number)
             again = World(death.in_call)
 
-            with pytest.raises(Killed):
-                train(place, again, settings(place, search), on_write=death.at_write)
+            with pytest.raises(Killed), watched_writes(death.at_write):
+                train(place, again, settings(place, search))
             death.happened = False
             # At concurrency 1 one answer at most was not yet written down; all others are never asked for again.
             lost = again.answered - facts(place, "reply")
@@ -92,15 +95,19 @@ def test_a_run_killed_before_or_after_any_write_ends_as_an_undisturbed_one(tmp_p
             assert again.answered == answered + lost, (number, moment)
 
 
-def test_a_finished_run_started_again_calls_nobody(tmp_path) -> None:
+def test_a_finished_run_started_again_calls_nobody_and_keeps_its_time(tmp_path) -> None:
     train(tmp_path, World())
-    before = tree(tmp_path)
+    before, summary = tree(tmp_path), tmp_path / "run" / "summary.json"
+    long = json.loads(summary.read_text())
+    long["cost"]["wall_seconds"] = 1234.5
+    summary.write_text(json.dumps(long))
 
     def refuse(_: int) -> None:
         raise AssertionError("a finished run made a call")
 
-    train(tmp_path, World(refuse))
+    again = train(tmp_path, World(refuse))
     assert tree(tmp_path) == before
+    assert again.cost.wall_seconds == json.loads(summary.read_text())["cost"]["wall_seconds"] == 1234.5
 
 
 @pytest.mark.parametrize(("calls", "size"), [(0, 5), (3, 5), (8, 5), (20, 5), (60, 12)])

@@ -15,6 +15,7 @@ from etude.protocols import EnvironmentTool
 from etude.records import ChatRequest, Reply, Split, ToolCall, Trajectory
 from etude.records.summary import Summary
 from etude.simulation import SEED_SKILL, make_tasks
+from etude.store.database import watched_writes
 from etude.testing.doubles import ScriptedModel
 
 FILE = "answer.txt"
@@ -38,16 +39,21 @@ class AnswerFile(Environment):
 
 
 def train(
-    folder: Path, env: Environment, target: ChatModel, optimizer: ChatModel, agent: Any = "tools", **given: Any
+    folder: Path,
+    env: Environment,
+    target: ChatModel,
+    optimizer: ChatModel,
+    agent: Any = "tools",
+    concurrency: int = 16,
 ) -> Summary:
     config: dict[str, Any] = {
         "run": {"folder": str(folder), "name": "run"},
         "train": {"epochs": 2, "batch_size": 10},
         "agent": {"name": agent} if isinstance(agent, str) else agent,
         "optimizer": {"model": "simulated:optimizer", "max_concurrency": 1},
-        "limits": {"concurrency": 1} if given else {},
+        "limits": {"concurrency": concurrency},
     }
-    return Trainer(config, env=env, skill=SKILL, target=target, optimizer=optimizer, **given).train()
+    return Trainer(config, env=env, skill=SKILL, target=target, optimizer=optimizer).train()
 
 
 def test_a_skill_learns_from_attempts_that_write_files(tmp_path: Path) -> None:
@@ -71,6 +77,8 @@ def test_a_finished_run_repeats_neither_calls_nor_attempts(tmp_path: Path) -> No
     class Once(AnswerFile):
         def __init__(self) -> None:
             self.attempts = 0
+
+        has_tools = True
 
         def tools(self, task: Task) -> Sequence[EnvironmentTool]:
             self.attempts += 1
@@ -102,7 +110,8 @@ def test_a_run_killed_within_attempts_ends_as_an_undisturbed_one(tmp_path: Path)
                 raise Killed
 
         bash = {"name": "tools", "tools": ["bash"]}
-        train(folder, Few(), world.target, world.optimizer, bash, on_write=kill)
+        with watched_writes(kill):
+            train(folder, Few(), world.target, world.optimizer, bash, concurrency=1)
 
     whole = World()
     run(tmp_path / "whole", whole)
@@ -119,6 +128,7 @@ class Counter(AnswerFile):
     """Brings a tool; solved when it was called twice."""
 
     name = "counter"
+    has_tools = True
 
     def tools(self, task: Task) -> Sequence[EnvironmentTool]:
         count = 0

@@ -10,6 +10,7 @@ from small_run import train as train_small
 
 from etude.config import merge
 from etude.simulation.families import RULES
+from etude.store.database import watched_writes
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "rewrite from suggestions": {"update": {"mode": "rewrite_from_suggestions"}},
@@ -66,14 +67,15 @@ def test_a_run_killed_at_a_write_ends_as_an_undisturbed_one(tmp_path, option: st
         nonlocal last
         last = max(last, number)
 
-    train(tmp_path / "whole", world_of(option), option, on_write=count)
+    with watched_writes(count):
+        train(tmp_path / "whole", world_of(option), option)
     wanted = tree(tmp_path / "whole")
     assert any(b'"fate": "applied"' in text for name, text in wanted.items() if name.endswith("update.json"))
     for number in range(1, last + 1, 7):
         place, death = tmp_path / str(number), Death(number)
         world = world_of(option, death.in_call)
-        with pytest.raises(Killed):
-            train(place, world, option, on_write=death.at_write)
+        with pytest.raises(Killed), watched_writes(death.at_write):
+            train(place, world, option)
         death.happened = False
         train(place, world, option)
         assert tree(place) == wanted, number

@@ -39,7 +39,7 @@ async def test_a_run_warns_where_no_seed_makes_a_second_trial_another_one(
     told: list[Event] = []
     async with open_workbench(make_config(settings), {"env": env, "sinks": [Told(told)]}):
         pass
-    warning = "at temperature 0 and without a seed, a second attempt at a task tells nothing new"
+    warning = "at temperature 0 and without a seed, further attempts at a task tell nothing new: test.trials = 2"
     assert (warning in [event.text for event in told if isinstance(event, Notice)]) == warned
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from small_night import Small, tree
 
 from etude.errors import EtudeError
-from etude.workbench import Given
+from etude.store.database import watched_writes
 
 EVERY = 15
 """Of the writes to journals."""
@@ -52,9 +52,9 @@ def undisturbed(small: Small, counts: list[Writes], at: int = 0) -> tuple[dict[s
     """What came of a night, and the names of its writes."""
     writes = Writes(small.base, at)
     counts.append(writes)
-    given = Given(on_write=lambda moment, number: writes.tell(f"journal {moment} {number}"))
     try:
-        report = small.night(given=given)
+        with watched_writes(lambda moment, number: writes.tell(f"journal {moment} {number}")):
+            report = small.night()
         return {"status": report.status}, writes.names
     except EtudeError as error:
         return {"error": error.message, "hint": error.hint, "code": error.exit_code}, writes.names

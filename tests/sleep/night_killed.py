@@ -15,6 +15,7 @@ from small_night import Counted, Small, tree
 
 from etude.records import ChatRequest, Reply, digest
 from etude.sleep.transcripts.ledger import Ledger
+from etude.store.database import watched_writes
 from etude.workbench import Given
 
 EVERY = 60
@@ -64,9 +65,8 @@ def night(small: Small, log: Path, at: int = 0) -> list[str]:
         writes = Writes(small.base, at)
         sys.addaudithook(writes.listen)
         models = Given(target=Logged(small.target, log), optimizer=Logged(small.optimizer, log))
-        small.night(
-            given=Given(**models, on_write=lambda moment, number: writes.tell(f"journal {moment} {number}")),
-        )
+        with watched_writes(lambda moment, number: writes.tell(f"journal {moment} {number}")):
+            small.night(given=models)
         told.write_text(json.dumps(writes.names))
         os._exit(0)
     _, status = os.waitpid(child, 0)

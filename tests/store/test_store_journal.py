@@ -13,9 +13,10 @@ from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError
 
 from etude.errors import DataError, IdentityError, StopRun
-from etude.records import Reply, Score, digest
+from etude.records import Reply
 from etude.redaction import Redactor
 from etude.store import DECISION, SqliteJournal
+from etude.store.database import watched_writes
 from etude.testing.doubles import MemoryJournal
 from etude.testing.journal import JournalContract
 
@@ -87,26 +88,6 @@ async def test_a_fact_is_readable_by_others_as_soon_as_once_returns(journal):
     reader.close()
 
 
-async def test_facts_of_a_kind_are_listed_by_hash_and_counted(journal):
-    for number in range(600):
-        await journal.once("call", number, int, works(number))
-    await journal.once("score", "key", Score, works(Score(hard=1, soft=1)))
-    facts = list(journal.facts("call"))
-    assert [key_hash for key_hash, _ in facts] == sorted(digest(["call", number]) for number in range(600))
-    assert sorted(value for _, value in facts) == list(range(600))
-    assert journal.counts() == {"call": 600, "score": 1}
-    assert list(journal.facts("nothing")) == []
-
-
-async def test_facts_can_be_listed_while_others_are_written(journal):
-    for number in range(300):
-        await journal.once("call", number, int, works(number))
-    listed = journal.facts("call")
-    next(listed)
-    await journal.once("call", "late", int, works(300))
-    assert len(list(listed)) in (299, 300)
-
-
 async def test_keys_are_kept_for_people_unless_they_are_long(journal):
     await journal.once("call", {"b": "é", "a": 1}, int, works(1))
     await journal.once("call", {"a": "x" * 5000}, int, works(2))
@@ -176,13 +157,15 @@ async def test_stopped_before_a_write_nothing_is_stored_and_after_it_everything(
     path = tmp_path / "journal.db"
     SqliteJournal(path).close()
     before = KillAt("before", 2)
-    journal = SqliteJournal(path, on_write=before)
+    with watched_writes(before):
+        journal = SqliteJournal(path)
     await journal.once("call", 1, int, works(1))
     with pytest.raises(Killed):
         await journal.once("call", 2, int, works(2))
     journal.close()
     assert before.seen == [("before", 1), ("after", 1), ("before", 2)]
-    journal = SqliteJournal(path, on_write=KillAt("after", 1))
+    with watched_writes(KillAt("after", 1)):
+        journal = SqliteJournal(path)
     assert journal.counts() == {"call": 1}
     with pytest.raises(Killed):
         await journal.once("call", 2, int, works(2))
@@ -193,7 +176,8 @@ async def test_stopped_before_a_write_nothing_is_stored_and_after_it_everything(
 
 
 async def test_who_waits_when_the_process_is_stopped_is_stopped_too(tmp_path):
-    journal = SqliteJournal(tmp_path / "journal.db", on_write=KillAt("before", 2))
+    with watched_writes(KillAt("before", 2)):
+        journal = SqliteJournal(tmp_path / "journal.db")
     done = 0
 
     async def work():
@@ -220,13 +204,15 @@ def test_a_killed_process_leaves_a_readable_journal(tmp_path, moment, number):
         f"""
         import asyncio, os, signal
         from etude.store import SqliteJournal
+        from etude.store.database import watched_writes
 
         def kill(moment, number):
             if (moment, number) == ({moment!r}, {number}):
                 os.kill(os.getpid(), signal.SIGKILL)
 
         async def main():
-            journal = SqliteJournal({str(tmp_path / "journal.db")!r}, on_write=kill)
+            with watched_writes(kill):
+                journal = SqliteJournal({str(tmp_path / "journal.db")!r})
             for number in range(10):
                 async def work():
                     return "x" * 20_000
@@ -325,7 +311,8 @@ async def test_a_fork_takes_all_facts_but_the_decisions(tmp_path, journal):
 
 async def test_a_fork_stopped_half_way_copied_nothing(tmp_path, journal):
     await journal.once("call", 1, int, works(1))
-    fork = SqliteJournal(tmp_path / "fork.db", on_write=KillAt("before", 2))
+    with watched_writes(KillAt("before", 2)):
+        fork = SqliteJournal(tmp_path / "fork.db")
     with pytest.raises(Killed):
         fork.fork_from(journal.database.path)
     assert fork.counts() == {}

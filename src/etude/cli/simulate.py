@@ -6,11 +6,11 @@ from typing import Any
 
 from etude.cli.parsing.usage import UsageError
 from etude.cli.terminal import output
-from etude.errors import ConfigError, did_you_mean
+from etude.config import parse
+from etude.errors import ConfigError
 from etude.simulation import names
 from etude.simulation.faults import Faults
 
-_NOT_RATES = ("outage_after", "retry_after", "hang_seconds", "seed")
 INTERRUPTED = 130
 
 
@@ -40,28 +40,15 @@ def read_faults(given: list[str], outage_after: int | None) -> Faults:
     """Faults from `NAME=RATE` texts.
 
     Raises:
-        UsageError: a name is unknown or a rate is not a number from 0 to 1.
+        InputError: a name is unknown or a rate is not a number from 0 to 1.
     """
-    allowed = [name for name in Faults.model_fields if name not in _NOT_RATES]
     values: dict[str, Any] = {"outage_after": outage_after}
     for text in given:
         name, equals, rate = text.partition("=")
         if not equals:
-            raise UsageError(f"--fault {text!r} has no rate", hint=f"as in --fault {allowed[0]}=0.1")
-        if name not in allowed:
-            raise UsageError(f"--fault {text!r}: unknown fault {name!r}", hint=did_you_mean(name, allowed))
-        values[name] = _rate(text, rate)
-    return Faults(**values)
-
-
-def _rate(text: str, rate: str) -> float:
-    try:
-        value = float(rate)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise UsageError(f"--fault {text!r}: {rate!r} is not a rate from 0 to 1", hint="as in 0.1 for one in ten")
-    return value
+            raise UsageError(f"--fault {text!r} has no rate", hint="as in --fault rate_limit=0.1")
+        values[name] = rate
+    return parse(Faults, values, where="--fault")
 
 
 def _free_port(host: str, port: int) -> int:

@@ -7,10 +7,10 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from etude.cli.lookup import larger
-from etude.cli.roles import prices_of
 from etude.cli.terminal.console import Console, open_console
 from etude.config import TrainConfig
 from etude.errors import Interrupted, StopRun
+from etude.models import price_of
 from etude.workbench import Given, StopSwitch
 
 T = TypeVar("T")
@@ -27,7 +27,7 @@ def watch(config: TrainConfig, work: Work[T], command: str) -> T:
     Raises:
         StopRun: it was stopped; the hint has `command`, which resumes it. Whatever `work` raises.
     """
-    with open_console(prices_of(config)) as console:
+    with open_console({role: price_of(section, config.prices) for role, section in config.models.items()}) as console:
         try:
             return asyncio.run(_stoppable(work, console))
         except StopRun as stop:

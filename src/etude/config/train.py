@@ -25,6 +25,7 @@ from etude.config.sections import (
     UpdateSection,
 )
 from etude.errors import ConfigError
+from etude.records import Role
 
 
 class TrainConfig(Section):
@@ -86,3 +87,11 @@ class TrainConfig(Section):
                 hint="set update.mode: patch, or reflect.skill_aware: false",
             )
         return self
+
+    @property
+    def models(self) -> dict[Role, ModelSection]:
+        """The settings of the roles that have a model."""
+        roles: dict[Role, ModelSection] = {"target": self.target, "optimizer": self.optimizer}
+        if self.judge is not None:
+            roles["judge"] = self.judge
+        return roles

@@ -120,26 +120,18 @@ def _json_rows(path: Path, text: str) -> Iterator[Row]:
         return
     try:
         value = _load_json(text)
-    except json.JSONDecodeError as error:
-        raise DataError(
-            f"{path}:{error.lineno}: not JSON: {error.msg}", hint="one object in each line is `.jsonl`, not `.json`"
-        ) from None
     except (ValueError, RecursionError) as error:
+        line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        problem = error.msg if isinstance(error, json.JSONDecodeError) else error
         raise DataError(
-            f"{path}: not JSON: {error}", hint="write a JSON list of objects, nested no deeper than a task needs"
+            f"{path}{line}: not JSON: {problem}", hint="one object in each line is `.jsonl`, not `.json`"
         ) from None
     if isinstance(value, dict):
-        lists = [key for key, item in value.items() if isinstance(item, list)]
-        if len(lists) != 1:
-            found = ", ".join(map(repr, lists)) or "none"
-            raise DataError(
-                f"{path}: expected a list of tasks, or an object with one list; its lists: {found}",
-                hint="write the tasks as a JSON list",
-            )
-        value = value[lists[0]]
+        lists = [item for item in value.values() if isinstance(item, list)]
+        value = lists[0] if len(lists) == 1 else value
     if not isinstance(value, list):
         raise DataError(
-            f"{path}: expected a list of tasks, found {value!r}"[:200],
+            f"{path}: expected a list of tasks, or an object with exactly one list, found {value!r}"[:200],
             hint="write the tasks as a JSON list of objects",
         )
     for number, item in enumerate(value, 1):
@@ -148,20 +140,16 @@ def _json_rows(path: Path, text: str) -> Iterator[Row]:
 
 def _csv_rows(path: Path, text: str) -> Iterator[Row]:
     reader = csv.reader(StringIO(text, newline=""), strict=True)
-    header: list[str] | None = None
+    rows = (cells for cells in reader if cells)
     try:
-        for cells in reader:
+        header = next(rows, list[str]())
+        if len(set(header)) < len(header):
+            raise DataError(
+                f"{path}:{reader.line_num}: two columns have the same name: {', '.join(header)}",
+                hint="give each column a name of its own",
+            )
+        for cells in rows:
             place = f"{path}:{reader.line_num}"
-            if not cells:
-                continue
-            if header is None:
-                header = cells
-                if len(set(header)) < len(header):
-                    raise DataError(
-                        f"{place}: two columns have the same name: {', '.join(header)}",
-                        hint="give each column a name of its own",
-                    )
-                continue
             if len(cells) != len(header):
                 raise DataError(
                     f"{place}: {len(cells)} values for {len(header)} columns ({', '.join(header)})",

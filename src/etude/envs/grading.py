@@ -268,28 +268,16 @@ def _told(form: Form, task: Task, trajectory: Trajectory) -> str:
     """What the command reads on its standard input."""
     if form == "answer":
         return trajectory.answer
-    told = (_told_to_check if form == "check" else _told_to_grader)(task, trajectory)
+    # What a check starts of an agent's code could read the same, so there is no gold answer in it.
+    hidden = {"files", "gold"} if form == "check" else {"files"}
+    told: dict[str, Any] = {
+        "task": task.model_dump(mode="json", exclude=hidden),
+        "answer": trajectory.answer,
+        "changed": sorted(trajectory.files),
+    }
+    if form == "grader":  # a check finds the files around it
+        told["files"] = {path: _content(file) for path, file in sorted(files_afterwards(task, trajectory).items())}
     return json.dumps(told, ensure_ascii=False)
-
-
-def _told_to_grader(task: Task, trajectory: Trajectory) -> dict[str, Any]:
-    """The attempt as a grader reads it."""
-    return {
-        "task": task.model_dump(mode="json", exclude={"files"}),
-        "answer": trajectory.answer,
-        "files": {path: _content(file) for path, file in sorted(files_afterwards(task, trajectory).items())},
-        "changed": sorted(trajectory.files),
-    }
-
-
-def _told_to_check(task: Task, trajectory: Trajectory) -> dict[str, Any]:
-    """The attempt as a check reads it, which finds the files around it. What it starts of an agent's code could read
-    the same, so there is no gold answer in it."""
-    return {
-        "task": task.model_dump(mode="json", exclude={"files", "gold"}),
-        "answer": trajectory.answer,
-        "changed": sorted(trajectory.files),
-    }
 
 
 def _content(file: File) -> str | dict[str, str]:

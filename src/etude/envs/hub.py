@@ -46,10 +46,10 @@ class HubDataset:
         try:
             data = library.load_dataset(self.name, self.config, split=split, revision=self.revision)
         except (OSError, ValueError, RuntimeError) as error:
-            named = ", ".join(f"{key} {value!r}" for key, value in self._options().items())
+            given = {"split": split, "config": self.config, "revision": self.revision}
+            named = ", ".join(f"{key} {value!r}" for key, value in given.items() if value is not None)
             raise DataError(
-                f"hub dataset {self.name!r}, split {split!r}{', ' + named if named else ''}, cannot be loaded: "
-                f"{type(error).__name__}: {str(error)[:500]}",
+                f"hub dataset {self.name!r}, {named}, cannot be loaded: {type(error).__name__}: {str(error)[:500]}",
                 hint="check `hub`, `config`, `revision` and `splits`, and that the hub can be reached",
             ) from None
         fingerprint = str(getattr(data, "_fingerprint", ""))
@@ -70,10 +70,6 @@ class HubDataset:
         if not rows:
             raise DataError(f"{place}: the split holds no tasks", hint="name another one in `splits`")
         return rows, fingerprint
-
-    def _options(self) -> dict[str, str]:
-        options = {"config": self.config, "revision": self.revision}
-        return {key: value for key, value in options.items() if value is not None}
 
 
 def _library(name: str) -> HubLibrary:

@@ -74,11 +74,11 @@ class _Notices:
     """Keeps the warnings of the workbench."""
 
     def __init__(self) -> None:
-        self.texts: list[str] = []
+        self.warnings: list[Advice] = []
 
     def emit(self, event: Event) -> None:
         if isinstance(event, Notice) and event.level == "warning":
-            self.texts.append(event.text)
+            self.warnings.append(Advice(text=event.text, hint=event.hint))
 
 
 async def aplan(
@@ -106,7 +106,7 @@ async def aplan(
     if measure:
         async with open_workbench(settings, given, claim=False) as bench:
             await _measure(bench, meter)
-            return _plan(bench, settings, notices.texts)
+            return _plan(bench, settings, notices.warnings)
     given.pop("fork", None)
     with ExitStack() as held:
         # Everything is checked as a run checks it, in a folder that is gone afterwards.
@@ -117,7 +117,7 @@ async def aplan(
                 journal = SqliteJournal(path, read_only=True)
                 held.callback(journal.close)
                 bench = replace(bench, rollout=replace(bench.rollout, journal=journal))
-            return _plan(bench, settings, notices.texts)
+            return _plan(bench, settings, notices.warnings)
 
 
 def plan(config: TrainConfig | Mapping[str, Any] | Path | str, measure: bool = False, **given: Unpack[Given]) -> Plan:
@@ -149,7 +149,7 @@ async def _measure(bench: Workbench, meter: CallMeter) -> None:
     bench.emit(StageFinished(stage="baseline", step=0, note="measured"))
 
 
-def _plan(bench: Workbench, config: TrainConfig, notices: list[str]) -> Plan:
+def _plan(bench: Workbench, config: TrainConfig, notices: list[Advice]) -> Plan:
     measured = known_measurement(bench)
     evaluation = known_evaluation(bench.rollout, bench.skill, bench.tasks["val"], "val")
     if measured is not None:
@@ -181,7 +181,7 @@ def _plan(bench: Workbench, config: TrainConfig, notices: list[str]) -> Plan:
         noise_measured=noise is not None,
         detectable=detectable,
         headroom=headroom,
-        warnings=(*ours, *_of_seed(bench), *(_noticed(text) for text in notices if "temperature 0" not in text)),
+        warnings=(*ours, *notices),
     )
 
 
@@ -266,23 +266,6 @@ def _of_skill(bench: Workbench) -> Iterator[Advice]:
             text=f"the skill has about {tokens:,} tokens of skill.max_tokens = {most:,}: {room}",
             hint="shorten the skill or raise skill.max_tokens",
         )
-
-
-def _of_seed(bench: Workbench) -> Iterator[Advice]:
-    config = bench.config
-    several = [name for name, is_so in (
-        (f"test.trials = {config.test.trials}", config.test.enabled and config.test.trials > 1),
-        ("train.fresh_attempts = true", config.train.fresh_attempts),
-    ) if is_so]  # fmt: skip
-    if several and config.target.temperature == 0 and not bench.models["target"].takes_seed:
-        yield Advice(
-            text=f"at temperature 0 and without a seed, further attempts at a task tell nothing new: {several[0]}",
-            hint="set target.send_seed: true where the provider takes seeds, or a target.temperature above 0",
-        )
-
-
-def _noticed(text: str) -> Advice:
-    return Advice(text=text, hint="training continues anyway; `etude doctor` checks data and skill")
 
 
 def _range(span: Span) -> str:

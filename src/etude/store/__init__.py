@@ -1,6 +1,6 @@
 """What a run keeps: the journal of facts, the account of its spending, and the folder people look into."""
 
-from etude.store.database import Database, WriteHook
+from etude.store.database import Database
 from etude.store.journal import DECISION, SqliteJournal
 from etude.store.run import JsonlSink, RunFolder
 from etude.store.spend import SpendTotals, SqliteSpend
@@ -27,7 +27,6 @@ __all__ = [
     "SqliteSpend",
     "StepView",
     "UpdateView",
-    "WriteHook",
     "is_running",
     "read_events",
     "read_run",

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,19 @@ _SCHEMA = (
 )
 
 WriteHook = Callable[[str, int], None]
-"""Called with ("before", n) and ("after", n) around the n-th commit, counted from 1; may raise."""
+"""Called with ("before", n) and ("after", n) around the n-th commit of a database, counted from 1; may raise."""
+
+_watcher: ContextVar[WriteHook | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watched_writes(hook: WriteHook) -> Generator[None]:
+    """For crash tests: databases that are opened inside call the hook around each of their writes."""
+    token = _watcher.set(hook)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
 
 
 class Database:
@@ -46,11 +59,10 @@ class Database:
         path: Path,
         *,
         read_only: bool = False,
-        on_write: WriteHook | None = None,
         vfs: str | None = None,
     ) -> None:
         self.path = path
-        self._on_write = on_write
+        self._on_write = _watcher.get()
         self._writes = 0
         if read_only and not path.exists():
             raise DataError(f"there is no journal {str(path)!r}", hint="`etude runs` lists the runs that are there")
@@ -76,11 +88,6 @@ class Database:
                 f"journal {str(path)!r} cannot be used: {error}",
                 hint="give `run.name` another value, or move the file away",
             ) from error
-
-    @property
-    def journal_mode(self) -> str:
-        """`wal`, or `delete` where the file system cannot share memory between processes."""
-        return str(self.rows("PRAGMA journal_mode")[0][0])
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows a query gives."""

@@ -16,7 +16,7 @@ from etude.errors import IdentityError
 from etude.protocols import Journal
 from etude.records import canonical
 from etude.redaction.redactor import Redactor
-from etude.store.database import Database, WriteHook
+from etude.store.database import Database
 
 T = TypeVar("T")
 
@@ -45,10 +45,9 @@ class SqliteJournal(Journal):
         path: Path | str,
         *,
         redactor: Redactor | None = None,
-        on_write: WriteHook | None = None,
         read_only: bool = False,
     ) -> None:
-        self.database = Database(Path(path), read_only=read_only, on_write=on_write)
+        self.database = Database(Path(path), read_only=read_only)
         self._redactor = redactor or Redactor()
         self._exact = self._redactor.exact
         self._under_way: dict[str, asyncio.Future[BaseException | None]] = {}
@@ -92,12 +91,6 @@ class SqliteJournal(Journal):
         """The fact under (`kind`, `key`), None if there is none."""
         stored = self._value(kind, _hash(kind, canonical(key)))
         return None if stored is None else self._load(kind, type, stored)
-
-    def facts(self, kind: str) -> Iterator[tuple[str, JsonValue]]:
-        """(hash, value) of all facts of a kind, ordered by hash. Read in pages: writers are not held up."""
-        for page in _pages(self.database, kind):
-            for _, key_hash, _, value, *_ in page:
-                yield key_hash, json.loads(value)
 
     def counts(self) -> dict[str, int]:
         """How many facts there are of each kind."""

@@ -26,7 +26,6 @@ from etude.records import Skill
 from etude.redaction.redactor import Redactor
 from etude.skill import save_skill
 from etude.skill.diff import unified_diff
-from etude.store.database import WriteHook
 from etude.store.journal import SqliteJournal
 from etude.store.views import EVENTS, JOURNAL, LOCK, missing_run
 
@@ -89,7 +88,7 @@ class RunFolder:
     What it writes passes its redactor; files are replaced in one move, so that a reader never sees half of one.
     """
 
-    def __init__(self, path: Path, *, redactor: Redactor | None = None, on_write: WriteHook | None = None) -> None:
+    def __init__(self, path: Path, *, redactor: Redactor | None = None) -> None:
         """Lock the folder `path`, which exists, and open its journal.
 
         Raises:
@@ -102,7 +101,7 @@ class RunFolder:
         with ExitStack() as held:
             held.callback(_lock(path).release)
             remove_leftovers(path)
-            self.journal = SqliteJournal(path / JOURNAL, redactor=self.redactor, on_write=on_write)
+            self.journal = SqliteJournal(path / JOURNAL, redactor=self.redactor)
             held.callback(self.journal.close)
             self.events = JsonlSink(path / EVENTS, redactor=self.redactor)
             held.callback(self.events.close)
@@ -115,7 +114,6 @@ class RunFolder:
         *,
         fork: str | None = None,
         redactor: Redactor | None = None,
-        on_write: WriteHook | None = None,
     ) -> Self:
         """Create or reopen the run folder of a config. `fork` names a run in the same folder: a fresh run starts
         over its facts; a run that has begun already continues from its own. Unless another redactor is given, the
@@ -135,7 +133,7 @@ class RunFolder:
             raise missing_run(parent.parent)
         try:
             path.mkdir(parents=True, exist_ok=True)
-            run = cls(path, redactor=redactor or Redactor(os.environ), on_write=on_write)
+            run = cls(path, redactor=redactor or Redactor(os.environ))
         except OSError as error:
             raise ConfigError(
                 f"run folder {str(path)!r} cannot be used: {error.strerror}", hint="change `run.folder`"

@@ -60,6 +60,10 @@ class EnvironmentContract:
     def test_the_fingerprint_is_the_same_for_the_same_environment(self) -> None:
         assert self.make_environment().fingerprint() == self.make_environment().fingerprint()
 
+    def test_an_environment_that_brings_tools_says_so(self) -> None:
+        env = self.make_environment()
+        assert env.has_tools or not any(env.tools(task) for task in env.tasks("train"))
+
     def test_scores_are_in_range_and_tell_a_good_attempt_from_a_bad_one(self) -> None:
         env = self.make_environment()
         task = env.tasks("train")[0]

@@ -16,19 +16,7 @@ import pytest
 from etude.protocols import Journal
 from etude.records import Edit, Patch, Reply, Score, Task, Trajectory, Usage
 
-ODD_TEXTS = (
-    "",
-    "\0",
-    "\x1b[0m",
-    "a\u2028b\u2029c",
-    "\ufeff",
-    "𝕊𝕜𝕚𝕝𝕝 🧠",
-    "é",
-    "e\u0301",
-    '"\\/\n\r\t',
-    "\ufffe",
-    "null",
-)
+ODD_TEXTS = ("", "\0", "a\u2028b", "e\u0301 🧠", '"\\/\n\r\t')
 
 
 class _Work:
@@ -96,11 +84,8 @@ class JournalContract:
             (Patch, Patch(edits=(Edit(op="append", content="- be brief", cites=("a1", "a2")),))),
             (Trajectory, Trajectory(answer="x", usage=Usage(input_tokens=3))),
             (Task, Task(id="t", input="?", gold={"a": [1, 2.5, None, True]}, data={"n": 10**15})),
-            (tuple[Score, ...], (Score(hard=1, soft=1), Score(hard=0, soft=0))),
             (dict[str, float], {"a": 0.0}),
-            (bool, False),
             (float, 0.0),
-            (str, ""),
             (type(None), None),
         ],
     )

@@ -24,28 +24,20 @@ BROKEN = (
     b"this is no JSON",
     b'{"type": "user", "message": {"role"',
     b"\xff\xfe\xfa",
-    b"\0" * 64,
     b"[" * 100_000,
-    b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
     b'{"number": ' + b"1" * 5_000 + b"}",
     b"[1, 2]",
     b"null",
-    b'"a text"',
-    b"17",
 )
 """What is no record of any program: no JSON object, or none that can be read."""
 
 WRONG: tuple[Any, ...] = (
     None,
-    True,
     -1,
-    1e300,
     float("nan"),
     "",
     "\ud800 half",
-    [],
     [None, 5, "x", [[]]],
-    {},
     {"a": []},
 )
 """Values that a program would not write where it wrote another one."""
@@ -185,7 +177,6 @@ class SourceContract:
             "one\ntwo\r\nthree\u2028four\x85five\x0csix",
             'quotes " and \\ and \ttabs',
             "/etc/hosts is a file; what is in it?",
-            "a < b > c & d",
         ],
     )
     def test_texts_come_back_as_they_were(self, tmp_path: Path, text: str) -> None:
@@ -269,9 +260,7 @@ class SourceContract:
             for found in self._find(tmp_path):
                 self._read(found)
 
-    @pytest.mark.parametrize(
-        "content", [b"", b"\n\n\n", b"\0" * 4096, b"garbage " * 1000, b"\xff\xfe{\x00}\x00", b"{}"]
-    )
+    @pytest.mark.parametrize("content", [b"", b"\0" * 4096, b"garbage " * 1000, b"{}"])
     def test_a_file_that_holds_something_else_is_read_as_nothing(self, tmp_path: Path, content: bytes) -> None:
         path = self.write_session(tmp_path, turns_of("Sort the words."))
         (found,) = self._find(tmp_path)

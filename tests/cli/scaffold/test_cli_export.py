@@ -33,7 +33,7 @@ def test_the_best_skill_is_written_as_a_valid_folder_without_markers(demo_projec
     assert any("etude:begin" in line for line in best)
 
 
-@pytest.mark.parametrize("program", PLACES)
+@pytest.mark.parametrize("program", ["claude", "copilot"])
 def test_it_is_written_where_a_program_looks_for_skills(program: str, demo_project: Path, capsys: Captured) -> None:
     assert main(["export", RUN, "--for", program]) == 0
     assert reference(Path(PLACES[program].skills, NAME))
@@ -192,13 +192,11 @@ def test_keys_of_claude_pass_for_claude_alone(here: Path, capsys: Captured) -> N
             [RUN, "--prompt", "--to", "x", "--name", "X Y"],
             "--prompt writes no folder and cannot be combined with --to, --name\nhint: give one or the other\n",
         ),
-        ([RUN, "--prompt", "--for", "claude"], "--prompt writes no folder and cannot be combined with --for\n"),
         (
             ["demo/runs/demo:latest"],
             "run 'demo/runs/demo' has no skill 'latest'\nhint: give demo/runs/demo:best, demo/runs/demo:initial or ",
         ),
         ([RUN, "--for", "cloud"], "argument --for: 'cloud' is not one of agents, claude, codex, "),
-        ([RUN, "--name", "No Name"], "skill 'No Name' is not a valid Agent Skill:\n  name: 'No Name' must be"),
         (
             ["nope"],
             (
@@ -206,7 +204,6 @@ def test_keys_of_claude_pass_for_claude_alone(here: Path, capsys: Captured) -> N
                 "'runs' holds no runs\n"
             ),
         ),
-        (["nope:best"], "there is no run in 'runs/nope'\n"),
     ],
 )
 def test_wrong_wishes_are_errors(words: list[str], error: str, demo_project: Path, capsys: Captured) -> None:

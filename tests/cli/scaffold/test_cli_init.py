@@ -139,15 +139,10 @@ def test_csv_and_parquet_files_are_understood(here: Path, capsys: Captured) -> N
     ("golds", "scorer"),
     [
         (["12", "-3.5", "$1,200", "45%"], "numeric"),
-        ([1, 2.5, 3, 4], "numeric"),
         (["so 3 + 4\n#### 7", "#### 1,000", "x #### 2", "#### -3"], "numeric"),
         (["A", "(B)", "C.", "d".upper()], "choice"),
         ([{"a": 1}, {"a": 2}, {"b": [1]}, {}], "json"),
-        (["yes", "no", "yes", "maybe"], "exact"),
-        ([True, False, True, False], "exact"),
         ([["Paris", "City of Paris"], ["Rome"], "Oslo", "Bern"], "exact"),
-        ([["7", "7.0"], ["8"], "9", 10], "numeric"),
-        (["apple banana cherry date elder fig grape hazel iris"] * 4, "exact"),
         (["The cat, which was very old, sat on the mat all day."] * 4, "f1"),
         (["A", "B", "C", "Paris"], "exact"),
     ],
@@ -291,9 +286,7 @@ def test_broken_data_is_an_error_with_its_line(here: Path, capsys: Captured) -> 
     ("values", "found_as"),
     [
         (["pages/a.PNG", "https://example.org/b.jpeg?size=9"], "image"),
-        ([["a.png", "b.gif"], None], "image"),
         (["a photo of a cat", "a.png"], None),
-        ([None, ""], None),
         ([3, 4], None),
     ],
 )
@@ -305,10 +298,8 @@ def test_a_column_is_one_of_pictures_when_its_values_look_like_them(values: list
 @pytest.mark.parametrize(
     ("columns", "found_as", "notes"),
     [
-        ({"page": "gone.png"}, "page", ()),
         ({"left_half": "there.png"}, "left_half", ()),
         ({"where": "https://example.org/a.png"}, "where", ()),
-        ({"where": ["data:image/png;base64,aaaa"]}, "where", ()),
         ({"scans": {"front": "there.png"}}, "scans.front", ()),
         ({"left_half": "there.png", "screenshot": "there.png", "size": 3}, "screenshot", ("'left_half' may be ",)),
         (

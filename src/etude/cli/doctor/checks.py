@@ -7,7 +7,6 @@ from pathlib import Path
 
 from etude import __version__
 from etude.cli.doctor.findings import Findings
-from etude.cli.roles import model_sections
 from etude.config import ExecutorSection, ModelSection, TrainConfig, file_data
 from etude.envs.gold import check_gold
 from etude.envs.scorers.base import AnswerScorer, Judge
@@ -75,7 +74,7 @@ def check_parts(config: TrainConfig, found: Findings) -> None:
         with found.checking("prompts"):
             Prompts({name: Path(path) for name, path in config.prompts.items()})
             found.ok("prompts", f"replaced: {', '.join(sorted(config.prompts))}")
-    sections = model_sections(config)
+    sections = config.models
     for role, section in sections.items():
         with found.checking(role):
             _model(role, section, config, found)

@@ -5,7 +5,6 @@ import time
 from pydantic import BaseModel
 
 from etude.cli.doctor.findings import Findings
-from etude.cli.roles import model_sections
 from etude.config import ModelSection, TrainConfig
 from etude.errors import EtudeError, ModelError
 from etude.models import Structured, Wrapper, build_model
@@ -40,7 +39,7 @@ class _Timed(Wrapper):
 
 async def check_live(config: TrainConfig, found: Findings) -> None:
     """One tiny call for each role, except roles that cannot be built: they are reported already."""
-    for role, section in model_sections(config).items():
+    for role, section in config.models.items():
         most, timeout = min(section.max_output_tokens, MOST_TOKENS), min(section.timeout, LONGEST_WAIT)
         small = section.model_copy(update={"max_output_tokens": most, "timeout": timeout})
         try:

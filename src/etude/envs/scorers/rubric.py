@@ -80,10 +80,10 @@ class Rubric(Scorer):
         return own if isinstance(own, str) else Prompts()["rubric"]
 
     def _question(self, task: Task, answer: str) -> tuple[Message, ...]:
-        parts = {"rubric": self._rubric(task), "task": task.input, "answer": answer}
+        parts = {"rubric": self._rubric(task), "task": task.input}
         if task.gold is not None:
-            gold = task.gold if isinstance(task.gold, str) else canonical(task.gold)
-            parts = {"rubric": parts["rubric"], "task": task.input, "reference": gold, "answer": answer}
+            parts["reference"] = task.gold if isinstance(task.gold, str) else canonical(task.gold)
+        parts["answer"] = answer
         # No text can contain a digest of itself, so no part can close its own fence.
         mark = digest(parts)[:12]
         blocks = [f"<{name}-{mark}>\n{text}\n</{name}-{mark}>" for name, text in parts.items()]
@@ -99,8 +99,5 @@ class Rubric(Scorer):
                 f"task {task.id!r} has no column {self.options.column!r} with its rubric; columns: {found}",
                 hint="change `column` of the rubric scorer",
             )
-        parts = [
-            self.options.rubric.strip(),
-            own if isinstance(own, str) else canonical(own) if own is not None else "",
-        ]
-        return "\n\n".join(part for part in parts if part)
+        text = own if isinstance(own, str) else "" if own is None else canonical(own)
+        return "\n\n".join(part for part in (self.options.rubric.strip(), text) if part)

@@ -3,6 +3,7 @@
 import re
 import string
 from collections import Counter
+from collections.abc import Sequence
 
 from pydantic import Field
 from rapidfuzz.distance import Levenshtein
@@ -37,6 +38,10 @@ class TextOptions(Section):
             text = text.rpartition(self.answer_after)[2]
         return text.partition(self.answer_until)[0] if self.answer_until else text
 
+    def feedback(self, golds: Sequence[str], answer: str, note: str = "") -> str:
+        """The gold answers and the answer, as far as they are compared."""
+        return expected([self.part(gold) for gold in golds], self.part(answer), note)
+
     def normal(self, text: str) -> str:
         """Text without what does not count."""
         text = self.part(text)
@@ -68,7 +73,7 @@ class Exact(AnswerScorer[TextOptions]):
         """hard = soft: 0 or 1."""
         golds, options = accepted(task), self.options
         right = options.normal(answer) in {options.normal(gold) for gold in golds}
-        return graded(right, float(right), expected([options.part(gold) for gold in golds], options.part(answer)))
+        return graded(right, float(right), options.feedback(golds, answer))
 
 
 class F1(AnswerScorer[SquadOptions]):
@@ -85,14 +90,10 @@ class F1(AnswerScorer[SquadOptions]):
         best = max(normals, key=lambda gold: _f1(gold, got))
         note = ""
         if 0 < _f1(best, got) < 1:
-            missing, extra = (
-                Counter(best.split()) - Counter(got.split()),
-                Counter(got.split()) - Counter(best.split()),
-            )
-            parts = [("missing", missing), ("not expected", extra)]
+            wanted, said = Counter(best.split()), Counter(got.split())
+            parts = [("missing", wanted - said), ("not expected", said - wanted)]
             note = "; ".join(f"{what}: {' '.join(words.elements())[:100]}" for what, words in parts if words)
-        feedback = expected([options.part(gold) for gold in golds], options.part(answer), note)
-        return graded(got in normals, _f1(best, got), feedback)
+        return graded(got in normals, _f1(best, got), options.feedback(golds, answer, note))
 
 
 def _f1(gold: str, got: str) -> float:
@@ -124,9 +125,5 @@ class ANLS(AnswerScorer[AnlsOptions]):
         got = options.normal(answer)
         nearest = max(Levenshtein.normalized_similarity(options.normal(gold), got) for gold in golds)
         soft = nearest if nearest >= options.threshold else 0.0
-        note = f"similarity {nearest:.2f}"
-        return graded(
-            soft >= options.solved_at,
-            soft,
-            expected([options.part(gold) for gold in golds], options.part(answer), note),
-        )
+        feedback = options.feedback(golds, answer, f"similarity {nearest:.2f}")
+        return graded(soft >= options.solved_at, soft, feedback)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from etude.envs.scorers.base import shorten
 from etude.errors import DataError
@@ -148,8 +148,3 @@ def _order(cell: str) -> tuple[int, int]:
     corner = _CORNER.fullmatch(cell)
     assert corner is not None
     return int(corner["row"]), _column(corner["column"]) or 0
-
-
-def contents(answer: Any) -> Contents:
-    """What `cells.read_cells` returned, as a record."""
-    return Contents.model_validate(answer)

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from etude.envs.files import Row, read_rows
 from etude.envs.rows import Fields, tasks_from_rows, with_ids
-from etude.envs.spreadsheet.answer import Contents, Range, compare, contents, parse_ranges
+from etude.envs.spreadsheet.answer import Contents, Range, compare, parse_ranges
 from etude.envs.spreadsheet.cells import open_workbook, read_cells
 from etude.envs.spreadsheet.preview import preview
 from etude.envs.workspaces import TaskFiles
@@ -83,8 +83,9 @@ def with_workbooks(task: Task) -> tuple[Task, Answer]:
     ranges = parse_ranges(str(task.data["position"]), str(task.data["sheets"]), right.sheetnames[0], place)
     ranges = tuple(each._replace(sheet=_sheet(each.sheet, right.sheetnames, place)) for each in ranges)
     wanted: list[JsonValue] = [list(each) for each in ranges]
-    expected = contents(read_cells(right, formulas, wanted))
-    untouched = compare(ranges, expected, contents(read_cells(before, before, wanted))).hard == 1
+    expected = Contents.model_validate(read_cells(right, formulas, wanted))
+    given_cells = Contents.model_validate(read_cells(before, before, wanted))
+    untouched = compare(ranges, expected, given_cells).hard == 1
     complete = Task(
         id=task.id,
         input=_input(task.input, ranges, preview(before)),

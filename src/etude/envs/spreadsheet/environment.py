@@ -10,7 +10,7 @@ from etude.envs.scorers.base import Judge
 from etude.envs.sources import Sources
 from etude.envs.splits import check_splits
 from etude.envs.spreadsheet.agent import CodeAgent
-from etude.envs.spreadsheet.answer import compare, contents
+from etude.envs.spreadsheet.answer import Contents, compare
 from etude.envs.spreadsheet.data import INPUT, OUTPUT, Answer, read_instructions, with_workbooks
 from etude.envs.spreadsheet.python import Python
 from etude.errors import DataError
@@ -105,7 +105,7 @@ class SpreadsheetEnvironment(Environment):
         output = next((file for name in (OUTPUT, INPUT) if (file := trajectory.files.get(name)) is not None), None)
         if output is None:
             return Score(hard=0, soft=0, feedback=f"there is no {OUTPUT}")
-        found = contents(await self._python.read(output, answer.ranges))
+        found = Contents.model_validate(await self._python.read(output, answer.ranges))
         return compare(answer.ranges, answer.gold, found)
 
     def fingerprint(self) -> str:
