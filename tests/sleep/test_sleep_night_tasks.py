@@ -127,7 +127,7 @@ def test_with_the_gate_off_all_is_proposed_unverified_and_no_validation_is_paid_
     assert not small.skill.exists()
     folder = Path(report.proposal)
     assert [item.unverified for item in read_proposal(folder).items] == [True]
-    told = "nverified, the gate was off: nobody tried it on held-out tasks"
+    told = "nverified, the gate was off: it was not tried on held-out tasks"
     assert f"\n**U{told}.**\n" in (folder / "report.md").read_text()
     assert (folder / "proposal.diff").read_text().startswith(f".claude/skills/learned/SKILL.md: u{told}\n--- ")
     held = [task["intent"] for task in sides(small)["val"]]

@@ -90,10 +90,10 @@ def test_rules_by_hand_in_the_block_stay(tmp_path: Path) -> None:
 
 def test_a_rule_that_was_changed_by_hand_stays_and_is_named(tmp_path: Path) -> None:
     place = adopted(tmp_path)
-    place.memory.write_text(place.memory.read_text().replace("- Learned.", "- Learned, and mended."))
+    place.memory.write_text(place.memory.read_text().replace("- Learned.", "- Learned, and fixed."))
     report = revert("n1", place.state)
     assert report.gone == ("- Learned.",)
-    assert Document.parse(place.memory.read_text()).learned == "- Learned, and mended."
+    assert Document.parse(place.memory.read_text()).learned == "- Learned, and fixed."
 
 
 def test_a_block_that_was_there_before_stays_when_its_last_rule_goes(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_rule_that_a_night_wrote_into_two_documents_is_taken_out_of_both(tmp_p
     assert Document.parse(place.skill.read_text()).learned == "- Of the skill."
 
 
-@pytest.mark.parametrize("text", [HAND, HAND + BLOCK.replace("Learned.", "Learned, and mended by hand.")])
+@pytest.mark.parametrize("text", [HAND, HAND + BLOCK.replace("Learned.", "Learned, and fixed by hand.")])
 def test_a_rule_that_is_not_in_its_document_is_named_and_neither_text_nor_record_change(
     tmp_path: Path, text: str
 ) -> None:
@@ -206,12 +206,12 @@ def test_a_file_that_became_a_link_or_a_folder_is_left_alone(tmp_path: Path) -> 
     text = place.memory.read_text()
     place.memory.unlink()
     place.memory.mkdir()
-    with pytest.raises(InputError, match="is no regular file any more"):
+    with pytest.raises(InputError, match="is not a regular file any more"):
         revert("n1", place.state)
     place.memory.rmdir()
     (place.root / "other.md").write_text(text)
     place.memory.symlink_to("other.md")
-    with pytest.raises(InputError, match="is no regular file any more"):
+    with pytest.raises(InputError, match="is not a regular file any more"):
         revert("n1", place.state)
     assert (place.root / "other.md").read_text() == text
 
@@ -316,9 +316,7 @@ def test_a_night_stands_while_a_later_one_holds_its_rule_in_other_words(tmp_path
     place = adopted_nights(tmp_path, nights)
     reworded, other = ids(place, place.memory)
     (former,) = [rule.id for rule in kept_rules(place.state).documents[str(place.memory)] if rule.status == "retired"]
-    with pytest.raises(
-        InputError, match=f"'{former}' stands in other words: rule '{reworded}' of night 'n2'"
-    ) as error:
+    with pytest.raises(InputError, match=f"'{former}' was reworded: rule '{reworded}' of night 'n2'") as error:
         revert_rule(former, place.state)
     assert error.value.hint == f"take out rule '{reworded}'"
     revert_rule(other, place.state)

@@ -176,7 +176,7 @@ def test_a_manifest_that_somebody_changed_is_refused(tmp_path: Path) -> None:
 def test_a_manifest_of_another_kind_is_refused(tmp_path: Path, text: str) -> None:
     folder = both(project(tmp_path))
     (folder / "manifest.json").write_text(text)
-    with pytest.raises(InputError, match="no manifest that this version can read"):
+    with pytest.raises(InputError, match="not a manifest that this version can read"):
         read_proposal(folder)
 
 
@@ -207,7 +207,7 @@ def test_a_proposed_file_that_is_not_the_one_of_the_night_is_refused(tmp_path: P
     folder = both(project(tmp_path))
     item = read_proposal(folder).items[0]
     for name in ("../x", "absent"):
-        with pytest.raises(InputError, match="is no file in"):
+        with pytest.raises(InputError, match="is not a file in"):
             proposed_text(folder, item.model_copy(update={"file": name}))
     (folder / "0-CLAUDE.md").write_bytes(b"\xff")
     with pytest.raises(InputError, match="was changed after it was proposed"):
@@ -216,7 +216,7 @@ def test_a_proposed_file_that_is_not_the_one_of_the_night_is_refused(tmp_path: P
         proposed_text(folder, item.model_copy(update={"sha256": sha256(b"\xff")}))
     (folder / "0-CLAUDE.md").unlink()
     (folder / "0-CLAUDE.md").symlink_to("1-SKILL.md")
-    with pytest.raises(InputError, match="is no file in"):
+    with pytest.raises(InputError, match="is not a file in"):
         proposed_text(folder, item)
 
 

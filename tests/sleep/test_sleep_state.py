@@ -113,11 +113,11 @@ def test_what_is_no_folder_or_no_file_is_refused(tmp_path):
         state.make()
     state.folder.unlink()
     state.ledger.mkdir(parents=True)
-    with pytest.raises(ConfigError, match="it is no file"):
+    with pytest.raises(ConfigError, match="it is not a file"):
         state.check()
     inner = SleepState(tmp_path / "s" / "ledger.db")
     inner.nights.write_text("")
-    with pytest.raises(ConfigError, match="it is no folder"):
+    with pytest.raises(ConfigError, match="it is not a folder"):
         inner.check()
 
 

@@ -287,7 +287,7 @@ def test_what_was_done_about_an_interrupted_adoption_is_told(tmp_path: Path) -> 
 
 def test_files_that_do_not_belong_together_are_still_one_transaction(tmp_path: Path) -> None:
     one, other = tmp_path / "a" / "one.md", tmp_path / "a" / "other.md"
-    writes = [Write(str(path), None, b"new", None) for path in (one, other)]
+    writes = [Write(real=str(path), before=None, after=b"new") for path in (one, other)]
     (tmp_path / "state").mkdir()
     carry_out(tmp_path / "state", tmp_path / "state" / "b", writes, {})
     assert (one.read_bytes(), other.read_bytes()) == (b"new", b"new")

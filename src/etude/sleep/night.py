@@ -21,7 +21,7 @@ from etude.sleep.adoption.known import read_memory
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.consolidate import with_judge
 from etude.sleep.improve.documents import Improved, check_tasks, improve, opened_chars
-from etude.sleep.limits import Deadline, Spent, left_of, of_the_night, spent_in, spent_so_far
+from etude.sleep.limits import Deadline, Spent, of_the_night, spent_in, spent_so_far
 from etude.sleep.report import Diagnostics, NightReport, NightStatus
 from etude.sleep.state import REPORT, SleepState, read_kept
 from etude.sleep.tasks.environment import NightEnvironment
@@ -268,7 +268,7 @@ class _Night:
 
     def _bench(self) -> AbstractAsyncContextManager[Workbench]:
         """Models within the budget of the night, and no tasks."""
-        config = self._config.for_run(self._folder / "runs", "mine", limits=left_of(self._config.limits, Spent()))
+        config = self._config.for_run(self._folder / "runs", "mine")
         given = with_judge(self._config, self._given)
         return open_workbench(config, {**given, "env": _judged, "skill": Skill(text="Nothing to train.")})
 

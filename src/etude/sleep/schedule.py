@@ -1,7 +1,7 @@
 """A night every day, by the scheduler of the system: one line of a crontab, or one timer of systemd or launchd.
 
 The whole job is one shell script that only its owner can read, since it holds the values of variables. The scheduler
-only starts it, so quoting and secrets are no matter of the scheduler.
+only starts it, so quoting and secrets do not concern the scheduler.
 """
 
 import hashlib
@@ -10,30 +10,18 @@ import plistlib
 import re
 import shlex
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 from etude.errors import EtudeError, InputError
 from etude.files import write_atomically
 
-__all__ = [
-    "NOTES",
-    "_MARK",
-    "Job",
-    "Machine",
-    "Name",
-    "choose",
-    "install",
-    "installed",
-    "job_name",
-    "remove",
-    "render",
-]
+__all__ = ["NOTES", "Job", "Machine", "Name", "choose", "install", "installed", "job_name", "remove", "render"]
 
 Name = Literal["systemd", "launchd", "cron"]
 _MARK = "etude-sleep-"
-"""What the names of all files and lines of a job begin with."""
 NOTES: Mapping[Name, str] = {
     "systemd": "a missed night is caught up; timers run while you are logged in, or always after "
     "`loginctl enable-linger`",
@@ -41,7 +29,6 @@ NOTES: Mapping[Name, str] = {
     "cron": "a night that the computer was off or asleep for is not caught up",
 }
 """What a user must know of each scheduler."""
-_PROGRAMS: Mapping[Name, str] = {"systemd": "systemctl", "launchd": "launchctl", "cron": "crontab"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _SECONDS = 60
 
@@ -79,11 +66,9 @@ class Machine(NamedTuple):
         given = self.environ.get("XDG_CONFIG_HOME", "")
         units = (Path(given) if given.startswith("/") else self.home / ".config") / "systemd" / "user"
         agents = self.home / "Library" / "LaunchAgents"
-        return {
-            "systemd": (units / f"{_MARK}{name}.service", units / f"{_MARK}{name}.timer"),
-            "launchd": (agents / f"{_MARK}{name}.plist",),
-            "cron": (),
-        }[scheduler]
+        if scheduler == "systemd":
+            return units / f"{_MARK}{name}.service", units / f"{_MARK}{name}.timer"
+        return (agents / f"{_MARK}{name}.plist",) if scheduler == "launchd" else ()
 
     def call(self, *argv: str, stdin: bytes = b"") -> bytes:
         """The output of a program of the system.
@@ -94,10 +79,10 @@ class Machine(NamedTuple):
         environ = {**self.environ, "LC_ALL": "C"}
         try:
             done = subprocess.run(argv, input=stdin, capture_output=True, env=environ, timeout=_SECONDS, check=False)
-            said = "" if done.returncode == 0 else done.stderr.decode(errors="replace").strip() or "it said nothing"
         except (OSError, subprocess.SubprocessError) as error:
             raise EtudeError(f"{shlex.join(argv)!r} failed: {error}", hint="choose another scheduler") from error
-        if said:
+        if done.returncode != 0:
+            said = done.stderr.decode(errors="replace").strip() or "it said nothing"
             raise EtudeError(f"{shlex.join(argv)!r} failed: {said}", hint=f"see whether {argv[0]} works for you")
         return done.stdout
 
@@ -114,10 +99,12 @@ def choose(platform: str, which: Callable[[str], str | None], booted: Path = Pat
     Raises:
         InputError: there is none.
     """
-    own: list[Name] = ["launchd"] if platform == "darwin" else ["systemd"] if booted.is_dir() else []
-    for name in (*own, "cron"):
-        if which(_PROGRAMS[name]) is not None:
-            return name
+    if platform == "darwin" and which("launchctl") is not None:
+        return "launchd"
+    if booted.is_dir() and which("systemctl") is not None:
+        return "systemd"
+    if which("crontab") is not None:
+        return "cron"
     raise InputError("no scheduler was found", hint="`--with cron --print` shows what to run every night")
 
 
@@ -127,8 +114,8 @@ def render(job: Job, scheduler: Name, machine: Machine) -> dict[str, str]:
     Raises:
         InputError: a word or a value of a variable cannot be written down.
     """
-    script = machine.script(job.name)
-    for word in (*job.command, job.folder, job.log, str(script)):
+    script = str(machine.script(job.name))
+    for word in (*job.command, job.folder, job.log, script):
         if _CONTROL.search(word):
             raise InputError(f"{word!r} holds control characters or line breaks", hint="rename it, or leave it out")
     for name, value in job.variables.items():
@@ -143,69 +130,8 @@ def render(job: Job, scheduler: Name, machine: Machine) -> dict[str, str]:
         *(f"export {name}={shlex.quote(value)}" for name, value in job.variables.items()),
         f"exec {shlex.join(job.command)}",
     ]
-    texts = _entries(job, scheduler, str(script))
     places = [str(path) for path in machine.entries(job.name, scheduler)] or ["crontab"]
-    return {str(script): "\n".join(lines) + "\n", **dict(zip(places, texts, strict=True))}
-
-
-def install(job: Job, scheduler: Name, machine: Machine) -> None:
-    """Run the job every night, in place of the one of its name. On failure all files are as they were.
-
-    Raises:
-        InputError: as `render`.
-        EtudeError: a program of the system failed, or a file cannot be written.
-    """
-    texts = render(job, scheduler, machine)
-    line = texts.pop("crontab", None)
-    before = {path: path.read_bytes() if path.is_file() else None for path in map(Path, texts)}
-    try:
-        for path, text in texts.items():
-            Path(path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_atomically(Path(path), text.encode(), mode=0o700)
-        if line is not None:
-            _edit_crontab(job.name, line, machine)
-        else:
-            _activate(job.name, scheduler, machine)
-    except (EtudeError, OSError) as error:
-        for path, data in before.items():
-            if data is not None:
-                write_atomically(path, data, mode=0o700)
-            elif path.parent.is_dir():
-                path.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise EtudeError(f"the job cannot be written: {error}", hint="make room, or fix permissions") from error
-        raise
-    for other in installed(job.name, machine):
-        if other != scheduler:  # else the night would run twice
-            _withdraw(job.name, other, machine)
-
-
-def installed(name: str, machine: Machine) -> tuple[Name, ...]:
-    """The schedulers that have a job. One that cannot be asked has none."""
-    try:
-        in_crontab = bool(_own(name, _crontab(machine)))
-    except EtudeError:
-        in_crontab = False
-    places = {one: machine.entries(name, one) for one in get_args(Name)}
-    return tuple(one for one, paths in places.items() if any(p.exists() for p in paths) or (not paths and in_crontab))
-
-
-def remove(name: str, machine: Machine) -> tuple[Name, ...]:
-    """Undo `install`; the schedulers that had the job. The log stays.
-
-    Raises:
-        EtudeError: a program of the system failed. What could be removed is gone.
-    """
-    found, failed = installed(name, machine), None
-    for scheduler in found:
-        try:
-            _withdraw(name, scheduler, machine)
-        except EtudeError as error:
-            failed = error
-    machine.script(name).unlink(missing_ok=True)  # it may hold a key
-    if failed is not None:
-        raise failed
-    return found
+    return {script: "\n".join(lines) + "\n", **dict(zip(places, _entries(job, scheduler, script), strict=True))}
 
 
 def _entries(job: Job, scheduler: Name, script: str) -> tuple[str, ...]:
@@ -225,58 +151,85 @@ def _entries(job: Job, scheduler: Name, script: str) -> tuple[str, ...]:
     return service, f"{about}[Timer]\n{when}\n\n[Install]\nWantedBy=timers.target\n"
 
 
-def _activate(name: str, scheduler: Name, machine: Machine) -> None:
-    if scheduler == "systemd":
-        machine.call("systemctl", "--user", "daemon-reload")
-        machine.call("systemctl", "--user", "enable", "--now", f"{_MARK}{name}.timer")
-        return
-    _boot_out(name, machine)  # an agent that is loaded already would be an error
-    (entry,) = machine.entries(name, scheduler)
-    machine.call("launchctl", "bootstrap", f"gui/{os.getuid()}", str(entry))
+def install(job: Job, scheduler: Name, machine: Machine) -> None:
+    """Run the job every night, in place of the one of its name. After an error there is none.
 
-
-def _withdraw(name: str, scheduler: Name, machine: Machine) -> None:
-    if scheduler == "cron":
-        _edit_crontab(name, "", machine)
-        return
+    Raises:
+        InputError: as `render`.
+        EtudeError: a program of the system failed, or a file cannot be written.
+    """
+    texts = render(job, scheduler, machine)
+    line = texts.pop("crontab", "")
+    remove(job.name, machine)
     try:
-        if scheduler == "systemd":
-            machine.call("systemctl", "--user", "disable", "--now", f"{_MARK}{name}.timer")
+        for path in map(Path, texts):
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_atomically(path, texts[str(path)].encode(), mode=0o700)
+        if scheduler == "cron":
+            _edit_crontab(job.name, line, machine)
+        elif scheduler == "systemd":
+            machine.call("systemctl", "--user", "daemon-reload")
+            machine.call("systemctl", "--user", "enable", "--now", f"{_MARK}{job.name}.timer")
         else:
-            _boot_out(name, machine)
-    finally:
-        for path in machine.entries(name, scheduler):
+            machine.call("launchctl", "bootstrap", f"gui/{os.getuid()}", *list(texts)[1:])
+    except (EtudeError, OSError) as error:
+        for path in map(Path, texts):
+            with suppress(OSError):
+                path.unlink()
+        if isinstance(error, OSError):
+            raise EtudeError(f"the job cannot be written: {error}", hint="make room, or fix permissions") from error
+        raise
+
+
+def installed(name: str, machine: Machine) -> tuple[Name, ...]:
+    """The schedulers that have a job. One that cannot be asked has none."""
+    found = [one for one in get_args(Name) if any(path.exists() for path in machine.entries(name, one))]
+    with suppress(EtudeError):
+        found += ["cron"] if _mark(name) in _crontab(machine) else []
+    return tuple(found)
+
+
+def remove(name: str, machine: Machine) -> tuple[Name, ...]:
+    """Undo `install`; the schedulers that had the job. The log stays.
+
+    Raises:
+        EtudeError: a program of the system failed. What could be removed is gone.
+    """
+    found = installed(name, machine)
+    try:
+        if "cron" in found:
+            _edit_crontab(name, "", machine)
+        if "launchd" in found:
+            with suppress(EtudeError):  # it was not loaded
+                machine.call("launchctl", "bootout", f"gui/{os.getuid()}/{_MARK}{name}")
+        if "systemd" in found:
+            machine.call("systemctl", "--user", "disable", "--now", f"{_MARK}{name}.timer")
+    finally:  # the script may hold a key
+        for path in (machine.script(name), *(path for one in found for path in machine.entries(name, one))):
             path.unlink(missing_ok=True)
             (path.parent / "timers.target.wants" / path.name).unlink(missing_ok=True)  # the link that `enable` made
-    if scheduler == "systemd":
+    if "systemd" in found:
         machine.call("systemctl", "--user", "daemon-reload")
+    return found
 
 
-def _boot_out(name: str, machine: Machine) -> None:
-    try:
-        machine.call("launchctl", "bootout", f"gui/{os.getuid()}/{_MARK}{name}")
-    except EtudeError:
-        pass  # it was not loaded, which is what is wanted
+def _mark(name: str) -> bytes:
+    """What the line of a job in the crontab ends with."""
+    return f" # {_MARK}{name}\n".encode()
 
 
 def _crontab(machine: Machine) -> bytes:
     try:
         return machine.call("crontab", "-l")
-    except EtudeError as error:  # anything else than "there is none" must stop: writing would lose what is there
+    except EtudeError as error:  # any error but "there is none" must stop: writing would lose what is there
         if re.search("no crontab|no such file|not allowed", error.message, re.IGNORECASE):
             return b""
         raise
 
 
-def _own(name: str, crontab: bytes) -> list[bytes]:
-    mark = f" # {_MARK}{name}".encode()
-    return [line for line in crontab.splitlines(keepends=True) if line.rstrip().endswith(mark)]
-
-
 def _edit_crontab(name: str, line: str, machine: Machine) -> None:
     """Replace the line of a job. All other lines stay byte for byte."""
-    now = _crontab(machine)
-    own: Sequence[bytes] = _own(name, now)
-    kept = b"".join(one for one in now.splitlines(keepends=True) if one not in own)
+    lines = _crontab(machine).splitlines(keepends=True)
+    kept = b"".join(one for one in lines if not one.endswith(_mark(name)))
     end = b"\n" if line and kept and not kept.endswith(b"\n") else b""
     machine.call("crontab", "-", stdin=kept + end + line.encode())

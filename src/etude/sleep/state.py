@@ -20,7 +20,16 @@ from etude.errors import ConfigError, DataError, StopRun
 from etude.files import write_atomically
 from etude.records import Record
 
-__all__ = ["REPORT", "SleepState", "read_kept", "state_folder", "user_state", "why_unreadable"]
+__all__ = [
+    "REPORT",
+    "SleepState",
+    "read_kept",
+    "state_folder",
+    "unwritable",
+    "user_state",
+    "why_unreadable",
+    "write_private",
+]
 
 REPORT = "night.json"
 """The file in the folder of a night that says how it stands."""
@@ -65,7 +74,7 @@ class SleepState:
         """Make the folders that are missing, and close the state to all but its owner.
 
         Raises:
-            ConfigError: the state folder, or a part of it, is a symbolic link, no folder, or somebody else's.
+            ConfigError: the state folder, or a part of it, is a symbolic link, not a folder, or of another user.
         """
         self.check()
         self._make(self.folder)
@@ -76,14 +85,9 @@ class SleepState:
         """Refuse a state folder that leads somewhere else.
 
         Raises:
-            ConfigError: the state folder, or a part of it, is a symbolic link, no folder, or somebody else's.
+            ConfigError: the state folder, or a part of it, is a symbolic link, not a folder, or of another user.
         """
-        for path, wanted in (
-            (self.folder, stat.S_ISDIR),
-            (self.nights, stat.S_ISDIR),
-            (self.ledger, stat.S_ISREG),
-            (self.archive, stat.S_ISREG),
-        ):
+        for path in (self.folder, self.nights, self.ledger, self.archive):
             try:
                 found = path.lstat()
             except FileNotFoundError:
@@ -92,8 +96,9 @@ class SleepState:
                 raise _unusable(path, str(error.strerror)) from error
             if stat.S_ISLNK(found.st_mode):
                 raise _unusable(path, "it is a symbolic link")
-            if not wanted(found.st_mode):
-                raise _unusable(path, "it is no folder" if wanted is stat.S_ISDIR else "it is no file")
+            folder = path in (self.folder, self.nights)
+            if not (stat.S_ISDIR if folder else stat.S_ISREG)(found.st_mode):
+                raise _unusable(path, f"it is not a {'folder' if folder else 'file'}")
             if found.st_uid != os.getuid():
                 raise _unusable(path, "it belongs to another user")
 
@@ -136,14 +141,8 @@ class SleepState:
             raise DataError(
                 f"{str(path)!r} is not in the state folder {str(self.folder)!r}", hint="name a file in it"
             )
-        try:
-            self._make(path.parent)
-            write_atomically(path, text.encode(errors="backslashreplace"), mode=0o600, durable=True)
-        except OSError as error:
-            raise StopRun(
-                f"{str(path)!r} cannot be written: {error.strerror}",
-                hint="make room or fix the permissions, then run the same command again",
-            ) from error
+        self._make(path.parent)
+        write_private(path, text)
 
     def _make(self, folder: Path) -> None:
         try:
@@ -152,6 +151,26 @@ class SleepState:
             folder.chmod(0o700)
         except OSError as error:
             raise _unusable(folder, str(error.strerror)) from error
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file as UTF-8, in one move and for its owner only.
+
+    Raises:
+        StopRun: the file cannot be written, as when the disk is full.
+    """
+    try:
+        write_atomically(path, text.encode(errors="backslashreplace"), mode=0o600, durable=True)
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def unwritable(path: Path, error: OSError) -> StopRun:
+    """The error of a file that cannot be written."""
+    return StopRun(
+        f"{str(path)!r} cannot be written: {error.strerror}",
+        hint="make room or fix the permissions, then run the same command again",
+    )
 
 
 def read_kept(path: Path, kind: type[R], hint: str = "restore it, or remove it") -> R | None:

@@ -201,7 +201,7 @@ def test_a_night_that_was_killed_says_so_and_goes_on(one: Small, capsys: Capture
     report.unlink()
     assert stands(capsys) == ["killed"]
     assert main(["sleep", "explain"]) == 2
-    assert capsys.readouterr().err == ("error: night 1 has no report yet\nhint: `etude sleep run` goes on with it\n")
+    assert capsys.readouterr().err == ("error: night 1 has no report yet\nhint: `etude sleep run` continues it\n")
     assert said(capsys, "status")[-1] == "night 1 continues with the next run of the same settings"
     assert data(capsys, "run")["night"] == 1
     assert stands(capsys) == ["proposed"]

@@ -75,13 +75,13 @@ def test_where_there_is_no_night_it_is_said_how_to_have_one(verb: str, sleeper: 
         (["harvest", "--source", "claude-cod"], "unknown source 'claude-cod'"),
         (["harvest", "--hours", "99999999"], "'99999999' is not a number of hours above 0 and up to 876,000"),
         (["harvest", "--source", "jsonl"], "the source 'jsonl' has nothing to read"),
-        (["harvest", "--home", "nowhere"], "'nowhere' is no folder"),
+        (["harvest", "--home", "nowhere"], "'nowhere' is not a folder"),
         (["run", "--sleep.lookback_hours", "1e9"], "--sleep.lookback_hours"),
         (["run", "--sleep.agent", "claude_code"], "no agent has that name; did you mean 'claude-code'?"),
         (["run", "--max_tasks", "3"], "unknown option '--max_tasks'"),
         (["harvest", "--limit", "0"], "argument --limit: '0' is not a whole number from 1 on"),
-        (["status", "--project", "nowhere"], "'nowhere' is no folder"),
-        (["unschedule", "--project", "nowhere"], "'nowhere' is no folder"),
+        (["status", "--project", "nowhere"], "'nowhere' is not a folder"),
+        (["unschedule", "--project", "nowhere"], "'nowhere' is not a folder"),
         (["status", "--config", "none.yaml"], "config file 'none.yaml' does not exist"),
         (["run", "--sleep.project", "nowhere"], "sleep.project = 'nowhere' is no folder"),
         (["run", "--sleep.drem", "2"], "--sleep.drem: unknown key 'sleep.drem'"),
@@ -126,7 +126,6 @@ def test_a_setting_without_its_section_is_found_among_those_of_a_night(
     verb: str, sleeper: Small, capsys: Captured
 ) -> None:
     assert "hint: did you mean '--sleep.max_tasks'?" in refused(capsys, verb, "--max_tasks", "3")
-    assert "--test.enabled" not in refused(capsys, verb, "--test", "1")
 
 
 def test_what_a_night_sets_itself_and_models_on_the_command_line_stop_no_other_verb(

@@ -258,9 +258,9 @@ def test_a_proposal_waits_while_any_of_its_documents_is_what_the_night_read(two:
     with two.memory.open("a") as file:
         file.write("By hand.\n")
     assert [row["status"] for row in status(capsys)] == ["proposed"]
-    waits = "night 1 waits for you: etude sleep diff 1, then etude sleep adopt 1 --only learned"
+    waits = "night 1 waits for you: etude sleep diff 1, then etude sleep adopt 1"
     assert said(capsys, "status")[-1] == waits
-    assert "  etude sleep adopt 1 --only learned" in said(capsys, "explain")
+    assert "  etude sleep adopt 1" in said(capsys, "explain")
     assert refused(capsys, "adopt") == [
         "error: memory changed since night 1 read it",
         "hint: `etude sleep adopt 1 --only learned` takes the rest",
@@ -269,14 +269,9 @@ def test_a_proposal_waits_while_any_of_its_documents_is_what_the_night_read(two:
     assert "for you" not in "\n".join(said(capsys, "status"))
 
 
-def test_of_several_nights_those_are_named_that_cannot_be_adopted_as_a_whole(two: Project, capsys: Captured) -> None:
-    with two.memory.open("a") as file:
-        file.write("By hand.\n")
+def test_several_nights_that_wait_are_named(two: Project, capsys: Captured) -> None:
     offered(two, 2, "- Second.")
-    assert said(capsys, "status")[-2:] == [
-        "nights 1, 2 wait for you: etude sleep diff N, then etude sleep adopt N",
-        "of night 1 other documents changed since: etude sleep adopt 1 --only learned",
-    ]
+    assert said(capsys, "status")[-1] == "nights 1, 2 wait for you: etude sleep diff N, then etude sleep adopt N"
 
 
 def test_a_proposal_of_which_nothing_can_be_adopted_is_outdated(two: Project, capsys: Captured) -> None:

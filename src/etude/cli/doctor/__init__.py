@@ -12,8 +12,8 @@ from etude.cli.doctor.findings import Findings
 from etude.cli.doctor.live_checks import check_live
 from etude.cli.parsing.parser import DEFAULT_CONFIG
 from etude.cli.settings import with_options
-from etude.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
 from etude.cli.sleep.checks import check_night
+from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.config import TrainConfig, load_settings, make_config
 from etude.sleep.config import SleepConfig, make_sleep_config

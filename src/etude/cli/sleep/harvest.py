@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     asked = Asked(now=around.now(), scope=scope, hours=args.hours, limit=args.limit, newest=True)
     home, environ = around.transcripts(args.home)
     if not home.is_dir():
-        raise UsageError(f"{str(home)!r} is no folder", hint="name the home folder to read from")
+        raise UsageError(f"{str(home)!r} is not a folder", hint="name the home folder to read from")
     if "jsonl" in names and not around.environ.get(VARIABLE):
         raise UsageError("the source 'jsonl' has nothing to read", hint=f"set {VARIABLE} to a file or folder")
     nothing = Ledger(Path(os.devnull) / "no-ledger", read_only=True)  # all there is counts as new

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from etude.cli.parsing.usage import UsageError
-from etude.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
 from etude.cli.sleep.settings import read_config
 from etude.cli.sleep.text import elsewhere
+from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.models.keys import used_key_variable
 from etude.sleep.config import SleepConfig

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from etude.cli.parsing.usage import UsageError
 from etude.cli.settings import with_options
-from etude.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
+from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.errors import InputError
 from etude.sleep.adoption.adopt import Receipt, receipts, recover
 from etude.sleep.adoption.proposal import FOLDER, MANIFEST, Item, read_proposal
-from etude.sleep.adoption.transaction import Recovery
 from etude.sleep.config import SleepConfig, SleepSection, load_sleep_config, load_sleep_section
 from etude.sleep.night import REPORT, read_report
 from etude.sleep.places import sha256
@@ -21,7 +20,7 @@ from etude.sleep.state import SleepState
 from etude.sleep.tasks.gather import Surroundings, state_in
 from etude.sleep.transcripts.ledger import under_way
 
-__all__ = ["WAITING", "Nights", "end_here", "find_nights", "find_project", "read_config", "settings_in"]
+__all__ = ["WAITING", "Nights", "find_nights", "find_project", "read_config", "settings_in"]
 
 WAITING = ("proposed", "partly adopted")
 """How nights stand of which something waits for a person."""
@@ -65,11 +64,11 @@ class Nights:
             return next((number for number in reversed(having) if self.waits(number)), having[-1])
         if last in having:
             return last
-        which = f"night {last}" if asked is not None else "no night"
-        others = f"nights with a proposal: {', '.join(map(str, having))}" if having else ""
         raise UsageError(
-            f"{which} has {'no' if asked is not None else 'a'} proposal",
-            hint=others or f"`etude sleep explain {last}` says why",
+            "no night has a proposal" if asked is None else f"night {last} has no proposal",
+            hint=f"nights with a proposal: {', '.join(map(str, having))}"
+            if having
+            else f"`etude sleep explain {last}` says why",
         )
 
     def adopted(self, asked: int | None) -> int:
@@ -91,45 +90,44 @@ class Nights:
         """Whether something of a night waits for a person, and can be adopted."""
         return self.stands(number) in WAITING and not self.outdated(number)
 
-    def waiting(self, number: int) -> tuple[str, ...]:
-        """Names of the documents of a proposal that are not in place; none when it cannot be read."""
-        return tuple(item.name for item, _ in self._not_in_place(number))
-
-    def changed(self, number: int) -> tuple[str, ...]:
-        """Titles of those of them that changed since the night read them, so that they cannot be adopted."""
-        return tuple(title for item, title in self._not_in_place(number) if _changed(item))
-
-    def alone(self, number: int) -> tuple[str, ...]:
-        """Titles of those of them that can be adopted, where others cannot; empty where all can, or none."""
-        changed = self.changed(number)
-        return tuple(title for _, title in self._not_in_place(number) if changed and title not in changed)
-
     def outdated(self, number: int) -> bool:
-        """Whether there are such documents, and none of them can be adopted."""
-        return bool(self.changed(number)) and not self.alone(number)
+        """Whether there are documents that are not in place, and none of them can be adopted."""
+        left = self.left(number)
+        return bool(left) and all(left.values())
 
-    def _not_in_place(self, number: int) -> tuple[tuple[Item, str], ...]:
-        """Each with its title."""
+    def left(self, number: int) -> dict[str, bool]:
+        """Titles of the documents of a proposal that are not in place, and whether each changed since the night read
+        it, so that it cannot be adopted; none when the proposal cannot be read."""
         adopted = [receipt for receipt in self._adoptions(number) if not receipt.reverted]
         there = {document.real for receipt in adopted for document in receipt.documents}
         try:
             manifest = read_proposal(self.folder(number))
         except InputError:
-            return ()
-        titled = zip(manifest.items, manifest.titles, strict=True)
-        return tuple((item, title) for item, title in titled if item.real not in there)
+            return {}
+        return {title: _changed(item) for title, item in manifest.titled.items() if item.real not in there}
 
-    def recover(self) -> Recovery | None:
-        """End an adoption or a revert that was interrupted, and say what was done about it; None when there is none.
+    def recovered(self, args: argparse.Namespace, *, named: bool) -> bool:
+        """End an adoption or a revert that was interrupted, and say what was done about it. Returns whether that is
+        all that the verb does: after one was finished, "the last night" would be one that the user did not mean.
+
+        Args:
+            named: the user said what to adopt or revert.
 
         Raises:
             LockedError: another process adopts or reverts.
             EtudeError: a file could not be put back; it can be tried again.
         """
         recovery = recover(self.state.folder) if self.state.folder.exists() else None
-        for text in () if recovery is None else recovery.told:
+        if recovery is None:
+            return False
+        for text in recovery.told:
             output.note(f"note: {text}")
-        return recovery
+        ends = recovery.finished and not named
+        if ends and args.json:
+            output.json_result({"recovered": recovery.model_dump(mode="json")})
+        elif ends:
+            output.line("nothing else was done: `etude sleep status` shows how nights stand")
+        return ends
 
     def has_proposal(self, number: int) -> bool:
         """Whether a night has one."""
@@ -145,7 +143,7 @@ class Nights:
         if mine and all(receipt.reverted for receipt in mine):
             return "reverted"
         if mine:
-            return "partly adopted" if self.waiting(number) else "adopted"
+            return "partly adopted" if self.left(number) else "adopted"
         report = read_report(self.state, number)
         if report is None and self._report_file(number).exists():
             return "unreadable"
@@ -168,7 +166,7 @@ class Nights:
             hint = f"another version of etude wrote it, or it is damaged: {path}"
             raise UsageError(f"the report of night {number} cannot be read", hint=hint)
         if report is None:
-            raise UsageError(f"night {number} has no report yet", hint="`etude sleep run` goes on with it")
+            raise UsageError(f"night {number} has no report yet", hint="`etude sleep run` continues it")
         return report
 
     def _adoptions(self, number: int) -> list[Receipt]:
@@ -176,8 +174,7 @@ class Nights:
 
     @cached_property
     def _receipts(self) -> tuple[Receipt, ...]:
-        """All adoptions, as they are when they are first asked for: a verb asks before it changes any, and after it
-        has ended what was interrupted."""
+        """All adoptions, read once: before a verb changes any, and after it has ended what was interrupted."""
         return receipts(self.state.folder)
 
     def _report_file(self, number: int) -> Path:
@@ -192,16 +189,6 @@ def _changed(item: Item) -> bool:
         return item.live_sha256 is not None
     except OSError:
         return True
-
-
-def end_here(recovery: Recovery, args: argparse.Namespace) -> int:
-    """Say that a verb has done nothing but finish what was interrupted: without a name "the last one" would then be
-    another night, of which nobody spoke."""
-    if args.json:
-        output.json_result({"recovered": recovery.model_dump(mode="json")})
-    else:
-        output.line("nothing else was done: `etude sleep status` shows how nights stand")
-    return 0
 
 
 def read_config(args: argparse.Namespace) -> SleepConfig:
@@ -225,7 +212,7 @@ def find_nights(args: argparse.Namespace) -> Nights:
     """Where the nights of the project are: from the arguments, else from the settings, else in the usual place.
 
     Raises:
-        UsageError: the project is no folder.
+        UsageError: the project is not a folder.
         ConfigError: the settings cannot be used.
     """
     sleep = settings_in(args.config)
@@ -240,11 +227,11 @@ def find_project(asked: str | None, sleep: SleepSection | None) -> Path:
     """The project: the one that is asked for, else that of the settings, else the current folder.
 
     Raises:
-        UsageError: it is no folder.
+        UsageError: it is not a folder.
     """
     place = Path(asked if asked is not None else "." if sleep is None else sleep.project)
     if not place.is_dir():
-        raise UsageError(f"{str(place)!r} is no folder", hint="name the project's folder")
+        raise UsageError(f"{str(place)!r} is not a folder", hint="name the project's folder")
     return place
 
 

@@ -1,11 +1,10 @@
 """`etude sleep status`."""
 
 import argparse
-from collections.abc import Sequence
 from typing import Any
 
-from etude.cli.sleep.settings import WAITING, Nights, find_nights
-from etude.cli.sleep.text import continues, counts, elsewhere, only, paused_since
+from etude.cli.sleep.settings import find_nights
+from etude.cli.sleep.text import continues, counts, elsewhere, paused_since
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.sleep.adoption.transaction import PENDING
@@ -59,29 +58,15 @@ def run(args: argparse.Namespace) -> int:
     for text in text_lines(table):
         output.line(text)
     *_, (latest, last) = reports.items()
-    waits = [row["night"] for row in rows if row["status"] in WAITING and not nights.outdated(row["night"])]
-    for text in _waiting(nights, waits, where):
-        output.line(text)
+    waits = [str(number) for number in reports if nights.waits(number)]
+    if waits:
+        which, name = (
+            (f"night {waits[0]} waits", waits[0]) if len(waits) == 1 else (f"nights {', '.join(waits)} wait", "N")
+        )
+        sleep = f"{output.program()} sleep"
+        output.line(f"\n{which} for you: {sleep} diff {name}{where}, then {sleep} adopt {name}{where}")
     if rows[-1]["status"] in ("killed", "stopped") and rows[-1]["resumes"]:
         output.line(f"\n{continues(last, latest)}")
     if (nights.state.folder / PENDING).exists():
         output.line("\nan adoption or a revert has not ended: the next adopt, revert or run ends it or takes it back")
     return 0
-
-
-def _waiting(nights: Nights, waits: Sequence[int], where: str) -> list[str]:
-    """Which nights wait for a person, and what to do about them."""
-    if not waits:
-        return []
-    diff, adopt = f"{output.program()} sleep diff", f"{output.program()} sleep adopt"
-    alone = {night: only(nights.alone(night)) for night in waits}
-    if len(waits) == 1:
-        (night,) = waits
-        return ["", f"night {night} waits for you: {diff} {night}{where}, then {adopt} {night}{alone[night]}{where}"]
-    which = ", ".join(map(str, waits))
-    lines = ["", f"nights {which} wait for you: {diff} N{where}, then {adopt} N{where}"]
-    return lines + [
-        f"of night {night} other documents changed since: {adopt} {night}{words}{where}"
-        for night, words in alone.items()
-        if words
-    ]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from etude.cli.lookup import larger
-from etude.cli.sleep.arguments import DEFAULT_SLEEP_CONFIG
 from etude.cli.sleep.settings import WAITING
+from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.cli.terminal.summary_text import LOUD, SIMULATED
 from etude.sleep.adoption.rules import Rules
@@ -26,7 +26,6 @@ __all__ = [
     "counts",
     "document_lines",
     "elsewhere",
-    "only",
     "paused_since",
     "print_report",
     "rules_data",
@@ -38,15 +37,15 @@ _SCRIPT = re.compile(r"[^-].*\.(?:py|sh|bash|js|mjs|ts|rb|pl|php|lua|R)")
 """Words of a command that name a script, not an option or data."""
 
 
-def print_report(report: NightReport, stands: str = "", where: str = "", alone: Sequence[str] | None = ()) -> None:
+def print_report(report: NightReport, stands: str = "", where: str = "", *, outdated: bool = False) -> None:
     """What a night did, and what to do next.
 
     Args:
         stands: how it stands now, where that is asked for later and may be another thing than how it ended.
         where: what commands need to be about its nights, as `elsewhere` has it.
-        alone: titles of the documents to adopt, where others of its proposal cannot be; None where none can be.
+        outdated: nothing of its proposal can be adopted any more.
     """
-    following = _next(report, stands, where, alone)
+    following = _next(report, stands, where, outdated)
     stands = stands or report.status
     if report.simulated:
         output.line(SIMULATED, LOUD)
@@ -109,9 +108,9 @@ def _spent(spent: Spent) -> str:
     return f"{spent.calls:,} calls, {spent.tokens:,} tokens, {usd}"
 
 
-def _next(report: NightReport, stands: str, where: str, alone: Sequence[str] | None) -> list[str]:
+def _next(report: NightReport, stands: str, where: str, outdated: bool) -> list[str]:
     named = f"{report.night}{where}"
-    adopt = () if alone is None else (f"adopt {report.night}{only(alone)}{where}",)
+    adopt = () if outdated else (f"adopt {named}",)
     commands = {
         "proposed": (f"diff {named}", *adopt),
         "adopted": (f"revert {named}",),
@@ -139,14 +138,8 @@ def elsewhere(args: argparse.Namespace) -> str:
     flags = dict(args.flags)
     config = None if args.config == DEFAULT_SLEEP_CONFIG else args.config
     places = {name: getattr(args, name, None) or flags.get(f"sleep.{name}") for name in ("project", "state")}
-    return _words(
-        [word for name, value in {"config": config, **places}.items() if value for word in (f"--{name}", value)]
-    )
-
-
-def only(titles: Sequence[str]) -> str:
-    """What `adopt` needs to take these documents alone; empty without any."""
-    return _words([word for title in titles for word in ("--only", title)])
+    words = [word for name, value in {"config": config, **places}.items() if value for word in (f"--{name}", value)]
+    return f" {shlex.join(words)}" if words else ""
 
 
 def continues(report: NightReport | None, number: int) -> str:
@@ -181,10 +174,6 @@ def _command(report: NightReport) -> str:
     assert command is not None
     here = os.path.realpath(command.folder) == os.path.realpath(os.curdir)
     return command.text if here else f"cd {shlex.quote(command.folder)} && {command.text}"
-
-
-def _words(words: list[str]) -> str:
-    return f" {shlex.join(words)}" if words else ""
 
 
 def _missing_scripts(tasks: Sequence[MinedTask]) -> Iterator[str]:

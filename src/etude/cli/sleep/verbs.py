@@ -1,15 +1,134 @@
-"""The verbs of `etude sleep`. Imports nothing heavy, so that help is instant."""
+"""The verbs of `etude sleep` and their arguments. Imports nothing heavy, so that help is instant."""
 
-from collections.abc import Mapping
+import argparse
+import re
+from collections.abc import Callable, Mapping
+from datetime import date
 from typing import TYPE_CHECKING
 
+from etude.cli.parsing.arguments import unsafe_no_sandbox
 from etude.cli.parsing.verb import Verb
-from etude.cli.sleep import arguments
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-__all__ = ["SLEEP"]
+__all__ = ["DEFAULT_SLEEP_CONFIG", "SLEEP"]
+
+DEFAULT_SLEEP_CONFIG = "sleep.yaml"
+_MOST_HOURS = 876_000
+"""As of `sleep.lookback_hours`."""
+
+Arguments = argparse.ArgumentParser
+
+
+def _settings(parser: Arguments) -> None:
+    about = f"settings of the night (default: {DEFAULT_SLEEP_CONFIG})"
+    parser.add_argument("config", nargs="?", metavar="CONFIG", help=about)
+    parser.add_argument(
+        "--auto-adopt",
+        action="store_true",
+        help="adopt a proposal at once whose verdict is 'ship' and whose rules need no person, as sleep.auto_adopt",
+    )
+    unsafe_no_sandbox(parser)
+
+
+def _place(parser: Arguments) -> None:
+    parser.add_argument(
+        "--config", metavar="FILE", help=f"settings of the nights (default: {DEFAULT_SLEEP_CONFIG}, if there is one)"
+    )
+    parser.add_argument("--project", metavar="DIR", help="the project, in place of sleep.project")
+    parser.add_argument("--state", metavar="DIR", help="folder of all nights, in place of sleep.state")
+
+
+def _night(parser: Arguments, default: str = "the last one whose proposal waits") -> None:
+    parser.add_argument("night", nargs="?", type=_number, metavar="NIGHT", help=f"its number (default: {default})")
+    _place(parser)
+
+
+def _explain(parser: Arguments) -> None:
+    _night(parser, "the last one")
+    parser.add_argument("--task", metavar="ID", help="show the answers to one held-out task in full")
+
+
+def _adopt(parser: Arguments) -> None:
+    _night(parser)
+    parser.add_argument("--only", action="append", metavar="NAME", help="only this document (may be repeated)")
+
+
+def _tasks(parser: Arguments) -> None:
+    _night(parser, "the last one")
+    parser.add_argument("--to", metavar="FILE", help="write them to this file, to be reviewed")
+    parser.add_argument("--reviewed", metavar="FILE", help="note in this file that you have read and want its tasks")
+
+
+def _revert(parser: Arguments) -> None:
+    _night(parser, "the last one that is adopted")
+    parser.add_argument("--rule", metavar="ID", help="take out one rule in place of a whole night")
+
+
+def _harvest(parser: Arguments) -> None:
+    parser.add_argument("--source", action="append", metavar="NAME", help="read only this one (may be repeated)")
+    parser.add_argument(
+        "--home", metavar="DIR", help="home folder to read from, without CODEX_HOME and the like (default: your own)"
+    )
+    parser.add_argument("--project", metavar="DIR", help="only sessions in this folder or below it")
+    parser.add_argument("--hours", type=_hours, metavar="N", help="only sessions that changed in the last N hours")
+    parser.add_argument(
+        "--limit", type=_number, default=100, metavar="N", help="read at most this many, the newest (default: 100)"
+    )
+
+
+def _pause(parser: Arguments) -> None:
+    _place(parser)
+    parser.add_argument("--until", type=_date, metavar="YYYY-MM-DD", help="its last day (default: until resumed)")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="why, for those who ask later")
+
+
+def _schedule(parser: Arguments) -> None:
+    _settings(parser)
+    parser.add_argument("--at", type=_time, default=(3, 17), metavar="HH:MM", help="local time (default: 03:17)")
+    parser.add_argument("--env", action="append", default=[], metavar="NAME", help="give the job this variable")
+    parser.add_argument("--with", dest="scheduler", choices=("systemd", "launchd", "cron"), help="which scheduler")
+    parser.add_argument(
+        "--print", dest="show", action="store_true", help="only show what would be written; needs no scheduler"
+    )
+
+
+def _unschedule(parser: Arguments) -> None:
+    about = f"the project (default: that of {DEFAULT_SLEEP_CONFIG}, else the current folder)"
+    parser.add_argument("--project", metavar="DIR", help=about)
+
+
+def _number(text: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
+
+
+def _hours(text: str) -> float:
+    try:
+        hours = float(text)
+    except ValueError:
+        hours = 0.0
+    if not 0 < hours <= _MOST_HOURS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of hours above 0 and up to {_MOST_HOURS:,}")
+    return hours
+
+
+def _date(text: str) -> date:
+    try:
+        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+            return date.fromisoformat(text)
+    except ValueError:
+        pass  # no such day
+    raise argparse.ArgumentTypeError(f"{text!r} is not a date as in 2027-01-31")
+
+
+def _time(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"([01]?[0-9]|2[0-3]):([0-5][0-9])", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time as in 03:17")
+    return int(found[1]), int(found[2])
 
 
 def _of_a_night() -> "Mapping[str, FieldInfo]":
@@ -18,99 +137,70 @@ def _of_a_night() -> "Mapping[str, FieldInfo]":
     return {name: field for name, field in SleepConfig.model_fields.items() if name not in SECTIONS_OF_ITS_OWN}
 
 
+def _with_settings(name: str, about: str, arguments: Callable[[Arguments], None], *examples: str) -> Verb:
+    """A verb that takes all settings of a night."""
+    return Verb(f"sleep {name}", about, [f"etude sleep {one}" for one in examples], arguments, sections=_of_a_night)
+
+
+def _verb(name: str, about: str, arguments: Callable[[Arguments], None], *examples: str) -> Verb:
+    return Verb(f"sleep {name}", about, [f"etude sleep {one}" for one in examples], arguments, dotted=False)
+
+
 SLEEP: tuple[Verb, ...] = (
-    Verb(
-        "sleep run",
+    _with_settings(
+        "run",
         "work through a night: harvest, mine, improve, stage a proposal",
-        ("etude sleep run sleep.yaml", "etude sleep run sleep.yaml --sleep.lookback_hours 24 --limits.usd 2"),
-        arguments.run,
-        sections=_of_a_night,
+        _settings,
+        "run sleep.yaml",
+        "run sleep.yaml --sleep.lookback_hours 24 --limits.usd 2",
     ),
-    Verb(
-        "sleep dry-run",
+    _with_settings(
+        "dry-run",
         "say what a night would read, do and cost; asks no model and writes nothing",
-        ("etude sleep dry-run sleep.yaml",),
-        arguments.run,
-        sections=_of_a_night,
+        _settings,
+        "dry-run sleep.yaml",
     ),
-    Verb(
-        "sleep status",
-        "list nights, proposals that wait, sessions that wait",
-        ("etude sleep status",),
-        arguments.place,
-        dotted=False,
-    ),
-    Verb(
-        "sleep explain",
+    _verb("status", "list nights, proposals that wait, sessions that wait", _place, "status"),
+    _verb(
+        "explain",
         "say what a night did, and why it changed what it changed",
-        ("etude sleep explain", "etude sleep explain 7 --task m0123456789ab"),
-        arguments.explain,
-        dotted=False,
+        _explain,
+        "explain",
+        "explain 7 --task m0123456789ab",
     ),
-    Verb(
-        "sleep harvest",
+    _verb(
+        "harvest",
         "show the sessions that are found; asks no model and writes nothing",
-        ("etude sleep harvest --source codex --json", "etude sleep harvest --home /backup/home --hours 240"),
-        arguments.harvest,
-        dotted=False,
+        _harvest,
+        "harvest --source codex --json",
+        "harvest --home /backup/home --hours 240",
     ),
-    Verb(
-        "sleep tasks",
+    _verb(
+        "tasks",
         "show the tasks of a night, or hand them over in a file to review",
-        ("etude sleep tasks 7 --to tasks.json", "etude sleep tasks --reviewed tasks.json"),
-        arguments.tasks,
-        dotted=False,
+        _tasks,
+        "tasks 7 --to tasks.json",
+        "tasks --reviewed tasks.json",
     ),
-    Verb(
-        "sleep diff",
-        "show what a proposal would change",
-        ("etude sleep diff", "etude sleep diff 7"),
-        arguments.night,
-        dotted=False,
+    _verb("diff", "show what a proposal would change", _night, "diff", "diff 7"),
+    _verb("adopt", "put a proposal in place, as a whole or not at all", _adopt, "adopt", "adopt 7 --only memory"),
+    _verb(
+        "revert", "take back what a night changed, or a single rule", _revert, "revert 7", "revert --rule 1f0e9d8c"
     ),
-    Verb(
-        "sleep adopt",
-        "put a proposal in place, as a whole or not at all",
-        ("etude sleep adopt", "etude sleep adopt 7 --only memory"),
-        arguments.adopt,
-        dotted=False,
-    ),
-    Verb(
-        "sleep revert",
-        "take back what a night changed, or a single rule",
-        ("etude sleep revert 7", "etude sleep revert --rule 1f0e9d8c"),
-        arguments.revert,
-        dotted=False,
-    ),
-    Verb(
-        "sleep pause",
+    _verb(
+        "pause",
         "let no night begin, scheduled or not, until a day or until `sleep resume`",
-        ("etude sleep pause", "etude sleep pause --until 2027-01-31 --reason 'on holiday'"),
-        arguments.pause,
-        dotted=False,
+        _pause,
+        "pause",
+        "pause --until 2027-01-31 --reason 'on holiday'",
     ),
-    Verb(
-        "sleep resume",
-        "end a pause",
-        ("etude sleep resume",),
-        arguments.place,
-        dotted=False,
-    ),
-    Verb(
-        "sleep schedule",
+    _verb("resume", "end a pause", _place, "resume"),
+    _with_settings(
+        "schedule",
         "run a night every day at a fixed time",
-        (
-            "etude sleep schedule sleep.yaml --at 03:17",
-            "etude sleep schedule sleep.yaml --env OPENAI_API_KEY",
-        ),
-        arguments.schedule,
-        sections=_of_a_night,
+        _schedule,
+        "schedule sleep.yaml --at 03:17",
+        "schedule sleep.yaml --env OPENAI_API_KEY",
     ),
-    Verb(
-        "sleep unschedule",
-        "run it no more",
-        ("etude sleep unschedule",),
-        arguments.unschedule,
-        dotted=False,
-    ),
+    _verb("unschedule", "stop running it", _unschedule, "unschedule"),
 )

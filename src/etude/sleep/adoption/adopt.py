@@ -24,8 +24,17 @@ from etude.sleep.adoption.proposal import (
 )
 from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active
 from etude.sleep.adoption.structure import doubts
-from etude.sleep.adoption.transaction import OnWrite, Recovery, Write, carry_out, locked, settle, silent
-from etude.sleep.places import Kind, LiveDocument, read_document, sha256
+from etude.sleep.adoption.transaction import (
+    OnWrite,
+    Recovery,
+    Write,
+    carry_out,
+    locked,
+    missing_folders,
+    settle,
+    silent,
+)
+from etude.sleep.places import Kind, LiveDocument, read_document
 from etude.sleep.state import read_kept
 
 __all__ = [
@@ -120,29 +129,22 @@ def adopt(
         manifest = read_proposal(proposal)
         rules = proposed_rules(proposal, manifest)
         allowed = tuple(allow)
-        chosen = [(item, _live(manifest.night, item, project, allowed)) for item in selected(manifest, select)]
-        texts = [_checked_text(proposal, manifest.night, item, live) for item, live in chosen]
         known = kept_rules(state)
         number = 1 + max((one.number for one in receipts(state) if one.night == manifest.night), default=0)
         receipt = Receipt(night=manifest.night, number=number, documents=(), at=datetime.now(UTC))
-        folder = receipt.folder(state)
         documents: list[Adopted] = []
         writes: list[Write] = []
-        made: set[str] = set()
-        for (item, live), text in zip(chosen, texts, strict=True):
+        for item in selected(manifest, select).values():
+            live = _live(manifest.night, item, project, allowed)
+            text = _checked_text(proposal, manifest.night, item, live)
             before, after = known.documents.get(live.real, ()), rules.documents.get(live.real, ())
-            folders = [str(one) for one in reversed(Path(live.real).parents) if not one.exists()]
-            own = tuple(one for one in folders if one not in made)
-            made |= set(own)
             backup = "" if live.data is None else f"before-{len(writes)}"
-            documents.append(
-                _adopted(manifest.night, item, live, before, after).model_copy(update={"made": own, "backup": backup})
-            )
-            writes.append(Write(live.real, live.data, text.encode(), live.mode))
+            documents.append(_adopted(manifest.night, item, live, before, after, backup))
+            writes.append(Write(real=live.real, before=live.data, after=text.encode(), mode=live.mode))
             known = Rules(documents={**known.documents, live.real: after})
         receipt = receipt.model_copy(update={"documents": tuple(documents)})
         records = {receipt.place(state): as_json(receipt), state / RULES: as_json(known)}
-        carry_out(state, folder, writes, records, on_write)
+        carry_out(state, receipt.folder(state), writes, records, on_write)
         return receipt
 
 
@@ -217,22 +219,20 @@ def _receipts(state: Path) -> Iterator[Receipt]:
             yield receipt
 
 
-def selected(manifest: Manifest, select: Sequence[str]) -> Sequence[Item]:
-    """The documents of a proposal with these names, titles or kinds; all without any.
+def selected(manifest: Manifest, select: Sequence[str]) -> dict[str, Item]:
+    """The documents of a proposal with these names, titles or kinds, by title; all without any.
 
     Raises:
         InputError: none is called so.
     """
-    called = [
-        (item, {item.name, item.kind, title}) for item, title in zip(manifest.items, manifest.titles, strict=True)
-    ]
-    names = {name for _, those in called for name in those}
+    called = {title: {item.name, item.kind, title} for title, item in manifest.titled.items()}
+    names = {name for those in called.values() for name in those}
     for name in select:
         if name not in names:
             raise InputError(
                 f"night {number_of(manifest.night)} proposes nothing for {name!r}", hint=did_you_mean(name, names)
             )
-    return [item for item, those in called if not select or those & set(select)]
+    return {title: item for title, item in manifest.titled.items() if not select or called[title] & set(select)}
 
 
 def _live(night: str, item: Item, project: Path, allow: Iterable[Path]) -> LiveDocument:
@@ -254,15 +254,18 @@ def _checked_text(folder: Path, night: str, item: Item, live: LiveDocument) -> s
     return text
 
 
-def _adopted(night: str, item: Item, live: LiveDocument, before: Sequence[Rule], after: Sequence[Rule]) -> Adopted:
+def _adopted(
+    night: str, item: Item, live: LiveDocument, before: Sequence[Rule], after: Sequence[Rule], backup: str
+) -> Adopted:
     return Adopted(
         name=item.name,
         kind=item.kind,
         path=item.path,
         real=item.real,
-        before=sha256(live.data),
+        before=live.sha256,
         after=item.sha256,
-        backup="",
+        backup=backup,
+        made=missing_folders(live.real),
         had_block=Document.parse(live.text).learned is not None,
         added=tuple(rule.text for rule in active(after) if rule.night == night),
         removed=tuple(rule.text for rule in after if rule.retired == night),

@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from etude.errors import InputError, SkillError, StopRun
+from etude.errors import InputError, SkillError
 from etude.records import Record, digest
 from etude.records.summary import ShipVerdict
 from etude.skill import Document
@@ -21,6 +21,7 @@ from etude.skill.document import LEARNED
 from etude.sleep.adoption.rules import Rule, Rules, active
 from etude.sleep.adoption.structure import doubts, plain, visible
 from etude.sleep.places import Kind, LiveDocument, read_document, sha256
+from etude.sleep.state import write_private
 
 __all__ = [
     "FOLDER",
@@ -45,7 +46,7 @@ MANIFEST = "manifest.json"
 RULES = "rules.json"
 DIFF = "proposal.diff"
 REPORT = "report.md"
-UNVERIFIED = "unverified, the gate was off: nobody tried it on held-out tasks"
+UNVERIFIED = "unverified, the gate was off: it was not tried on held-out tasks"
 
 _NIGHT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$@^=])")
@@ -64,7 +65,7 @@ class Proposed(Record):
     before: tuple[Rule, ...] = ()
     """Of the document as the night read it."""
     unverified: bool = False
-    """Nobody tried it on held-out tasks: the gate was off."""
+    """It was not tried on held-out tasks: the gate was off."""
 
 
 class Proposal(Record):
@@ -97,7 +98,7 @@ class Item(Record):
     live_sha256: str | None
     """Of what it replaces; None for no file."""
     unverified: bool = False
-    """Nobody tried it on held-out tasks: the gate was off."""
+    """It was not tried on held-out tasks: the gate was off."""
 
 
 class Manifest(Record):
@@ -111,15 +112,15 @@ class Manifest(Record):
     rules_sha256: str
 
     @property
-    def titles(self) -> tuple[str, ...]:
-        """What the report of the night calls each item: `memory`, or the folder of a skill."""
-        found: list[str] = []
+    def titled(self) -> dict[str, Item]:
+        """The items by what the report of the night calls them: `memory`, or the folder of a skill."""
+        found: dict[str, Item] = {}
         for item in self.items:
             title = item.kind if item.kind == "memory" else Path(item.path).parent.name or item.kind
             while title in found:
                 title += "-too"  # a skill of the same name elsewhere
-            found.append(title)
-        return tuple(found)
+            found[title] = item
+        return found
 
 
 class _Sealed(Record):
@@ -132,7 +133,7 @@ def stage(night: Path, proposal: Proposal, allow: Iterable[Path] = ()) -> Path:
     """Write the proposal into the folder of the night; returns its own folder, which replaces an earlier one.
 
     Raises:
-        InputError: the name of the night is no file name, or nothing is proposed; a document changed since the night
+        InputError: the night's name cannot be a folder, or nothing is proposed; a document changed since the night
             read it, or what is proposed changes it outside of its learned block.
         StopRun: a file cannot be written, as when the disk is full. There is no proposal then.
     """
@@ -158,9 +159,8 @@ def stage(night: Path, proposal: Proposal, allow: Iterable[Path] = ()) -> Path:
     (folder / MANIFEST).unlink(missing_ok=True)
     items: list[Item] = []
     for number, one in enumerate(proposal.documents):
-        data = one.text.encode()
         file = f"{number}-{Path(one.live.path).name}"
-        _write(folder / file, data)
+        write_private(folder / file, one.text)
         items.append(
             Item(
                 name=_name(one.live.path, project),
@@ -168,26 +168,24 @@ def stage(night: Path, proposal: Proposal, allow: Iterable[Path] = ()) -> Path:
                 path=one.live.path,
                 real=one.live.real,
                 file=file,
-                sha256=str(sha256(data)),
+                sha256=str(sha256(one.text.encode())),
                 live_sha256=one.live.sha256,
                 unverified=one.unverified,
             )
         )
-    rules = (
-        Rules(documents={one.live.real: one.rules for one in proposal.documents}).model_dump_json(indent=1).encode()
-    )
-    _write(folder / RULES, rules)
-    _write(folder / DIFF, visible(_diff(proposal)).encode())
-    _write(folder / REPORT, _report(proposal).encode())
+    rules = Rules(documents={one.live.real: one.rules for one in proposal.documents}).model_dump_json(indent=1)
+    write_private(folder / RULES, rules)
+    write_private(folder / DIFF, visible(_diff(proposal)))
+    write_private(folder / REPORT, _report(proposal))
     manifest = Manifest(
         night=proposal.night,
         project=proposal.project,
         verdict=proposal.verdict,
         items=tuple(items),
-        rules_sha256=str(sha256(rules)),
+        rules_sha256=str(sha256(rules.encode())),
     )
     sealed = _Sealed(manifest=manifest, sha256=digest(manifest.model_dump(mode="json")))
-    _write(folder / MANIFEST, sealed.model_dump_json(indent=1).encode())
+    write_private(folder / MANIFEST, sealed.model_dump_json(indent=1))
     return folder
 
 
@@ -195,7 +193,7 @@ def read_proposal(folder: Path) -> Manifest:
     """The manifest of a proposal.
 
     Raises:
-        InputError: there is none, it is of another version, or somebody changed it.
+        InputError: there is none, it is of another version, or it was changed.
     """
     place = folder / MANIFEST
     try:
@@ -204,7 +202,7 @@ def read_proposal(folder: Path) -> Manifest:
         raise InputError(f"{str(folder)!r} holds no proposal", hint="give the proposal folder of a night") from None
     except (OSError, ValidationError) as error:
         raise InputError(
-            f"{str(place)!r} is no manifest that this version can read", hint=again(folder.parent.name)
+            f"{str(place)!r} is not a manifest that this version can read", hint=again(folder.parent.name)
         ) from error
     manifest = sealed.manifest
     if digest(manifest.model_dump(mode="json")) != sealed.sha256:
@@ -258,7 +256,7 @@ def again(night: str) -> str:
     """
     return (
         f"`etude sleep tasks {number_of(night)} --to tasks.json`, read that file, note it with `etude sleep "
-        "tasks --reviewed tasks.json`, then `etude sleep run --sleep.tasks tasks.json` proposes anew"
+        "tasks --reviewed tasks.json`, then `etude sleep run --sleep.tasks tasks.json` proposes again"
     )
 
 
@@ -293,7 +291,7 @@ def _around(document: Document) -> tuple[str, str]:
 def _sealed_file(folder: Path, name: str, expected: str) -> bytes:
     path = folder / name
     if Path(name).name != name or path.is_symlink() or not path.is_file():
-        raise InputError(f"{name!r} is no file in {str(folder)!r}", hint=again(folder.parent.name))
+        raise InputError(f"{name!r} is not a file in {str(folder)!r}", hint=again(folder.parent.name))
     data = path.read_bytes()
     if sha256(data) != expected:
         raise InputError(
@@ -346,18 +344,3 @@ def _shown(rule: Rule) -> Sequence[str]:
     if evidence.note:
         lines.append(f"  - why: {escaped(evidence.note)}")
     return [*lines, *(f"  - to look at: {escaped(doubt)}" for doubt in doubts(rule.text))]
-
-
-def _write(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.new")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-            os.fchmod(file.fileno(), 0o600)
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        raise StopRun(
-            f"{str(path)!r} cannot be written: {error.strerror}",
-            hint="make room or fix the permissions, then run the same command again",
-        ) from error

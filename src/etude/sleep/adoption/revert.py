@@ -2,15 +2,14 @@
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from etude.errors import EtudeError, InputError, SkillError
 from etude.records import Record
 from etude.skill import Document
 from etude.skill.document import LEARNED
-from etude.sleep.adoption.adopt import RULES, Adopted, Receipt, as_json, kept_rules, receipts, stands
+from etude.sleep.adoption.adopt import RULES, Adopted, Receipt, as_json, kept_rules, receipts, stands, taken_out
 from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active, lineage, render, revised, taken_back
 from etude.sleep.adoption.transaction import OnWrite, Write, carry_out, locked, settle, silent
 from etude.sleep.places import LiveDocument, sha256
@@ -24,49 +23,21 @@ class Reverted(Record):
     restored: tuple[str, ...] = ()
     """Byte for byte as before the adoption; a file that had not been there is gone again."""
     cut: tuple[str, ...] = ()
-    """Changed since by hand or by a later night, or what was there before was of a night that is taken back, too:
-    only the rules were taken out."""
+    """Only the rules were taken out: the document changed since, or held rules of a night that is taken back too."""
     gone: tuple[str, ...] = ()
-    """Texts of rules that are no longer in the documents, or not as they were written."""
+    """Texts of rules that were not found in the documents, or not as they were written."""
     not_put_back: tuple[str, ...] = ()
     """Texts of rules that the night had taken out of documents that changed since."""
     back: tuple[str, ...] = ()
-    """Earlier texts of rules, which stand there again in place of what was taken out."""
-
-
-class _History(NamedTuple):
-    """What happened to documents before."""
-
-    state: Path
-    receipts: tuple[Receipt, ...]
-    dead: frozenset[str]
-    """Nights of which everything is taken back, with what is about to be: their rules stay away."""
-
-    @classmethod
-    def of(cls, state: Path, night: str = BY_HAND) -> "_History":
-        """As it is with that night taken back."""
-        known = receipts(state)
-        standing = {one.night for one in known if not one.reverted} - {night}
-        return cls(state, known, frozenset(one.night for one in known) - standing)
-
-    def adoptions(self, real: str) -> list[Adopted]:
-        """Those of one document."""
-        return [one for receipt in self.receipts for one in receipt.documents if one.real == real]
-
-
-class _Plan(NamedTuple):
-    write: Write | None
-    """None when the file has nothing to take back."""
-    rules: Rules
-    report: Reverted
+    """Earlier texts of rules, which are there again in place of what was taken out."""
 
 
 def revert(night: str, state: Path, *, on_write: OnWrite = silent) -> Reverted:
     """Take back all that was adopted from a night. Ends an interrupted adoption first.
 
-    A document that is still what the adoption wrote becomes what it was. Of any other only the rules of that night
-    are taken out of the block, those that still stand there as they were written. Rules of nights that were taken
-    back earlier do not return, and a file that an adoption made goes with the last of what it brought.
+    A document that is still what the adoption wrote becomes what it was. From any other document only the rules of
+    that night are taken out, those that are still there as they were written. Rules of nights that were taken back
+    earlier do not return, and a file that an adoption made is removed with the last rule that it brought.
 
     Raises:
         InputError: nothing of the night is adopted; a document can no longer be read. Nothing was changed.
@@ -75,25 +46,22 @@ def revert(night: str, state: Path, *, on_write: OnWrite = silent) -> Reverted:
     """
     with locked(state):
         settle(state, on_write)
-        history = _History.of(state, night)
-        mine = [one for one in history.receipts if one.night == night and not one.reverted]
+        work = _Work(state, night)
+        mine = [one for one in work.receipts if one.night == night and not one.reverted]
         if not mine:
-            nights = sorted({one.night for one in history.receipts if not one.reverted})
+            nights = sorted({one.night for one in work.receipts if not one.reverted})
             raise InputError(
                 f"nothing of night {night!r} is adopted",
                 hint=f"adopted: {', '.join(nights)}" if nights else "no night is adopted",
             )
-        rules, report = kept_rules(state), Reverted()
-        writes: list[Write] = []
+        latest: dict[str, tuple[Adopted, Receipt]] = {}
         for receipt in reversed(mine):
             for document in receipt.documents:
-                if any(write.real == document.real for write in writes):
-                    continue
-                plan = _plan(document, receipt, history, rules)
-                writes += [plan.write] if plan.write else []
-                rules, report = plan.rules, _joined(report, plan.report)
-        carry_out(state, _backups(state, mine[-1].night), writes, _records(state, mine, rules), on_write)
-        return report
+                latest.setdefault(document.real, (document, receipt))
+        for document, receipt in latest.values():
+            work.take_back(document, receipt)
+        work.finish(mine[-1].night, mine, on_write)
+        return Reverted.model_validate(work.report)
 
 
 def revert_rule(rule: str, state: Path, *, on_write: OnWrite = silent) -> Reverted:
@@ -108,38 +76,23 @@ def revert_rule(rule: str, state: Path, *, on_write: OnWrite = silent) -> Revert
     """
     with locked(state):
         settle(state, on_write)
-        rules, report, history = kept_rules(state), Reverted(), _History.of(state)
-        adopted = {one.real: one for receipt in history.receipts for one in receipt.documents}
+        work = _Work(state)
+        adopted = {one.real: one for receipt in work.receipts for one in receipt.documents}
         found = [
             (adopted[real], one)
-            for real, those in rules.documents.items()
+            for real, those in work.rules.documents.items()
             for one in active(those)
             if one.id == rule and real in adopted
         ]
         if not found:
-            raise _unknown(rule, rules)
-        writes: list[Write] = []
+            raise _unknown(rule, work.rules)
         for document, one in found:
-            plan = _cut(document, history, [one.text], rules)
-            writes += [plan.write] if plan.write else []
-            rules, report = plan.rules, _joined(report, plan.report)
-        empty = _records(state, _emptied(history, {one.night for _, one in found}, rules), rules)
-        carry_out(state, _backups(state, f"rule-{rule}"), writes, empty, on_write)
-        return report
-
-
-def _records(state: Path, gone: Sequence[Receipt], rules: Rules) -> dict[Path, str]:
-    """What is noted: the rules that are left, and the receipts of which nothing is."""
-    records = {one.place(state): as_json(one.model_copy(update={"reverted": True})) for one in gone}
-    return {**records, state / RULES: as_json(rules)}
-
-
-def _emptied(history: _History, nights: set[str], rules: Rules) -> list[Receipt]:
-    """Receipts of those of these nights all of whose changes were taken back rule by rule. A rule that a later night
-    took out counts as there: it comes back with what that night did."""
-    standing = [one for one in history.receipts if not one.reverted and one.night in nights]
-    full = {one.night for one in standing if any(stands(document, one.night, rules) for document in one.documents)}
-    return [one for one in standing if one.night not in full]
+            work.cut(document, [one.text])
+        # A rule that a later night took out counts as there: it comes back with what that night did.
+        standing = [one for one in work.receipts if not one.reverted and one.night in {one.night for _, one in found}]
+        full = {one.night for one in standing for each in one.documents if stands(each, one.night, work.rules)}
+        work.finish(f"rule-{rule}", [one for one in standing if one.night not in full], on_write)
+        return Reverted.model_validate(work.report)
 
 
 def _unknown(rule: str, rules: Rules) -> InputError:
@@ -148,117 +101,126 @@ def _unknown(rule: str, rules: Rules) -> InputError:
         for one in active(those):
             if rule in [before.id for before in lineage(one, those)[1:]]:
                 return InputError(
-                    f"rule {rule!r} stands in other words: rule {one.id!r} of night {one.night!r} took its place",
+                    f"rule {rule!r} was reworded: rule {one.id!r} of night {one.night!r} took its place",
                     hint=f"take out rule {one.id!r}",
                 )
     return InputError(f"no adopted document has a rule {rule!r}", hint="give an id from the report of a night")
 
 
-def _plan(document: Adopted, receipt: Receipt, history: _History, rules: Rules) -> _Plan:
-    data, mode = _now(document.real)
-    if sha256(data) != document.after:
-        plan = _cut(document, history, document.added, rules)
-        others = {rule.text for rule in document.rules_before if rule.night in history.dead}
-        missing = tuple(text for text in document.removed if text not in {*plan.report.back, *others})
-        return plan._replace(report=plan.report.model_copy(update={"not_put_back": missing}))
-    old = None
-    if document.before is not None:
-        place = receipt.folder(history.state) / document.backup
-        old = place.read_bytes() if place.is_file() else None
+class _Work:
+    """A revert in the making: what it writes, and what it reports.
+
+    Args:
+        night: the one that is taken back.
+    """
+
+    def __init__(self, state: Path, night: str = BY_HAND) -> None:
+        self.state = state
+        self.receipts = receipts(state)
+        self.rules = kept_rules(state)
+        self.report: dict[str, tuple[str, ...]] = {}
+        self._writes: list[Write] = []
+        standing = {one.night for one in self.receipts if not one.reverted} - {night}
+        self._dead = frozenset(one.night for one in self.receipts) - standing
+        """Nights of which everything is taken back: their rules stay away."""
+
+    def take_back(self, document: Adopted, receipt: Receipt) -> None:
+        """Put the old file back where nothing else happened to the document; else cut the rules."""
+        now = _now(document.real)
+        dead = {rule.text for rule in active(document.rules_before) if rule.night in self._dead}
+        if sha256(now[0]) != document.after or dead:
+            before = self.report.get("back", ())
+            known = {rule.text for real, rule in taken_out(receipt.night, self.rules) if real == document.real}
+            self.cut(document, document.added, known)
+            there = {*self.report.get("back", ())[len(before) :], *dead}
+            self._note("not_put_back", *(text for text in document.removed if text not in there))
+            return
+        old = _copy(receipt, document, self.state)
         if sha256(old) != document.before:
+            place = receipt.folder(self.state) / document.backup
             raise EtudeError(
                 f"{str(place)!r} is not the copy of {document.path!r} that was kept", hint="revert its rules by id"
             )
-    parsed = _parsed(document, old)
-    block = _block(parsed, document.rules_before)
-    dead = [rule.id for rule in active(block) if rule.night in history.dead]
-    if dead:
-        after = taken_back(block, dead, history.dead)
-        kept = Rules(documents={**rules.documents, document.real: after})
-        there = {rule.text for rule in active(_block(_parsed(document, data), ()))}
-        back = tuple(one.text for one in active(after) if one.text not in there)
-        write = _write(document, history, (data, mode), _with(parsed, after))
-        return _Plan(write, kept, _told(document, write).model_copy(update={"back": back}))
-    write = Write(document.real, data, old, mode, tuple(reversed(document.made)) if old is None else ())
-    kept = Rules(documents={**rules.documents, document.real: document.rules_before})
-    return _Plan(write, kept, Reverted(restored=(document.path,)))
+        drop = tuple(reversed(document.made)) if old is None else ()
+        self._put(document, now, old, document.rules_before, drop)
 
+    def cut(self, document: Adopted, texts: Sequence[str], known: Collection[str] = ()) -> None:
+        """Take rules of these texts out, each of them once, and put the texts that they replaced back. The block goes
+        too if an adoption brought it and nothing is left in it; so does the file.
 
-def _cut(document: Adopted, history: _History, texts: Sequence[str], rules: Rules) -> _Plan:
-    """The document without rules of these texts, each of them once, with the texts that they replaced; and without
-    the block, if an adoption brought it and nothing is left in it."""
-    data, mode = _now(document.real)
-    parsed = _parsed(document, data)
-    known = rules.documents.get(document.real, ())
-    block = _block(parsed, known)
-    left = list(texts)
-    ids: list[str] = []
-    for rule in active(block):
-        if rule.text in left:
-            left.remove(rule.text)
-            ids.append(rule.id)
-    if not ids:  # what a person has made of the rules since, the next night reads from the file
-        return _Plan(None, rules, Reverted(gone=tuple(left)))
-    gone = {rule.id for rule in active(known) if rule.text in texts and rule.text not in left}
-    kept = Rules(documents={**rules.documents, document.real: taken_back(known, gone, history.dead)})
-    after = taken_back(block, ids, history.dead)
-    there = {rule.id for rule in active(block)}
-    back = tuple(rule.text for rule in active(after) if rule.id not in there)
-    write = _write(document, history, (data, mode), _with(parsed, after))
-    return _Plan(write, kept, _told(document, write).model_copy(update={"gone": tuple(left), "back": back}))
+        Args:
+            known: texts of rules that were taken out before, which is not worth reporting.
+        """
+        now = _now(document.real)
+        parsed = _parsed(document, now[0])
+        kept = self.rules.documents.get(document.real, ())
+        span = parsed.learned_span
+        block = revised(kept, parsed.text[slice(*span)], BY_HAND) if span else ()
+        left, found = list(texts), list[str]()
+        for rule in active(block):
+            if rule.text in left:
+                left.remove(rule.text)
+                found.append(rule.id)
+        self._note("gone", *(text for text in left if text not in known))
+        if span is None or not found:  # what a person has made of the rules since, the next night reads from the file
+            return
+        after = taken_back(block, found, self._dead)
+        there = {rule.id for rule in active(block)}
+        self._note("back", *(rule.text for rule in active(after) if rule.id not in there))
+        gone = {rule.id for rule in active(kept) if rule.text in texts and rule.text not in left}
+        text = Document.parse(parsed.text[: span[0]] + render(after) + parsed.text[span[1] :])
+        new, drop = self._without_block(document, text)
+        self._put(document, now, new, taken_back(kept, gone, self._dead), drop)
 
+    def finish(self, name: str, gone: Sequence[Receipt], on_write: OnWrite) -> None:
+        """Write it all: documents, the rules that are left, and the receipts of which nothing is left."""
+        records = {one.place(self.state): as_json(one.model_copy(update={"reverted": True})) for one in gone}
+        number, folder = 1, self.state / "reverted"
+        while (folder / f"{name}~{number}").exists():
+            number += 1
+        records[self.state / RULES] = as_json(self.rules)
+        carry_out(self.state, folder / f"{name}~{number}", self._writes, records, on_write)
 
-def _told(document: Adopted, write: Write) -> Reverted:
-    whole = write.after is None or sha256(write.after) == document.before
-    return Reverted(restored=(document.path,)) if whole else Reverted(cut=(document.path,))
+    def _put(
+        self,
+        document: Adopted,
+        now: tuple[bytes | None, int | None],
+        after: bytes | None,
+        rules: Sequence[Rule],
+        drop: tuple[str, ...],
+    ) -> None:
+        self._writes.append(Write(real=document.real, before=now[0], after=after, mode=now[1], drop=drop))
+        self.rules = Rules(documents={**self.rules.documents, document.real: tuple(rules)})
+        self._note("restored" if after is None or sha256(after) == document.before else "cut", document.path)
 
+    def _note(self, what: str, *texts: str) -> None:
+        self.report[what] = (*self.report.get(what, ()), *texts)
 
-def _block(document: Document, known: Sequence[Rule]) -> tuple[Rule, ...]:
-    """The rules of a document as they stand in it; none without a block."""
-    span = document.learned_span
-    return revised(known, document.text[slice(*span)], BY_HAND) if span else ()
-
-
-def _with(parsed: Document, rules: Sequence[Rule]) -> Document:
-    """The document with these rules in its block."""
-    span = parsed.learned_span
-    assert span is not None
-    return Document.parse(parsed.text[: span[0]] + render(rules) + parsed.text[span[1] :])
-
-
-def _write(document: Adopted, history: _History, now: tuple[bytes | None, int | None], text: Document) -> Write:
-    """That text in place of what is there now; what adoptions brought beside the rules goes with the last of them:
-    the block, then the file."""
-    data, mode = now
-    adoptions = history.adoptions(document.real)
-    if not text.learned and not all(one.had_block for one in adoptions):
+    def _without_block(self, document: Adopted, text: Document) -> tuple[bytes | None, tuple[str, ...]]:
+        """The new bytes of the document, and folders to remove with it. An empty block that an adoption brought goes,
+        and so does a file that an adoption made and that holds nothing else."""
+        history = [(one, each) for each in self.receipts for one in each.documents if one.real == document.real]
+        if text.learned or all(one.had_block for one, _ in history):
+            return text.render().encode(), ()
         text = text.without_region(LEARNED)
-        made = [one for one in adoptions if one.before is None]
-        opening = LiveDocument(
-            kind=document.kind, path=document.path, real=document.real, data=None, mode=None
-        ).opening
-        if made and text.render() == opening:
-            folders = dict.fromkeys(folder for one in made for folder in reversed(one.made))
-            return Write(document.real, data, None, mode, tuple(folders))
-        old = _before_block(document.real, history, text)
-        if old is not None:
-            return Write(document.real, data, old, mode)
-    return Write(document.real, data, text.render().encode(), mode)
-
-
-def _before_block(real: str, history: _History, text: Document) -> bytes | None:
-    """What the document was before an adoption brought the block, if without it nothing else differs: a line end at
-    the end or blank lines may have come and gone with the block. None where there is more, or no copy."""
-    for receipt in reversed(history.receipts):
-        for one in receipt.documents:
-            place = receipt.folder(history.state) / one.backup
-            if one.real != real or one.had_block or not one.backup or not place.is_file():
+        made = [one for one, _ in history if one.before is None]
+        new = LiveDocument(kind=document.kind, path=document.path, real=document.real, data=None, mode=None)
+        if made and text.render() == new.opening:
+            return None, tuple(dict.fromkeys(folder for one in made for folder in reversed(one.made)))
+        for one, receipt in reversed(history):
+            old = _copy(receipt, one, self.state)
+            if old is None or one.had_block or sha256(old) != one.before:
                 continue
-            old = place.read_bytes()
-            brought = _parsed(one, old).with_learned("").without_region(LEARNED)
-            if sha256(old) == one.before and brought.render() == text.render():
-                return old
-    return None
+            # A line end or blank lines may have come and gone with the block.
+            if _parsed(one, old).with_learned("").without_region(LEARNED).render() == text.render():
+                return old, ()
+        return text.render().encode(), ()
+
+
+def _copy(receipt: Receipt, document: Adopted, state: Path) -> bytes | None:
+    """What the document was before that adoption; None where there was no file, or the copy is lost."""
+    place = receipt.folder(state) / document.backup
+    return place.read_bytes() if document.backup and place.is_file() else None
 
 
 def _parsed(document: Adopted, data: bytes | None) -> Document:
@@ -274,10 +236,10 @@ def _now(real: str) -> tuple[bytes | None, int | None]:
     """What the file is now, and its permission bits.
 
     Raises:
-        InputError: it is no regular file, or is now reached through a link.
+        InputError: it is not a regular file, or is now reached through a link.
     """
     if os.path.realpath(real) != real or (os.path.lexists(real) and not os.path.isfile(real)):
-        raise InputError(f"{real!r} is no regular file any more", hint="move away what is there, then revert again")
+        raise InputError(f"{real!r} is not a regular file any more", hint="move away what is there, then try again")
     try:
         with open(real, "rb") as file:
             return file.read(), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
@@ -285,21 +247,3 @@ def _now(real: str) -> tuple[bytes | None, int | None]:
         return None, None
     except OSError as error:
         raise InputError(f"{real!r} cannot be read: {error}", hint="see that you may read it") from error
-
-
-def _joined(one: Reverted, other: Reverted) -> Reverted:
-    return Reverted(
-        restored=one.restored + other.restored,
-        cut=one.cut + other.cut,
-        gone=one.gone + other.gone,
-        not_put_back=one.not_put_back + other.not_put_back,
-        back=one.back + other.back,
-    )
-
-
-def _backups(state: Path, name: str) -> Path:
-    """A folder of its own for what the revert replaces."""
-    number = 1
-    while (state / "reverted" / f"{name}~{number}").exists():
-        number += 1
-    return state / "reverted" / f"{name}~{number}"

@@ -10,18 +10,28 @@ import secrets
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
-from etude.errors import EtudeError, LockedError, StopRun
+from etude.errors import EtudeError, LockedError
 from etude.files import TEMPORARY, sync_folder, write_atomically
 from etude.records import Record
-from etude.sleep.places import sha256
-from etude.sleep.state import why_unreadable
+from etude.sleep.state import unwritable, why_unreadable
 
-__all__ = ["LOCK", "PENDING", "OnWrite", "Recovery", "Write", "carry_out", "locked", "settle", "silent"]
+__all__ = [
+    "LOCK",
+    "PENDING",
+    "OnWrite",
+    "Recovery",
+    "Write",
+    "carry_out",
+    "locked",
+    "missing_folders",
+    "settle",
+    "silent",
+]
 
 LOCK = "adopt.lock"
 PENDING = "pending.json"
@@ -35,8 +45,8 @@ def silent(name: str) -> None:
     del name
 
 
-class Write(NamedTuple):
-    """What one file is to become."""
+class Write(Record):
+    """What one file becomes."""
 
     real: str
     """Absolute, without links."""
@@ -44,7 +54,7 @@ class Write(NamedTuple):
     """What is there now; None for no file."""
     after: bytes | None
     """None to remove the file."""
-    mode: int | None
+    mode: int | None = None
     """Permission bits afterwards; None for those of any new file."""
     drop: tuple[str, ...] = ()
     """Folders to remove afterwards if they are empty, the innermost first."""
@@ -71,22 +81,25 @@ class Recovery(Record):
 
 
 class _Step(Record):
-    real: str
-    before: str | None
-    """SHA-256; None for no file."""
-    after: str | None
-    backup: str
-    """Absolute; empty when there was no file."""
+    write: Write
     old_mode: int | None
-    mode: int | None
-    temporary: str
     made: tuple[str, ...]
     """Folders to make, the outermost first."""
-    drop: tuple[str, ...]
+    temporary: str
+
+    @property
+    def back(self) -> str:
+        """Where the old file is written before it is put back."""
+        return f"{self.temporary}-back"
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the file was replaced. It may have been changed since."""
+        return not os.path.lexists(self.temporary) and _read(self.write.real) != self.write.before
 
 
 class _Pending(Record):
-    version: Literal[2] = 2
+    version: Literal[3] = 3
     backups: str
     steps: tuple[_Step, ...]
 
@@ -109,10 +122,7 @@ def locked(state: Path) -> Generator[None]:
             hint="wait until that one has ended",
         ) from None
     except OSError as error:
-        raise StopRun(
-            f"{str(state / LOCK)!r} cannot be written: {error.strerror}",
-            hint="make room or fix the permissions, then run the same command again",
-        ) from error
+        raise unwritable(state / LOCK, error) from error
     try:
         yield
     finally:
@@ -134,24 +144,23 @@ def carry_out(
     try:
         on_write("backups")
         backups.mkdir(parents=True, exist_ok=True, mode=0o700)
-        kept = [_record(Path(os.path.realpath(path)), text.encode()) for path, text in records.items()]
-        writes = (*writes, *(write for write in kept if write.before != write.after))
-        pending = _plan(backups, writes)
-        for number, (step, write) in enumerate(zip(pending.steps, writes, strict=True)):
-            if write.before is not None:
+        kept = [_record(os.path.realpath(path), text.encode()) for path, text in records.items()]
+        pending = _plan(backups, (*writes, *(write for write in kept if write.before != write.after)))
+        for number, step in enumerate(pending.steps):
+            if step.write.before is not None:
                 on_write(f"backup {number}")
-                _write(Path(step.backup), write.before, 0o600)
+                _write(str(backups / f"before-{number}"), step.write.before, 0o600)
         sync_folder(backups)
         on_write("pending")
         write_atomically(state / PENDING, pending.model_dump_json(indent=1).encode(), mode=0o600, durable=True)
-        for number, (step, write) in enumerate(zip(pending.steps, writes, strict=True)):
-            for folder in step.made:
+        for number, step in enumerate(pending.steps):
+            for folder in (each for each in step.made if not os.path.lexists(each)):
                 on_write(f"folder {folder}")
                 os.mkdir(folder)
                 sync_folder(Path(folder).parent)
-            if write.after is not None:
+            if step.write.after is not None:
                 on_write(f"text {number}")
-                _write(Path(step.temporary), write.after, step.mode)
+                _write(step.temporary, step.write.after, step.write.mode)
         for number, step in enumerate(pending.steps):
             on_write(f"replace {number}")
             _replace(step)
@@ -186,7 +195,7 @@ def settle(state: Path, on_write: OnWrite = silent) -> Recovery | None:
             hint=f"compare your documents with the copies in {str(state)!r}, then remove that file",
         ) from error
     try:
-        if not pending.steps or _is_done(pending.steps[-1]):
+        if not pending.steps or pending.steps[-1].is_done:
             _finish(state, pending, on_write)
             return Recovery(finished=True, backups=pending.backups)
         return Recovery(finished=False, backups=pending.backups, left=_put_back(state, pending, on_write))
@@ -197,30 +206,27 @@ def settle(state: Path, on_write: OnWrite = silent) -> Recovery | None:
         ) from error
 
 
-def _record(path: Path, after: bytes) -> Write:
-    return Write(str(path), path.read_bytes() if path.is_file() else None, after, 0o600)
+def missing_folders(real: str) -> tuple[str, ...]:
+    """The folders that a file at this path needs and that are not there, the outermost first."""
+    return tuple(str(folder) for folder in reversed(Path(real).parents) if not folder.exists())
+
+
+def _record(real: str, after: bytes) -> Write:
+    return Write(real=real, before=_read(real), after=after, mode=0o600)
 
 
 def _plan(backups: Path, writes: Sequence[Write]) -> _Pending:
     mark = secrets.token_hex(8)
     steps: list[_Step] = []
-    planned: set[Path] = set()
     for number, write in enumerate(writes):
         _check_place(write.real)
         real = Path(write.real)
-        made = [folder for folder in reversed(real.parents) if folder not in planned and not folder.exists()]
-        planned |= set(made)
         steps.append(
             _Step(
-                real=write.real,
-                before=sha256(write.before),
-                after=sha256(write.after),
-                backup="" if write.before is None else str(backups / f"before-{number}"),
+                write=write,
                 old_mode=None if write.before is None else real.stat().st_mode & 0o7777,
-                mode=write.mode,
+                made=missing_folders(write.real),
                 temporary=str(real.parent / f"{TEMPORARY}{mark}-{number}"),
-                made=tuple(str(folder) for folder in made),
-                drop=write.drop,
             )
         )
     return _Pending(backups=str(backups), steps=tuple(steps))
@@ -233,25 +239,20 @@ def _check_place(real: str) -> None:
 
 
 def _replace(step: _Step) -> None:
-    _check_place(step.real)
-    real = Path(step.real)
-    if _sha256(real) != step.before:
-        raise EtudeError(f"{step.real!r} changed while it was being replaced", hint="look at it, then try again")
-    if step.after is None:
-        real.unlink()
+    real = step.write.real
+    _check_place(real)
+    if _read(real) != step.write.before:
+        raise EtudeError(f"{real!r} changed while it was being replaced", hint="look at it, then try again")
+    if step.write.after is None:
+        os.unlink(real)
     else:
         os.replace(step.temporary, real)
-    sync_folder(real.parent)
-
-
-def _is_done(step: _Step) -> bool:
-    """Whether the file was replaced. It may have been changed since."""
-    return not os.path.lexists(step.temporary) and _sha256(Path(step.real)) != step.before
+    sync_folder(Path(real).parent)
 
 
 def _finish(state: Path, pending: _Pending, on_write: OnWrite) -> None:
     for step in pending.steps:
-        _drop(step.drop, on_write)
+        _drop(step.write.drop, on_write)
     on_write("commit")
     _forget(state)
 
@@ -259,9 +260,19 @@ def _finish(state: Path, pending: _Pending, on_write: OnWrite) -> None:
 def _put_back(state: Path, pending: _Pending, on_write: OnWrite) -> tuple[str, ...]:
     left: list[str] = []
     for step in reversed(pending.steps):
-        if _is_done(step):
-            left += _put_back_one(step, on_write)
-        for temporary in (step.temporary, _back(step)):
+        real = step.write.real
+        if step.is_done and (_read(real) != step.write.after or os.path.realpath(real) != real):
+            left.append(real)
+        elif step.is_done:
+            on_write(f"put back {real}")
+            if step.write.before is None:
+                os.unlink(real)
+            else:
+                _write(step.back, step.write.before, step.old_mode)
+                on_write(f"rename {real}")
+                os.replace(step.back, real)
+            sync_folder(Path(real).parent)
+        for temporary in (step.temporary, step.back):
             if os.path.lexists(temporary):
                 on_write(f"remove {temporary}")
                 os.unlink(temporary)
@@ -270,21 +281,6 @@ def _put_back(state: Path, pending: _Pending, on_write: OnWrite) -> tuple[str, .
     on_write("end")
     _forget(state)
     return tuple(sorted(left))
-
-
-def _put_back_one(step: _Step, on_write: OnWrite) -> list[str]:
-    real = Path(step.real)
-    if _sha256(real) != step.after or os.path.realpath(step.real) != step.real:
-        return [step.real]
-    on_write(f"put back {step.real}")
-    if step.before is None:
-        real.unlink()
-    else:
-        _write(Path(_back(step)), Path(step.backup).read_bytes(), step.old_mode)
-        on_write(f"rename {step.real}")
-        os.replace(_back(step), real)
-    sync_folder(real.parent)
-    return []
 
 
 def _drop(folders: Sequence[str], on_write: OnWrite) -> None:
@@ -299,18 +295,14 @@ def _forget(state: Path) -> None:
     sync_folder(state)
 
 
-def _back(step: _Step) -> str:
-    return f"{step.temporary}-back"
-
-
-def _sha256(path: Path) -> str | None:
+def _read(path: str) -> bytes | None:
     try:
-        return sha256(path.read_bytes())
+        return Path(path).read_bytes()
     except FileNotFoundError:
         return None
 
 
-def _write(path: Path, data: bytes, mode: int | None) -> None:
+def _write(path: str, data: bytes, mode: int | None) -> None:
     """A whole file that is on the disk when this returns."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
     narrow = 0o666 if mode is None else 0o600  # what a private file will hold is private while it is written
