@@ -160,7 +160,7 @@ class SleepConfig(TrainConfig):
             raise ValueError("with test.enabled, sleep.val_fraction is below 0.5, or nothing is left to train on")
         return self
 
-    def for_run(self, folder: Path, name: str, *, limits: Mapping[str, Any]) -> TrainConfig:
+    def for_run(self, folder: Path, name: str) -> TrainConfig:
         """The settings of a training run within the night. Without a judge the optimizer judges by rubrics."""
         data = self.model_dump(exclude={"sleep", "test"}, exclude_unset=True)
         if self.judge is None:
@@ -169,7 +169,7 @@ class SleepConfig(TrainConfig):
         options = getattr(find("agents", self.agent.name), "options_type", None)
         if _UNSAFE in agent and _UNSAFE not in getattr(options, "model_fields", ()):
             del agent[_UNSAFE]  # an agent that runs nothing: the setting is for the commands of tasks
-        run = {"run": {"folder": str(folder), "name": name}, "limits": dict(limits), "test": {"enabled": False}}
+        run = {"run": {"folder": str(folder), "name": name}, "test": {"enabled": False}}
         return TrainConfig.model_validate(merge(data, run))
 
 
