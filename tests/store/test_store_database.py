@@ -95,7 +95,7 @@ def test_a_missing_file_cannot_be_read(tmp_path):
 
 
 def test_a_path_in_a_missing_folder_is_an_error(tmp_path):
-    with pytest.raises(DataError, match="cannot be opened"):
+    with pytest.raises(DataError, match="cannot be used"):
         SqliteJournal(tmp_path / "absent" / "journal.db")
 
 
