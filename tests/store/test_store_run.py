@@ -330,7 +330,7 @@ def test_secrets_of_the_environment_are_kept_out_unless_told_otherwise(tmp_path)
 def test_events_are_lines_with_their_time(tmp_path):
     sink = JsonlSink(tmp_path / "events.jsonl", now=lambda: datetime(2024, 5, 6, 7, 8, 9, 10_000, tzinfo=UTC))
     sink.emit(NOTICE)
-    expected = '{"at": "2024-05-06T07:08:09.010Z", "kind": "notice", "level": "info", "text": "hello"}\n'
+    expected = '{"at": "2024-05-06T07:08:09.010Z", "kind": "notice", "level": "info", "text": "hello", "hint": ""}\n'
     assert (tmp_path / "events.jsonl").read_text() == expected
     sink.close()
     sink.emit(NOTICE)
