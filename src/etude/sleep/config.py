@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from etude.config import Section, TrainConfig, load_settings, merge, parse
+from etude.config import AgentSection, Section, TrainConfig, load_settings, merge, parse
 from etude.config.loading import is_path
 from etude.errors import ConfigError, did_you_mean
 from etude.registry import find, names
@@ -154,6 +154,14 @@ class SleepConfig(TrainConfig):
         """Run programs that judge answers without a sandbox where none works: as `agent.unsafe_no_sandbox` says."""
         return bool((self.agent.model_extra or {}).get(_UNSAFE))
 
+    @property
+    def own_agent(self) -> AgentSection:
+        """The agent, without `unsafe_no_sandbox` if it runs nothing: that setting is for the commands of tasks."""
+        options = getattr(find("agents", self.agent.name), "options_type", None)
+        if _UNSAFE in getattr(options, "model_fields", ()):
+            return self.agent
+        return AgentSection.model_validate(self.agent.model_dump(exclude_unset=True, exclude={_UNSAFE}))
+
     @model_validator(mode="after")
     def _checks_apart(self) -> Self:
         if self.sleep.val_fraction + self.test_fraction >= 1:
@@ -165,10 +173,8 @@ class SleepConfig(TrainConfig):
         data = self.model_dump(exclude={"sleep", "test"}, exclude_unset=True)
         if self.judge is None:
             data["judge"] = self.optimizer.model_dump(exclude_unset=True)
-        agent = data.get("agent", {})
-        options = getattr(find("agents", self.agent.name), "options_type", None)
-        if _UNSAFE in agent and _UNSAFE not in getattr(options, "model_fields", ()):
-            del agent[_UNSAFE]  # an agent that runs nothing: the setting is for the commands of tasks
+        if "agent" in data:
+            data["agent"] = self.own_agent.model_dump(exclude_unset=True)
         run = {"run": {"folder": str(folder), "name": name}, "limits": dict(limits), "test": {"enabled": False}}
         return TrainConfig.model_validate(merge(data, run))
 
