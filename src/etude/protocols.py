@@ -31,7 +31,7 @@ class ChatModel(ABC):
     endpoint: str = ""
     """Where it is reached, for error messages."""
     answered_by_hand: bool = False
-    """A person answers in their own time: there is no server whose limits count."""
+    """A person answers in their own time, in the files of the folder `endpoint`: no server's limits count."""
 
     @abstractmethod
     async def complete(self, request: ChatRequest) -> Reply:

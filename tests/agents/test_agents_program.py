@@ -234,8 +234,8 @@ class TestOptions:
 
 
 def evidence(**more: Any) -> Evidence:
-    ended = {"code": 0, "signal": None, "stdout": b"", "stderr": b"", "cut": False, "timed_out": False}
-    ended |= {"over_memory": False, "seconds": 1.0}
+    ended = {"code": 0, "signal": None, "stdout": b"", "stderr": b"", "cut": False, "over": ""}
+    ended |= {"seconds": 1.0}
     ended |= {name: more.pop(name) for name in [*ended] if name in more}
     facts: dict[str, Any] = {"agent": "x", "report": Report(answer="red"), "asked": 1, "pending": False}
     facts |= {"trouble": "", "last_finish": "stop", "silent": False, "limits": Limits(seconds=9)}
@@ -253,8 +253,8 @@ class TestVerdicts:
             ({"last_finish": "refusal", "report": Report(error="content_filter")}, "the model refused"),
             ({"last_finish": "length", "report": Report(error="x")}, "the reply was cut off at the most tokens "),
             ({"last_finish": "length"}, ""),
-            ({"timed_out": True}, "not done within agent.limits.seconds = 9"),
-            ({"timed_out": True, "asked": 0, "silent": True}, "not done within agent.limits.seconds = 9"),
+            ({"over": "time limit"}, "not done within agent.limits.seconds = 9"),
+            ({"over": "time limit", "asked": 0, "silent": True}, "not done within agent.limits.seconds = 9"),
             ({"asked": 0, "silent": True}, ""),
             ({"asked": None}, ""),
         ],
@@ -266,9 +266,9 @@ class TestVerdicts:
     @pytest.mark.parametrize(
         ("seen", "words"),
         [
-            ({"timed_out": True, "pending": True}, "a request to the model was under way$"),
+            ({"over": "time limit", "pending": True}, "a request to the model was under way$"),
             (
-                {"timed_out": True, "pending": True, "trouble": "429 rate limit: slow down"},
+                {"over": "time limit", "pending": True, "trouble": "429 rate limit: slow down"},
                 "a request to the model was under way, which had failed before: 429 rate limit: slow down$",
             ),
             ({"report": Report(answer="red", error="it broke")}, "agent 'x' gave up: it broke"),
@@ -278,7 +278,7 @@ class TestVerdicts:
             ),
             ({"report": Report(ended=False), "code": None, "signal": 11}, "agent 'x' broke off, signal 11"),
             ({"asked": 0}, "agent 'x' asked no model, exit code 0"),
-            ({"timed_out": True, "asked": 0}, "limits.seconds = 9: agent 'x' had asked no model yet$"),
+            ({"over": "time limit", "asked": 0}, "limits.seconds = 9: agent 'x' had asked no model yet$"),
         ],
     )
     def test_void(self, seen: dict[str, Any], words: str) -> None:

@@ -278,7 +278,7 @@ async def test_a_silent_model_is_given_up_after_the_timeout():
         ({"model": "adapter:anthropic:m", "api_key_env": "NO_SUCH"}, "environment variable 'NO_SUCH' is not set"),
         ({"model": "adapter:anthropic:m"}, "adapter:anthropic:m: "),
         ({"model": "adapter:deepseek:m", "base_url": "http://a"}, "adapter:deepseek:m takes no base_url"),
-        ({"model": "adapter:test", "headers": {"X Team": "red"}}, "headers: the name 'X Team' has ' ' in it"),
+        ({"model": "adapter:test", "headers": {"X Team": "red"}}, "headers: the name 'X Team' cannot be sent"),
     ],
 )
 def test_what_cannot_be_is_a_config_error(monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], message: str):
@@ -347,14 +347,6 @@ LEVELS = "minimal, low, medium, high, xhigh, max"
             {"reasoning_effort": "hihg"},
             (
                 f"adapter:own:m: reasoning_effort = 'hihg' is not a level of thinking; allowed: {LEVELS}\n"
-                "hint: did you mean 'high'?"
-            ),
-        ),
-        (
-            THINKS,
-            {"reasoning_effort": "none"},
-            (
-                f"adapter:own:m: reasoning_effort = 'none' is not a level of thinking; allowed: {LEVELS}\n"
                 "hint: set one of these, or thinking: off for none"
             ),
         ),
@@ -363,15 +355,7 @@ LEVELS = "minimal, low, medium, high, xhigh, max"
             {"reasoning_effort": "low"},
             (
                 "adapter:own:m: reasoning_effort = 'low' would not be sent: pydantic-ai knows of no thinking of this "
-                "model\nhint: leave it out, or put the provider's own field into extra_body"
-            ),
-        ),
-        (
-            {},
-            {"thinking": "off"},
-            (
-                "adapter:own:m: thinking = 'off' would not be sent: pydantic-ai knows of no thinking of this model\n"
-                "hint: leave it out, or put the provider's own field into extra_body"
+                "model\nhint: leave it out, or put the provider's own field into extra_body where it takes one"
             ),
         ),
         (

@@ -183,14 +183,8 @@ RUN_IT = "run it in a shell: it must print the key and nothing else"
     ("code", "message", "hint"),
     [
         ('import sys; sys.exit("log in first")', f"{PROGRAM} failed with exit code 1: log in first", ""),
-        ("pass", f"{PROGRAM} printed no key but nothing; {ONE_LINE}", RUN_IT),
-        ('print("a"); print("b")', f"{PROGRAM} printed no key but 2 lines; {ONE_LINE}", RUN_IT),
-        ('print("Log in first")', f"{PROGRAM} printed no key but words with spaces; {ONE_LINE}", RUN_IT),
-        (
-            'import sys; sys.stdout.buffer.write(b"k\\xc3\\xa9y")',
-            f"{PROGRAM} printed no key but a text with 'é' in it; {ONE_LINE}",
-            RUN_IT,
-        ),
+        ("pass", f"{PROGRAM} printed no key: {ONE_LINE}", RUN_IT),
+        ('print("a"); print("b")', f"{PROGRAM} printed no key: {ONE_LINE}", RUN_IT),
     ],
 )
 async def test_a_command_that_fails_may_work_later(server: Server, code: str, message: str, hint: str):
@@ -237,9 +231,8 @@ def no_credential() -> str:
     ("provider", "message"),
     [
         (no_credential, "the token provider failed: LookupError: no credential found"),
-        (lambda: "", "the token provider returned no token but nothing; "),
-        (lambda: None, "the token provider returned no token but a value of type 'NoneType'; "),
-        (lambda: "two words", "the token provider returned no token but words with spaces; "),
+        (lambda: None, "the token provider returned no key: "),
+        (lambda: "two words", "the token provider returned no key: "),
         (lambda: asyncio.sleep(600), "the token provider has returned nothing in 0.3 seconds"),
     ],
 )

@@ -24,13 +24,10 @@ ALLOWED_VALUE = (
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("X-Tëam", "red", f"headers: the name 'X-Tëam' has 'ë' in it; {ALLOWED_NAME}"),
-        ("X Team", "red", f"headers: the name 'X Team' has ' ' in it; {ALLOWED_NAME}"),
-        ("X-Team:", "red", f"headers: the name 'X-Team:' has ':' in it; {ALLOWED_NAME}"),
-        ("", "red", f"headers: the name '' is empty; {ALLOWED_NAME}"),
-        ("X-Team", "café", f"headers: the value of 'X-Team' has 'é' in it; {ALLOWED_VALUE}"),
-        ("X-Team", "red\nX-More: 1", f"headers: the value of 'X-Team' has '\\n' in it; {ALLOWED_VALUE}"),
-        ("X-Team", "red ", f"headers: the value of 'X-Team' begins or ends with a space; {ALLOWED_VALUE}"),
+        ("X Tëam", "red", f"headers: the name 'X Tëam' cannot be sent; {ALLOWED_NAME}"),
+        ("", "red", f"headers: the name '' cannot be sent; {ALLOWED_NAME}"),
+        ("X-Team", "red\nX-More: 1", f"headers: the value of 'X-Team' cannot be sent; {ALLOWED_VALUE}"),
+        ("X-Team", "red ", f"headers: the value of 'X-Team' cannot be sent; {ALLOWED_VALUE}"),
     ],
 )
 def test_a_header_that_cannot_be_sent_is_refused_at_once(model: str, name: str, value: str, told: str) -> None:

@@ -78,7 +78,7 @@ async def test_a_rejected_rung_is_left_and_not_tried_again():
     assert await structured.ask(ASKED, Patch) == PATCH
     assert await structured.ask(ASKED, Patch) == PATCH
     assert [rung_of(request) for request in model.requests] == ["json_schema", "tool", "tool"]
-    assert told == ["scripted:model rejects structured = 'json_schema'; going on with 'tool'"]
+    assert told == ["scripted:model rejects structured = 'json_schema'; continuing with 'tool'"]
     tool = model.requests[-1].tools[0]
     assert (tool.name, model.requests[-1].forced_tool) == ("Patch", "Patch")
     assert structured.rung == "tool"
@@ -183,7 +183,7 @@ async def test_what_is_unusable_in_the_end_says_why():
     with pytest.raises(UnusableReply) as caught:
         await Structured(model, attempts=3).ask(ASKED, Patch)
     assert str(caught.value) == (
-        "scripted:model: no usable answer in 3 replies; the last problem: the reply has not a JSON object\n"
+        "scripted:model: no usable answer in 3 replies; the last problem: the reply has no JSON object\n"
         "hint: raise max_output_tokens if replies are cut off, else try a model that follows schemas"
     )
     assert [len(request.messages) for request in model.requests] == [2, 4, 6]

@@ -63,8 +63,7 @@ def finished(stdout: str = "", stderr: str = "", code: int | None = 0) -> Finish
         stdout=stdout.encode(),
         stderr=stderr.encode(),
         cut=False,
-        timed_out=False,
-        over_memory=False,
+        over="",
         seconds=1.0,
     )
 

@@ -26,8 +26,7 @@ def read(name: str, run: str, stdout: bytes | None = None) -> Report:
         stdout=(folder / "stdout").read_bytes() if stdout is None else stdout,
         stderr=(folder / "stderr").read_bytes(),
         cut=False,
-        timed_out=False,
-        over_memory=False,
+        over="",
         seconds=1.0,
     )
     order = Order(

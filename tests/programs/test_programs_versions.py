@@ -59,7 +59,7 @@ def test_the_program_on_PATH_comes_before_the_one_of_the_checkout(tmp_path: Path
 
 
 def evidence(words: str, asked: int | None = 0) -> Evidence:
-    finished = Finished(3, None, b"", words.encode(), False, False, False, 1.0)
+    finished = Finished(3, None, b"", words.encode(), False, "", 1.0)
     report = Report(ended=False)
     return Evidence("x", finished, report, asked, False, "", "", False, Limits(seconds=9))
 

@@ -11,7 +11,7 @@ import pytest
 from etude.sandbox import Box, Finished, Limits, Sandbox, Workspace, run
 from etude.sandbox.find import find_bubblewrap, find_landlock
 from etude.sandbox.launcher import interpreter, interpreter_paths
-from etude.sandbox.unsafe import Unsafe
+from etude.sandbox.sandbox import Unsafe
 
 ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
 GENEROUS = Limits(seconds=120, grace_seconds=20)

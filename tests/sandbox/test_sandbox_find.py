@@ -11,7 +11,7 @@ from etude.sandbox import find_sandbox
 from etude.sandbox.bubblewrap import Bubblewrap
 from etude.sandbox.find import choose, find_bubblewrap
 from etude.sandbox.landlock import Landlock
-from etude.sandbox.unsafe import Unsafe
+from etude.sandbox.sandbox import Unsafe
 
 
 def script(folder: Path, text: str) -> str:
@@ -65,7 +65,7 @@ def test_without_a_sandbox_nothing_runs_unless_that_is_allowed() -> None:
         "there is no sandbox on this machine that could run programs: 'bwrap' is not installed; "
         "Landlock does not work (it is a part of Linux)\n"
         "hint: install bubblewrap (on Debian and Ubuntu: apt-get install bubblewrap), or run the programs without "
-        "one: --unsafe-no-sandbox, or unsafe_no_sandbox: true in the section that runs them (agent, env or sleep)"
+        "one: --unsafe-no-sandbox, or unsafe_no_sandbox: true in the section that runs them (agent or env)"
     )
     assert isinstance(choose(reasons, unsafe=True), Unsafe)
 

@@ -10,7 +10,7 @@ import pytest
 from sandbox_boxes import living, play, python, worked
 
 from etude.sandbox import Limits
-from etude.sandbox.unsafe import Unsafe
+from etude.sandbox.sandbox import Unsafe
 
 NETWORK = """
 tcp, tcp6, udp, path, abstract = sys.argv[1:]
@@ -308,7 +308,7 @@ async def test_a_fork_bomb_is_ended_with_everything_it_made(sandbox, workspace, 
     token = f"bomb-{os.getpid()}-{workspace.folder.name}"
     limits = Limits(seconds=300, processes=40)
     done = await play(sandbox, python(BOMBS[bomb], token), workspace, limits=limits)
-    assert (done.over, done.over_processes, done.timed_out) == ("process limit", True, False)
+    assert done.over == "process limit"
     assert living(token) == []
 
 
@@ -316,7 +316,7 @@ async def test_a_memory_hog_is_ended_and_reserving_memory_is_no_offence(sandbox,
     reserve = "import mmap\nroom = mmap.mmap(-1, 8 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000)\n"
     hog = reserve + "print('reserved', flush=True)\nmore = []\nwhile True: more.append(bytearray(b'x' * 5_000_000))\n"
     done = await play(sandbox, python(hog), workspace, limits=Limits(seconds=300, memory_mb=200))
-    assert (done.over, done.over_memory, done.stdout) == ("memory limit", True, b"reserved\n")
+    assert (done.over, done.stdout) == ("memory limit", b"reserved\n")
 
 
 async def test_memory_of_all_processes_counts_together(sandbox, workspace) -> None:
@@ -371,7 +371,7 @@ async def test_filling_the_disk_is_ended(sandbox, workspace, filler) -> None:
     env = {"TMPDIR": str(workspace.tmp)}
     code = f"import os, time{FILLERS[filler]}time.sleep(600)"
     done = await play(sandbox, python(code), workspace, limits=limits, env=env)
-    assert (done.over, done.over_disk) == ("disk limit", True)
+    assert done.over == "disk limit"
 
 
 async def test_a_file_does_not_grow_beyond_its_limit(sandbox, workspace) -> None:

@@ -13,7 +13,7 @@ from sandbox_boxes import nest
 from etude.sandbox.launch.disk import TooDeep, held, size
 from etude.sandbox.launch.processes import below, below_by_table, resident
 from etude.sandbox.launcher import PACKAGE, interpreter, launcher
-from etude.sandbox.output import Output
+from etude.sandbox.pipes import Output
 
 LIMIT = 1 << 40
 

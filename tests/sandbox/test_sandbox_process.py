@@ -13,8 +13,7 @@ from sandbox_boxes import GENEROUS, living, play, python, sandbox_named, working
 
 from etude.errors import ConfigError
 from etude.sandbox import Box, Limits, Workspace, run
-from etude.sandbox.sandbox import SandboxError
-from etude.sandbox.unsafe import Unsafe
+from etude.sandbox.sandbox import SandboxError, Unsafe
 
 
 @pytest.fixture(params=["bubblewrap", "landlock", "unsafe"])

@@ -12,9 +12,7 @@ from etude.skill.diff import unified_diff
 from etude.skill.fences import closed, left_open
 from etude.stages.shared.explain import explain
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
-from etude.stages.update_modes.base import rewritten
-from etude.stages.update_modes.full_rewrite import FullRewrite
-from etude.stages.update_modes.rewrite_from_suggestions import RewriteFromSuggestions
+from etude.stages.update_modes.rewriting import FullRewrite, RewriteFromSuggestions, rewritten
 
 BEGIN, END = "<!-- etude:begin learned -->", "<!-- etude:end learned -->"
 FRONT = "---\nname: sums\ndescription: Adds numbers.\n---\n"

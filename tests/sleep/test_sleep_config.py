@@ -136,8 +136,10 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_run_of_a_night_has_its_settings_a_judge_and_the_house_rules(tmp_path: Path) -> None:
-    config = make_sleep_config({**MODELS, "reflect": {"preferences": "Say please."}, "limits": {"concurrency": 4}})
-    run = config.for_run(tmp_path, "skill", limits={"concurrency": 4, "calls": 7})
+    config = make_sleep_config(
+        {**MODELS, "reflect": {"preferences": "Say please."}, "limits": {"concurrency": 4, "calls": 7}}
+    )
+    run = config.for_run(tmp_path, "skill")
     assert (run.run.folder, run.run.name) == (str(tmp_path), "skill")
     assert (run.limits.calls, run.limits.concurrency) == (7, 4)
     assert run.reflect.preferences == "Say please."
@@ -146,7 +148,7 @@ def test_a_run_of_a_night_has_its_settings_a_judge_and_the_house_rules(tmp_path:
     assert run.search.policy == "rewrite_first"
     assert "sleep" not in run.model_dump()
     judged = make_sleep_config({**MODELS, "judge": {"model": "simulated:judge"}, "reflect": {"preferences": "Mine."}})
-    again = judged.for_run(tmp_path, "skill", limits={})
+    again = judged.for_run(tmp_path, "skill")
     assert again.judge is not None
     assert (again.judge.model, again.reflect.preferences) == ("simulated:judge", "Mine.")
 

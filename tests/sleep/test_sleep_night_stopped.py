@@ -241,9 +241,7 @@ def test_a_limit_of_money_or_tokens_is_told_as_it_was_set() -> None:
         "limits.usd = 0.3 is reached: 0.1 used and 0.1 reserved, the next request (judge) needs up to 0.2", hint="h"
     )
     found = of_the_night(part, limits, spent)
-    assert found.message == (
-        "limits.usd = 2.5 is reached: 2.2500 used in this night, the next request (judge) needs up to 0.2"
-    )
+    assert found.message == "limits.usd = 2.5 is reached: 2.25 used in this night"
     assert found.hint == "raise `limits.usd` and run the same command again"
     unknown = of_the_night(part, limits, spent.model_copy(update={"usd": None}))
     assert "an unknown sum used in this night" in unknown.message

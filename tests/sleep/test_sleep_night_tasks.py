@@ -275,7 +275,7 @@ class Killed(BaseException):
     """Stands for the end of the process."""
 
 
-@pytest.mark.parametrize("at", ["written", "replace 0", "commit"])
+@pytest.mark.parametrize("at", ["text 0", "replace 0", "commit"])
 def test_an_adoption_that_was_killed_is_settled_by_the_next_night(small: Small, at: str) -> None:
     report = small.night()
 

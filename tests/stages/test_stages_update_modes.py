@@ -16,9 +16,8 @@ from etude.skill import Document
 from etude.stages.shared.proposals import DocumentReply, PatchReply, RoutedReply, SuggestionsReply
 from etude.stages.update_modes import UPDATE_MODES, UpdateMode, update_mode
 from etude.stages.update_modes.appendix import reminders_in
-from etude.stages.update_modes.full_rewrite import FullRewrite
 from etude.stages.update_modes.patch import InPlace
-from etude.stages.update_modes.rewrite_from_suggestions import RewriteFromSuggestions
+from etude.stages.update_modes.rewriting import FullRewrite, RewriteFromSuggestions
 from etude.stages.update_modes.skill_aware import SkillAware
 
 REGION = "<!-- etude:begin slow_update -->\nKeep this.\n<!-- etude:end slow_update -->\n"

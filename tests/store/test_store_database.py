@@ -12,7 +12,7 @@ def open_and_close(path, **options):
 
 def test_a_local_file_uses_the_write_ahead_log(tmp_path):
     database = Database(tmp_path / "journal.db")
-    assert database.journal_mode == "wal"
+    assert database.rows("PRAGMA journal_mode") == [("wal",)]
     assert database.rows("PRAGMA synchronous") == [(1,)]
     database.close()
 
@@ -20,7 +20,7 @@ def test_a_local_file_uses_the_write_ahead_log(tmp_path):
 def test_without_shared_memory_it_falls_back_to_a_rollback_journal(tmp_path):
     # SQLite's dot-file locking is what it has for file systems without shared memory, as a network one.
     database = Database(tmp_path / "journal.db", vfs="unix-dotfile")
-    assert database.journal_mode == "delete"
+    assert database.rows("PRAGMA journal_mode") == [("delete",)]
     assert database.rows("PRAGMA synchronous") == [(2,)]
     with database.write() as connection:
         connection.execute("INSERT INTO meta VALUES ('a', 'b')")

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError
 
 from etude.errors import DataError, IdentityError, StopRun
-from etude.records import Reply, Score, digest
+from etude.records import Reply
 from etude.redaction import Redactor
 from etude.store import DECISION, SqliteJournal
 from etude.store.database import watched_writes
@@ -86,26 +86,6 @@ async def test_a_fact_is_readable_by_others_as_soon_as_once_returns(journal):
     await journal.once("call", "other", int, works(2))
     assert reader.get("call", "other", int) == 2
     reader.close()
-
-
-async def test_facts_of_a_kind_are_listed_by_hash_and_counted(journal):
-    for number in range(600):
-        await journal.once("call", number, int, works(number))
-    await journal.once("score", "key", Score, works(Score(hard=1, soft=1)))
-    facts = list(journal.facts("call"))
-    assert [key_hash for key_hash, _ in facts] == sorted(digest(["call", number]) for number in range(600))
-    assert sorted(value for _, value in facts) == list(range(600))
-    assert journal.counts() == {"call": 600, "score": 1}
-    assert list(journal.facts("nothing")) == []
-
-
-async def test_facts_can_be_listed_while_others_are_written(journal):
-    for number in range(300):
-        await journal.once("call", number, int, works(number))
-    listed = journal.facts("call")
-    next(listed)
-    await journal.once("call", "late", int, works(300))
-    assert len(list(listed)) in (299, 300)
 
 
 async def test_keys_are_kept_for_people_unless_they_are_long(journal):

@@ -12,6 +12,7 @@ from pydantic import Field
 from etude.agents.answers import AnswerOptions, AnswerReader
 from etude.agents.gateway import Gateway, GatewaySession
 from etude.agents.program_run import Ran, run_program
+from etude.agents.shell import readable_folders, with_programs
 from etude.agents.told import Told, after_the_prompt, has_read, neutral
 from etude.agents.verdict import Evidence, verdict
 from etude.config import parse
@@ -25,8 +26,8 @@ from etude.programs.memory import available_mb, room_for
 from etude.programs.opencode import OpenCode
 from etude.programs.pi import Pi
 from etude.prompts import Prompts
-from etude.protocols import Agent, ChatModel, Wrapper
-from etude.records import ChatRequest, Reply, Skill, Task, Trajectory, digest, user
+from etude.protocols import Agent, ChatModel
+from etude.records import Skill, Task, Trajectory, digest, user
 from etude.sandbox import Box, Limits, Sandbox, TooLarge, Workspace, find_sandbox
 
 __all__ = [
@@ -114,10 +115,10 @@ class ProgramAgent(Agent):
         self.name = program.name
         self.program = program
         self._options = options = options or ProgramOptions()
-        self._target = _Noting(target)
+        self._target = target
         self._prompt = prompts["program"]
         self._answers = AnswerReader(self.name, options.answer_pattern)
-        self._folders = _folders(options.readable)
+        self._folders = readable_folders(options.readable)
         if options.login == "direct" and options.max_steps is not None and not program.counts_steps:
             raise ConfigError(
                 f"agent.max_steps = {options.max_steps} has no effect with agent.login = 'direct': the gateway "
@@ -267,7 +268,7 @@ class ProgramAgent(Agent):
             messages=(user(order.prompt), *told.messages),
             failure=failure,
             usage=report.usage if session is None else session.usage,
-            simulated=session is not None and self._target.simulated,
+            simulated=session is not None and session.simulated,
             exit_codes=told.exit_codes,
             files=files,
             read_skill=has_read(order.skill, conversation) if order.delivery == "install" else None,
@@ -330,27 +331,7 @@ class CommandAgent(ProgramAgent):
         return cls(Command(chosen.command, chosen.answer_file), target, prompts, chosen)
 
 
-class _Noting(Wrapper):
-    """The target, which remembers whether an answer came from the simulated world."""
-
-    simulated = False
-
-    async def complete(self, request: ChatRequest) -> Reply:
-        reply = await super().complete(request)
-        self.simulated = self.simulated or reply.simulated
-        return reply
-
-
-def _folders(names: Sequence[str]) -> tuple[Path, ...]:
-    folders = tuple(Path(os.path.abspath(os.path.expanduser(name))) for name in names)
-    for name, folder in zip(names, folders, strict=True):
-        if not folder.is_dir():
-            raise ConfigError(f"agent.readable: {name!r} is not a folder", hint="leave it out, or correct it")
-    return folders
-
-
 def _environment(launch: Launch, options: ProgramOptions, folders: Sequence[Path]) -> dict[str, str]:
     # Compiled files hold times: they would make the changes of each attempt others.
     env = {"LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", **launch.env, **options.env}
-    path = options.env.get("PATH", launch.env["PATH"])
-    return env | {"PATH": os.pathsep.join([*(str(folder / "bin") for folder in folders), path])}
+    return env | {"PATH": with_programs(folders, env["PATH"])}

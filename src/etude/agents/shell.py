@@ -1,16 +1,37 @@
 """The shell of an agent: each command runs in the sandbox, in the workspace, and says how it ended."""
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from etude.agents.tool_results import Result, ToolMisuse
+from etude.errors import ConfigError
 from etude.sandbox import Box, Finished, Limits, Sandbox, run
 
-__all__ = ["Shell"]
+__all__ = ["Shell", "readable_folders", "with_programs"]
 
 MAX_COMMAND_BYTES = 100_000
 """The system takes 131,071 for one argument."""
+
+
+def readable_folders(names: Sequence[str]) -> tuple[Path, ...]:
+    """The folders of `agent.readable`.
+
+    Raises:
+        ConfigError: one does not exist.
+    """
+    folders = tuple(Path(os.path.abspath(os.path.expanduser(name))) for name in names)
+    for name, folder in zip(names, folders, strict=True):
+        if not folder.is_dir():
+            raise ConfigError(f"agent.readable: {name!r} is not a folder", hint="leave it out, or correct it")
+    return folders
+
+
+def with_programs(folders: Sequence[Path], path: str) -> str:
+    """PATH with the `bin` of each folder in front."""
+    return os.pathsep.join([*(str(folder / "bin") for folder in folders), path])
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """The agent with tools: a loop over the tool calls of any chat model, in a workspace of its own."""
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -12,7 +11,7 @@ from pydantic import Field
 
 from etude.agents.answers import AnswerOptions, AnswerReader, question, reply_failure, with_skill
 from etude.agents.file_tools import FileTools
-from etude.agents.shell import Shell
+from etude.agents.shell import Shell, readable_folders, with_programs
 from etude.agents.toolbox import OWN_TOOLS, Desk, OwnTool, Toolbox, arguments_of
 from etude.config import parse
 from etude.errors import BoundaryError, ConfigError, DataError, EtudeError
@@ -40,7 +39,7 @@ __all__ = ["SKILL_FOLDER", "ToolsAgent", "ToolsOptions"]
 
 SKILL_FOLDER = ".skill"
 """Where the files of the skill are found in the workspace."""
-_SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
+_SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 _UNSENDABLE = re.compile(r"[^A-Za-z0-9_-]")
 _MAX_NAME = 64
 
@@ -62,8 +61,8 @@ class ToolsOptions(AnswerOptions):
     network: bool = False
     """Let commands use the network of this machine."""
     readable: tuple[str, ...] = ()
-    """Folders that commands may read in addition to the system's, such as runtimes that are installed elsewhere;
-    absolute paths. Their `bin` folders are on the PATH of commands."""
+    """Folders that commands may read in addition to the system's, such as runtimes that are installed elsewhere.
+    Their `bin` folders are on the PATH of commands."""
     unsafe_no_sandbox: bool = False
     """Run commands without protection on a machine that has no sandbox."""
 
@@ -96,7 +95,7 @@ class ToolsAgent(Agent):
                 f"agent {self.name!r} calls tools, and model {target.name!r} takes none",
                 hint="set agent.name to 'chat', or use a model with a key",
             )
-        self._readable = _folders(self._options.readable)
+        self._readable = readable_folders(self._options.readable)
         if sandbox is None and "bash" in self._options.tools:
             sandbox = find_sandbox(unsafe=self._options.unsafe_no_sandbox)
         self._sandbox = sandbox
@@ -198,9 +197,8 @@ class ToolsAgent(Agent):
             readable=(*self._readable, *read_only),
             network="host" if self._options.network else "none",
         )
-        programs = [str(folder / "bin") for folder in self._readable]
         env = {
-            "PATH": os.pathsep.join([*programs, *_SYSTEM_PATH]),
+            "PATH": with_programs(self._readable, _SYSTEM_PATH),
             "HOME": str(workspace.home),
             "TMPDIR": str(workspace.tmp),
             "LANG": "C.UTF-8",
@@ -258,18 +256,8 @@ class _Talk:
         return ToolCall(id=unique, name=name, arguments="{}" if arguments_of(call) is None else call.arguments)
 
 
-def _folders(names: Sequence[str]) -> tuple[Path, ...]:
-    folders = tuple(Path(os.path.expanduser(name)) for name in names)
-    for name, folder in zip(names, folders, strict=True):
-        if not (folder.is_absolute() and folder.is_dir()):
-            raise ConfigError(
-                f"agent.readable: {name!r} is not an absolute path of a folder", hint="leave it out, or correct it"
-            )
-    return folders
-
-
 def _add_skill(skill: Skill, workspace: Workspace) -> tuple[Path, ...]:
-    """Put the folder of a skill beside the workspace, where commands cannot change it, and a link to it inside."""
+    """Put the folder of a skill next to the workspace, where commands cannot change it, and a link to it inside."""
     if not skill.files:
         return ()
     folder = save_skill(skill, workspace.folder / "skill").parent

@@ -14,6 +14,7 @@ from etude.formats.base import (
     as_data,
     as_text,
     count,
+    finish_of,
     forced_tool,
     image_part,
     maker,
@@ -334,13 +335,7 @@ def _read_reply(body: bytes) -> Reply:
     return Reply(
         text="".join(block.text or "" for block in answer.content if block.type == "text"),
         tool_calls=calls,
-        finish="refusal"
-        if answer.stop_reason == "refusal"
-        else "length"
-        if cut
-        else "tool_calls"
-        if calls
-        else "stop",
+        finish=finish_of(calls, refused=answer.stop_reason == "refusal", cut=cut),
         usage=Usage(
             input_tokens=count(bill.input_tokens) + count(bill.cache_creation_input_tokens) + cached,
             output_tokens=count(bill.output_tokens),

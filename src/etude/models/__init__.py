@@ -19,6 +19,7 @@ __all__ = [
     "Retrying",
     "Structured",
     "Wrapper",
+    "answered_by_hand",
     "build_model",
     "key_variable",
     "price_of",
@@ -35,6 +36,11 @@ def build_model(settings: ModelSection) -> ChatModel:
     """
     provider, name = _split(settings.model)
     return find("models", provider)(name, settings)
+
+
+def answered_by_hand(settings: ModelSection) -> bool:
+    """Whether a person answers for the model that `settings.model` names."""
+    return getattr(find("models", _split(settings.model)[0]), "answered_by_hand", False)
 
 
 def _split(model: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from etude.config import ModelSection
 from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
 from etude.formats.errors import ServerError, as_model_error
-from etude.models.adapter_checks import check_provider, check_thinking, missing_package, takes
+from etude.models.adapter_checks import check_thinking, make_model, takes
 from etude.models.adapter_messages import model_messages, parameters, read_reply
 from etude.models.base import ProviderModel, check_headers, shorten
 from etude.records import ChatRequest, Reply
@@ -153,20 +153,7 @@ class AdapterModel(ProviderModel):
         return model
 
     def _make(self) -> "Model":
-        from openai import OpenAIError  # raised by the client of most providers whose key is set and empty
-        from pydantic_ai.exceptions import UserError
-        from pydantic_ai.models import infer_model
-
-        if self._given is not None:
-            return self._given
-        try:
-            check_provider(self._model)
-            return infer_model(self._model, self._provider)
-        except ImportError as error:
-            raise missing_package(self._model, error) from None
-        except (UserError, ValueError, OpenAIError) as error:
-            hint = "give the provider what it asks for, its key above all"
-            raise ConfigError(f"{self.name}: {error}", hint=hint) from None
+        return make_model(self._model, self._provider) if self._given is None else self._given
 
     def _provider(self, provider: str) -> Any:
         from pydantic_ai.providers import infer_provider, infer_provider_class

@@ -1,6 +1,7 @@
-"""What can be said about an adapter: model before it is asked: is there such a provider, and can it think as told."""
+"""The models of pydantic-ai by name, and whether one can think as told."""
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from etude.config import ModelSection
@@ -9,18 +10,41 @@ from etude.errors import ConfigError, did_you_mean
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-__all__ = ["check_provider", "check_thinking", "missing_package", "takes"]
+__all__ = ["check_thinking", "make_model", "takes"]
 
 _EXTRA = re.compile(r"pydantic-ai-slim\[([\w-]+)\]")
 
 
-def check_provider(model: str) -> None:
-    """Make sure that pydantic-ai has the provider that `model` names.
+def make_model(model: str, provider: Callable[[str], Any]) -> "Model":
+    """The model that pydantic-ai has by this name.
+
+    Args:
+        provider: makes a provider of its name.
 
     Raises:
-        ConfigError: it does not.
-        ImportError: it does, and the provider's package is not installed.
+        ConfigError: there is none, its package is not installed, or the provider lacks something, as its key.
     """
+    from openai import OpenAIError  # raised by the client of most providers whose key is set and empty
+    from pydantic_ai.exceptions import UserError
+    from pydantic_ai.models import infer_model
+
+    try:
+        _check_provider(model)
+        return infer_model(model, provider)
+    except ImportError as error:
+        name = model.partition(":")[0]
+        extra = _EXTRA.search(str(error))
+        raise ConfigError(
+            f"adapter:{model} needs the package of its provider {name!r}, which is not installed",
+            hint=f"pip install 'pydantic-ai-slim[{name if extra is None else extra[1]}]'",
+        ) from None
+    except (UserError, ValueError, OpenAIError) as error:
+        hint = "give the provider what it asks for, its key above all"
+        raise ConfigError(f"adapter:{model}: {error}", hint=hint) from None
+
+
+def _check_provider(model: str) -> None:
+    """Raises ConfigError where pydantic-ai does not have the provider, ImportError where its package is missing."""
     from pydantic_ai.providers import infer_provider_class
 
     provider, colon, name = model.partition(":")
@@ -50,16 +74,6 @@ def _providers() -> set[str]:
     return {*(name for name in known if "/" not in name), *compatible}
 
 
-def missing_package(model: str, error: ImportError) -> ConfigError:
-    """What to install, from what pydantic-ai says about it."""
-    provider = model.partition(":")[0]
-    extra = _EXTRA.search(str(error))
-    return ConfigError(
-        f"adapter:{model} needs the package of its provider {provider!r}, which is not installed",
-        hint=f"pip install 'pydantic-ai-slim[{provider if extra is None else extra[1]}]'",
-    )
-
-
 def check_thinking(name: str, model: "Model", settings: ModelSection) -> None:
     """Make sure that the wished thinking reaches the model: pydantic-ai leaves out what its profile does not have.
 
@@ -72,10 +86,9 @@ def check_thinking(name: str, model: "Model", settings: ModelSection) -> None:
     effort, switch = settings.reasoning_effort, settings.thinking
     levels = get_args(getattr(ThinkingEffort, "__value__", ThinkingEffort))
     if effort is not None and effort not in levels:
-        hint = did_you_mean(effort, levels)
         raise ConfigError(
             f"{name}: reasoning_effort = {effort!r} is not a level of thinking; allowed: {', '.join(levels)}",
-            hint=hint if hint.startswith("did") else "set one of these, or thinking: off for none",
+            hint="set one of these, or thinking: off for none",
         )
     if effort is None and switch is None:
         return
@@ -85,8 +98,7 @@ def check_thinking(name: str, model: "Model", settings: ModelSection) -> None:
     if not (always or profile.get("supports_thinking", False)):
         raise ConfigError(
             f"{name}: {given} would not be sent: pydantic-ai knows of no thinking of this model",
-            hint="leave it out"
-            + (", or put the provider's own field into extra_body" if takes(model, "extra_body") else ""),
+            hint="leave it out, or put the provider's own field into extra_body where it takes one",
         )
     if always and switch == "off":
         raise ConfigError(

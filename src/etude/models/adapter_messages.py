@@ -2,16 +2,15 @@
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
+from etude.formats.base import finish_of, has_picture
 from etude.formats.events import encodable
 from etude.records import ChatRequest, ImagePart, Message, Reply, ToolCall, Usage
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
     from pydantic_ai.models import ModelRequestParameters
-
-Finish = Literal["stop", "length", "tool_calls", "refusal"]
 
 
 def model_messages(request: ChatRequest) -> list["ModelMessage"]:
@@ -53,11 +52,7 @@ def _part(message: Message, names: Mapping[str, str]) -> Any:
     if message.role == "tool":
         called = message.tool_call_id or ""
         return ToolReturnPart(names.get(called, "tool"), message.text, called)
-    return UserPromptPart(message.text if _is_text(message) else _content(message))
-
-
-def _is_text(message: Message) -> bool:
-    return not any(isinstance(part, ImagePart) for part in message.content)
+    return UserPromptPart(_content(message) if has_picture(message) else message.text)
 
 
 def _content(message: Message) -> list[Any]:
@@ -101,13 +96,11 @@ def read_reply(response: "ModelResponse") -> Reply:
         for part in response.parts
         if isinstance(part, ToolCallPart)
     )
-    finish: Finish = "tool_calls" if calls else "stop"
-    if response.finish_reason in ("length", "content_filter"):
-        finish = "length" if response.finish_reason == "length" else "refusal"
+    reason = response.finish_reason
     return Reply(
         text=encodable("".join(part.content for part in response.parts if isinstance(part, TextPart))),
         tool_calls=calls,
-        finish=finish,
+        finish=finish_of(calls, refused=reason == "content_filter", cut=reason == "length"),
         usage=Usage(
             input_tokens=max(0, response.usage.input_tokens),
             output_tokens=max(0, response.usage.output_tokens),

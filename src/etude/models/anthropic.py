@@ -9,7 +9,7 @@ from etude.config import ModelSection
 from etude.errors import ConfigError
 from etude.formats import MESSAGES
 from etude.models.keys import Key
-from etude.models.sdk import Connection, SdkModel
+from etude.models.sdk import SdkModel
 from etude.records import ChatRequest
 
 ANTHROPIC = "https://api.anthropic.com"
@@ -52,17 +52,10 @@ class AnthropicModel(SdkModel):
 
         return anthropic
 
-    def _connect(self, connection: Connection) -> Any:
+    def _connect(self, **settings: Any) -> Any:
         import anthropic
 
-        return anthropic.AsyncAnthropic(
-            api_key=connection.key,
-            base_url=connection.base_url,
-            default_headers=self._settings.headers,
-            max_retries=0,
-            timeout=connection.timeout,
-            http_client=connection.http,
-        )
+        return anthropic.AsyncAnthropic(**settings)
 
     async def _send(self, client: Any, request: ChatRequest) -> bytes:
         import anthropic

@@ -10,12 +10,9 @@ from etude.config import ModelSection
 from etude.errors import HandoffStop, RejectedRole
 from etude.files import write_atomically
 from etude.models.text_only import TextModel, refuse_beyond_text, refuse_settings
-from etude.records import ChatRequest, Message, Reply, digest
+from etude.records import ChatRequest, Reply, digest
 
-__all__ = ["ANSWERED_LATER", "HandoffModel"]
-
-ANSWERED_LATER = "handoff:"
-"""What names of models begin with for which a person answers, in files."""
+__all__ = ["HandoffModel", "unanswered"]
 
 SETTLED = 0.5
 """Seconds without another question after which a run that waits for answers stops."""
@@ -58,7 +55,7 @@ class HandoffModel(TextModel):
 
     def __init__(self, name: str, settings: ModelSection, *, settled: float = SETTLED) -> None:
         refuse_settings(settings, "who answers the questions of a handoff", "base_url")
-        super().__init__(f"{ANSWERED_LATER}{name}", settings)
+        super().__init__(f"handoff:{name}", settings)
         self.endpoint = name
         self._folder = Path(name).expanduser()
         self._settled = settled
@@ -79,24 +76,16 @@ class HandoffModel(TextModel):
         file = f"{_hash(request)}.md"
         self._asked += 1
         try:
-            if (answer := self._answer(file)) is None:
+            if (answer := _answer(self._folder, file)) is None:
                 self._write(Path("README.md"), _README)
                 self._write(Path("questions", file), _question(request, file))
                 await self._until_settled()
-                answer = self._answer(file)
+                answer = _answer(self._folder, file)
             if answer is None:
                 raise self._stop()
         except OSError as error:
-            raise self._unusable(error) from None
+            raise _unusable(self._folder, error) from None
         return Reply(text=answer)
-
-    def _answer(self, file: str) -> str | None:
-        """What an answer file says; None when it is not there or empty."""
-        try:
-            answer = (self._folder / "answers" / file).read_text(encoding="utf-8-sig", errors="replace").strip()
-        except FileNotFoundError:
-            return None
-        return answer or None
 
     def _write(self, place: Path, text: str) -> None:
         """Write a file that is not there yet, as a whole."""
@@ -113,28 +102,6 @@ class HandoffModel(TextModel):
             seen = now
             await asyncio.sleep(self._settled)
 
-    @property
-    def folder(self) -> Path:
-        """Where questions and answers are."""
-        return self._folder
-
-    def waiting(self) -> int:
-        """How many questions have no answer yet.
-
-        Raises:
-            RejectedRole: an answer cannot be read.
-        """
-        try:
-            return sum(self._answer(path.name) is None for path in (self._folder / "questions").glob("*.md"))
-        except OSError as error:
-            raise self._unusable(error) from None
-
-    def _unusable(self, error: OSError) -> RejectedRole:
-        return RejectedRole(
-            f"{str(self._folder)!r} cannot be used: {error}",
-            hint="give a folder that can be written, as in handoff:questions-of-the-night",
-        )
-
     def _stop(self) -> HandoffStop:
         (self._folder / "answers").mkdir(exist_ok=True)
         # How many they are is not known yet: what is under way may ask on while the run comes to its end.
@@ -145,6 +112,34 @@ class HandoffModel(TextModel):
         )
 
 
+def unanswered(folder: Path) -> int:
+    """How many questions in the folder have no answer yet.
+
+    Raises:
+        RejectedRole: an answer cannot be read.
+    """
+    try:
+        return sum(_answer(folder, path.name) is None for path in (folder / "questions").glob("*.md"))
+    except OSError as error:
+        raise _unusable(folder, error) from None
+
+
+def _answer(folder: Path, file: str) -> str | None:
+    """What an answer file says; None when it is not there or empty."""
+    try:
+        answer = (folder / "answers" / file).read_text(encoding="utf-8-sig", errors="replace").strip()
+    except FileNotFoundError:
+        return None
+    return answer or None
+
+
+def _unusable(folder: Path, error: OSError) -> RejectedRole:
+    return RejectedRole(
+        f"{str(folder)!r} cannot be used: {error}",
+        hint="give a folder that can be written, as in handoff:questions-of-the-night",
+    )
+
+
 def _hash(request: ChatRequest) -> str:
     return digest(request.model_dump(mode="json", include={"messages", "response_schema"}))[:16]
 
@@ -152,20 +147,13 @@ def _hash(request: ChatRequest) -> str:
 def _question(request: ChatRequest, file: str) -> str:
     """A request as a page, whose answer belongs into that file."""
     how = f"Write the answer, and only the answer, into `answers/{file}`. The fences hold the conversation so far."
-    sections = [
-        "# Question for a model",
-        f"{how} Give the assistant's next turn.",
-        *(_section(message) for message in request.messages),
-    ]
+    sections = ["# Question for a model", f"{how} Give the assistant's next turn."]
+    sections += [f"## {_HEADINGS[each.role]}\n\n{_fenced(each.text, 'text')}" for each in request.messages]
     if request.response_schema is not None:
         schema = json.dumps(request.response_schema.body, ensure_ascii=False, indent=2)
         wanted = "The answer is one JSON object that follows this JSON schema, and nothing else:"
         sections += ["## Form of the answer", wanted, _fenced(schema, "json")]
     return "\n\n".join(sections) + "\n"
-
-
-def _section(message: Message) -> str:
-    return f"## {_HEADINGS[message.role]}\n\n{_fenced(message.text, 'text')}"
 
 
 def _fenced(text: str, kind: str) -> str:

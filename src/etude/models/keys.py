@@ -14,7 +14,6 @@ from typing import cast
 from etude.concurrency import Threads
 from etude.config import ModelSection
 from etude.errors import ConfigError, TransientError
-from etude.models.handoff import ANSWERED_LATER
 
 __all__ = ["Key", "TokenProvider", "key_variable", "used_key_variable"]
 
@@ -22,7 +21,7 @@ TokenProvider = Callable[[], str | Awaitable[str]]
 """Returns an access token, as what `azure.identity.get_bearer_token_provider` makes does, or awaits to one."""
 
 _VARIABLES = (("anthropic:", "ANTHROPIC_API_KEY"), ("azure:", "AZURE_OPENAI_API_KEY"))
-_KEYLESS = ("simulated:", ANSWERED_LATER)
+_KEYLESS = ("simulated:", "handoff:")
 _NO_KEY = "none"
 """Sent where there is none: the SDKs want one."""
 KEPT_SECONDS = 240.0
@@ -108,15 +107,13 @@ class Key:
             self._loop, self._turn = loop, asyncio.Lock()
         async with self._turn:
             if time.monotonic() >= self._until:
-                self.text = await self._asked()
+                call = self._provider
+                asked = (
+                    _printed(self.command or "", self._timeout) if call is None else _returned(call, self._timeout)
+                )
+                self.text = await asked
                 self._until = time.monotonic() + KEPT_SECONDS
         return self.text
-
-    async def _asked(self) -> str:
-        if self._provider is not None:
-            return await _returned(self._provider, self._timeout)
-        assert self.command is not None
-        return await _printed(self.command, self._timeout)
 
     def hide(self, message: str) -> str:
         """The message without the key, in case it was repeated."""
@@ -160,13 +157,7 @@ async def _printed(command: str, seconds: float) -> str:
     if process.returncode != 0:
         last = errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise TransientError(f"{named} failed with exit code {process.returncode}: {last[:200]}")
-    if problem := _problem(key):
-        raise TransientError(
-            f"{named} printed no key but {problem}; allowed is one line of ASCII letters, digits and signs, without "
-            "spaces",
-            hint="run it in a shell: it must print the key and nothing else",
-        )
-    return key
+    return _checked(key, f"{named} printed", "run it in a shell: it must print the key and nothing else")
 
 
 async def _returned(provider: TokenProvider, seconds: float) -> str:
@@ -179,22 +170,15 @@ async def _returned(provider: TokenProvider, seconds: float) -> str:
         raise TransientError(f"the token provider has returned nothing in {seconds:g} seconds") from None
     except Exception as error:  # the boundary: the function is the user's own and can fail in any way
         raise TransientError(f"the token provider failed: {type(error).__name__}: {str(error)[:200]}") from error
-    text = token.strip() if isinstance(token, str) else ""
-    problem = _problem(text) if isinstance(token, str) else f"a value of type {type(token).__name__!r}"
-    if problem:
+    hint = "give a function without arguments that returns the token, or awaits to it"
+    return _checked(token.strip() if isinstance(token, str) else "", "the token provider returned", hint)
+
+
+def _checked(key: str, source: str, hint: str) -> str:
+    """The key, if it can be one. It is not repeated in the message: it may be half of a key."""
+    if not key or not all("!" <= sign <= "~" for sign in key):
         raise TransientError(
-            f"the token provider returned no token but {problem}; allowed is a text of ASCII letters, digits and "
-            "signs, without spaces",
-            hint="give a function without arguments that returns the token, or awaits to it",
+            f"{source} no key: allowed is one line of ASCII letters, digits and signs, without spaces",
+            hint=hint,
         )
-    return text
-
-
-def _problem(key: str) -> str:
-    """Why the text is not a key; empty when it may be one. The text is not repeated: it may be half of a key."""
-    if not key:
-        return "nothing"
-    if (lines := len(key.splitlines())) > 1:
-        return f"{lines} lines"
-    odd = next((sign for sign in key if not "!" <= sign <= "~"), None)
-    return "" if odd is None else "words with spaces" if odd == " " else f"a text with {odd!r} in it"
+    return key

@@ -10,7 +10,7 @@ from etude.config import ModelSection
 from etude.errors import ConfigError
 from etude.formats import CHAT, RESPONSES
 from etude.models.keys import Key
-from etude.models.sdk import Connection, SdkModel, shown_address
+from etude.models.sdk import SdkModel, shown_address
 from etude.records import ChatRequest
 
 OPENAI = "https://api.openai.com/v1"
@@ -53,18 +53,10 @@ class OpenAIInterface(SdkModel):
 
         return openai
 
-    def _connect(self, connection: Connection) -> Any:
+    def _connect(self, **settings: Any) -> Any:
         import openai
 
-        return openai.AsyncOpenAI(
-            api_key=connection.key,
-            base_url=connection.base_url,
-            default_headers=self._settings.headers,
-            default_query=dict(self._query),
-            max_retries=0,
-            timeout=connection.timeout,
-            http_client=connection.http,
-        )
+        return openai.AsyncOpenAI(default_query=dict(self._query), **settings)
 
     async def _send(self, client: Any, request: ChatRequest) -> bytes:
         if self._format is RESPONSES:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from importlib import import_module
 from types import ModuleType
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from etude.config import ModelSection
@@ -29,17 +29,6 @@ CONNECT_SECONDS = 4.0
 """A connection that takes longer is given up, so that a dead address is known within 5 seconds."""
 TRIAL_HEADER = "x-etude-trial"
 """Carries the trial where the interface has no field for a seed."""
-
-
-class Connection(NamedTuple):
-    """How a client is to be made."""
-
-    base_url: str
-    key: str
-    timeout: Any
-    """The SDK's own kind of time limit."""
-    http: Any
-    """The SDK's own kind of HTTP client."""
 
 
 class _Clients:
@@ -101,8 +90,8 @@ class SdkModel(ProviderModel):
         """The SDK, imported."""
 
     @abstractmethod
-    def _connect(self, connection: Connection) -> Any:
-        """A new client that never tries again by itself."""
+    def _connect(self, **settings: Any) -> Any:
+        """A new client with settings that both SDKs take."""
 
     @abstractmethod
     async def _send(self, client: Any, request: ChatRequest) -> bytes:
@@ -150,7 +139,14 @@ class SdkModel(ProviderModel):
 
         def make() -> Any:
             http = sdk.DefaultAsyncHttpxClient(base_url=self._base_url, timeout=timeout, verify=certificates)
-            return self._connect(Connection(self._base_url, self._key.text, timeout, http))
+            return self._connect(
+                api_key=self._key.text,
+                base_url=self._base_url,
+                default_headers=self._settings.headers,
+                max_retries=0,
+                timeout=timeout,
+                http_client=http,
+            )
 
         self._clients = _Clients(make)
         return self._clients

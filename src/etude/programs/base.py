@@ -67,11 +67,6 @@ class Installed:
     readable: tuple[Path, ...]
     """Files and folders it has to see to run."""
 
-    @property
-    def folders(self) -> tuple[str, ...]:
-        """Folders of programs that its own programs may call."""
-        return (str(self.path.parent),)
-
 
 @dataclass(frozen=True)
 class Order:
@@ -254,7 +249,7 @@ def _version(program: Installed, changed: int) -> str:
 
 def search_path(program: Installed) -> str:
     """PATH for a program: the system's folders, and those the program and its interpreter are in."""
-    folders = [*program.folders, *(str(Path(part).parent) for part in program.argv if part.startswith("/"))]
+    folders = [str(program.path.parent), *(str(Path(part).parent) for part in program.argv if part.startswith("/"))]
     return os.pathsep.join(dict.fromkeys([*folders, "/usr/local/bin", "/usr/bin", "/bin"]))
 
 

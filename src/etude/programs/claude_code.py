@@ -1,6 +1,5 @@
 """Claude Code."""
 
-import json
 from dataclasses import replace
 from typing import ClassVar
 
@@ -18,19 +17,14 @@ from etude.programs.base import (
     read_lines,
     skill_file,
 )
-from etude.programs.telling import Call, Telling, shown
+from etude.programs.telling import Block, Telling, shown
 from etude.records import Usage
 from etude.sandbox import Finished
 
 __all__ = ["ClaudeCode"]
 
 
-class _Block(Lenient):
-    type: str = ""
-    text: str = ""
-    id: str = ""
-    name: str = ""
-    input: JsonValue = None
+class _Block(Block):
     tool_use_id: str = ""
     content: JsonValue = None
     is_error: bool | None = None
@@ -135,13 +129,10 @@ def _environment(order: Order) -> dict[str, str]:
 
 
 def _tell(telling: Telling, role: str, message: _Message) -> None:
-    blocks = [_Block(type="text", text=message.content)] if isinstance(message.content, str) else message.content
     if role == "assistant":
-        text = "\n".join(block.text for block in blocks if block.type == "text" and block.text)
-        calls = [Call(each.id, each.name, json.dumps(each.input)) for each in blocks if each.type == "tool_use"]
-        telling.says(text, calls)
+        telling.says_in(message.content)
         return
-    for block in blocks:
+    for block in message.content if isinstance(message.content, list) else ():
         if block.type == "tool_result":
             text = shown(block.content)
             telling.result(block.tool_use_id, text, _exit_code(telling, block, text))

@@ -112,10 +112,7 @@ class Codex(Program):
         argv += ["--dangerously-bypass-approvals-and-sandbox", "-C", str(order.workspace)]
         off = ["plugins", "unbounded_connection_retries", *(_TOOLS if order.chat is not None else ())]
         argv += [word for feature in off for word in ("--disable", feature)]
-        env = {
-            **environment(order),
-            "ETUDE_KEY": order.key,
-        }
+        env = {**environment(order), "ETUDE_KEY": order.key}
         return Launch((*argv, *order.arguments, "-"), env, order.prompt.encode())
 
     def read(self, finished: Finished, order: Order) -> Report:

@@ -74,7 +74,7 @@ class Command(Program):
 
     def find(self, path: str | None = None) -> Installed:
         """As `Program.find`, for the first word of the command line. Words that are files, scripts for one, are meant
-        from the current folder, and the program can read them; not what is beside them, nor beside a program that is
+        from the current folder, and the program can read them; not what is next to them or to a program that is
         named by its place, which may be gold data."""
         name = path or self.words[0]
         found = super().find(name)

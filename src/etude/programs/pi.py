@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 from typing import ClassVar
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from etude.programs.base import (
     Launch,
@@ -20,7 +20,7 @@ from etude.programs.base import (
     read_lines,
     skill_file,
 )
-from etude.programs.telling import Call, Telling, shown
+from etude.programs.telling import Block, Telling, shown
 from etude.records import Usage
 from etude.sandbox import Finished
 
@@ -29,14 +29,6 @@ __all__ = ["Pi"]
 _PROVIDER = "etude"
 _CONTEXT = 200_000
 _EXITED = re.compile(r"\n*Command exited with code (\d+)\s*\Z")
-
-
-class _Block(Lenient):
-    type: str = ""
-    text: str = ""
-    id: str = ""
-    name: str = ""
-    arguments: JsonValue = None
 
 
 class _Usage(Lenient):
@@ -48,7 +40,7 @@ class _Usage(Lenient):
 
 class _Message(Lenient):
     role: str = ""
-    content: str | list[_Block] = ""
+    content: str | list[Block] = ""
     call: str = Field(default="", alias="toolCallId")
     is_error: bool = Field(default=False, alias="isError")
     stop_reason: str = Field(default="", alias="stopReason")
@@ -89,11 +81,7 @@ class Pi(Program):
             argv += ["--append-system-prompt", str(skill)]
         if order.delivery == "install":
             install_skill(order.skill, folder / "skills")
-        env = {
-            **environment(order),
-            "PI_TELEMETRY": "0",
-            "PI_OFFLINE": "1",
-        }
+        env = {**environment(order), "PI_TELEMETRY": "0", "PI_OFFLINE": "1"}
         return Launch((*argv, *order.arguments), env, order.prompt.encode())
 
     def read(self, finished: Finished, order: Order) -> Report:
@@ -104,7 +92,7 @@ class Pi(Program):
             if record.type != "message":
                 continue
             if message.role == "assistant":
-                _tell(telling, message)
+                telling.says_in(message.content)
                 error = message.error or "an error" if message.stop_reason in ("error", "aborted") else ""
                 ended = bool(error) or message.stop_reason in ("stop", "length")
                 report = replace(report, usage=report.usage + _usage(message.usage), error=error, ended=ended)
@@ -113,13 +101,6 @@ class Pi(Program):
         return replace(
             report, answer=telling.last_text, messages=tuple(telling.messages), exit_codes=telling.exit_codes
         )
-
-
-def _tell(telling: Telling, message: _Message) -> None:
-    blocks = [_Block(type="text", text=message.content)] if isinstance(message.content, str) else message.content
-    text = "\n".join(block.text for block in blocks if block.type == "text" and block.text)
-    calls = [Call(each.id, each.name, json.dumps(each.arguments)) for each in blocks if each.type == "toolCall"]
-    telling.says(text, calls)
 
 
 def _tell_result(telling: Telling, message: _Message) -> None:
@@ -147,15 +128,11 @@ def _models(order: Order) -> str:
         "maxTokens": order.max_output_tokens,
         "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
     }
-    provider = {
-        "baseUrl": f"{order.url}/v1",
-        "api": "openai-completions",
-        "apiKey": order.key,
-        "models": [model],
-    }
+    address = f"{order.url}/v1"
+    provider = {"baseUrl": address, "api": "openai-completions", "apiKey": order.key, "models": [model]}
     return json.dumps({"providers": {_PROVIDER: provider}})
 
 
 def _settings(order: Order) -> str:
-    """Whatever can pass was tried again behind the gateway already."""
+    """Temporary errors were tried again behind the gateway already."""
     return json.dumps({"retry": {"enabled": False, "provider": {"timeoutMs": int(order.seconds * 1000)}}})

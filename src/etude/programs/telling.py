@@ -4,9 +4,22 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
+from pydantic import AliasChoices, Field, JsonValue
+
+from etude.programs.base import Lenient
 from etude.records import Message, TextPart, ToolCall
 
-__all__ = ["Call", "Telling", "shown"]
+__all__ = ["Block", "Call", "Telling", "shown"]
+
+
+class Block(Lenient):
+    """A part of a message: a text, or a call of a tool."""
+
+    type: str = ""
+    text: str = ""
+    id: str = ""
+    name: str = ""
+    input: JsonValue = Field(default=None, validation_alias=AliasChoices("input", "arguments"))
 
 
 class Call(NamedTuple):
@@ -36,6 +49,13 @@ class Telling:
             content, wanted = last.content + content, last.tool_calls + wanted
         if content or wanted:
             self.messages.append(Message(role="assistant", content=content, tool_calls=wanted))
+
+    def says_in(self, content: str | Sequence[Block]) -> None:
+        """As `says`, in a text or in blocks."""
+        blocks = [Block(type="text", text=content)] if isinstance(content, str) else content
+        text = "\n".join(block.text for block in blocks if block.type == "text" and block.text)
+        calls = [each for each in blocks if each.type in ("tool_use", "toolCall")]
+        self.says(text, [Call(each.id, each.name, json.dumps(each.input)) for each in calls])
 
     def result(self, id: str, text: str, exit_code: int | None = None) -> None:
         """A tool was done. A second result of the same call is passed over, as is one of a call that was not made."""

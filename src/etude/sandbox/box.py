@@ -11,9 +11,40 @@ from pydantic import Field
 from etude.config.base import Section
 from etude.errors import ConfigError
 
-__all__ = ["Box", "Limits", "Network"]
+__all__ = ["PROGRAMS", "SETTINGS", "SETTINGS_FOR_NETWORK", "Box", "Limits", "Network"]
 
 Network = Literal["none", "gateway", "host"]
+
+PROGRAMS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")
+"""Programs and libraries, links among them."""
+
+SETTINGS = (
+    "alternatives",
+    "ca-certificates",
+    "crypto-policies",
+    "fonts",
+    "gai.conf",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "localtime",
+    "mime.types",
+    "nsswitch.conf",
+    "os-release",
+    "pki/ca-trust",
+    "pki/tls/cert.pem",
+    "pki/tls/certs",
+    "protocols",
+    "services",
+    "ssl/cert.pem",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "timezone",
+)
+"""Below /etc: no keys, no names of people and hosts."""
+
+SETTINGS_FOR_NETWORK = ("hosts", "resolv.conf")
+"""Below /etc: needed to find other machines."""
 
 
 class Limits(Section):

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from etude.errors import ConfigError
-from etude.sandbox.box import Box, Limits
+from etude.sandbox.box import PROGRAMS, SETTINGS, SETTINGS_FOR_NETWORK, Box, Limits
 from etude.sandbox.launch.seccomp import ARCHITECTURES, assembled
 from etude.sandbox.launch.told import FILTER, STATUS
 from etude.sandbox.launcher import PACKAGE, interpreter_paths, launcher
 from etude.sandbox.sandbox import Sandbox
-from etude.sandbox.system import PROGRAMS, SETTINGS, SETTINGS_FOR_NETWORK
 
 __all__ = ["Bubblewrap"]
 

@@ -10,9 +10,8 @@ from etude.sandbox.box import Box, Limits
 from etude.sandbox.bubblewrap import Bubblewrap
 from etude.sandbox.landlock import Landlock
 from etude.sandbox.process import run
-from etude.sandbox.sandbox import Sandbox, SandboxError
+from etude.sandbox.sandbox import Sandbox, SandboxError, Unsafe
 from etude.sandbox.scratch import Scratch, remove_stale
-from etude.sandbox.unsafe import Unsafe
 
 __all__ = ["choose", "find_bubblewrap", "find_landlock", "find_sandbox"]
 

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from pydantic import JsonValue
 
 from etude.errors import ConfigError
-from etude.sandbox.box import Box, Limits
+from etude.sandbox.box import PROGRAMS, SETTINGS, SETTINGS_FOR_NETWORK, Box, Limits
 from etude.sandbox.launch.landlock import version
 from etude.sandbox.launch.seccomp import ARCHITECTURES
 from etude.sandbox.launcher import launcher
 from etude.sandbox.sandbox import Sandbox
-from etude.sandbox.system import PROGRAMS, SETTINGS, SETTINGS_FOR_NETWORK
 
 __all__ = ["LEAST_VERSION", "Landlock"]
 

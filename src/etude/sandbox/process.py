@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from etude.errors import ConfigError
 from etude.sandbox.box import Box, Limits
@@ -20,6 +21,13 @@ __all__ = ["MARKER", "Finished", "run"]
 MARKER = "ETUDE_ATTEMPT"
 """The environment variable that tells which run a process belongs to."""
 
+Over = Literal["", "time limit", "memory limit", "process limit", "disk limit"]
+_OVER: Mapping[str, Over] = {
+    "time": "time limit",
+    "memory": "memory limit",
+    "processes": "process limit",
+    "disk": "disk limit",
+}
 _LATE_SECONDS = 60.0
 
 
@@ -36,27 +44,15 @@ class Finished:
     stderr: bytes
     cut: bool
     """The middle of stdout or stderr was left out; a line in it says how much."""
-    timed_out: bool
-    """It was ended at `Limits.seconds`."""
-    over_memory: bool
-    """It was ended for its memory."""
+    over: Over
+    """Which limit ended it; empty if none did."""
     seconds: float
     """Wall-clock time."""
-    over_processes: bool = False
-    """It was ended for the number of its processes or threads."""
-    over_disk: bool = False
-    """It was ended for what it had written."""
 
     @property
-    def over(self) -> str:
-        """Which limit ended it, in words for a person; empty if none did."""
-        limits = {
-            "time limit": self.timed_out,
-            "memory limit": self.over_memory,
-            "process limit": self.over_processes,
-            "disk limit": self.over_disk,
-        }
-        return next((name for name, broken in limits.items() if broken), "")
+    def timed_out(self) -> bool:
+        """It was ended at `Limits.seconds`."""
+        return self.over == "time limit"
 
 
 async def run(
@@ -109,11 +105,8 @@ async def run(
         stdout=child.stdout.output.text(),
         stderr=child.stderr.output.text(),
         cut=child.stdout.output.cut or child.stderr.output.cut,
-        timed_out=report.over == "time",
-        over_memory=report.over == "memory",
+        over=_OVER.get(report.over, ""),
         seconds=time.monotonic() - began,
-        over_processes=report.over == "processes",
-        over_disk=report.over == "disk",
     )
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from etude.errors import EtudeError
 from etude.sandbox.box import Box, Limits
 
-__all__ = ["Sandbox", "SandboxError"]
+__all__ = ["Sandbox", "SandboxError", "Unsafe"]
 
 
 class SandboxError(EtudeError):
@@ -31,3 +31,15 @@ class Sandbox(ABC):
 
         Raises ConfigError when the box cannot be made.
         """
+
+
+class Unsafe(Sandbox):
+    """Runs the program as it is, with the user's rights: it reads every file the user can read and reaches every
+    network. `gateway` forwards nothing here: the gateway has to listen at the port on the host itself.
+    """
+
+    name = "unsafe"
+
+    def wrap(self, argv: Sequence[str], box: Box, limits: Limits) -> list[str]:
+        """The command as it is."""
+        return list(argv)

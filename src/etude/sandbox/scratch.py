@@ -11,7 +11,6 @@ import tempfile
 import time
 import warnings
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 __all__ = ["Scratch", "remove_stale"]
@@ -51,9 +50,7 @@ class Scratch:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

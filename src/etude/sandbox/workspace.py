@@ -6,7 +6,6 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from types import TracebackType
 
 from etude.errors import DataError, EtudeError
 from etude.records import File
@@ -49,9 +48,7 @@ class Workspace:
             folder.mkdir()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._scratch.close()
 
     def fill(self, files: Mapping[str, File]) -> None:

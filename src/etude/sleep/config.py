@@ -168,14 +168,14 @@ class SleepConfig(TrainConfig):
             raise ValueError("with test.enabled, sleep.val_fraction is below 0.5, or nothing is left to train on")
         return self
 
-    def for_run(self, folder: Path, name: str, *, limits: Mapping[str, Any]) -> TrainConfig:
+    def for_run(self, folder: Path, name: str) -> TrainConfig:
         """The settings of a training run within the night. Without a judge the optimizer judges by rubrics."""
         data = self.model_dump(exclude={"sleep", "test"}, exclude_unset=True)
         if self.judge is None:
             data["judge"] = self.optimizer.model_dump(exclude_unset=True)
         if "agent" in data:
             data["agent"] = self.own_agent.model_dump(exclude_unset=True)
-        run = {"run": {"folder": str(folder), "name": name}, "limits": dict(limits), "test": {"enabled": False}}
+        run = {"run": {"folder": str(folder), "name": name}, "test": {"enabled": False}}
         return TrainConfig.model_validate(merge(data, run))
 
 

@@ -2,10 +2,9 @@
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from etude.config import LimitsSection
 from etude.errors import BudgetStop
@@ -16,10 +15,9 @@ from etude.store.journal import SqliteJournal
 from etude.store.views import JOURNAL
 from etude.workbench import StopSwitch
 
-__all__ = ["Deadline", "Spent", "left_of", "of_the_night", "spent_in", "spent_so_far", "within"]
+__all__ = ["Deadline", "Spent", "of_the_night", "spent_in", "spent_so_far", "within"]
 
 _OF_A_PART = re.compile(r"limits\.(calls|tokens|usd) = \S+ is (?:reached|used up)\b")
-_NEXT = ", the next request"
 
 
 class Spent(Record):
@@ -54,15 +52,15 @@ def spent_so_far(night: Path) -> Spent:
     return sum((spent_in(path.parent) for path in journals), Spent())
 
 
-def left_of(limits: LimitsSection, spent: Spent) -> Mapping[str, Any]:
-    """The limits of a part of a night, after what the parts before it have used.
+def within(config: SleepConfig, spent: Spent) -> SleepConfig:
+    """The settings with what is left of the budget, for the parts of a night that come next.
 
     Raises:
         BudgetStop: nothing is left.
     """
-    left: dict[str, Any] = limits.model_dump(exclude_unset=True)
+    left: dict[str, float] = {}
     for name, used in (("calls", spent.calls), ("tokens", spent.tokens), ("usd", spent.usd)):
-        limit = left.get(name)
+        limit = getattr(config.limits, name)
         if limit is None or used is None:
             continue
         left[name] = limit - used
@@ -71,17 +69,7 @@ def left_of(limits: LimitsSection, spent: Spent) -> Mapping[str, Any]:
                 f"limits.{name} = {limit:g} is used up by the parts of the night before this one",
                 hint=f"raise limits.{name} and run the same command again",
             )
-    return left
-
-
-def within(config: SleepConfig, spent: Spent) -> SleepConfig:
-    """The settings with what is left of the budget, for the parts of a night that come next.
-
-    Raises:
-        BudgetStop: nothing is left.
-    """
-    limits = config.limits.model_copy(update=dict(left_of(config.limits, spent)))
-    return config.model_copy(update={"limits": limits})
+    return config.model_copy(update={"limits": config.limits.model_copy(update=left)})
 
 
 class Deadline(StopSwitch):
@@ -128,12 +116,8 @@ def of_the_night(stop: BudgetStop, limits: LimitsSection, spent: Spent) -> Budge
     if found is None or limit is None:
         return stop
     used = getattr(spent, found[1])
-    if found[1] == "usd":
-        shown, of = f"{limit:g}", "an unknown sum" if used is None else f"{used:.4f}"
-    else:
-        shown, of = f"{limit:,}", f"{used:,}"
-    _, comma, rest = stop.message.partition(_NEXT)
+    shown = "an unknown sum" if used is None else f"{round(used, 4):,}"
     return BudgetStop(
-        f"limits.{found[1]} = {shown} is reached: {of} used in this night{comma}{rest}",
+        f"limits.{found[1]} = {limit:,} is reached: {shown} used in this night",
         hint=f"raise `limits.{found[1]}` and run the same command again",
     )

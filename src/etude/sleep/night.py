@@ -14,7 +14,6 @@ from etude.config import ModelSection
 from etude.envs.scorers.base import Judge
 from etude.errors import BudgetStop, EtudeError, IdentityError, ModelError, OutageStop, StopRun
 from etude.models import build_model, price_of
-from etude.models.handoff import ANSWERED_LATER
 from etude.protocols import Environment
 from etude.records import SPLITS, ChatRequest, Skill, user
 from etude.sleep.adoption.adopt import adopt, adoptable, recover
@@ -22,7 +21,7 @@ from etude.sleep.adoption.known import read_memory
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.consolidate import with_judge
 from etude.sleep.improve.documents import Improved, check_tasks, improve, opened_chars
-from etude.sleep.limits import Deadline, Spent, left_of, of_the_night, spent_in, spent_so_far
+from etude.sleep.limits import Deadline, Spent, of_the_night, spent_in, spent_so_far
 from etude.sleep.report import Diagnostics, NightReport, NightStatus
 from etude.sleep.state import REPORT, SleepState, read_kept
 from etude.sleep.tasks.environment import NightEnvironment
@@ -269,14 +268,14 @@ class _Night:
 
     def _bench(self) -> AbstractAsyncContextManager[Workbench]:
         """Models within the budget of the night, and no tasks."""
-        config = self._config.for_run(self._folder / "runs", "mine", limits=left_of(self._config.limits, Spent()))
+        config = self._config.for_run(self._folder / "runs", "mine")
         given = with_judge(self._config, self._given)
         return open_workbench(config, {**given, "env": _judged, "skill": Skill(text="Nothing to train.")})
 
     async def _probe(self, bench: Workbench) -> None:
         """Ask every model whether it is there, before anything is read or paid for."""
         for role, model in bench.models.items():
-            if model.name.startswith(ANSWERED_LATER) or (role == "judge" and self._config.judge is None):
+            if model.answered_by_hand or (role == "judge" and self._config.judge is None):
                 continue  # asking a person would cost a round; without a judge of its own it is the optimizer
             question = f"Reply with the word OK. (Question {self._report.starts} of night {self._number}.)\n\n{OWN}"
             try:

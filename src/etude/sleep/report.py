@@ -21,7 +21,6 @@ __all__ = [
     "NightReport",
     "NightStatus",
     "diagnosed",
-    "reported",
     "untrained",
 ]
 
@@ -122,12 +121,9 @@ class NightReport(Record):
     notes: tuple[str, ...] = ()
 
 
-class Diagnosed(Record):
-    """Why a document changed, or did not."""
+class Diagnosed(DocumentReport):
+    """The report on a document, and why it changed or did not."""
 
-    name: str
-    status: Status
-    reason: str
     before: tuple[Shown, ...]
     """Held-out tasks under the old documents: response, scores and reason."""
     after: tuple[Shown, ...]
@@ -135,10 +131,11 @@ class Diagnosed(Record):
     optimizer_replies: tuple[str, ...]
     """Raw."""
     comparison: Comparison | None
-    fresh: Fresh | None = None
-    """Whether the comparison shows a gain that luck alone does not explain."""
-    left_out: tuple[LeftOut, ...] = ()
-    """Rules of earlier nights that were left out on trial, those that stay too."""
+
+    @property
+    def report(self) -> DocumentReport:
+        """What `night.json` has of it."""
+        return DocumentReport(**{name: getattr(self, name) for name in DocumentReport.model_fields})
 
 
 class Diagnostics(Record):
@@ -151,15 +148,15 @@ class Diagnostics(Record):
     documents: tuple[Diagnosed, ...] = ()
 
 
-def reported(name: str, path: str, change: Change, tasks: tuple[int, int]) -> DocumentReport:
-    """The report on a change.
+def diagnosed(name: str, path: str, change: Change, tasks: tuple[int, int]) -> Diagnosed:
+    """The report on a change, and why it came to that.
 
     Args:
         tasks: how many were trained on and how many held out.
     """
     confirmed, fresh = change.confirmed, change.fresh
     settle = "" if confirmed is None or confirmed.settle is None else confirmed.settle.note
-    return DocumentReport(
+    return Diagnosed(
         name=name,
         path=path,
         status=change.status,
@@ -175,6 +172,10 @@ def reported(name: str, path: str, change: Change, tasks: tuple[int, int]) -> Do
         tried=len(change.edits),
         train=tasks[0],
         held_out=tasks[1],
+        before=change.held_out.initial,
+        after=change.held_out.candidate,
+        optimizer_replies=change.held_out.optimizer_replies,
+        comparison=confirmed,
     )
 
 
@@ -183,20 +184,4 @@ def untrained(name: str, path: str, held_out: int) -> DocumentReport:
     reason = "there are no training tasks for it"
     return DocumentReport(
         name=name, path=path, status="unchanged", reason=reason, baseline=None, candidate=None, held_out=held_out
-    )
-
-
-def diagnosed(name: str, change: Change) -> Diagnosed:
-    """The diagnosis of a change."""
-    held_out = change.held_out
-    return Diagnosed(
-        name=name,
-        status=change.status,
-        reason=change.told,
-        before=held_out.initial,
-        after=held_out.candidate,
-        optimizer_replies=held_out.optimizer_replies,
-        comparison=change.confirmed,
-        fresh=change.fresh,
-        left_out=change.left_out,
     )

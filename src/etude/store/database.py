@@ -89,11 +89,6 @@ class Database:
                 hint="give `run.name` another value, or move the file away",
             ) from error
 
-    @property
-    def journal_mode(self) -> str:
-        """`wal`, or `delete` where the file system cannot share memory between processes."""
-        return str(self.rows("PRAGMA journal_mode")[0][0])
-
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """All rows a query gives."""
         return self._connection.execute(sql, parameters).fetchall()

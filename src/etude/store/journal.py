@@ -92,12 +92,6 @@ class SqliteJournal(Journal):
         stored = self._value(kind, _hash(kind, canonical(key)))
         return None if stored is None else self._load(kind, type, stored)
 
-    def facts(self, kind: str) -> Iterator[tuple[str, JsonValue]]:
-        """(hash, value) of all facts of a kind, ordered by hash. Read in pages: writers are not held up."""
-        for page in _pages(self.database, kind):
-            for _, key_hash, _, value, *_ in page:
-                yield key_hash, json.loads(value)
-
     def counts(self) -> dict[str, int]:
         """How many facts there are of each kind."""
         return dict(self.database.rows("SELECT kind, COUNT(*) FROM facts GROUP BY kind ORDER BY kind"))

@@ -5,7 +5,7 @@ import json
 import logging
 import socket
 import tempfile
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,9 +123,7 @@ class _Application:
 
         return Starlette(
             routes=[
-                Route("/v1/chat/completions", self.chat, methods=["POST"]),
-                Route("/v1/responses", self.responses, methods=["POST"]),
-                Route("/v1/messages", self.messages, methods=["POST"]),
+                *(Route(f"/v1{FORMATS[name].path}", self._answering(name), methods=["POST"]) for name in FORMATS),
                 Route("/v1/messages/count_tokens", self.count_tokens, methods=["POST"]),
                 Route("/v1/models", self.models),
                 Route("/v1/models/{name:path}", self.model),
@@ -134,14 +132,11 @@ class _Application:
             ]
         )
 
-    async def chat(self, request: "Request") -> "Response":
-        return await self._respond("chat", request)
+    def _answering(self, name: FormatName) -> "Callable[[Request], Awaitable[Response]]":
+        async def respond(request: "Request") -> "Response":
+            return await self._respond(name, request)
 
-    async def responses(self, request: "Request") -> "Response":
-        return await self._respond("responses", request)
-
-    async def messages(self, request: "Request") -> "Response":
-        return await self._respond("messages", request)
+        return respond
 
     async def _respond(self, name: FormatName, request: "Request") -> "Response":
         form = FORMATS[name]
@@ -201,9 +196,8 @@ class _Application:
         known = {"id": name, "object": "model", "created": 0, "owned_by": "etude"}
         return {**known, "type": "model", "display_name": name, "created_at": "1970-01-01T00:00:00Z"}
 
-    async def hello(self, request: "Request") -> "Response":
-        """Programs ask whether anybody is there."""
-        del request
+    async def hello(self, _: "Request") -> "Response":
+        """Programs ask whether there is a server."""
         return _json({})
 
     async def nothing(self, request: "Request") -> "Response":

@@ -13,7 +13,7 @@ from etude.envs.scorers.base import AnswerScorer, Judge
 from etude.envs.splits import check_splits
 from etude.errors import ConfigError
 from etude.models import build_model, price_of, used_key_variable
-from etude.models.handoff import HandoffModel
+from etude.models.handoff import unanswered
 from etude.prompts import Prompts
 from etude.protocols import Environment, Scorer
 from etude.records import SPLITS, Role
@@ -141,14 +141,14 @@ def _model(role: Role, section: ModelSection, config: TrainConfig, found: Findin
     model, price = build_model(section), price_of(section, config.prices)
     where = f" at {model.endpoint}" if model.endpoint else ""
     found.ok(role, f"{model.name}{where}{_key(role, section, found)}")
-    if isinstance(model, HandoffModel):
-        check_writable(model.folder, "name another folder, or change its permissions")
-        waiting = model.waiting()
-        if waiting:
-            text = f"{waiting} question{'s wait' if waiting > 1 else ' waits'} for an answer in {model.folder}"
-            found.note(role, text, f"{model.folder / 'README.md'} says how to answer")
+    if model.answered_by_hand:
+        folder = Path(model.endpoint).expanduser()
+        check_writable(folder, "name another folder, or change its permissions")
+        if waiting := unanswered(folder):
+            text = f"{waiting} question{'s wait' if waiting > 1 else ' waits'} for an answer in {folder}"
+            found.note(role, text, f"{folder / 'README.md'} says how to answer")
         else:
-            found.ok(role, f"no question waits in {model.folder}")
+            found.ok(role, f"no question waits in {folder}")
     if price is None and config.limits.usd is not None:
         raise ConfigError(
             f"limits.usd = {config.limits.usd:g} needs a price",

@@ -8,7 +8,6 @@ from etude.cli.doctor.findings import Findings
 from etude.config import ModelSection, TrainConfig
 from etude.errors import EtudeError, ModelError
 from etude.models import Structured, Wrapper, build_model
-from etude.models.handoff import HandoffModel
 from etude.records import ChatRequest, Reply, user
 
 MOST_TOKENS = 256
@@ -47,7 +46,7 @@ async def check_live(config: TrainConfig, found: Findings) -> None:
         except EtudeError:
             continue
         name = f"live {role}"
-        if isinstance(model, HandoffModel):
+        if model.answered_by_hand:
             found.note(name, "not asked: its question would wait for an answer")
             continue
         try:

@@ -9,7 +9,6 @@ from typing import Any, Literal, TypeVar, cast
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from etude.errors import RejectedRequest, UnusableReply
-from etude.models.handoff import ANSWERED_LATER
 from etude.models.wrappers.loose_json import find_object
 from etude.models.wrappers.schema import Schema, skeleton, strict_schema
 from etude.protocols import ChatModel, Journal, Wrapper
@@ -26,14 +25,10 @@ LONGEST_PROBLEM = 1_000
 """Characters of what is wrong with it."""
 
 
-def advice(name: str) -> str:
-    """What to do where no answer of a model has the form that was asked for.
-
-    Args:
-        name: of the model.
-    """
-    if name.startswith(ANSWERED_LATER):
-        answers = str(Path(name.removeprefix(ANSWERED_LATER)) / "answers")
+def advice(model: ChatModel) -> str:
+    """What to do where no answer of a model has the form that was asked for."""
+    if model.answered_by_hand:
+        answers = str(Path(model.endpoint) / "answers")
         return f"fix these answers in {answers!r}, or delete them to be asked again; then run the same command again"
     return "raise max_output_tokens if replies are cut off, else try a model that follows schemas"
 
@@ -103,7 +98,7 @@ class Structured(Wrapper):
             corrections += _correction(reply, problem, form)
         raise UnusableReply(
             f"{self.name}: no usable answer in {self._attempts} replies; the last problem: {problem}",
-            hint=advice(self.name),
+            hint=advice(self),
         )
 
     async def _send(
@@ -128,7 +123,7 @@ class Structured(Wrapper):
         if _RUNGS.index(rung) <= _RUNGS.index(self._rung):
             return
         self._rung = rung
-        self._notice(f"{self.name} rejects structured = {entered!r}; going on with {rung!r}")
+        self._notice(f"{self.name} rejects structured = {entered!r}; continuing with {rung!r}")
         if self._journal is not None:
 
             async def lower() -> str:

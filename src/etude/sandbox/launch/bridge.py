@@ -1,14 +1,29 @@
 """A door between two worlds: connections to a TCP port of the loopback interface go on to a Unix socket."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 import signal
 import socket
 import threading
 
-__all__ = ["detach", "listen", "serve"]
+from .execute import become
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+__all__ = ["listen", "main", "serve"]
 
 _CHUNK = 65536
+
+
+def main(orders: dict[str, Any], argv: list[str]) -> NoReturn:
+    """The first process inside of a box that has a network of its own: forwards 127.0.0.1:`port` to the Unix socket
+    `socket` and becomes the program."""
+    _detach(listen(orders["port"]), orders["socket"])
+    become(argv)
 
 
 def listen(port: int) -> socket.socket:
@@ -28,7 +43,7 @@ def serve(server: socket.socket, path: str) -> None:
             threading.Thread(target=_forward, args=(inner, path), daemon=True).start()
 
 
-def detach(server: socket.socket, path: str) -> None:
+def _detach(server: socket.socket, path: str) -> None:
     """Forwards in a process of its own that is nobody's child, so that the program never has to wait for it."""
     child = os.fork()
     if child:

@@ -22,5 +22,5 @@ def main() -> NoReturn:
     elif what == "restrict":
         from .restrict import main as work
     else:
-        from .inside import main as work
+        from .bridge import main as work
     sys.exit(work(marshal.loads(bytes.fromhex(orders)), argv))

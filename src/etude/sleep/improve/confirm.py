@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from etude.config import TrainConfig
 from etude.intervals import Arms, permutation
 from etude.measure.compare import acompare_skills
-from etude.models.handoff import ANSWERED_LATER
+from etude.models import answered_by_hand
 from etude.records import Record, Skill
 from etude.records.summary import Comparison, Tried
 from etude.sleep.config import SleepConfig
@@ -67,8 +67,9 @@ class Confirmation(NamedTuple):
 def trials_of(config: SleepConfig, given: Given) -> int:
     """Fresh attempts at each task under each document. A person who answers by hand would give the same answer
     twice, so there are none then."""
-    target = given["target"].name if "target" in given else config.target.model
-    return 0 if target.startswith(ANSWERED_LATER) else config.sleep.confirm_trials
+    target = given.get("target")
+    by_hand = answered_by_hand(config.target) if target is None else target.answered_by_hand
+    return 0 if by_hand else config.sleep.confirm_trials
 
 
 async def confirmed(config: TrainConfig, before: Skill, after: Skill, trials: int, parts: Given) -> Confirmation:

@@ -19,7 +19,7 @@ from etude.sleep.improve.changes import Change, Place, Status
 from etude.sleep.improve.confirm import Fresh, confirmed, trials_of
 from etude.sleep.improve.context import Documents, InContext
 from etude.sleep.improve.held_out import HeldOut, HeldOutObserver
-from etude.sleep.limits import Spent, left_of, spent_in, within
+from etude.sleep.limits import Spent, spent_in, within
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask
 from etude.trainer import Trainer
@@ -157,7 +157,7 @@ async def _improve(tasks: Tasks, documents: Documents, work: _Work, given: Given
         "env": in_context(tasks, documents, work.place, work.config),
         "skill": before,
     }
-    plainly = work.config.for_run(work.folder, work.place, limits=left_of(work.config.limits, Spent()))
+    plainly = work.config.for_run(work.folder, work.place)
     if not held_out_tasks(tasks):  # nothing can be proposed: one rewrite shows what it would be
         plainly = plainly.model_copy(update={"train": plainly.train.model_copy(update={"epochs": 1})})
     config, observer = in_room(plainly, before), HeldOutObserver()

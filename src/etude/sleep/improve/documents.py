@@ -22,9 +22,9 @@ from etude.sleep.improve.changes import Change, Place, worst
 from etude.sleep.improve.consolidate import aconsolidate, in_context, with_judge
 from etude.sleep.improve.context import Documents
 from etude.sleep.improve.retire import Pruning, Standing, pruned, standing
-from etude.sleep.limits import Spent, left_of, spent_in, within
+from etude.sleep.limits import Spent, spent_in, within
 from etude.sleep.places import LiveDocument, documents_of, read_document, skill_paths
-from etude.sleep.report import Diagnosed, DocumentReport, diagnosed, reported, untrained
+from etude.sleep.report import Diagnosed, DocumentReport, diagnosed, untrained
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.gather import archived
@@ -228,7 +228,7 @@ async def _tested(
         "env": in_context(group.tasks, documents, place, config),
         "skill": document,
     }
-    settings = config.for_run(folder, "test", limits=left_of(config.limits, Spent()))
+    settings = config.for_run(folder, "test")
     return (await aevaluate_skill(settings, "test", config.test.trials, **parts)).tasks
 
 
@@ -296,10 +296,8 @@ def _proposed(
         proposed.append(
             Proposed(live=live, text=change.after.text, rules=rules, before=before, unverified=unverified)
         )
-    improved = Improved(
-        documents=tuple(_reported(group, change) for group, change in changes),
-        diagnosed=tuple(diagnosed(_name(group, change.place), change) for group, change in changes),
-    )
+    found = tuple(_diagnosed(group, change) for group, change in changes)
+    improved = Improved(documents=tuple(one.report for one in found), diagnosed=found)
     if not proposed:
         return improved
     verdict = worst([change for _, change in changes if change.proposed])
@@ -319,9 +317,9 @@ def _proposed(
     return improved.model_copy(update={"proposal": str(folder), "rules": new, "verdict": verdict})
 
 
-def _reported(group: Group, change: Change) -> DocumentReport:
+def _diagnosed(group: Group, change: Change) -> Diagnosed:
     sizes = group.split("train"), group.split("val")
-    return reported(_name(group, change.place), group.live(change.place).path, change, sizes)
+    return diagnosed(_name(group, change.place), group.live(change.place).path, change, sizes)
 
 
 def _name(group: Group, place: Place) -> str:

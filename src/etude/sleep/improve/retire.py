@@ -19,7 +19,7 @@ from etude.sleep.improve.block import block_of, with_block
 from etude.sleep.improve.changes import Change, LeftOut, Place, RuleTrial
 from etude.sleep.improve.consolidate import Consolidation, in_context, with_judge
 from etude.sleep.improve.context import Documents
-from etude.sleep.limits import Spent, left_of, spent_in, within
+from etude.sleep.limits import Spent, spent_in, within
 from etude.sleep.tasks.mined import MinedTask, original_id
 from etude.workbench import Given
 
@@ -134,7 +134,7 @@ async def _tried(work: Pruning, change: Change, documents: Documents, given: Giv
     known = work.rules.get(place, Standing())
     rules = revised(known.rules, block_of(change.before), BY_HAND)
     document, measured, tried = change.after if change.proposed else change.before, dict[str, str](), list[LeftOut]()
-    run = config.for_run(work.folder, _name(place), limits=left_of(config.limits, Spent()))
+    run = config.for_run(work.folder, _name(place))
     trials = config.sleep.confirm_trials
     for rule in due(known._replace(rules=rules)):
         if len(tried) == config.sleep.retire:

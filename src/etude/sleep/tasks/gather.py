@@ -12,7 +12,6 @@ from pydantic import Field, JsonValue, ValidationError
 
 from etude.config.loading import is_path
 from etude.errors import ConfigError, DataError, EtudeError
-from etude.models.handoff import ANSWERED_LATER
 from etude.models.wrappers.structured import advice
 from etude.records import Record, Split, canonical, digest
 from etude.sleep.config import SleepConfig
@@ -214,17 +213,18 @@ async def from_transcripts(
     mined = await mine(sessions, optimizer, night=night, seen=seen)
     again = tuple(each.session for each in mined.failed if (each.session.source, each.session.id) not in tried)
     if again and len(mined.failed) == len(sessions):
-        name = bench.models["optimizer"].name
-        by_hand = advice(name) if name.startswith(ANSWERED_LATER) else ""
+        model = bench.models["optimizer"]
         raise EtudeError(
             f"no session could be mined: {mined.failed[0].reason}",
-            hint=by_hand or "look at the optimizer's model, or set optimizer.structured: prompt",
+            hint=advice(model)
+            if model.answered_by_hand
+            else "look at the optimizer's model, or set optimizer.structured: prompt",
         )
     tools = bench.models["target"].takes_tools
     doable, undoable = _doable(mined.tasks, tools=tools)
     known, _ = _doable(known, tools=tools)
     judge = bench.models.get("judge")
-    asks = judge is not None and not judge.name.startswith(ANSWERED_LATER)
+    asks = judge is not None and not judge.answered_by_hand
     doubts = await probe(doable, bench.rollout.env) if asks else ()
     fooled = {doubt.task for doubt in doubts}
     usable = [task for task in doable if task.id not in fooled]

@@ -5,9 +5,8 @@ from types import MappingProxyType
 
 from etude.config import TrainConfig
 from etude.stages.update_modes.base import UpdateMode
-from etude.stages.update_modes.full_rewrite import FullRewrite
 from etude.stages.update_modes.patch import InPlace
-from etude.stages.update_modes.rewrite_from_suggestions import RewriteFromSuggestions
+from etude.stages.update_modes.rewriting import FullRewrite, RewriteFromSuggestions
 from etude.stages.update_modes.skill_aware import SkillAware
 
 __all__ = ["UPDATE_MODES", "UpdateMode", "update_mode"]

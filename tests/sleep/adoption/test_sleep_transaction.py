@@ -18,7 +18,7 @@ from etude.sleep.adoption.revert import revert
 from etude.sleep.adoption.transaction import LOCK, PENDING, Write, carry_out
 
 BLOCK = "\n<!-- etude:begin learned -->\n- Learned.\n<!-- etude:end learned -->\n"
-SCRIPT = Path(__file__).with_name("sleep_killed.py")
+SCRIPT = Path(__file__).parents[1] / "sleep_killed.py"
 
 
 def names_of_writes(tmp_path: Path) -> list[str]:
