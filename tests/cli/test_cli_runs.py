@@ -167,28 +167,6 @@ def test_prune_deletes_with_yes_and_says_how_much_that_freed(demo_project: Path,
     assert capsys.readouterr().out == "freed: 0 runs, 0 B\n"
 
 
-def test_prune_takes_the_report_of_seeds_with_its_last_run(demo_project: Path, capsys: Captured) -> None:
-    for name, days in (("small-seed1", 10), ("small-seed2", 20)):
-        make_run(name, days)
-    report = Path("demo/runs/small-seeds.json")
-    seeds = [
-        {"seed": seed, "run": f"small-seed{seed}", "best": "", "calls": 0}
-        | dict.fromkeys(("initial_val", "best_val", "initial_test", "best_test", "gain", "usd"))
-        for seed in (1, 2)
-    ]
-    about = {"name": "small", "metric": "hard", "simulated": True, "file": str(report), "seeds": seeds}
-    report.write_text(json.dumps(about | dict.fromkeys(("initial_test", "best_test", "gain"))))
-    assert main(["runs", "prune", *IN, "--keep", "2", "--yes", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["reports"] == []
-    words = ["runs", "prune", *IN, "--keep", "1"]
-    assert main(words) == 0
-    assert f"would delete {report}  the report of such runs\n" in capsys.readouterr().out
-    assert report.exists()
-    assert main([*words, "--yes", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["reports"] == [str(report)]
-    assert not report.exists()
-
-
 def test_age_and_number_must_both_be_exceeded(demo_project: Path, capsys: Captured) -> None:
     for name, days in (("a", 10), ("b", 20), ("c", 30)):
         make_run(name, days)

@@ -4,7 +4,7 @@ import argparse
 import os
 import shutil
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -18,7 +18,6 @@ from etude.cli.terminal.summary_text import money
 from etude.cli.terminal.tables import text_lines
 from etude.config import LimitsSection
 from etude.errors import DataError, EtudeError
-from etude.measure.seeds import SeedReport
 from etude.records import Record
 from etude.records.summary import SkillScores
 from etude.store import RunView, SpendTotals, SqliteJournal, SqliteSpend, is_running, read_run, run_names
@@ -207,40 +206,20 @@ def _prune(folder: Path, args: argparse.Namespace) -> None:
             if not _delete(path):
                 kept[path] = "it has just been started"
                 del sizes[path]
-    reports = _reports_without_runs(folder, [path.name for path in sizes])
-    if args.yes:
-        for path in reports:
-            path.unlink(missing_ok=True)
     if args.json:
         runs = [{"name": path.name, "path": str(path), "bytes": count} for path, count in sizes.items()]
         skipped = {path.name: reason for path, reason in kept.items()}
         found = {"deleted": args.yes, "runs": runs, "bytes": sum(sizes.values()), "kept": skipped}
-        output.json_result({**found, "reports": [str(path) for path in reports]})
+        output.json_result(found)
         return
     done = "deleted" if args.yes else "would delete"
     for path, count in sizes.items():
         output.line(f"{done} {path}  {size(count)}")
-    for path in reports:
-        output.line(f"{done} {path}  the report of such runs")
     for path, reason in kept.items():
         output.line(f"kept {path}: {reason}")
     output.line(f"{'freed' if args.yes else 'would free'}: {_total(sizes.values())}")
     if sizes and not args.yes:
         output.line("nothing was deleted; give --yes to delete")
-
-
-def _reports_without_runs(folder: Path, gone: Iterable[str]) -> list[Path]:
-    """Reports over many seeds of which the last run goes with `gone`."""
-    left = {*run_names(folder)} - {*gone}
-    found: list[Path] = []
-    for path in sorted(folder.glob("*-seeds.json")):
-        try:
-            runs = {seed.run for seed in SeedReport.model_validate_json(path.read_text(encoding="utf-8")).seeds}
-        except (OSError, ValueError):
-            continue  # not a report: it stays
-        if runs & {*gone} and not runs & left:
-            found.append(path)
-    return found
 
 
 def _reason_to_keep(path: Path, folder: Path) -> str:

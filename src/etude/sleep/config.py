@@ -155,14 +155,12 @@ class SleepConfig(TrainConfig):
         return bool((self.agent.model_extra or {}).get(_UNSAFE))
 
     @property
-    def attempting_agent(self) -> AgentSection:
-        """The agent that attempts tasks, without `unsafe_no_sandbox` where it runs nothing in a sandbox: the commands
-        of tasks may."""
+    def own_agent(self) -> AgentSection:
+        """The agent, without `unsafe_no_sandbox` if it runs nothing: that setting is for the commands of tasks."""
         options = getattr(find("agents", self.agent.name), "options_type", None)
-        data = self.agent.model_dump()
-        if _UNSAFE not in getattr(options, "model_fields", ()):
-            data.pop(_UNSAFE, None)
-        return AgentSection.model_validate(data)
+        if _UNSAFE in getattr(options, "model_fields", ()):
+            return self.agent
+        return AgentSection.model_validate(self.agent.model_dump(exclude_unset=True, exclude={_UNSAFE}))
 
     @model_validator(mode="after")
     def _checks_apart(self) -> Self:
@@ -175,7 +173,8 @@ class SleepConfig(TrainConfig):
         data = self.model_dump(exclude={"sleep", "test"}, exclude_unset=True)
         if self.judge is None:
             data["judge"] = self.optimizer.model_dump(exclude_unset=True)
-        data["agent"] = self.attempting_agent.model_dump()
+        if "agent" in data:
+            data["agent"] = self.own_agent.model_dump(exclude_unset=True)
         run = {"run": {"folder": str(folder), "name": name}, "test": {"enabled": False}}
         return TrainConfig.model_validate(merge(data, run))
 

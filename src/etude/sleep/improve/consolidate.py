@@ -128,7 +128,7 @@ def in_context(tasks: Tasks, documents: Documents, place: Place, config: SleepCo
     def make(judge: Callable[[], Judge]) -> Environment:
         unsafe = config.unsafe_no_sandbox
         env = tasks if isinstance(tasks, Environment) else NightEnvironment(tasks, judge, unsafe_no_sandbox=unsafe)
-        return InContext(env, documents, place, config.attempting_agent)
+        return InContext(env, documents, place, config.own_agent)
 
     return make
 
