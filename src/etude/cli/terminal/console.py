@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TextIO
 
+from etude.cli.terminal.live import open_live
 from etude.cli.terminal.output import Printer
 from etude.cli.terminal.progress import Prices, Progress, StageProgress, counted, duration
 from etude.events import (
@@ -147,8 +148,6 @@ def open_console(prices: Prices, stream: TextIO | None = None) -> Generator[Cons
     file = stream or sys.stderr
     progress = Progress(prices)
     if file.isatty() and os.environ.get("TERM") != "dumb":
-        from etude.cli.terminal.live import open_live  # loads rich, which takes a while
-
         with open_live(progress, file) as printer:
             yield Console(progress, printer, stages=False)
         return
