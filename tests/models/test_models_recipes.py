@@ -32,10 +32,19 @@ OWN_INTERFACE = ("adapter:google:", "adapter:bedrock:")
 
 
 def recipes() -> list[dict[str, Any]]:
-    """Every role of every block of settings on the page that has a server."""
+    """Every role of every block of settings on the page that has a server, and every row of its table of servers."""
     blocks = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
     roles = [data.get(role) for data in map(yaml.safe_load, blocks) for role in ("target", "optimizer", "judge")]
-    return [role for role in roles if role is not None and not role["model"].startswith("handoff:")]
+    found = [role for role in roles if role is not None and not role["model"].startswith("handoff:")]
+    return [*found, *rows()]
+
+
+def rows() -> Iterator[dict[str, Any]]:
+    for url, key, without in re.findall(
+        r"^\| [^|]+ \| `(https?://[^`]+)` \| `(\w+)`[^|]*\| ([^|]*)\|$", PAGE.read_text(), re.M
+    ):
+        thinking = yaml.safe_load(without.split("`")[1]) if "`" in without else {}
+        yield {"model": "openai:NAME", "base_url": url, "api_key_env": key, **thinking}
 
 
 def place(recipe: dict[str, Any]) -> str:
@@ -49,7 +58,6 @@ def test_every_server_that_the_page_names_has_a_recipe() -> None:
     assert {place(recipe) for recipe in recipes()} == {
         "adapter",
         "anthropic",
-        "anthropic 127.0.0.1:8000",  # the simulated world
         "azure NAME.openai.azure.com",
         "openai",
         "openai 127.0.0.1:8000",  # vLLM

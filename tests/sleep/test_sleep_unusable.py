@@ -40,18 +40,12 @@ def test_answers_in_files_that_cannot_be_used_are_mended_or_asked_again(tmp_path
     assert isinstance(night(), HandoffStop)
 
 
-def test_sessions_that_wait_for_another_try_are_counted_and_only_then_is_it_said(
+def test_tasks_that_a_gullible_judge_passes_are_dropped_and_what_to_do_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     small = Small(tmp_path)
     gullible = Gullible(MODELS["optimizer"], lambda request: None)
-    assert NOTE in small.night(given={"optimizer": gullible}).notes
-    again = small.night(given={"optimizer": gullible})
-    assert again.dropped == {"its judge passes a hollow answer": 5}
-    assert again.notes == ()
-    places = ["--project", str(small.project), "--state", str(small.base)]
-    for night, waits in ((1, True), (2, False)):
-        assert main(["sleep", "explain", str(night), *places]) == 0
-        lines = capsys.readouterr().out
-        assert "  hint: name another `judge`: it grades the words of a rubric, not the work\n" in lines
-        assert ("once more" in lines) is waits
+    assert small.night(given={"optimizer": gullible}).dropped == {"its judge passes a hollow answer": 5}
+    assert main(["sleep", "explain", "1", "--project", str(small.project), "--state", str(small.base)]) == 0
+    said = capsys.readouterr().out
+    assert "  hint: name another `judge`: it grades the words of a rubric, not the work\n" in said
