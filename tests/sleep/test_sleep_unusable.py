@@ -12,8 +12,6 @@ from etude.errors import EtudeError, HandoffStop
 from etude.models.handoff import HandoffModel
 from etude.workbench import Given
 
-NOTE = "5 sessions have no task whose criteria hold: mined once more in the next night, and only once"
-
 
 def test_answers_in_files_that_cannot_be_used_are_mended_or_asked_again(tmp_path: Path) -> None:
     small, folder = Small(tmp_path, n=1), tmp_path / "night"
