@@ -171,7 +171,7 @@ def test_a_night_without_a_change_points_to_the_explanation(sleeper: Small, caps
 def test_a_night_that_stopped_says_how_it_goes_on(sleeper: Small, capsys: Captured) -> None:
     assert main(["sleep", "run", "--limits.calls", "9"]) == 3
     captured = capsys.readouterr()
-    assert "error: limits.calls = 9 is reached: 9 used in this night, the next request (" in captured.err
+    assert "error: limits.calls = 9 is reached: 9 used in this night\n" in captured.err
     assert captured.err.splitlines()[-1] == (
         "resume (with a larger --limits.calls): etude sleep run --limits.calls 9"
     )

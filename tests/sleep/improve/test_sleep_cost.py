@@ -11,7 +11,7 @@ from etude import Task
 from etude.cli.sleep.text import document_lines
 from etude.records import ChatRequest, Reply, Usage
 from etude.sleep.improve.changes import Change, Cost, worst
-from etude.sleep.report import reported
+from etude.sleep.report import diagnosed
 
 SIX = [*VAL, *(Task(id=f"v{number}", input=f"Task {number}.") for number in (7, 8, 9, 10))]
 SLEEP = {"memory": False, "confirm_trials": 3}
@@ -54,7 +54,7 @@ def test_tokens_of_fresh_attempts_and_of_the_document_are_told(tmp_path: Path) -
     assert after - before == len("- Say yes.\n") // 4
     assert change.cost.answers == (50, 80)
     assert (change.verdict, change.longer, worst([change])) == ("ship", "", "ship")
-    report = reported("learned", "SKILL.md", change, (3, 6))
+    report = diagnosed("learned", "SKILL.md", change, (3, 6))
     assert report.cost == change.cost
     assert f"  document about {before} -> {after} tokens, answers 50 -> 80 on average" in document_lines(report)
 
