@@ -7,13 +7,12 @@ from typing import Any
 
 import contract
 import openai  # noqa: F401  (loaded at the first call otherwise, which is no work of the run)
-from etude.models.wrappers.base import Wrapper
 
 import etude
 from etude import ListEnvironment, Skill, Trainer, make_config
 from etude.events import Decided, Event
 from etude.models import build_model
-from etude.protocols import ChatModel
+from etude.protocols import ChatModel, Wrapper
 from etude.records import ChatRequest, Reply
 
 

@@ -94,10 +94,10 @@ def test_etude_itself_comes_from_its_wheel(python: Path, tmp_path: Path) -> None
 def test_an_installed_plugin_is_listed_trains_and_keeps_its_contract(python: Path, tmp_path: Path) -> None:
     checks = doctor(python, tmp_path, PLUGIN / "etude.yaml", "--run.folder", str(tmp_path / "runs"))
     assert checks["plugin alphabet"]["text"] == (
-        "etude-alphabet 0.1.0: environment etude_alphabet.environment:Alphabet"
+        "etude-alphabet 0.1.0: etude_alphabet.environment:Alphabet, one of the environments"
     )
     assert checks["plugin words-in-place"]["text"] == (
-        "etude-alphabet 0.1.0: scorer etude_alphabet.scorer:WordsInPlace"
+        "etude-alphabet 0.1.0: etude_alphabet.scorer:WordsInPlace, one of the scorers"
     )
     assert checks["data"]["text"] == "60 train, 30 val, 30 test tasks"
     assert checks["scorer"]["text"] == "words-in-place accepts all gold answers"
