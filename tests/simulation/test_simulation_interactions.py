@@ -188,7 +188,12 @@ def test_mistakes_show_in_the_price_and_never_make_up_for_each_other() -> None:
 
 def test_the_family_is_made_by_name_only() -> None:
     assert {task.type for task in make_tasks(None, 12, 0)} == {family.name for family in IN_TURN}
-    assert [family.name for family in FAMILIES if family not in IN_TURN] == ["parcels", "briefs", "summaries"]
+    assert [family.name for family in FAMILIES if family not in IN_TURN] == [
+        "parcels",
+        "slips",
+        "briefs",
+        "summaries",
+    ]
     assert {task.type for task in TASKS} == {"parcels"}
 
 

@@ -1,16 +1,13 @@
 """How often a step goes wrong. Everything random is a hash of what it depends on, see `text.uniform`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from etude.simulation.families import telling_rules
 from etude.simulation.families.base import Family, Faults, relevant
 from etude.simulation.rules import Rule, State, states
 from etude.simulation.skill import skill_tokens
-from etude.simulation.text import uniform
-
-LONG_SKILL = 1200
-"""Estimated tokens of instructions from which on every step goes wrong more often."""
+from etude.simulation.text import between, uniform
 
 
 @dataclass(frozen=True)
@@ -23,8 +20,10 @@ class Target:
     """How often a step goes wrong when the skill teaches the opposite, unless its rule says so (`Rule.harmed`)."""
     torn: float = 0.5
     """How often a step goes wrong when the skill teaches both."""
-    per_length: float = 0.1
-    """Added to every rate for each `LONG_SKILL` tokens beyond `LONG_SKILL`, at most `most_for_length`."""
+    long_skill: int = 1200
+    """Estimated tokens of instructions from which on every step goes wrong more often."""
+    per_length: float = 0.1 / 12
+    """Added to every rate for each 100 tokens beyond `long_skill`, at most `most_for_length`."""
     most_for_length: float = 0.4
     steady: bool = False
     """No noise: a taught step never goes wrong, and what an untaught one does is the same in every trial."""
@@ -34,10 +33,24 @@ class Target:
     seed: int = 0
 
 
+HARSH = Target(slip=0.022, long_skill=700, per_length=0.025, sampled=True)
+"""The target of the harsh world: every change of the text draws again, and 100 tokens too many cost some points."""
+
+
+def drawn(number: int) -> Target:
+    """The target of a world like the harsh one, with constants drawn from ranges."""
+    return replace(
+        HARSH,
+        slip=between(0.01, 0.04, "slip", number),
+        long_skill=round(between(600, 900, "long", number)),
+        per_length=between(0.015, 0.045, "per length", number),
+    )
+
+
 def length_rate(target: Target, family: Family, instructions: str) -> float:
     """What a long skill adds to every rate."""
-    beyond = skill_tokens(instructions, telling_rules(family)) - LONG_SKILL
-    return min(target.most_for_length, max(0.0, beyond / LONG_SKILL * target.per_length))
+    beyond = skill_tokens(instructions, telling_rules(family)) - target.long_skill
+    return min(target.most_for_length, max(0.0, beyond / 100 * target.per_length))
 
 
 def fault_rate(target: Target, family: Family, rule: Rule, known: Mapping[str, State]) -> float:

@@ -45,6 +45,8 @@ class Rule:
     """How often the step goes wrong when the rule is taught; None leaves it to the target."""
     harmed: float | None = None
     """How often the step goes wrong when the opposite is taught; None leaves it to the target."""
+    broad: tuple[str, ...] = ()
+    """For an exception: ways to state it as if it held everywhere, which teaches it and harms the rule."""
     gaming: tuple[str, ...] = ()
     """Ways to please a careless check of the step without doing it."""
     subtle: bool = False

@@ -15,7 +15,7 @@ from etude.simulation.faults import FaultDice, FaultName, Faults
 from etude.simulation.optimizer.reading import Reader, read_prompt
 from etude.simulation.text import uniform
 from etude.simulation.wire import TRIAL_HEADER, clip, cut, empty, model_of, wants_json, with_usual_json
-from etude.simulation.world import names, respond
+from etude.simulation.world import is_model, names, respond
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -100,7 +100,7 @@ class Service:
             call = with_usual_json(form.read_request(body, _trial(given)))
         except BadBody as error:
             return _error(form, 400, error.message)
-        if model_of(call) not in names():
+        if not is_model(model_of(call)):
             text = f"The model {call.named!r} does not exist. Allowed: {', '.join(names())}."
             return _error(form, 404, text)
         key = hashlib.sha256(body if given is None else body + f"\ntrial {given}".encode()).hexdigest()

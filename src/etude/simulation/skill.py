@@ -36,6 +36,20 @@ description: Prices of parcels.
 - Keep the answer short.
 """
 
+_SLIPS_SKILL = """\
+---
+name: slip-codes
+description: Codes of slips.
+---
+
+# Codes of slips
+
+- Read the slip carefully and work step by step.
+- A code has all fields of the slip in their order, with a slash between them.
+- Write the courier in unabridged form on every slip.
+- Write the season by hand and the shade in ink.
+"""
+
 _BRIEFS_SKILL = """\
 ---
 name: brief-writer
@@ -60,7 +74,9 @@ def seed_skill(family: str | None) -> str:
         ConfigError: no family has that name.
     """
     first = families_named(family)[0]
-    return SEED_SKILL if first in IN_TURN else _BRIEFS_SKILL if first.prose else _PARCELS_SKILL
+    if first in IN_TURN:
+        return SEED_SKILL
+    return {"parcels": _PARCELS_SKILL, "slips": _SLIPS_SKILL}.get(first.name, _BRIEFS_SKILL)
 
 
 _FRONT_MATTER = re.compile(r"^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n)+---[ \t]*$", re.MULTILINE)

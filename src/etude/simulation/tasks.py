@@ -21,5 +21,7 @@ def make_tasks(family: str | None, count: int, seed: int) -> list[Task]:
         maker = chosen[len(tasks) % len(chosen)]
         text = maker.make(rngs[maker.name])
         gold = right_answer(maker, text)
-        tasks.setdefault(text, Task(id=f"{maker.name}-{digest(text)[:8]}", input=text, gold=gold, type=maker.name))
+        tasks.setdefault(
+            text, Task(id=f"{maker.name}-{digest(text)[:8]}", input=text, gold=gold, type=maker.kind(text))
+        )
     return list(tasks.values())

@@ -7,7 +7,7 @@ from etude.records import Reply, ResponseSchema
 from etude.simulation.forms import wanted_form
 from etude.simulation.schemas import by_example
 from etude.simulation.text import CHARS_PER_TOKEN, tokens
-from etude.simulation.world import JUDGE, TARGETS
+from etude.simulation.world import JUDGE, is_target
 
 TRIAL_HEADER = "x-etude-trial"
 """Carries the trial where the format has no field for a seed: a whole number."""
@@ -30,7 +30,7 @@ def with_usual_json(call: Call) -> Call:
     model = model_of(call)
     edit = {"op": "append|insert_after|replace|delete", "target": "", "content": "", "reason": "", "cites": [""]}
     usual: dict[str, object] = {"reasoning": "", "edits": [edit]}
-    if model in TARGETS:
+    if is_target(model):
         usual = {"reasoning": "", "answer": ""}
     elif model == JUDGE:
         usual = {"score": 0.5, "reason": ""}

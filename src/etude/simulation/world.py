@@ -1,5 +1,6 @@
 """The simulated world: one pure function from model name and request to reply."""
 
+import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
@@ -7,7 +8,7 @@ from etude.errors import ConfigError, did_you_mean
 from etude.records import ChatRequest, Reply, Task
 from etude.simulation.forms import wanted_form
 from etude.simulation.judge import judge
-from etude.simulation.noise import Target
+from etude.simulation.noise import HARSH, Target, drawn
 from etude.simulation.optimizer import optimize
 from etude.simulation.optimizer.profiles import (
     GOOD,
@@ -16,8 +17,10 @@ from etude.simulation.optimizer.profiles import (
     MISCITING,
     PERFECT,
     POOR,
+    UNCITED,
     USELESS,
     Profile,
+    harsh,
 )
 from etude.simulation.optimizer.reading import Reader, read_prompt
 from etude.simulation.score import best_skill, expected_hard
@@ -38,6 +41,7 @@ OPTIMIZERS: Mapping[str, Profile] = MappingProxyType(
         "optimizer-poor": POOR,
         "optimizer-useless": USELESS,
         "optimizer-misciting": MISCITING,
+        "optimizer-uncited": UNCITED,
         "optimizer-hacker": HACKER,
         "optimizer-gullible": GULLIBLE,
     }
@@ -45,9 +49,14 @@ OPTIMIZERS: Mapping[str, Profile] = MappingProxyType(
 JUDGE = "judge"
 
 
+_IN_HARSH = re.compile(r"(?P<name>[a-z-]+?)-harsh(?:-(?P<number>[1-9]\d{0,5}))?")
+"""A model of the harsh world; with a number, of one whose constants are drawn by it."""
+
+
 def names() -> tuple[str, ...]:
-    """All models of the simulated world."""
-    return (*TARGETS, *OPTIMIZERS, JUDGE)
+    """All models of the simulated world, except those of worlds that are drawn by a number (`target-harsh-7`)."""
+    harsh = ("target", *OPTIMIZERS)
+    return (*TARGETS, *OPTIMIZERS, *(f"{name}-harsh" for name in harsh), JUDGE)
 
 
 def check_name(model: str) -> None:
@@ -56,8 +65,34 @@ def check_name(model: str) -> None:
     Raises:
         ConfigError: there is none.
     """
-    if model not in names():
+    if not is_model(model):
         raise ConfigError(f"unknown simulated model {model!r}", hint=did_you_mean(model, names()))
+
+
+def is_model(model: str) -> bool:
+    """Whether the simulated world has a model of that name."""
+    return model == JUDGE or is_target(model) or _profile(model) is not None
+
+
+def is_target(model: str) -> bool:
+    """Whether the model of that name attempts tasks."""
+    return _target(model) is not None
+
+
+def _target(model: str) -> Target | None:
+    found = _IN_HARSH.fullmatch(model)
+    if found is None:
+        return TARGETS.get(model)
+    number = found["number"]
+    return (HARSH if number is None else drawn(int(number))) if found["name"] == "target" else None
+
+
+def _profile(model: str) -> Profile | None:
+    found = _IN_HARSH.fullmatch(model)
+    if found is None:
+        return OPTIMIZERS.get(model)
+    profile, number = OPTIMIZERS.get(found["name"]), found["number"]
+    return None if profile is None else harsh(profile, None if number is None else int(number))
 
 
 def respond(model: str, request: ChatRequest, read: Reader = read_prompt) -> Reply:
@@ -68,12 +103,13 @@ def respond(model: str, request: ChatRequest, read: Reader = read_prompt) -> Rep
         ConfigError: there is no such model.
     """
     check_name(model)
-    if model in TARGETS:
-        return attempt(TARGETS[model], request)
+    target, profile = _target(model), _profile(model)
+    if target is not None:
+        return attempt(target, request)
     form = wanted_form(request)
-    if model == JUDGE or (form is not None and "score" in form.names and "edits" not in form.names):
+    if profile is None or (form is not None and "score" in form.names and "edits" not in form.names):
         return judge(request)
-    return optimize(OPTIMIZERS[model], request, read)
+    return optimize(profile, request, read)
 
 
 def true_score(skill_text: str, tasks: Iterable[Task], model: str = "target") -> float:
@@ -85,7 +121,7 @@ def true_score(skill_text: str, tasks: Iterable[Task], model: str = "target") ->
         ConfigError: no target has that name.
         ValueError: there are no tasks.
     """
-    return expected_hard(_target(model), skill_text, tasks)
+    return expected_hard(_known_target(model), skill_text, tasks)
 
 
 def best_attainable(tasks: Iterable[Task], model: str = "target") -> float:
@@ -99,10 +135,11 @@ def best_attainable(tasks: Iterable[Task], model: str = "target") -> float:
         ValueError: there are no tasks.
     """
     known = tuple(tasks)
-    return expected_hard(_target(model), best_skill(known), known)
+    return expected_hard(_known_target(model), best_skill(known), known)
 
 
-def _target(model: str) -> Target:
-    if model not in TARGETS:
+def _known_target(model: str) -> Target:
+    target = _target(model)
+    if target is None:
         raise ConfigError(f"{model!r} is not a simulated target", hint=did_you_mean(model, TARGETS))
-    return TARGETS[model]
+    return target

@@ -8,6 +8,7 @@ from etude.simulation.families.briefs import Briefs
 from etude.simulation.families.counting import Counting
 from etude.simulation.families.dates import Dates
 from etude.simulation.families.parcels import Parcels
+from etude.simulation.families.slips import Slips
 from etude.simulation.families.sorting import Sorting
 from etude.simulation.families.summaries import Summaries
 from etude.simulation.rules import Rule
@@ -26,7 +27,7 @@ __all__ = [
 
 IN_TURN: tuple[Family, ...] = (Sorting(), Counting(), Dates())
 """The world of many small rules that hardly touch each other."""
-FAMILIES: tuple[Family, ...] = (*IN_TURN, Parcels(), Briefs(), Summaries())
+FAMILIES: tuple[Family, ...] = (*IN_TURN, Parcels(), Slips(), Briefs(), Summaries())
 RULES: tuple[Rule, ...] = tuple(rule for family in FAMILIES for rule in family.rules)
 _OF_EXACT_ANSWERS = tuple(rule for family in FAMILIES if not family.prose for rule in family.rules)
 

@@ -48,6 +48,11 @@ class Family(ABC):
         """Whether a match of the pattern is a task of this family."""
         return bool(text)
 
+    def kind(self, text: str) -> str:
+        """The type of a task."""
+        del text
+        return self.name
+
     def looks_up(self, text: str, faults: Faults) -> str:
         """What to search for before anything is written, where there is a tool for that; empty for nothing."""
         del text, faults

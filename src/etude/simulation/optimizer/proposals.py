@@ -72,11 +72,39 @@ def propose(
             main = replace(main, cites=_wrong_cites(finding, ids, draw))
         proposals.append(main)
         if uniform("duplicate", draw) < profile.duplicate:
-            rule = rule_by_id(finding.rule)
-            others = tuple(text for text in rule.statements if text not in main.content)
-            again = pick(others, "again", draw)
-            proposals.append(Proposal("append", "", f"- {again}", "Worth saying clearly.", finding.attempts))
+            proposals.append(restated(finding, draw, main.content))
+        if main.content.removeprefix("- ") not in VAGUE:
+            proposals += _flawed(finding, skill, said, profile, draw)
+    if profile.uncited:
+        proposals = [replace(proposal, cites=()) for proposal in proposals]
     return proposals
+
+
+def restated(finding: Finding, draw: str, told: str = "") -> Proposal:
+    """The rule of a finding, in another wording than the one that was told."""
+    others = tuple(text for text in rule_by_id(finding.rule).statements if text not in told)
+    return Proposal("append", "", f"- {pick(others, 'again', draw)}", "Worth saying clearly.", finding.attempts)
+
+
+def _flawed(finding: Finding, skill: str, said: Sequence[Statement], profile: Profile, draw: str) -> list[Proposal]:
+    """What an optimizer proposes in addition where it reads wrongly, simplifies, or tidies up too much."""
+    rule, flawed = rule_by_id(finding.rule), list[Proposal]()
+    if uniform("misread", draw) < profile.misread:
+        others = [one for one in RULES if one.family == rule.family and one is not rule]
+        wrong = pick(others[int(uniform("which", draw) * len(others))].harmful, draw)
+        flawed.append(Proposal("append", "", f"- {wrong}", "The attempts point to this.", finding.attempts))
+    exceptions = [one for one in said if one.sign > 0 and rule_by_id(one.rule).broad]
+    if exceptions and uniform("simplifies", draw) < profile.simplifies:
+        one = exceptions[int(uniform("which one", draw) * len(exceptions))]
+        plain = pick(rule_by_id(one.rule).harmful, draw)
+        flawed.append(Proposal("replace", one.sentence, plain, "Simpler, and true of most.", finding.attempts))
+    lines = [line for line in skill.splitlines() if line.startswith("- ")]
+    if len(lines) >= 6 and uniform("sweeping", draw) < profile.sweeping:
+        start = int(uniform("from", draw) * (len(lines) * 2 // 3))
+        gone = "\n".join(lines[start : start + len(lines) // 3])
+        if gone in skill:
+            flawed.append(Proposal("delete", gone, "", "These lines do not help.", finding.attempts))
+    return flawed
 
 
 def _main(finding: Finding, skill: str, said: Sequence[Statement], profile: Profile, draw: str) -> Proposal:
@@ -87,6 +115,8 @@ def _main(finding: Finding, skill: str, said: Sequence[Statement], profile: Prof
     reason = f"{len(finding.attempts)} attempts went wrong at the same step ({rule.id.partition('.')[2]})."
     if rule.gaming and uniform("gaming", draw) < profile.gaming:
         return Proposal("append", "", f"- {pick(rule.gaming, draw)}", reason, finding.attempts)
+    if rule.broad and uniform("broad", draw) < profile.broad:
+        return Proposal("append", "", f"- {pick(rule.broad, draw)}", reason, finding.attempts)
     if uniform("harmful", draw) < profile.harmful:
         wrong = pick(rule.harmful, draw)
         return Proposal("append", "", f"- {wrong}", reason, finding.attempts)

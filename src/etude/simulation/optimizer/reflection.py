@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from etude.simulation.families import RULES, rule_by_id
 from etude.simulation.optimizer.diagnosis import Finding, diagnose, rules_concerned
@@ -13,6 +14,7 @@ from etude.simulation.optimizer.proposals import (
     content_key,
     nearest_line,
     propose,
+    restated,
 )
 from etude.simulation.optimizer.reading import Observation, Prompt
 from etude.simulation.optimizer.rewriting import rewritten
@@ -54,7 +56,14 @@ def _proposals(
     findings = diagnose(observations, known, compare=prompt.compares)
     shown = sorted(f"{one.id}|{one.task.text}|{one.answer}" for one in observations)
     key = content_key(shown, known)
-    return propose(findings, prompt.skill, profile, key, [one.id for one in observations]), findings
+    proposals = propose(findings, prompt.skill, profile, key, [one.id for one in observations])
+    stated = diagnose(observations, known, compare=prompt.compares, taught=True) if profile.repeats else []
+    for finding in stated:
+        draw = f"{profile.name}/repeats/{finding.rule}/{key}"
+        if uniform(draw) < profile.repeats:
+            again = restated(finding, draw)
+            proposals.append(replace(again, cites=()) if profile.uncited else again)
+    return proposals, findings
 
 
 def _reasoning(observations: Sequence[Observation], findings: Sequence[Finding], compares: bool) -> str:
