@@ -63,6 +63,8 @@ def report(
         rejected=state.rejected,
         skipped=state.skipped,
         missed_edits=state.missed_edits,
+        repaired_cites=state.repaired_cites,
+        uncited=state.uncited,
         voids=state.voids + (0 if ship is None else ship.voids),
         stopped=stopped,
         cost=_cost(bench, seconds),

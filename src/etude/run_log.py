@@ -62,7 +62,9 @@ class RunLog:
     def reflected(self, step: int, reflections: Sequence[Reflection]) -> None:
         """The attempts of a step are analysed."""
         edits = sum(len(reflection.patch.edits) + len(reflection.reminders) for reflection in reflections)
-        self.end("reflect", step, f"{counted(edits, 'edit')} from {counted(len(reflections), 'analysis')}")
+        uncited = sum(reflection.uncited for reflection in reflections)
+        told = f"; {uncited} cited no attempt" if uncited else ""
+        self.end("reflect", step, f"{counted(edits, 'edit')} from {counted(len(reflections), 'analysis')}{told}")
 
     def made(self, place: str, state: TrainState, candidate: Candidate, skipped: str) -> None:
         """There is a candidate; `skipped` says why it will not be evaluated."""

@@ -8,7 +8,7 @@ import pytest
 
 from etude import ListEnvironment, Reply, Skill, Trainer
 from etude.config import make_config
-from etude.errors import ConfigError
+from etude.errors import ConfigError, OutageStop
 from etude.events import Notice
 from etude.searches import policy_of
 from etude.simulation import SEED_SKILL, make_tasks, true_score
@@ -124,7 +124,8 @@ def reader(*edits: dict[str, Any]) -> ScriptedModel:
 
 def test_an_edit_that_copies_a_task_is_left_out(tmp_path) -> None:
     copied = f"For {TRAIN[0].input} answer {TRAIN[0].gold}."
-    run(tmp_path, given={"optimizer": reader({"content": copied})}, train={"epochs": 1, "batch_size": 40})
+    with pytest.raises(OutageStop, match="no proposal could be tried in 5 steps in a row: it copies"):
+        run(tmp_path, given={"optimizer": reader({"content": copied})}, train={"epochs": 1, "batch_size": 40})
     views = steps(tmp_path, "selected")
     assert [view["edits"] for view in views] == [[]] * len(views)
     assert views[0]["left_out"][0]["why"].startswith("it copies ")
@@ -132,7 +133,8 @@ def test_an_edit_that_copies_a_task_is_left_out(tmp_path) -> None:
 
 def test_an_edit_without_an_anchor_is_left_out(tmp_path) -> None:
     lost = {"op": "replace", "target": "There is no such line.", "content": "New."}
-    run(tmp_path, given={"optimizer": reader(lost)}, train={"epochs": 1, "batch_size": 40})
+    with pytest.raises(OutageStop, match="no proposal could be tried"):
+        run(tmp_path, given={"optimizer": reader(lost)}, train={"epochs": 1, "batch_size": 40})
     assert steps(tmp_path, "selected")[0]["left_out"][0]["why"].startswith("missed: ")
 
 

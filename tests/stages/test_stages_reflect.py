@@ -155,7 +155,7 @@ def test_deep_groups_are_the_same_for_the_same_seed() -> None:
 
 
 async def test_each_minibatch_is_one_call_and_voids_are_not_shown() -> None:
-    desk = Desk(reflect_failures=patch_reply(edit_row("Sort.", "f0")), reflect_successes=patch_reply())
+    desk = Desk(reflect_failures=patch_reply(), reflect_successes=patch_reply())
     attempts = [*FAILURES[:2], *SUCCESSES[:1], attempt("v", None)]
     reflections = await reflect(desk.optimizer, attempts, context(), shallow(minibatch_size=1), 7)
     assert sorted(desk.prompts) == ["reflect_failures", "reflect_failures", "reflect_successes"]
@@ -274,13 +274,36 @@ async def test_attempts_that_passed_are_cut_in_the_same_way() -> None:
     assert "[... 1900 characters left out ...]" in desk.shown()
 
 
-async def test_edits_must_cite_attempts_that_were_shown() -> None:
-    reply = patch_reply(edit_row("Sort.", "f0", "s0", "f9"), edit_row("Add.", "made-up"), edit_row("Trim."))
-    desk = Desk(reflect_failures=reply)
+async def test_ids_that_were_not_shown_are_dropped() -> None:
+    desk = Desk(reflect_failures=patch_reply(edit_row("Sort.", "f0", "s0", "f9")))
     (reflection,) = await reflect(desk.optimizer, FAILURES[:2], context(), shallow(), 7)
     assert [(edit.content, edit.cites) for edit in reflection.patch.edits] == [("Sort.", ("f0",))]
-    assert [edit.content for edit in reflection.dropped] == ["Add.", "Trim."]
+    assert (reflection.uncited, len(desk.prompts)) == (0, 1)
     assert reflection.patch.reasoning == "because"
+
+
+async def test_what_cites_nothing_is_asked_for_once_and_counts_for_all_failures_shown() -> None:
+    desk = Desk(reflect_failures=patch_reply(edit_row("Add.", "made-up"), edit_row("Trim."), edit_row("Sort.", "f1")))
+    (reflection,) = await reflect(desk.optimizer, FAILURES[:2], context(), shallow(), 7)
+    assert desk.prompts == ["reflect_failures"] * 2
+    assert "2 proposals cite no attempt" in desk.shown(1)
+    ids = tuple(reflection.attempts)
+    assert {edit.content: edit.cites for edit in reflection.patch.edits} == {
+        "Add.": ids,
+        "Trim.": ids,
+        "Sort.": ("f1",),
+    }
+    assert (reflection.uncited, reflection.dropped) == (2, ())
+
+
+async def test_citations_that_come_when_asked_for_are_taken() -> None:
+    def answer(request: ChatRequest) -> object:
+        asked = "What was wrong" in request.messages[1].text
+        return patch_reply(edit_row("Sort.", *(["f1"] if asked else [])))
+
+    (reflection,) = await reflect(Desk(reflect_failures=answer).optimizer, FAILURES[:2], context(), shallow(), 7)
+    assert [edit.cites for edit in reflection.patch.edits] == [("f1",)]
+    assert reflection.uncited == 0
 
 
 async def test_edits_beyond_the_budget_are_cut_from_the_tail() -> None:

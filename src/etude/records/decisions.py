@@ -131,7 +131,11 @@ class TrainState(Record):
     rejected_texts: frozenset[str] = frozenset()
     """Hashes of candidates that were rejected against a bar no higher than the present one."""
     silent_steps: int = 0
-    """Steps in a row in which the optimizer gave no usable answer."""
+    """Steps in a row in which the optimizer gave nothing that could be tried."""
+    repaired_cites: int = 0
+    """Citations that code had to repair."""
+    uncited: int = 0
+    """Proposals without a citation that could be read."""
     accepted: int = 0
     rejected: int = 0
     skipped: int = 0

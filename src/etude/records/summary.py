@@ -175,6 +175,10 @@ class Summary(Record):
     skipped: int
     """Steps and slow updates without a candidate worth evaluating."""
     missed_edits: int
+    repaired_cites: int = 0
+    """Citations of attempts that named them in another way than by their id."""
+    uncited: int = 0
+    """Proposals that cited no attempt, even when asked again: they counted for all failures that were shown."""
     voids: int
     """Attempts that errored, which the run continued without."""
     stopped: str | None = None

@@ -28,7 +28,7 @@ from etude.skill import apply_edit, apply_edits, token_count
 from etude.stages.aggregate import unite
 from etude.stages.gate import GateResult
 from etude.stages.proof import ProofInput, Variant, prove
-from etude.stages.reflect import Context, Reflection, count_silence, is_silent, reflect
+from etude.stages.reflect import Context, Reflection, after_reflection, is_silent, reflect
 from etude.stages.shared.longitudinal import Pair
 from etude.stages.shared.statements import carries, own_runs, single_statements
 from etude.stages.state import after_proof, after_rollout
@@ -54,6 +54,8 @@ class _LeftOut(Record):
 
     edit: Edit
     why: str
+    by_limit: bool = False
+    """For a limit of the run, and not for what it says."""
 
 
 class EvidenceOptions(SearchOptions):
@@ -279,9 +281,10 @@ class EvidenceSearch(Search):
         if not failures:
             return self._skip(state, place, "no attempt failed")
         reflections = await self._read(state, attempts, seed + 100 * state.step)
-        silence = count_silence(reflections, state.silent_steps)
-        state = state.model_copy(update={"silent_steps": silence})
         edits, left_out = self._testable(state.current, reflections, failures)
+        faults = [one.why for one in left_out if not one.by_limit]
+        unusable = faults[0] if faults and len(faults) == len(left_out) and not edits else ""
+        state = after_reflection(state, reflections, unusable)
         self.log.write(f"{place}/selected.json", {"edits": edits, "left_out": left_out})
         if not edits:
             silent = is_silent(reflections)
@@ -316,12 +319,13 @@ class EvidenceSearch(Search):
             why = carries(edit, runs, names)
             if applied.fate != "applied":
                 why = f"{applied.fate}: {applied.detail}"
-            elif len(kept) == self._options.edits:
-                why = f"more than search.edits = {self._options.edits}"
+            limit = ""
+            if len(kept) == self._options.edits:
+                limit = f"more than search.edits = {self._options.edits}"
             elif token_count(_revised(skill, [*kept, edit]).text) > self._config.skill.max_tokens:
-                why = f"the skill would be longer than skill.max_tokens = {self._config.skill.max_tokens}"
-            if why:
-                left_out.append(_LeftOut(edit=edit, why=why))
+                limit = f"the skill would be longer than skill.max_tokens = {self._config.skill.max_tokens}"
+            if why or limit:
+                left_out.append(_LeftOut(edit=edit, why=why or limit, by_limit=not why))
             else:
                 kept.append(edit)
         return kept, left_out

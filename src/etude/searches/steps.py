@@ -11,7 +11,7 @@ from etude.run_log import RunLog, counted
 from etude.stages.aggregate import aggregate, unite
 from etude.stages.evaluation import evaluate
 from etude.stages.gate import GateResult, decide, reason_not_to_evaluate
-from etude.stages.reflect import Context, Reflection, analyses, count_silence, is_silent
+from etude.stages.reflect import Context, Reflection, after_reflection, analyses, is_silent
 from etude.stages.schedules import Evidence, Schedule
 from etude.stages.select import select
 from etude.stages.shared.longitudinal import Pair
@@ -118,7 +118,7 @@ class Proposer:
         optimizer = bench.optimizer(state.meta_skill)
         step, epoch = state.step, state.epoch
         state = after_rollout(state, attempts)
-        state = state.model_copy(update={"silent_steps": count_silence(reflections, state.silent_steps)})
+        state = after_reflection(state, reflections)
 
         log.begin("select", step, epoch)
         evidence = Evidence(state.current, attempts, merged, state.ledger, config.reflect.ledger_entries)

@@ -116,10 +116,10 @@ class _Merger:
         credited = [
             _citing(edit, known if self.form.whole else _cites_of_twins(edit, given)) for edit in reply.proposed()
         ]
-        kept, dropped = valid_edits(credited, known)
-        if dropped:
-            self.optimizer.warn(f"a merge returned {len(dropped)} edits without evidence; they are left out")
-        return Patch(edits=unite(kept), reasoning=reply.reasoning)
+        kept, uncited = valid_edits(credited, known)
+        # What a merge proposes without citations rests on all that it was given.
+        united = unite([*kept, *(_citing(edit, known) for edit in uncited)])
+        return Patch(edits=united, reasoning=reply.reasoning)
 
 
 def _cites_of_twins(edit: Edit, given: Sequence[Edit]) -> list[str]:

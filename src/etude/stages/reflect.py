@@ -12,15 +12,17 @@ from typing import Any, NamedTuple
 from etude.concurrency import together
 from etude.config import ReflectSection
 from etude.errors import OutageStop, UnusableReply
-from etude.records import Attempt, Edit, LedgerEntry, Patch, Record, Skill
+from etude.records import Attempt, Edit, LedgerEntry, Patch, Record, Skill, TrainState
+from etude.stages.shared.citations import Citations
 from etude.stages.shared.optimizer import Optimizer
-from etude.stages.shared.proposals import Forms, PatchReply, Source, valid_edits
-from etude.stages.shared.render import attempt_block, edit_budget_line, ledger_block, skill_block
+from etude.stages.shared.proposals import Forms, PatchReply, Proposals, Source, valid_edits
+from etude.stages.shared.render import attempt_block, edit_budget_line, fence, ledger_block, skill_block
 
 __all__ = [
     "Analysis",
     "Context",
     "Reflection",
+    "after_reflection",
     "analyses",
     "count_silence",
     "deep_groups",
@@ -34,6 +36,10 @@ _CONTRASTS = 3
 
 _SILENT_STEPS = 2
 """Steps without a usable answer after which the run stops: one can be bad luck."""
+
+
+_UNUSABLE_STEPS = 5
+"""Steps without a proposal that can be tried after which the run stops: single proposals often miss their place."""
 
 
 class Reflection(Record):
@@ -50,6 +56,10 @@ class Reflection(Record):
     """Failures that the skill is not to blame for, likewise."""
     unusable: str = ""
     """Why no answer could be read; empty when one was."""
+    repaired: int = 0
+    """Citations that named an attempt in another way than by its id."""
+    uncited: int = 0
+    """Proposals that cite no attempt that was shown: they count for all failures that were."""
 
 
 class Context(NamedTuple):
@@ -106,24 +116,42 @@ def is_silent(reflections: Sequence[Reflection]) -> bool:
     return bool(reflections) and all(reflection.unusable for reflection in reflections)
 
 
-def count_silence(reflections: Sequence[Reflection], before: int) -> int:
-    """How many steps in a row gave no usable answer, with this one.
+def count_silence(reflections: Sequence[Reflection], before: int, unusable: str = "") -> int:
+    """How many steps in a row gave nothing that could be tried, with this one.
 
     Args:
         reflections: all of the step.
         before: how many there were until now.
+        unusable: why none of what was proposed can be tried; empty when something can, or nothing was proposed.
 
     Raises:
         OutageStop: continuing is no use.
     """
-    if not is_silent(reflections):
+    silent = is_silent(reflections)
+    if not silent and not unusable:
         return 0
-    if before + 1 >= _SILENT_STEPS:
+    if silent and before + 1 >= _SILENT_STEPS:
         raise OutageStop(
             f"optimizer: no usable answer in {_SILENT_STEPS} steps in a row: {reflections[0].unusable}",
             hint="with --fork try optimizer.structured = 'prompt', a larger max_output_tokens or another model",
         )
+    if before + 1 >= _UNUSABLE_STEPS:
+        raise OutageStop(
+            f"optimizer: no proposal could be tried in {_UNUSABLE_STEPS} steps in a row: {unusable}",
+            hint="see selected.json of these steps; with --fork try another optimizer",
+        )
     return before + 1
+
+
+def after_reflection(state: TrainState, reflections: Sequence[Reflection], unusable: str = "") -> TrainState:
+    """Count what the analyses of a step lacked. Arguments and errors are those of `count_silence`."""
+    return state.model_copy(
+        update={
+            "silent_steps": count_silence(reflections, state.silent_steps, unusable),
+            "repaired_cites": state.repaired_cites + sum(one.repaired for one in reflections),
+            "uncited": state.uncited + sum(one.uncited for one in reflections),
+        }
+    )
 
 
 def shallow_groups(
@@ -179,8 +207,12 @@ async def _read(optimizer: Optimizer, group: _Group, context: Context, settings:
         _attempts_section("Attempts", group.attempts, settings.max_trajectory_chars),
         _attempts_section("Attempts that passed, to compare with", group.contrasts, settings.max_trajectory_chars),
     ]
+    failed = [attempt.id for attempt in group.attempts if not attempt.solved]
+    citations = Citations(group.attempts, failed if group.source == "failures" else ids)
     try:
-        reply = await optimizer.ask(group.prompt, sections, form)
+        reply = citations.read(await optimizer.ask(group.prompt, sections, form))
+        if citations.uncited:
+            reply, citations = await _cited(optimizer, group.prompt, sections, reply, citations)
     except UnusableReply as error:
         optimizer.warn(f"an analysis of {len(ids)} attempts gave no usable answer: {error.message}")
         return Reflection(source=group.source, attempts=ids, unusable=error.message)
@@ -193,7 +225,27 @@ async def _read(optimizer: Optimizer, group: _Group, context: Context, settings:
         dropped=(*dropped, *forgotten),
         reminders=reminders,
         lapses=tuple(attempt for attempt in ids if attempt in reply.lapses()),
+        repaired=citations.repaired,
+        uncited=citations.uncited,
     )
+
+
+async def _cited(
+    optimizer: Optimizer, prompt: str, sections: Sequence[str], reply: Proposals, citations: Citations
+) -> tuple[Proposals, Citations]:
+    """Ask once for the citations that are missing; what comes back counts where fewer are missing then."""
+    ids = ", ".join(attempt.id for attempt in citations.shown)
+    wrong = (
+        f"# What was wrong with your answer\n\n{citations.uncited} proposals cite no attempt that is shown. Propose "
+        "the same again, and cite ids in `cites`. "
+        f"The ids are: {ids}.\n\n{fence('answer', reply.model_dump_json())}"
+    )
+    again = Citations(citations.shown, citations.meant)
+    try:
+        second = again.read(await optimizer.ask(prompt, [*sections, wrong], type(reply)))
+    except UnusableReply:
+        return reply, citations
+    return (second, again) if again.uncited < citations.uncited and second.proposed() else (reply, citations)
 
 
 def _attempts_section(title: str, attempts: Sequence[Attempt], limit: int) -> str:

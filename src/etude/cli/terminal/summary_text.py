@@ -32,6 +32,11 @@ def summary_lines(summary: Summary) -> Iterator[str]:
     )
     if summary.missed_edits:
         yield f"edits       {summary.missed_edits} could not be located in the skill"
+    if summary.repaired_cites or summary.uncited:
+        yield (
+            f"citations   {summary.repaired_cites} repaired; {summary.uncited} proposals cited no attempt, so they "
+            "count for all failures that their analysis was shown"
+        )
     if summary.voids:
         yield f"errors      {summary.voids} attempts errored; they count neither as solved nor as failed"
     yield f"calls       {_calls(summary.cost)}"

@@ -30,7 +30,7 @@ class Citations:
     meant: Sequence[str]
     repaired: int = 0
     """Citations that named an attempt in another way."""
-    assumed: int = 0
+    uncited: int = 0
     """Proposals without a citation that could be read, which count for all of `meant`."""
     _known: dict[str, str] = field(default_factory=dict[str, str])
 
@@ -63,7 +63,7 @@ class Citations:
         found = [(name, self.attempt(name)) for name in names]
         self.repaired += sum(id is not None and id != name for name, id in found)
         ids = list(dict.fromkeys(id for _, id in found if id is not None))
-        self.assumed += not ids
+        self.uncited += not ids
         return ids or list(self.meant)
 
 

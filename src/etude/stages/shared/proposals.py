@@ -3,7 +3,9 @@
 import re
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+from pydantic import BeforeValidator
 
 from etude.records import Edit, PatchOp, SuggestionOp
 from etude.stages.shared.optimizer import ReplyForm
@@ -23,6 +25,14 @@ __all__ = [
 
 Source = Literal["failures", "successes"]
 Cause = Literal["skill_defect", "execution_lapse"]
+
+
+def _listed(cites: Any) -> Any:
+    """Ids as a list, where they came as text."""
+    return [name for name in re.split(r"[\s,;]+", cites) if name] if isinstance(cites, str) else cites
+
+
+Cites = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
 class Proposals(ReplyForm):
@@ -55,7 +65,7 @@ class EditReply(ReplyForm):
     target: str
     content: str
     reason: str
-    cites: tuple[str, ...]
+    cites: Cites = ()
 
     def edit(self) -> Edit:
         """The edit, without what its operation does not use."""
@@ -91,7 +101,7 @@ class ReminderReply(ReplyForm):
 
     content: str
     reason: str
-    cites: tuple[str, ...]
+    cites: Cites = ()
 
 
 class RoutedReply(Proposals):
@@ -132,7 +142,7 @@ class SuggestionReply(ReplyForm):
     target: str
     content: str
     reason: str
-    cites: tuple[str, ...]
+    cites: Cites = ()
 
 
 class SuggestionsReply(Proposals):
@@ -154,7 +164,7 @@ class DocumentReply(Proposals):
     whole: ClassVar[bool] = True
 
     document: str
-    cites: tuple[str, ...]
+    cites: Cites = ()
 
     def proposed(self) -> tuple[Edit, ...]:
         if not self.document.strip():
