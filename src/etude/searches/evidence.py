@@ -54,8 +54,8 @@ class _LeftOut(Record):
 
     edit: Edit
     why: str
-    by_limit: bool = False
-    """For a limit of the run, and not for what it says."""
+    faulty: bool = False
+    """The optimizer is to blame: it copies a task, or names a place that there is not."""
 
 
 class EvidenceOptions(SearchOptions):
@@ -282,8 +282,7 @@ class EvidenceSearch(Search):
             return self._skip(state, place, "no attempt failed")
         reflections = await self._read(state, attempts, seed + 100 * state.step)
         edits, left_out = self._testable(state.current, reflections, failures)
-        faults = [one.why for one in left_out if not one.by_limit]
-        unusable = faults[0] if faults and len(faults) == len(left_out) and not edits else ""
+        unusable = left_out[0].why if left_out and not edits and all(one.faulty for one in left_out) else ""
         state = after_reflection(state, reflections, unusable)
         self.log.write(f"{place}/selected.json", {"edits": edits, "left_out": left_out})
         if not edits:
@@ -325,7 +324,9 @@ class EvidenceSearch(Search):
             elif token_count(_revised(skill, [*kept, edit]).text) > self._config.skill.max_tokens:
                 limit = f"the skill would be longer than skill.max_tokens = {self._config.skill.max_tokens}"
             if why or limit:
-                left_out.append(_LeftOut(edit=edit, why=why or limit, by_limit=not why))
+                left_out.append(
+                    _LeftOut(edit=edit, why=why or limit, faulty=bool(why) and applied.fate != "no_change")
+                )
             else:
                 kept.append(edit)
         return kept, left_out

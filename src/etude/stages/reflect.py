@@ -1,8 +1,8 @@
 """Reflect: read attempts in minibatches and propose edits that cite them.
 
 `shallow` reads failures and successes apart, each attempt on its own terms, in shuffled minibatches. `deep` reads
-failures of one kind together with attempts that passed: of the same kind, and of the same task under an earlier skill
-or in an earlier trial.
+failures together with attempts that passed: of the same kind, and of the same task under an earlier skill or in an
+earlier trial.
 """
 
 import random
@@ -172,8 +172,10 @@ def shallow_groups(
 def deep_groups(
     attempts: Sequence[Attempt], earlier: Mapping[str, Attempt], settings: ReflectSection, seed: int
 ) -> list[_Group]:
-    """Failures of one task type together, each group with what passed: the same task earlier, then the same type."""
+    """Failures of one task type together, each with what passed: the same task earlier, then the same type. Types
+    with few failures share a group, so that a call is never about less than it could be."""
     groups: list[_Group] = []
+    successes: list[_Group] = []
     for kind in sorted({attempt.task.type for attempt in attempts}):
         same = [attempt for attempt in attempts if attempt.task.type == kind]
         failures = [attempt for attempt in same if not attempt.solved]
@@ -183,13 +185,15 @@ def deep_groups(
         for part in _chunks(failures, settings.minibatch_size):
             before = [earlier[attempt.task.id] for attempt in part if attempt.task.id in earlier]
             lost = [attempt for attempt in before if attempt.solved]
-            groups.append(
-                _Group("reflect_deep", "failures", part, [*lost, *_gained_first(passes, earlier)][:_CONTRASTS])
-            )
+            contrasts = [*lost, *_gained_first(passes, earlier)][:_CONTRASTS]
+            if groups and len(groups[-1].attempts) + len(part) <= settings.minibatch_size:
+                last = groups.pop()
+                part, contrasts = [*last.attempts, *part], [*last.contrasts, *contrasts]
+            groups.append(_Group("reflect_deep", "failures", part, contrasts))
         if not settings.failure_only:
             rest = _chunks(passes, settings.minibatch_size)
-            groups += [_Group("reflect_successes", "successes", part) for part in rest]
-    return groups
+            successes += [_Group("reflect_successes", "successes", part) for part in rest]
+    return [*groups, *successes]
 
 
 def _gained_first(passes: Sequence[Attempt], earlier: Mapping[str, Attempt]) -> list[Attempt]:
