@@ -51,7 +51,7 @@ def test_without_a_place_it_is_written_here(demo_project: Path, capsys: Captured
     assert main(["export", RUN, "--name", "other"]) == 0
     captured = capsys.readouterr()
     assert captured.out == "other/SKILL.md\n"
-    assert captured.err == "note: the front matter was rewritten\n"
+    assert captured.err == "note: the front matter was rewritten; any comments in it are lost\n"
     assert Path("other/SKILL.md").read_text().startswith("---\nname: other\n")
 
 
