@@ -196,7 +196,10 @@ def test_keys_of_claude_pass_for_claude_alone(here: Path, capsys: Captured) -> N
             ["demo/runs/demo:latest"],
             "run 'demo/runs/demo' has no skill 'latest'\nhint: give demo/runs/demo:best, demo/runs/demo:initial or ",
         ),
-        ([RUN, "--for", "cloud"], "argument --for: 'cloud' is not one of agents, claude, codex, "),
+        (
+            [RUN, "--for", "cloud"],
+            "argument --for: invalid choice: 'cloud' (choose from 'agents', 'claude', 'codex', ",
+        ),
         (
             ["nope"],
             (
