@@ -107,7 +107,7 @@ async def test_an_answer_at_which_a_mined_pattern_does_not_end_has_no_score_and_
     checks = (Check.model_validate({"op": op, "arg": "(a+)+$"}),)
     tasks = [mined("a", checks=checks, rubric="It is kind.", night=1)]
     env = NightEnvironment(tasks, Half, options=ChecksOptions(seconds=0.5))
-    with pytest.raises(SlowPattern, match="task 'a': .*no result after") as stop:
+    with pytest.raises(SlowPattern, match=r"task 'a': .*no result after") as stop:
         await env.score(env.tasks("train")[0], Trajectory(answer="a" * 60 + "!"))
     assert stop.value.task == "a"
 
