@@ -21,10 +21,10 @@ from etude.sleep.adoption.known import read_memory
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.consolidate import with_judge
 from etude.sleep.improve.documents import Improved, check_tasks, improve, opened_chars
-from etude.sleep.limits import Deadline, Spent, of_the_night, spent_in, spent_so_far
+from etude.sleep.limits import Deadline, Spent, of_the_night, spent_so_far
 from etude.sleep.report import Diagnostics, NightReport, NightStatus
 from etude.sleep.state import REPORT, SleepState, read_kept
-from etude.sleep.tasks.environment import NightEnvironment
+from etude.sleep.tasks.environment import NightEnvironment, SlowPattern
 from etude.sleep.tasks.gather import (
     Gathered,
     Surroundings,
@@ -38,6 +38,7 @@ from etude.sleep.tasks.gather import (
     state_of,
 )
 from etude.sleep.tasks.mined import MinedTask
+from etude.sleep.tasks.probe import SLOW
 from etude.sleep.transcripts.cleaning import OWN
 from etude.sleep.transcripts.ledger import Ledger
 from etude.sleep.transcripts.sources import Source
@@ -205,13 +206,13 @@ class _Night:
         if not self._folder.exists():
             self._state.make_night(self._number)
         self._tell(status="running")
-        improved = Improved()
         try:
-            gathered = await self._gather()
-            if gathered.tasks:
-                improved = await improve(
-                    self._config, gathered.tasks, self._state, self._number, self._spent(), self._given
-                )
+            gathered, improved = await self._gather(), None
+            while improved is None:
+                try:
+                    improved = await self._improve(gathered.tasks)
+                except SlowPattern as error:
+                    gathered = self._without(gathered, error.task)
             self._end(gathered, improved)
         except BudgetStop as error:
             stop = of_the_night(error, self._config.limits, spent_so_far(self._folder))
@@ -239,6 +240,9 @@ class _Night:
                 known, tried = archived(self._state), self._ledger.once_more(self._number)
                 gathered = await from_transcripts(self._config, found, bench, known, tried, self._number)
         gathered = gathered.model_copy(update={"settings": settings_of(self._config)})
+        return self._keep(gathered)
+
+    def _keep(self, gathered: Gathered) -> Gathered:
         self._state.write(self._folder / TASKS, gathered.model_dump_json(indent=1) + "\n")
         splits = [task.split for task in gathered.tasks]
         self._tell(
@@ -254,6 +258,21 @@ class _Night:
             spent=self._spent(),
         )
         return gathered
+
+    async def _improve(self, tasks: Sequence[MinedTask]) -> Improved:
+        if not tasks:
+            return Improved()
+        return await improve(self._config, tasks, self._state, self._number, self._spent(), self._given)
+
+    def _without(self, gathered: Gathered, slow: str) -> Gathered:
+        """The tasks without one of which a pattern takes too long. A run folder belongs to the tasks it began with,
+        so training begins again; what it has spent still counts."""
+        mine = self._folder / "runs" / "mine"
+        aside = mine / f"dropped-{len(list(mine.glob('dropped-*'))) + 1}"
+        aside.mkdir()
+        for run in [run for run in mine.parent.iterdir() if run != mine]:
+            run.rename(aside / run.name)
+        return self._keep(gathered.without(slow, SLOW))
 
     def _check(self, gathered: Gathered) -> None:
         """Whether the night may go on with the tasks that it has."""
@@ -300,9 +319,8 @@ class _Night:
         return spent.model_copy(update={"usd": None}) if unknown and spent.calls else spent
 
     def _spent(self) -> Spent:
-        """What was used for mining."""
-        run = self._folder / "runs" / "mine"
-        return spent_in(run) if run.exists() else Spent()
+        """What was used for mining, and for training that was begun again."""
+        return spent_so_far(self._folder / "runs" / "mine")
 
     def _end(self, gathered: Gathered, improved: Improved) -> None:
         """Everything went well: what the night knows is kept, and its sessions are used."""
