@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import AwareDatetime, Field, model_validator
 
 from etude.records import Record, digest
 
@@ -81,8 +81,8 @@ class Found(Record):
     revision: str
     """Changes whenever the session may have changed; cheap to tell (size and time of a file, time of a row). Empty
     for what is no session: it stands for something that cannot be read, and its reading has the reason."""
-    changed: datetime | None = None
-    """When it was last written to; UTC."""
+    changed: AwareDatetime | None = None
+    """When it was last written to."""
 
 
 class Reading(Record):
