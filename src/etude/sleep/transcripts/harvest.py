@@ -189,7 +189,7 @@ class _Work:
         self._ledger = ledger
         self._asked = asked
         self._redactor = redactor
-        self._since = None if asked.hours is None else asked.now - timedelta(hours=asked.hours)
+        self._since = None if asked.hours is None else asked.now.astimezone(UTC) - timedelta(hours=asked.hours)
         self._tallies: dict[str, _Tally] = {}
         self._sessions: list[Harvested] = []
         self._problems: list[str] = []
