@@ -110,8 +110,8 @@ class _PublishedFile(Record):
 
 
 def write(path: Path, tasks: Iterable[MinedTask], *, project: str = "") -> TaskFile:
-    """Write tasks to a file that is not reviewed yet, readable by its owner only: it quotes from conversations. A file
-    that is there is replaced in one move.
+    """Write tasks to a file that is not reviewed yet, readable by its owner only: it quotes from conversations. An
+    existing file is replaced in one move.
 
     Raises:
         DataError: the file cannot be written.

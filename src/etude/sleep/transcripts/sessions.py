@@ -45,9 +45,6 @@ class Session(Record):
     """The program's own id of the session."""
     project: str = ""
     """Absolute path of the folder the agent worked in; empty when the transcript does not say."""
-    branch: str = ""
-    commit: str = ""
-    """The commit that was checked out when it began; empty when the transcript does not say."""
     started: datetime | None = None
     """UTC."""
     ended: datetime | None = None
@@ -55,8 +52,6 @@ class Session(Record):
     turns: tuple[Turn, ...] = ()
     skills: tuple[str, ...] = ()
     """Skills that the agent loaded, in the order of first use."""
-    files: tuple[str, ...] = ()
-    """Files that the agent changed, as the transcript names them."""
 
     @model_validator(mode="after")
     def _in_utc(self) -> Self:
