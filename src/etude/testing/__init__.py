@@ -1,6 +1,7 @@
 """What tests of own parts need: contract suites to inherit, and scripted doubles.
 
-The suites need pytest; that of executors is async and needs pytest-asyncio with `asyncio_mode = "auto"`. Names are imported when they are first used, so that the doubles work without pytest.
+The suites need pytest; that of executors is async and needs pytest-asyncio with `asyncio_mode = "auto"`. Names are
+imported when they are first used, so that the doubles work without pytest.
 """
 
 from importlib import import_module
