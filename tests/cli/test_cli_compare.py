@@ -9,6 +9,7 @@ from etude.cli.main import main
 from etude.cli.parsing.parser import find_verb
 from etude.measure.compare import TRIALS
 from etude.records.summary import Comparison, Interval
+from rows import rows
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"
@@ -116,7 +117,7 @@ def test_another_skill_on_the_test_split_of_a_run_is_told_that_it_was_opened_bef
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("low", "mean", "high", "line"),
     [
         (0.1, 0.2, 0.4, "0           |-----------o-----------------------|"),

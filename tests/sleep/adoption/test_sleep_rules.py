@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from etude.skill import Document
 from etude.sleep.adoption.rules import Evidence, Rule, Rules, active, render, revised, rules_of, said, without
+from rows import rows
 
 BLOCK = """\
 - --no-verify is banned
@@ -54,7 +55,7 @@ def test_a_rule_is_an_item_with_all_that_belongs_to_it_or_a_paragraph() -> None:
     assert render(rules_of(BLOCK)) == BLOCK
 
 
-@pytest.mark.parametrize(
+@rows(
     ("block", "expected"),
     [
         ("", []),
@@ -148,7 +149,7 @@ def test_an_edit_that_brought_several_rules_is_behind_each() -> None:
     assert [rule.evidence.note for rule in rules] == ["both", "both"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("block", "gone", "expected"),
     [
         ("- a\n\nPara.\n", "Para.", "- a\n"),

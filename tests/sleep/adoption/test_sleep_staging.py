@@ -19,6 +19,7 @@ from etude.sleep.adoption.proposal import (
 )
 from etude.sleep.adoption.rules import Evidence
 from etude.sleep.places import read_document, sha256
+from rows import rows
 
 
 def test_a_proposal_holds_the_new_files_a_diff_a_report_the_rules_and_a_manifest(tmp_path: Path) -> None:
@@ -91,7 +92,7 @@ def test_the_report_shows_all_of_a_rule_that_may_be_proposed(tmp_path: Path) -> 
     assert f"{rule[2:]} (" in (folder / "report.md").read_text()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "expected"),
     [
         ("a\n# b", r"a \# b"),
