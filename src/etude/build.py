@@ -140,18 +140,8 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
             hear = observer.replied if role == "optimizer" else _unheard
             models[role] = Watched(Journaled(model, folder.journal), switch.check, parts.price(role), hear)
 
-        def structured(role: Role) -> Structured:
-            rung = (_roles(config)[role] or config.target).structured
-            name = models[role].name
-            return Structured(
-                models[role],
-                rung,
-                notice=lambda text: emit(Notice(level="info", text=f"{name}: {text}")),
-                journal=folder.journal,
-            )
-
         if "judge" in models:
-            judge.model = structured("judge")
+            judge.model = _structured(models["judge"], config.judge or config.target, folder, emit)
         agent = _agent(parts, env, models["target"], [task for split in SPLITS for task in tasks[split]])
         resumed = folder.journal.identity is not None
         if claim:
@@ -168,7 +158,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
                 skill=parts.skill,
                 tasks=tasks,
                 rollout=rollout,
-                structured=structured("optimizer"),
+                structured=_structured(models["optimizer"], config.optimizer, folder, emit),
                 prompts=parts.prompts,
                 folder=folder,
                 spend=spend,
@@ -258,6 +248,15 @@ def _paid(parts: _Parts, role: Role, spend: SqliteSpend, emit: Callable[[Event],
     if not provider.answered_by_hand:  # it has no server to spare: all questions are asked before the first answer
         model = Limited(model, section.max_concurrency)
     return Retrying(model, role, parts.config.limits.outage_seconds)
+
+
+def _structured(
+    model: Watched, section: ModelSection, folder: RunFolder, emit: Callable[[Event], None]
+) -> Structured:
+    def notice(text: str) -> None:
+        emit(Notice(level="info", text=f"{model.name}: {text}"))
+
+    return Structured(model, section.structured, notice=notice, journal=folder.journal)
 
 
 def _agent(parts: _Parts, env: Environment, target: ChatModel, tasks: Sequence[Task]) -> Agent:

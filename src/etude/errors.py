@@ -1,5 +1,25 @@
 """The exception tree. Catch broadly, recover narrowly.
 
+    EtudeError
+    ├── InputError                  what the user gave is wrong; nothing was paid for        exit code 2
+    │   ├── ConfigError             an unknown key, a bad value, a missing setting
+    │   ├── DataError               a broken line, a duplicate id, an empty split
+    │   ├── SkillError              a missing skill file, invalid front matter
+    │   ├── IdentityError           the run folder was made with other settings
+    │   └── LockedError             another process works in the run folder
+    ├── StopRun                     the run ends early, resumable, with what it has
+    │   ├── BudgetStop              a limit of `limits` is reached                             exit code 3
+    │   ├── OutageStop              an endpoint is dead, refuses the key or does not know the model   1
+    │   ├── VoidStop                too many attempts errored                                  exit code 1
+    │   ├── HandoffStop             questions in files wait for their answers                  exit code 3
+    │   └── Interrupted             the user asked for it                                      exit code 130
+    ├── ModelError                  one model request gave no usable answer
+    │   ├── TransientError          temporary: rate limit, server error, timeout, dropped connection
+    │   ├── RejectedRequest         this request will never pass (400, 413, 422)
+    │   └── RejectedRole            no request of this role will pass (401, 403, 404)
+    ├── UnusableReply               the structured-output ladder has no rung left
+    └── BoundaryError               an agent, environment or scorer failed; names whose fault it is
+
 Every message says what is wrong with the value, what is allowed, and on a line of its own `hint:` what to do.
 """
 

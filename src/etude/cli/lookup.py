@@ -195,7 +195,7 @@ def summary_of(run: RunView) -> Summary | None:
 
 def _place(name: str) -> Path:
     path = Path(name)
-    known = path.is_dir() or os.sep in name
+    known = name and (path.is_dir() or os.sep in name)
     return path if known and not is_run(RUNS / name) else RUNS / name
 
 
