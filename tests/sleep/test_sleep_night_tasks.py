@@ -59,7 +59,7 @@ def test_a_task_file_nobody_has_reviewed_is_refused_and_nothing_is_paid_for(smal
     path = a_file(small, ["train"] * 4, reviewed=False)
     with pytest.raises(DataError) as error:
         small.night({"tasks": str(path)})
-    assert "nobody has reviewed these tasks" in error.value.message
+    assert "no person has reviewed these tasks" in error.value.message
     assert small.answered == 0
     assert small.state.numbers() == []
 
