@@ -14,7 +14,7 @@ HEX = "0123456789abcdef" * 4
 PEM_LINES = "\n".join(["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7" + BODY[:12]] * 3)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("secret", "kind"),
     [
         ("sk-" + BODY, "api-key"),
@@ -40,7 +40,7 @@ PEM_LINES = "\n".join(["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7" + 
         ("-----BEGIN EC PRIVATE KEY-----\\n" + PEM_LINES.replace("\n", "\\n"), "private-key"),
     ],
 )
-@pytest.mark.parametrize("around", ["{}", "the key {} is mine", '{{"key": "{}"}}', "key={}", "'{}',", "\n{}\n"])
+@rows("around", ["{}", "the key {} is mine", '{{"key": "{}"}}', "key={}", "'{}',", "\n{}\n"])
 def test_credentials_are_replaced_and_the_text_around_them_stays(secret, kind, around):
     assert Redactor().redact(around.format(secret)) == around.format(f"[redacted:{kind}]")
 

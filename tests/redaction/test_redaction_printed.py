@@ -44,8 +44,8 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("before", ["\\n", "\\t", "\\\\n", "\\x1b[32m", "\\033[01;31m\\033[K", "run-", "x_"])
-@pytest.mark.parametrize(("secret", "kind"), SURE + OTHERS)
+@rows("before", ["\\n", "\\t", "\\\\n", "\\x1b[32m", "\\033[01;31m\\033[K", "run-", "x_"])
+@rows(("secret", "kind"), SURE + OTHERS)
 def test_an_escape_or_a_part_of_a_word_before_a_secret_does_not_hide_it(before, secret, kind):
     assert TRANSCRIPTS.redact(f"{before}{secret} is it") == f"{before}[redacted:{kind}] is it"
 
@@ -55,8 +55,8 @@ def test_what_only_a_secret_begins_with_is_found_within_a_word(secret, kind):
     assert TRANSCRIPTS.redact(f"abc{secret}") == f"abc[redacted:{kind}]"
 
 
-@pytest.mark.parametrize("before", ["\\n", "\\t", "\\x1b[0m"])
-@pytest.mark.parametrize(("command", "kind"), COMMANDS)
+@rows("before", ["\\n", "\\t", "\\x1b[0m"])
+@rows(("command", "kind"), COMMANDS)
 def test_an_escape_before_a_command_does_not_hide_its_password(before, command, kind):
     text, counts = TRANSCRIPTS.redact_counted(before + command.format("S3cretPass99"))
     assert "S3cretPass99" not in text
