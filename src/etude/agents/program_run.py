@@ -8,8 +8,6 @@ from etude.agents.gateway import GatewaySession
 from etude.programs.base import Launch
 from etude.sandbox import Box, Finished, Limits, Sandbox, run
 
-__all__ = ["Ran", "run_program"]
-
 LAST_WORDS_SECONDS = 5.0
 """How long a program may go on that was refused a request beyond its limit: it then tells what it did."""
 

@@ -6,8 +6,6 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["find_interpreter", "find_program", "is_system", "runtime_folders"]
-
 _SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc")))
 """What every sandbox has."""
 

@@ -10,8 +10,6 @@ from etude.errors import ConfigError
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-__all__ = ["check_thinking", "make_model", "takes"]
-
 _EXTRA = re.compile(r"pydantic-ai-slim\[([\w-]+)\]")
 
 

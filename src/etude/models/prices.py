@@ -5,8 +5,6 @@ from types import MappingProxyType
 
 from etude.config import ModelSection, Price
 
-__all__ = ["price_of"]
-
 FREE = Price(input=0, output=0)
 _UNKNOWN: Mapping[str, Price] = MappingProxyType({})
 

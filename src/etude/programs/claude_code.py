@@ -21,8 +21,6 @@ from etude.programs.telling import Block, Telling, shown
 from etude.records import Usage
 from etude.sandbox import Finished
 
-__all__ = ["ClaudeCode"]
-
 
 class _Block(Block):
     tool_use_id: str = ""

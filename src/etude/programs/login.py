@@ -11,8 +11,6 @@ from etude.errors import ConfigError
 from etude.files import write_atomically
 from etude.programs.base import Program, read_files
 
-__all__ = ["Login", "find_login"]
-
 _MOST = 1_000_000
 """Bytes of a login."""
 

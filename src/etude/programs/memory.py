@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-__all__ = ["available_mb", "room_for"]
-
 _KEPT_FREE = 0.2
 """Share of what is available that is left to everything else."""
 

@@ -11,8 +11,6 @@ from pydantic import Field
 from etude.config.base import Section
 from etude.errors import ConfigError
 
-__all__ = ["PROGRAMS", "SETTINGS", "SETTINGS_FOR_NETWORK", "Box", "Limits", "Network"]
-
 Network = Literal["none", "gateway", "host"]
 
 PROGRAMS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")

@@ -16,8 +16,6 @@ from etude.sandbox.launcher import launcher
 from etude.sandbox.pipes import Feed, Reader
 from etude.sandbox.sandbox import SandboxError
 
-__all__ = ["Child", "Report"]
-
 _REPORT_BYTES = 65536
 _PIPES_SECONDS = 10.0
 """How long the rest of the output may take once everybody is gone who could write more."""

@@ -13,8 +13,6 @@ from etude.sandbox.process import run
 from etude.sandbox.sandbox import Sandbox, SandboxError, Unsafe
 from etude.sandbox.scratch import Scratch, remove_stale
 
-__all__ = ["choose", "find_bubblewrap", "find_landlock", "find_sandbox"]
-
 _TRIAL = Limits(seconds=60, grace_seconds=1)
 
 

@@ -13,8 +13,6 @@ import warnings
 from pathlib import Path
 from typing import Self
 
-__all__ = ["Scratch", "remove_stale"]
-
 _PREFIX = "etude-scratch-"
 _NAME = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
 _YOUNG_SECONDS = 60

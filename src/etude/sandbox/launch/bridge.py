@@ -14,8 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-__all__ = ["listen", "main", "serve"]
-
 _CHUNK = 65536
 
 

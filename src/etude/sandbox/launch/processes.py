@@ -9,8 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Process", "below", "below_by_table", "resident"]
-
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 

@@ -6,8 +6,6 @@ import errno
 import os
 import struct
 
-__all__ = ["ARCHITECTURES", "assembled", "install"]
-
 ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 """The machines whose call numbers are known: their audit number, and the column below."""
 

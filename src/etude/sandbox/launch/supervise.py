@@ -28,8 +28,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["main"]
-
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _TICK = 0.1 if sys.platform.startswith("linux") else 1.0
 _DISK_TICK = 0.5
