@@ -37,7 +37,7 @@ async def run_program(
         nonlocal pending
         pending = pending or (session is not None and session.pending > 0)
 
-    # Set before the program's own clock starts, these come first: afterwards nobody waits for anything any more.
+    # Set before the program's own clock starts, these come first: afterwards nothing is waited for any more.
     loop = asyncio.get_running_loop()
     timers = [loop.call_later(max(0.0, limits.seconds - early), look) for early in (0.25, 0.0)]
     running = asyncio.create_task(

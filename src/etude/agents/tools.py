@@ -171,7 +171,7 @@ class ToolsAgent(Agent):
             if not calls or reply.finish == "refusal":
                 talk.final = reply.text
                 return reply_failure(reply)
-            # Nobody would read the results of the last step.
+            # The results of the last step would not be read.
             for sent, call in calls if step < self._options.max_steps else ():
                 result = await toolbox.run(call, cut_off=reply.finish == "length")
                 talk.tell(sent.id, result.text, result.exit_code)

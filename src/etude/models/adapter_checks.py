@@ -1,4 +1,4 @@
-"""The models of pydantic-ai by name, and whether one can think as told."""
+"""The models of pydantic-ai by name, and whether one can think as the settings say."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What models cost, as far as anybody has said."""
+"""What models cost, as far as the settings say."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -35,7 +35,7 @@ class Login:
             yield
         finally:
             for name, real in self.files.items():
-                # Model-written code ran beside it: a link there must not have another file copied.
+                # Model-written code ran next to it: a link there must not have another file copied.
                 after = read_files(home, glob.escape(name), _MOST)
                 if after != before[name] and _is_whole(after):
                     write_atomically(real, after, mode=0o600)

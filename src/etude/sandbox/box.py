@@ -46,7 +46,7 @@ SETTINGS_FOR_NETWORK = ("hosts", "resolv.conf")
 
 
 class Limits(Section):
-    """How much a program may use. Whoever goes over is ended, with all processes it started."""
+    """How much a program may use. One that uses more is ended, with all processes it started."""
 
     seconds: float = Field(default=600, gt=0)
     """Wall-clock time."""

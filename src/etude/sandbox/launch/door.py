@@ -29,7 +29,7 @@ _REPLACE = 1
 
 def leave_outside(port: int, path: str) -> Callable[[int], None]:
     """Splits this process. One stays outside, keeps the door open (127.0.0.1:`port` is the Unix socket `path`), and
-    ends as the other does. The other goes on with what is returned, to hand over the descriptor of its filter."""
+    ends as the other does. The other continues with what is returned, to hand over the descriptor of its filter."""
     ours, theirs = socket.socketpair()
     child = os.fork()
     if child:
