@@ -79,15 +79,6 @@ def test_a_stop_of_a_later_seed_says_which_ones_are_done(fresh_project: Path, ca
     assert captured.err.splitlines()[-2] == "seed 1 stopped; done: 3; still to come: 2"
 
 
-def test_seeds_with_other_settings_are_said_to_be_left_out(fresh_project: Path, capsys: Captured) -> None:
-    assert main(["train", CONFIG, "--seeds", "1", *QUICK]) == 0
-    capsys.readouterr()
-    assert main(["train", CONFIG, "--seeds", "2", *QUICK, "--train.epochs", "2"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert "left out  demo-seed1: other settings" in lines
-    assert "few " not in "".join(lines)
-
-
 def test_a_fork_is_where_the_first_seed_starts(demo_project: Path, capsys: Captured) -> None:
     assert main(["train", CONFIG, "--seeds", "42", "--fork", "demo", "--json"]) == 0
     (again,) = json.loads(capsys.readouterr().out)["seeds"]

@@ -80,7 +80,7 @@ def test_a_file_that_cannot_be_written_is_an_error(tmp_path):
         state.write(state.archive, "")
 
 
-@pytest.mark.parametrize("part", ["", "nights", "ledger.db", "archive.jsonl"])
+@pytest.mark.parametrize("part", ["", "nights", "ledger.json", "archive.jsonl"])
 def test_a_symbolic_link_in_its_place_is_refused(tmp_path, part):
     state = SleepState(tmp_path / "s")
     if part:
@@ -103,7 +103,7 @@ def test_what_is_no_folder_or_no_file_is_refused(tmp_path):
     state.ledger.mkdir(parents=True)
     with pytest.raises(ConfigError, match="it is not a file"):
         state.check()
-    inner = SleepState(tmp_path / "s" / "ledger.db")
+    inner = SleepState(tmp_path / "s" / "ledger.json")
     inner.nights.write_text("")
     with pytest.raises(ConfigError, match="it is not a folder"):
         inner.check()

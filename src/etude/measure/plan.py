@@ -16,9 +16,9 @@ from etude.intervals import smallest_gain
 from etude.records import Record, Split
 from etude.records.summary import Forecast, Span
 from etude.searches.estimate import forecast_attempts, forecast_run
-from etude.searches.headroom import TRIALS, CallMeter, Headroom, headroom_of, known_measurement, measure
+from etude.searches.headroom import TRIALS, Headroom, known_headroom
 from etude.skill import token_count
-from etude.stages.evaluation import known_evaluation
+from etude.stages.evaluation import evaluate, known_evaluation
 from etude.store import SqliteJournal
 from etude.store.views import JOURNAL
 from etude.workbench import Given, Workbench
@@ -26,7 +26,7 @@ from etude.workbench import Given, Workbench
 __all__ = ["Advice", "Detectable", "Plan", "aplan", "plan"]
 
 ASSUMED_NOISE = 0.2
-"""Share of tasks whose outcome differs between two attempts under the same skill, when nobody has measured it."""
+"""Share of tasks whose outcome differs between two attempts under the same skill, when it was not measured."""
 _FULL = 0.8
 """Of `skill.max_tokens`: a skill that begins with more has little room for edits."""
 _SHOWN = 5
@@ -91,7 +91,7 @@ async def aplan(
         config: settings, as for `Trainer`.
         measure: attempt every validation task twice with the initial skill, in the run folder, under its limits. The
             attempts are facts: the run makes none of them again, which saves `paper` its baseline. What it will take
-            is told first, as a `Notice` to the sinks.
+            is reported first, as a `Notice` to the sinks.
         given: objects to use instead of building them from the config, as for `Trainer`.
 
     Raises:
@@ -101,11 +101,11 @@ async def aplan(
     if isinstance(config, str | Path):
         config = load_config(config)
     settings = config if isinstance(config, TrainConfig) else make_config(config)
-    notices, meter = _Notices(), CallMeter()
-    given["sinks"] = [*given.get("sinks", ()), notices, meter]
+    notices = _Notices()
+    given["sinks"] = [*given.get("sinks", ()), notices]
     if measure:
         async with open_workbench(settings, given, claim=False) as bench:
-            await _measure(bench, meter)
+            await _measure(bench)
             return _plan(bench, settings, notices.warnings)
     given.pop("fork", None)
     with ExitStack() as held:
@@ -125,12 +125,12 @@ def plan(config: TrainConfig | Mapping[str, Any] | Path | str, measure: bool = F
     return run_to_end(aplan(config, measure, **given))
 
 
-async def _measure(bench: Workbench, meter: CallMeter) -> None:
+async def _measure(bench: Workbench) -> None:
     tasks = bench.tasks["val"]
-    if known_measurement(bench) is not None:
+    start = bench.rollout, bench.skill, tasks, "val"
+    if known_evaluation(*start, TRIALS) is not None:
         return
-    known = known_evaluation(bench.rollout, bench.skill, tasks, "val") is not None
-    attempts = len(tasks) * (TRIALS - known)
+    attempts = len(tasks) * (TRIALS - (known_evaluation(*start) is not None))
     bill = forecast_attempts(bench, attempts)
     cost = "cost unknown" if bill.usd is None else f"up to ${bill.usd.high:.2f}"
     bench.emit(
@@ -142,7 +142,7 @@ async def _measure(bench: Workbench, meter: CallMeter) -> None:
     )
     bench.emit(StageStarted(stage="baseline", step=0, epoch=0, total=len(tasks) * TRIALS))
     try:
-        await measure(bench, meter)
+        await evaluate(*start, trials=TRIALS)
     except StopRun:
         await bench.rollout.executor.drain()
         raise
@@ -150,13 +150,9 @@ async def _measure(bench: Workbench, meter: CallMeter) -> None:
 
 
 def _plan(bench: Workbench, config: TrainConfig, notices: list[Advice]) -> Plan:
-    measured = known_measurement(bench)
-    evaluation = known_evaluation(bench.rollout, bench.skill, bench.tasks["val"], "val")
-    if measured is not None:
-        evaluation = measured.evaluation
-    headroom = None if evaluation is None else headroom_of(bench, evaluation)
+    headroom = known_headroom(bench) or known_headroom(bench, trials=1)
     noise = None if headroom is None else headroom.noise
-    forecast = forecast_run(bench, measured)
+    forecast = forecast_run(bench)
     tasks: dict[Split, int] = {split: len(some) for split, some in bench.tasks.items()}
     trials: dict[Split, int] = {"val": 1}
     if config.test.enabled:

@@ -99,6 +99,11 @@ class OpenCode(Program):
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
             "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
         }
+        if order.url:
+            # Its catalogue of all providers is not needed, and takes a third of its start-up.
+            catalogue = folder / "models.json"
+            catalogue.write_text("{}", encoding="utf-8")
+            env["OPENCODE_MODELS_PATH"] = str(catalogue)
         # With a title it need not ask the model for one.
         argv = [*order.installed.argv, "run", "--format", "json", "--title", "task"]
         if order.chat is not None:

@@ -42,14 +42,9 @@ def spent_in(run: Path) -> Spent:
     return Spent(calls=totals.total_calls, tokens=totals.total_tokens, usd=totals.usd)
 
 
-def spent_so_far(night: Path) -> Spent:
-    """What all parts of a night have used.
-
-    Args:
-        night: its folder, at which no process works.
-    """
-    journals = sorted((night / "runs").rglob(JOURNAL))
-    return sum((spent_in(path.parent) for path in journals), Spent())
+def spent_so_far(folder: Path) -> Spent:
+    """What was used in all run folders below a folder; no process works in it."""
+    return sum((spent_in(path.parent) for path in sorted(folder.rglob(JOURNAL))), Spent())
 
 
 def within(config: SleepConfig, spent: Spent) -> SleepConfig:

@@ -20,10 +20,10 @@ from etude.sleep.improve.consolidate import with_judge
 from etude.sleep.improve.documents import Improved, improve
 from etude.sleep.improve.groups import check_tasks, opened_chars
 from etude.sleep.improve.known import remembered
-from etude.sleep.limits import Deadline, Spent, of_the_night, spent_in, spent_so_far
+from etude.sleep.limits import Deadline, Spent, of_the_night, spent_so_far
 from etude.sleep.report import Diagnostics, NightReport, NightStatus
 from etude.sleep.state import REPORT, SleepState, read_kept
-from etude.sleep.tasks.environment import NightEnvironment
+from etude.sleep.tasks.environment import NightEnvironment, SlowPattern
 from etude.sleep.tasks.gather import (
     Gathered,
     Surroundings,
@@ -37,6 +37,7 @@ from etude.sleep.tasks.gather import (
     state_of,
 )
 from etude.sleep.tasks.mined import MinedTask
+from etude.sleep.tasks.probe import SLOW
 from etude.sleep.transcripts.cleaning import OWN
 from etude.sleep.transcripts.ledger import Ledger
 from etude.sleep.transcripts.sources import Source
@@ -206,13 +207,13 @@ class _Night:
             notes=notes,
         )
         self._tell(status="running")
-        improved = Improved()
         try:
-            gathered = await self._gather()
-            if gathered.tasks:
-                improved = await improve(
-                    self._config, gathered.tasks, self._state, number, self._spent(), self._given
-                )
+            gathered, improved = await self._gather(), None
+            while improved is None:
+                try:
+                    improved = await self._improve(gathered.tasks)
+                except SlowPattern as error:
+                    gathered = self._without(gathered, error.task)
             self._end(gathered, improved)
         except BudgetStop as error:
             stop = of_the_night(error, self._config.limits, spent_so_far(self._folder))
@@ -240,6 +241,9 @@ class _Night:
                 known, tried = archived(self._state), self._ledger.once_more(self._number)
                 gathered = await from_transcripts(self._config, found, bench, known, tried, self._number)
         gathered = gathered.model_copy(update={"settings": settings_of(self._config)})
+        return self._keep(gathered)
+
+    def _keep(self, gathered: Gathered) -> Gathered:
         self._state.keep(self._folder / TASKS, gathered)
         splits = [task.split for task in gathered.tasks]
         same = ("sessions", "skipped", "redacted", "waiting", "problems", "dropped", "doubts")
@@ -250,6 +254,21 @@ class _Night:
             spent=self._spent(),
         )
         return gathered
+
+    async def _improve(self, tasks: Sequence[MinedTask]) -> Improved:
+        if not tasks:
+            return Improved()
+        return await improve(self._config, tasks, self._state, self._number, self._spent(), self._given)
+
+    def _without(self, gathered: Gathered, slow: str) -> Gathered:
+        """The tasks without one of which a pattern takes too long. A run folder belongs to the tasks it began with,
+        so training begins again; what it has spent still counts."""
+        mine = self._folder / "runs" / "mine"
+        aside = mine / f"dropped-{len(list(mine.glob('dropped-*'))) + 1}"
+        aside.mkdir()
+        for run in [run for run in mine.parent.iterdir() if run != mine]:
+            run.rename(aside / run.name)
+        return self._keep(gathered.without(slow, SLOW))
 
     def _check(self, gathered: Gathered) -> None:
         """Refuse to resume with tasks of other settings."""
@@ -289,8 +308,8 @@ class _Night:
                 )
 
     def _spent(self) -> Spent:
-        """What was used for mining."""
-        return spent_in(self._folder / "runs" / "mine")
+        """What was used for mining, and for training that was begun again."""
+        return spent_so_far(self._folder / "runs" / "mine")
 
     def _end(self, gathered: Gathered, improved: Improved) -> None:
         """Everything went well: what the night knows is kept, and its sessions are used."""

@@ -1,6 +1,6 @@
 """Where sleep keeps what it must know tomorrow: the ledger, a folder for each night, the tasks of past nights.
 
-    <state>/ledger.db  nights/0001/  nights/0002/ ...  archive.jsonl
+    <state>/ledger.json  nights/0001/  nights/0002/ ...  archive.jsonl
 
 Every project has a folder of its own, so that nothing of one reaches the skills of another. All of it is readable by
 its owner only: it holds what was said to agents.
@@ -66,7 +66,7 @@ class SleepState:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.ledger = folder / "ledger.db"
+        self.ledger = folder / "ledger.json"
         self.nights = folder / "nights"
         self.archive = folder / "archive.jsonl"
         """Tasks of past nights, one a line."""

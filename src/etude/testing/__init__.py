@@ -1,7 +1,7 @@
 """What tests of own parts need: contract suites to inherit, and scripted doubles.
 
-The suites need pytest; those of executors and journals are async and need pytest-asyncio with
-`asyncio_mode = "auto"`. Names are imported when they are first used, so that the doubles work without pytest.
+The suites need pytest; that of executors is async and needs pytest-asyncio with `asyncio_mode = "auto"`. Names are
+imported when they are first used, so that the doubles work without pytest.
 """
 
 from importlib import import_module
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from etude.testing.doubles import FreeSpend, MemoryJournal, Reservation, ScriptedModel, Settlement
     from etude.testing.environment import EnvironmentContract
     from etude.testing.executor import ExecutorContract
-    from etude.testing.journal import JournalContract
-    from etude.testing.program import ProgramContract
     from etude.testing.scorer import ScorerContract
     from etude.testing.search import SearchContract
     from etude.testing.source import SourceContract
@@ -25,9 +23,7 @@ __all__ = [
     "EnvironmentContract",
     "ExecutorContract",
     "FreeSpend",
-    "JournalContract",
     "MemoryJournal",
-    "ProgramContract",
     "Reservation",
     "ScorerContract",
     "ScriptedModel",
@@ -41,8 +37,6 @@ _HOME = {
     "ChatModelContract": "chat_model",
     "EnvironmentContract": "environment",
     "ExecutorContract": "executor",
-    "JournalContract": "journal",
-    "ProgramContract": "program",
     "ScorerContract": "scorer",
     "SearchContract": "search",
     "SourceContract": "source",

@@ -51,13 +51,6 @@ env:
 """
 
 
-PRINTED = {
-    "api_key_command": (
-        "az account get-access-token --resource https://cognitiveservices.azure.com --query accessToken -o tsv"
-    )
-}
-
-
 def items(count: int, seed: int) -> list[dict[str, Any]]:
     return [
         {"id": task.id, "question": task.input, "context": "[DOC] Nothing of use.", "answers": [task.gold]}
@@ -222,31 +215,11 @@ def test_a_file_can_inherit_from_several_and_deeper_ones(here: Path) -> None:
         ({"target_backend": "claude_chat", "target": "claude-opus-5"}, {"model": "anthropic:claude-opus-5"}),
         (
             {"backend": "qwen_chat", "target": "qwen", "qwen_chat_temperature": 0, "target_qwen_chat_max_tokens": 99},
-            {
-                "model": "openai:qwen",
-                "base_url": "http://localhost:8000/v1",
-                "temperature": 0,
-                "max_output_tokens": 99,
-                "timeout": 300,
-            },
+            {"model": "openai:qwen", "temperature": 0, "max_output_tokens": 99},
         ),
         (
-            {"target_backend": "minimax_chat", "minimax_enable_thinking": False},
-            {
-                "model": "openai:MiniMax-M3",
-                "api_key_env": "MINIMAX_API_KEY",
-                "temperature": 0.7,
-                "max_output_tokens": 8000,
-                "thinking": "off",
-            },
-        ),
-        (
-            {"azure_openai_endpoint": "https://a", "azure_openai_auth_mode": "openai_compatible"},
-            {"model": "openai:gpt-5.5", "base_url": "https://a", "reasoning_effort": "medium"},
-        ),
-        (
-            {"target_azure_openai_endpoint": "https://a"},
-            {"model": "azure:gpt-5.5", "base_url": "https://a", "reasoning_effort": "medium", **PRINTED},
+            {"target_backend": "minimax_chat", "minimax_model": "m", "minimax_enable_thinking": False},
+            {"model": "openai:m", "thinking": False},
         ),
         (
             {"azure_openai_endpoint": "https://a", "azure_openai_api_key": "k"},

@@ -55,9 +55,9 @@ def test_without_settings_it_is_said_what_to_write(verb: str, here: Path, capsys
 
 @pytest.mark.parametrize("verb", ["explain", "diff", "adopt", "revert"])
 def test_where_there_is_no_night_it_is_said_how_to_have_one(verb: str, sleeper: Small, capsys: Captured) -> None:
-    hint = "hint: `etude sleep run` works through one\n"
-    assert refused(capsys, verb) == f"error: there is no night yet of '{sleeper.project}'\n{hint}"
-    assert refused(capsys, verb, "3") == f"error: there is no night 3 of '{sleeper.project}'\n{hint}"
+    hint = "hint: `etude sleep status` shows the nights, `etude sleep run` works through one\n"
+    for words in ([], ["3"]):
+        assert refused(capsys, verb, *words) == f"error: there is no night yet of '{sleeper.project}'\n{hint}"
     assert not sleeper.base.exists()
 
 

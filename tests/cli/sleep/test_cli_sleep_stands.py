@@ -294,8 +294,8 @@ def test_a_difference_says_where_it_does_not_wait(two: Project, capsys: Captured
 
 def test_a_night_of_which_nothing_is_adopted_is_not_reverted(two: Project, capsys: Captured) -> None:
     error, hint = refused(capsys, "revert", "1")
-    assert error == "error: nothing of night 1 is adopted"
-    assert hint == "hint: `etude sleep status` shows how they stand"
+    assert error == "error: no night is adopted"
+    assert hint == "hint: `etude sleep status` shows the nights, `etude sleep run` works through one"
 
 
 def test_adoptions_are_read_once_for_all_nights(two: Project, capsys: Captured) -> None:

@@ -111,13 +111,11 @@ def test_everything_that_a_session_may_say_is_read(tmp_path: Path) -> None:
         "interrupted": True,
         "tools": [{"name": "write", "arguments": {"path": "a.txt"}, "result": "ok", "failed": False}],
     }
-    place = {"project": "/p", "branch": "main", "commit": "1f0e"}
-    record = {"id": "a", **place, "turns": [turn], "skills": ["x"], "files": ["a.txt"]}
+    record = {"id": "a", "project": "/p", "turns": [turn], "skills": ["x"], "branch": "unknown keys are left out"}
     write(tmp_path, [record])
     session = readings(tmp_path)["a"].session
     assert session is not None
-    assert (session.project, session.branch, session.commit) == ("/p", "main", "1f0e")
-    assert (session.skills, session.files) == (("x",), ("a.txt",))
+    assert (session.project, session.skills) == ("/p", ("x",))
     (told,) = session.turns
     assert (told.prompt, told.answer, told.interrupted) == ("Sort", "Done", True)
     assert told.at is not None

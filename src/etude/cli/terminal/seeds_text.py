@@ -22,8 +22,6 @@ def print_seeds(report: SeedReport) -> None:
     output.line()
     for text in _spreads(report):
         output.line(text)
-    for text in report.left_out:
-        output.line(f"left out  {text}")
     output.line(f"file      {report.file}")
 
 

@@ -96,6 +96,16 @@ class Gathered(Record):
     entries: tuple[Entry, ...] = ()
     """What the ledger is to know when the night succeeds."""
 
+    def without(self, id: str, why: str) -> "Gathered":
+        """The same without a task, which is named among the doubts."""
+        task = next(task for task in self.tasks if task.id == id)
+        changes = {
+            "tasks": tuple(each for each in self.tasks if each.id != id),
+            "doubts": (*self.doubts, Doubt(task=id, intent=task.intent, why=why)),
+            "dropped": {**self.dropped, why: self.dropped.get(why, 0) + 1},
+        }
+        return self.model_copy(update=changes)
+
 
 def state_of(config: SleepConfig, around: Surroundings) -> SleepState:
     """Where the project's nights are.

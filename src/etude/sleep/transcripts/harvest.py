@@ -115,21 +115,21 @@ def in_scope(project: str, scope: str | None) -> bool:
 
 def harvest(
     sources: Sequence[Source],
-    ledger: Ledger,
+    ledger: Ledger | None,
     asked: Asked,
     *,
     home: Path,
     environ: Mapping[str, str],
     redactor: Redactor | None = None,
 ) -> Harvest:
-    """Find, read, clean and redact sessions, those that were changed first first unless the newest are asked for: who
-    waits longest has the first turn, so that none waits for ever, and none is lost to a program that deletes old
-    transcripts.
+    """Find, read, clean and redact sessions: those that wait longest first, so that none waits for ever or is lost to
+    a program that deletes old transcripts, or the newest first where these are asked for.
 
-    Reads only: sources, and the ledger, which is told by `Ledger.take` what came of it. A source that fails is named
-    in `problems` and stops no other.
+    Only reads: `Ledger.take` writes down what came of it. A source that fails is named in `problems` and stops no
+    other.
 
     Args:
+        ledger: None where all there is counts as new.
         home: the user's home folder, where programs keep transcripts.
         environ: the environment: where programs keep them instead, and values of secrets to be taken out.
         redactor: by default one for transcripts that knows the secrets of `environ`.
@@ -141,11 +141,11 @@ def harvest(
         try:
             found = list(source.find(home, environ))
         except Exception as error:  # noqa: BLE001 - the boundary: a source can meet any kind of file
-            work.problem(f"{source.name}: {_told(error)}")
+            work.problem(f"{source.name}: {_problem(error)}")
             continue
         tally.found = len(found)
         candidates += [_Candidate(source, each) for each in _newest(found, tally)]
-    for candidate in sorted(candidates, key=_order, reverse=asked.newest):
+    for candidate in sorted(candidates, key=lambda each: each.order, reverse=asked.newest):
         work.look(candidate)
     return work.result()
 
@@ -154,10 +154,9 @@ class _Candidate(NamedTuple):
     source: Source
     found: Found
 
-
-def _order(candidate: _Candidate) -> tuple[datetime, str, str]:
-    found = candidate.found
-    return (_utc(found.changed) or _NEVER, found.source, found.id)
+    @property
+    def order(self) -> tuple[datetime, str, str]:
+        return (self.found.changed or _NEVER, self.found.source, self.found.id)
 
 
 def _newest(found: Sequence[Found], tally: "_Tally") -> list[Found]:
@@ -167,48 +166,37 @@ def _newest(found: Sequence[Found], tally: "_Tally") -> list[Found]:
         other = chosen.get(each.id)
         if other is not None:
             tally.skipped["copy"] += 1
-        if other is None or (_utc(each.changed) or _NEVER) > (_utc(other.changed) or _NEVER):
+        if other is None or (each.changed or _NEVER) > (other.changed or _NEVER):
             chosen[each.id] = each
     return list(chosen.values())
 
 
-def _utc(moment: datetime | None) -> datetime | None:
-    """A time without a zone tells nothing."""
-    return None if moment is None or moment.tzinfo is None else moment.astimezone(UTC)
-
-
-def _told(error: Exception) -> str:
+def _problem(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
 class _Tally:
-    def __init__(self, source: str) -> None:
-        self.source = source
+    def __init__(self) -> None:
         self.found = self.read = self.taken = self.beyond = 0
         self.skipped = Counter[str]()
         self.redacted = Counter[str]()
-
-    def counts(self) -> SourceCounts:
-        counted = {"skipped": dict(sorted(self.skipped.items())), "redacted": dict(sorted(self.redacted.items()))}
-        return SourceCounts.model_validate({**vars(self), **counted})
 
 
 class _Work:
     """A harvest under way."""
 
-    def __init__(self, ledger: Ledger, asked: Asked, redactor: Redactor) -> None:
+    def __init__(self, ledger: Ledger | None, asked: Asked, redactor: Redactor) -> None:
         self._ledger = ledger
         self._asked = asked
         self._redactor = redactor
-        hours = asked.hours
-        self._since = None if hours is None else asked.now.astimezone(UTC) - timedelta(hours=hours)
+        self._since = None if asked.hours is None else asked.now.astimezone(UTC) - timedelta(hours=asked.hours)
         self._tallies: dict[str, _Tally] = {}
         self._sessions: list[Harvested] = []
         self._problems: list[str] = []
         self._entries: list[Entry] = []
 
     def tally(self, source: str) -> _Tally:
-        return self._tallies.setdefault(source, _Tally(source))
+        return self._tallies.setdefault(source, _Tally())
 
     def problem(self, text: str) -> None:
         self._problems.append(self._redactor.redact(text)[:_LONGEST_PROBLEM])
@@ -216,7 +204,7 @@ class _Work:
     def result(self) -> Harvest:
         return Harvest(
             sessions=tuple(self._sessions),
-            sources=tuple(tally.counts() for tally in self._tallies.values()),
+            sources=tuple(SourceCounts(source=name, **vars(tally)) for name, tally in self._tallies.items()),
             problems=tuple(self._problems),
             entries=tuple(self._entries),
         )
@@ -229,7 +217,7 @@ class _Work:
         """Read a session, unless the ledger tells that nothing in it is wanted."""
         found = candidate.found
         tally = self.tally(candidate.source.name)
-        entry = self._ledger.entry(found.source, found.id)
+        entry = None if self._ledger is None else self._ledger.entry(found.source, found.id)
         waits = entry is not None and entry.status == "queued"
         reason = self._known(entry, found) or ("" if waits else self._too_old(found.changed))
         if reason:
@@ -244,7 +232,7 @@ class _Work:
         try:
             reading = candidate.source.read(found)
         except Exception as error:  # noqa: BLE001 - the boundary: a source can meet any kind of file
-            reading = Reading(problem=_told(error))
+            reading = Reading(problem=_problem(error))
         tally.skipped.update(reading.skipped)
         if reading.problem:
             self._fail(candidate, reading.problem)
@@ -257,7 +245,7 @@ class _Work:
         try:
             self._weigh(reading.session, reading.copied, candidate, entry)
         except Exception as error:  # noqa: BLE001 - the boundary: a session can hold anything
-            self._fail(candidate, _told(error))
+            self._fail(candidate, _problem(error))
 
     def _fail(self, candidate: _Candidate, reason: str) -> None:
         found, name = candidate.found, candidate.source.name
@@ -273,7 +261,6 @@ class _Work:
         return {"own": "own", "used": "used before", "empty": "empty"}.get(entry.status, "")
 
     def _too_old(self, moment: datetime | None) -> str:
-        moment = _utc(moment)
         return "too old" if self._since is not None and moment is not None and moment < self._since else ""
 
     def _weigh(self, session: Session, copied: int, candidate: _Candidate, entry: Entry | None) -> None:

@@ -28,6 +28,7 @@ __all__ = [
     "once",
     "open_regular",
     "program_folder",
+    "read_object",
     "reason_of",
     "records",
     "table",
@@ -128,6 +129,16 @@ def records(path: str | Path, skipped: Counter[str]) -> Iterator[dict[str, Any]]
                     yield record
 
 
+def read_object(path: Path, most: int = LONG_LINE) -> dict[str, Any] | None:
+    """The JSON object that a file is; None where it is none, or has more than `most` bytes.
+
+    Raises OSError when the file cannot be read.
+    """
+    with open_regular(path) as file:
+        data = file.read(most + 1)
+    return object_of(data) if len(data) <= most else None
+
+
 def once(told: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The records without those whose `uuid` was there before: programs that go on with a session write it again."""
     known: set[str] = set()
@@ -181,6 +192,8 @@ def moment(value: Any) -> datetime | None:
     All programs read here write UTC, so a time without offset is taken as UTC.
     """
     try:
+        if isinstance(value, datetime):
+            return value
         if isinstance(value, str):
             read = datetime.fromisoformat(value)
             return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)

@@ -2,13 +2,12 @@
 
 A line is a session or a turn. A session is an object with `turns`, a turn one with `prompt`:
 
-    {"id": "a1", "project": "/home/me/shop", "branch": "main", "commit": "1f0e...", "turns": [TURN, ...],
-     "skills": [...], "files": [...]}
+    {"id": "a1", "project": "/home/me/shop", "turns": [TURN, ...], "skills": [...]}
     {"session": "a1", "project": "/home/me/shop", "prompt": "...", "answer": "...", ...}
 
 A turn has `prompt`, and may have `answer`, `at` (ISO 8601; UTC if it has no offset), `interrupted` (true or false),
 and `tools`, each `{"name": "...", "arguments": ..., "result": ..., "failed": true or false}`. Lines with the same
-`session` or `id` are one session, in the order of the lines; `skills` and `files` may be on any of them. Without
+`session` or `id` are one session, in the order of the lines; `skills` may be on any of them. Without
 an id, a session of one line is called `<file>:<n>`, n counting the lines that can be read from 1, and the turns of a
 file are one session called `<file>`. Unknown keys are allowed and left out.
 """
@@ -24,15 +23,7 @@ from etude.errors import ConfigError
 from etude.sleep.transcripts.sessions import Found, Reading
 from etude.sleep.transcripts.sources.base import Source
 from etude.sleep.transcripts.sources.conversation import Conversation
-from etude.sleep.transcripts.sources.lines import (
-    as_json,
-    files_under,
-    items,
-    moment,
-    records,
-    table,
-    text,
-)
+from etude.sleep.transcripts.sources.lines import as_json, files_under, items, moment, records, table, text
 
 __all__ = ["VARIABLE", "Plain", "of_named_home"]
 
@@ -116,11 +107,9 @@ class Plain(Source):
         conversation = Conversation(found)
         conversation.skipped.update(told.skipped)
         for record in told.records:
-            conversation.seen(None, record.get("project"), record.get("branch"), record.get("commit"))
+            conversation.seen(None, record.get("project"))
             for skill in items(record.get("skills")):
                 conversation.skill(skill)
-            for path in items(record.get("files")):
-                conversation.file(path)
             for turn in items(record["turns"]) if "turns" in record else [record]:
                 _tell(conversation, table(turn))
         return conversation.reading()
@@ -159,7 +148,7 @@ def _tell(conversation: Conversation, turn: dict[str, Any]) -> None:
     if not prompt.strip():
         conversation.skipped["broken turn"] += 1
         return
-    at = moment(turn.get("at"))
+    at = turn.get("at")
     conversation.seen(at)
     conversation.ask(prompt, at)
     for number, tool in enumerate(map(table, items(turn.get("tools")))):

@@ -1,4 +1,4 @@
-"""The contract of agents that are programs. Inherit it in a test class and say how to make one."""
+"""What every agent must do that runs a program."""
 
 import asyncio
 import json
