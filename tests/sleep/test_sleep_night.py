@@ -165,7 +165,7 @@ def test_a_project_that_is_no_folder_is_refused_before_anything_is_made(tmp_path
     small = Small(tmp_path)
     with pytest.raises(ConfigError) as error:
         small.night({"project": str(tmp_path / "nowhere")})
-    assert "is no folder" in error.value.message
+    assert "is not a folder" in error.value.message
     assert not small.base.exists()
 
 

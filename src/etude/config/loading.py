@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from etude.config.base import Section
 from etude.config.presets import PRESETS
-from etude.config.train import TrainConfig
+from etude.config.sections import TrainConfig
 from etude.errors import ConfigError, did_you_mean, told
 
 M = TypeVar("M", bound=BaseModel)

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from etude.agents.chat import ChatAgent
 from etude.agents.tools import ToolsAgent, ToolsOptions
-from etude.config import AgentSection
+from etude.config.sections import AgentSection
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, Environment, EnvironmentTool, Texts
 from etude.records import Record, Score, Skill, Split, Task, Trajectory, digest
