@@ -269,13 +269,10 @@ def test_too_few_training_tasks_are_named(tmp_path: Path) -> None:
     assert texts(found) == ["16 training tasks are fewer than a minibatch of 20: every analysis sees all of them"]
 
 
-def test_types_and_groups_of_one_task_are_named(tmp_path: Path) -> None:
+def test_types_of_one_task_are_named(tmp_path: Path) -> None:
     odd = [task.model_copy(update={"type": "odd"} if number == 3 else {}) for number, task in enumerate(TASKS)]
     (text,) = texts(plan(settings(tmp_path, odd), **given()))
     assert text == "types with a single training task: 'odd'; what is learnt from it may fit that task only"
-    alone = [task.model_copy(update={"group": task.id}) for task in TASKS]
-    (text,) = texts(plan(settings(tmp_path, alone), **given()))
-    assert text == "each of the 40 groups of tasks holds one task only: grouping keeps nothing together"
 
 
 def test_a_skill_without_room_is_named(tmp_path: Path) -> None:

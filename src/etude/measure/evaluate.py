@@ -7,7 +7,7 @@ from etude.build import open_workbench
 from etude.comparison import open_test
 from etude.concurrency import run_to_end
 from etude.config import TrainConfig
-from etude.errors import DataError, StopRun
+from etude.errors import DataError
 from etude.events import ATTEMPTING, CallFinished, Event, StageFinished, StageStarted
 from etude.intervals import mean_interval
 from etude.records import Metric, Record, Split, digest
@@ -74,11 +74,7 @@ async def aevaluate_skill(
         openings = await open_test(bench, [bench.skill]) if split == "test" else 0
         stage = ATTEMPTING[split]
         bench.emit(StageStarted(stage=stage, step=0, epoch=0, total=len(tasks) * trials))
-        try:
-            result = await evaluate(bench.rollout, bench.skill, tasks, split, trials=trials)
-        except StopRun:
-            await bench.rollout.executor.drain()
-            raise
+        result = await evaluate(bench.rollout, bench.skill, tasks, split, trials=trials)
         gate = config.gate
         values = result.values(gate.metric, gate.mixed_weight)
         score = mean_interval(list(values.values()))

@@ -1,5 +1,6 @@
 """Plan: what a run will use, what its tasks can show and where it cannot succeed, before anything is paid for."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -10,7 +11,6 @@ from typing import Any, Unpack
 from etude.build import open_workbench
 from etude.concurrency import run_to_end
 from etude.config import RunSection, TrainConfig, load_config, make_config
-from etude.errors import StopRun
 from etude.events import Event, Notice, StageFinished, StageStarted
 from etude.intervals import smallest_gain
 from etude.records import Record, Split
@@ -141,11 +141,7 @@ async def _measure(bench: Workbench) -> None:
         )
     )
     bench.emit(StageStarted(stage="baseline", step=0, epoch=0, total=len(tasks) * TRIALS))
-    try:
-        await evaluate(*start, trials=TRIALS)
-    except StopRun:
-        await bench.rollout.executor.drain()
-        raise
+    await evaluate(*start, trials=TRIALS)
     bench.emit(StageFinished(stage="baseline", step=0, note="measured"))
 
 
@@ -233,17 +229,7 @@ def _of_tasks(bench: Workbench) -> Iterator[Advice]:
             text=f"{len(train)} training tasks are fewer than a minibatch of {size}: every analysis sees all of them",
             hint="add training tasks, or lower reflect.minibatch_size",
         )
-    counts: dict[str, int] = {}
-    for task in train:
-        counts[task.type] = counts.get(task.type, 0) + 1
-    groups: dict[str, int] = {}
-    for task in (task for some in bench.tasks.values() for task in some if task.group):
-        groups[task.group] = groups.get(task.group, 0) + 1
-    if groups and max(groups.values()) == 1:
-        yield Advice(
-            text=f"each of the {len(groups)} groups of tasks holds one task only: grouping keeps nothing together",
-            hint="name another column as the group, or none",
-        )
+    counts = Counter(task.type for task in train)
     alone = sorted(kind for kind, count in counts.items() if count == 1)
     if alone and len(counts) > 1:
         more = f" and {len(alone) - _SHOWN} more" if len(alone) > _SHOWN else ""

@@ -321,14 +321,14 @@ def test_plugins_are_listed_and_those_that_do_not_work_are_wrong_and_harm_no_oth
     gone, crash = "nowhere_at_all:Scorer", "crash_for_doctor:Model"
     assert wrong(found) == {
         "plugin broken": (
-            f"{origin}: scorer 'broken' cannot be loaded from '{gone}': No module named 'nowhere_at_all'",
-            "fix or uninstall it",
+            f"scorer 'broken' cannot be loaded from '{gone}': No module named 'nowhere_at_all'",
+            f"fix or uninstall {origin}",
         ),
-        "plugin bare": (f"{origin}: environment 'bare' from '{module}:Bare' has no `{made}`", guide),
-        "plugin half": (f"{origin}: environment 'half' from '{module}:Half' has no `score`", guide),
+        "plugin bare": (f"environment 'bare' from '{module}:Bare' has no `{made}`", guide),
+        "plugin half": (f"environment 'half' from '{module}:Half' has no `score`", guide),
         "plugin crash": (
-            f"{origin}: model 'crash' cannot be loaded from '{crash}': ZeroDivisionError: division by zero",
-            "fix or uninstall it",
+            f"model 'crash' cannot be loaded from '{crash}': ZeroDivisionError: division by zero",
+            f"fix or uninstall {origin}",
         ),
     }
     assert main(["train", CONFIG, "--train.epochs", "1", "--executor.name", "plain"]) == 0
@@ -347,11 +347,8 @@ def test_a_plugin_that_ends_the_program_is_wrong_and_one_that_prints_leaves_the_
     found = checks(capsys, code=1)
     assert found["plugin loud"][0]["status"] == "ok"
     text, fix = wrong(found)["plugin leaving"]
-    assert text == (
-        "rude_for_doctor 1.0: scorer 'leaving' cannot be loaded from 'leaving_for_doctor:Scorer': "
-        "SystemExit: no licence"
-    )
-    assert fix == "fix or uninstall it"
+    assert text == ("scorer 'leaving' cannot be loaded from 'leaving_for_doctor:Scorer': SystemExit: no licence")
+    assert fix.startswith("fix or uninstall ")
 
 
 def test_plugins_that_share_a_name_are_all_named(
@@ -362,16 +359,13 @@ def test_plugins_that_share_a_name_are_all_named(
     install("sound", f"[etude.scorers]\nmine = {texts}:Exact\nyours = {texts}:Exact\nours = {texts}:ANLS\n")
     install("twin", f"[etude.scorers]\nours = {texts}:ANLS\n")
     monkeypatch.syspath_prepend(str(Path.cwd()))
-    found = checks(capsys, CONFIG, "--env.scorer", "mine", code=1)
-    assert sorted((check["status"], check["text"]) for check in found["plugin mine"]) == [
-        ("ok", f"sound 1.0: {texts}:Exact, one of the scorers"),
-        ("wrong", "scorer 'mine' cannot be loaded from 'gone_for_doctor:Scorer': No module named 'gone_for_doctor'"),
-    ]
+    found = checks(capsys, CONFIG, "--env.scorer", "ours", code=1)
+    assert [check["status"] for check in found["plugin mine"]] == ["wrong", "wrong"]
     for check in found["plugin yours"]:
         both = f"scorer 'yours' is the name of several plugins: sound 1.0 ({texts}:Exact) and aged 1.0 ({texts}:F1)"
         assert (check["status"], check["text"]) == ("wrong", both)
     assert [check["status"] for check in found["plugin ours"]] == ["ok", "ok"]
-    assert found["scorer"][0]["text"] == "exact accepts all gold answers"
+    assert found["scorer"][0]["text"] == "anls accepts all gold answers"
 
 
 def test_the_chosen_agent_and_executor_are_looked_at(fresh_project: Path, capsys: Captured) -> None:

@@ -194,7 +194,7 @@ def test_keys_of_claude_pass_for_claude_alone(here: Path, capsys: Captured) -> N
         ),
         (
             ["demo/runs/demo:latest"],
-            "run 'demo/runs/demo' has no skill 'latest'\nhint: give demo/runs/demo:best, demo/runs/demo:initial or ",
+            "skill 'demo/runs/demo:latest' does not exist\nhint: give the path of a skill, or RUN:best, ",
         ),
         (
             [RUN, "--for", "cloud"],

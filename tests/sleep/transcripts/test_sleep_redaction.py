@@ -23,14 +23,12 @@ def test_every_text_of_a_session_passes_the_redactor():
     turn = Turn(prompt=f"use {KEY}", at=datetime(2026, 1, 2, tzinfo=UTC), answer=f"used {KEY}", tools=(tool,))
     dirty = session(
         project=f"/home/{KEY}",
-        branch=f"branch/{KEY}",
         turns=(turn, turn.model_copy(update={"interrupted": True})),
         skills=(f"the {KEY}",),
-        files=(f"/x/{KEY}",),
     )
     clean, counts = redacted(dirty, REDACTOR)
     assert "sk-" not in clean.model_dump_json()
-    assert counts == {"api-key": 14} == {"api-key": clean.model_dump_json().count("[redacted:api-key]")}
+    assert counts == {"api-key": 12} == {"api-key": clean.model_dump_json().count("[redacted:api-key]")}
     assert clean.id == "open-sesame-1"
     assert (clean.turns[0].at, clean.turns[1].interrupted) == (turn.at, True)
     assert clean.turns[0].tools[0].failed is True

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from etude.agents.program import ProgramAgent
 from etude.cli.doctor.findings import Findings
-from etude.config import AgentSection, TrainConfig
+from etude.config import TrainConfig
+from etude.config.sections import AgentSection
 from etude.errors import ConfigError, EtudeError
 from etude.models import build_model
 from etude.programs.base import Program, is_older
