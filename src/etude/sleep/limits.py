@@ -54,8 +54,8 @@ def within(config: SleepConfig, spent: Spent) -> SleepConfig:
         BudgetStop: nothing is left.
     """
     left: dict[str, float] = {}
-    for name, used in (("calls", spent.calls), ("tokens", spent.tokens), ("usd", spent.usd)):
-        limit = getattr(config.limits, name)
+    for name in ("calls", "tokens", "usd"):
+        limit, used = getattr(config.limits, name), getattr(spent, name)
         if limit is None or used is None:
             continue
         left[name] = limit - used

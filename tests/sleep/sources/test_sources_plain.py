@@ -158,16 +158,6 @@ def test_a_file_without_any_session_is_found_and_says_what_is_wrong(tmp_path: Pa
     assert readings(tmp_path) == {}
 
 
-def test_the_revision_of_a_session_changes_only_with_its_own_lines(tmp_path: Path) -> None:
-    lines = [{"session": "a", "prompt": "One"}, {"session": "b", "prompt": "Two"}]
-    write(tmp_path, lines)
-    before = find(tmp_path)
-    write(tmp_path, [*lines, {"session": "b", "prompt": "Three"}])
-    after = find(tmp_path)
-    assert after["a"].revision == before["a"].revision
-    assert after["b"].revision != before["b"].revision
-
-
 def test_a_session_that_its_file_no_longer_has_is_named(tmp_path: Path) -> None:
     path = write(tmp_path, [{"session": "a", "prompt": "One"}])
     found = find(tmp_path)["a"]

@@ -73,10 +73,6 @@ def test_a_task_that_makes_no_sense_is_refused(fields: dict, problem: str) -> No
         mined(**fields)
 
 
-def test_published_names_of_splits_are_understood() -> None:
-    assert [mined(split=name).split for name in ("replay", "holdout", "test")] == ["train", "val", "test"]
-
-
 def test_the_id_depends_on_project_and_words_and_not_on_case_or_blanks() -> None:
     assert task_id("/p", "Write  a\nTEST", "Of THIS") == task_id("/p", "write a test", "of  this")
     assert task_id("/p", "write a test", "of this") != task_id("/p", "write a test", "of that")

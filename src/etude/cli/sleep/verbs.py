@@ -70,9 +70,6 @@ def _revert(parser: Arguments) -> None:
 
 def _harvest(parser: Arguments) -> None:
     parser.add_argument("--source", action="append", metavar="NAME", help="read only this one (may be repeated)")
-    parser.add_argument(
-        "--home", metavar="DIR", help="home folder to read from, without CODEX_HOME and the like (default: your own)"
-    )
     parser.add_argument("--project", metavar="DIR", help="only sessions in this folder or below it")
     parser.add_argument("--hours", type=_hours, metavar="N", help="only sessions that changed in the last N hours")
     parser.add_argument(
@@ -159,7 +156,7 @@ _VERBS: tuple[tuple[str, str, Callable[[Arguments], None], tuple[str, ...]], ...
         "harvest",
         "show the sessions that are found; asks no model and writes nothing",
         _harvest,
-        ("harvest --source codex --json", "harvest --home /backup/home --hours 240"),
+        ("harvest --source codex --json", "harvest --project . --hours 240"),
     ),
     (
         "tasks",

@@ -151,16 +151,16 @@ def _commands(tasks: Sequence[MinedTask], *, unsafe: bool) -> dict[str, Scorer]:
 
 def _check_apart(tasks: dict[Split, tuple[Task, ...]]) -> None:
     """As `check_splits` does where no side is empty."""
-    ids = [task.id for split in SPLITS for task in tasks[split]]
-    twice = next((name for at, name in enumerate(ids) if name in ids[:at]), None)
-    if twice is not None:
-        raise DataError(f"two tasks have the id {twice!r}", hint="give every task an id of its own")
+    ids: set[str] = set()
     sides: dict[str, tuple[Split, str]] = {}
-    for split in SPLITS:
-        for task in tasks[split]:
-            side, other = sides.setdefault(content(task), (split, task.id))
-            if side != split:
-                raise DataError(
-                    f"{side} {other!r} and {split} {task.id!r} have the same text",
-                    hint="put tasks of one cluster on one side",
-                )
+    placed: list[tuple[Split, Task]] = [(side, task) for side in SPLITS for task in tasks[side]]
+    for split, task in placed:
+        if task.id in ids:
+            raise DataError(f"two tasks have the id {task.id!r}", hint="give every task an id of its own")
+        ids.add(task.id)
+        side, other = sides.setdefault(content(task), (split, task.id))
+        if side != split:
+            raise DataError(
+                f"{side} {other!r} and {split} {task.id!r} have the same text",
+                hint="put tasks of one cluster on one side",
+            )

@@ -26,6 +26,7 @@ __all__ = ["Replayed", "TaskFile", "read", "replay", "review", "write"]
 PUBLISHED = "skillopt_sleep.tasks.v1"
 """The format of SkillOpt-Sleep, which is read and not written."""
 _OUTCOMES: dict[str, Feedback] = {"success": "satisfied", "fail": "unsatisfied"}
+_SPLITS = {"replay": "train", "holdout": "val"}
 _ASK_FOR_A_TEXT = ("contains", "section_contains", "section_present")
 
 
@@ -73,7 +74,7 @@ class _PublishedTask(Record):
     judge: JsonValue = None
     tags: tuple[str, ...] = ()
     source_sessions: tuple[str, ...] = ()
-    split: str = "train"
+    split: Literal["train", "val", "test", "replay", "holdout"] = "train"
     origin: str = "real"
     derived_from: str = ""
     skill_hint: str = ""
@@ -85,7 +86,8 @@ class _PublishedTask(Record):
         if self.reference_kind == "none" and not criteria.checks and not rubric:
             rubric = f"The answer does what is asked: {self.intent}"
         return {
-            **self.model_dump(include={"id", "intent", "tags", "split", "origin", "derived_from"}),
+            **self.model_dump(include={"id", "intent", "tags", "origin", "derived_from"}),
+            "split": _SPLITS.get(self.split, self.split),
             "context": self.context_excerpt,
             "checks": criteria.checks,
             "rubric": rubric,

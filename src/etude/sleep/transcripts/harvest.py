@@ -2,10 +2,9 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
 
 from pydantic import AwareDatetime, Field
 
@@ -14,7 +13,7 @@ from etude.redaction.redactor import Redactor
 from etude.sleep.transcripts.cleaning import cleaned
 from etude.sleep.transcripts.ledger import Entry, Ledger, Status, used_turns
 from etude.sleep.transcripts.redaction import redacted
-from etude.sleep.transcripts.sessions import Found, Reading, Session
+from etude.sleep.transcripts.sessions import Found, Session
 from etude.sleep.transcripts.sources.base import Source
 
 __all__ = ["Asked", "Harvest", "Harvested", "SourceCounts", "harvest", "in_scope"]
@@ -79,24 +78,17 @@ class Harvest(Record):
     @property
     def skipped(self) -> dict[str, int]:
         """What was left out of all sources, by reason."""
-        return _total(counts.skipped for counts in self.sources)
+        return dict(sorted(sum((Counter(each.skipped) for each in self.sources), Counter[str]()).items()))
 
     @property
     def redacted(self) -> dict[str, int]:
         """Secrets that were taken out of all sources, by kind."""
-        return _total(counts.redacted for counts in self.sources)
+        return dict(sorted(sum((Counter(each.redacted) for each in self.sources), Counter[str]()).items()))
 
     @property
     def beyond(self) -> int:
         """Sessions that wait because the limit was reached."""
         return sum(counts.beyond for counts in self.sources)
-
-
-def _total(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    total = Counter[str]()
-    for count in counts:
-        total.update(count)
-    return dict(sorted(total.items()))
 
 
 def in_scope(project: str, scope: str | None) -> bool:
@@ -135,7 +127,7 @@ def harvest(
         redactor: by default one for transcripts that knows the secrets of `environ`.
     """
     work = _Work(ledger, asked, redactor or Redactor.for_transcripts(environ))
-    candidates: list[_Candidate] = []
+    candidates: list[tuple[Source, Found]] = []
     for source in sources:
         tally = work.tally(source.name)
         try:
@@ -144,19 +136,14 @@ def harvest(
             work.problem(f"{source.name}: {_problem(error)}")
             continue
         tally.found = len(found)
-        candidates += [_Candidate(source, each) for each in _newest(found, tally)]
-    for candidate in sorted(candidates, key=lambda each: each.order, reverse=asked.newest):
-        work.look(candidate)
+        candidates += [(source, each) for each in _newest(found, tally)]
+    for source, each in sorted(candidates, key=lambda candidate: _order(candidate[1]), reverse=asked.newest):
+        work.look(source, each)
     return work.result()
 
 
-class _Candidate(NamedTuple):
-    source: Source
-    found: Found
-
-    @property
-    def order(self) -> tuple[datetime, str, str]:
-        return (self.found.changed or _NEVER, self.found.source, self.found.id)
+def _order(found: Found) -> tuple[datetime, str, str]:
+    return (found.changed or _NEVER, found.source, found.id)
 
 
 def _newest(found: Sequence[Found], tally: "_Tally") -> list[Found]:
@@ -213,44 +200,40 @@ class _Work:
     def _full(self) -> bool:
         return self._asked.limit is not None and len(self._sessions) >= self._asked.limit
 
-    def look(self, candidate: _Candidate) -> None:
-        """Read a session, unless the ledger tells that nothing in it is wanted."""
-        found = candidate.found
-        tally = self.tally(candidate.source.name)
+    def look(self, source: Source, found: Found) -> None:
+        """Read a session, unless the ledger says that nothing in it is wanted."""
+        tally = self.tally(source.name)
         entry = None if self._ledger is None else self._ledger.entry(found.source, found.id)
         waits = entry is not None and entry.status == "queued"
         reason = self._known(entry, found) or ("" if waits else self._too_old(found.changed))
         if reason:
             tally.skipped[reason] += 1
-            return
-        if entry is not None and waits and self._full and entry.revision == found.revision:
-            tally.beyond += in_scope(entry.project, self._asked.scope)
-            return
-        if self._asked.newest and self._full:
+        elif self._full and self._asked.newest:
             tally.beyond += 1
-            return
-        try:
-            reading = candidate.source.read(found)
-        except Exception as error:  # noqa: BLE001 - the boundary: a source can meet any kind of file
-            reading = Reading(problem=_problem(error))
+        elif self._full and entry is not None and waits and entry.revision == found.revision:
+            tally.beyond += in_scope(entry.project, self._asked.scope)
+        else:
+            try:
+                self._read(source, found, entry)
+            except Exception as error:  # noqa: BLE001 - the boundary: a source can meet any kind of file
+                self._fail(source, found, _problem(error))
+
+    def _read(self, source: Source, found: Found, entry: Entry | None) -> None:
+        tally, reading = self.tally(source.name), source.read(found)
         tally.skipped.update(reading.skipped)
         if reading.problem:
-            self._fail(candidate, reading.problem)
+            self._fail(source, found, reading.problem)
             return
         tally.read += 1
         if reading.session is None:
             tally.skipped["empty"] += 1
             self._note(found, entry, "empty")
-            return
-        try:
-            self._weigh(reading.session, reading.copied, candidate, entry)
-        except Exception as error:  # noqa: BLE001 - the boundary: a session can hold anything
-            self._fail(candidate, _problem(error))
+        else:
+            self._weigh(reading.session, reading.copied, found, tally, entry)
 
-    def _fail(self, candidate: _Candidate, reason: str) -> None:
-        found, name = candidate.found, candidate.source.name
-        self.tally(name).skipped["unreadable"] += 1
-        self.problem(f"{name}: session {found.id!r}: {reason}")
+    def _fail(self, source: Source, found: Found, reason: str) -> None:
+        self.tally(source.name).skipped["unreadable"] += 1
+        self.problem(f"{source.name}: session {found.id!r}: {reason}")
 
     def _known(self, entry: Entry | None, found: Found) -> str:
         """Why a session need not be read, from what the ledger knows of it."""
@@ -263,9 +246,8 @@ class _Work:
     def _too_old(self, moment: datetime | None) -> str:
         return "too old" if self._since is not None and moment is not None and moment < self._since else ""
 
-    def _weigh(self, session: Session, copied: int, candidate: _Candidate, entry: Entry | None) -> None:
+    def _weigh(self, session: Session, copied: int, found: Found, tally: _Tally, entry: Entry | None) -> None:
         """Decide what becomes of a session that was read."""
-        found, tally = candidate.found, self.tally(candidate.source.name)
         known = max(used_turns(entry, session), copied)
         clean = cleaned(session, seen=known)
         waits = entry is not None and entry.status == "queued"

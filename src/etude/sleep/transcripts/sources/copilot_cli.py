@@ -8,7 +8,16 @@ from typing import Any, ClassVar
 from etude.sleep.transcripts.sessions import Found, Reading
 from etude.sleep.transcripts.sources.base import Source
 from etude.sleep.transcripts.sources.conversation import Conversation
-from etude.sleep.transcripts.sources.lines import files_under, found_in, items, moment, program_folder, table, text
+from etude.sleep.transcripts.sources.lines import (
+    files_under,
+    found_in,
+    items,
+    moment,
+    newest_first,
+    program_folder,
+    table,
+    text,
+)
 from etude.sleep.transcripts.sources.sqlite import Databases, rows
 
 __all__ = ["CopilotCli"]
@@ -36,11 +45,7 @@ class CopilotCli(Source):
         found = {each.id: each for each in self._in_store(folder / "session-store.db")}
         # The events tell of tools, failures and skills; the store does not.
         found |= {each.id: each for each in found_in(self.name, told)}
-        return sorted(
-            found.values(),
-            key=lambda each: (each.changed.timestamp() if each.changed is not None else 0.0, each.id),
-            reverse=True,
-        )
+        return newest_first(found.values())
 
     def _read(self, found: Found) -> Reading:
         if problem := self._databases.problem(found):

@@ -24,6 +24,7 @@ __all__ = [
     "head",
     "items",
     "moment",
+    "newest_first",
     "object_of",
     "once",
     "open_regular",
@@ -85,6 +86,11 @@ def found_in(source: str, files: Iterable[tuple[str, Path, os.stat_result]]) -> 
             changed = moment(state.st_mtime_ns // 1000 / 1000)
             found[id] = Found(source=source, id=id, path=str(path), revision=revision, changed=changed)
     return tuple(found.values())
+
+
+def newest_first(found: Iterable[Found]) -> list[Found]:
+    """Sessions, the one changed last first."""
+    return sorted(found, key=lambda each: (each.changed or _EPOCH, each.id), reverse=True)
 
 
 def open_regular(path: str | Path) -> BinaryIO:

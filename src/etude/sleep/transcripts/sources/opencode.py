@@ -17,6 +17,7 @@ from etude.sleep.transcripts.sources.lines import (
     LONG_LINE,
     files_under,
     moment,
+    newest_first,
     object_of,
     program_folder,
     read_object,
@@ -54,7 +55,7 @@ class OpenCode(Source):
         database = data / (environ.get("OPENCODE_DB") or "opencode.db")
         # The program leaves the files of what it took over into the database.
         found |= {each.id: each for each in self._in_database(database)}
-        return sorted(found.values(), key=lambda each: (_stamp(each.changed), each.id), reverse=True)
+        return newest_first(found.values())
 
     def _read(self, found: Found) -> Reading:
         if problem := self._databases.problem(found):
