@@ -279,7 +279,7 @@ async def test_a_silent_model_is_given_up_after_the_timeout():
         ({"model": "adapter:anthropic:m", "api_key_env": "NO_SUCH"}, "environment variable 'NO_SUCH' is not set"),
         ({"model": "adapter:anthropic:m"}, "adapter:anthropic:m: "),
         ({"model": "adapter:deepseek:m", "base_url": "http://a"}, "adapter:deepseek:m takes no base_url"),
-        ({"model": "adapter:test", "headers": {"X Team": "red"}}, "headers: the name 'X Team' cannot be sent"),
+        ({"model": "adapter:test", "headers": {"X Team": "red"}}, "headers: 'X Team' cannot be sent"),
     ],
 )
 def test_what_cannot_be_is_a_config_error(monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], message: str):

@@ -7,7 +7,7 @@ import pytest
 
 from etude.errors import ConfigError, SkillError
 from etude.sleep.config import load_sleep_config, load_sleep_section, make_sleep_config
-from etude.sleep.improve.documents import opened_chars
+from etude.sleep.improve.groups import opened_chars
 
 MODELS: dict[str, Any] = {
     "target": {"model": "simulated:target"},

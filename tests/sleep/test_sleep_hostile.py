@@ -16,7 +16,7 @@ from etude.errors import DataError, EtudeError
 from etude.prompts import Prompts
 from etude.records import ChatRequest
 from etude.registry import names
-from etude.sleep.adoption.proposal import proposed_text, read_proposal
+from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.night import run_night
 from etude.sleep.report import NightReport
 from etude.sleep.tasks.files import read
@@ -46,8 +46,8 @@ def outside(small: Small) -> dict[str, str]:
 def proposed(report: NightReport) -> dict[str, str]:
     if not report.proposal:
         return {}
-    folder = Path(report.proposal)
-    return {item.name: proposed_text(folder, item) for item in read_proposal(folder).items}
+    proposal = read_proposal(Path(report.proposal))
+    return {proposal.name(one): one.text for one in proposal.documents}
 
 
 def test_there_are_hostile_transcripts_of_every_source() -> None:

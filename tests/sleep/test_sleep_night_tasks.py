@@ -148,7 +148,7 @@ def test_with_the_gate_off_all_is_proposed_unverified_and_no_validation_is_paid_
     assert report.held_back == ("there was no verdict; only 'ship' is adopted without a person",)
     assert not small.skill.exists()
     folder = Path(report.proposal)
-    assert [item.unverified for item in read_proposal(folder).items] == [True]
+    assert [one.unverified for one in read_proposal(folder).documents] == [True]
     told = "nverified, the gate was off: it was not tried on held-out tasks"
     assert f"\n**U{told}.**\n" in (folder / "report.md").read_text()
     assert (folder / "proposal.diff").read_text().startswith(f".claude/skills/learned/SKILL.md: u{told}\n--- ")
@@ -297,7 +297,7 @@ class Killed(BaseException):
     """Stands for the end of the process."""
 
 
-@pytest.mark.parametrize("at", ["text 0", "replace 0", "commit"])
+@pytest.mark.parametrize("at", ["text 0", "replace 0", "end"])
 def test_an_adoption_that_was_killed_is_settled_by_the_next_night(small: Small, at: str) -> None:
     report = small.night()
 

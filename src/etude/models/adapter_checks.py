@@ -1,4 +1,4 @@
-"""The models of pydantic-ai by name, and whether one can think as told."""
+"""The models of pydantic-ai by name, and whether one can think as the settings say."""
 
 import re
 from collections.abc import Callable
@@ -9,8 +9,6 @@ from etude.errors import ConfigError
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
-
-__all__ = ["check_thinking", "make_model", "takes"]
 
 _EXTRA = re.compile(r"pydantic-ai-slim\[([\w-]+)\]")
 

@@ -11,8 +11,6 @@ from pathlib import PurePath
 from etude.config import ModelSection
 from etude.errors import ConfigError, TransientError
 
-__all__ = ["Key", "key_variable", "used_key_variable"]
-
 _VARIABLES = (("anthropic:", "ANTHROPIC_API_KEY"), ("azure:", "AZURE_OPENAI_API_KEY"))
 _KEYLESS = ("simulated:", "handoff:")
 _NO_KEY = "none"

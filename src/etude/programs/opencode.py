@@ -21,8 +21,6 @@ from etude.programs.telling import Call, Telling
 from etude.records import Usage
 from etude.sandbox import Finished
 
-__all__ = ["OpenCode"]
-
 _PROVIDER = "etude"
 _AGENT = "answers"
 _CONTEXT = 200_000

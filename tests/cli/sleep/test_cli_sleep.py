@@ -46,9 +46,9 @@ def test_the_difference_is_shown(one: Small, capsys: Captured) -> None:
     assert lines[-1] == "+<!-- etude:end learned -->"
     found = data(capsys, "diff", "1")
     assert found["diff"].splitlines() == lines
-    assert found["manifest"]["items"][0]["name"] == ".claude/skills/learned/SKILL.md"
-    (rules,) = found["documents"].values()
-    assert [rule["night"] for rule in rules] == ["0001"]
+    (document,) = found["documents"]
+    assert document["name"] == ".claude/skills/learned/SKILL.md"
+    assert [rule["night"] for rule in document["rules"]] == ["0001"]
 
 
 def test_a_proposal_is_adopted_and_taken_back(one: Small, capsys: Captured) -> None:

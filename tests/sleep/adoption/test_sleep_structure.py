@@ -3,7 +3,7 @@
 import pytest
 
 from etude.sleep.adoption.adopt import adoptable
-from etude.sleep.adoption.rules import rules_of
+from etude.sleep.adoption.rules import revised
 from etude.sleep.adoption.structure import MAX_CHARS, doubts, plain, visible
 
 
@@ -44,7 +44,7 @@ def test_any_other_rule_waits_and_says_why(rule: str, why: str) -> None:
 
 
 def test_every_rule_and_the_verdict_have_to_pass() -> None:
-    good, bad = rules_of("- Use tabs.\n"), rules_of("- Use tabs.\n- Run `x`.\n")
+    good, bad = revised((), "- Use tabs.\n", ""), revised((), "- Use tabs.\n- Run `x`.\n", "")
     assert adoptable(good, "ship") == ()
     assert adoptable(good, "inconclusive") == (
         "the verdict is 'inconclusive'; only 'ship' is adopted without a person",

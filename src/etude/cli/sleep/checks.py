@@ -9,7 +9,7 @@ from etude.cli.sleep.schedule import machine_of
 from etude.cli.sleep.text import paused_since, task_notes
 from etude.errors import ConfigError
 from etude.sleep.config import SleepConfig
-from etude.sleep.improve.documents import check_tasks
+from etude.sleep.improve.groups import check_tasks
 from etude.sleep.pause import paused
 from etude.sleep.places import document_paths, read_document
 from etude.sleep.schedule import installed, job_name

@@ -9,7 +9,7 @@ from etude.cli.terminal import output
 from etude.models import build_model
 from etude.records.summary import Span
 from etude.sleep.forecast import forecast_night
-from etude.sleep.improve.documents import check_tasks, opened_chars
+from etude.sleep.improve.groups import check_tasks, opened_chars
 from etude.sleep.night import unfinished
 from etude.sleep.pause import paused
 from etude.sleep.tasks.files import replay

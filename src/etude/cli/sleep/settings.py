@@ -12,10 +12,9 @@ from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.errors import InputError
 from etude.sleep.adoption.adopt import Receipt, receipts, recover
-from etude.sleep.adoption.proposal import FOLDER, MANIFEST, Item, read_proposal
+from etude.sleep.adoption.proposal import FOLDER, PROPOSAL, Proposed, read_proposal
 from etude.sleep.config import SleepConfig, SleepSection, load_sleep_config, load_sleep_section
 from etude.sleep.night import REPORT, read_report
-from etude.sleep.places import sha256
 from etude.sleep.report import NightReport
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.gather import Surroundings, state_in
@@ -88,12 +87,12 @@ class Nights:
         """Titles of the documents of a proposal that are not in place, and whether each changed since the night read
         it; none when the proposal cannot be read."""
         adopted = [receipt for receipt in self._adoptions(number) if not receipt.reverted]
-        there = {document.real for receipt in adopted for document in receipt.documents}
+        there = {document.live.real for receipt in adopted for document in receipt.documents}
         try:
-            manifest = read_proposal(self.folder(number))
+            proposal = read_proposal(self.folder(number))
         except InputError:
             return {}
-        return {title: _changed(item) for title, item in manifest.titled.items() if item.real not in there}
+        return {title: _changed(one) for title, one in proposal.titled.items() if one.live.real not in there}
 
     def recovered(self, args: argparse.Namespace, *, named: bool) -> bool:
         """End an adoption or a revert that was interrupted, and say what was done about it. Returns whether that is
@@ -104,12 +103,12 @@ class Nights:
 
         Raises:
             LockedError: another process adopts or reverts.
-            EtudeError: a file could not be put back; it can be tried again.
+            EtudeError: a file could not be written; it can be tried again.
         """
         recovery = recover(self.state.folder) if self.state.folder.exists() else None
         for text in () if recovery is None else recovery.told:
             output.note(f"note: {text}")
-        if recovery is None or named or not recovery.finished:
+        if recovery is None or named:
             return False
         if args.json:
             output.json_result({"recovered": recovery.model_dump(mode="json")})
@@ -119,7 +118,7 @@ class Nights:
 
     def has_proposal(self, number: int) -> bool:
         """Whether a night has one."""
-        return (self.folder(number) / MANIFEST).exists()
+        return (self.folder(number) / PROPOSAL).exists()
 
     def folder(self, number: int) -> Path:
         """The folder of the proposal of a night, whether or not there is one."""
@@ -165,12 +164,12 @@ class Nights:
         return receipts(self.state.folder)
 
 
-def _changed(item: Item) -> bool:
+def _changed(document: Proposed) -> bool:
     """Whether a document is not what the night read."""
     try:
-        return sha256(Path(item.real).read_bytes()) != item.live_sha256
+        return Path(document.live.real).read_bytes() != document.live.data
     except FileNotFoundError:
-        return item.live_sha256 is not None
+        return document.live.data is not None
     except OSError:
         return True
 

@@ -66,5 +66,5 @@ def run(args: argparse.Namespace) -> int:
     if rows[-1]["status"] in ("killed", "stopped") and rows[-1]["resumes"]:
         output.line(f"\n{continues(last, latest)}")
     if (nights.state.folder / PENDING).exists():
-        output.line("\nan adoption or a revert has not ended: the next adopt, revert or run ends it or takes it back")
+        output.line("\nan adoption or a revert has not ended: the next adopt, revert or run finishes it")
     return 0

@@ -4,7 +4,7 @@ import argparse
 import os
 import re
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from etude.cli.sleep.settings import WAITING
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.cli.terminal.summary_text import LOUD, SIMULATED
-from etude.sleep.adoption.rules import Rules
+from etude.sleep.adoption.rules import Rule
 from etude.sleep.adoption.structure import plain
 from etude.sleep.limits import Spent
 from etude.sleep.pause import Pause
@@ -169,14 +169,13 @@ def continues(report: NightReport | None, number: int) -> str:
     return f"night {number} continues{larger(report.reason) or ' with'}: {_command(report.command)}"
 
 
-def rules_data(rules: Rules, night: str, documents: Collection[str] | None = None) -> list[dict[str, Any]]:
-    """The rules that a night wrote and those that it took out, as data; of all documents, or of some by real path."""
+def rules_data(rules: Mapping[str, Sequence[Rule]], night: str) -> list[dict[str, Any]]:
+    """The rules that a night wrote and those that it took out, by the real path of their document, as data."""
     return [
         {"document": document, **rule.model_dump(mode="json", include=_RULE_FIELDS)}
-        for document, those in rules.documents.items()
+        for document, those in rules.items()
         for rule in those
-        if (documents is None or document in documents)
-        and (rule.night if rule.status == "active" else rule.retired) == night
+        if (rule.night if rule.status == "active" else rule.retired) == night
     ]
 
 

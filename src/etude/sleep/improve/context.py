@@ -28,6 +28,10 @@ class Documents(Record):
     memory: Skill | None = None
     """The memory file, as a document."""
 
+    def at(self, name: str) -> Skill | None:
+        """The `skill` or the `memory`."""
+        return self.skill if name == "skill" else self.memory
+
     def with_document(self, name: str, document: Skill) -> "Documents":
         """With another `skill` or `memory`."""
         return self.model_copy(update={name: document})
