@@ -18,7 +18,6 @@ def test_each_seed_is_a_row_and_mean_deviation_and_interval_follow(fresh_project
     report = SeedReport.model_validate_json(Path("demo/runs/demo-seeds.json").read_text())
     assert lines[0] == "SIMULATED MODELS: these scores say nothing about a real model."
     rows = [line.split() for line in lines[2:5]]
-    assert lines[10] == "few       intervals over 3 seeds say little: give 5 or more"
     assert [row[:2] for row in rows] == [["1", "demo-seed1"], ["2", "demo-seed2"], ["7", "demo-seed7"]]
     assert rows[2][6] == f"{report.seeds[2].gain:+.3f}"
     assert lines[6].endswith("(mean hard score over 3 seeds, test)")
@@ -28,7 +27,7 @@ def test_each_seed_is_a_row_and_mean_deviation_and_interval_follow(fresh_project
     assert gain.sd is not None
     spread = f"[{gain.low:+.3f}, {gain.high:+.3f}]" if gain.sd else "the same in every run"
     assert lines[9] == f"gain      {gain.mean:+.3f}  {gain.sd:.3f}  {spread}"
-    assert lines[11] == "file      demo/runs/demo-seeds.json"
+    assert lines[10] == "file      demo/runs/demo-seeds.json"
     assert captured.err.count("starting run 'demo-seed") == 3
 
 

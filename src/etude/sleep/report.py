@@ -81,9 +81,9 @@ class NightReport(Record):
     night: int
     status: NightStatus
     resumes: bool = False
-    """The next run goes on with this night, where it has the same settings."""
+    """The next run resumes this night, where it has the same settings."""
     command: Command | None = None
-    """The last one that began it or went on with it; None where it was no command."""
+    """The last one that began or resumed it; None where it was not begun by a command."""
     starts: int = 1
     """How often it was begun."""
     reason: str = ""

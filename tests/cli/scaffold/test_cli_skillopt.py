@@ -158,7 +158,6 @@ def test_what_is_not_carried_over_is_named_and_no_key_is_copied(project: str, ca
     out = capsys.readouterr().out
     assert out.startswith("tasks   55: 20 train, 15 val, 20 test (a sample of more)\nfields  input = ")
     assert f"\nnot carried over: {', '.join(left)}\n" in out
-    assert "note    the target is shown the whole context; there it is cut to 6,000 characters\n" in out
     assert "wrote   etude.yaml, skill/SKILL.md, data/train.jsonl, data/val.jsonl, data/test.jsonl\n" in out
     assert found(capsys, project)["not_carried"] == left
     assert Path("new/etude.yaml").read_text().endswith(f"# Not carried over: {', '.join(left)}\n")

@@ -7,9 +7,6 @@ from etude.cli.terminal.summary_text import LOUD, SIMULATED, money
 from etude.cli.terminal.tables import text_lines
 from etude.measure.seeds import SeedReport, SeedResult, Spread
 
-FEW = 5
-"""With fewer seeds the quantile of the interval is larger than 3, whatever the runs did."""
-
 _COLUMNS = ("seed", "run", "val", "best val", "test", "best test", "gain", "calls", "cost")
 
 
@@ -41,8 +38,6 @@ def _spreads(report: SeedReport) -> Iterator[str]:
     yield f"initial   {_spread(report.initial_test, '')}"
     yield f"best      {_spread(report.best_test, '')}"
     yield f"gain      {_spread(report.gain, '+')}"
-    if 1 < report.gain.n < FEW:
-        yield f"few       intervals over {report.gain.n} seeds say little: give {FEW} or more"
 
 
 def _seeds(report: SeedReport) -> str:

@@ -219,7 +219,7 @@ def _safe(text: str) -> str:
 
 
 def _free_id(text: str, night: str, taken: set[str]) -> str:
-    """Equal texts of one night are told apart by counting."""
+    """Equal texts of one night get different ids by counting."""
     count, name = 1, digest([said(text), night])[:8]
     while name in taken:
         count += 1
