@@ -1,4 +1,6 @@
 import asyncio
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import pytest
@@ -200,6 +202,14 @@ async def test_too_many_requests_are_transient_and_tell_how_long_to_wait(server:
     assert isinstance(error, TransientError)
     assert (error.rate_limited, error.retry_after, error.unreachable) == (True, 2.5, False)
     assert str(error) == "HTTP 429: slow down"
+
+
+async def test_retry_after_may_be_a_date(server: Server):
+    later = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    error = await failure(server, http(429, {}, Retry_After=later))
+    assert 3000 < error.retry_after <= 3600
+    past = format_datetime(datetime.now(UTC) - timedelta(hours=1), usegmt=True)
+    assert (await failure(server, http(429, {}, Retry_After=past))).retry_after == 0
 
 
 @pytest.mark.parametrize("header", ["soon", "inf", "nan"])

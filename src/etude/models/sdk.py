@@ -8,6 +8,8 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from importlib import import_module
 from types import ModuleType
 from typing import Any, cast
@@ -205,9 +207,15 @@ def _words(error: Any) -> str:
 
 
 def _retry_after(header: str | None) -> float | None:
-    """Seconds from a number; None for anything else."""
-    try:
-        seconds = float(header or "nan")
-    except ValueError:
+    """Seconds from a number or an HTTP date; None when there is neither."""
+    if header is None:
         return None
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            date = parsedate_to_datetime(header)
+        except ValueError:
+            return None
+        seconds = (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
     return max(0.0, seconds) if math.isfinite(seconds) else None
