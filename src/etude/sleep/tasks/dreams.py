@@ -57,8 +57,8 @@ async def dream(tasks: Sequence[MinedTask], n: int, optimizer: Optimizer) -> Dre
 
 def recall(archive: Iterable[MinedTask], tasks: Sequence[MinedTask], k: int) -> tuple[MinedTask, ...]:
     """The `k` training tasks of earlier nights that are most like one of tonight's in the same project; fewer where
-    there are not so many that have something in common. Never one that is held out, tonight or then, or near one that
-    is. Ties go by id.
+    fewer have something in common with it. Never one that is held out, tonight or then, or near one that is. Ties go
+    by id.
     """
     tonight = [task for task in tasks if task.split == "train"]
     ids = {task.id for task in tasks}

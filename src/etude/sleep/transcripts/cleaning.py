@@ -25,7 +25,7 @@ OBSERVERS = (
 _HEAD = 4_000
 """Characters of a prompt in which marks are looked for."""
 _MARK = 100
-"""Characters of a prompt that etude ships: so many that no user says the same by chance."""
+"""Characters of a prompt that etude ships: enough that no user says the same by chance."""
 _WRAPPER = re.compile(r"(?:\[(?:Pasted (?:text|content)|Image|File)\b[^\]\n]{0,200}\]\s*)+")
 _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|\Z)")
 _COMMAND_TAGS = ("<command-message>", "<command-name>", "<local-command-stdout>", "<bash-input>", "<bash-stdout>")

@@ -36,7 +36,7 @@ class Turn(Record):
 
 
 class Session(Record):
-    """One conversation of a user with an agent. Records that are no part of it (sidechains, compaction summaries,
+    """One conversation of a user with an agent. Records that are not part of it (sidechains, compaction summaries,
     notes of the program to itself) are left out by the source."""
 
     source: str
@@ -75,7 +75,7 @@ class Found(Record):
     """The file that holds it."""
     revision: str
     """Changes whenever the session may have changed; cheap to tell (size and time of a file, time of a row). Empty
-    for what is no session: it stands for something that cannot be read, and its reading has the reason."""
+    for what is not a session: it stands for something that cannot be read, and its reading has the reason."""
     changed: AwareDatetime | None = None
     """When it was last written to."""
 

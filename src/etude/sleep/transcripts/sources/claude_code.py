@@ -2,7 +2,7 @@
 
 One record a line. Prompts and results of tools are `user` records, what the agent does `assistant` records; one
 message of the agent may be spread over several of them. Sessions of subagents (`agent-*.jsonl`, folders
-`subagents`) are no sessions. A resumed or forked session repeats records under the `uuid` they had, or says where
+`subagents`) are left out. A resumed or forked session repeats records under the `uuid` they had, or says where
 they come from (`forkedFrom`).
 """
 

@@ -1,8 +1,8 @@
 """Codex CLI: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<session>.jsonl` and `~/.codex/archived_sessions`;
 `CODEX_HOME` moves `~/.codex`.
 
-Lines are `{"timestamp", "type", "payload"}`. What was said is told twice, as `response_item` (what the model saw, the
-same in all versions) and as `event_msg` (what the screen showed). Items are read, and of the events only what items
+Lines are `{"timestamp", "type", "payload"}`. All is said twice: as `response_item` (what the model saw,
+the same in all versions) and as `event_msg` (what the screen showed). Items are read, and of events only what items
 lack: how commands ended and how the turn did. Files without items are read by their events.
 """
 

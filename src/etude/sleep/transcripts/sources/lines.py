@@ -94,7 +94,7 @@ def newest_first(found: Iterable[Found]) -> list[Found]:
 
 
 def open_regular(path: str | Path) -> BinaryIO:
-    """A file opened for reading. Raises OSError if it is no regular file, without opening what it is instead."""
+    """A file opened for reading. Raises OSError if it is not a regular file, without opening what it is instead."""
     if not stat.S_ISREG(os.lstat(path).st_mode):
         raise OSError(0, "it is no regular file")
     # Should it be replaced this moment: no link is followed, and no pipe waited for.
