@@ -7,13 +7,17 @@ from typing import Any
 import pytest
 
 from etude import aevaluate_skill, make_config
+from etude.envs import ListEnvironment
+from etude.envs.scorers.rubric import Rubric, RubricOptions
 from etude.errors import BudgetStop, ConfigError, DataError, SkillError, VoidStop
 from etude.executors.local import LocalExecutor
 from etude.intervals import difference_interval, mean_interval
 from etude.measure.compare import acompare_skills
 from etude.protocols import Executor
+from etude.records import Reply
 from etude.records.summary import Comparison, Flip
-from two_skills import A, B, World, asked
+from etude.testing import ScriptedModel
+from two_skills import OTHERS, TASKS, A, B, World, asked
 
 
 def test_a_skill_that_solves_more_is_shipped_and_the_tasks_behind_it_are_named(tmp_path: Path) -> None:
@@ -38,6 +42,24 @@ async def test_answers_of_a_simulated_endpoint_are_labelled_also_when_all_are_ca
         assert (await aevaluate_skill(world.config(), "test", **world.given(skill=A))).simulated
         assert (await acompare_skills(world.config(), A, B, "test", 1, **world.given())).simulated
     assert len(world.target.requests) == 16
+
+
+async def test_scores_of_a_simulated_judge_are_labelled_also_when_all_are_cached(tmp_path: Path) -> None:
+    world = World(tmp_path, {"A0": "nnnnnnyy", "B0": "yyyyyyny"})
+    judge = ScriptedModel(lambda request: Reply(text='{"reason": "", "score": 1}', simulated=True), name="judge:x")
+    options = RubricOptions(rubric="Is it right?")
+
+    def given(**more: Any) -> dict[str, Any]:
+        tasks = ([OTHERS[0]], [OTHERS[1]], TASKS)
+        env = {"env": lambda asked: ListEnvironment(*tasks, scorer=Rubric(options, asked))}
+        return world.given(**more) | env | {"judge": judge}
+
+    asked: list[int] = []
+    for _ in range(2):
+        assert (await aevaluate_skill(world.config(), "test", **given(skill=A))).simulated
+        assert (await acompare_skills(world.config(), A, B, "test", 1, **given())).simulated
+        asked.append(len(judge.requests))
+    assert asked[0] == asked[1]
 
 
 def test_the_other_way_round_it_is_not_shipped(tmp_path: Path) -> None:

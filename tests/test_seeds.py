@@ -109,29 +109,6 @@ def test_an_interval_ends_where_a_score_or_a_gain_does() -> None:
     assert (gain.low, gain.high) == (-1, 1)
 
 
-def test_a_report_keeps_the_finished_seeds_of_earlier_calls(tmp_path: Path) -> None:
-    world, at_once = World(tmp_path / "world"), World(tmp_path / "at_once")
-    world.train(2, 3)
-    assert scores(world.train(1)) == scores(at_once.train(2, 3, 1))
-
-
-def test_runs_with_other_settings_and_unfinished_ones_are_left_out_and_named(tmp_path: Path) -> None:
-    world = World(tmp_path)
-    world.train(1)
-    with pytest.raises(BudgetStop):
-        world.train(2, limits={"concurrency": 1, "calls": 5})
-    (tmp_path / "small-seed3").mkdir()
-    (tmp_path / "small-seed3" / "journal.db").write_bytes(b"damaged")
-    (tmp_path / "small-seed3" / "summary.json").write_text("{}")
-    report = world.train(4, test={"trials": 2})
-    assert [result.seed for result in report.seeds] == [4]
-    assert report.left_out == (
-        "small-seed1: other settings",
-        "small-seed2: not finished",
-        "small-seed3: damaged",
-    )
-
-
 def test_a_single_seed_has_a_mean_and_no_spread(tmp_path: Path) -> None:
     report = World(tmp_path).train(1)
     assert report.gain == Spread(mean=report.seeds[0].gain or 0, sd=None, low=None, high=None, n=1)
@@ -171,15 +148,16 @@ def test_seeds_that_were_stopped_go_on_where_they_were(tmp_path: Path) -> None:
     assert world.answered == undisturbed.answered
 
 
-def test_finished_seeds_call_nobody_and_give_the_same_report(tmp_path: Path) -> None:
+def test_finished_seeds_make_no_call_and_further_ones_join_them(tmp_path: Path) -> None:
     world = World(tmp_path)
     first = world.train(1, 2)
     answered = world.answered
     assert world.train(1, 2) == first
     assert world.answered == answered
+    assert [result.seed for result in world.train(1, 2, 3).seeds] == [1, 2, 3]
 
 
-async def test_the_report_is_written_beside_the_runs(tmp_path: Path) -> None:
+async def test_the_report_is_written_next_to_the_runs(tmp_path: Path) -> None:
     world = World(tmp_path)
     report = await atrain_seeds(world.config(), [4], **world.given)
     assert report.file == str(tmp_path / "small-seeds.json")

@@ -296,7 +296,7 @@ def test_a_misspelt_argument_of_the_trainer_is_refused() -> None:
 
 
 def test_a_name_in_place_of_a_model_is_refused(tmp_path) -> None:
-    with pytest.raises(ConfigError, match="target = 'simulated:target' is no ChatModel"):
+    with pytest.raises(ConfigError, match="target = 'simulated:target' is not a ChatModel"):
         run(tmp_path, given={"target": "simulated:target"})
 
 

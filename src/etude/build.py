@@ -16,7 +16,7 @@ from etude.concurrency import Threads
 from etude.config import ModelSection, Price, TrainConfig, file_data
 from etude.envs.gold import check_gold
 from etude.envs.splits import check_splits
-from etude.errors import ConfigError, DataError
+from etude.errors import ConfigError, DataError, StopRun
 from etude.events import Event, Notice
 from etude.models import Journaled, Limited, Metered, Retrying, Structured, build_model, price_of
 from etude.models.keys import key_variable, used_key_variable
@@ -62,7 +62,7 @@ class _Parts:
             model = cast(Any, given.get(role))
             if model is not None and not isinstance(model, ChatModel):
                 raise ConfigError(
-                    f"{role} = {model!r} is no ChatModel", hint=f"name a model in the settings: {role}.model"
+                    f"{role} = {model!r} is not a ChatModel", hint=f"name a model in the settings: {role}.model"
                 )
             if model is None and section is not None:
                 model = build_model(section)
@@ -140,25 +140,16 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
             hear = observer.replied if role == "optimizer" else _unheard
             models[role] = Watched(Journaled(model, folder.journal), switch.check, parts.price(role), hear)
 
-        def structured(role: Role) -> Structured:
-            rung = (_roles(config)[role] or config.target).structured
-            name = models[role].name
-            return Structured(
-                models[role],
-                rung,
-                notice=lambda text: emit(Notice(level="info", text=f"{name}: {text}")),
-                journal=folder.journal,
-            )
-
         if "judge" in models:
-            judge.model = structured("judge")
+            judge.model = _structured(models["judge"], config.judge or config.target, folder, emit)
         agent = _agent(parts, env, models["target"], [task for split in SPLITS for task in tasks[split]])
         resumed = folder.journal.identity is not None
         if claim:
             folder.journal.claim_identity(_identity(config, parts, env, agent, tasks))
             folder.write_text("config.yaml", _yaml(config, folder))
         threads, bill = Threads(config.limits.concurrency), partial(cost, price=parts.price("target"))
-        rollout = Rollout(agent, env, executor, folder.journal, config.limits, emit, switch.check, threads, bill)
+        run = (config.limits, emit, switch.check, threads, bill, partial(_simulated, models.get("judge")))
+        rollout = Rollout(agent, env, executor, folder.journal, *run)
         try:
             for notice in (*map(_warning, warnings), *parts.warnings()):
                 emit(notice)
@@ -167,7 +158,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
                 skill=parts.skill,
                 tasks=tasks,
                 rollout=rollout,
-                structured=structured("optimizer"),
+                structured=_structured(models["optimizer"], config.optimizer, folder, emit),
                 prompts=parts.prompts,
                 folder=folder,
                 spend=spend,
@@ -177,6 +168,9 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
                 past=given.get("past", Past()),
                 observer=observer,
             )
+        except StopRun:
+            await executor.drain()
+            raise
         finally:
             await executor.cancel()
             for used, what in (("agent", agent), *parts.providers.items()):
@@ -188,8 +182,12 @@ def _warning(text: str, hint: str = "training continues anyway; `etude doctor` c
     return Notice(level="warning", text=text, hint=hint)
 
 
+def _simulated(model: Watched | None) -> bool:
+    return model is not None and model.simulated
+
+
 def _unheard(text: str) -> None:
-    """Nobody listens."""
+    """For a model whose answers need not be observed."""
 
 
 def _redactor(config: TrainConfig, given: Given) -> Redactor:
@@ -244,12 +242,21 @@ def _check_tasks(env: Environment, tasks: Mapping[Split, Sequence[Task]], *, nee
 
 
 def _paid(parts: _Parts, role: Role, spend: SqliteSpend, emit: Callable[[Event], None]) -> ChatModel:
-    """The model of a role within its budget and its server's limits; what can pass is tried again."""
+    """The model of a role within its budget and its server's limits; temporary errors are tried again."""
     section, provider = _roles(parts.config)[role] or parts.config.target, parts.providers[role]
     model = Metered(provider, role, spend, parts.price(role), emit)
-    if not provider.answered_by_hand:  # it has no server to spare: all is asked before anybody answers
+    if not provider.answered_by_hand:  # it has no server to spare: all questions are asked before the first answer
         model = Limited(model, section.max_concurrency)
     return Retrying(model, role, parts.config.limits.outage_seconds)
+
+
+def _structured(
+    model: Watched, section: ModelSection, folder: RunFolder, emit: Callable[[Event], None]
+) -> Structured:
+    def notice(text: str) -> None:
+        emit(Notice(level="info", text=f"{model.name}: {text}"))
+
+    return Structured(model, section.structured, notice=notice, journal=folder.journal)
 
 
 def _agent(parts: _Parts, env: Environment, target: ChatModel, tasks: Sequence[Task]) -> Agent:

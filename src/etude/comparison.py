@@ -150,7 +150,7 @@ async def open_test(bench: Workbench, skills: Sequence[Skill]) -> int:
     """Note that skills are about to be scored on the test split; returns which opening that is, 1 for the first.
 
     Skills that this run's agent was scored with before open nothing. From the second opening on, a notice says that
-    scores are no untouched evidence any more.
+    scores are not untouched evidence any more.
     """
     journal, agent = bench.rollout.journal, digest(bench.rollout.agent.fingerprint())[:16]
     unseen = {skill.hash for skill in skills}
@@ -215,7 +215,7 @@ def _paired(attempts: Sequence[Attempt], skills: int) -> _Paired:
     return _Paired(
         pairs=tuple(pairs),
         voids=tuple(attempt.id for attempt in attempts if attempt.outcome == "void"),
-        simulated=any(attempt.trajectory.simulated for attempt in attempts),
+        simulated=any(attempt.simulated for attempt in attempts),
     )
 
 

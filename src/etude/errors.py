@@ -10,11 +10,11 @@
     ├── StopRun                     the run ends early, resumable, with what it has
     │   ├── BudgetStop              a limit of `limits` is reached                             exit code 3
     │   ├── OutageStop              an endpoint is dead, refuses the key or does not know the model   1
-    │   ├── VoidStop                too many attempts without a score                          exit code 1
+    │   ├── VoidStop                too many attempts errored                                  exit code 1
     │   ├── HandoffStop             questions in files wait for their answers                  exit code 3
     │   └── Interrupted             the user asked for it                                      exit code 130
     ├── ModelError                  one model request gave no usable answer
-    │   ├── TransientError          may pass: rate limit, server error, timeout, dropped connection
+    │   ├── TransientError          temporary: rate limit, server error, timeout, dropped connection
     │   ├── RejectedRequest         this request will never pass (400, 413, 422)
     │   └── RejectedRole            no request of this role will pass (401, 403, 404)
     ├── UnusableReply               the structured-output ladder has no rung left
@@ -81,7 +81,7 @@ class LockedError(InputError):
 
 
 class StopRun(EtudeError):
-    """The run stops here. What is in the journal stays; the same command goes on from there."""
+    """The run stops here. What is in the journal stays; the same command resumes from there."""
 
     summary: Any = None
     """What the run has, when it had begun."""
@@ -102,7 +102,7 @@ class VoidStop(StopRun):
 
 
 class HandoffStop(StopRun):
-    """Questions were written for somebody to answer. Resumes once the answers are there."""
+    """Questions were written for a person to answer. Resumes once the answers are there."""
 
     exit_code = 3
 

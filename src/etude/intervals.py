@@ -37,8 +37,7 @@ def mean_interval(values: Sequence[float]) -> Interval:
     """Mean of the values with the 95% t interval over them and four more: two zeros and two ones.
 
     For proportions that is the interval of Agresti and Coull (1998, The American Statistician 52:119) with Student's
-    quantile in place of the normal one. Trial means and partial scores are treated alike. The added values keep it
-    honest where the seen ones hardly vary: twenty tasks solved of twenty are no proof of 1.
+    quantile. The added values keep it honest where the seen ones hardly vary.
 
     Raises:
         ValueError: there are no values.
@@ -54,8 +53,7 @@ def difference_interval(before: Sequence[float], after: Sequence[float], confide
     more: -1 and +1.
 
     For paired proportions that is the interval of Bonett and Price (2012, Journal of Educational and Behavioral
-    Statistics 37:479) with Student's quantile in place of the normal one. The two added tasks stand for losses and
-    gains that are too rare to have been seen: without them a few small differences in one direction look certain.
+    Statistics 37:479) with Student's quantile. The added tasks stand for losses and gains too rare to have been seen.
 
     Args:
         confidence: of the two-sided interval, in (0, 1); each end of a 0.90 interval is a one-sided 95% bound.
@@ -108,15 +106,9 @@ def permutation(tasks: Sequence[Arms]) -> float:
     """The p of the one-sided permutation test, stratified by task: how often the sum of all `after` would be as high
     as it is if it did not matter which skill an attempt had.
 
-    If the skills do not differ on these tasks, every way to divide a task's attempts among the two is as likely as
-    the one that was seen. All ways of all tasks are counted, so the test is exact for any number of tasks and trials,
-    for partial scores too: p <= alpha happens with a probability of at most alpha (Fisher 1935, The Design of
-    Experiments; Good 2005, Permutation, Parametric and Bootstrap Tests of Hypotheses). It is about these very tasks;
-    `difference_interval` is about all tasks that are like them.
-
-    Where scores of many sizes make the ways too many to count, they are rounded to coarser steps first, at the worst
-    to halves; plain outcomes are the same in all of them. How coarse depends on the scores alone and not on which
-    skill had which, so the test is exact for the rounded ones, and what it may lose is a small gain.
+    All ways to divide each task's attempts among the two are counted, so the test is exact (Fisher 1935, The Design
+    of Experiments). It is about these very tasks; `difference_interval` is about all tasks that are like them. Where
+    there are too many ways to count, scores are rounded to coarser steps first, whichever skill had them.
 
     Args:
         tasks: the attempts at each task; it takes some seconds for 100 tasks with 20 trials each.

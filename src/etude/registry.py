@@ -6,7 +6,7 @@ A name is a built-in short name, the name of an entry point in the group `etude.
 
 import inspect
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from functools import reduce
 from importlib import import_module
@@ -92,7 +92,7 @@ class _Contract(NamedTuple):
             inspect.signature(make).bind(*by_place, **dict.fromkeys(by_name))
         except TypeError:
             return False
-        except ValueError:  # made of C, which does not tell
+        except ValueError:  # made of C, without a signature
             return True
         return True
 
@@ -126,8 +126,7 @@ def origin(point: EntryPoint) -> str:
 def find(family: Family, name: str) -> Any:
     """The class behind a name. Imports it when asked, not before.
 
-    A built-in wins over plugins of its name. Of several plugins with one name, those that cannot be used are passed
-    over.
+    A built-in wins over plugins of its name.
 
     Raises:
         ConfigError: nothing has that name, several plugins have it, importing it failed, or it lacks what its family
@@ -136,8 +135,14 @@ def find(family: Family, name: str) -> Any:
     if name in BUILT_IN[family]:
         return _loaded(family, name, BUILT_IN[family][name], hint="install etude again")
     points = [point for point in plugins(family) if point.name == name]
+    if len({point.value for point in points}) > 1:
+        given = " and ".join(f"{origin(point)} ({point.value})" for point in points)
+        raise ConfigError(
+            f"{_one(family)} {name!r} is the name of several plugins: {given}",
+            hint="give the import path of the one that is meant as the name, or uninstall the others",
+        )
     if points:
-        return _only(family, name, points)
+        return load(family, points[0])
     if ":" not in name:
         raise ConfigError(
             f"unknown {_one(family)} {name!r}",
@@ -160,29 +165,7 @@ def load(family: Family, point: EntryPoint) -> Any:
             f"{_one(family)} {point.name!r} has the entry point {point.value!r}, which names no class",
             hint="its package must write it as 'package.module:Class'",
         )
-    return _loaded(family, point.name, path, hint="fix or uninstall it")
-
-
-def _only(family: Family, name: str, points: Sequence[EntryPoint]) -> Any:
-    """The one class that the entry points of a name lead to, but for those that lead nowhere."""
-    healthy: list[tuple[EntryPoint, Any]] = []
-    broken: list[tuple[EntryPoint, ConfigError]] = []
-    for point in points:
-        try:
-            healthy.append((point, load(family, point)))
-        except ConfigError as error:
-            broken.append((point, error))
-    if not healthy:
-        told = [f"{origin(point)}: {error.message}" for point, error in broken]
-        raise ConfigError("; ".join(told), hint=broken[0][1].hint)
-    found = healthy[0][1]
-    if any(other is not found for _, other in healthy):
-        given = " and ".join(f"{origin(point)} ({point.value})" for point, _ in healthy)
-        raise ConfigError(
-            f"{_one(family)} {name!r} is the name of several plugins: {given}",
-            hint="give the import path of the one that is meant as the name, or uninstall the others",
-        )
-    return found
+    return _loaded(family, point.name, path, hint=f"fix or uninstall {origin(point)}")
 
 
 def _loaded(family: Family, name: str, path: str, *, hint: str) -> Any:
@@ -216,7 +199,7 @@ def _breach(family: Family, found: Any) -> str:
     if not callable(make) or not contract.takes(make):
         return f"{'cannot be called with' if make is found else 'has no'} `{contract.made_by}`"
     if not isinstance(found, type):
-        return "" if family == "models" else "is no class"
+        return "" if family == "models" else "is not a class"
     lacking = [name for name in contract.methods if not callable(getattr(found, name, None))]
     lacking += sorted(cast(frozenset[str], getattr(found, "__abstractmethods__", frozenset[str]())) - set(lacking))
     return f"has no `{lacking[0]}`" if lacking else ""

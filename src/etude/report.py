@@ -1,4 +1,4 @@
-"""The end of a run: the best skill on disk and the summary beside it."""
+"""The end of a run: the best skill on disk and the summary next to it."""
 
 from contextlib import suppress
 from typing import NamedTuple

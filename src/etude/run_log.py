@@ -1,4 +1,4 @@
-"""What a run reports while it goes on: events, and the views of steps in the run folder."""
+"""What a run reports while it runs: events, and the views of steps in the run folder."""
 
 from collections.abc import Sequence
 

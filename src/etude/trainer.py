@@ -53,7 +53,7 @@ class Trainer:
         return run_to_end(self.atrain())
 
     async def atrain(self) -> Summary:
-        """Train, or go on with a run that was interrupted, or report a finished one without calling anybody.
+        """Train, or resume a run that was interrupted, or report a finished one without any call.
 
         Raises:
             InputError: data, skill or settings cannot be used; nothing was paid for.

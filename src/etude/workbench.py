@@ -64,7 +64,7 @@ class Given(TypedDict, total=False):
     prompts: Prompts | Mapping[str, str | Path]
     """Prompts, or prompt name to text (str) or Markdown file (Path)."""
     sinks: Sequence[Sink]
-    """Readers of events, as the run goes on."""
+    """Readers of events, while they happen."""
     past: "Past"
     """What earlier searches for the same skill know."""
     observer: "Observer"

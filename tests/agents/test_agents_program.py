@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from program_contract import ProgramContract
 
 from etude.agents.program import CodexAgent, CommandAgent, ProgramAgent
 from etude.agents.told import Told, after_the_prompt, has_read, neutral
@@ -29,7 +30,7 @@ from etude.records import (
 )
 from etude.sandbox import Finished, Limits
 from etude.simulation.endpoint import running_endpoint
-from etude.testing import AgentContract, ProgramContract, ScriptedModel
+from etude.testing import AgentContract, ScriptedModel
 
 FAKE = Path(__file__).with_name("fake_program.py")
 

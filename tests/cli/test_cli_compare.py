@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from etude.cli.compare import drawn
 from etude.cli.main import main
 from etude.cli.parsing.parser import find_verb
 from etude.measure.compare import TRIALS
-from etude.records.summary import Comparison, Interval
+from etude.records.summary import Comparison
 
 Captured = pytest.CaptureFixture[str]
 RUN = "demo/runs/demo"
@@ -25,9 +24,7 @@ def test_two_skills_of_a_run_are_compared_from_what_it_paid_for(demo_project: Pa
     assert lines[2].startswith(f"B           {RUN}:best     {summary['best']['test']['mean']:.2f} [")
     interval = f"{gain['mean']:+.2f} [{gain['low']:+.2f}, {gain['high']:+.2f}]"
     assert lines[3] == f"difference  {interval}  paired, test n=120, mean hard score"
-    assert lines[4].startswith("            0    ")
-    assert lines[4].endswith("-|")
-    assert re.fullmatch(r"verdict     ship: B is better by \+0\.\d{3} or more, with 95% confidence", lines[5])
+    assert re.fullmatch(r"verdict     ship: B is better by \+0\.\d{3} or more, with 95% confidence", lines[4])
     assert "test split" not in captured.out + captured.err
     events = [json.loads(line) for line in Path(RUN, "events.jsonl").read_text().splitlines()]
     last = max(number for number, event in enumerate(events) if event["kind"] == "stage_started")
@@ -114,20 +111,6 @@ def test_another_skill_on_the_test_split_of_a_run_is_told_that_it_was_opened_bef
         "\ntest    scored 2 times in this run: a skill that is chosen by these scores has no unseen test left\n"
         in capsys.readouterr().out
     )
-
-
-@pytest.mark.parametrize(
-    ("low", "mean", "high", "line"),
-    [
-        (0.1, 0.2, 0.4, "0           |-----------o-----------------------|"),
-        (-0.2, 0.0, 0.2, "|-----------------------0-----------------------|"),
-        (-0.1, 0.1, 0.2, "|---------------0---------------o---------------|"),
-        (-0.5, -0.4, -0.25, "|---------o-------------|                       0"),
-        (0.0, 0.0, 0.0, "0"),
-    ],
-)
-def test_an_interval_is_drawn_with_the_place_of_zero(low: float, mean: float, high: float, line: str) -> None:
-    assert drawn(Interval(mean=mean, low=low, high=high, n=1)) == line
 
 
 def test_the_number_of_trials_is_that_of_the_function() -> None:

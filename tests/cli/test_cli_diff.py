@@ -138,8 +138,8 @@ def test_colours_show_in_a_terminal_only(
         (
             [f"{RUN}:3", f"{RUN}:best"],
             (
-                "error: 'demo/runs/demo:3' is a skill of a run, not a run\nhint: give 'demo/runs/demo' alone; two of "
-                "its skills: `etude diff demo/runs/demo 3 best`\n"
+                "error: 'demo/runs/demo:3' is a skill of a run, not a run\nhint: give 'demo/runs/demo' alone; "
+                "`etude diff demo/runs/demo` compares two of its skills\n"
             ),
         ),
         (["demo/runs/dmeo"], "error: there is no run in 'demo/runs/dmeo'\nhint: runs in 'demo/runs': demo"),

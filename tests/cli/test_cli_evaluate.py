@@ -79,12 +79,11 @@ def test_a_stop_in_a_later_row_prints_the_finished_ones_first(
 
 
 def test_in_json_the_finished_rows_and_the_stop_are_one_object(demo_project: Path, capsys: Captured) -> None:
-    for words in (["--json"], ["--format", "json"]):
-        assert main([*ROWS, *words]) == 3
-        result = json.loads(capsys.readouterr().out)
-        assert [row["label"] for row in result["evaluations"]] == [f"{RUN}:initial"]
-        assert result["error"].startswith("limits.calls = 13 ")
-        assert result["exit_code"] == 3
+    assert main([*ROWS, "--json"]) == 3
+    result = json.loads(capsys.readouterr().out)
+    assert [row["label"] for row in result["evaluations"]] == [f"{RUN}:initial"]
+    assert result["error"].startswith("limits.calls = 13 ")
+    assert result["exit_code"] == 3
 
 
 def test_the_file_of_an_evaluation_is_the_same_however_often_it_is_asked_for(
@@ -132,17 +131,16 @@ def test_the_table_comes_as_csv_json_and_markdown(demo_project: Path, capsys: Ca
         "2",
         "--skill",
         BEST,
-        "--format",
     ]
-    assert main([*words, "csv"]) == 0
+    assert main([*words, "--format", "csv"]) == 0
     (row,) = csv.DictReader(capsys.readouterr().out.splitlines())
-    assert main([*words, "json"]) == 0
+    assert main([*words, "--json"]) == 0
     (result,) = json.loads(capsys.readouterr().out)["evaluations"]
     assert (row["skill"], row["hash"], row["model"], row["trials"]) == (BEST, result["hash"], "simulated:target", "2")
     assert (result["label"], result["skill"]) == (BEST, "everyday-tasks")
     assert (float(row["mean"]), float(row["low"])) == (result["score"]["mean"], result["score"]["low"])
     assert (row["n"], row["voids"], row["calls_sent"], row["simulated"]) == ("10", "0", "10", "true")
-    assert main([*words, "markdown"]) == 0
+    assert main([*words, "--format", "markdown"]) == 0
     about, empty, header, rule, cells = capsys.readouterr().out.splitlines()
     assert about.startswith("test split, 2 trials each, mean hard score. **SIMULATED MODELS: ")
     assert (empty, rule) == ("", "|---|---|---|---|---|---|---|")

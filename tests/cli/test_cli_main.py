@@ -88,7 +88,11 @@ def test_the_help_of_train_tells_of_dotted_flags_and_where_the_settings_are(caps
         (["show"], "the following arguments are required: RUN", "see `etude show --help`"),
         (["show", "x", "--step", "0"], "argument --step: '0' is not a whole number from 1 on", None),
         (["show", "x", "--gate.metric", "soft"], "`etude show` takes no settings, but --gate.metric was given", None),
-        (["evaluate", "--split", "tset"], "argument --split: 'tset' is not one of train, val, test", None),
+        (
+            ["evaluate", "--split", "tset"],
+            "argument --split: invalid choice: 'tset' (choose from 'train', 'val', 'test')",
+            None,
+        ),
         (["evaluate", "--trials", "two"], "argument --trials: 'two' is not a whole number from 1 on", None),
         (["simulate", "--port", "99999"], "argument --port: '99999' is not a port from 0 to 65535", None),
         (["simulate", "--latency", "-1"], "argument --latency: '-1' is not a number of seconds from 0 on", None),

@@ -205,7 +205,7 @@ def test_what_a_link_leads_to_is_kept(demo_project: Path, capsys: Captured) -> N
             "`etude runs prune` does not know which runs to delete\nhint: give --keep N, --older-than DAYS or both\n",
         ),
         (["--keep", "3"], "--keep, --older-than and --yes belong to `etude runs prune`\n"),
-        (["delete"], "argument list | prune: 'delete' is not one of list, prune\n"),
+        (["delete"], "argument list | prune: invalid choice: 'delete' (choose from 'list', 'prune')\n"),
         (["prune", "--keep", "-1"], "argument --keep: '-1' is not a whole number from 0 on\n"),
         (["prune", "--older-than", "x"], "argument --older-than: 'x' is not a number of days from 0 on\n"),
     ],

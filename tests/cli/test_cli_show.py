@@ -116,15 +116,15 @@ def test_a_run_that_is_not_there_is_an_error_that_names_the_others(
 @pytest.mark.parametrize(
     ("name", "error"),
     [
-        ("runs", "'runs' is a folder of runs, not a run\nhint: runs in 'runs': demo"),
-        ("", "'' is not the name of a run\nhint: runs in 'runs': demo"),
+        ("runs", "there is no run in 'runs'\nhint: runs in 'runs': demo"),
+        ("", "there is no run in 'runs'\nhint: runs in 'runs': demo"),
         (".", "there is no run in '.'\nhint: runs in 'runs': demo"),
         ("../demo", "there is no run in '../demo'\nhint: runs in '../demo/runs': demo"),
         (
             "demo:best",
             (
                 "'demo:best' is a skill of a run, not a run\n"
-                "hint: give 'demo' alone; two of its skills: `etude diff demo initial best`"
+                "hint: give 'demo' alone; `etude diff demo` compares two of its skills"
             ),
         ),
         ("demos:best", "there is no run in 'runs/demos:best'\nhint: runs in 'runs': demo"),

@@ -8,35 +8,6 @@ import pytest
 from etude.executors.local import LocalExecutor
 
 
-async def test_results_come_with_their_index_as_they_arrive() -> None:
-    async def work(delay: int) -> int:
-        await asyncio.sleep(delay / 1000)
-        return delay
-
-    results = [pair async for pair in LocalExecutor(3).stream(work, [30, 1, 15])]
-    assert results == [(1, 1), (2, 15), (0, 30)]
-
-
-async def test_no_more_than_the_limit_run_at_once_over_all_streams() -> None:
-    running = most = 0
-
-    async def work(_: int) -> None:
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        await asyncio.sleep(0.001)
-        running -= 1
-
-    executor = LocalExecutor(4)
-
-    async def consume() -> None:
-        async for _ in executor.stream(work, range(20)):
-            pass
-
-    await asyncio.gather(consume(), consume(), consume())
-    assert most == 4
-
-
 async def test_closing_drops_what_has_not_started_and_finishes_what_has() -> None:
     started: list[int] = []
     finished: list[int] = []

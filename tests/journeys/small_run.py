@@ -1,9 +1,12 @@
 """A small run over the simulated world, and how to compare two of its folders."""
 
 import json
+import shutil
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from etude import Trainer
 from etude.config import ModelSection
@@ -12,6 +15,7 @@ from etude.models.simulated import SimulatedModel
 from etude.records import ChatRequest, Reply, Skill
 from etude.records.summary import Summary
 from etude.simulation import SEED_SKILL, make_tasks
+from etude.store.database import watched_writes
 
 
 class Counted(SimulatedModel):
@@ -104,4 +108,49 @@ def tree(folder: Path) -> dict[str, bytes]:
             found[name] = json.dumps(summary).encode()
         if name == "config.yaml":
             found[name] = b"\n".join(line for line in found[name].splitlines() if b"folder:" not in line)
+    return found
+
+
+class Left(NamedTuple):
+    """What a process leaves that is killed at a write: a copy of its folder, taken at that moment."""
+
+    folder: Path
+    answered: int
+    """Answers that were paid for until then."""
+    lost: int
+    """Those of them that are not in the journal yet."""
+
+
+def facts(folder: Path, kind: str = "%") -> int:
+    """Committed facts; a journal whose tables were not made yet has none."""
+    with closing(sqlite3.connect(folder / "run" / "journal.db")) as connection:
+        if not connection.execute("select 1 from sqlite_master where name = 'facts'").fetchall():
+            return 0
+        return connection.execute("select count(*) from facts where kind like ?", (kind,)).fetchone()[0]
+
+
+def killed_at_writes(
+    run: Callable[[], object], folder: Path, world: World, copies: Path, every: int = 1
+) -> list[Left]:
+    """Run once, and return what a kill before or after each write would have left, one of `every` writes.
+
+    A moment whose files are those of the moment before is left out: what follows would be the same.
+    """
+    found: list[Left] = []
+    seen: dict[str, bytes] = {}
+
+    def keep(moment: str, number: int) -> None:
+        nonlocal seen
+        files = {str(path): path.read_bytes() for path in (folder / "run").rglob("*") if path.is_file()}
+        lasting = {name: data for name, data in files.items() if not name.endswith(("-shm", "events.jsonl"))}
+        lost = world.answered - facts(folder, "reply")
+        # At concurrency 1 one answer at most was not yet written down.
+        assert lost in (0, 1), (number, moment)
+        if lasting != seen and number % every == 0:
+            seen = lasting
+            found.append(Left(copies / f"{number:03}-{moment}", world.answered, lost))
+            shutil.copytree(folder, found[-1].folder)
+
+    with watched_writes(keep):
+        run()
     return found

@@ -4,7 +4,8 @@ import pytest
 from small_run import Counted
 
 from etude.agents.chat import ChatAgent
-from etude.config import LimitsSection, OptimizerSection, ReflectSection
+from etude.config import LimitsSection, OptimizerSection
+from etude.config.sections import ReflectSection
 from etude.envs import ListEnvironment
 from etude.executors.local import LocalExecutor
 from etude.models import Structured, build_model

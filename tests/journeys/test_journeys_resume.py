@@ -1,47 +1,14 @@
 """Kill a run anywhere, start it again: the result is the same, and nothing that was answered is paid for twice."""
 
 import json
-import sqlite3
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from small_run import EVIDENCE, PAPER, World, settings, train, tree
+from small_run import EVIDENCE, PAPER, World, facts, killed_at_writes, settings, train, tree
 
 from etude.errors import BudgetStop, OutageStop, TransientError
-from etude.store.database import watched_writes
-
-
-class Killed(BaseException):
-    """Stands for the end of the process."""
-
-
-class Death:
-    """Ends the process at a write: nothing is written or asked after it."""
-
-    def __init__(self, moment: str, number: int) -> None:
-        self._when = (moment, number)
-        self.happened = False
-
-    def at_write(self, moment: str, number: int) -> None:
-        if (moment, number) == self._when:
-            self.happened = True
-        self.in_call(0)
-
-    def in_call(self, _: int) -> None:
-        if self.happened:
-            raise Killed
-
-
-def facts(folder: Path, kind: str = "%") -> int:
-    """Committed facts; a journal whose tables were not made yet has none."""
-    with closing(sqlite3.connect(folder / "run" / "journal.db")) as connection:
-        if not connection.execute("select 1 from sqlite_master where name = 'facts'").fetchall():
-            return 0
-        return connection.execute("select count(*) from facts where kind like ?", (kind,)).fetchone()[0]
-
 
 SEARCHES = {"paper": PAPER, "evidence": EVIDENCE}
 
@@ -61,38 +28,18 @@ def undisturbed(tmp_path_factory, request) -> Whole:
     return Whole(folder, world, search)
 
 
-def writes_of(folder: Path, search: Mapping[str, Any]) -> int:
-    count = 0
-
-    def hook(moment: str, number: int) -> None:
-        nonlocal count
-        count = max(count, number)
-
-    with watched_writes(hook):
-        train(folder, World(), settings(folder, search))
-    return count
-
-
 @pytest.mark.slow
 def test_a_run_killed_before_or_after_any_write_ends_as_an_undisturbed_one(tmp_path, undisturbed) -> None:
     folder, world, search = undisturbed
     assert facts(folder) <= 80
-    wanted, answered = tree(folder), world.answered
-    for number in range(1, writes_of(tmp_path / "count", search) + 1):
-        for moment in ("before", "after"):
-            place = tmp_path / f"{number}-{moment}"
-            death = Death(moment, number)
-            again = World(death.in_call)
-
-            with pytest.raises(Killed), watched_writes(death.at_write):
-                train(place, again, settings(place, search))
-            death.happened = False
-            # At concurrency 1 one answer at most was not yet written down; all others are never asked for again.
-            lost = again.answered - facts(place, "reply")
-            assert lost in (0, 1)
-            train(place, again, settings(place, search))
-            assert tree(place) == wanted, (number, moment)
-            assert again.answered == answered + lost, (number, moment)
+    wanted, place, first = tree(folder), tmp_path / "killed", World()
+    moments = killed_at_writes(lambda: train(place, first, settings(place, search)), place, first, tmp_path / "left")
+    assert len(moments) > facts(folder)
+    for left, answered, lost in moments:
+        again = World()
+        train(left, again, settings(left, search))
+        assert tree(left) == wanted, left.name
+        assert answered + again.answered == world.answered + lost, left.name
 
 
 def test_a_finished_run_started_again_calls_nobody_and_keeps_its_time(tmp_path) -> None:

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_run import World, settings, tree
+from small_run import World, killed_at_writes, settings, tree
 from small_run import train as train_small
 
 from etude.config import merge
 from etude.simulation.families import RULES
-from etude.store.database import watched_writes
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "rewrite from suggestions": {"update": {"mode": "rewrite_from_suggestions"}},
@@ -34,26 +33,6 @@ def train(folder: Path, world: World, option: str, config: dict[str, Any] | None
     train_small(folder, world, config or merge(settings(folder), OPTIONS[option]), **text, **given)
 
 
-class Killed(BaseException):
-    """Stands for the end of the process."""
-
-
-class Death:
-    """Ends the process at a write: nothing is written or asked after it."""
-
-    def __init__(self, number: int) -> None:
-        self._number = number
-        self.happened = False
-
-    def at_write(self, moment: str, number: int) -> None:
-        self.happened = self.happened or (moment == "after" and number == self._number)
-        self.in_call(0)
-
-    def in_call(self, _: int) -> None:
-        if self.happened:
-            raise Killed
-
-
 def world_of(option: str, before: Callable[[int], None] = lambda number: None) -> World:
     return World(before, "target-noisy" if option == "skill-aware" else "target")
 
@@ -61,24 +40,15 @@ def world_of(option: str, before: Callable[[int], None] = lambda number: None) -
 @pytest.mark.slow
 @pytest.mark.parametrize("option", OPTIONS)
 def test_a_run_killed_at_a_write_ends_as_an_undisturbed_one(tmp_path, option: str) -> None:
-    last = 0
-
-    def count(moment: str, number: int) -> None:
-        nonlocal last
-        last = max(last, number)
-
-    with watched_writes(count):
-        train(tmp_path / "whole", world_of(option), option)
-    wanted = tree(tmp_path / "whole")
+    place, world = tmp_path / "whole", world_of(option)
+    moments = killed_at_writes(lambda: train(place, world, option), place, world, tmp_path / "left", every=11)
+    wanted = tree(place)
     assert any(b'"fate": "applied"' in text for name, text in wanted.items() if name.endswith("update.json"))
-    for number in range(1, last + 1, 7):
-        place, death = tmp_path / str(number), Death(number)
-        world = world_of(option, death.in_call)
-        with pytest.raises(Killed), watched_writes(death.at_write):
-            train(place, world, option)
-        death.happened = False
-        train(place, world, option)
-        assert tree(place) == wanted, number
+    for left, answered, lost in moments:
+        again = world_of(option)
+        train(left, again, option)
+        assert tree(left) == wanted, left.name
+        assert answered + again.answered == world.answered + lost, left.name
 
 
 @pytest.mark.parametrize("option", OPTIONS)

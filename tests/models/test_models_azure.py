@@ -94,7 +94,9 @@ async def test_a_token_goes_where_openai_has_its_keys_whatever_the_address(serve
     server.script = [OK if api == "chat" else http(200, {"output": []})]
     root = server.url.removesuffix("/v1")
     for address in (f"{root}?{VERSION}", root):
-        await ask(AzureModel("d", section(base_url=address, api=api), lambda: "token-123456"))
+        await ask(
+            AzureModel("d", section(base_url=address, api=api, api_key_command=command('print("token-123456")')))
+        )
     older = "deployments/d/chat/completions" if api == "chat" else "responses"
     newer = "chat/completions" if api == "chat" else "responses"
     assert [heard.path for heard in server.heard] == [f"/openai/{older}?{VERSION}", f"/openai/v1/{newer}"]
@@ -201,71 +203,13 @@ async def test_a_command_that_hangs_is_ended(server: Server):
     assert caught.value.message == f"{PROGRAM} has printed nothing in 0.3 seconds"
 
 
-async def waiting_token() -> str:
-    await asyncio.sleep(0)
-    return " token-123456 "
-
-
-@pytest.mark.parametrize("provider", [lambda: "token-123456", waiting_token])
-async def test_a_function_gives_the_token_once_for_many_requests(server: Server, provider: Any):
-    calls: list[None] = []
-
-    def counted() -> Any:
-        calls.append(None)
-        return provider()
-
-    server.script = [OK]
-    model = AzureModel("d", section(base_url=server.url), counted)
-    for _ in range(2):
-        await model.complete(HELLO)
-    await model.aclose()
-    assert [heard.headers["authorization"] for heard in server.heard] == ["Bearer token-123456"] * 2
-    assert len(calls) == 1
-
-
-def no_credential() -> str:
-    raise LookupError("no credential found")
-
-
-@pytest.mark.parametrize(
-    ("provider", "message"),
-    [
-        (no_credential, "the token provider failed: LookupError: no credential found"),
-        (lambda: None, "the token provider returned no key: "),
-        (lambda: "two words", "the token provider returned no key: "),
-        (lambda: asyncio.sleep(600), "the token provider has returned nothing in 0.3 seconds"),
-    ],
-)
-async def test_a_function_that_fails_may_work_later(server: Server, provider: Any, message: str):
-    with pytest.raises(TransientError) as caught:
-        await ask(AzureModel("d", section(base_url=server.url, timeout=0.3), provider))
-    assert caught.value.message.startswith(message)
-    assert server.heard == []
-
-
-async def test_the_token_of_a_function_is_not_shown_and_its_source_is_named(server: Server):
-    server.script = [http(401, {"error": {"message": "bad token-123456"}})]
-    with pytest.raises(RejectedRole) as caught:
-        await ask(AzureModel("d", section(base_url=server.url), lambda: "token-123456"))
-    assert str(caught.value) == "HTTP 401: bad [key]\nhint: check the key in the token provider and its account"
-
-
-def test_a_function_and_a_command_together_are_refused():
-    with pytest.raises(ConfigError) as caught:
-        AzureModel("d", section(base_url="https://a", api_key_command="az"), lambda: "token")
-    assert str(caught.value) == (
-        "api_key_command = 'az' and a token provider: there can be only one key\n"
-        "hint: leave api_key_command out, or give no token provider"
-    )
-
-
 @pytest.mark.parametrize("given", ["", "no-such-program --token", "az 'account"])
 def test_a_command_that_cannot_be_run_is_refused_at_once(given: str):
     with pytest.raises(ConfigError, match="api_key_command = "):
         AzureModel("d", section(base_url="https://name.openai.azure.com", api_key_command=given))
 
 
-def test_a_printed_key_is_asked_for_anew_after_four_minutes(tmp_path, monkeypatch: pytest.MonkeyPatch):
+def test_a_printed_key_is_asked_for_again_after_four_minutes(tmp_path, monkeypatch: pytest.MonkeyPatch):
     code = f'open("{tmp_path}/calls", "a").write("x"); print("k")'
     key = Key(section(api_key_command=command(code)), needed=True)
     clock = time.monotonic

@@ -13,28 +13,21 @@ from etude.models import build_model
 from etude.simulation import make_tasks
 from etude.simulation.endpoint import Endpoint, running_endpoint
 
-ALLOWED_NAME = "allowed are ASCII letters, digits and -\nhint: write it as in 'X-Team'"
-ALLOWED_VALUE = (
-    "allowed are ASCII letters, digits, signs and spaces between\n"
-    "hint: encode other characters as the server expects them, as in %C3%A9 for é"
+ALLOWED = (
+    "cannot be sent: a name may have ASCII letters, digits and -, a value ASCII letters, digits, signs and spaces "
+    "between\nhint: encode other characters as the server expects them, as in %C3%A9 for é"
 )
 
 
 @pytest.mark.parametrize("model", ["openai:m", "anthropic:m", "azure:m"])
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
-    [
-        ("X Tëam", "red", f"headers: the name 'X Tëam' cannot be sent; {ALLOWED_NAME}"),
-        ("", "red", f"headers: the name '' cannot be sent; {ALLOWED_NAME}"),
-        ("X-Team", "red\nX-More: 1", f"headers: the value of 'X-Team' cannot be sent; {ALLOWED_VALUE}"),
-        ("X-Team", "red ", f"headers: the value of 'X-Team' cannot be sent; {ALLOWED_VALUE}"),
-    ],
+    ("name", "value"), [("X Tëam", "red"), ("", "red"), ("X-Team", "red\nX-More: 1"), ("X-Team", "red ")]
 )
-def test_a_header_that_cannot_be_sent_is_refused_at_once(model: str, name: str, value: str, told: str) -> None:
+def test_a_header_that_cannot_be_sent_is_refused_at_once(model: str, name: str, value: str) -> None:
     settings = ModelSection(model=model, base_url="http://127.0.0.1:1", headers={name: value}, api_key_command="true")
     with pytest.raises(ConfigError) as caught:
         build_model(settings)
-    assert str(caught.value) == told
+    assert str(caught.value) == f"headers: {name!r} {ALLOWED}"
 
 
 def train(folder: Path, endpoint: Endpoint, headers: dict[str, str]) -> None:

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from etude.config import ModelSection
 from etude.models import Structured, build_model, key_variable
 from etude.models.azure import AzureModel
-from etude.models.keys import Key, TokenProvider
+from etude.models.keys import Key
 from etude.models.openai import OpenAIInterface
 from etude.protocols import ChatModel
 from etude.records import ChatRequest, user
@@ -128,38 +128,23 @@ AZURE = {
 """What stands behind the host in the forms an address at Azure has."""
 
 
-def returned() -> str:
-    return KEY
+CREDENTIALS: dict[str, dict[str, Any]] = {"key": {}, "command": {"api_key_command": PRINTS_KEY}}
 
 
-async def awaited() -> str:
-    return KEY
-
-
-CREDENTIALS: dict[str, tuple[dict[str, Any], TokenProvider | None]] = {
-    "key": ({}, None),
-    "command": ({"api_key_command": PRINTS_KEY}, None),
-    "function": ({}, returned),
-    "function to await": ({}, awaited),
-}
-"""What the settings say, and what Python gives."""
-
-
-@pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("api", ["chat", "responses"])
 @pytest.mark.parametrize("credential", list(CREDENTIALS))
 @pytest.mark.parametrize("form", list(AZURE))
 async def test_azure_is_reached_in_every_form(
-    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, form: str, credential: str, api: Any, stream: bool
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, form: str, credential: str, api: Any
 ) -> None:
-    given, provider = CREDENTIALS[credential]
+    given = CREDENTIALS[credential]
     monkeypatch.delenv("AZURE_OPENAI_API_KEY", raising=False)
     if credential == "key":
         monkeypatch.setenv("AZURE_OPENAI_API_KEY", KEY)
     settings = ModelSection(
-        model=f"azure:{NAME}", base_url=root(endpoint) + AZURE[form], api=api, stream=stream, timeout=30, **given
+        model=f"azure:{NAME}", base_url=root(endpoint) + AZURE[form], api=api, timeout=30, **given
     )
-    await check(AzureModel(NAME, settings, provider))
+    await check(AzureModel(NAME, settings))
 
 
 WIRES: dict[str, dict[str, Any]] = {

@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from program_contract import ProgramContract
 
 from etude.agents.program import ClaudeCodeAgent, CodexAgent, OpenCodeAgent, PiAgent, ProgramAgent
 from etude.prompts import Prompts
-from etude.testing import ProgramContract, ScriptedModel
+from etude.testing import ScriptedModel
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
 

@@ -32,7 +32,6 @@ real = [
     pytest.mark.skipif(not INSTALLED.is_dir(), reason="no agent programs here: scripts/programs installs them"),
 ]
 REAL = ("claude-code", "codex", "opencode", "pi")
-every_program = pytest.mark.parametrize("program", ["command", *(pytest.param(name, marks=real) for name in REAL)])
 (TASK,) = make_tasks("counting", 1, seed=1)
 
 
@@ -75,15 +74,14 @@ def said(status: str, body: str, *headers: str) -> bytes:
 
 
 PASSING = ("rate_limit", "rate_limit_bare", "server_error", "drop", "broken_json", "hang")
-SEEN = ("rate_limit", "hang")
-"""Behind the gateway the others are as quick as the first: a program that starts slowly need not show each."""
+"""Behind the gateway all are alike to a program: real ones show that they wait for an answer."""
 
 
 @pytest.mark.parametrize(
     ("program", "fault"),
     [
         *(("command", fault) for fault in PASSING),
-        *(pytest.param(name, fault, marks=real) for name in REAL for fault in SEEN),
+        *(pytest.param(name, "hang", marks=real) for name in REAL),
     ],
 )
 def test_what_passes_is_not_seen_by_the_program(program: str, fault: str) -> None:
@@ -97,21 +95,19 @@ def test_what_passes_is_not_seen_by_the_program(program: str, fault: str) -> Non
     assert trajectory.answer
 
 
-@every_program
-def test_a_wrong_key_stops_the_run_with_the_words_of_the_provider(program: str, monkeypatch) -> None:
+def test_a_wrong_key_stops_the_run_with_the_message_of_the_provider(monkeypatch) -> None:
     monkeypatch.setenv("A_WRONG_KEY", "sk-wrong")
     with running_endpoint(key="sk-right") as endpoint:
         with pytest.raises(OutageStop, match=r"refuses every request: .*401"):
-            asyncio.run(attempt(program, endpoint.url, api_key_env="A_WRONG_KEY"))
+            asyncio.run(attempt("command", endpoint.url, api_key_env="A_WRONG_KEY"))
         assert endpoint.stats()["received"] == 1
 
 
-@every_program
-def test_a_refused_connection_stops_the_run(program: str) -> None:
+def test_a_refused_connection_stops_the_run() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with pytest.raises(OutageStop, match="target"):
-        asyncio.run(attempt(program, f"http://127.0.0.1:{port}/v1"))
+        asyncio.run(attempt("command", f"http://127.0.0.1:{port}/v1"))
 
 
 LASTING = {

@@ -67,9 +67,9 @@ def left(small: Small) -> dict[str, object]:
     """What a night leaves that people look at."""
     folder = small.state.night(1) / "proposal"
     return {
-        "diff": (folder / "proposal.diff").read_text() if (folder / "manifest.json").exists() else "",
+        "diff": (folder / "proposal.diff").read_text() if (folder / "proposal.json").exists() else "",
         "ledger": sorted(small.ledger().values()) if small.state.ledger.exists() else [],
-        "manifest": (folder / "manifest.json").exists(),
+        "proposal": (folder / "proposal.json").exists(),
     }
 
 

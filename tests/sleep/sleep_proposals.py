@@ -7,7 +7,7 @@ from typing import NamedTuple
 from etude.skill import Document
 from etude.sleep.adoption.adopt import kept_rules
 from etude.sleep.adoption.proposal import Proposal, Proposed, stage
-from etude.sleep.adoption.rules import Evidence, revised
+from etude.sleep.adoption.rules import Evidence, block_of, revised
 from etude.sleep.places import Kind, read_document
 
 HAND = "# House rules\n\n\n\n- Written by hand.\n\n```sh\nmake\n\n\n\n```\n"
@@ -56,11 +56,8 @@ def proposed(
     live = read_document(path, kind, place.root)
     opening = Document.parse(live.opening)
     by_hand = revised(kept_rules(place.state).documents.get(live.real, ()), opening.learned or "", "")
-    after = opening.with_learned(block)
-    span = after.learned_span
-    assert span is not None
-    rules = revised(by_hand, after.text[slice(*span)], night, evidence)
-    return Proposed(live=live, text=after.render(), rules=rules, before=by_hand)
+    rules = revised(by_hand, block_of(opening.with_learned(block).text), night, evidence)
+    return Proposed(live=live, rules=rules, before=by_hand)
 
 
 def offer(

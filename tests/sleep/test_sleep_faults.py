@@ -278,7 +278,7 @@ def test_a_proposal_that_cannot_be_written_is_no_proposal_and_comes_with_the_nex
     with unchanged(small), pytest.raises(StopRun, match=r"report\.md' cannot be written: Is a directory") as error:
         small.night()
     assert error.value.hint == "make room or fix the permissions, then run the same command again"
-    assert not (place.parent / "manifest.json").exists()
+    assert not (place.parent / "proposal.json").exists()
     assert set(small.ledger().values()) == {"queued"}
     asked = small.answered
     small.before = lambda request: None
@@ -295,7 +295,7 @@ def test_a_disk_that_is_full_from_any_write_on_costs_nothing_but_the_night(tmp_p
     )
     assert done.returncode == 0, done.stderr
     first, *rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert first["manifest"]
+    assert first["proposal"]
     assert set(first["ledger"]) == {"used"}
     stopped = [row for row in rows if "error" in row["stopped"]]
     assert len(stopped) > 10

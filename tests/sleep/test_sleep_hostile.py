@@ -16,7 +16,7 @@ from etude.errors import DataError, EtudeError
 from etude.prompts import Prompts
 from etude.records import ChatRequest
 from etude.registry import names
-from etude.sleep.adoption.proposal import proposed_text, read_proposal
+from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.night import run_night
 from etude.sleep.report import NightReport
 from etude.sleep.tasks.files import read
@@ -46,8 +46,8 @@ def outside(small: Small) -> dict[str, str]:
 def proposed(report: NightReport) -> dict[str, str]:
     if not report.proposal:
         return {}
-    folder = Path(report.proposal)
-    return {item.name: proposed_text(folder, item) for item in read_proposal(folder).items}
+    proposal = read_proposal(Path(report.proposal))
+    return {proposal.name(one): one.text for one in proposal.documents}
 
 
 def test_there_are_hostile_transcripts_of_every_source() -> None:
@@ -248,7 +248,7 @@ def test_a_task_that_cannot_be_used_is_named_with_what_is_wrong(
     task = {"id": "t1", "intent": "Write a brief on it.", "split": "val", "checks": [{"op": "contains", "arg": "x"}]}
     path = tmp_path / "tasks.json"
     path.write_text(json.dumps({"format": "etude.tasks", "reviewed": True, "tasks": [{**task, **change}]}))
-    with pytest.raises(DataError, match="task 1") as error:
+    with pytest.raises(DataError, match=r"tasks\.0") as error:
         read(path)
     assert words in error.value.message
     assert error.value.hint

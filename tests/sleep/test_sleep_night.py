@@ -51,8 +51,8 @@ def test_a_night_proposes_a_rule_and_changes_nothing_but_its_own_state(small: Sm
     assert report.tasks == {"train": 4, "val": 1}
     assert [(one.name, one.status) for one in report.documents] == [("learned", "accepted"), ("memory", "unchanged")]
     assert (report.documents[0].baseline, report.documents[0].candidate) == (0, 1)
-    manifest = read_proposal(Path(report.proposal))
-    assert [item.name for item in manifest.items] == [".claude/skills/learned/SKILL.md"]
+    (document,) = read_proposal(Path(report.proposal)).documents
+    assert document.live.path.endswith(".claude/skills/learned/SKILL.md")
     assert report.spent.calls == small.answered
     assert read_report(small.state, 1) == report
     assert (small.project / "CLAUDE.md").read_bytes() == MEMORY.encode()
@@ -165,7 +165,7 @@ def test_a_project_that_is_no_folder_is_refused_before_anything_is_made(tmp_path
     small = Small(tmp_path)
     with pytest.raises(ConfigError) as error:
         small.night({"project": str(tmp_path / "nowhere")})
-    assert "is no folder" in error.value.message
+    assert "is not a folder" in error.value.message
     assert not small.base.exists()
 
 

@@ -18,7 +18,7 @@ def test_a_night_killed_at_any_write_ends_as_an_undisturbed_one(tmp_path: Path) 
         "night.json",
         "tasks.json",
         "known.json",
-        "manifest.json",
+        "proposal.json",
         "archive.jsonl",
         "journal",
     ):

@@ -17,7 +17,7 @@ from etude.sleep.night import read_report, run_night
 from etude.sleep.report import NightReport
 from etude.workbench import StopSwitch
 
-DIFFER = ("journal.db", "events.jsonl", "summary.json", "night.json", "mine", "ledger.db", ".lock", "config.yaml")
+DIFFER = ("journal.db", "events.jsonl", "summary.json", "night.json", "mine", "ledger.json", ".lock", "config.yaml")
 
 
 @pytest.fixture

@@ -8,14 +8,16 @@ import pytest
 from briefs_sessions import strict_checks, training_checks
 from small_night import MODELS, Counted, Small
 
+from etude.envs.scorers.checks import Check
 from etude.errors import BudgetStop, ConfigError, DataError
 from etude.records import ChatRequest, Reply
 from etude.sleep.adoption.adopt import adopt, receipts
 from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.adoption.transaction import PENDING
 from etude.sleep.night import read_report
-from etude.sleep.tasks.files import review, write
+from etude.sleep.tasks.files import read, review, write
 from etude.sleep.tasks.mined import MinedTask
+from etude.sleep.tasks.probe import SLOW
 
 
 @pytest.fixture
@@ -57,7 +59,7 @@ def test_a_task_file_nobody_has_reviewed_is_refused_and_nothing_is_paid_for(smal
     path = a_file(small, ["train"] * 4, reviewed=False)
     with pytest.raises(DataError) as error:
         small.night({"tasks": str(path)})
-    assert "nobody has reviewed these tasks" in error.value.message
+    assert "no person has reviewed these tasks" in error.value.message
     assert small.answered == 0
     assert small.state.numbers() == []
 
@@ -87,6 +89,26 @@ def test_a_file_with_sides_of_its_own_is_used_as_it_is_and_test_is_never_val(sma
     assert not any(prompt in text for prompt in tests for text in small.optimizer.answered)
     diagnosed = json.loads((small.state.night(1) / "diagnostics.json").read_text())
     assert {shown["task"] for one in diagnosed["documents"] for shown in one["after"]} == {"t2"}
+
+
+@pytest.mark.parametrize("side", ["train", "val"])
+def test_a_task_whose_mined_pattern_takes_too_long_is_dropped_and_the_night_continues(
+    small: Small, side: str
+) -> None:
+    path = a_file(small, ["train", "train", "train", "val", "val"])
+    slow = Check(op="not_regex", arg=r"(([\s\S])+)+\x01$")
+    tasks = [task.model_copy(update={"night": 1}) for task in read(path).tasks]
+    at = 0 if side == "train" else 3
+    tasks[at] = tasks[at].model_copy(update={"checks": (slow,)})
+    write(path, tasks)
+    review(path)
+    report = small.night({"tasks": str(path)})
+    assert report.status == "proposed"
+    assert [(doubt.task, doubt.why) for doubt in report.doubts] == [(tasks[at].id, SLOW)]
+    assert report.dropped == {SLOW: 1}
+    assert report.tasks == ({"train": 2, "val": 2} if side == "train" else {"train": 3, "val": 1})
+    assert tasks[at].id not in [task["id"] for task in small.tasks()]
+    assert report.spent.calls == small.answered
 
 
 def test_a_file_uses_up_no_session_and_leaves_nothing_in_the_archive(small: Small) -> None:
@@ -126,7 +148,7 @@ def test_with_the_gate_off_all_is_proposed_unverified_and_no_validation_is_paid_
     assert report.held_back == ("there was no verdict; only 'ship' is adopted without a person",)
     assert not small.skill.exists()
     folder = Path(report.proposal)
-    assert [item.unverified for item in read_proposal(folder).items] == [True]
+    assert [one.unverified for one in read_proposal(folder).documents] == [True]
     told = "nverified, the gate was off: it was not tried on held-out tasks"
     assert f"\n**U{told}.**\n" in (folder / "report.md").read_text()
     assert (folder / "proposal.diff").read_text().startswith(f".claude/skills/learned/SKILL.md: u{told}\n--- ")
@@ -275,7 +297,7 @@ class Killed(BaseException):
     """Stands for the end of the process."""
 
 
-@pytest.mark.parametrize("at", ["text 0", "replace 0", "commit"])
+@pytest.mark.parametrize("at", ["text 0", "replace 0", "end"])
 def test_an_adoption_that_was_killed_is_settled_by_the_next_night(small: Small, at: str) -> None:
     report = small.night()
 

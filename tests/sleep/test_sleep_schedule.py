@@ -139,6 +139,22 @@ def test_where_a_program_refuses_no_file_is_left(scheduler: Name, tmp_path: Path
     assert files(machine) == {}
 
 
+@pytest.mark.parametrize("before", ALL)
+@pytest.mark.parametrize("after", ALL)
+def test_a_schedule_that_fails_leaves_the_earlier_one_as_it_was(
+    before: Name, after: Name, tmp_path: Path, machine: Machine
+) -> None:
+    install(a_job(tmp_path), before, machine)
+    found = files(machine) | files(machine._replace(jobs=crontab(machine).parent))
+    with pytest.raises(EtudeError, match=r"failed: (refused|no space left); the earlier schedule stays"):
+        install(a_job(tmp_path, hour=9), after, with_environ(machine, REFUSED="yes"))
+    now = files(machine) | files(machine._replace(jobs=crontab(machine).parent))
+    assert {path: data for path, data in now.items() if path.name != "calls"} == {
+        path: data for path, data in found.items() if path.name != "calls"
+    }
+    assert installed("demo-1a2b3c4d", machine) == (before,)
+
+
 def test_a_timer_of_systemd_catches_up_and_starts_the_script(tmp_path: Path, machine: Machine) -> None:
     machine = machine._replace(jobs=tmp_path / '50% $x \\ "jobs"')
     install(a_job(tmp_path), "systemd", machine)
@@ -147,7 +163,9 @@ def test_a_timer_of_systemd_catches_up_and_starts_the_script(tmp_path: Path, mac
     assert timer["Timer"]["Persistent"] == "true"
     assert timer["Install"]["WantedBy"] == "timers.target"
     assert systemd_words(service["Service"]["ExecStart"]) == ["/bin/sh", str(machine.script("demo-1a2b3c4d"))]
-    assert calls(machine)[1] == "systemctl --user enable --now etude-sleep-demo-1a2b3c4d.timer"
+    assert calls(machine)[1:] == [
+        f"systemctl --user {verb} etude-sleep-demo-1a2b3c4d.timer" for verb in ("enable", "restart")
+    ]
 
 
 def read_unit(path: Path) -> configparser.ConfigParser:

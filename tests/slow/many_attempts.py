@@ -6,10 +6,12 @@ import json
 import os
 from pathlib import Path
 
+from program_contract import ProgramContract
+
 from etude.agents.program import CodexAgent
 from etude.prompts import Prompts
 from etude.records import ChatRequest, File, Reply, Skill, Task
-from etude.testing import ProgramContract, ScriptedModel
+from etude.testing import ScriptedModel
 
 PARALLEL = 8
 

@@ -6,9 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import program_contract
 import pytest
-
-from etude.testing.program import processes_with
 
 INSTALLED = Path(__file__).resolve().parents[2] / ".tools" / "programs" / "bin"
 
@@ -22,7 +21,7 @@ pytestmark = [
 def test_two_hundred_attempts_leak_no_process_no_folder_no_file_and_no_memory(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("many_attempts.py"))],
-        env={**os.environ, "TMPDIR": str(tmp_path)},
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(program_contract.__file__).parent)},
         capture_output=True,
         text=True,
         check=True,
@@ -32,4 +31,4 @@ def test_two_hundred_attempts_leak_no_process_no_folder_no_file_and_no_memory(tm
     assert last["mb"] <= 1.1 * first["mb"]
     assert last["files"] <= first["files"]
     assert list(tmp_path.iterdir()) == []
-    assert processes_with(str(tmp_path)) == []
+    assert program_contract.processes_with(str(tmp_path)) == []

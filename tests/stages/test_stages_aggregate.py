@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stages_doubles import Desk, append, edit_row, patch_reply
 
-from etude.config import AggregateSection
+from etude.config.sections import AggregateSection
 from etude.errors import OutageStop, TransientError
 from etude.prompts import Prompts
 from etude.records import ChatRequest, Edit, Patch, Skill

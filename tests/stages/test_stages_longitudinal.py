@@ -5,7 +5,7 @@ import random
 import pytest
 from stages_doubles import ToldAgent, attempt, make_rollout, tasks
 
-from etude.config import SlowUpdateSection
+from etude.config.sections import SlowUpdateSection
 from etude.errors import VoidStop
 from etude.records import Skill, Task
 from etude.stages.shared.longitudinal import Pair, compare_epochs, pairs_block, skills_block

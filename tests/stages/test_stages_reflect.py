@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from stages_doubles import Desk, append, attempt, edit_row, patch_reply
 
-from etude.config import ReflectSection
+from etude.config.sections import ReflectSection
 from etude.errors import BudgetStop, OutageStop, TransientError
 from etude.prompts import Prompts
 from etude.records import Attempt, ChatRequest, LedgerEntry, Skill

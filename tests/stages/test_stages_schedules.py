@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stages_doubles import Desk, append, attempt
 
-from etude.config import SelectSection, make_config
+from etude.config import make_config
+from etude.config.sections import SelectSection
 from etude.errors import OutageStop, TransientError
 from etude.records import LedgerEntry, Patch, Skill
 from etude.stages.schedules import EditBudget, Evidence, Schedule, edit_budget

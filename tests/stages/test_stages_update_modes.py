@@ -145,11 +145,14 @@ MIDDLE = Skill(text=f"# Sums\n\n- Add all rows.\n\n{REGION}\n# Form\n\n- Answer 
 MARKS = REGION.replace("Keep this.\n", "")
 
 
-async def test_a_region_in_the_middle_stays_there_with_its_marker_lines_and_without() -> None:
-    for place in (MARKS, REGION, ""):
+async def test_a_region_in_the_middle_stays_there_with_its_marker_lines_and_goes_to_the_end_without() -> None:
+    for place in (MARKS, REGION):
         text = f"# Sums\n\n- Round.\n\n{place}\n# Form\n\n- Answer with a number.\n"
         candidate = await rewritten(Desk(rewrite=document(text)), CLARIFY, skill=MIDDLE)
         assert candidate.skill.text == MIDDLE.text.replace("Add all rows", "Round")
+    without = "# Sums\n\n- Round.\n"
+    candidate = await rewritten(Desk(rewrite=document(without)), CLARIFY, skill=MIDDLE)
+    assert candidate.skill.text == f"{without}\n{REGION}"
 
 
 async def test_a_document_that_only_moves_a_region_carried_nothing_out() -> None:

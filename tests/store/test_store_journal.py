@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from journal_contract import JournalContract
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError
 
@@ -18,7 +19,6 @@ from etude.redaction import Redactor
 from etude.store import DECISION, SqliteJournal
 from etude.store.database import watched_writes
 from etude.testing.doubles import MemoryJournal
-from etude.testing.journal import JournalContract
 
 
 class TestSqliteJournal(JournalContract):

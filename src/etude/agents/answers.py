@@ -13,8 +13,6 @@ from etude.records import ImagePart, Message, Reply, Task, TextPart
 from etude.skill import Document
 from etude.timed_regex import Matcher
 
-__all__ = ["ANSWER_SECONDS", "AnswerOptions", "AnswerReader", "question", "reply_failure", "with_skill"]
-
 ANSWER_SECONDS = 5.0
 _TAGGED = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
 

@@ -17,8 +17,6 @@ from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel
 from etude.records import ChatRequest, Skill, Task, Trajectory, assistant, digest, system
 
-__all__ = ["ChatAgent", "ChatOptions"]
-
 
 class ChatOptions(AnswerOptions):
     """Options of the chat agent."""

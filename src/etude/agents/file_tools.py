@@ -8,8 +8,6 @@ from pathlib import Path
 
 from etude.agents.tool_results import ToolMisuse
 
-__all__ = ["FileTools"]
-
 MAX_READ_BYTES = 10_000_000
 MAX_ENTRIES = 200
 

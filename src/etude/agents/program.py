@@ -30,17 +30,6 @@ from etude.protocols import Agent, ChatModel
 from etude.records import Skill, Task, Trajectory, digest, user
 from etude.sandbox import Box, Limits, Sandbox, TooLarge, Workspace, find_sandbox
 
-__all__ = [
-    "ClaudeCodeAgent",
-    "CodexAgent",
-    "CommandAgent",
-    "CommandOptions",
-    "OpenCodeAgent",
-    "PiAgent",
-    "ProgramAgent",
-    "ProgramOptions",
-]
-
 
 class ProgramOptions(AnswerOptions):
     """Options of agents that are programs."""

@@ -8,8 +8,6 @@ from etude.agents.gateway import GatewaySession
 from etude.programs.base import Launch
 from etude.sandbox import Box, Finished, Limits, Sandbox, run
 
-__all__ = ["Ran", "run_program"]
-
 LAST_WORDS_SECONDS = 5.0
 """How long a program may go on that was refused a request beyond its limit: it then tells what it did."""
 
@@ -39,7 +37,7 @@ async def run_program(
         nonlocal pending
         pending = pending or (session is not None and session.pending > 0)
 
-    # Set before the program's own clock starts, these come first: afterwards nobody waits for anything any more.
+    # Set before the program's own clock starts, these come first: afterwards nothing is waited for any more.
     loop = asyncio.get_running_loop()
     timers = [loop.call_later(max(0.0, limits.seconds - early), look) for early in (0.25, 0.0)]
     running = asyncio.create_task(

@@ -10,8 +10,6 @@ from etude.agents.tool_results import Result, ToolMisuse
 from etude.errors import ConfigError
 from etude.sandbox import Box, Finished, Limits, Sandbox, run
 
-__all__ = ["Shell", "readable_folders", "with_programs"]
-
 MAX_COMMAND_BYTES = 100_000
 """The system takes 131,071 for one argument."""
 

@@ -8,8 +8,6 @@ from pathlib import Path
 from etude.records import Message, Skill, TextPart
 from etude.skill import Document
 
-__all__ = ["Told", "after_the_prompt", "has_read", "neutral"]
-
 SHORTEST_LINE = 16
 """A shorter line of a skill may stand in a conversation by chance."""
 

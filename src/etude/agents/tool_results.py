@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Result", "ToolMisuse"]
-
 
 @dataclass(frozen=True)
 class Result:

@@ -16,8 +16,6 @@ from etude.prompts.cuts import cut_middle
 from etude.protocols import EnvironmentTool
 from etude.records import Record, Tool, ToolCall
 
-__all__ = ["OWN_TOOLS", "Desk", "OwnTool", "Runs", "Toolbox", "arguments_of"]
-
 OwnTool = Literal["bash", "read", "write", "edit"]
 OWN_TOOLS: tuple[OwnTool, ...] = ("bash", "read", "write", "edit")
 

@@ -15,6 +15,7 @@ from etude.agents.shell import Shell, readable_folders, with_programs
 from etude.agents.toolbox import OWN_TOOLS, Desk, OwnTool, Toolbox, arguments_of
 from etude.config import parse
 from etude.errors import BoundaryError, ConfigError, DataError, EtudeError
+from etude.programs.base import SKILL_FOLDER, files_note
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, EnvironmentTool, ToolSource
 from etude.records import (
@@ -35,10 +36,6 @@ from etude.records import (
 from etude.sandbox import Box, Limits, Sandbox, TooLarge, Workspace, find_sandbox
 from etude.skill import save_skill
 
-__all__ = ["SKILL_FOLDER", "ToolsAgent", "ToolsOptions"]
-
-SKILL_FOLDER = ".skill"
-"""Where the files of the skill are found in the workspace."""
 _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 _UNSENDABLE = re.compile(r"[^A-Za-z0-9_-]")
 _MAX_NAME = 64
@@ -146,7 +143,8 @@ class ToolsAgent(Agent):
         with Workspace() as workspace:
             desk = self._desk(workspace, task, skill)
             toolbox = Toolbox(desk, options.tools, brought, options.output_chars)
-            instructions = with_skill(self._prompt, skill.text) + _files_note(skill)
+            instructions = with_skill(self._prompt, skill.text)
+            instructions += f"\n\n{files_note(skill)}" if skill.files else ""
             talk = _Talk(question(task), system(instructions), toolbox.tools, trial)
             failure = await self._work(talk, toolbox)
             try:
@@ -173,7 +171,7 @@ class ToolsAgent(Agent):
             if not calls or reply.finish == "refusal":
                 talk.final = reply.text
                 return reply_failure(reply)
-            # Nobody would read the results of the last step.
+            # The results of the last step would not be read.
             for sent, call in calls if step < self._options.max_steps else ():
                 result = await toolbox.run(call, cut_off=reply.finish == "length")
                 talk.tell(sent.id, result.text, result.exit_code)
@@ -263,11 +261,3 @@ def _add_skill(skill: Skill, workspace: Workspace) -> tuple[Path, ...]:
     folder = save_skill(skill, workspace.folder / "skill").parent
     (workspace.work / SKILL_FOLDER).symlink_to(folder)
     return (folder,)
-
-
-def _files_note(skill: Skill) -> str:
-    if not skill.files:
-        return ""
-    names = "\n".join(f"- {SKILL_FOLDER}/{path}" for path in sorted(skill.files))
-    note = f"Paths in the skill count from `{SKILL_FOLDER}`, which can only be read:"
-    return f"\n\n# Files of the skill\n\n{note}\n\n{names}"

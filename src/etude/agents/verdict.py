@@ -8,8 +8,6 @@ from etude.programs.base import Report, last_words
 from etude.programs.words import outdated, trouble
 from etude.sandbox import Finished, Limits
 
-__all__ = ["Evidence", "ProgramFailed", "verdict"]
-
 
 class ProgramFailed(EtudeError):
     """An agent program could not do its work, for a reason that says nothing about the skill."""

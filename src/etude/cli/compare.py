@@ -13,15 +13,13 @@ from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
 from etude.config import TrainConfig, load_config
 from etude.measure.compare import acompare_skills
-from etude.records.summary import Comparison, Flip, Interval, ShipVerdict
+from etude.records.summary import Comparison, Flip, ShipVerdict
 from etude.store import RunView
 from etude.workbench import Given
 
 SHOWN = 20
 """Most tasks that are listed as better, and as worse."""
 EXIT_CODES: Mapping[ShipVerdict, int] = {"ship": 0, "inconclusive": 4, "do not ship": 5}
-_WIDTH = 49
-"""Columns of the drawn interval."""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,7 +60,6 @@ def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:
     trials = f", {result.trials} trials each" if result.trials > 1 else ""
     about = f"paired, {result.split} n={gain.n}{trials}, mean {result.metric} score"
     yield f"difference  {gain.mean:+.2f} [{gain.low:+.2f}, {gain.high:+.2f}]  {about}"
-    yield f"            {drawn(gain)}"
     yield f"verdict     {result.verdict}: {_why(result)}"
     if result.settle is not None:
         yield from settle_lines(result.settle)
@@ -87,22 +84,6 @@ def _why(result: Comparison) -> str:
     if result.verdict == "do not ship":
         return f"B is not {worth}, with 95% confidence ({result.at_most:+.3f} at most)"
     return f"B may be {worth}, or not ({result.at_least:+.3f} to {result.at_most:+.3f})"
-
-
-def drawn(interval: Interval) -> str:
-    """An interval and the place of zero on one line, as in `0    |-----o-----|`."""
-    left, right = min(interval.low, 0.0), max(interval.high, 0.0)
-    scale = (_WIDTH - 1) / (right - left) if right > left else 0.0
-
-    def column(value: float) -> int:
-        return round((value - left) * scale)
-
-    low, high = column(interval.low), column(interval.high)
-    line = [" "] * low + ["-"] * (high - low + 1) + [" "] * _WIDTH
-    line[low] = line[high] = "|"
-    line[column(interval.mean)] = "o"
-    line[column(0.0)] = "0"
-    return "".join(line).rstrip()
 
 
 def _rows(flips: Sequence[Flip], what: str) -> Iterator[tuple[str, ...]]:

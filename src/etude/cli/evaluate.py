@@ -30,7 +30,7 @@ _DATA_COLUMNS = (
 
 def run(args: argparse.Namespace) -> int:
     """Score skills on a split, each with each model, and print means and intervals."""
-    if args.json and args.format not in ("text", "json"):
+    if args.json and args.format != "text":
         raise UsageError(f"--json and --format {args.format} cannot be combined", hint="give one of them")
     config = read_settings(args)
     configs = [_with_target(config, model) for model in args.target] if args.target else [config]
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _stopped(stop: StopRun, rows: Rows, asked: int, args: argparse.Namespace) -> int:
     """The rows that are finished, then why there are no more. Returns the exit code."""
-    if rows or _is_json(args):
+    if rows or args.json:
         _print_rows(rows, args, {"error": stop.message, "hint": stop.hint, "exit_code": stop.exit_code})
     if asked > 1:
         output.note(f"finished: {len(rows)} of {asked} rows")
@@ -61,13 +61,9 @@ def _stopped(stop: StopRun, rows: Rows, asked: int, args: argparse.Namespace) ->
     return stop.exit_code
 
 
-def _is_json(args: argparse.Namespace) -> bool:
-    return bool(args.json) or args.format == "json"
-
-
 def _print_rows(rows: Rows, args: argparse.Namespace, error: Mapping[str, Any] = {}) -> None:
     """Any number of rows in the form that was asked for; in JSON what ended them early stands next to them."""
-    if _is_json(args):
+    if args.json:
         found = [{"label": label, **result.model_dump(mode="json")} for label, result in rows]
         output.json_result({"evaluations": found, **error})
     else:

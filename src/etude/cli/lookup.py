@@ -60,20 +60,15 @@ def find_run(name: str) -> RunView:
         DataError: there is no such run, or one of its files is damaged.
     """
     place = _place(name)
-    if is_run(place):
+    if name and is_run(place):
         return read_run(place)
-    run, colon, which = name.rpartition(":")
+    run, colon, _ = name.rpartition(":")
     if colon and is_run(_place(run)):
-        first = which if which.isdecimal() else "initial"
-        example = f"{output.program()} diff {run} {first} best"
         raise DataError(
-            f"{name!r} is a skill of a run, not a run", hint=f"give {run!r} alone; two of its skills: `{example}`"
+            f"{name!r} is a skill of a run, not a run",
+            hint=f"give {run!r} alone; `{output.program()} diff {run}` compares two of its skills",
         )
-    if not name:
-        raise DataError("'' is not the name of a run", hint=_runs_in(RUNS))
-    if run_names(place):
-        raise DataError(f"{str(place)!r} is a folder of runs, not a run", hint=_runs_in(place))
-    raise DataError(f"there is no run in {str(place)!r}", hint=_runs_in(place / RUNS, place.parent, RUNS))
+    raise DataError(f"there is no run in {str(place)!r}", hint=_runs_in(place, place / RUNS, place.parent, RUNS))
 
 
 def find_skill(text: str) -> NamedSkill:
@@ -90,10 +85,6 @@ def find_skill(text: str) -> NamedSkill:
     run, colon, which = text.rpartition(":")
     if colon and _is_which(which):
         return skill_of(find_run(run), which)._replace(label=text)
-    if colon and is_run(_place(run)):
-        raise SkillError(
-            f"run {run!r} has no skill {which!r}", hint=f"give {run}:best, {run}:initial or {run}:STEP, as in {run}:3"
-        )
     raise SkillError(
         f"skill {text!r} does not exist",
         hint=f"give the path of a skill, or RUN:best, RUN:initial or RUN:STEP; {_runs_in(RUNS)}",
@@ -204,7 +195,7 @@ def summary_of(run: RunView) -> Summary | None:
 
 def _place(name: str) -> Path:
     path = Path(name)
-    known = path.is_dir() or os.sep in name
+    known = name and (path.is_dir() or os.sep in name)
     return path if known and not is_run(RUNS / name) else RUNS / name
 
 

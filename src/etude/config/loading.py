@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from etude.config.base import Section
 from etude.config.presets import PRESETS
-from etude.config.train import TrainConfig
+from etude.config.sections import TrainConfig
 from etude.errors import ConfigError, did_you_mean, told
 
 M = TypeVar("M", bound=BaseModel)
@@ -51,13 +51,15 @@ def _config_error(model: type[BaseModel], error: ValidationError, where: str) ->
             section = _section_type(section, part)
         example = next(iter(cast(dict[str, Any], getattr(section, "model_fields", {}))), "key")
         hint = f"write keys below it, as in `{path[-1]}: {{{example}: ...}}`"
-        return ConfigError(f"{key} = {first['input']!r}: expected keys with values", key=key, where=where, hint=hint)
+        return ConfigError(
+            f"{key} = {first['input']!r:.200}: expected keys with values", key=key, where=where, hint=hint
+        )
     what = told(first["msg"])
     if first["type"] == "value_error" and isinstance(first["input"], Mapping):
         # Settings that do not fit together: the text names them, and the others say nothing.
         place, of = (f"{key}: ", f" of {key!r}") if key else ("", "")
         return ConfigError(f"{place}{what}", where=where, hint=f"change one of these settings{of}")
-    return ConfigError(f"{key} = {first['input']!r}: {what}", key=key, where=where, hint=f"change {key!r}")
+    return ConfigError(f"{key} = {first['input']!r:.200}: {what}", key=key, where=where, hint=f"change {key!r}")
 
 
 def _section_type(owner: Any, part: str) -> Any:

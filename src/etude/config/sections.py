@@ -1,11 +1,13 @@
-"""The sections of the settings of a run."""
+"""All settings of a training run, section by section."""
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from etude.config.base import Section
-from etude.records import Metric
+from etude.config.models import ModelSection, OptimizerSection, Price
+from etude.errors import ConfigError
+from etude.records import Metric, Role
 
 
 class EnvSection(Section):
@@ -48,7 +50,7 @@ class TrainSection(Section):
     nothing."""
     batch_size: int = Field(default=20, ge=1)
     """Tasks in one batch; a step has one batch unless `accumulation` says otherwise. With `search.policy: evidence`
-    a step attempts at most so many, and no more than it needs to find its failures."""
+    a step attempts at most this many, and no more than it needs to find its failures."""
     accumulation: int = Field(default=1, ge=1)
     """Batches in one step. They are attempted and read under the same skill, each on its own, and their patches are
     merged into one candidate."""
@@ -120,9 +122,9 @@ class UpdateSection(Section):
 
     mode: Literal["patch", "rewrite_from_suggestions", "full_rewrite"] = "patch"
     """`patch` makes edits in place. `rewrite_from_suggestions` proposes suggestions, from which one call writes the
-    document anew. `full_rewrite` has every analysis return a whole document; there is no ranking and no budget."""
+    document again. `full_rewrite` has every analysis return a whole document; there is no ranking and no budget."""
     repair: bool = True
-    """With `patch`: ask the optimizer once in a step to anchor the edits that missed."""
+    """With `patch`: ask the optimizer once in a step to anchor the edits that could not be located."""
 
 
 class GateSection(Section):
@@ -141,7 +143,7 @@ class GateSection(Section):
     """Reject a candidate that scores lower than the current skill on any validation task, or has no score on one.
     With `gate.racing` the first such task ends its validation."""
     remeasure: bool = False
-    """Attempt validation anew with a skill that was accepted, and take that for the bar: the score it won with
+    """Attempt validation again with a skill that was accepted, and take that as the bar: the score it won with
     was selected on and tends to be too high."""
 
 
@@ -191,7 +193,7 @@ class LimitsSection(Section):
     max_void_eval: float = Field(default=0.0, ge=0, lt=1)
     """The same for validation and test."""
     outage_seconds: float = Field(default=300.0, gt=0)
-    """How long a dead endpoint is probed before the run stops."""
+    """How long a dead endpoint is tried before the run stops."""
     concurrency: int = Field(default=16, ge=1)
     """Attempts under way at the same time."""
     attempt_seconds: float = Field(default=600.0, gt=0)
@@ -216,3 +218,72 @@ class RunSection(Section):
     """Folder of all runs."""
     name: str = "run"
     """Folder of this run within it."""
+
+
+class TrainConfig(Section):
+    """All settings of a training run."""
+
+    free: ClassVar[frozenset[str]] = frozenset({"limits", "executor", "run", "prices"})
+
+    preset: Literal["default", "paper"] = "default"
+    """`paper` sets the published schedule and acceptance rule; other settings go on top of it."""
+    env: EnvSection = EnvSection()
+    """Where tasks come from."""
+    agent: AgentSection = AgentSection()
+    """What attempts them."""
+    skill: SkillSection = SkillSection()
+    """The skill to start from."""
+    target: ModelSection = ModelSection(model="simulated:target")
+    """The frozen model that attempts tasks."""
+    optimizer: OptimizerSection = OptimizerSection(model="simulated:optimizer")
+    """The model that reads trajectories and proposes edits."""
+    judge: ModelSection | None = None
+    """The model behind the `rubric` scorer."""
+    train: TrainSection = TrainSection()
+    """The schedule."""
+    search: SearchSection = SearchSection()
+    """How a better skill is looked for."""
+    reflect: ReflectSection = ReflectSection()
+    """Reading trajectories."""
+    aggregate: AggregateSection = AggregateSection()
+    """Merging patches."""
+    select: SelectSection = SelectSection()
+    """How many edits a step may make."""
+    update: UpdateSection = UpdateSection()
+    """Making a candidate."""
+    gate: GateSection = GateSection()
+    """Accepting a candidate."""
+    slow_update: SlowUpdateSection = SlowUpdateSection()
+    """Comparing epochs."""
+    meta_skill: MetaSkillSection = MetaSkillSection()
+    """Memory of the optimizer."""
+    test: TestSection = TestSection()
+    """The test at the end."""
+    limits: LimitsSection = LimitsSection()
+    """What the run may use."""
+    executor: ExecutorSection = ExecutorSection()
+    """What runs attempts side by side: as many as `limits.concurrency`."""
+    prices: dict[str, Price] = Field(default_factory=dict[str, Price])
+    """Model, as in `openai:gpt-5.5`, to its price, for roles without a price of their own."""
+    prompts: dict[str, str] = Field(default_factory=dict[str, str])
+    """Prompt name to the path of a Markdown file that replaces it."""
+    run: RunSection = RunSection()
+    """Where results go."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.reflect.skill_aware and self.update.mode != "patch":
+            raise ConfigError(
+                f"reflect.skill_aware = true does not go with update.mode = {self.update.mode!r}: reminders are kept "
+                "next to edits in place, a rewritten document would repeat them",
+                hint="set update.mode: patch, or reflect.skill_aware: false",
+            )
+        return self
+
+    @property
+    def models(self) -> dict[Role, ModelSection]:
+        """The settings of the roles that have a model."""
+        roles: dict[Role, ModelSection] = {"target": self.target, "optimizer": self.optimizer}
+        if self.judge is not None:
+            roles["judge"] = self.judge
+        return roles

@@ -32,7 +32,7 @@ class DatasetConfig(Sources):
     splits: dict[Split, str] = Field(default_factory=dict[Split, str])
     """The hub's splits, as in `{train: train, val: validation, test: test}`; `train[:80%]` is a part of one."""
     format: FileFormat | None = None
-    """Format of the files; told by the suffix when not given."""
+    """Format of the files; the suffix says it when not given."""
     fields: Fields = Fields()
     """Which column is which part of a task; guessed from usual names where not given, except images and files."""
     template: str = ""

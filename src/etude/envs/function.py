@@ -8,12 +8,12 @@ from typing import Any, cast
 
 from etude.code_digest import source_digest
 from etude.concurrency import Threads
-from etude.envs.lists import TaskLists, TaskSource
+from etude.envs.lists import ListedTasks, TaskLists, TaskSource
 from etude.envs.scorers.function import ScorerLike, as_score, as_scorer
 from etude.envs.target import BlockingTarget, Target
 from etude.errors import BoundaryError, EtudeError
-from etude.protocols import Agent, ChatModel, Environment, Texts
-from etude.records import Message, Score, Skill, Split, Task, TextPart, Trajectory, canonical
+from etude.protocols import Agent, ChatModel, Texts
+from etude.records import Message, Score, Skill, Task, TextPart, Trajectory, canonical
 
 AttemptFunction = Callable[[Task, Skill, Any], Any]
 """`attempt(task, skill, target)`, sync or async. `target` is a BlockingTarget or, for `async def`, a Target.
@@ -50,7 +50,7 @@ def environment(
     return make
 
 
-class FunctionEnvironment(Environment):
+class FunctionEnvironment(ListedTasks):
     """Tasks from lists, attempted by a function.
 
     Raises:
@@ -68,16 +68,7 @@ class FunctionEnvironment(Environment):
         self.function = function
         self.name = name if name is not None else getattr(function, "__name__", type(function).__name__)
         self.scorer = as_scorer(scorer, f"environment {self.name!r}") if scorer is not None else None
-        self._lists = lists
-
-    def tasks(self, split: Split) -> tuple[Task, ...]:
-        """All tasks of a split, in the order given. Raises DataError when any of the splits cannot be used."""
-        return self._lists.of(split)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What is doubtful about the splits, one sentence each."""
-        return self._lists.warnings
+        super().__init__(lists)
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
         """The score the function returned, else what the scorer says about its answer.
@@ -97,10 +88,6 @@ class FunctionEnvironment(Environment):
         """Name, source of the function, scorer."""
         scorer = self.scorer.fingerprint() if self.scorer is not None else ""
         return canonical([self.name, source_digest(self.function), scorer])
-
-    def image(self, reference: str) -> str:
-        """A data URL for a picture of one of the tasks."""
-        return self._lists.images.url(reference)
 
     def agent(self, target: ChatModel, prompts: Texts | None = None) -> Agent:
         """The agent that calls the function. It has no use for prompts."""

@@ -60,7 +60,7 @@ class Command:
             raise ConfigError(f"{where} = {command!r}: {error}", hint="write it as a list of words") from None
         program = find_program(written[0], folders) if written else None
         if program is None:
-            raise _no_program(written[0] if written else "", folders, f"{where} = {command!r}")
+            raise _no_program(written[0] if written else "", f"{where} = {command!r}")
         interpreter = _interpreter(program, f"{where} = {command!r}")
         words, files = [str(program)], [program] if "/" in written[0] else []
         for word in written[1:]:
@@ -102,12 +102,9 @@ class Command:
         return found
 
 
-def _no_program(name: str, folders: Sequence[Path], where: str) -> ConfigError:
-    there = _existing(name, folders) if "/" in name else None
-    if there is not None and there.is_file():
-        return ConfigError(f"{where}: {str(there)!r} is not executable", hint=f"chmod +x {shlex.quote(str(there))}")
+def _no_program(name: str, where: str) -> ConfigError:
     return ConfigError(
-        f"{where}: there is no program {name!r}",
+        f"{where}: there is no program {name!r}, or it is not executable",
         hint="give one on the PATH, or the path of a file that may be executed",
     )
 
@@ -141,7 +138,7 @@ def _with_target(folder: Path) -> tuple[Path, Path]:
 
 
 class CommandScorer(Scorer):
-    """Scores with a command, run in the sandbox beside nothing but what it needs.
+    """Scores with a command, run in the sandbox with nothing but what it needs.
 
     A `grader` reads the attempt as JSON and prints a score. A `check` is run in a copy of the workspace as the agent
     left it, and its exit code is the score: 0 for full marks, anything else for none. So it is for `answer`, which

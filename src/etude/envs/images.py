@@ -28,7 +28,7 @@ def is_web(value: str) -> bool:
 
 
 def media_type(data: bytes) -> str | None:
-    """The kind of picture, told by its first bytes; None for anything else."""
+    """The kind of picture, from its first bytes; None for anything else."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):

@@ -84,7 +84,27 @@ def _as_task(item: object, place: str, images: Images) -> Task:
         raise DataError(f"{place}: {item!r:.80} is not a task: {error}"[:300], hint="use JSON values only") from None
 
 
-class ListEnvironment(Environment):
+class ListedTasks(Environment):
+    """What environments over lists share."""
+
+    def __init__(self, lists: TaskLists) -> None:
+        self._lists = lists
+
+    def tasks(self, split: Split) -> tuple[Task, ...]:
+        """All tasks of a split, in the order given. Raises DataError when any of the splits cannot be used."""
+        return self._lists.of(split)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is doubtful about the splits, one sentence each."""
+        return self._lists.warnings
+
+    def image(self, reference: str) -> str:
+        """A data URL for a picture of one of the tasks."""
+        return self._lists.images.url(reference)
+
+
+class ListEnvironment(ListedTasks):
     """Tasks given as lists, scored by a scorer or a function `score(task, answer)`.
 
     Raises:
@@ -103,26 +123,13 @@ class ListEnvironment(Environment):
     ) -> None:
         self.name = name
         self.scorer: Scorer = as_scorer(scorer, "scorer")
-        self._lists = TaskLists(train, val, test)
+        super().__init__(TaskLists(train, val, test))
         if not any(callable(source) for source in (train, val, test)):
             self.tasks("train")
-
-    def tasks(self, split: Split) -> tuple[Task, ...]:
-        """All tasks of a split, in the order given."""
-        return self._lists.of(split)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What is doubtful about the splits, one sentence each."""
-        return self._lists.warnings
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
         """What the scorer says."""
         return await self.scorer.score(task, trajectory)
-
-    def image(self, reference: str) -> str:
-        """A data URL for a picture of one of the tasks."""
-        return self._lists.images.url(reference)
 
     @property
     def repeatable(self) -> bool:

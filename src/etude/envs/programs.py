@@ -6,8 +6,6 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["find_interpreter", "find_program", "is_system", "runtime_folders"]
-
 _SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc")))
 """What every sandbox has."""
 
@@ -52,7 +50,7 @@ def runtime_folders(program: Path) -> list[Path]:
 
 
 def _installation(program: Path) -> Path:
-    """The folder above `bin`, where that is not somebody's home or the whole disk; else the program's own."""
+    """The folder above `bin`, where that is not the user's home or the whole disk; else the program's own."""
     folder = program.parent
     if folder.name in ("bin", "sbin") and folder.parent not in (Path.home(), Path(folder.anchor)):
         return folder.parent

@@ -83,18 +83,15 @@ class TaskFiles:
 
 
 def _check_place(inside: str, found: Mapping[str, File], what: str) -> None:
-    """Raises DataError where a file cannot be put into the workspace, beside those that are found already."""
-    if inside in found:
-        raise DataError(
-            f"{what}: there are two files for {inside!r} in the workspace",
-            hint="give them other names, as in {'in/a.csv': 'a.csv'}",
-        )
+    """Raises DataError where a file cannot be put into the workspace with those that are found already."""
     above = [str(folder) for folder in PurePosixPath(inside).parents]
-    clash = next((other for other in found if other in above or other.startswith(f"{inside}/")), None)
+    clash = next(
+        (other for other in found if other == inside or other in above or other.startswith(f"{inside}/")), None
+    )
     if clash is not None:
         raise DataError(
-            f"{what}: {inside!r} and {clash!r} exclude each other: one would be a folder of the other",
-            hint="give one of them another name",
+            f"{what}: {inside!r} and {clash!r} cannot both be in the workspace",
+            hint="give one of them another name, as in {'in/a.csv': 'a.csv'}",
         )
     if "\\" in inside:
         raise DataError(f"{what}: {inside!r} has a backslash in its name", hint="give it another name")

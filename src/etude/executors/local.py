@@ -7,8 +7,6 @@ from typing import Any, Self
 from etude.config import Section, parse
 from etude.protocols import Executor, R, T
 
-__all__ = ["LocalExecutor"]
-
 
 class LocalOptions(Section):
     """Options of the local executor: none."""

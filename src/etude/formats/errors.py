@@ -6,8 +6,6 @@ from typing import Any, cast
 from etude.errors import ModelError, RejectedRequest, RejectedRole, TransientError
 from etude.formats.events import dump
 
-__all__ = ["ServerError", "as_model_error", "error_body", "error_within", "typed_error_body"]
-
 
 class ServerError(Exception):
     """The server says what went wrong.

@@ -5,8 +5,6 @@ from typing import Any, cast
 
 from etude.records import Message
 
-__all__ = ["mark_first", "system_blocks"]
-
 LARGE = 4000
 """Characters, or about 1,000 tokens, below which nothing is kept in the cache: they count from the beginning."""
 MOST_TEXTS = 2

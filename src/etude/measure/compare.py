@@ -7,7 +7,7 @@ from etude.build import open_workbench
 from etude.comparison import compare_on
 from etude.concurrency import run_to_end
 from etude.config import TrainConfig
-from etude.errors import ConfigError, DataError, SkillError, StopRun
+from etude.errors import ConfigError, DataError, SkillError
 from etude.events import ATTEMPTING, StageFinished, StageStarted
 from etude.records import Skill, Split, digest
 from etude.records.summary import Comparison
@@ -17,7 +17,7 @@ from etude.workbench import Given
 __all__ = ["TRIALS", "Comparison", "acompare_skills", "compare_skills"]
 
 TRIALS = 3
-"""Attempts at each task under each skill unless told otherwise. Two are the fewest that tell how much of a difference
+"""Attempts at each task under each skill unless given. Two are the fewest that show how much of a difference
 is luck of the attempt; with three that luck has a third of its variance left, and further ones add little."""
 
 
@@ -62,11 +62,7 @@ async def acompare_skills(
             raise DataError(f"split {split!r} has no tasks", hint="choose another split or give it tasks")
         stage = ATTEMPTING[split]
         bench.emit(StageStarted(stage=stage, step=0, epoch=0, total=2 * len(tasks) * count))
-        try:
-            comparison = await compare_on(bench, skills, split, trials, margin)
-        except StopRun:
-            await bench.rollout.executor.drain()
-            raise
+        comparison = await compare_on(bench, skills, split, trials, margin)
         bench.emit(StageFinished(stage=stage, step=0, note=comparison.verdict))
         asked = digest([bench.rollout.agent.fingerprint(), split, named, margin])[:8]
         path = bench.folder.write_json(f"comparisons/{skills[0].hash}-{skills[1].hash}-{asked}.json", comparison)

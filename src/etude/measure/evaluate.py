@@ -7,8 +7,8 @@ from etude.build import open_workbench
 from etude.comparison import open_test
 from etude.concurrency import run_to_end
 from etude.config import TrainConfig
-from etude.errors import DataError, StopRun
-from etude.events import ATTEMPTING, CallFinished, Event, StageFinished, StageStarted
+from etude.errors import DataError
+from etude.events import ATTEMPTING, StageFinished, StageStarted
 from etude.intervals import mean_interval
 from etude.records import Metric, Record, Split, digest
 from etude.records.summary import Interval
@@ -42,16 +42,6 @@ class SkillEvaluation(Record):
     """Where this record was written."""
 
 
-class _Calls:
-    """Counts model requests."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def emit(self, event: Event) -> None:
-        self.count += isinstance(event, CallFinished)
-
-
 async def aevaluate_skill(
     config: TrainConfig, split: Split = "test", trials: int = 1, **given: Unpack[Given]
 ) -> SkillEvaluation:
@@ -63,22 +53,16 @@ async def aevaluate_skill(
         InputError: the split is empty, or something cannot be used as it is.
         StopRun: a budget is used up, an endpoint is dead, or attempts errored.
     """
-    calls = _Calls()
-    given["sinks"] = [*given.get("sinks", ()), calls]
-    # Warnings about repeated attempts are the workbench's, and it looks at the settings.
+    # The workbench warns of repeated attempts by the settings.
     config = config.model_copy(update={"test": config.test.model_copy(update={"trials": trials})})
     async with open_workbench(config, given, claim=False) as bench:
         tasks = bench.tasks[split]
         if not tasks:
             raise DataError(f"split {split!r} has no tasks", hint="choose another split or give it tasks")
         openings = await open_test(bench, [bench.skill]) if split == "test" else 0
-        stage = ATTEMPTING[split]
+        stage, before = ATTEMPTING[split], bench.spend.totals().total_calls
         bench.emit(StageStarted(stage=stage, step=0, epoch=0, total=len(tasks) * trials))
-        try:
-            result = await evaluate(bench.rollout, bench.skill, tasks, split, trials=trials)
-        except StopRun:
-            await bench.rollout.executor.drain()
-            raise
+        result = await evaluate(bench.rollout, bench.skill, tasks, split, trials=trials)
         gate = config.gate
         values = result.values(gate.metric, gate.mixed_weight)
         score = mean_interval(list(values.values()))
@@ -95,7 +79,7 @@ async def aevaluate_skill(
             score=score,
             tasks=values,
             voids=len(result.voids),
-            calls_sent=calls.count,
+            calls_sent=bench.spend.totals().total_calls - before,
             test_openings=openings,
             simulated=bench.simulated or result.simulated,
             file=str(Path(bench.folder.path) / name),

@@ -1,5 +1,6 @@
 """Plan: what a run will use, what its tasks can show and where it cannot succeed, before anything is paid for."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -10,15 +11,14 @@ from typing import Any, Unpack
 from etude.build import open_workbench
 from etude.concurrency import run_to_end
 from etude.config import RunSection, TrainConfig, load_config, make_config
-from etude.errors import StopRun
 from etude.events import Event, Notice, StageFinished, StageStarted
 from etude.intervals import smallest_gain
 from etude.records import Record, Split
 from etude.records.summary import Forecast, Span
 from etude.searches.estimate import forecast_attempts, forecast_run
-from etude.searches.headroom import TRIALS, CallMeter, Headroom, headroom_of, known_measurement, measure
+from etude.searches.headroom import TRIALS, Headroom, known_headroom
 from etude.skill import token_count
-from etude.stages.evaluation import known_evaluation
+from etude.stages.evaluation import evaluate, known_evaluation
 from etude.store import SqliteJournal
 from etude.store.views import JOURNAL
 from etude.workbench import Given, Workbench
@@ -26,7 +26,7 @@ from etude.workbench import Given, Workbench
 __all__ = ["Advice", "Detectable", "Plan", "aplan", "plan"]
 
 ASSUMED_NOISE = 0.2
-"""Share of tasks whose outcome differs between two attempts under the same skill, when nobody has measured it."""
+"""Share of tasks whose outcome differs between two attempts under the same skill, when it was not measured."""
 _FULL = 0.8
 """Of `skill.max_tokens`: a skill that begins with more has little room for edits."""
 _SHOWN = 5
@@ -91,7 +91,7 @@ async def aplan(
         config: settings, as for `Trainer`.
         measure: attempt every validation task twice with the initial skill, in the run folder, under its limits. The
             attempts are facts: the run makes none of them again, which saves `paper` its baseline. What it will take
-            is told first, as a `Notice` to the sinks.
+            is reported first, as a `Notice` to the sinks.
         given: objects to use instead of building them from the config, as for `Trainer`.
 
     Raises:
@@ -101,11 +101,11 @@ async def aplan(
     if isinstance(config, str | Path):
         config = load_config(config)
     settings = config if isinstance(config, TrainConfig) else make_config(config)
-    notices, meter = _Notices(), CallMeter()
-    given["sinks"] = [*given.get("sinks", ()), notices, meter]
+    notices = _Notices()
+    given["sinks"] = [*given.get("sinks", ()), notices]
     if measure:
         async with open_workbench(settings, given, claim=False) as bench:
-            await _measure(bench, meter)
+            await _measure(bench)
             return _plan(bench, settings, notices.warnings)
     given.pop("fork", None)
     with ExitStack() as held:
@@ -125,12 +125,12 @@ def plan(config: TrainConfig | Mapping[str, Any] | Path | str, measure: bool = F
     return run_to_end(aplan(config, measure, **given))
 
 
-async def _measure(bench: Workbench, meter: CallMeter) -> None:
+async def _measure(bench: Workbench) -> None:
     tasks = bench.tasks["val"]
-    if known_measurement(bench) is not None:
+    start = bench.rollout, bench.skill, tasks, "val"
+    if known_evaluation(*start, TRIALS) is not None:
         return
-    known = known_evaluation(bench.rollout, bench.skill, tasks, "val") is not None
-    attempts = len(tasks) * (TRIALS - known)
+    attempts = len(tasks) * (TRIALS - (known_evaluation(*start) is not None))
     bill = forecast_attempts(bench, attempts)
     cost = "cost unknown" if bill.usd is None else f"up to ${bill.usd.high:.2f}"
     bench.emit(
@@ -141,22 +141,14 @@ async def _measure(bench: Workbench, meter: CallMeter) -> None:
         )
     )
     bench.emit(StageStarted(stage="baseline", step=0, epoch=0, total=len(tasks) * TRIALS))
-    try:
-        await measure(bench, meter)
-    except StopRun:
-        await bench.rollout.executor.drain()
-        raise
+    await evaluate(*start, trials=TRIALS)
     bench.emit(StageFinished(stage="baseline", step=0, note="measured"))
 
 
 def _plan(bench: Workbench, config: TrainConfig, notices: list[Advice]) -> Plan:
-    measured = known_measurement(bench)
-    evaluation = known_evaluation(bench.rollout, bench.skill, bench.tasks["val"], "val")
-    if measured is not None:
-        evaluation = measured.evaluation
-    headroom = None if evaluation is None else headroom_of(bench, evaluation)
+    headroom = known_headroom(bench) or known_headroom(bench, trials=1)
     noise = None if headroom is None else headroom.noise
-    forecast = forecast_run(bench, measured)
+    forecast = forecast_run(bench)
     tasks: dict[Split, int] = {split: len(some) for split, some in bench.tasks.items()}
     trials: dict[Split, int] = {"val": 1}
     if config.test.enabled:
@@ -237,17 +229,7 @@ def _of_tasks(bench: Workbench) -> Iterator[Advice]:
             text=f"{len(train)} training tasks are fewer than a minibatch of {size}: every analysis sees all of them",
             hint="add training tasks, or lower reflect.minibatch_size",
         )
-    counts: dict[str, int] = {}
-    for task in train:
-        counts[task.type] = counts.get(task.type, 0) + 1
-    groups: dict[str, int] = {}
-    for task in (task for some in bench.tasks.values() for task in some if task.group):
-        groups[task.group] = groups.get(task.group, 0) + 1
-    if groups and max(groups.values()) == 1:
-        yield Advice(
-            text=f"each of the {len(groups)} groups of tasks holds one task only: grouping keeps nothing together",
-            hint="name another column as the group, or none",
-        )
+    counts = Counter(task.type for task in train)
     alone = sorted(kind for kind, count in counts.items() if count == 1)
     if alone and len(counts) > 1:
         more = f" and {len(alone) - _SHOWN} more" if len(alone) > _SHOWN else ""

@@ -7,17 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self, Unpack
 
-from pydantic import JsonValue
-
 from etude.concurrency import run_to_end
 from etude.config import TrainConfig
-from etude.errors import ConfigError, EtudeError, StopRun
+from etude.errors import ConfigError, StopRun
 from etude.files import write_atomically
 from etude.intervals import t_interval
 from etude.records import Metric, Record
 from etude.records.summary import Interval, Summary
-from etude.store import SqliteJournal, read_run, run_names
-from etude.store.views import JOURNAL
 from etude.trainer import Trainer
 from etude.workbench import Given
 
@@ -75,8 +71,6 @@ class SeedReport(Record):
     simulated: bool
     seeds: tuple[SeedResult, ...]
     """By seed."""
-    left_out: tuple[str, ...] = ()
-    """Runs that are called like these but are not part of the report, each with the reason."""
     initial_test: Spread | None
     best_test: Spread | None
     gain: Spread | None
@@ -91,9 +85,8 @@ async def atrain_seeds(config: TrainConfig, seeds: Sequence[int], **given: Unpac
 
     Later runs start over the paid results of the first one, since attempts with the initial skill are the same for
     all seeds. Each run is resumed as a single one: the same call continues where it stopped, and finished runs
-    make no calls. Limits hold for each run on its own. The report is written next to the runs, as
-    `<run.name>-seeds.json`. It covers all finished runs of that name with the same settings, those of earlier
-    calls with other seeds too.
+    make no calls. Limits hold for each run on its own. The report covers these seeds and is written next to the
+    runs, as `<run.name>-seeds.json`.
 
     Raises:
         ConfigError: there are no seeds, or one is there twice.
@@ -113,9 +106,8 @@ async def atrain_seeds(config: TrainConfig, seeds: Sequence[int], **given: Unpac
             stop.hint = f"{stop.hint}\n{_where(seeds, number)}".lstrip()
             raise
     folder, name = Path(config.run.folder), config.run.name
-    earlier, left_out = _earlier(folder, name, summaries)
     path = folder / f"{name}-seeds.json"
-    report = _report(name, earlier | summaries, left_out, path)
+    report = _report(name, summaries, path)
     _write(path, json.dumps(report.model_dump(mode="json"), ensure_ascii=False, indent=2) + "\n")
     return report
 
@@ -140,41 +132,6 @@ def _where(seeds: Sequence[int], number: int) -> str:
     return "; ".join(parts)
 
 
-def _earlier(folder: Path, name: str, trained: Mapping[int, Summary]) -> tuple[dict[int, Summary], list[str]]:
-    """Finished runs of other seeds with the settings of those that were trained; and runs left out, with reasons."""
-    settings, _ = _settings(folder / next(iter(trained.values())).name)
-    found: dict[int, Summary] = {}
-    left_out: list[str] = []
-    for run in run_names(folder):
-        seed = run.removeprefix(f"{name}-seed")
-        if seed == run or not seed.isdecimal() or int(seed) in trained:
-            continue
-        try:
-            view = read_run(folder / run)
-            if view.running or view.resumable or view.summary is None:
-                left_out.append(f"{run}: not finished")
-            elif _settings(folder / run) != (settings, int(seed)):
-                left_out.append(f"{run}: other settings")
-            else:
-                found[int(seed)] = Summary.model_validate(view.summary)
-        except (EtudeError, ValueError):
-            left_out.append(f"{run}: damaged")
-    return found, left_out
-
-
-def _settings(run: Path) -> tuple[dict[str, JsonValue], JsonValue]:
-    """What the result of a run depends on: all but the seed, and the seed."""
-    journal = SqliteJournal(run / JOURNAL, read_only=True)
-    try:
-        identity = dict(journal.identity or {})
-    finally:
-        journal.close()
-    train = identity.pop("train", None)
-    train = dict(train) if isinstance(train, dict) else {}
-    seed = train.pop("seed", None)
-    return {**identity, "train": train}, seed
-
-
 def _write(path: Path, text: str) -> None:
     try:
         write_atomically(path, text.encode())
@@ -185,14 +142,13 @@ def _write(path: Path, text: str) -> None:
         ) from error
 
 
-def _report(name: str, summaries: Mapping[int, Summary], left_out: Sequence[str], path: Path) -> SeedReport:
+def _report(name: str, summaries: Mapping[int, Summary], path: Path) -> SeedReport:
     results = tuple(_result(seed, summary) for seed, summary in sorted(summaries.items()))
     return SeedReport(
         name=name,
         metric=next(iter(summaries.values())).metric,
         simulated=any(summary.simulated for summary in summaries.values()),
         seeds=results,
-        left_out=tuple(left_out),
         initial_test=Spread.of([result.initial_test for result in results]),
         best_test=Spread.of([result.best_test for result in results]),
         gain=Spread.of([result.gain for result in results], least=-1.0),

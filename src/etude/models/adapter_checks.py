@@ -1,16 +1,14 @@
-"""The models of pydantic-ai by name, and whether one can think as told."""
+"""The models of pydantic-ai by name, and whether one can think as the settings say."""
 
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from etude.config import ModelSection
-from etude.errors import ConfigError, did_you_mean
+from etude.errors import ConfigError
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
-
-__all__ = ["check_thinking", "make_model", "takes"]
 
 _EXTRA = re.compile(r"pydantic-ai-slim\[([\w-]+)\]")
 
@@ -28,8 +26,12 @@ def make_model(model: str, provider: Callable[[str], Any]) -> "Model":
     from pydantic_ai.exceptions import UserError
     from pydantic_ai.models import infer_model
 
+    if model != "test" and not model.partition(":")[2]:  # `test` is the model that pydantic-ai has for tests
+        raise ConfigError(
+            f"model 'adapter:{model}' names no provider and model of its own",
+            hint="write it as in adapter:google:gemini-3-pro",
+        )
     try:
-        _check_provider(model)
         return infer_model(model, provider)
     except ImportError as error:
         name = model.partition(":")[0]
@@ -39,39 +41,10 @@ def make_model(model: str, provider: Callable[[str], Any]) -> "Model":
             hint=f"pip install 'pydantic-ai-slim[{name if extra is None else extra[1]}]'",
         ) from None
     except (UserError, ValueError, OpenAIError) as error:
-        hint = "give the provider what it asks for, its key above all"
-        raise ConfigError(f"adapter:{model}: {error}", hint=hint) from None
-
-
-def _check_provider(model: str) -> None:
-    """Raises ConfigError where pydantic-ai does not have the provider, ImportError where its package is missing."""
-    from pydantic_ai.providers import infer_provider_class
-
-    provider, colon, name = model.partition(":")
-    if model == "test":  # the model that pydantic-ai has for tests
-        return
-    if not colon or not name:
         raise ConfigError(
-            f"model 'adapter:{model}' names no provider and model of its own",
-            hint="write it as in adapter:google:gemini-3-pro",
-        )
-    try:
-        infer_provider_class(provider)
-    except ValueError:
-        hint = f"write it as adapter:provider:name; {did_you_mean(provider, _providers())}"
-        raise ConfigError(f"model 'adapter:{model}' names no known provider", hint=hint) from None
-
-
-def _providers() -> set[str]:
-    """The providers whose models pydantic-ai makes by name."""
-    from pydantic_ai import models
-
-    def names(alias: Any) -> tuple[str, ...]:
-        return get_args(getattr(alias, "__value__", alias))
-
-    known = {name.partition(":")[0] for name in names(models.KnownModelName) if ":" in name}
-    compatible = names(models.OpenAIChatCompatibleProvider) + names(models.OpenAIResponsesCompatibleProvider)
-    return {*(name for name in known if "/" not in name), *compatible}
+            f"adapter:{model}: {error}",
+            hint="write it as adapter:provider:name, and give the provider what it asks for, its key above all",
+        ) from None
 
 
 def check_thinking(name: str, model: "Model", settings: ModelSection) -> None:
@@ -96,15 +69,15 @@ def check_thinking(name: str, model: "Model", settings: ModelSection) -> None:
     always = profile.get("thinking_always_enabled", False)
     given = f"reasoning_effort = {effort!r}" if switch is None else f"thinking = {switch!r}"
     if not (always or profile.get("supports_thinking", False)):
-        raise ConfigError(
-            f"{name}: {given} would not be sent: pydantic-ai knows of no thinking of this model",
-            hint="leave it out, or put the provider's own field into extra_body where it takes one",
-        )
-    if always and switch == "off":
-        raise ConfigError(
-            f"{name}: thinking = 'off' would not be sent: this model always thinks",
-            hint=f"set reasoning_effort instead, as in {levels[0]!r}",
-        )
+        problem = "pydantic-ai knows of no thinking of this model"
+    elif always and switch == "off":
+        problem = f"this model always thinks; set reasoning_effort instead, as in {levels[0]!r}"
+    else:
+        return
+    raise ConfigError(
+        f"{name}: {given} would not be sent: {problem}",
+        hint="leave it out, or put the provider's own field into extra_body where it takes one",
+    )
 
 
 def takes(model: "Model", setting: str) -> bool:

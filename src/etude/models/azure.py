@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit, urlunsplit
 
 from etude.config import ModelSection
 from etude.errors import ConfigError
-from etude.models.keys import Key, TokenProvider
+from etude.models.keys import Key
 from etude.models.openai import OpenAIInterface
 from etude.models.sdk import shown_address
 
@@ -29,14 +29,13 @@ class AzureModel(OpenAIInterface):
 
     Args:
         name: the name of the deployment.
-        token_provider: returns an access token, in place of a key; used for four minutes, then asked again.
 
     Raises:
         ConfigError: no address, one without the api-version that it needs, one of another deployment, no key, a
             header that cannot be sent, or thinking is switched where there is no switch.
     """
 
-    def __init__(self, name: str, settings: ModelSection, token_provider: TokenProvider | None = None) -> None:
+    def __init__(self, name: str, settings: ModelSection) -> None:
         given = settings.base_url or os.environ.get("AZURE_OPENAI_ENDPOINT")
         if not given:
             raise ConfigError(
@@ -44,7 +43,7 @@ class AzureModel(OpenAIInterface):
                 hint="set base_url to that of the resource, as in https://NAME.openai.azure.com",
             )
         address = _address(given, name, settings.api)
-        key = Key(settings, needed=True, provider=token_provider)
+        key = Key(settings, needed=True)
         super().__init__("azure", name, settings, address.base_url, key, at_openai=True)
         self._query = address.query
         self._key_header = address.older and not key.renews

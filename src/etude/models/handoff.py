@@ -12,8 +12,6 @@ from etude.files import write_atomically
 from etude.models.text_only import TextModel, refuse_beyond_text, refuse_settings
 from etude.records import ChatRequest, Reply, digest
 
-__all__ = ["HandoffModel", "unanswered"]
-
 SETTLED = 0.5
 """Seconds without another question after which a run that waits for answers stops."""
 

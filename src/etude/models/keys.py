@@ -1,24 +1,15 @@
-"""Where keys come from: an environment variable, a command that prints them, or a function that returns them."""
+"""Where keys come from: an environment variable, or a command that prints them."""
 
 import asyncio
-import inspect
 import os
 import shlex
 import shutil
 import time
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import Awaitable, Callable
 from pathlib import PurePath
-from typing import cast
 
-from etude.concurrency import Threads
 from etude.config import ModelSection
 from etude.errors import ConfigError, TransientError
-
-__all__ = ["Key", "TokenProvider", "key_variable", "used_key_variable"]
-
-TokenProvider = Callable[[], str | Awaitable[str]]
-"""Returns an access token, as what `azure.identity.get_bearer_token_provider` makes does, or awaits to one."""
 
 _VARIABLES = (("anthropic:", "ANTHROPIC_API_KEY"), ("azure:", "AZURE_OPENAI_API_KEY"))
 _KEYLESS = ("simulated:", "handoff:")
@@ -48,30 +39,21 @@ class Key:
 
     Args:
         needed: the server is known to refuse requests without one.
-        provider: returns the key, in place of a variable or a command.
 
     Raises:
-        ConfigError: no key where one is needed, one that cannot be sent, a command that does not exist, or a command
-            next to a provider.
+        ConfigError: no key where one is needed, one that cannot be sent, or a command that does not exist.
     """
 
-    def __init__(self, settings: ModelSection, *, needed: bool, provider: TokenProvider | None = None) -> None:
+    def __init__(self, settings: ModelSection, *, needed: bool) -> None:
         self.variable = key_variable(settings)
         self.command = settings.api_key_command
-        self._provider = provider
         self._timeout = settings.timeout
         self.text = _NO_KEY
         """The key as it is known at the moment."""
         self._until = float("-inf")
         self._loop: asyncio.AbstractEventLoop | None = None
         self._turn = asyncio.Lock()
-        if provider is not None:
-            if self.command is not None:
-                raise ConfigError(
-                    f"api_key_command = {self.command!r} and a token provider: there can be only one key",
-                    hint="leave api_key_command out, or give no token provider",
-                )
-        elif self.command is None:
+        if self.command is None:
             other = "print it with api_key_command" if settings.base_url else "set base_url for a server without keys"
             self.text = _from_environment(self.variable, f", or {other}", needed=needed)
         elif not (words := _words(self.command)) or shutil.which(words[0]) is None:
@@ -83,35 +65,29 @@ class Key:
     @property
     def advice(self) -> str:
         """What to do when the key is refused."""
-        if self._provider is not None:
-            return "check the key in the token provider and its account"
         if self.command is None and self.text == _NO_KEY:
             return f"set {self.variable} to a key: it is not set"
         return f"check the key in {self.variable if self.command is None else 'api_key_command'} and its account"
 
     @property
     def renews(self) -> bool:
-        """The key is printed or returned, as access tokens are, and asked for again from time to time."""
-        return self._provider is not None or self.command is not None
+        """The key is printed, as access tokens are, and asked for again from time to time."""
+        return self.command is not None
 
     async def renewed(self) -> str:
         """The key, asked for again when its time is over.
 
         Raises:
-            TransientError: the command or the token provider failed.
+            TransientError: the command failed.
         """
-        if not self.renews:
+        if self.command is None:
             return self.text
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
             self._loop, self._turn = loop, asyncio.Lock()
         async with self._turn:
             if time.monotonic() >= self._until:
-                call = self._provider
-                asked = (
-                    _printed(self.command or "", self._timeout) if call is None else _returned(call, self._timeout)
-                )
-                self.text = await asked
+                self.text = await _printed(self.command, self._timeout)
                 self._until = time.monotonic() + KEPT_SECONDS
         return self.text
 
@@ -157,28 +133,9 @@ async def _printed(command: str, seconds: float) -> str:
     if process.returncode != 0:
         last = errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise TransientError(f"{named} failed with exit code {process.returncode}: {last[:200]}")
-    return _checked(key, f"{named} printed", "run it in a shell: it must print the key and nothing else")
-
-
-async def _returned(provider: TokenProvider, seconds: float) -> str:
-    """A function that waits for a server does so in a thread."""
-    try:
-        async with asyncio.timeout(seconds):
-            returned = await Threads(1).run(provider)
-            token = cast(object, await returned if inspect.isawaitable(returned) else returned)
-    except TimeoutError:
-        raise TransientError(f"the token provider has returned nothing in {seconds:g} seconds") from None
-    except Exception as error:  # the boundary: the function is the user's own and can fail in any way
-        raise TransientError(f"the token provider failed: {type(error).__name__}: {str(error)[:200]}") from error
-    hint = "give a function without arguments that returns the token, or awaits to it"
-    return _checked(token.strip() if isinstance(token, str) else "", "the token provider returned", hint)
-
-
-def _checked(key: str, source: str, hint: str) -> str:
-    """The key, if it can be one. It is not repeated in the message: it may be half of a key."""
-    if not key or not all("!" <= sign <= "~" for sign in key):
+    if not key or not all("!" <= sign <= "~" for sign in key):  # not repeated: it may be half of a key
         raise TransientError(
-            f"{source} no key: allowed is one line of ASCII letters, digits and signs, without spaces",
-            hint=hint,
+            f"{named} printed no key: allowed is one line of ASCII letters, digits and signs, without spaces",
+            hint="run it in a shell: it must print the key and nothing else",
         )
     return key

@@ -1,11 +1,9 @@
-"""What models cost, as far as anybody has said."""
+"""What models cost, as far as the settings say."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from etude.config import ModelSection, Price
-
-__all__ = ["price_of"]
 
 FREE = Price(input=0, output=0)
 _UNKNOWN: Mapping[str, Price] = MappingProxyType({})

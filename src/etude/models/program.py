@@ -20,12 +20,10 @@ from etude.programs.words import trouble
 from etude.records import ChatRequest, Message, Reply, Skill, digest
 from etude.sandbox import Box, Finished, Limits, Workspace, find_sandbox, run
 
-__all__ = ["ProgramModel"]
-
 NO_SYSTEM = "Answer what the user asks."
 """Instructions where a request has none: programs refuse empty ones, or use their own."""
 GRACE_SECONDS = 1.0
-"""Time to end after a time-out: nothing is lost that anybody waits for."""
+"""Time to end after a time-out: nothing is lost that is waited for."""
 
 
 class ProgramModel(TextModel):

@@ -23,8 +23,6 @@ from etude.models.base import ProviderModel, check_headers, shorten
 from etude.models.keys import Key
 from etude.records import ChatRequest, Reply
 
-__all__ = ["TRIAL_HEADER", "SdkModel", "shown_address"]
-
 CONNECT_SECONDS = 4.0
 """A connection that takes longer is given up, so that a dead address is known within 5 seconds."""
 TRIAL_HEADER = "x-etude-trial"

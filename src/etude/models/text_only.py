@@ -5,8 +5,6 @@ from etude.errors import ConfigError, RejectedRequest
 from etude.models.base import ProviderModel
 from etude.records import ChatRequest, ImagePart
 
-__all__ = ["TextModel", "refuse_beyond_text", "refuse_settings"]
-
 _SAMPLING = ("temperature", "top_p", "reasoning_effort", "thinking", "extra_body", "headers")
 
 

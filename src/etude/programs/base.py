@@ -22,23 +22,6 @@ from etude.sandbox import Finished
 from etude.sandbox.scratch import Scratch
 from etude.skill import Document, save_skill
 
-__all__ = [
-    "Delivery",
-    "Installed",
-    "Launch",
-    "Lenient",
-    "Order",
-    "Program",
-    "Report",
-    "chat_file",
-    "install_skill",
-    "is_older",
-    "read_files",
-    "read_lines",
-    "skill_file",
-    "skill_instructions",
-]
-
 Delivery = Literal["inline", "install"]
 L = TypeVar("L", bound=BaseModel)
 
@@ -366,6 +349,13 @@ def skill_instructions(order: Order) -> str:
         path = install_skill(order.skill, order.home / "skill-files")
         assert path is not None
         (order.workspace / SKILL_FOLDER).symlink_to(path.parent)
-        names = "\n".join(f"- {SKILL_FOLDER}/{name}" for name in sorted(order.skill.files))
-        text += f"\n# Files of the skill\n\nPaths in the skill count from `{SKILL_FOLDER}`:\n\n{names}\n"
+        text += f"\n{files_note(order.skill)}\n"
     return text
+
+
+def files_note(skill: Skill) -> str:
+    """What a model is told of the files of a skill that is always in context."""
+    names = "\n".join(f"- {SKILL_FOLDER}/{name}" for name in sorted(skill.files))
+    return (
+        f"# Files of the skill\n\nPaths in the skill count from `{SKILL_FOLDER}`, which can only be read:\n\n{names}"
+    )

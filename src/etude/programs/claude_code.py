@@ -21,8 +21,6 @@ from etude.programs.telling import Block, Telling, shown
 from etude.records import Usage
 from etude.sandbox import Finished
 
-__all__ = ["ClaudeCode"]
-
 
 class _Block(Block):
     tool_use_id: str = ""
@@ -114,7 +112,7 @@ def _environment(order: Order) -> dict[str, str]:
         # It refuses to go on without questions as root, unless it is told that it is in a sandbox.
         "IS_SANDBOX": "1",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-        # What it brings itself stands beside the skill in every listing.
+        # What it brings itself stands next to the skill in every listing.
         "CLAUDE_CODE_DISABLE_BUNDLED_SKILLS": "1",
         "DISABLE_AUTOUPDATER": "1",
         "DISABLE_TELEMETRY": "1",

@@ -23,8 +23,6 @@ from etude.programs.telling import Call, Telling, shown
 from etude.records import Usage
 from etude.sandbox import Finished
 
-__all__ = ["Codex"]
-
 _PROVIDER = "etude"
 _TOOLS = (
     "shell_tool",

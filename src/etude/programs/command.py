@@ -24,8 +24,6 @@ from etude.programs.base import (
 from etude.records import digest
 from etude.sandbox import Finished
 
-__all__ = ["PLACEHOLDERS", "Command"]
-
 PLACEHOLDERS = ("prompt", "prompt_file", "skill_file", "answer_file", "workspace", "model")
 LONGEST_ARGUMENT = 131_071
 """Most bytes that Linux takes in one argument."""

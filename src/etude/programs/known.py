@@ -8,8 +8,6 @@ from etude.programs.codex import Codex
 from etude.programs.opencode import OpenCode
 from etude.programs.pi import Pi
 
-__all__ = ["known_programs"]
-
 
 def known_programs() -> Mapping[str, Program]:
     """Name, as in `agent.name` and `agent:name`, to program."""

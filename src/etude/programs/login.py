@@ -11,8 +11,6 @@ from etude.errors import ConfigError
 from etude.files import write_atomically
 from etude.programs.base import Program, read_files
 
-__all__ = ["Login", "find_login"]
-
 _MOST = 1_000_000
 """Bytes of a login."""
 
@@ -37,7 +35,7 @@ class Login:
             yield
         finally:
             for name, real in self.files.items():
-                # Model-written code ran beside it: a link there must not have another file copied.
+                # Model-written code ran next to it: a link there must not have another file copied.
                 after = read_files(home, glob.escape(name), _MOST)
                 if after != before[name] and _is_whole(after):
                     write_atomically(real, after, mode=0o600)

@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-__all__ = ["available_mb", "room_for"]
-
 _KEPT_FREE = 0.2
 """Share of what is available that is left to everything else."""
 
@@ -25,7 +23,7 @@ def _meminfo(path: Path) -> int:
                 return int(line.split()[1]) // 1024
     except (OSError, ValueError, IndexError):
         pass
-    # Elsewhere it is not told what could be freed: half of all memory is a guess.
+    # Elsewhere it is not known what could be freed: half of all memory is a guess.
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**21
 
 

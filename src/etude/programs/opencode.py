@@ -21,8 +21,6 @@ from etude.programs.telling import Call, Telling
 from etude.records import Usage
 from etude.sandbox import Finished
 
-__all__ = ["OpenCode"]
-
 _PROVIDER = "etude"
 _AGENT = "answers"
 _CONTEXT = 200_000
@@ -99,6 +97,11 @@ class OpenCode(Program):
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
             "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
         }
+        if order.url:
+            # Its catalogue of all providers is not needed, and takes a third of its start-up.
+            catalogue = folder / "models.json"
+            catalogue.write_text("{}", encoding="utf-8")
+            env["OPENCODE_MODELS_PATH"] = str(catalogue)
         # With a title it need not ask the model for one.
         argv = [*order.installed.argv, "run", "--format", "json", "--title", "task"]
         if order.chat is not None:

@@ -24,8 +24,6 @@ from etude.programs.telling import Block, Telling, shown
 from etude.records import Usage
 from etude.sandbox import Finished
 
-__all__ = ["Pi"]
-
 _PROVIDER = "etude"
 _CONTEXT = 200_000
 _EXITED = re.compile(r"\n*Command exited with code (\d+)\s*\Z")

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-__all__ = ["PLACES", "Place", "place_of"]
-
 
 class Place(NamedTuple):
     """Paths in the project's folder."""

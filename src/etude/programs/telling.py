@@ -9,8 +9,6 @@ from pydantic import AliasChoices, Field, JsonValue
 from etude.programs.base import Lenient
 from etude.records import Message, TextPart, ToolCall
 
-__all__ = ["Block", "Call", "Telling", "shown"]
-
 
 class Block(Lenient):
     """A part of a message: a text, or a call of a tool."""

@@ -3,8 +3,6 @@
 import re
 from typing import Literal
 
-__all__ = ["Trouble", "outdated", "trouble"]
-
 Trouble = Literal["refused", "busy", "rejected", "other"]
 
 _BUSY = re.compile(r"\b429\b|\b529\b|rate.?limit|usage limit|overloaded|too many requests", re.IGNORECASE)

@@ -1,7 +1,5 @@
 """Long texts made short for a model to read."""
 
-__all__ = ["cut_middle"]
-
 
 def cut_middle(text: str, limit: int) -> str:
     """At most about `limit` characters: the middle is left out and the cut is marked."""

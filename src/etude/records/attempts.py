@@ -64,6 +64,11 @@ class Attempt(Record):
     trajectory: Trajectory = Trajectory()
 
     @property
+    def simulated(self) -> bool:
+        """Answers of the simulated world are part of it, of the target or of a judge."""
+        return self.trajectory.simulated or (self.score is not None and self.score.simulated)
+
+    @property
     def solved(self) -> bool:
         """The attempt has a score and `hard` is at least 1."""
         return self.score is not None and self.score.hard >= 1

@@ -33,7 +33,7 @@ class Evaluation(Record):
             if attempt.score is not None:
                 scores[attempt.task.id] = (*scores.get(attempt.task.id, ()), attempt.score)
         voids = tuple(attempt.id for attempt in attempts if attempt.outcome == "void")
-        simulated = any(attempt.trajectory.simulated for attempt in attempts)
+        simulated = any(attempt.simulated for attempt in attempts)
         return cls(skill_hash=skill_hash, split=split, scores=scores, voids=voids, simulated=simulated)
 
     def mean(self, metric: Metric, mixed_weight: float = 0.5) -> float | None:

@@ -47,6 +47,8 @@ class Score(Record):
     """Partial credit."""
     feedback: str = ""
     """What the optimizer may read about the score."""
+    simulated: bool = Field(default=False, exclude_if=lambda simulated: not simulated)
+    """A judge of the simulated world was asked for it."""
 
     def value(self, metric: Metric, mixed_weight: float = 0.5) -> float:
         """The number the gate compares, in [0, 1]. `mixed` is (1 - w) * hard + w * soft."""

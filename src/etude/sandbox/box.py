@@ -11,8 +11,6 @@ from pydantic import Field
 from etude.config.base import Section
 from etude.errors import ConfigError
 
-__all__ = ["PROGRAMS", "SETTINGS", "SETTINGS_FOR_NETWORK", "Box", "Limits", "Network"]
-
 Network = Literal["none", "gateway", "host"]
 
 PROGRAMS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")
@@ -48,7 +46,7 @@ SETTINGS_FOR_NETWORK = ("hosts", "resolv.conf")
 
 
 class Limits(Section):
-    """How much a program may use. Whoever goes over is ended, with all processes it started."""
+    """How much a program may use. One that uses more is ended, with all processes it started."""
 
     seconds: float = Field(default=600, gt=0)
     """Wall-clock time."""

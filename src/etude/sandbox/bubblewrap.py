@@ -12,8 +12,6 @@ from etude.sandbox.launch.told import FILTER, STATUS
 from etude.sandbox.launcher import PACKAGE, interpreter_paths, launcher
 from etude.sandbox.sandbox import Sandbox
 
-__all__ = ["Bubblewrap"]
-
 _OURS = Path(__file__).parent / "etc"
 _SCRATCH_BYTES = 64 * 1024 * 1024
 _INSIDE = "/run/etude"

@@ -16,14 +16,12 @@ from etude.sandbox.launcher import launcher
 from etude.sandbox.pipes import Feed, Reader
 from etude.sandbox.sandbox import SandboxError
 
-__all__ = ["Child", "Report"]
-
 _REPORT_BYTES = 65536
 _PIPES_SECONDS = 10.0
 """How long the rest of the output may take once everybody is gone who could write more."""
 
 _PIPES_SECONDS_UNSWEPT = 0.2
-"""The same, where nobody has ended them."""
+"""The same, where they were not ended."""
 
 
 class Report(Record):
@@ -38,7 +36,7 @@ class Report(Record):
 
 
 class Child:
-    """A supervisor around `command`, with `orders` for it. Whoever makes one calls `ended`, and `close` after it.
+    """A supervisor around `command`, with `orders` for it. The caller calls `ended`, and `close` after it.
 
     Starting waits for nothing, so that no cancellation can come in between.
     """

@@ -13,15 +13,13 @@ from etude.sandbox.process import run
 from etude.sandbox.sandbox import Sandbox, SandboxError, Unsafe
 from etude.sandbox.scratch import Scratch, remove_stale
 
-__all__ = ["choose", "find_bubblewrap", "find_landlock", "find_sandbox"]
-
 _TRIAL = Limits(seconds=60, grace_seconds=1)
 
 
 def find_sandbox(*, unsafe: bool = False) -> Sandbox:
     """bubblewrap where it works, else Landlock; each is tried out, which takes a fraction of a second.
 
-    Where neither works: no sandbox at all if `unsafe`, else ConfigError. Whoever asks will run programs, so that
+    Where neither works: no sandbox at all if `unsafe`, else ConfigError. The caller will run programs, so that
     folders which killed processes of this user left behind are removed first.
     """
     remove_stale()

@@ -14,8 +14,6 @@ from etude.sandbox.launch.seccomp import ARCHITECTURES
 from etude.sandbox.launcher import launcher
 from etude.sandbox.sandbox import Sandbox
 
-__all__ = ["LEAST_VERSION", "Landlock"]
-
 LEAST_VERSION = 4
 """The first version of Landlock that knows of TCP (Linux 6.7)."""
 

@@ -10,8 +10,6 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-__all__ = ["PACKAGE", "interpreter", "interpreter_paths", "launcher"]
-
 PACKAGE = Path(__file__).parent / "launch"
 """The modules that such a process imports."""
 

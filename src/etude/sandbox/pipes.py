@@ -4,8 +4,6 @@ import asyncio
 import os
 from typing import IO
 
-__all__ = ["Feed", "Output", "Reader"]
-
 _CHUNK = 65536
 
 

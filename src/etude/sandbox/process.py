@@ -16,8 +16,6 @@ from etude.sandbox.box import Box, Limits
 from etude.sandbox.child import Child
 from etude.sandbox.sandbox import Sandbox, SandboxError
 
-__all__ = ["MARKER", "Finished", "run"]
-
 MARKER = "ETUDE_ATTEMPT"
 """The environment variable that tells which run a process belongs to."""
 

@@ -7,8 +7,6 @@ from typing import ClassVar
 from etude.errors import EtudeError
 from etude.sandbox.box import Box, Limits
 
-__all__ = ["Sandbox", "SandboxError", "Unsafe"]
-
 
 class SandboxError(EtudeError):
     """A run in a sandbox was disturbed; nothing can be said about the program."""

@@ -13,8 +13,6 @@ import warnings
 from pathlib import Path
 from typing import Self
 
-__all__ = ["Scratch", "remove_stale"]
-
 _PREFIX = "etude-scratch-"
 _NAME = re.compile(rf"{_PREFIX}[a-z0-9_]{{8}}")
 _YOUNG_SECONDS = 60
@@ -78,7 +76,7 @@ def _remove_if_stale(path: Path) -> None:
 
 def _remove(top: Path) -> None:
     """Removes a folder with one descriptor for all of it, going down and up again: no nesting is too deep for that,
-    and no path too long. Raises OSError, also where somebody moved a folder meanwhile."""
+    and no path too long. Raises OSError, also where a folder was moved meanwhile."""
     os.chmod(top, 0o700)
     place = os.open(top, _FOLDER)
     try:

@@ -11,8 +11,6 @@ from etude.errors import DataError, EtudeError
 from etude.records import File
 from etude.sandbox.scratch import Scratch
 
-__all__ = ["TooLarge", "Workspace"]
-
 _MB = 1024 * 1024
 _DEEPEST = 64
 _CACHES = frozenset({"__pycache__", "node_modules", ".venv"})

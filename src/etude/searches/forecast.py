@@ -9,19 +9,6 @@ from etude.config import TrainConfig
 from etude.records import Split
 from etude.records.summary import Span
 
-__all__ = [
-    "NOTHING",
-    "Known",
-    "StageWork",
-    "attempted",
-    "between_epochs",
-    "exactly",
-    "final_test",
-    "parts",
-    "step_calls",
-    "validated",
-]
-
 NOTHING = Span(low=0, high=0)
 
 _FAILING = Span(low=0.25, high=0.9)

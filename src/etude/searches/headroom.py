@@ -1,43 +1,17 @@
 """Headroom: what the initial skill does on the validation tasks, attempted twice. The second trial is an A/A
-comparison: what differs between the two is luck, and no improvement that is smaller can be seen.
-
-That a task is always or never solved tells whether there is anything to learn from it: where a run begins with all
-tasks solved, or with none ever solved, it has little to go by.
+comparison: what differs between the two is luck, and no smaller improvement can be seen.
 """
 
-import statistics
-from collections.abc import Mapping, Sequence
-
-from etude.events import CallFinished, Event
 from etude.intervals import mean_interval
-from etude.records import Evaluation, Record, Score
+from etude.records import Record
 from etude.records.summary import Interval
-from etude.stages.evaluation import evaluate, known_evaluation
+from etude.stages.evaluation import known_evaluation
 from etude.workbench import Workbench
 
-__all__ = ["TRIALS", "CallMeter", "Headroom", "Measurement", "headroom_of", "known_measurement", "measure"]
+__all__ = ["TRIALS", "Headroom", "known_headroom"]
 
 TRIALS = 2
 """Attempts at each validation task: the fewest that differ."""
-
-
-class CallSizes(Record):
-    """Means over answered requests of the target."""
-
-    calls: int
-    per_attempt: float | None
-    """Requests in an attempt; None where another process had made some of the attempts."""
-    input_tokens: float
-    output_tokens: float
-    seconds: float
-
-
-class Measurement(Record):
-    """What `plan --measure` found. A decision, and so a fact: a run in the same folder forecasts with it."""
-
-    evaluation: Evaluation
-    sizes: CallSizes | None
-    """None where everything was known before."""
 
 
 class Headroom(Record):
@@ -58,94 +32,26 @@ class Headroom(Record):
     trials: sqrt(sum of (first - second)^2 / 2) / tasks. None with one trial."""
 
 
-class CallMeter:
-    """A sink that adds up the requests of the target."""
-
-    def __init__(self) -> None:
-        self._done: list[CallFinished] = []
-
-    def emit(self, event: Event) -> None:
-        """Take one event."""
-        if isinstance(event, CallFinished) and event.role == "target" and not event.error:
-            self._done.append(event)
-
-    def sizes(self, attempts: int | None) -> CallSizes | None:
-        """Means over what was sent for so many attempts, where that is known; None when nothing was."""
-        if not self._done:
-            return None
-        return CallSizes(
-            calls=len(self._done),
-            per_attempt=None if attempts is None else max(1.0, len(self._done) / attempts),
-            input_tokens=statistics.fmean(event.usage.input_tokens for event in self._done),
-            output_tokens=statistics.fmean(event.usage.output_tokens for event in self._done),
-            seconds=statistics.fmean(event.seconds for event in self._done),
-        )
-
-
-async def measure(bench: Workbench, meter: CallMeter) -> Measurement:
-    """Attempt the validation tasks `TRIALS` times with the initial skill; what is known is not attempted again.
-
-    Args:
-        meter: a sink of the workbench.
-
-    Raises:
-        StopRun: a budget is used up, an endpoint is dead, or attempts errored.
-    """
-    tasks = bench.tasks["val"]
-
-    async def work() -> Measurement:
-        begun = {**_key(bench), "stage": "headroom begun"}
-        alone = journal.get("decision", begun, bool) is None
-        known = known_evaluation(bench.rollout, bench.skill, tasks, "val") is not None
-        await journal.once("decision", begun, bool, _true)
-        evaluation = await evaluate(bench.rollout, bench.skill, tasks, "val", trials=TRIALS)
-        return Measurement(evaluation=evaluation, sizes=meter.sizes(len(tasks) * (TRIALS - known) if alone else None))
-
-    journal = bench.rollout.journal
-    return await journal.once("decision", _key(bench), Measurement, work)
-
-
-async def _true() -> bool:
-    return True
-
-
-def known_measurement(bench: Workbench) -> Measurement | None:
-    """What `measure` has found before; None if it has not."""
-    return bench.rollout.journal.get("decision", _key(bench), Measurement)
-
-
-def _key(bench: Workbench) -> dict[str, object]:
-    rollout = bench.rollout
-    return {
-        "stage": "headroom",
-        "agent": rollout.agent.fingerprint(),
-        "env": rollout.env.fingerprint(),
-        "skill": bench.skill.hash,
-        "tasks": [task.id for task in bench.tasks["val"]],
-    }
-
-
-def headroom_of(bench: Workbench, evaluation: Evaluation) -> Headroom | None:
-    """What the evaluation of the initial skill says; None when no task has a score."""
-    gate = bench.config.gate
-    values = list(evaluation.values(gate.metric, gate.mixed_weight).values())
-    if not values:
+def known_headroom(bench: Workbench, trials: int = TRIALS) -> Headroom | None:
+    """What the run folder knows from this many trials of the initial skill; None if nothing, or no task has a
+    score."""
+    evaluation = known_evaluation(bench.rollout, bench.skill, bench.tasks["val"], "val", trials)
+    scores = {} if evaluation is None else {task: each for task, each in evaluation.scores.items() if each}
+    if evaluation is None or not scores:
         return None
-    scores = {task: trials for task, trials in evaluation.scores.items() if trials}
-    pairs = [trials for trials in scores.values() if len(trials) > 1]
+    gate = bench.config.gate
+    solved = {task: [score.hard == 1 for score in each] for task, each in scores.items()}
+    pairs = [each[:2] for each in solved.values() if len(each) > 1]
     differences = [
-        one.value(gate.metric, gate.mixed_weight) - other.value(gate.metric, gate.mixed_weight)
-        for one, other, *_ in pairs
+        each[0].value(gate.metric, gate.mixed_weight) - each[1].value(gate.metric, gate.mixed_weight)
+        for each in scores.values()
+        if len(each) > 1
     ]
     return Headroom(
-        trials=max(len(trials) for trials in scores.values()),
-        score=mean_interval(values),
-        always=sum(all(score.hard == 1 for score in trials) for trials in scores.values()),
-        never=_never(scores),
-        noise=sum((one.hard == 1) != (other.hard == 1) for one, other, *_ in pairs) / len(pairs) if pairs else None,
+        trials=max(map(len, solved.values())),
+        score=mean_interval(list(evaluation.values(gate.metric, gate.mixed_weight).values())),
+        always=sum(map(all, solved.values())),
+        never=tuple(task for task, each in solved.items() if not any(each)),
+        noise=sum(one != other for one, other in pairs) / len(pairs) if pairs else None,
         spread=(sum(each * each for each in differences) / 2) ** 0.5 / len(pairs) if pairs else None,
     )
-
-
-def _never(scores: Mapping[str, Sequence[Score]]) -> tuple[str, ...]:
-    return tuple(task for task, trials in scores.items() if not any(score.hard == 1 for score in trials))

@@ -5,7 +5,8 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from etude.concurrency import together
-from etude.config import GateSection, ReflectSection
+from etude.config import GateSection
+from etude.config.sections import ReflectSection
 from etude.records import Attempt, Candidate, Evaluation, Patch, Task, TrainState, Verdict
 from etude.run_log import RunLog, counted
 from etude.stages.aggregate import aggregate, unite

@@ -179,8 +179,9 @@ class Document:
 
         Front matter and regions stay byte for byte, in their order, each where a pair of its marker lines stands in
         `text`; what is between these, and a front matter, are copies of what is kept and are left out. Without all
-        pairs once and in their order each region keeps its place among the headings. What still looks like a marker
-        is made harmless as in `with_region`. A text that says line by line what is there changes nothing.
+        pairs once and in their order, regions that came first stay first and the others go to the end. What still
+        looks like a marker is made harmless as in `with_region`. A text that says line by line what is there changes
+        nothing.
 
         In a document with a `learned` block only the inside of the block is replaced: by what is between its marker
         lines in `text`, or by all of `text` when nothing is between them or the pair is not there. All that stands

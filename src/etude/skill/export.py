@@ -135,33 +135,14 @@ def _front_matter(document: Document, meta: Mapping[str, Any], notes: list[str])
     dumped = yaml.dump(dict(meta), Dumper=_Block, sort_keys=False, allow_unicode=True, width=2**20)
     line_end = line_end_of(document.text)
     if front:
-        lost = "; comments in it are lost" if _has_comments(front) else ""
-        notes.append(f"the front matter was rewritten{lost}")
-        return with_line_ends(f"---\n{dumped}---\n", line_end)
-    return with_line_ends(f"---\n{dumped}---\n\n", line_end)
-
-
-def _inner(front: str) -> str:
-    return "\n".join(line.text for line in lines_of(front)[1:-1])
-
-
-def _has_comments(front: str) -> bool:
-    """Whether a `#` stands between the tokens of the YAML."""
-    inner, end = _inner(front), 0
-    for token in yaml.scan(inner):
-        start = token.start_mark.index
-        if isinstance(token, yaml.ScalarToken) and token.style in ("|", ">"):
-            start = inner.index("\n", start)  # a comment may stand behind the indicator
-        if "#" in inner[end:start]:
-            return True
-        end = max(end, token.end_mark.index)
-    return False
+        notes.append("the front matter was rewritten; any comments in it are lost")
+    return with_line_ends(f"---\n{dumped}---\n{'' if front else line_end}", line_end)
 
 
 def _needs_full_yaml(front: str, keys: int) -> bool:
     """Whether a simpler reader could stumble: over flow style, anchors, tags, a key that is there twice, or a `---`
     that it takes for the end."""
-    inner = _inner(front)
+    inner = "\n".join(line.text for line in lines_of(front)[1:-1])
     mapping = yaml.compose(inner, Loader=yaml.SafeLoader)
     twice = isinstance(mapping, yaml.MappingNode) and len(mapping.value) > keys
     return twice or "---" in inner or any(isinstance(token, _BEYOND_BLOCK_STYLE) for token in yaml.scan(inner))

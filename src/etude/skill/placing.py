@@ -1,30 +1,18 @@
 """Where the protected regions of a document go when the text around them is rewritten, and what of a new text
 goes into the one block that may be edited.
 
-Whoever writes the text marks the places: a pair of marker lines stands for the region of that name, whatever is
-between them. Where the pairs are not exactly those of the document, once each and in their order, they do not count,
-and every region keeps its place among the headings.
+A pair of marker lines in the new text stands for the region of that name, whatever is between them. Where the pairs
+are not exactly those of the document, once each and in their order, they do not count: regions that came first stay
+first, the others go to the end.
 """
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
-from etude.skill.fences import Fences
 from etude.skill.lines import lines_of, without_blank_edges
 from etude.skill.markers import is_marker_comment, made_harmless, pretends, read_marker
 
 __all__ = ["divided", "inside", "statements"]
-
-_HEADING = re.compile(r" {0,3}(#{1,6}[ \t]+\S.*?)[ \t]*#*[ \t]*")
-
-
-class _Heading(NamedTuple):
-    line: int
-    """Its place among the lines."""
-    text: str
-    """The same for headings that differ in case and blanks only."""
 
 
 def divided(old: Sequence[str], names: Sequence[str], text: str) -> list[str]:
@@ -41,9 +29,8 @@ def divided(old: Sequence[str], names: Sequence[str], text: str) -> list[str]:
         bounds = [0, *places, len(pieces)]
         parts = [_joined(pieces[start:stop]) for start, stop in pairwise(bounds)]
     else:
-        lines = _joined(pieces)
-        bounds = [0, *_places(old, lines), len(lines)]
-        parts = [lines[start:stop] for start, stop in pairwise(bounds)]
+        first = next((index for index, piece in enumerate(old) if piece.strip()), 0)
+        parts = [_joined(pieces) if index == first else [] for index in range(len(old))]
     return [without_blank_edges("\n".join(part)) if any(map(str.strip, part)) else "" for part in parts]
 
 
@@ -119,52 +106,3 @@ def _joined(pieces: Sequence[list[str]]) -> list[str]:
         doubled = bool(lines) and not lines[-1].strip() and bool(piece) and not piece[0].strip()
         lines += piece[1:] if doubled else piece
     return lines
-
-
-def _places(old: Sequence[str], lines: Sequence[str]) -> list[int]:
-    """For each region the line it goes before."""
-    places: list[int] = []
-    for index in range(1, len(old)):
-        place = _place(_lines(old[:index]), _lines(old[index:]), lines)
-        places.append(max(place, places[-1]) if places else place)
-    return places
-
-
-def _place(above: Sequence[str], below: Sequence[str], lines: Sequence[str]) -> int:
-    """The line that a region goes before: among the headings it stood between; else the first or last, if it came
-    first or last; else the last."""
-    if not any(line.strip() for line in below):
-        return len(lines)
-    if not any(line.strip() for line in above):
-        return 0
-    before, after, now = _headings(above), _headings(below), _headings(lines)
-    then = [heading.text for heading in (*before, *after)]
-    known = {
-        heading.text: heading.line
-        for heading in now
-        if then.count(heading.text) == 1 == sum(other.text == heading.text for other in now)
-    }
-    own = known.get(before[-1].text) if before else None
-    following = known.get(after[0].text) if after else None
-    if own is not None and not any(line.strip() for line in above[before[-1].line + 1 :]):
-        return own + 1
-    if following is not None and (own is None or own < following):
-        return following
-    if own is not None:
-        return next((heading.line for heading in now if heading.line > own), len(lines))
-    return len(lines)
-
-
-def _lines(pieces: Sequence[str]) -> list[str]:
-    return [line.text for piece in pieces for line in lines_of(piece)]
-
-
-def _headings(lines: Sequence[str]) -> list[_Heading]:
-    """Headings outside of code blocks."""
-    found: list[_Heading] = []
-    fences = Fences()
-    for index, line in enumerate(lines):
-        heading = None if fences.read(line) else _HEADING.fullmatch(line)
-        if heading:
-            found.append(_Heading(index, " ".join(heading[1].split()).casefold()))
-    return found

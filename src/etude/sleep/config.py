@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from etude.config import AgentSection, Section, TrainConfig, load_settings, merge, parse
+from etude.config import Section, TrainConfig, load_settings, merge, parse
 from etude.config.loading import is_path
+from etude.config.sections import AgentSection
 from etude.errors import ConfigError, did_you_mean
 from etude.registry import find, names
 

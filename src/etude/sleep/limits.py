@@ -42,14 +42,9 @@ def spent_in(run: Path) -> Spent:
     return Spent(calls=totals.total_calls, tokens=totals.total_tokens, usd=totals.usd)
 
 
-def spent_so_far(night: Path) -> Spent:
-    """What all parts of a night have used.
-
-    Args:
-        night: its folder, at which no process works.
-    """
-    journals = sorted((night / "runs").rglob(JOURNAL))
-    return sum((spent_in(path.parent) for path in journals), Spent())
+def spent_so_far(folder: Path) -> Spent:
+    """What was used in all run folders below a folder; no process works in it."""
+    return sum((spent_in(path.parent) for path in sorted(folder.rglob(JOURNAL))), Spent())
 
 
 def within(config: SleepConfig, spent: Spent) -> SleepConfig:
@@ -59,8 +54,8 @@ def within(config: SleepConfig, spent: Spent) -> SleepConfig:
         BudgetStop: nothing is left.
     """
     left: dict[str, float] = {}
-    for name, used in (("calls", spent.calls), ("tokens", spent.tokens), ("usd", spent.usd)):
-        limit = getattr(config.limits, name)
+    for name in ("calls", "tokens", "usd"):
+        limit, used = getattr(config.limits, name), getattr(spent, name)
         if limit is None or used is None:
             continue
         left[name] = limit - used

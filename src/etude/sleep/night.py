@@ -1,30 +1,29 @@
 """A night: probe, harvest, mine, improve, stage. What is paid for is a fact in the night's run folders, what was
-found out is a file in its folder, so that a night that was interrupted goes on where it was."""
+found out is a file in its folder, so that an interrupted night resumes where it was."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from etude.build import open_workbench
 from etude.concurrency import run_to_end
-from etude.config import ModelSection
 from etude.envs.scorers.base import Judge
 from etude.errors import BudgetStop, EtudeError, IdentityError, ModelError, OutageStop, StopRun
 from etude.models import build_model, price_of
 from etude.protocols import Environment
 from etude.records import SPLITS, ChatRequest, Skill, user
 from etude.sleep.adoption.adopt import adopt, adoptable, recover
-from etude.sleep.adoption.known import read_memory
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.consolidate import with_judge
-from etude.sleep.improve.documents import Improved, check_tasks, improve, opened_chars
-from etude.sleep.limits import Deadline, Spent, of_the_night, spent_in, spent_so_far
+from etude.sleep.improve.documents import Improved, improve
+from etude.sleep.improve.groups import check_tasks, opened_chars
+from etude.sleep.improve.known import remembered
+from etude.sleep.limits import Deadline, Spent, of_the_night, spent_so_far
 from etude.sleep.report import Diagnostics, NightReport, NightStatus
 from etude.sleep.state import REPORT, SleepState, read_kept
-from etude.sleep.tasks.environment import NightEnvironment
+from etude.sleep.tasks.environment import NightEnvironment, SlowPattern
 from etude.sleep.tasks.gather import (
     Gathered,
     Surroundings,
@@ -38,6 +37,7 @@ from etude.sleep.tasks.gather import (
     state_of,
 )
 from etude.sleep.tasks.mined import MinedTask
+from etude.sleep.tasks.probe import SLOW
 from etude.sleep.transcripts.cleaning import OWN
 from etude.sleep.transcripts.ledger import Ledger
 from etude.sleep.transcripts.sources import Source
@@ -47,6 +47,13 @@ __all__ = ["DIAGNOSTICS", "REPORT", "TASKS", "arun_night", "read_report", "read_
 
 TASKS = "tasks.json"
 DIAGNOSTICS = "diagnostics.json"
+
+_WHY_NOTHING = {
+    "unverified": "what was made is unverified: there are no held-out tasks",
+    "inconclusive": "the gain of what passed the gate may be luck",
+    "rejected": "nothing passed the gate",
+}
+"""By the status of a document, the first that one has."""
 
 
 def run_night(
@@ -65,7 +72,7 @@ async def arun_night(
     sources: Sequence[Source] | None = None,
     given: Given | None = None,
 ) -> NightReport:
-    """Work through a night, or go on with the last one where it was interrupted.
+    """Work through a night, or resume the last one where it was interrupted.
 
     Whatever goes wrong, no session is used up, nothing is adopted, and the report of the night says what it was.
 
@@ -77,8 +84,8 @@ async def arun_night(
     Raises:
         InputError: settings, documents or tasks cannot be used.
         LockedError: another night of the project is under way.
-        StopRun: a budget is used up, an endpoint is dead, too many attempts have no score, or the disk is full; the
-            same call goes on from there. `error.summary` is the report of the night.
+        StopRun: a budget is used up, an endpoint is dead, too many attempts errored, or the disk is full; the same
+            call resumes there. `error.summary` is the report of the night.
     """
     around = around or Surroundings()
     state = state_of(config, around)
@@ -86,24 +93,23 @@ async def arun_night(
     given = given or Given()
     state.check()
     recovery = recover(state.folder) if state.folder.exists() else None
-    read_memory(state)  # what is damaged is reported before anything is paid for
+    remembered(state)  # what is damaged is reported before anything is paid for
     _check_inputs(config, given)
     state.make()
     with Ledger(state.ledger) as ledger:
         switch = Deadline(given.get("switch") or StopSwitch(), config.limits.minutes)
-        told = () if recovery is None else recovery.told
-        reach = _Reach(around, state, ledger, found, {**given, "switch": switch}, told)
-        number = unfinished(state)
+        night = _Night(config, around, state, ledger, found, {**given, "switch": switch})
+        notes, number = () if recovery is None else recovery.told, unfinished(state)
         if number is not None:
-            try:
-                return await _Night(config, reach, number).run()
-            except IdentityError:
-                pass  # settings or documents are others since: it is over, and its report says so
-        return await _Night(config, reach, state.next_night).run()
+            with suppress(
+                IdentityError
+            ):  # settings or documents are others since: it is over, and its report says so
+                return await night.run(number, notes)
+        return await night.run(state.next_night, notes)
 
 
 def _check_inputs(config: SleepConfig, given: Given) -> None:
-    """Documents, tasks and models that cannot be used are told before anything is paid for or written."""
+    """Documents, tasks and models that cannot be used are reported before anything is paid for or written."""
     opened_chars(config)
     if config.sleep.tasks is not None:
         check_tasks(config, from_file(config).tasks)
@@ -136,7 +142,7 @@ def _gathered(night: Path) -> Gathered | None:
 
 
 def unfinished(state: SleepState) -> int | None:
-    """The night that the next run goes on with; None when it begins a new one."""
+    """The night that the next run resumes; None when it begins a new one."""
     last = max(state.numbers(), default=None)
     if last is None or not (state.night(last) / REPORT).exists():
         return last  # killed when it had nothing but its folder
@@ -144,47 +150,48 @@ def unfinished(state: SleepState) -> int | None:
     return last if report is not None and report.resumes else None
 
 
-def _judged(judge: Callable[[], Judge]) -> Environment:
-    """No tasks, and the judge of the night."""
-    return NightEnvironment((), judge)
-
-
 def _why_nothing(gathered: Gathered, improved: Improved) -> str:
     """Why there is no proposal though there were tasks."""
-    found = {document.status for document in improved.documents}
     if not any(task.split == "train" for task in gathered.tasks):
         return "there is nothing to train on"
-    if "unverified" in found:
-        return "what was made is unverified: there are no held-out tasks"
-    if "inconclusive" in found:
-        return "the gain of what passed the gate may be luck"
-    if "rejected" in found:
-        return "nothing passed the gate"
-    if not improved.documents:
-        return "no task belongs to a document that the night may improve"
+    for status, why in _WHY_NOTHING.items():
+        if any(document.status == status for document in improved.documents):
+            return why
     return f"no candidate was made: {improved.documents[0].reason}"
 
 
-class _Reach(NamedTuple):
-    """What a night reads and writes."""
-
-    around: Surroundings
-    state: SleepState
-    ledger: Ledger
-    sources: Sequence[Source]
-    given: Given
-    notes: tuple[str, ...]
-    """What was done before the night."""
-
-
 class _Night:
-    """One night."""
+    """A night, begun or resumed.
 
-    def __init__(self, config: SleepConfig, reach: _Reach, number: int) -> None:
-        self._config = config
-        self._around, self._state, self._ledger, self._sources, self._given, notes = reach
-        self._number = number
-        self._folder = self._state.night(number)
+    Args:
+        config: the settings.
+        around: home folder, environment and clock.
+        state: where it is.
+        ledger: of the sessions.
+        sources: what is read.
+        given: objects to use instead of building them from the settings.
+    """
+
+    def __init__(
+        self,
+        config: SleepConfig,
+        around: Surroundings,
+        state: SleepState,
+        ledger: Ledger,
+        sources: Sequence[Source],
+        given: Given,
+    ) -> None:
+        self._config, self._around, self._state = config, around, state
+        self._ledger, self._sources, self._given = ledger, sources, given
+        self._sections = [one for one in (config.target, config.optimizer, config.judge) if one is not None]
+
+    async def run(self, number: int, notes: tuple[str, ...]) -> NightReport:
+        """Go through the night.
+
+        Args:
+            notes: what was done before it.
+        """
+        self._number, self._folder = number, self._state.night(number)
         before = read_report(self._state, number)
         self._report = NightReport(
             night=number,
@@ -192,26 +199,21 @@ class _Night:
             resumes=True,
             command=self._around.command,
             starts=1 if before is None else before.starts + 1,
-            project=str(Path(config.sleep.project).absolute()),
+            project=str(Path(self._config.sleep.project).absolute()),
             started=self._around.now() if before is None else before.started,
-            target=config.target.model,
-            optimizer=config.optimizer.model,
+            target=self._config.target.model,
+            optimizer=self._config.optimizer.model,
             simulated=any(one.model.startswith("simulated:") for one in self._sections),
             notes=notes,
         )
-
-    async def run(self) -> NightReport:
-        """Go through the night."""
-        if not self._folder.exists():
-            self._state.make_night(self._number)
         self._tell(status="running")
-        improved = Improved()
         try:
-            gathered = await self._gather()
-            if gathered.tasks:
-                improved = await improve(
-                    self._config, gathered.tasks, self._state, self._number, self._spent(), self._given
-                )
+            gathered, improved = await self._gather(), None
+            while improved is None:
+                try:
+                    improved = await self._improve(gathered.tasks)
+                except SlowPattern as error:
+                    gathered = self._without(gathered, error.task)
             self._end(gathered, improved)
         except BudgetStop as error:
             stop = of_the_night(error, self._config.limits, spent_so_far(self._folder))
@@ -239,24 +241,37 @@ class _Night:
                 known, tried = archived(self._state), self._ledger.once_more(self._number)
                 gathered = await from_transcripts(self._config, found, bench, known, tried, self._number)
         gathered = gathered.model_copy(update={"settings": settings_of(self._config)})
-        self._state.write(self._folder / TASKS, gathered.model_dump_json(indent=1) + "\n")
+        return self._keep(gathered)
+
+    def _keep(self, gathered: Gathered) -> Gathered:
+        self._state.keep(self._folder / TASKS, gathered)
         splits = [task.split for task in gathered.tasks]
+        same = ("sessions", "skipped", "redacted", "waiting", "problems", "dropped", "doubts")
         self._tell(
+            **{name: getattr(gathered, name) for name in same},
             tasks={split: splits.count(split) for split in SPLITS if split in splits},
-            sessions=gathered.sessions,
-            skipped=gathered.skipped,
-            redacted=gathered.redacted,
-            waiting=gathered.waiting,
-            problems=gathered.problems,
-            dropped=gathered.dropped,
-            doubts=gathered.doubts,
             notes=tuple(dict.fromkeys((*self._report.notes, *gathered.notes))),
             spent=self._spent(),
         )
         return gathered
 
+    async def _improve(self, tasks: Sequence[MinedTask]) -> Improved:
+        if not tasks:
+            return Improved()
+        return await improve(self._config, tasks, self._state, self._number, self._spent(), self._given)
+
+    def _without(self, gathered: Gathered, slow: str) -> Gathered:
+        """The tasks without one of which a pattern takes too long. A run folder belongs to the tasks it began with,
+        so training begins again; what it has spent still counts."""
+        mine = self._folder / "runs" / "mine"
+        aside = mine / f"dropped-{len(list(mine.glob('dropped-*'))) + 1}"
+        aside.mkdir()
+        for run in [run for run in mine.parent.iterdir() if run != mine]:
+            run.rename(aside / run.name)
+        return self._keep(gathered.without(slow, SLOW))
+
     def _check(self, gathered: Gathered) -> None:
-        """Whether the night may go on with the tasks that it has."""
+        """Refuse to resume with tasks of other settings."""
         now = settings_of(self._config)
         other = sorted(
             name for name in now.keys() | gathered.settings.keys() if now.get(name) != gathered.settings.get(name)
@@ -270,7 +285,11 @@ class _Night:
         """Models within the budget of the night, and no tasks."""
         config = self._config.for_run(self._folder / "runs", "mine")
         given = with_judge(self._config, self._given)
-        return open_workbench(config, {**given, "env": _judged, "skill": Skill(text="Nothing to train.")})
+
+        def judged(judge: Callable[[], Judge]) -> Environment:
+            return NightEnvironment((), judge)
+
+        return open_workbench(config, {**given, "env": judged, "skill": Skill(text="Nothing to train.")})
 
     async def _probe(self, bench: Workbench) -> None:
         """Ask every model whether it is there, before anything is read or paid for."""
@@ -288,21 +307,9 @@ class _Night:
                     f"{role}: {model.name} replies with nothing", hint="look at the model, then run it again"
                 )
 
-    @property
-    def _sections(self) -> Sequence[ModelSection]:
-        """The settings of all models."""
-        config = self._config
-        return [one for one in (config.target, config.optimizer, config.judge) if one is not None]
-
-    def _billed(self, spent: Spent) -> Spent:
-        """Without money where a model has no price: its calls may be free, and nobody here knows it."""
-        unknown = any(price_of(section, self._config.prices) is None for section in self._sections)
-        return spent.model_copy(update={"usd": None}) if unknown and spent.calls else spent
-
     def _spent(self) -> Spent:
-        """What was used for mining."""
-        run = self._folder / "runs" / "mine"
-        return spent_in(run) if run.exists() else Spent()
+        """What was used for mining, and for training that was begun again."""
+        return spent_so_far(self._folder / "runs" / "mine")
 
     def _end(self, gathered: Gathered, improved: Improved) -> None:
         """Everything went well: what the night knows is kept, and its sessions are used."""
@@ -317,7 +324,11 @@ class _Night:
         )
         status, reason = "proposed", ""
         if not gathered.tasks:
-            status, reason = "nothing to do", self._why_no_task(gathered)
+            status, reason = "nothing to do", "no session has a task in it"
+            if self._config.sleep.tasks is not None:
+                reason = "no task of the file can be attempted"
+            elif not gathered.sessions:
+                reason = "there is no session that no night has used"
         elif not improved.proposal:
             status, reason = "no change", _why_nothing(gathered, improved)
         self._diagnose(status, improved)
@@ -334,15 +345,8 @@ class _Night:
         if status == "proposed" and self._config.sleep.auto_adopt:
             self._adopt(improved)
 
-    def _why_no_task(self, gathered: Gathered) -> str:
-        if self._config.sleep.tasks is not None:
-            return "no task of the file can be attempted"
-        if not gathered.sessions:
-            return "there is no session that no night has used"
-        return "no task of the sessions can be used" if gathered.dropped else "no session has a task in it"
-
     def _adopt(self, improved: Improved) -> None:
-        """The last step: killed within it, the night is a proposal, and the adoption is settled by the next run."""
+        """The last step: killed within it, the night is a proposal, and the next run finishes the adoption."""
         held_back = adoptable(improved.rules, improved.verdict)
         if held_back:
             self._tell(held_back=held_back)
@@ -356,8 +360,8 @@ class _Night:
         self._tell(status="adopted")
 
     def _fail(self, error: EtudeError) -> None:
-        """Nothing is used up; what stopped the night can pass, what is wrong with its inputs cannot."""
-        with suppress(EtudeError):  # on a full disk the files of the night tell nothing; `error` says why
+        """Nothing is used up. A night that was stopped can be resumed, one with wrong inputs cannot."""
+        with suppress(EtudeError):  # on a full disk the files of the night cannot say why; `error` does
             self._tell(
                 status="error",
                 reason=error.message,
@@ -372,10 +376,12 @@ class _Night:
 
     def _diagnose(self, status: NightStatus, improved: Improved, error: str = "") -> None:
         found = Diagnostics(night=self._number, status=status, call_error=error, documents=improved.diagnosed)
-        self._state.write(self._folder / DIAGNOSTICS, found.model_dump_json(indent=1) + "\n")
+        self._state.keep(self._folder / DIAGNOSTICS, found)
 
     def _tell(self, **changes: object) -> None:
-        """Keep the report up to date on disk."""
+        """Keep the report up to date on disk. The money is unknown where a model without a price was called."""
         report = self._report.model_copy(update=changes)
-        self._report = report.model_copy(update={"spent": self._billed(report.spent)})
-        self._state.write(self._folder / REPORT, self._report.model_dump_json(indent=1) + "\n")
+        if report.spent.calls and any(price_of(one, self._config.prices) is None for one in self._sections):
+            report = report.model_copy(update={"spent": report.spent.model_copy(update={"usd": None})})
+        self._report = report
+        self._state.keep(self._folder / REPORT, report)

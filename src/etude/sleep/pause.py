@@ -30,7 +30,7 @@ class Pause(Record):
 
 
 def pause(state: SleepState, now: datetime, until: date | None = None, reason: str = "") -> Pause:
-    """Let no night begin. A pause that holds already goes on, with the new end and the new reason.
+    """Let no night begin. A pause that holds already continues, with the new end and the new reason.
 
     Args:
         now: of the clock.
@@ -42,7 +42,7 @@ def pause(state: SleepState, now: datetime, until: date | None = None, reason: s
         ConfigError: the state folder cannot be used.
         StopRun: the note cannot be written.
     """
-    today = _local(now)
+    today = now.astimezone().date()
     if until is not None and until < today:
         raise InputError(
             f"a pause until '{until}' is over already: today is {today}", hint="give today or a later day"
@@ -51,7 +51,7 @@ def pause(state: SleepState, now: datetime, until: date | None = None, reason: s
     since = now.astimezone(UTC) if before is None else before.since
     note = Pause(since=since, until=until, reason=reason)
     state.make()
-    state.write(state.folder / PAUSE, note.model_dump_json(indent=1) + "\n")
+    state.keep(state.folder / PAUSE, note)
     return note
 
 
@@ -59,10 +59,10 @@ def paused(state: SleepState, now: datetime) -> Pause | None:
     """The pause that holds; None when there is none, or its last day is over.
 
     Raises:
-        DataError: the note cannot be read, so that nobody knows whether a night may begin.
+        DataError: the note cannot be read, so whether a night may begin is unknown.
     """
     note = read_kept(state.folder / PAUSE, Pause, "`etude sleep resume` takes the pause away")
-    return note if note is not None and note.holds(_local(now)) else None
+    return note if note is not None and note.holds(now.astimezone().date()) else None
 
 
 def resume(state: SleepState) -> bool:
@@ -73,16 +73,10 @@ def resume(state: SleepState) -> bool:
     """
     path = state.folder / PAUSE
     try:
-        path.unlink()
-    except FileNotFoundError:
-        return False
+        there = path.exists()
+        path.unlink(missing_ok=True)
     except OSError as error:
         raise DataError(
             f"{str(path)!r} cannot be removed: {error.strerror}", hint="fix the permissions of its folder"
         ) from error
-    return True
-
-
-def _local(now: datetime) -> date:
-    """The day that people there call today."""
-    return now.astimezone().date()
+    return there

@@ -106,7 +106,7 @@ def documents_of(sleep: SleepSection) -> tuple[LiveDocument, LiveDocument]:
         SkillError: as `read_document`.
     """
     paths, named = document_paths(sleep), [Path(path) for path in sleep.named_paths]
-    # The memory file first: it is there before any night, so that what is wrong with it is told before all else.
+    # The memory file first: it is there before any night, so what is wrong with it is reported first.
     memory = read_document(paths["memory"], "memory", Path(sleep.project), named)
     return read_document(paths["skill"], "skill", Path(sleep.project), named), memory
 
@@ -118,7 +118,7 @@ def read_document(path: Path, kind: Kind, project: Path, allow: Iterable[Path] =
         allow: files and folders outside of the project that the user named.
 
     Raises:
-        SkillError: as `located`; the file cannot be read, is not UTF-8, or is no document (names the line).
+        SkillError: as `located`; the file cannot be read, is not UTF-8, or is not a document (names the line).
     """
     place = Path(os.path.abspath(path))
     real = located(place, project, allow)
@@ -144,8 +144,8 @@ def located(path: Path, project: Path, allow: Iterable[Path] = ()) -> Path:
     """Where the document is without links, whether or not it exists.
 
     Raises:
-        SkillError: that is outside of the project and of what is allowed, no Markdown file, in version control, or
-            something that is no regular file; the path leads through a link to nothing.
+        SkillError: that is outside of the project and of what is allowed, not a Markdown file, in version control, or
+            something that is not a regular file; the path leads through a link to nothing.
     """
     place = Path(os.path.abspath(path))
     real = Path(os.path.realpath(place))
@@ -158,10 +158,10 @@ def located(path: Path, project: Path, allow: Iterable[Path] = ()) -> Path:
             hint="name that file itself in the settings if it is to be changed",
         )
     if {place.suffix.lower(), real.suffix.lower()} - set(_SUFFIXES) or ".git" in real.parts:
-        raise SkillError(f"{str(path)!r} is no Markdown document", hint=f"allowed: {', '.join(_SUFFIXES)}")
+        raise SkillError(f"{str(path)!r} is not a Markdown document", hint=f"allowed: {', '.join(_SUFFIXES)}")
     above = next((folder for folder in real.parents if os.path.lexists(folder)), real.parent)
     if not above.is_dir() or (os.path.lexists(real) and not real.is_file()):
         raise SkillError(
-            f"{str(path)!r} is no regular file in a folder", hint="move away what is there, or give another file"
+            f"{str(path)!r} is not a regular file in a folder", hint="move away what is there, or give another file"
         )
     return real

@@ -1,5 +1,6 @@
 """What a night did, as data: `night.json` and `diagnostics.json` in its folder."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal
 
@@ -11,6 +12,7 @@ from etude.sleep.improve.changes import Change, Cost, LeftOut, Status
 from etude.sleep.improve.confirm import Fresh
 from etude.sleep.improve.held_out import Shown
 from etude.sleep.limits import Spent
+from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.probe import Doubt
 
 __all__ = [
@@ -79,9 +81,9 @@ class NightReport(Record):
     night: int
     status: NightStatus
     resumes: bool = False
-    """The next run goes on with this night, where it has the same settings."""
+    """The next run resumes this night, where it has the same settings."""
     command: Command | None = None
-    """The last one that began it or went on with it; None where it was no command."""
+    """The last one that began or resumed it; None where it was not begun by a command."""
     starts: int = 1
     """How often it was begun."""
     reason: str = ""
@@ -148,30 +150,25 @@ class Diagnostics(Record):
     documents: tuple[Diagnosed, ...] = ()
 
 
-def diagnosed(name: str, path: str, change: Change, tasks: tuple[int, int]) -> Diagnosed:
+def diagnosed(name: str, path: str, change: Change, tasks: Sequence[MinedTask]) -> Diagnosed:
     """The report on a change, and why it came to that.
 
     Args:
-        tasks: how many were trained on and how many held out.
+        tasks: of the document, with their sides.
     """
     confirmed, fresh = change.confirmed, change.fresh
     settle = "" if confirmed is None or confirmed.settle is None else confirmed.settle.note
+    same = ("status", "baseline", "candidate", "verdict", "fresh", "cost", "left_out")
     return Diagnosed(
+        **{field: getattr(change, field) for field in same},
         name=name,
         path=path,
-        status=change.status,
-        reason=change.told,
-        baseline=change.baseline,
-        candidate=change.candidate,
+        reason="; ".join(filter(None, [change.reason, change.longer])),
         confirmed=None if confirmed is None else confirmed.difference,
-        verdict=change.verdict,
         settle=settle if fresh is None or fresh.settled else fresh.settle,
-        fresh=fresh,
-        cost=change.cost,
-        left_out=change.left_out,
         tried=len(change.edits),
-        train=tasks[0],
-        held_out=tasks[1],
+        train=sum(task.split == "train" for task in tasks),
+        held_out=sum(task.split == "val" for task in tasks),
         before=change.held_out.initial,
         after=change.held_out.candidate,
         optimizer_replies=change.held_out.optimizer_replies,

@@ -10,7 +10,7 @@ import plistlib
 import re
 import shlex
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
@@ -152,7 +152,7 @@ def _entries(job: Job, scheduler: Name, script: str) -> tuple[str, ...]:
 
 
 def install(job: Job, scheduler: Name, machine: Machine) -> None:
-    """Run the job every night, in place of the one of its name. After an error there is none.
+    """Run the job every night, in place of the one of its name, which stays as it was after an error.
 
     Raises:
         InputError: as `render`.
@@ -160,25 +160,46 @@ def install(job: Job, scheduler: Name, machine: Machine) -> None:
     """
     texts = render(job, scheduler, machine)
     line = texts.pop("crontab", "")
-    remove(job.name, machine)
+    earlier = installed(job.name, machine)
+    before = {path: path.read_bytes() if path.exists() else None for path in map(Path, texts)}
     try:
-        for path in map(Path, texts):
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_atomically(path, texts[str(path)].encode(), mode=0o700)
-        if scheduler == "cron":
-            _edit_crontab(job.name, line, machine)
-        elif scheduler == "systemd":
-            machine.call("systemctl", "--user", "daemon-reload")
-            machine.call("systemctl", "--user", "enable", "--now", f"{_MARK}{job.name}.timer")
-        else:
-            machine.call("launchctl", "bootstrap", f"gui/{os.getuid()}", *list(texts)[1:])
+        _write({path: texts[str(path)].encode() for path in before})
+        _start(job.name, scheduler, line, machine)
     except (EtudeError, OSError) as error:
-        for path in map(Path, texts):
-            with suppress(OSError):
-                path.unlink()
-        if isinstance(error, OSError):
-            raise EtudeError(f"the job cannot be written: {error}", hint="make room, or fix permissions") from error
-        raise
+        with suppress(EtudeError, OSError):
+            _write(before)
+            if scheduler not in earlier:
+                _stop(job.name, [scheduler], machine)
+            elif scheduler != "cron":
+                _start(job.name, scheduler, "", machine)
+        kept = "; the earlier schedule stays" if earlier else ""
+        why, hint = (error.message, error.hint) if isinstance(error, EtudeError) else (error, "fix its permissions")
+        raise EtudeError(f"the job cannot be installed: {why}{kept}", hint=hint) from error
+    _stop(job.name, [one for one in earlier if one != scheduler], machine)
+
+
+def _write(files: Mapping[Path, bytes | None]) -> None:
+    """Write each file, or remove it where there is nothing to write."""
+    for path, data in files.items():
+        if data is None:
+            path.unlink(missing_ok=True)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_atomically(path, data, mode=0o700)
+
+
+def _start(name: str, scheduler: Name, line: str, machine: Machine) -> None:
+    """Have a scheduler read the files of a job, or the line of it."""
+    if scheduler == "cron":
+        _edit_crontab(name, line, machine)
+    elif scheduler == "systemd":
+        machine.call("systemctl", "--user", "daemon-reload")
+        machine.call("systemctl", "--user", "enable", f"{_MARK}{name}.timer")
+        machine.call("systemctl", "--user", "restart", f"{_MARK}{name}.timer")
+    else:
+        with suppress(EtudeError):  # it was not loaded
+            machine.call("launchctl", "bootout", f"gui/{os.getuid()}/{_MARK}{name}")
+        machine.call("launchctl", "bootstrap", f"gui/{os.getuid()}", *map(str, machine.entries(name, scheduler)))
 
 
 def installed(name: str, machine: Machine) -> tuple[Name, ...]:
@@ -197,20 +218,28 @@ def remove(name: str, machine: Machine) -> tuple[Name, ...]:
     """
     found = installed(name, machine)
     try:
-        if "cron" in found:
+        _stop(name, found, machine)
+    finally:  # the script may hold a key
+        machine.script(name).unlink(missing_ok=True)
+    return found
+
+
+def _stop(name: str, schedulers: Sequence[Name], machine: Machine) -> None:
+    """Take a job out of schedulers, its script excepted."""
+    try:
+        if "cron" in schedulers:
             _edit_crontab(name, "", machine)
-        if "launchd" in found:
+        if "launchd" in schedulers:
             with suppress(EtudeError):  # it was not loaded
                 machine.call("launchctl", "bootout", f"gui/{os.getuid()}/{_MARK}{name}")
-        if "systemd" in found:
+        if "systemd" in schedulers:
             machine.call("systemctl", "--user", "disable", "--now", f"{_MARK}{name}.timer")
-    finally:  # the script may hold a key
-        for path in (machine.script(name), *(path for one in found for path in machine.entries(name, one))):
+    finally:
+        for path in (path for one in schedulers for path in machine.entries(name, one)):
             path.unlink(missing_ok=True)
             (path.parent / "timers.target.wants" / path.name).unlink(missing_ok=True)  # the link that `enable` made
-    if "systemd" in found:
+    if "systemd" in schedulers:
         machine.call("systemctl", "--user", "daemon-reload")
-    return found
 
 
 def _mark(name: str) -> bytes:

@@ -1,6 +1,6 @@
 """Where sleep keeps what it must know tomorrow: the ledger, a folder for each night, the tasks of past nights.
 
-    <state>/ledger.db  nights/0001/  nights/0002/ ...  archive.jsonl
+    <state>/ledger.json  nights/0001/  nights/0002/ ...  archive.jsonl
 
 Every project has a folder of its own, so that nothing of one reaches the skills of another. All of it is readable by
 its owner only: it holds what was said to agents.
@@ -23,6 +23,7 @@ from etude.records import Record
 __all__ = [
     "REPORT",
     "SleepState",
+    "as_json",
     "read_kept",
     "state_folder",
     "unwritable",
@@ -65,7 +66,7 @@ class SleepState:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.ledger = folder / "ledger.db"
+        self.ledger = folder / "ledger.json"
         self.nights = folder / "nights"
         self.archive = folder / "archive.jsonl"
         """Tasks of past nights, one a line."""
@@ -74,7 +75,7 @@ class SleepState:
         """Make the folders that are missing, and close the state to all but its owner.
 
         Raises:
-            ConfigError: the state folder, or a part of it, is a symbolic link, not a folder, or of another user.
+            ConfigError: as `check`.
         """
         self.check()
         self._make(self.folder)
@@ -88,6 +89,7 @@ class SleepState:
             ConfigError: the state folder, or a part of it, is a symbolic link, not a folder, or of another user.
         """
         for path in (self.folder, self.nights, self.ledger, self.archive):
+            kind = "folder" if path in (self.folder, self.nights) else "file"
             try:
                 found = path.lstat()
             except FileNotFoundError:
@@ -96,9 +98,8 @@ class SleepState:
                 raise _unusable(path, str(error.strerror)) from error
             if stat.S_ISLNK(found.st_mode):
                 raise _unusable(path, "it is a symbolic link")
-            folder = path in (self.folder, self.nights)
-            if not (stat.S_ISDIR if folder else stat.S_ISREG)(found.st_mode):
-                raise _unusable(path, f"it is not a {'folder' if folder else 'file'}")
+            if not (stat.S_ISDIR if kind == "folder" else stat.S_ISREG)(found.st_mode):
+                raise _unusable(path, f"it is not a {kind}")
             if found.st_uid != os.getuid():
                 raise _unusable(path, "it belongs to another user")
 
@@ -117,32 +118,18 @@ class SleepState:
         """The folder of a night, which need not exist."""
         return self.nights / f"{number:04d}"
 
-    def make_night(self, number: int) -> Path:
-        """Make the folder of a night, which did not exist.
-
-        Raises:
-            DataError: there is one already.
-            ConfigError: it cannot be made.
-        """
-        path = self.night(number)
-        if path.exists() or path.is_symlink():
-            raise DataError(f"night {number} is there already: {str(path)!r}", hint="take the next number")
-        self._make(path)
-        return path
-
     def write(self, path: Path, text: str) -> None:
-        """Write a file of the state as UTF-8, in one move and for its owner only.
+        """Write a file of the state as UTF-8, in one move and for its owner only, and make its folder.
 
         Raises:
-            DataError: the path leads out of the state folder.
             StopRun: the file cannot be written, as when the disk is full.
         """
-        if self.folder.resolve() not in path.resolve().parents:
-            raise DataError(
-                f"{str(path)!r} is not in the state folder {str(self.folder)!r}", hint="name a file in it"
-            )
         self._make(path.parent)
         write_private(path, text)
+
+    def keep(self, path: Path, record: Record) -> None:
+        """The same with a record, for `read_kept`."""
+        self.write(path, as_json(record))
 
     def _make(self, folder: Path) -> None:
         try:
@@ -163,6 +150,11 @@ def write_private(path: Path, text: str) -> None:
         write_atomically(path, text.encode(errors="backslashreplace"), mode=0o600, durable=True)
     except OSError as error:
         raise unwritable(path, error) from error
+
+
+def as_json(record: Record) -> str:
+    """What a file of the state holds."""
+    return record.model_dump_json(indent=1) + "\n"
 
 
 def unwritable(path: Path, error: OSError) -> StopRun:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from etude.concurrency import together
-from etude.config import AggregateSection
+from etude.config.sections import AggregateSection
 from etude.errors import UnusableReply
 from etude.records import Edit, Patch, Skill
 from etude.stages.shared.optimizer import Optimizer

@@ -10,7 +10,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from etude.concurrency import together
-from etude.config import ReflectSection
+from etude.config.sections import ReflectSection
 from etude.errors import OutageStop, UnusableReply
 from etude.records import Attempt, Edit, LedgerEntry, Patch, Record, Skill, TrainState
 from etude.stages.shared.citations import Citations

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from etude.config import SelectSection
+from etude.config.sections import SelectSection
 from etude.errors import UnusableReply
 from etude.records import Attempt, LedgerEntry, Patch, Skill
 from etude.stages.shared.optimizer import Optimizer, ReplyForm

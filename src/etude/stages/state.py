@@ -3,7 +3,18 @@
 from collections.abc import Sequence
 
 from etude.config import GateSection
-from etude.records import Attempt, Candidate, Evaluation, LedgerEntry, Proof, Skill, TrainState, Verdict
+from etude.records import (
+    Attempt,
+    Candidate,
+    Edit,
+    EditFate,
+    Evaluation,
+    LedgerEntry,
+    Proof,
+    Skill,
+    TrainState,
+    Verdict,
+)
 
 __all__ = ["accept", "after_proof", "after_rollout", "after_verdict"]
 
@@ -24,18 +35,7 @@ def after_verdict(state: TrainState, candidate: Candidate, verdict: Verdict | No
     change = None
     if verdict is not None and verdict.candidate is not None and verdict.current is not None:
         change = verdict.candidate - verdict.current
-    kinds = {attempt.id: attempt.task.type for attempt in state.earlier.values()}
-    entries = tuple(
-        LedgerEntry(
-            step=state.step,
-            edit=edit.edit,
-            fate=edit.fate,
-            accepted=accepted,
-            change=change,
-            types=tuple(sorted({kinds[cite] for cite in edit.edit.cites if cite in kinds})),
-        )
-        for edit in candidate.edits
-    )
+    entries = tuple(_entry(state, edit.edit, edit.fate, accepted, change) for edit in candidate.edits)
     rejected_texts = {candidate.skill.hash} if accepted is False else set[str]()
     return state.model_copy(
         update={
@@ -66,16 +66,9 @@ def accept(state: TrainState, skill: Skill, val: Evaluation, gate: GateSection) 
 
 def after_proof(state: TrainState, proof: Proof, attempts: Sequence[Attempt]) -> TrainState:
     """Enter the edits of a proof into the ledger and count; remember the attempts made with those that stay."""
-    kinds = {attempt.id: attempt.task.type for attempt in state.earlier.values()}
+    # What was not seen to help was not seen to harm either.
     entries = tuple(
-        LedgerEntry(
-            step=state.step,
-            edit=one.edit,
-            fate="applied" if one.kept else "dropped",
-            # What was not seen to help was not seen to harm either.
-            accepted=proof.accepted if one.kept else None,
-            types=tuple(sorted({kinds[cite] for cite in one.edit.cites if cite in kinds})),
-        )
+        _entry(state, one.edit, "applied", proof.accepted) if one.kept else _entry(state, one.edit, "dropped", None)
         for one in proof.edits
     )
     known = {attempt.task.id: attempt for attempt in attempts if attempt.score is not None}
@@ -88,3 +81,11 @@ def after_proof(state: TrainState, proof: Proof, attempts: Sequence[Attempt]) ->
             "rejected": state.rejected + (not proof.accepted),
         }
     )
+
+
+def _entry(
+    state: TrainState, edit: Edit, fate: EditFate, accepted: bool | None, change: float | None = None
+) -> LedgerEntry:
+    kinds = {attempt.id: attempt.task.type for attempt in state.earlier.values()}
+    types = tuple(sorted({kinds[cite] for cite in edit.cites if cite in kinds}))
+    return LedgerEntry(step=state.step, edit=edit, fate=fate, accepted=accepted, change=change, types=types)

@@ -200,9 +200,6 @@ class RunFolder:
         self.close()
 
     def _write(self, relative: str, text: str) -> Path:
-        return self._replace(relative, text.encode(errors="backslashreplace"))
-
-    def _replace(self, relative: str, data: bytes) -> Path:
         path = self.path / relative
         if self.path.resolve() not in path.resolve().parents:
             raise DataError(
@@ -211,7 +208,7 @@ class RunFolder:
             )
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, data)
+            write_atomically(path, text.encode(errors="backslashreplace"))
         except OSError as error:
             raise _unwritable(path, error) from error
         return path

@@ -1,9 +1,10 @@
 """What tests of own parts need: contract suites to inherit, and scripted doubles.
 
-The suites need pytest; those of executors and journals are async and need pytest-asyncio with
-`asyncio_mode = "auto"`. Names are imported when they are first used, so that the doubles work without pytest.
+The suites need pytest; that of executors is async and needs pytest-asyncio with `asyncio_mode = "auto"`. Names are
+imported when they are first used, so that the doubles work without pytest.
 """
 
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from etude.testing.doubles import FreeSpend, MemoryJournal, Reservation, ScriptedModel, Settlement
     from etude.testing.environment import EnvironmentContract
     from etude.testing.executor import ExecutorContract
-    from etude.testing.journal import JournalContract
-    from etude.testing.program import ProgramContract
     from etude.testing.scorer import ScorerContract
     from etude.testing.search import SearchContract
     from etude.testing.source import SourceContract
@@ -25,9 +24,7 @@ __all__ = [
     "EnvironmentContract",
     "ExecutorContract",
     "FreeSpend",
-    "JournalContract",
     "MemoryJournal",
-    "ProgramContract",
     "Reservation",
     "ScorerContract",
     "ScriptedModel",
@@ -36,20 +33,10 @@ __all__ = [
     "SourceContract",
 ]
 
-_HOME = {
-    "AgentContract": "agent",
-    "ChatModelContract": "chat_model",
-    "EnvironmentContract": "environment",
-    "ExecutorContract": "executor",
-    "JournalContract": "journal",
-    "ProgramContract": "program",
-    "ScorerContract": "scorer",
-    "SearchContract": "search",
-    "SourceContract": "source",
-}
-
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME.get(name, 'doubles')}"), name)
+    family, contract, _ = name.partition("Contract")
+    home = re.sub(r"\B(?=[A-Z])", "_", family).lower() if contract else "doubles"
+    return getattr(import_module(f"{__name__}.{home}"), name)

@@ -1,4 +1,4 @@
-"""Doubles that do what they are told and write down what they were asked."""
+"""Doubles that follow a script and write down what they were asked."""
 
 import asyncio
 import copy

@@ -7,8 +7,6 @@ from etude.records import Split
 from etude.searches import Policy, Search
 from etude.searches.forecast import Known
 
-__all__ = ["SearchContract"]
-
 _TASKS: dict[Split, int] = {"train": 40, "val": 20, "test": 20}
 
 

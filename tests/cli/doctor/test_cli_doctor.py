@@ -60,7 +60,7 @@ def test_without_a_config_the_installation_is_checked(here: Path, capsys: Captur
 
 
 @pytest.mark.parametrize(
-    ("flags", "name", "text", "mend"),
+    ("flags", "name", "text", "fix"),
     [
         (["--trian.epochs", "1"], "config", "demo/etude.yaml: unknown key 'trian'", "did you mean 'train'?"),
         (["--env.train", "nope.jsonl"], "data", "data file 'nope.jsonl' does not exist", "give the path of a file"),
@@ -80,13 +80,13 @@ def test_without_a_config_the_installation_is_checked(here: Path, capsys: Captur
         (["--prompts.chat", "nope.md"], "prompts", "prompts.chat: 'nope.md' cannot be read", "give a Markdown file"),
     ],
 )
-def test_what_is_wrong_is_named_with_how_to_mend_it(
-    flags: list[str], name: str, text: str, mend: str, fresh_project: Path, capsys: Captured
+def test_what_is_wrong_is_named_with_how_to_fix_it(
+    flags: list[str], name: str, text: str, fix: str, fresh_project: Path, capsys: Captured
 ) -> None:
     found = wrong(checks(capsys, CONFIG, *flags, code=1))
     assert list(found) == [name]
     assert found[name][0].startswith(text)
-    assert mend in found[name][1]
+    assert fix in found[name][1]
 
 
 def test_every_problem_is_listed_not_only_the_first(fresh_project: Path, capsys: Captured) -> None:
@@ -197,7 +197,7 @@ def test_a_scorer_that_gold_answers_do_not_test_is_a_note(fresh_project: Path, c
     assert found["judge"][0]["status"] == "ok"
 
 
-def test_live_asks_each_model_once_and_tells_latency_usage_and_structure(
+def test_live_asks_each_model_once_and_reports_latency_and_structure(
     fresh_project: Path, capsys: Captured, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-right-key")
@@ -206,7 +206,7 @@ def test_live_asks_each_model_once_and_tells_latency_usage_and_structure(
     flags = [word for pair in zip(words, values, strict=True) for word in pair]
     found = checks(capsys, CONFIG, "--live", *flags)
     assert found["live target"][0]["text"].startswith("openai:target answered in ")
-    assert " tokens in, " in found["live optimizer"][0]["text"]
+    assert "openai:optimizer answered in " in found["live optimizer"][0]["text"]
     assert found["live optimizer structure"][0]["text"] == "native JSON schema"
     assert endpoint.stats()["by_model"] == {"target": 1, "optimizer": 1}
 
@@ -216,10 +216,10 @@ def test_live_shows_the_providers_words_for_a_wrong_key(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong-key")
     flags = ["--target.model", "openai:target", "--target.base_url", endpoint.url]
-    text, mend = wrong(checks(capsys, CONFIG, "--live", *flags, code=1))["live target"]
+    text, fix = wrong(checks(capsys, CONFIG, "--live", *flags, code=1))["live target"]
     assert text.startswith("HTTP 401: ")
     assert "sk-wrong-key" not in text
-    assert mend == "check the key in OPENAI_API_KEY and its account"
+    assert fix == "check the key in OPENAI_API_KEY and its account"
 
 
 def test_live_names_a_dead_endpoint(fresh_project: Path, capsys: Captured) -> None:
@@ -236,7 +236,7 @@ def test_live_leaves_out_a_role_that_cannot_be_built(fresh_project: Path, capsys
     assert found["live optimizer"][0]["status"] == "ok"
 
 
-def test_live_tells_a_model_that_answers_but_not_in_the_form_that_was_asked_for(
+def test_live_reports_a_model_that_answers_but_not_in_the_form_that_was_asked_for(
     fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Path("rambling_for_doctor.py").write_text(
@@ -254,7 +254,7 @@ def test_live_tells_a_model_that_answers_but_not_in_the_form_that_was_asked_for(
     Path("rambling_for_doctor.py").rename("pkg_for_doctor/rambling.py")
     flags = ["--optimizer.model", "pkg_for_doctor.rambling:Model:x"]
     found = checks(capsys, CONFIG, "--live", *flags, code=1)
-    assert found["live optimizer"][0]["text"].endswith("cut off at the limit of this check")
+    assert found["live optimizer"][0]["status"] == "ok"
     assert "no usable answer in 3 replies" in found["live optimizer structure"][0]["text"]
 
 
@@ -321,14 +321,14 @@ def test_plugins_are_listed_and_those_that_do_not_work_are_wrong_and_harm_no_oth
     gone, crash = "nowhere_at_all:Scorer", "crash_for_doctor:Model"
     assert wrong(found) == {
         "plugin broken": (
-            f"{origin}: scorer 'broken' cannot be loaded from '{gone}': No module named 'nowhere_at_all'",
-            "fix or uninstall it",
+            f"scorer 'broken' cannot be loaded from '{gone}': No module named 'nowhere_at_all'",
+            f"fix or uninstall {origin}",
         ),
-        "plugin bare": (f"{origin}: environment 'bare' from '{module}:Bare' has no `{made}`", guide),
-        "plugin half": (f"{origin}: environment 'half' from '{module}:Half' has no `score`", guide),
+        "plugin bare": (f"environment 'bare' from '{module}:Bare' has no `{made}`", guide),
+        "plugin half": (f"environment 'half' from '{module}:Half' has no `score`", guide),
         "plugin crash": (
-            f"{origin}: model 'crash' cannot be loaded from '{crash}': ZeroDivisionError: division by zero",
-            "fix or uninstall it",
+            f"model 'crash' cannot be loaded from '{crash}': ZeroDivisionError: division by zero",
+            f"fix or uninstall {origin}",
         ),
     }
     assert main(["train", CONFIG, "--train.epochs", "1", "--executor.name", "plain"]) == 0
@@ -346,12 +346,9 @@ def test_a_plugin_that_ends_the_program_is_wrong_and_one_that_prints_leaves_the_
     monkeypatch.syspath_prepend(str(Path.cwd()))
     found = checks(capsys, code=1)
     assert found["plugin loud"][0]["status"] == "ok"
-    text, mend = wrong(found)["plugin leaving"]
-    assert text == (
-        "rude_for_doctor 1.0: scorer 'leaving' cannot be loaded from 'leaving_for_doctor:Scorer': "
-        "SystemExit: no licence"
-    )
-    assert mend == "fix or uninstall it"
+    text, fix = wrong(found)["plugin leaving"]
+    assert text == ("scorer 'leaving' cannot be loaded from 'leaving_for_doctor:Scorer': SystemExit: no licence")
+    assert fix.startswith("fix or uninstall ")
 
 
 def test_plugins_that_share_a_name_are_all_named(
@@ -362,16 +359,13 @@ def test_plugins_that_share_a_name_are_all_named(
     install("sound", f"[etude.scorers]\nmine = {texts}:Exact\nyours = {texts}:Exact\nours = {texts}:ANLS\n")
     install("twin", f"[etude.scorers]\nours = {texts}:ANLS\n")
     monkeypatch.syspath_prepend(str(Path.cwd()))
-    found = checks(capsys, CONFIG, "--env.scorer", "mine", code=1)
-    assert sorted((check["status"], check["text"]) for check in found["plugin mine"]) == [
-        ("ok", f"sound 1.0: {texts}:Exact, one of the scorers"),
-        ("wrong", "scorer 'mine' cannot be loaded from 'gone_for_doctor:Scorer': No module named 'gone_for_doctor'"),
-    ]
+    found = checks(capsys, CONFIG, "--env.scorer", "ours", code=1)
+    assert [check["status"] for check in found["plugin mine"]] == ["wrong", "wrong"]
     for check in found["plugin yours"]:
         both = f"scorer 'yours' is the name of several plugins: sound 1.0 ({texts}:Exact) and aged 1.0 ({texts}:F1)"
         assert (check["status"], check["text"]) == ("wrong", both)
     assert [check["status"] for check in found["plugin ours"]] == ["ok", "ok"]
-    assert found["scorer"][0]["text"] == "exact accepts all gold answers"
+    assert found["scorer"][0]["text"] == "anls accepts all gold answers"
 
 
 def test_the_chosen_agent_and_executor_are_looked_at(fresh_project: Path, capsys: Captured) -> None:

@@ -134,7 +134,7 @@ def test_what_is_wrong_with_model_and_prompts_is_not_said_of_the_agent_too(
     flags = ["--agent.name", "tools", "--target.model", "simulated:x", "--prompts.chat", "nope.md"]
     found = checks(capsys, CONFIG, *flags, code=1)
     assert {name for name, check in found.items() if check["status"] == "wrong"} == {"target", "prompts"}
-    assert found["agent"]["status"] == "ok"
+    assert "agent" not in found
 
 
 def test_limits_that_would_hold_up_attempts_of_programs_or_end_them_are_noted(

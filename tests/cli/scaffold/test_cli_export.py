@@ -51,7 +51,7 @@ def test_without_a_place_it_is_written_here(demo_project: Path, capsys: Captured
     assert main(["export", RUN, "--name", "other"]) == 0
     captured = capsys.readouterr()
     assert captured.out == "other/SKILL.md\n"
-    assert captured.err == "note: the front matter was rewritten\n"
+    assert captured.err == "note: the front matter was rewritten; any comments in it are lost\n"
     assert Path("other/SKILL.md").read_text().startswith("---\nname: other\n")
 
 
@@ -194,9 +194,12 @@ def test_keys_of_claude_pass_for_claude_alone(here: Path, capsys: Captured) -> N
         ),
         (
             ["demo/runs/demo:latest"],
-            "run 'demo/runs/demo' has no skill 'latest'\nhint: give demo/runs/demo:best, demo/runs/demo:initial or ",
+            "skill 'demo/runs/demo:latest' does not exist\nhint: give the path of a skill, or RUN:best, ",
         ),
-        ([RUN, "--for", "cloud"], "argument --for: 'cloud' is not one of agents, claude, codex, "),
+        (
+            [RUN, "--for", "cloud"],
+            "argument --for: invalid choice: 'cloud' (choose from 'agents', 'claude', 'codex', ",
+        ),
         (
             ["nope"],
             (

@@ -211,12 +211,6 @@ def test_context_and_options_become_part_of_the_input(here: Path, capsys: Captur
     assert "fields  input = '{context}" in _printed(capsys, "data.jsonl", "--folder", "again")
 
 
-def test_answers_that_are_positions_in_the_options_are_noted(here: Path, capsys: Captured) -> None:
-    rows = [{"question": f"q {n}", "options": ["x", "y"], "answer": n % 2} for n in range(20)]
-    write_jsonl("data.jsonl", rows)
-    assert any("may be positions in 'options'" in note for note in found(capsys, "data.jsonl")["notes"])
-
-
 def _printed(capsys: Captured, *words: str) -> str:
     capsys.readouterr()
     assert main(["init", *words]) == 0
@@ -290,7 +284,12 @@ def test_broken_data_is_an_error_with_its_line(here: Path, capsys: Captured) -> 
         ([3, 4], None),
     ],
 )
-def test_a_column_is_one_of_pictures_when_its_values_look_like_them(values: list[Any], found_as: str | None) -> None:
+def test_a_column_is_one_of_pictures_when_its_values_look_like_them(
+    values: list[Any], found_as: str | None, here: Path
+) -> None:
+    Path("pages").mkdir()
+    for name in ("pages/a.PNG", "a.png"):
+        Path(name).touch()
     rows = [Row("here", {"question": "q", "answer": "a", "image": value}) for value in values]
     assert guess_columns(rows).fields.get("images") == found_as
 
@@ -301,7 +300,7 @@ def test_a_column_is_one_of_pictures_when_its_values_look_like_them(values: list
         ({"left_half": "there.png"}, "left_half", ()),
         ({"where": "https://example.org/a.png"}, "where", ()),
         ({"scans": {"front": "there.png"}}, "scans.front", ()),
-        ({"left_half": "there.png", "screenshot": "there.png", "size": 3}, "screenshot", ("'left_half' may be ",)),
+        ({"left_half": "there.png", "screenshot": "there.png", "size": 3}, "left_half", ("'screenshot' may be ",)),
         (
             {"file_name": "gone.png"},
             None,

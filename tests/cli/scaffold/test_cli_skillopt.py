@@ -13,6 +13,7 @@ from etude.cli.scaffold.skillopt.settings import SAME, Conversion, convert
 from etude.config import load_config, make_config
 from etude.errors import ConfigError
 from etude.simulation import make_tasks
+from rows import rows
 
 Captured = pytest.CaptureFixture[str]
 SIMULATED = ["--target.model", "simulated:target", "--optimizer.model", "simulated:optimizer"]
@@ -49,13 +50,6 @@ env:
   max_turns: 3
   workers: 8
 """
-
-
-PRINTED = {
-    "api_key_command": (
-        "az account get-access-token --resource https://cognitiveservices.azure.com --query accessToken -o tsv"
-    )
-}
 
 
 def items(count: int, seed: int) -> list[dict[str, Any]]:
@@ -165,7 +159,6 @@ def test_what_is_not_carried_over_is_named_and_no_key_is_copied(project: str, ca
     out = capsys.readouterr().out
     assert out.startswith("tasks   55: 20 train, 15 val, 20 test (a sample of more)\nfields  input = ")
     assert f"\nnot carried over: {', '.join(left)}\n" in out
-    assert "note    the target is shown the whole context; there it is cut to 6,000 characters\n" in out
     assert "wrote   etude.yaml, skill/SKILL.md, data/train.jsonl, data/val.jsonl, data/test.jsonl\n" in out
     assert found(capsys, project)["not_carried"] == left
     assert Path("new/etude.yaml").read_text().endswith(f"# Not carried over: {', '.join(left)}\n")
@@ -215,38 +208,18 @@ def test_a_file_can_inherit_from_several_and_deeper_ones(here: Path) -> None:
     assert read_settings(top) == {"train": {"num_epochs": 9, "batch_size": 2, "seed": 3}}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("model", "target"),
     [
         ({}, {"model": "openai:gpt-5.5", "reasoning_effort": "medium"}),
         ({"target_backend": "claude_chat", "target": "claude-opus-5"}, {"model": "anthropic:claude-opus-5"}),
         (
             {"backend": "qwen_chat", "target": "qwen", "qwen_chat_temperature": 0, "target_qwen_chat_max_tokens": 99},
-            {
-                "model": "openai:qwen",
-                "base_url": "http://localhost:8000/v1",
-                "temperature": 0,
-                "max_output_tokens": 99,
-                "timeout": 300,
-            },
+            {"model": "openai:qwen", "temperature": 0, "max_output_tokens": 99},
         ),
         (
-            {"target_backend": "minimax_chat", "minimax_enable_thinking": False},
-            {
-                "model": "openai:MiniMax-M3",
-                "api_key_env": "MINIMAX_API_KEY",
-                "temperature": 0.7,
-                "max_output_tokens": 8000,
-                "thinking": "off",
-            },
-        ),
-        (
-            {"azure_openai_endpoint": "https://a", "azure_openai_auth_mode": "openai_compatible"},
-            {"model": "openai:gpt-5.5", "base_url": "https://a", "reasoning_effort": "medium"},
-        ),
-        (
-            {"target_azure_openai_endpoint": "https://a"},
-            {"model": "azure:gpt-5.5", "base_url": "https://a", "reasoning_effort": "medium", **PRINTED},
+            {"target_backend": "minimax_chat", "minimax_model": "m", "minimax_enable_thinking": False},
+            {"model": "openai:m", "thinking": False},
         ),
         (
             {"azure_openai_endpoint": "https://a", "azure_openai_api_key": "k"},
@@ -261,7 +234,7 @@ def test_backends_become_providers(model: dict[str, Any], target: dict[str, Any]
     make_config(settings)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("given", "section", "expected"),
     [
         ({"optimizer": {"lr_control_mode": "autonomous"}}, "select", {"schedule": "autonomous"}),
@@ -312,7 +285,7 @@ def test_a_setting_without_an_effect_is_named_whichever_the_reason() -> None:
     ]
 
 
-@pytest.mark.parametrize("key", sorted(SAME))
+@rows("key", sorted(SAME))
 def test_no_value_ends_in_a_traceback_and_errors_name_the_setting_of_the_file(key: str) -> None:
     section, _, leaf = key.partition(".")
     for value in ("word", "0", -1, 1.5, True, ["a"], {"a": 1}, float("nan")):

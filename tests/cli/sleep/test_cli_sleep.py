@@ -23,8 +23,8 @@ def test_a_night_says_what_it_did_and_what_to_do_next(sleeper: Small, capsys: Ca
     assert lines[:4] == [
         "SIMULATED MODELS: these scores say nothing about a real model.",
         "night 1  proposed",
-        "sessions  5 claude-code",
-        "tasks     4 train, 1 val",
+        "sessions   5 claude-code",
+        "tasks      4 train, 1 val",
     ]
     assert lines[4] == f"learned: accepted  ({sleeper.skill})"
     assert "  held-out tasks: before 0.000, candidate 1.000 (selected on), n=1" in lines
@@ -46,9 +46,9 @@ def test_the_difference_is_shown(one: Small, capsys: Captured) -> None:
     assert lines[-1] == "+<!-- etude:end learned -->"
     found = data(capsys, "diff", "1")
     assert found["diff"].splitlines() == lines
-    assert found["manifest"]["items"][0]["name"] == ".claude/skills/learned/SKILL.md"
-    (rules,) = found["documents"].values()
-    assert [rule["night"] for rule in rules] == ["0001"]
+    (document,) = found["documents"]
+    assert document["name"] == ".claude/skills/learned/SKILL.md"
+    assert [rule["night"] for rule in document["rules"]] == ["0001"]
 
 
 def test_a_proposal_is_adopted_and_taken_back(one: Small, capsys: Captured) -> None:
@@ -152,7 +152,7 @@ def test_a_proposal_is_found_behind_nights_without_one(one: Small, capsys: Captu
     assert said(capsys, "status")[-1].startswith("night 1 waits for you: ")
     assert "Key Risks" in "\n".join(said(capsys, "diff"))
     assert main(["sleep", "adopt", "2"]) == 2
-    assert "error: night 2 has no proposal\nhint: nights with a proposal: 1\n" in capsys.readouterr().err
+    assert "error: night 2 has no proposal\nhint: `etude sleep status` " in capsys.readouterr().err
     said(capsys, "adopt")
     assert stands(capsys) == ["adopted", "nothing to do"]
     said(capsys, "revert")
@@ -165,7 +165,7 @@ def test_a_night_without_a_change_points_to_the_explanation(sleeper: Small, caps
     assert lines[-2:] == ["next:", "  etude sleep explain 1"]
     assert stands(capsys) == ["no change"]
     assert main(["sleep", "diff"]) == 2
-    assert capsys.readouterr().err == ("error: no night has a proposal\nhint: `etude sleep explain 1` says why\n")
+    assert "error: no night has a proposal\nhint: `etude sleep status` " in capsys.readouterr().err
 
 
 def test_a_night_that_stopped_says_how_it_goes_on(sleeper: Small, capsys: Captured) -> None:

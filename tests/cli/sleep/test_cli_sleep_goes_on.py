@@ -62,7 +62,7 @@ def test_a_killed_night_tells_what_it_has_used_and_names_no_file_that_is_not_the
     assert used["calls"] == 9
     killed(sleeper)
     lines = said(capsys, "explain")
-    assert f"spent     9 calls, {used['tokens']:,} tokens, 0.0000 USD" in lines
+    assert f"spent      9 calls, {used['tokens']:,} tokens, 0.0000 USD" in lines
     assert not any(line.startswith("all of it") for line in lines)
     assert data(capsys, "explain")["spent"] == used
 
@@ -71,7 +71,7 @@ def test_what_a_night_under_way_has_used_is_not_counted(sleeper: Small, capsys: 
     said(capsys, "run", *STOPPED, code=3)
     killed(sleeper)
     with Ledger(sleeper.state.ledger):
-        assert "spent     not counted yet" in said(capsys, "explain")
+        assert "spent      not counted yet" in said(capsys, "explain")
 
 
 def test_a_night_that_stopped_with_simulated_models_says_so(sleeper: Small, capsys: Captured) -> None:

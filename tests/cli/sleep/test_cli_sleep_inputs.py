@@ -55,9 +55,9 @@ def test_without_settings_it_is_said_what_to_write(verb: str, here: Path, capsys
 
 @pytest.mark.parametrize("verb", ["explain", "diff", "adopt", "revert"])
 def test_where_there_is_no_night_it_is_said_how_to_have_one(verb: str, sleeper: Small, capsys: Captured) -> None:
-    hint = "hint: `etude sleep run` works through one\n"
-    assert refused(capsys, verb) == f"error: there is no night yet of '{sleeper.project}'\n{hint}"
-    assert refused(capsys, verb, "3") == f"error: there is no night 3 of '{sleeper.project}'\n{hint}"
+    hint = "hint: `etude sleep status` shows the nights, `etude sleep run` works through one\n"
+    for words in ([], ["3"]):
+        assert refused(capsys, verb, *words) == f"error: there is no night yet of '{sleeper.project}'\n{hint}"
     assert not sleeper.base.exists()
 
 
@@ -75,7 +75,6 @@ def test_where_there_is_no_night_it_is_said_how_to_have_one(verb: str, sleeper: 
         (["harvest", "--source", "claude-cod"], "unknown source 'claude-cod'"),
         (["harvest", "--hours", "99999999"], "'99999999' is not a number of hours above 0 and up to 876,000"),
         (["harvest", "--source", "jsonl"], "the source 'jsonl' has nothing to read"),
-        (["harvest", "--home", "nowhere"], "'nowhere' is not a folder"),
         (["run", "--sleep.lookback_hours", "1e9"], "--sleep.lookback_hours"),
         (["run", "--sleep.agent", "claude_code"], "no agent has that name; did you mean 'claude-code'?"),
         (["run", "--max_tasks", "3"], "unknown option '--max_tasks'"),
@@ -83,7 +82,7 @@ def test_where_there_is_no_night_it_is_said_how_to_have_one(verb: str, sleeper: 
         (["status", "--project", "nowhere"], "'nowhere' is not a folder"),
         (["unschedule", "--project", "nowhere"], "'nowhere' is not a folder"),
         (["status", "--config", "none.yaml"], "config file 'none.yaml' does not exist"),
-        (["run", "--sleep.project", "nowhere"], "sleep.project = 'nowhere' is no folder"),
+        (["run", "--sleep.project", "nowhere"], "sleep.project = 'nowhere' is not a folder"),
         (["run", "--sleep.drem", "2"], "--sleep.drem: unknown key 'sleep.drem'"),
         (["run", "--sleep.dream", "-1"], "--sleep.dream"),
         (["run", "--sleep.val_fraction", "0.9", "--test.enabled", "true"], "nothing is left to train on"),
@@ -221,7 +220,7 @@ def test_a_harvest_lists_sessions_and_writes_nothing(sleeper: Small, capsys: Cap
 
 
 def test_a_harvest_as_json_has_every_session_whole(sleeper: Small, capsys: Captured) -> None:
-    words = ["sleep", "harvest", "--json", "--source", "claude-code", "--home", str(sleeper.home)]
+    words = ["sleep", "harvest", "--json", "--source", "claude-code"]
     assert main(words) == 0
     found = json.loads(capsys.readouterr().out)
     assert len(found["sessions"]) == 5
@@ -229,7 +228,7 @@ def test_a_harvest_as_json_has_every_session_whole(sleeper: Small, capsys: Captu
     assert (first["source"], len(first["turns"])) == ("claude-code", 3)
     assert first["turns"][0]["prompt"] == sleeper.turns[4].prompt
     assert found["sources"][0]["taken"] == 5
-    for more in (["--project", str(sleeper.root / "home")], ["--hours", "1"], ["--source", "codex", "--home", "."]):
+    for more in (["--project", str(sleeper.root / "home")], ["--hours", "1"], ["--source", "codex"]):
         assert main(["sleep", "harvest", "--json", *more]) == 0
         assert json.loads(capsys.readouterr().out)["sessions"] == []
     assert main(["sleep", "harvest", "--hours", "1"]) == 0

@@ -35,7 +35,7 @@ if sys.argv[1] == "adopt":
 else:
     revert(night, state, on_write=listen)
 """
-ENDS = "an adoption or a revert has not ended: the next adopt, revert or run ends it or takes it back"
+ENDS = "an adoption or a revert has not ended: the next adopt, revert or run finishes it"
 NOTHING_ELSE = "nothing else was done: `etude sleep status` shows how nights stand"
 
 
@@ -108,7 +108,7 @@ def test_a_part_of_a_proposal_is_taken_back(two: Project, capsys: Captured) -> N
 def test_an_adoption_that_was_killed_when_all_was_replaced_is_finished_and_not_made_again(
     two: Project, capsys: Captured
 ) -> None:
-    killed(two, "commit")
+    killed(two, "end")
     assert said(capsys, "status")[-1] == ENDS
     capsys.readouterr()
     assert main(["sleep", "adopt"]) == 0
@@ -121,9 +121,9 @@ def test_an_adoption_that_was_killed_when_all_was_replaced_is_finished_and_not_m
 
 def test_a_plain_adopt_that_finishes_one_leaves_other_proposals_alone(two: Project, capsys: Captured) -> None:
     offered(two, 2, "- Second.")
-    killed(two, "commit", night="0002")
+    killed(two, "end", night="0002")
     adopted = two.files()
-    assert json.loads("\n".join(said(capsys, "adopt", "--json")))["recovered"]["finished"] is True
+    assert json.loads("\n".join(said(capsys, "adopt", "--json")))["recovered"] == {"left": []}
     assert two.files() == adopted
     assert "- Second." in two.memory.read_text()
 
@@ -133,7 +133,7 @@ def test_a_plain_revert_that_finishes_one_leaves_other_nights_alone(two: Project
     first = two.files()
     offered(two, 2, "- Second.")
     said(capsys, "adopt", "2")
-    killed(two, "commit", "revert", "0002")
+    killed(two, "end", "revert", "0002")
     assert said(capsys, "revert") == [NOTHING_ELSE]
     assert two.files() == first
     assert [row["status"] for row in status(capsys)] == ["adopted", "reverted"]
@@ -144,21 +144,20 @@ def test_a_named_night_is_reverted_after_another_revert_was_finished(two: Projec
     said(capsys, "adopt")
     offered(two, 2, "- Second.")
     said(capsys, "adopt", "2")
-    killed(two, "commit", "revert", "0002")
+    killed(two, "end", "revert", "0002")
     assert len(said(capsys, "revert", "1")) == 2
     assert two.files() == before
 
 
-def test_an_adoption_that_was_killed_on_the_way_is_taken_back_and_what_somebody_wrote_is_named(
+def test_an_adoption_that_was_killed_on_the_way_is_finished_and_what_a_person_wrote_is_named(
     two: Project, capsys: Captured
 ) -> None:
     killed(two, "replace 1")
     two.memory.write_text("By hand.\n")
-    assert main(["sleep", "revert"]) == 2
+    assert main(["sleep", "revert"]) == 0
     err = capsys.readouterr().err.splitlines()
-    assert err[0] == "note: an interrupted adoption or revert was taken back: documents are as they were before it"
-    assert err[1].startswith(f"note: {str(two.memory)!r} was changed since and left as it is; what it was is in '")
-    assert err[2] == "error: no night is adopted"
+    assert err[0] == "note: an interrupted adoption or revert was finished"
+    assert err[1] == f"note: {str(two.memory)!r} was changed since and left as it is"
     assert two.memory.read_text() == "By hand.\n"
 
 
@@ -295,8 +294,8 @@ def test_a_difference_says_where_it_does_not_wait(two: Project, capsys: Captured
 
 def test_a_night_of_which_nothing_is_adopted_is_not_reverted(two: Project, capsys: Captured) -> None:
     error, hint = refused(capsys, "revert", "1")
-    assert error == "error: nothing of night 1 is adopted"
-    assert hint == "hint: `etude sleep status` shows how they stand"
+    assert error == "error: no night is adopted"
+    assert hint == "hint: `etude sleep status` shows the nights, `etude sleep run` works through one"
 
 
 def test_adoptions_are_read_once_for_all_nights(two: Project, capsys: Captured) -> None:

@@ -35,7 +35,7 @@ def test_a_file_is_used_by_a_night_once_a_person_has_reviewed_it(one: Small, cap
     assert main(["sleep", "tasks", "1", "--to", str(file)]) == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith(f"wrote  {file}: read it")
     assert main(use) == 2
-    assert "nobody has reviewed these tasks" in json.loads(capsys.readouterr().out)["error"]
+    assert "no person has reviewed these tasks" in json.loads(capsys.readouterr().out)["error"]
     assert main(["sleep", "tasks", "--reviewed", str(file)]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"reviewed  {file}: set sleep.tasks to it"
     assert main(use) == 0
@@ -82,20 +82,23 @@ def reviewed(path: Path) -> bool:
     return json.loads(path.read_text()).get("reviewed", False)
 
 
-def test_what_every_night_refuses_is_refused_where_a_person_reviews_it(sleeper: Small, capsys: Captured) -> None:
-    for tasks, error in (
-        ([task("a"), task("b", split="val")], "train 'a' and val 'b' have the same text"),
-        ([], "tasks.json has no tasks"),
-    ):
-        path = a_file(*tasks)
-        assert main(["sleep", "tasks", "--reviewed", str(path)]) == 2
-        captured = capsys.readouterr()
-        assert captured.err.splitlines()[0] == f"error: {error}"
-        assert (captured.out, reviewed(path)) == ("", False)
-        path.write_text(json.dumps({**json.loads(path.read_text()), "reviewed": True}))
-        for verb in ("dry-run", "run"):
-            assert main(["sleep", verb, "--sleep.tasks", str(path)]) == 2
-            assert capsys.readouterr().err.splitlines()[0] == f"error: {error}"
+def test_a_file_without_tasks_is_refused_where_a_person_reviews_it_and_before_a_night(
+    sleeper: Small, capsys: Captured
+) -> None:
+    path = a_file()
+    assert main(["sleep", "tasks", "--reviewed", str(path)]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.splitlines()[0] == "error: tasks.json has no tasks"
+    assert (captured.out, reviewed(path)) == ("", False)
+
+
+def test_tasks_of_two_sides_with_the_same_text_are_refused_before_a_night(sleeper: Small, capsys: Captured) -> None:
+    path = a_file(task("a"), task("b", split="val"))
+    assert main(["sleep", "tasks", "--reviewed", str(path)]) == 0
+    for verb in ("dry-run", "run"):
+        capsys.readouterr()
+        assert main(["sleep", verb, "--sleep.tasks", str(path)]) == 2
+        assert "error: train 'a' and val 'b' have the same text" in capsys.readouterr().err
 
 
 def test_an_answer_that_looks_like_a_secret_is_refused_where_a_person_reviews_it(
@@ -105,15 +108,6 @@ def test_an_answer_that_looks_like_a_secret_is_refused_where_a_person_reviews_it
     assert main(["sleep", "tasks", "--reviewed", str(path)]) == 2
     assert "asks for what looks like a secret" in capsys.readouterr().err
     assert not reviewed(path)
-
-
-def test_skills_that_are_improved_apart_may_have_the_same_task(sleeper: Small, capsys: Captured) -> None:
-    path = a_file(task("a", skill="briefs"), task("b", split="val"))
-    assert main(["sleep", "tasks", "--reviewed", str(path)]) == 2
-    settings = Path("sleep.yaml")
-    settings.write_text(settings.read_text().replace("memory: false", "memory: false, skill: each"))
-    assert main(["sleep", "tasks", "--reviewed", str(path)]) == 0
-    assert reviewed(path)
 
 
 def test_a_command_is_reviewed_where_there_is_no_sandbox(

@@ -167,7 +167,7 @@ def test_settings_without_tasks_of_their_own_are_checked_as_those_of_a_night(
 def test_a_night_whose_judge_grades_words_says_what_to_do(capsys: Captured) -> None:
     print_report(report(status="nothing to do", dropped={HOLLOW: 2}))
     lines = capsys.readouterr().out.splitlines()
-    assert lines[lines.index(f"dropped   2 {HOLLOW}") + 1] == (
+    assert lines[lines.index(f"dropped    2 {HOLLOW}") + 1] == (
         "  hint: name another `judge`: it grades the words of a rubric, not the work"
     )
     assert lines[-2:] == ["next:", "  etude sleep explain 1"]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sleep_proposals import HAND, Project, both, offer, project
 
-from etude.errors import EtudeError, InputError
+from etude.errors import InputError
 from etude.skill import Document
 from etude.sleep.adoption.adopt import adopt, kept_rules, receipts
 from etude.sleep.adoption.revert import Reverted, revert, revert_rule
@@ -169,17 +169,6 @@ def test_a_rule_that_is_not_in_its_document_is_named_and_neither_text_nor_record
     assert rule not in ids(place, place.skill)
 
 
-def test_the_old_text_of_whatever_is_taken_back_is_kept(tmp_path: Path) -> None:
-    place = adopted(tmp_path)
-    (rule,) = ids(place, place.memory)
-    revert_rule(rule, place.state)
-    revert("n1", place.state)
-    assert (place.state / "reverted" / f"rule-{rule}~1" / "before-0").read_text() == HAND + BLOCK
-    assert (place.state / "reverted" / "n1~1" / "before-0").is_file()
-    adopt(both(place, "n2"), place.root, place.state)
-    revert("n2", place.state)
-
-
 def test_a_night_that_is_not_adopted_is_refused_and_the_others_named(tmp_path: Path) -> None:
     place = adopted(tmp_path)
     with pytest.raises(InputError, match="nothing of night 'n2' is adopted") as error:
@@ -196,7 +185,7 @@ def test_a_document_that_can_no_longer_be_read_is_left_alone(tmp_path: Path, dat
     place = adopted(tmp_path)
     place.memory.write_bytes(data)
     before = place.files()
-    with pytest.raises(InputError, match=r"CLAUDE.md' can no longer be read"):
+    with pytest.raises(InputError, match=r"CLAUDE.md'"):
         revert("n1", place.state)
     assert place.files() == before
 
@@ -206,12 +195,12 @@ def test_a_file_that_became_a_link_or_a_folder_is_left_alone(tmp_path: Path) -> 
     text = place.memory.read_text()
     place.memory.unlink()
     place.memory.mkdir()
-    with pytest.raises(InputError, match="is not a regular file any more"):
+    with pytest.raises(InputError, match="no regular file"):
         revert("n1", place.state)
     place.memory.rmdir()
     (place.root / "other.md").write_text(text)
     place.memory.symlink_to("other.md")
-    with pytest.raises(InputError, match="is not a regular file any more"):
+    with pytest.raises(InputError, match="is a link now"):
         revert("n1", place.state)
     assert (place.root / "other.md").read_text() == text
 
@@ -232,15 +221,6 @@ def test_a_document_that_was_put_back_by_hand_and_adopted_again_is_restored_once
     adopt(place.state / "nights/n1/proposal", place.root, place.state, select=["memory"])
     assert revert("n1", place.state).restored == (str(place.memory), str(place.skill))
     assert place.memory.read_text() == HAND
-
-
-def test_a_copy_that_was_lost_stops_the_revert(tmp_path: Path) -> None:
-    place = adopted(tmp_path)
-    (receipt,) = receipts(place.state)
-    (receipt.folder(place.state) / "before-0").write_text("other")
-    with pytest.raises(EtudeError, match=r"is not the copy of '.*CLAUDE.md' that was kept"):
-        revert("n1", place.state)
-    assert place.memory.read_text() == HAND + BLOCK
 
 
 def test_a_file_whose_mode_was_changed_since_keeps_that_mode(tmp_path: Path) -> None:

@@ -3,8 +3,9 @@
 import pytest
 
 from etude.sleep.adoption.adopt import adoptable
-from etude.sleep.adoption.rules import rules_of
+from etude.sleep.adoption.rules import revised
 from etude.sleep.adoption.structure import MAX_CHARS, doubts, plain, visible
+from rows import rows
 
 
 @pytest.mark.parametrize(
@@ -19,7 +20,7 @@ def test_a_plain_sentence_has_no_doubts(rule: str) -> None:
     assert doubts(rule) == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("rule", "why"),
     [
         ("- First run `make deploy`.", "code"),
@@ -44,7 +45,7 @@ def test_any_other_rule_waits_and_says_why(rule: str, why: str) -> None:
 
 
 def test_every_rule_and_the_verdict_have_to_pass() -> None:
-    good, bad = rules_of("- Use tabs.\n"), rules_of("- Use tabs.\n- Run `x`.\n")
+    good, bad = revised((), "- Use tabs.\n", ""), revised((), "- Use tabs.\n- Run `x`.\n", "")
     assert adoptable(good, "ship") == ()
     assert adoptable(good, "inconclusive") == (
         "the verdict is 'inconclusive'; only 'ship' is adopted without a person",

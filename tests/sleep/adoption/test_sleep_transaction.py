@@ -1,5 +1,5 @@
 """A transaction ends with all new files or all old ones, and loses nothing that was written by hand, whatever happens
-on the way: a kill, a full disk, an interrupt, somebody at the same file."""
+on the way: a kill, a full disk, an interrupt, a person at the same file."""
 
 import errno
 import os
@@ -7,12 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from sleep_proposals import HAND, Project, both, offer, project
 
-from etude.errors import EtudeError, StopRun
+from etude.errors import EtudeError, InputError, StopRun
 from etude.sleep.adoption.adopt import adopt, receipts, recover
 from etude.sleep.adoption.revert import revert
 from etude.sleep.adoption.transaction import LOCK, PENDING, Write, carry_out
@@ -31,8 +32,8 @@ def names_of_writes(tmp_path: Path) -> list[str]:
 def test_everything_that_needs_room_is_written_before_the_first_document_is_replaced(tmp_path: Path) -> None:
     names = [name.split(" ")[0] for name in names_of_writes(tmp_path)]
     first = names.index("replace")
-    assert set(names[first:]) == {"replace", "commit"}
-    assert {"backup", "pending", "folder", "text"} <= set(names[:first])
+    assert set(names[first:]) == {"replace", "tidy", "end"}
+    assert {"pending", "folder", "text"} <= set(names[:first])
 
 
 def test_a_full_disk_at_any_write_leaves_everything_as_it_was_or_done(tmp_path: Path) -> None:
@@ -46,7 +47,7 @@ def test_a_full_disk_at_any_write_leaves_everything_as_it_was_or_done(tmp_path: 
             if left[0] == -1:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-        if name == "commit":
+        if name.startswith(("tidy", "end")):
             adopt(proposal, place.root, place.state, on_write=listen)
         else:
             with pytest.raises(EtudeError, match=r"are as they were: .*No space left") as error:
@@ -139,6 +140,16 @@ def test_a_kill_at_any_write_and_again_at_any_write_of_the_recovery_leaves_the_o
     assert outcomes == {"old", "new"}
 
 
+def full_at(at: str) -> Callable[[str], None]:
+    """A disk that is full at this write."""
+
+    def listen(name: str) -> None:
+        if name == at:
+            raise OSError(errno.ENOSPC, "full")
+
+    return listen
+
+
 def killed_once(place: Project, at: str) -> None:
     """Leave what a process leaves that is killed at this write."""
     command = [sys.executable, str(SCRIPT), str(place.root.parent), "at", at]
@@ -152,30 +163,29 @@ def test_text_written_by_hand_into_a_half_adopted_document_is_kept(tmp_path: Pat
     place.memory.write_text(place.memory.read_text() + "By hand.\n")
     recovery = recover(place.state)
     assert recovery is not None
-    assert (recovery.finished, recovery.left) == (False, (str(place.memory),))
+    assert recovery.told == (
+        "an interrupted adoption or revert was finished",
+        f"{str(place.memory)!r} was changed since and left as it is",
+    )
     assert place.memory.read_text() == HAND + BLOCK + "By hand.\n"
-    assert not place.skill.exists()
-    assert (Path(recovery.backups) / "before-0").read_text() == HAND
+    assert "- Of the skill." in place.skill.read_text()
 
 
-def test_a_document_that_was_new_is_gone_again_when_the_others_were_not_replaced(tmp_path: Path) -> None:
+def test_a_document_that_was_new_is_gone_again_when_the_others_cannot_be_replaced(tmp_path: Path) -> None:
     place = project(tmp_path)
     before = place.files()
-    offer(place, [(place.skill, "- a\n"), (place.memory, "- a\n")])
-    killed_once(place, "replace 1")
-    assert place.skill.exists()
-    assert recover(place.state) is not None
+    proposal = offer(place, [(place.skill, "- a\n"), (place.memory, "- a\n")])
+    with pytest.raises(EtudeError, match="are as they were"):
+        adopt(proposal, place.root, place.state, on_write=full_at("replace 1"))
     assert place.files() == before
 
 
 def test_text_written_by_hand_after_all_was_replaced_is_kept(tmp_path: Path) -> None:
     place = project(tmp_path)
     both(place)
-    killed_once(place, "commit")
+    killed_once(place, "end")
     place.memory.write_text(place.memory.read_text() + "By hand.\n")
-    recovery = recover(place.state)
-    assert recovery is not None
-    assert recovery.finished
+    assert recover(place.state) is not None
     assert place.memory.read_text() == HAND + BLOCK + "By hand.\n"
     assert len(receipts(place.state)) == 1
 
@@ -184,8 +194,10 @@ def test_the_next_adoption_ends_the_interrupted_one_first(tmp_path: Path) -> Non
     place = project(tmp_path)
     proposal = both(place)
     killed_once(place, "replace 1")
-    assert adopt(proposal, place.root, place.state).number == 1
+    with pytest.raises(InputError, match="changed since the night read it"):
+        adopt(proposal, place.root, place.state)
     assert place.memory.read_text() == HAND + BLOCK
+    assert [one.number for one in receipts(place.state)] == [1]
 
 
 def test_a_document_that_changes_while_it_is_adopted_is_kept(tmp_path: Path) -> None:
@@ -212,33 +224,33 @@ def test_a_pending_record_that_cannot_be_read_stops_everything(tmp_path: Path) -
         recover(place.state)
 
 
-def test_what_cannot_be_put_back_now_is_put_back_later(tmp_path: Path) -> None:
+def test_what_cannot_be_finished_now_is_finished_later(tmp_path: Path) -> None:
     place = project(tmp_path)
     both(place)
-    before = place.files()
     killed_once(place, "replace 1")
+    with pytest.raises(EtudeError, match=r"could not be finished: .*full"):
+        recover(place.state, full_at("replace 1"))
+    assert recover(place.state) is not None
+    assert place.skill.exists()
+    assert not list(place.root.rglob(".etude-*"))
+
+
+def test_a_folder_that_a_person_has_put_something_into_stays(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    proposal, notes = both(place), place.skill.parent / "notes.md"
 
     def listen(name: str) -> None:
-        if name.startswith("rename"):
+        if name == "replace 0":
+            notes.write_text("mine")
             raise OSError(errno.ENOSPC, "full")
 
-    with pytest.raises(EtudeError, match=r"could not be put back: .*full"):
-        recover(place.state, listen)
-    assert recover(place.state) is not None
-    assert place.files() == before
-
-
-def test_a_folder_that_somebody_has_put_something_into_stays(tmp_path: Path) -> None:
-    place = project(tmp_path)
-    both(place)
-    killed_once(place, "replace 0")
-    (place.skill.parent / "notes.md").write_text("mine")
-    recover(place.state)
-    assert (place.skill.parent / "notes.md").read_text() == "mine"
+    with pytest.raises(EtudeError, match="are as they were"):
+        adopt(proposal, place.root, place.state, on_write=listen)
+    assert notes.read_text() == "mine"
     assert not place.skill.exists()
 
 
-@pytest.mark.parametrize("name", ["rules.json", "adopted/n1~1/receipt.json"])
+@pytest.mark.parametrize("name", ["rules.json", "adopted/n1~1.json"])
 def test_a_record_of_the_state_that_cannot_be_read_is_named(tmp_path: Path, name: str) -> None:
     place = project(tmp_path)
     adopt(both(place), place.root, place.state)
@@ -272,28 +284,16 @@ def test_a_state_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         adopt(proposal, place.root, place.state)
 
 
-def test_what_was_done_about_an_interrupted_adoption_is_told(tmp_path: Path) -> None:
-    place = project(tmp_path)
-    both(place)
-    killed_once(place, "replace 1")
-    place.memory.write_text("By hand.\n")
-    recovery = recover(place.state)
-    assert recovery is not None
-    assert recovery.told == (
-        "an interrupted adoption or revert was taken back: documents are as they were before it",
-        f"{str(place.memory)!r} was changed since and left as it is; what it was is in {recovery.backups!r}",
-    )
-
-
 def test_files_that_do_not_belong_together_are_still_one_transaction(tmp_path: Path) -> None:
     one, other = tmp_path / "a" / "one.md", tmp_path / "a" / "other.md"
-    writes = [Write(real=str(path), before=None, after=b"new") for path in (one, other)]
+    folders = (str(tmp_path / "a"),)
+    writes = [Write(real=str(path), before=None, after=b"new", folders=folders) for path in (one, other)]
     (tmp_path / "state").mkdir()
-    carry_out(tmp_path / "state", tmp_path / "state" / "b", writes, {})
+    carry_out(tmp_path / "state", writes)
     assert (one.read_bytes(), other.read_bytes()) == (b"new", b"new")
 
 
-@pytest.mark.parametrize("at", ["backups", "pending", "text 0", "replace 0"])
+@pytest.mark.parametrize("at", ["pending", "text 0", "replace 0"])
 @pytest.mark.parametrize("what", ["folder", "file"])
 def test_nothing_is_written_through_a_link_that_appears_while_a_document_is_adopted(
     tmp_path: Path, at: str, what: str
@@ -318,8 +318,7 @@ def test_nothing_is_written_through_a_link_that_appears_while_a_document_is_adop
     assert not (place.state / PENDING).exists()
 
 
-@pytest.mark.parametrize("at", ["backups", "pending"])
-def test_a_new_document_is_not_made_below_a_folder_that_became_a_link(tmp_path: Path, at: str) -> None:
+def test_a_new_document_is_not_made_below_a_folder_that_became_a_link(tmp_path: Path) -> None:
     place = project(tmp_path)
     outside, folder = tmp_path / "outside", place.root / ".claude"
     outside.mkdir()
@@ -327,7 +326,7 @@ def test_a_new_document_is_not_made_below_a_folder_that_became_a_link(tmp_path: 
     proposal = offer(place, [(place.skill, "- a\n")])
 
     def listen(name: str) -> None:
-        if name == at:
+        if name == "pending":
             folder.rmdir()
             folder.symlink_to(outside)
 
@@ -353,7 +352,7 @@ def test_a_folder_that_became_a_link_before_the_plan_gets_nothing_not_even_for_a
     seen: set[Path] = set()
 
     def listen(name: str) -> None:
-        if name == "backups":
+        if name == "pending":
             (place.root / ".claude").symlink_to(outside)
         seen.update(outside.rglob("*"))
 
@@ -362,18 +361,18 @@ def test_a_folder_that_became_a_link_before_the_plan_gets_nothing_not_even_for_a
     assert seen == set()
 
 
-def test_nothing_is_put_back_through_a_folder_that_became_a_link(tmp_path: Path) -> None:
+def test_nothing_is_finished_through_a_folder_that_became_a_link(tmp_path: Path) -> None:
     place = project(tmp_path)
     offer(place, [(place.skill, "- a\n"), (place.memory, "- a\n")])
-    killed_once(place, "replace 1")
-    text, outside = place.skill.read_text(), tmp_path / "outside"
+    killed_once(place, "replace 0")
+    outside = tmp_path / "outside"
     place.skill.parent.rename(outside)
     place.skill.parent.symlink_to(outside)
     recovery = recover(place.state)
     assert recovery is not None
-    assert (recovery.finished, recovery.left) == (False, (str(place.skill),))
-    assert (outside / "SKILL.md").read_text() == text
-    assert place.memory.read_text() == HAND
+    assert recovery.left == (str(place.skill),)
+    assert not (outside / "SKILL.md").exists()
+    assert "- a\n" in place.memory.read_text()
 
 
 def test_a_note_that_was_not_written_in_full_is_removed(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from briefs_sessions import GAP_NAMES, sessions, strict_checks, training_checks
 
 from etude.prompts import Prompts
 from etude.records import ChatRequest
+from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.config import make_sleep_config
 from etude.sleep.night import run_night
 from etude.sleep.report import Diagnosed, DocumentReport, NightReport
@@ -48,11 +49,10 @@ class Night(NamedTuple):
     @property
     def proposed(self) -> dict[str, str]:
         """The proposed documents, by the name of their skill."""
-        place = self.folder / "proposal" / "manifest.json"
-        if not place.exists():
+        if not (self.folder / "proposal").exists():
             return {}
-        items = json.loads(place.read_text())["manifest"]["items"]
-        return {Path(item["path"]).parent.name: (place.parent / item["file"]).read_text() for item in items}
+        documents = read_proposal(self.folder / "proposal").documents
+        return {Path(one.live.path).parent.name: one.text for one in documents}
 
 
 def tasks(gaps: Sequence[str], seed: int, *, strict: bool = True) -> list[dict[str, Any]]:
@@ -166,14 +166,13 @@ def test_tasks_of_one_skill_never_judge_another(tmp_path: Path) -> None:
     for document in diagnosed:
         held_out = {shown.task for shown in (*document.before, *document.after)}
         assert held_out == {f"{document.name}-4", f"{document.name}-5"}
-    rules = json.loads((found.folder / "proposal" / "rules.json").read_text())["documents"]
-    for real, those in rules.items():
-        gap = Path(real).parent.name
-        for rule in those:
-            evidence = rule["evidence"]
-            assert evidence["attempts"]
-            assert {task.rpartition("-")[0] for task in evidence["tasks"]} == {gap}
-            assert {session.rpartition("-")[0] for session in evidence["sessions"]} == {f"claude-code:session-{gap}"}
+    for one in read_proposal(found.folder / "proposal").documents:
+        for rule in one.rules:
+            assert rule.evidence.attempts
+            gap = Path(one.live.real).parent.name
+            assert {task.rpartition("-")[0] for task in rule.evidence.tasks} == {gap}
+            sessions = {session.rpartition("-")[0] for session in rule.evidence.sessions}
+            assert sessions == {f"claude-code:session-{gap}"}
 
 
 def test_a_skill_whose_tasks_are_all_held_out_is_named_in_the_report(tmp_path: Path) -> None:

@@ -22,6 +22,6 @@ def test_a_key_next_to_the_block_is_in_the_proposal_and_in_no_other_file(
     files = [path for path in small.state.folder.rglob("*") if path.is_file() and folder not in path.parents]
     assert {"known.json", "diagnostics.json"} <= {path.name for path in files}
     assert [path for path in files if KEY.encode() in path.read_bytes()] == []
-    text = (folder / read_proposal(folder).items[0].file).read_text()
+    text = read_proposal(folder).documents[0].text
     assert f"The service key is {KEY}.\n" in text
     assert "Key Risks" in text

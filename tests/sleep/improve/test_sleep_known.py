@@ -12,9 +12,9 @@ from test_sleep_consolidate import Optimizer
 from test_sleep_consolidate import night as a_night
 
 from etude.records import Edit, LedgerEntry, Split
-from etude.sleep.adoption.known import KNOWN, Memory, TriedEdit, read_memory, remember
 from etude.sleep.improve.changes import LeftOut
 from etude.sleep.improve.documents import Improved, improve
+from etude.sleep.improve.known import KNOWN, Memory, remember, remembered
 from etude.sleep.limits import Spent
 from etude.sleep.tasks.gather import archive
 from etude.sleep.tasks.mined import MinedTask
@@ -29,7 +29,6 @@ def a_task(small: Small, number: int, split: Split = "train", **more: Any) -> Mi
 
 def improved(small: Small, tasks: Sequence[MinedTask], number: int, **sleep: Any) -> Improved:
     """What a night makes of these tasks."""
-    small.state.make_night(number)
     given = Given(target=small.target, optimizer=small.optimizer)
     return asyncio.run(improve(small.config(sleep), tasks, small.state, number, Spent(), given))
 
@@ -45,8 +44,8 @@ def test_what_was_learned_from_the_cluster_of_a_held_out_task_is_not_told_to_the
     small = Small(tmp_path, n=0)
     small.state.make()
     archive(small.state, [a_task(small, 9, cluster=cluster, night=1)])
-    learned = Edit(op="append", content="- Say 7713.", cites=("a1",))
-    tried = TriedEdit(step=1, edit=learned, fate="applied", accepted=False, tasks=("t9",))
+    learned = Edit(op="append", content="- Say 7713.", cites=("t9",))
+    tried = LedgerEntry(step=1, edit=learned, fate="applied", accepted=False)
     small.state.write(small.state.folder / KNOWN, Memory(tried={str(small.skill): (tried,)}).model_dump_json())
     improved(small, [a_task(small, 0), a_task(small, 1), a_task(small, 2, "val", cluster="held out")], 2)
     assert any("# Current skill" in text for text in small.optimizer.answered)
@@ -68,8 +67,8 @@ def test_the_last_trials_and_edits_are_kept_and_each_once(tmp_path: Path) -> Non
         ledger = tuple(of_content(entry, content) for content in contents)
         held_out = change.held_out.model_copy(update={"ledger": ledger})
         came = change.model_copy(update={"left_out": left_out, "held_out": held_out})
-        remember(small.state, read_memory(small.state), night, [("/p/SKILL.md", came)])
-    memory = read_memory(small.state)
+        remember(small.state, remembered(small.state), night, [("/p/SKILL.md", came)])
+    memory = remembered(small.state)
     trials, tried = memory.trials["/p/SKILL.md"], memory.tried["/p/SKILL.md"]
     assert (len(trials), next(iter(trials)), list(trials)[-1]) == (500, "150", "649")
     assert (trials["299"].night, trials["300"].night) == (1, 2)

@@ -14,10 +14,9 @@ from etude.skill import Document
 from etude.sleep.adoption.adopt import adopt, kept_rules
 from etude.sleep.adoption.proposal import Proposal, Proposed, read_proposal, stage
 from etude.sleep.adoption.revert import revert
-from etude.sleep.adoption.rules import Evidence, Rule, active, revised
+from etude.sleep.adoption.rules import Evidence, Rule, active, block_of, revised
 from etude.sleep.adoption.structure import plain
 from etude.sleep.config import SleepSection
-from etude.sleep.improve.block import block_of
 from etude.sleep.improve.changes import LeftOut, Place, RuleTrial
 from etude.sleep.improve.retire import Standing, due, left_out
 from etude.sleep.places import read_document
@@ -38,8 +37,8 @@ def with_rules(small: Small, night: str, *texts: str, place: Place = "skill") ->
     before = revised(kept_rules(small.state.folder).documents.get(live.real, ()), block(live.opening), "")
     opening = Document.parse(live.opening)
     text = opening.with_learned("\n".join([opening.learned or "", *texts])).render()
-    rules = revised(before, block_of(Skill(text=text)), night, {})
-    proposed = Proposed(live=live, text=text, rules=rules, before=before)
+    rules = revised(before, block_of(text), night, {})
+    proposed = Proposed(live=live, rules=rules, before=before)
     folder = stage(
         small.state.folder / night, Proposal(night=night, project=str(small.project), documents=(proposed,))
     )
@@ -56,7 +55,7 @@ def small(tmp_path: Path) -> Small:
 
 
 def adopted(root: Path) -> Small:
-    """A rule that is needed and one that nobody misses are in place, and one that the user wrote."""
+    """A rule that is needed and one that is not missed are in place, and one that the user wrote."""
     small = Small(root)
     report = small.night()
     adopt(Path(report.proposal), small.project, small.state.folder)
@@ -73,15 +72,14 @@ def test_a_rule_that_nothing_misses_is_proposed_for_removal_and_no_other(small: 
     report = small.night(RETIRE)
     document = report.documents[0]
     assert (report.status, document.status) == ("proposed", "accepted")
-    assert document.reason.endswith("1 rule is retired: nothing misses it")
+    assert document.reason.endswith("rules retired, which nothing misses: 1")
     folder = Path(report.proposal)
-    item = read_proposal(folder).items[0]
-    assert (folder / item.file).read_bytes() == before.replace(f"{IDLE}\n".encode(), b"")
-    rules = json.loads((folder / "rules.json").read_text())["documents"][str(small.skill)]
-    idle = next(rule for rule in rules if rule["text"] == IDLE)
-    assert (idle["status"], idle["retired"]) == ("retired", "0002")
-    assert idle["ablation"].endswith("tasks, 2 fresh attempts each with and without it: none does worse without")
-    assert next(rule for rule in rules if rule["id"] == needed.id)["status"] == "active"
+    (proposed,) = read_proposal(folder).documents
+    assert proposed.text.encode() == before.replace(f"{IDLE}\n".encode(), b"")
+    idle = next(rule for rule in proposed.rules if rule.text == IDLE)
+    assert (idle.status, idle.retired) == ("retired", "0002")
+    assert idle.ablation.endswith("fresh attempts at each with and without it: 2; none does worse without")
+    assert next(rule for rule in proposed.rules if rule.id == needed.id).status == "active"
     assert "retired: " in (folder / "report.md").read_text()
 
 
@@ -118,7 +116,7 @@ def test_a_night_killed_in_a_trial_goes_on_from_there(small: Small) -> None:
     small.before = lambda request: None
     report = small.night(RETIRE)
     assert (report.night, report.starts) == (2, 2)
-    assert report.documents[0].reason.endswith("1 rule is retired: nothing misses it")
+    assert report.documents[0].reason.endswith("rules retired, which nothing misses: 1")
     assert report.spent.calls == small.answered - at_first + 1  # the one that was stopped had been sent
 
 
@@ -186,7 +184,7 @@ def test_a_rule_that_stays_is_told_with_the_tasks_that_missed_it(
     held_out = {task["id"] for task in small.tasks(2) if task["split"] == "val"}
     assert held_out <= set(kept.missed)
     stays = f"{len(kept.missed)} of {kept.tasks} tasks do worse without it: stays"
-    assert f"; left out on trial: {plain(kept.text, 80)!r}, {stays}; 1 rule is retired" in document.reason
+    assert f"; left out on trial: {plain(kept.text, 80)!r}, {stays}; rules retired" in document.reason
     found = json.loads((small.state.night(2) / "diagnostics.json").read_text())["documents"][0]["left_out"]
     assert [one["rule"] for one in found] == [idle.rule, kept.rule]
     assert main(["sleep", "explain", "2", "--project", str(small.project), "--state", str(small.base)]) == 0
@@ -222,7 +220,7 @@ def test_a_rule_that_cannot_be_tried_leaves_its_place_to_the_next(small: Small) 
     text = live.opening.replace("<!-- etude:end", f"{told}\n<!-- etude:end")
     rules = revised(before, block(text), "0000", {told: Evidence(tasks=("gone",))})
     rules = tuple(rule.model_copy(update={"night": "000"}) if rule.text == told else rule for rule in rules)
-    proposed = Proposed(live=live, text=text, rules=rules, before=before)
+    proposed = Proposed(live=live, rules=rules, before=before)
     folder = stage(
         small.state.folder / "0000y", Proposal(night="0000y", project=str(small.project), documents=(proposed,))
     )
@@ -238,8 +236,8 @@ def test_a_rule_that_a_person_put_back_is_not_left_out_again(small: Small) -> No
     report = small.night(RETIRE)
     idle = rule_of(small, IDLE)
     small.write(9, 11)
-    proposed_again = small.night(RETIRE)  # nobody has decided on the first proposal
-    assert proposed_again.documents[0].reason.endswith("1 rule is retired: nothing misses it")
+    proposed_again = small.night(RETIRE)  # no decision yet on the first proposal
+    assert proposed_again.documents[0].reason.endswith("rules retired, which nothing misses: 1")
     adopt(Path(proposed_again.proposal), small.project, small.state.folder)
     revert("0003", small.state.folder)
     assert rule_of(small, IDLE).status == "active"
@@ -273,4 +271,4 @@ def test_a_removal_is_explained(small: Small, capsys: pytest.CaptureFixture[str]
     assert main(["sleep", "explain", "2", "--project", str(small.project), "--state", str(small.base)]) == 0
     said = capsys.readouterr().out
     assert f"  {idle.id}  retired: {IDLE}" in said
-    assert "2 fresh attempts each with and without it: none does worse without" in said
+    assert "fresh attempts at each with and without it: 2; none does worse without" in said

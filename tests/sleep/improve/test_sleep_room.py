@@ -6,7 +6,7 @@ from small_night import Small
 
 from etude.config import TrainConfig
 from etude.records import Skill
-from etude.sleep.improve.block import BLOCK_TOKENS, in_room, told_of_room
+from etude.sleep.improve.block import BLOCK_TOKENS, in_room
 from etude.stages.gate import reason_not_to_evaluate
 
 BEGIN, END = "<!-- etude:begin learned -->\n", "<!-- etude:end learned -->\n"
@@ -28,8 +28,7 @@ def test_a_block_may_be_as_long_as_its_budget_and_no_longer() -> None:
     room = 4 * BLOCK_TOKENS
     fits, long = document("- " + "x" * (room - 3) + "\n"), document("- " + "x" * (room + 4) + "\n")
     assert reason_not_to_evaluate(fits, before, (), most) == ""
-    reason = reason_not_to_evaluate(long, before, (), most)
-    assert told_of_room(reason, config(), before) == "its learned block has more than 1,500 tokens"
+    assert reason_not_to_evaluate(long, before, (), most) != ""
 
 
 def test_the_optimizer_is_told_the_budget_and_what_is_left_after_the_house_rules() -> None:
@@ -44,14 +43,11 @@ def test_the_optimizer_is_told_the_budget_and_what_is_left_after_the_house_rules
 def test_the_limit_of_the_whole_document_still_holds_and_is_the_one_that_is_named() -> None:
     before = document("- Be brief.\n", head="x" * 19_000 + "\n\n")
     assert in_room(config(), before).skill.max_tokens == 5000
-    reason = "about 5100 tokens, more than skill.max_tokens = 5000"
-    assert told_of_room(reason, config(), before) == reason
 
 
 def test_a_document_without_a_block_has_no_such_budget() -> None:
     plain = Skill(text="# A skill\n\nDo it.\n")
     assert in_room(config(), plain) == config()
-    assert told_of_room("no edit changed anything", config(), plain) == "no edit changed anything"
 
 
 def test_a_night_tries_no_candidate_whose_block_is_too_long_and_says_so(tmp_path: Path) -> None:
@@ -65,4 +61,4 @@ def test_a_night_tries_no_candidate_whose_block_is_too_long_and_says_so(tmp_path
     assert shown
     assert all("about 1,500 tokens in all" in text for text in shown)
     assert (report.status, report.documents[0].status) == ("no change", "unchanged")
-    assert report.documents[0].reason == "its learned block has more than 1,500 tokens"
+    assert report.documents[0].reason.endswith("more than the 1,500 that its learned block may have leave")

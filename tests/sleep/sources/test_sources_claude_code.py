@@ -252,21 +252,6 @@ def test_skills_are_told_in_the_order_of_first_use(tmp_path: Path) -> None:
     assert session(tmp_path, records).skills == ("sorting", "counting", "naming")
 
 
-def test_changed_files_are_those_of_edits_that_did_not_fail_and_of_backups(tmp_path: Path) -> None:
-    snapshot = {"type": "file-history-snapshot", "snapshot": {"trackedFileBackups": {"a.txt": {}}, "timestamp": "x"}}
-    records = [
-        said("Hello"),
-        snapshot,
-        answer(use("Write", "t1", file_path="/b.txt", content="path.txt")),
-        result("written", "t1"),
-        answer(use("Edit", "t2", file_path="/c.txt")),
-        result("no such text", "t2", is_error=True),
-        answer(use("NotebookEdit", "t3", notebook_path="/d.ipynb")),
-        answer(use("Read", "t4", file_path="/e.txt")),
-    ]
-    assert session(tmp_path, records).files == ("a.txt", "/b.txt", "/d.ipynb")
-
-
 def test_results_are_texts_where_they_are_made_of_texts(tmp_path: Path) -> None:
     records = [
         said("Hello"),
@@ -286,13 +271,12 @@ def test_a_picture_without_text_is_a_prompt(tmp_path: Path) -> None:
     assert turn.prompt == "[a picture or document without text]"
 
 
-def test_the_first_folder_and_the_first_branch_are_told(tmp_path: Path) -> None:
+def test_the_first_folder_is_the_project(tmp_path: Path) -> None:
     records = [
-        said("Hello", cwd="/home/user/a", gitBranch="HEAD"),
-        said("Again", cwd="/home/user/b", gitBranch="topic"),
+        said("Hello", cwd="/home/user/a"),
+        said("Again", cwd="/home/user/b"),
     ]
-    told = session(tmp_path, records)
-    assert (told.project, told.branch) == ("/home/user/a", "topic")
+    assert session(tmp_path, records).project == "/home/user/a"
 
 
 def test_an_answer_that_is_a_plain_text_is_read(tmp_path: Path) -> None:

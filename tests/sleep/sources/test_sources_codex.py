@@ -99,9 +99,8 @@ def test_archived_sessions_are_found_and_none_twice(tmp_path: Path) -> None:
     assert sorted(found.id for found in Codex().find(tmp_path, {})) == [ID, OTHER, "old"]
 
 
-def test_folder_branch_and_commit_are_told(tmp_path: Path) -> None:
-    told = session(tmp_path, [message("user", "Hello")])
-    assert (told.project, told.branch, told.commit) == (PROJECT, "topic", "1f0e9d8c")
+def test_the_folder_is_the_project(tmp_path: Path) -> None:
+    assert session(tmp_path, [message("user", "Hello")]).project == PROJECT
 
 
 @pytest.mark.parametrize(
@@ -242,21 +241,6 @@ def test_calls_of_all_kinds_are_told(tmp_path: Path) -> None:
     assert [tool.name for tool in turn.tools] == ["local_shell", "web_search", "apply_patch", "shell"]
     assert turn.tools[0].failed is True
     assert turn.tools[3].arguments == "no JSON"
-
-
-def test_changed_files_are_told_by_patches_and_by_events(tmp_path: Path) -> None:
-    changes = ("*** Update File: src/a.txt", "*** Move to: src/b.txt", "@@", "*** Delete File: c.txt")
-    patch = "\n".join(("*** Begin Patch", *changes, "*** End Patch"))
-    failing = "*** Begin Patch\n*** Add File: never.txt\n*** End Patch"
-    records = [
-        message("user", "Hello"),
-        item("custom_tool_call", call_id="1", name="apply_patch", input=patch),
-        item("function_call", call_id="2", name="shell", arguments=json.dumps({"command": ["apply_patch", failing]})),
-        event("patch_apply_end", call_id="2", success=False, changes={"never.txt": {}}),
-        event("patch_apply_end", call_id="3", success=True, changes={"d.txt": {}}),
-        event("item_completed", item={"type": "FileChange", "changes": [{"path": "e.txt"}]}),
-    ]
-    assert session(tmp_path, records).files == ("d.txt", "e.txt", "src/a.txt", "src/b.txt", "c.txt")
 
 
 def test_skills_are_told_when_their_file_is_read_or_their_text_is_put_in(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from etude.sleep.transcripts.sources.lines import (
     text,
     without_notes,
 )
+from rows import rows
 
 TRANSCRIPTS = Path(__file__).resolve().parents[3].parent / "shared" / "transcripts"
 
@@ -34,7 +35,6 @@ real = pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the transcripts are 
 FIRST = "Write r\u00e9sum\u00e9 notes into notes.md, following the skill."
 SECOND = "And now summarise what you did."
 DONE = "Done \u2713 \u2014 r\u00e9sum\u00e9 written to notes.md."
-NOTES = "/home/user/home/demo/notes.md"
 
 CLAUDE = ["Skill", "Bash", "Write", "Bash"]
 SHELL = ["shell"] * 4
@@ -42,19 +42,19 @@ UNIFIED = ["exec_command"] * 4
 QWEN = ["skill", "run_shell_command", "write_file", "run_shell_command"]
 GEMINI = ["activate_skill", *QWEN[1:]]
 
-PROGRAMS: dict[str, tuple[str, list[str], list[bool], tuple[str, ...], tuple[str, ...]]] = {
-    "claude": ("claude-code", CLAUDE, [False, True, False, False], ("stub-skill",), (NOTES,)),
-    "claude-2.0.37": ("claude-code", CLAUDE, [False, True, False, False], ("stub-skill",), (NOTES,)),
-    "codex": ("codex", UNIFIED, [True, True, False, False], (), ()),
-    "codex-0.53.0": ("codex", SHELL, [True, True, False, False], (), ()),
-    "codex-0.80.0": ("codex", SHELL, [True, True, False, False], (), ()),
-    "codex-0.80.0-chat": ("codex", SHELL, [True, True, False, False], (), ()),
-    "qwen": ("qwen-code", QWEN, [False, True, False, False], ("stub-skill",), (NOTES,)),
-    "gemini": ("gemini-cli", GEMINI, [False, True, False, False], ("stub-skill",), (NOTES,)),
-    "gemini-0.21.3": ("gemini-cli", QWEN[1:], [True, False, True], (), (NOTES,)),
-    "pi": ("pi", ["bash", "bash", "write", "bash"], [True, True, False, False], (), (NOTES,)),
+PROGRAMS: dict[str, tuple[str, list[str], list[bool], tuple[str, ...]]] = {
+    "claude": ("claude-code", CLAUDE, [False, True, False, False], ("stub-skill",)),
+    "claude-2.0.37": ("claude-code", CLAUDE, [False, True, False, False], ("stub-skill",)),
+    "codex": ("codex", UNIFIED, [True, True, False, False], ()),
+    "codex-0.53.0": ("codex", SHELL, [True, True, False, False], ()),
+    "codex-0.80.0": ("codex", SHELL, [True, True, False, False], ()),
+    "codex-0.80.0-chat": ("codex", SHELL, [True, True, False, False], ()),
+    "qwen": ("qwen-code", QWEN, [False, True, False, False], ("stub-skill",)),
+    "gemini": ("gemini-cli", GEMINI, [False, True, False, False], ("stub-skill",)),
+    "gemini-0.21.3": ("gemini-cli", QWEN[1:], [True, False, True], ()),
+    "pi": ("pi", ["bash", "bash", "write", "bash"], [True, True, False, False], ()),
 }
-"""By folder: source; tools of the first turn and whether they failed; skills; files."""
+"""By folder: source; tools of the first turn and whether they failed; skills."""
 
 KILLED: dict[str, tuple[list[str], str, bool]] = {
     "claude": (["Bash"], "", True),
@@ -76,7 +76,7 @@ KILLED: dict[str, tuple[list[str], str, bool]] = {
 @pytest.mark.parametrize("run", ["ok", "resume", "error", "killed"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_real_transcripts_say_what_happened(name: str, run: str) -> None:
-    source_name, tools, failed, skills, files = PROGRAMS[name]
+    source_name, tools, failed, skills = PROGRAMS[name]
     source = source_of(source_name)
     (found,) = source.find(TRANSCRIPTS / name / run / "home", {})
     reading = source.read(found)
@@ -85,7 +85,7 @@ def test_real_transcripts_say_what_happened(name: str, run: str) -> None:
     assert set(reading.skipped) <= {"meta"}
     # The hash of the folder in these transcripts is that of the folder they were recorded in.
     assert session.project == ("" if name == "gemini-0.21.3" else "/home/user/home/demo")
-    assert (session.source, session.id, session.branch) == (source_name, found.id, "")
+    assert (session.source, session.id) == (source_name, found.id)
     assert session.started is not None
     assert session.ended is not None
     times = [session.started, *(turn.at for turn in session.turns), session.ended]
@@ -98,7 +98,7 @@ def test_real_transcripts_say_what_happened(name: str, run: str) -> None:
         assert [tool.name for tool in session.turns[0].tools] == tools
         assert [tool.failed for tool in session.turns[0].tools] == failed
         assert all(tool.arguments.startswith("{") for tool in session.turns[0].tools)
-        assert (session.skills, session.files) == (skills, files)
+        assert session.skills == skills
     elif run == "error":
         assert told == [(FIRST, "", True)]
         assert session.turns[0].tools == ()
@@ -109,7 +109,7 @@ def test_real_transcripts_say_what_happened(name: str, run: str) -> None:
 
 
 @real
-@pytest.mark.parametrize("name", PROGRAMS)
+@rows("name", PROGRAMS)
 def test_a_real_resumed_session_has_the_id_of_the_first(name: str) -> None:
     source = source_of(PROGRAMS[name][0])
     ids = {found.id for run in ("ok", "resume") for found in source.find(TRANSCRIPTS / name / run / "home", {})}
@@ -199,7 +199,7 @@ def test_the_later_of_two_files_with_one_id_is_found(tmp_path: Path) -> None:
     assert found.changed == datetime(1970, 1, 1, 0, 33, 20, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "expected"),
     [
         ("2026-05-04T10:00:00.250Z", "2026-05-04T10:00:00.250000+00:00"),

@@ -12,6 +12,7 @@ import pytest
 from etude.sleep.transcripts.sessions import Found, Reading, Session, Turn
 from etude.sleep.transcripts.sources.copilot_cli import CopilotCli
 from etude.testing.source import ID, OTHER, PROJECT, START, SourceContract, dated, turns_of
+from rows import rows
 
 TRANSCRIPTS = Path(__file__).resolve().parents[3].parent / "shared" / "transcripts" / "copilot"
 
@@ -69,7 +70,7 @@ def asked(**more: Any) -> dict[str, Any]:
     return event("user.message", **{"content": "Do it.", **more})
 
 
-def test_tools_files_and_skills_are_told_with_their_failures(tmp_path):
+def test_tools_and_skills_are_read_with_their_failures(tmp_path):
     requests = [
         {"toolCallId": name, "name": name, "arguments": {}} for name in ("bash", "create", "view", "fetch", "ask")
     ]
@@ -97,7 +98,7 @@ def test_tools_files_and_skills_are_told_with_their_failures(tmp_path):
         ("ask", None, ""),
     ]
     assert (turn.answer, turn.interrupted) == ("I will.", True)
-    assert (session.skills, session.files, session.branch) == (("notes",), ("/p/a.md",), "main")
+    assert session.skills == ("notes",)
 
 
 def test_sub_agents_notes_and_compactions_are_left_out_and_counted(tmp_path):
@@ -135,7 +136,6 @@ def test_a_prompt_given_while_the_agent_works_interrupts_nothing(tmp_path):
 STORE = """
 CREATE TABLE sessions (id TEXT, cwd TEXT, repository TEXT, branch TEXT, created_at TEXT, updated_at TEXT);
 CREATE TABLE turns (session_id TEXT, turn_index INTEGER, user_message TEXT, assistant_response TEXT, timestamp TEXT);
-CREATE TABLE session_files (session_id TEXT, file_path TEXT, tool_name TEXT);
 """
 
 
@@ -151,7 +151,6 @@ def store(home: Path, id: str, *turns: tuple[Any, Any], updated: str = "2026-05-
         for number, (prompt, answer) in enumerate(turns):
             row = (id, number, prompt, answer, f"2026-05-04T10:0{number}:00.000Z")
             database.execute("INSERT INTO turns VALUES (?, ?, ?, ?, ?)", row)
-        database.execute("INSERT INTO session_files VALUES (?, '/p/a.md', 'create')", [id])
     return path
 
 
@@ -166,7 +165,7 @@ def test_a_session_without_events_is_read_from_the_store(tmp_path):
     ]
     assert session.turns[1].at == START + timedelta(minutes=1)
     assert (session.started, session.ended) == (START, START + timedelta(minutes=5))
-    assert (session.project, session.branch, session.files) == (PROJECT, "main", ("/p/a.md",))
+    assert session.project == PROJECT
 
 
 def test_a_session_with_events_is_read_from_them_and_sessions_of_both_are_in_order(tmp_path):
@@ -217,7 +216,7 @@ EXPECTED = {
 
 
 @pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the transcripts of real programs are not here")
-@pytest.mark.parametrize("run", sorted(EXPECTED))
+@rows("run", sorted(EXPECTED))
 def test_transcripts_of_the_real_program_are_read(run):
     interrupted, failed = EXPECTED[run]
     reading = read(TRANSCRIPTS / run / "home")
@@ -232,7 +231,7 @@ def test_transcripts_of_the_real_program_are_read(run):
     assert session.started.date() == datetime(2026, 11, 20, tzinfo=UTC).date()
     if run in ("ok", "resume"):
         assert session.turns[0].answer == "Done ✓ — résumé written to notes.md."
-        assert (session.skills, session.files) == (("stub-skill",), ("/home/user/home/demo/notes.md",))
+        assert session.skills == ("stub-skill",)
         assert [tool.name for tool in session.turns[0].tools] == ["skill", "bash", "create", "bash"]
     if run == "resume":
         assert session.turns[1].answer == "Second answer."

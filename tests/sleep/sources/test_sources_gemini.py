@@ -232,10 +232,10 @@ def test_failed_calls_are_told_by_their_status_and_commands_by_their_exit_code(t
     assert [tool.failed for tool in turn.tools] == [True, True, True, None]
 
 
-def test_skills_and_files_are_told(tmp_path: Path) -> None:
-    calls = [call("activate_skill", name="sorting"), call("write_file", file_path="/a.txt")]
+def test_skills_that_were_loaded_are_read_and_not_those_that_were_written(tmp_path: Path) -> None:
+    calls = [call("activate_skill", name="sorting"), call("write_file", file_path="/other/SKILL.md")]
     told = session(tmp_path, [user("a", "Hello"), agent("b", "", *calls)])
-    assert (told.skills, told.files) == (("sorting",), ("/a.txt",))
+    assert told.skills == ("sorting",)
 
 
 def test_the_project_is_found_by_its_hash_among_the_folders_that_tools_used(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_a_file_that_is_too_long_is_named(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(65 * 2**20)
     (found,) = GeminiCli().find(tmp_path, {})
-    assert GeminiCli().read(found).problem == "cannot be read: it is longer than 67108864 bytes"
+    assert GeminiCli().read(found).problem == "cannot be read: it is not a JSON object of at most 67108864 bytes"
 
 
 def test_the_project_is_found_by_its_hash_among_any_number_of_folders(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from etude.sleep.transcripts.sessions import Found, Session, Turn
 from etude.sleep.transcripts.sources.opencode import OpenCode
 from etude.sleep.transcripts.sources.sqlite import MOST_BYTES, Databases
 from etude.testing.source import ID, OTHER, PROJECT, START, SourceContract, dated, snapshot, turns_of
+from rows import rows
 
 TRANSCRIPTS = Path(__file__).resolve().parents[3].parent / "shared" / "transcripts"
 DATABASE = Path(".local", "share", "opencode", "opencode.db")
@@ -240,7 +241,7 @@ def test_quotes_that_the_program_puts_around_an_argument_are_left_out(prompt, to
     assert [turn.prompt for turn in read(tmp_path).turns] == [told]
 
 
-def test_tools_files_and_skills_are_told_with_their_failures(tmp_path):
+def test_tools_and_skills_are_read_with_their_failures(tmp_path):
     parts = [
         used("skill", "completed", input={"name": "notes"}, output="# Notes"),
         used("bash", "completed", input={"command": "false"}, output="", metadata={"exit": 3}),
@@ -262,7 +263,6 @@ def test_tools_files_and_skills_are_told_with_their_failures(tmp_path):
         ("list", None, ""),
     ]
     assert session.skills == ("notes",)
-    assert sorted(session.files) == ["/p/a.md", "/p/b.md"]
     assert turn.interrupted
 
 
@@ -300,11 +300,10 @@ def test_what_the_user_took_back_is_left_out_and_counted(tmp_path):
     assert [turn.answer for turn in reading.session.turns] == ["Done."]
 
 
-def test_the_branch_is_told_where_it_is_known_and_folders_that_are_no_paths_are_not(tmp_path):
+def test_folders_that_are_not_paths_are_left_out(tmp_path):
     told = [asked(1, said("Do it."))]
-    write_database(tmp_path / DATABASE, ID, "relative", told, metadata=json.dumps({"gitBranch": "main"}))
-    session = read(tmp_path)
-    assert (session.project, session.branch) == ("", "main")
+    write_database(tmp_path / DATABASE, ID, "relative", told)
+    assert read(tmp_path).project == ""
 
 
 def test_a_session_in_both_places_is_read_from_the_database(tmp_path):
@@ -464,7 +463,7 @@ EXPECTED = {
 
 
 @pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the transcripts of real programs are not here")
-@pytest.mark.parametrize(("version", "run"), sorted(EXPECTED))
+@rows(("version", "run"), sorted(EXPECTED))
 def test_transcripts_of_the_real_program_are_read(version, run):
     interrupted, tools, failed = EXPECTED[version, run]
     home = TRANSCRIPTS / version / run / "home"
@@ -481,6 +480,5 @@ def test_transcripts_of_the_real_program_are_read(version, run):
     assert session.started.replace(hour=0, minute=0, second=0, microsecond=0) == datetime(2026, 11, 20, tzinfo=UTC)
     if run in ("ok", "resume"):
         assert session.turns[0].answer == "Done ✓ — résumé written to notes.md."
-        assert session.files == ("/home/user/home/demo/notes.md",)
     if run == "resume":
         assert session.turns[1].answer == "Second answer."

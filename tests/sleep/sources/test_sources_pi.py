@@ -163,12 +163,6 @@ def test_errors_and_stops_interrupt_the_turn(tmp_path: Path) -> None:
     assert [turn.interrupted for turn in session(tmp_path, records).turns] == [True, True]
 
 
-def test_written_files_are_told(tmp_path: Path) -> None:
-    call = {"type": "toolCall", "id": "1", "name": "write", "arguments": {"path": "/a.txt", "content": "x"}}
-    records = [entry("a", None, "user", "Hello"), entry("b", "a", "assistant", [call])]
-    assert session(tmp_path, records).files == ("/a.txt",)
-
-
 def test_the_time_inside_a_message_is_told_where_the_entry_has_none(tmp_path: Path) -> None:
     records = [entry("a", None, "user", "Hello", timestamp=1777888800000)]
     at = session(tmp_path, records).turns[0].at

@@ -111,13 +111,11 @@ def test_everything_that_a_session_may_say_is_read(tmp_path: Path) -> None:
         "interrupted": True,
         "tools": [{"name": "write", "arguments": {"path": "a.txt"}, "result": "ok", "failed": False}],
     }
-    place = {"project": "/p", "branch": "main", "commit": "1f0e"}
-    record = {"id": "a", **place, "turns": [turn], "skills": ["x"], "files": ["a.txt"]}
+    record = {"id": "a", "project": "/p", "turns": [turn], "skills": ["x"], "branch": "unknown keys are left out"}
     write(tmp_path, [record])
     session = readings(tmp_path)["a"].session
     assert session is not None
-    assert (session.project, session.branch, session.commit) == ("/p", "main", "1f0e")
-    assert (session.skills, session.files) == (("x",), ("a.txt",))
+    assert (session.project, session.skills) == ("/p", ("x",))
     (told,) = session.turns
     assert (told.prompt, told.answer, told.interrupted) == ("Sort", "Done", True)
     assert told.at is not None
@@ -158,16 +156,6 @@ def test_a_file_without_any_session_is_found_and_says_what_is_wrong(tmp_path: Pa
     assert readings(tmp_path)["shop"] == Reading(skipped={"broken line": 1})
     path.write_text("")
     assert readings(tmp_path) == {}
-
-
-def test_the_revision_of_a_session_changes_only_with_its_own_lines(tmp_path: Path) -> None:
-    lines = [{"session": "a", "prompt": "One"}, {"session": "b", "prompt": "Two"}]
-    write(tmp_path, lines)
-    before = find(tmp_path)
-    write(tmp_path, [*lines, {"session": "b", "prompt": "Three"}])
-    after = find(tmp_path)
-    assert after["a"].revision == before["a"].revision
-    assert after["b"].revision != before["b"].revision
 
 
 def test_a_session_that_its_file_no_longer_has_is_named(tmp_path: Path) -> None:

@@ -135,11 +135,13 @@ def test_calls_that_were_cancelled_or_failed_are_told_as_such(tmp_path: Path) ->
     assert turn.interrupted
 
 
-def test_skills_and_files_are_told(tmp_path: Path) -> None:
+def test_skills_that_were_loaded_are_read_and_not_those_that_were_written(tmp_path: Path) -> None:
     records = [
         record("user", "Hello"),
         record("assistant", {"functionCall": {"id": "1", "name": "skill", "args": {"skill": "sorting"}}}),
-        record("assistant", {"functionCall": {"id": "2", "name": "write_file", "args": {"file_path": "/a.txt"}}}),
+        record(
+            "assistant", {"functionCall": {"id": "2", "name": "write_file", "args": {"file_path": "/b/SKILL.md"}}}
+        ),
     ]
     told = session(tmp_path, records)
-    assert (told.skills, told.files) == (("sorting",), ("/a.txt",))
+    assert told.skills == ("sorting",)

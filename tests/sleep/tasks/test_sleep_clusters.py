@@ -9,6 +9,7 @@ from etude.errors import ConfigError
 from etude.records import Split
 from etude.sleep.tasks.clusters import NEAR, alike, by_recurrence, divide, likeness, near
 from etude.sleep.tasks.mined import MinedTask, SessionRef
+from rows import rows
 
 TOPICS = (
     "invoices",
@@ -39,7 +40,7 @@ def night(*intents: str) -> list[MinedTask]:
     return [mined(f"t{at}", intent) for at, intent in enumerate(intents)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other"),
     [
         ("Fix the failing test in the parser module", "please fix the parser module's failing test"),
@@ -53,7 +54,7 @@ def test_the_same_wish_in_other_words_is_near(one: str, other: str) -> None:
     assert likeness(one, other) == likeness(other, one)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other"),
     [
         ("Advise on moving to Postgres", "Advise on moving to Kubernetes"),
@@ -86,12 +87,12 @@ def test_tasks_of_one_kind_are_near_by_what_they_say_beside_it(kind: str, one: s
     assert not near(first, second.model_copy(update={"type": ""}))
     assert not near(first.model_copy(update={"type": ""}), second.model_copy(update={"type": ""}))
     assert not near(first, second.model_copy(update={"type": "something else"}))
-    assert len({task.cluster for task in divide([first, second]).tasks}) == 1
-    (tonight,) = divide([second], [first.model_copy(update={"cluster": "c1", "split": "test"})]).tasks
+    assert len({task.cluster for task in divide([first, second])}) == 1
+    (tonight,) = divide([second], [first.model_copy(update={"cluster": "c1", "split": "test"})])
     assert (tonight.cluster, tonight.split) == ("c1", "test")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("kind", "one", "other"),
     [
         ("brief", "Write a brief on tea.", "Write a brief on cars."),
@@ -129,7 +130,7 @@ def test_the_same_wish_about_other_data_is_another_task() -> None:
     assert alike(one, mined("b", "Sum this column.", context="4, 5, and 6 apples!")) == 1
     assert alike(one, mined("b", "Sum this column.")) == 1
     two = divide([one, mined("b", "Sum this column.", context="nine hundred pears in boxes")])
-    assert len({task.cluster for task in two.tasks}) == 2
+    assert len({task.cluster for task in two}) == 2
 
 
 def test_rewordings_are_in_one_cluster_and_on_one_side() -> None:
@@ -143,7 +144,7 @@ def test_rewordings_are_in_one_cluster_and_on_one_side() -> None:
                 "Translate the menu",
             ),
             seed=seed,
-        ).tasks
+        )
         assert len({(task.cluster, task.split) for task in (tasks[0], *tasks[2:4])}) == 1
         assert len({task.cluster for task in tasks}) == 3
         assert {task.split for task in tasks} == {"train", "val"}
@@ -152,7 +153,7 @@ def test_rewordings_are_in_one_cluster_and_on_one_side() -> None:
 def test_likeness_goes_from_one_to_the_next() -> None:
     chain = night("alpha beta gamma delta omega", "beta gamma delta omega zeta", "gamma delta omega zeta epsilon")
     assert likeness(chain[0].intent, chain[2].intent) < NEAR <= likeness(chain[0].intent, chain[1].intent)
-    assert len({task.cluster for task in divide(chain).tasks}) == 1
+    assert len({task.cluster for task in divide(chain)}) == 1
 
 
 @given(st.lists(st.sampled_from(INTENTS), unique=True, max_size=20), st.integers(0, 99), st.randoms())
@@ -162,13 +163,12 @@ def test_a_division_does_not_depend_on_the_order_of_tasks(
     tasks = [mined(intent, intent) for intent in intents]
     shuffled = order.sample(tasks, len(tasks))
     one, other = divide(tasks, seed=seed), divide(shuffled, seed=seed)
-    assert [task.id for task in other.tasks] == [task.id for task in shuffled]
-    assert set(one.tasks) == set(other.tasks)
-    assert (one.moved, one.lacking) == (other.moved, other.lacking)
+    assert [task.id for task in other] == [task.id for task in shuffled]
+    assert set(one) == set(other)
 
 
 def test_shares_are_of_clusters() -> None:
-    tasks = divide(night(*INTENTS), val=0.4, test=0.3).tasks
+    tasks = divide(night(*INTENTS), val=0.4, test=0.3)
     assert len({task.cluster for task in tasks}) == len(INTENTS)
     count = {side: sum(task.split == side for task in tasks) for side in ("train", "val", "test")}
     assert 8 <= count["train"] <= 20
@@ -177,11 +177,11 @@ def test_shares_are_of_clusters() -> None:
 
 
 def test_a_task_keeps_its_side_over_the_nights_and_rewordings_join_it() -> None:
-    archive = divide(night(*INTENTS[:9])).tasks
+    archive = divide(night(*INTENTS[:9]))
     for task in archive:
         again = mined("new", f"please, {task.intent.casefold()} now")
         for seed in range(5):
-            (found, *_) = divide([again, *night(*INTENTS[9:14])], archive, seed=seed).tasks
+            (found, *_) = divide([again, *night(*INTENTS[9:14])], archive, seed=seed)
             assert (found.cluster, found.split) == (task.cluster, task.split)
 
 
@@ -190,7 +190,7 @@ def test_a_task_that_is_like_several_earlier_ones_joins_the_nearest() -> None:
     near = mined("near", "beta gamma delta epsilon", cluster="c2", split="test")
     twin = mined("twin", "beta gamma delta epsilon", cluster="c3", split="train")
     for archive in ([far, near, twin], [twin, near, far]):
-        (found,) = divide([mined("new", "epsilon delta gamma beta")], archive).tasks
+        (found,) = divide([mined("new", "epsilon delta gamma beta")], archive)
         assert (found.cluster, found.split) == ("c2", "test")
 
 
@@ -208,12 +208,12 @@ def sides_between(billing: Split, payment: Split) -> dict[str, str]:
     ]
     tonight = [mined("billing", BILLING), mined("between", BETWEEN), mined("payment", PAYMENT)]
     assert likeness(BILLING, PAYMENT) < NEAR <= min(likeness(BILLING, BETWEEN), likeness(BETWEEN, PAYMENT))
-    found = {tuple((task.id, task.split) for task in divide(tonight, archive, seed=seed).tasks) for seed in range(5)}
+    found = {tuple((task.id, task.split) for task in divide(tonight, archive, seed=seed)) for seed in range(5)}
     (one,) = found
     return dict(one)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("billing", "payment", "sides"),
     [
         ("test", "train", ("test", "test", "train")),
@@ -235,54 +235,34 @@ def test_a_new_request_near_a_test_task_is_for_the_test_where_other_sides_are_ne
         mined("t", "alpha beta gamma delta", cluster="c1", split="test"),
         mined("v", "beta gamma delta epsilon", cluster="c2", split="val"),
     ]
-    (found,) = divide([mined("new", "epsilon delta gamma beta alpha")], archive).tasks
+    (found,) = divide([mined("new", "epsilon delta gamma beta alpha")], archive)
     assert (found.cluster, found.split) == ("c1", "test")
 
 
 def test_of_two_clusters_one_is_held_out_and_one_is_for_training() -> None:
-    moved = set()
     for seed in range(30):
         division = divide(night(*INTENTS[:2]), seed=seed)
-        assert sorted(task.split for task in division.tasks) == ["train", "val"]
-        assert division.lacking == ()
-        assert set(division.moved) <= {task.cluster for task in division.tasks}
-        moved.add(len(division.moved))
-    assert moved == {0, 1}
+        assert sorted(task.split for task in division) == ["train", "val"]
 
 
 def test_one_cluster_alone_is_not_divided() -> None:
-    sides = set()
-    for seed in range(20):
-        division = divide(night(INTENTS[0], INTENTS[0]), seed=seed)
-        assert len({task.split for task in division.tasks}) == 1
-        (lacking,) = division.lacking
-        sides.add(lacking)
-    assert sides == {"train", "val"}
-    assert divide([]).lacking == ("train", "val")
+    found = {tuple({task.split for task in divide(night(INTENTS[0], INTENTS[0]), seed=seed)}) for seed in range(20)}
+    assert found == {("train",), ("val",)}
+    assert divide([]) == ()
 
 
 def test_what_is_in_test_is_never_moved() -> None:
-    for seed in range(30):
-        before = divide(night(*INTENTS[:6]), test=0.6, seed=seed)
-        assert not set(before.moved) & {task.cluster for task in before.tasks if task.split == "test"}
-    division = divide(night(*INTENTS[:3]), val=0, test=0.999)
-    assert {task.split for task in division.tasks} == {"test"}
-    assert division.lacking == ("train", "val")
+    assert {task.split for task in divide(night(*INTENTS[:3]), val=0, test=0.999)} == {"test"}
 
 
 def test_clusters_of_earlier_nights_stay_where_they_are() -> None:
     archive = [mined("a", INTENTS[0], cluster="c1"), mined("b", INTENTS[1], cluster="c2")]
-    division = divide(night(*INTENTS[:2]), archive)
-    assert [task.split for task in division.tasks] == ["train", "train"]
-    assert (division.moved, division.lacking) == ((), ("val",))
-    joined = divide(night(*INTENTS[:3]), archive)
-    assert [task.split for task in joined.tasks] == ["train", "train", "val"]
+    assert [task.split for task in divide(night(*INTENTS[:2]), archive)] == ["train", "train"]
+    assert [task.split for task in divide(night(*INTENTS[:3]), archive)] == ["train", "train", "val"]
 
 
 def test_nothing_is_held_out_where_that_is_the_wish() -> None:
-    division = divide(night(*INTENTS[:5]), val=0)
-    assert {task.split for task in division.tasks} == {"train"}
-    assert division.lacking == ("val",)
+    assert {task.split for task in divide(night(*INTENTS[:5]), val=0)} == {"train"}
 
 
 def test_dreams_and_recalled_tasks_are_for_training_and_count_for_no_repair() -> None:
@@ -293,7 +273,7 @@ def test_dreams_and_recalled_tasks_are_for_training_and_count_for_no_repair() ->
         mined("r", INTENTS[7], origin="recall", derived_from="old", cluster="c9"),
     ]
     for seed in range(10):
-        real, dream, recalled = divide(tasks, archive, seed=seed).tasks
+        real, dream, recalled = divide(tasks, archive, seed=seed)
         assert dream.cluster == real.cluster
         assert recalled.cluster == "c9"
         assert (dream.split, recalled.split) == ("train", "train")
@@ -301,7 +281,7 @@ def test_dreams_and_recalled_tasks_are_for_training_and_count_for_no_repair() ->
 
 def test_dreams_in_the_archive_hold_no_place() -> None:
     archive = [mined("d", INTENTS[0], origin="dream", derived_from="x", cluster="c1"), mined("n", INTENTS[0])]
-    (found,) = divide(night(INTENTS[0]), archive).tasks
+    (found,) = divide(night(INTENTS[0]), archive)
     assert found.cluster != "c1"
 
 

@@ -14,7 +14,6 @@ from etude.sleep.tasks.gather import (
     Surroundings,
     archive,
     archived,
-    asked_of,
     from_file,
     settings_of,
     sources_of,
@@ -67,18 +66,6 @@ def test_what_would_read_nothing_or_something_twice_is_refused(
     assert caught.value.message == error
 
 
-def test_what_is_asked_of_the_harvest_is_what_the_settings_say(small: Small) -> None:
-    asked = asked_of(small.config({"lookback_hours": 5.0, "max_tasks": 7}), NOW)
-    assert (asked.now, asked.hours, asked.limit, asked.scope) == (NOW, 5.0, 7, str(small.project.resolve()))
-
-
-def test_variables_that_move_programs_do_not_count_in_a_home_that_is_named(tmp_path: Path) -> None:
-    moved = {"CLAUDE_CONFIG_DIR": "/elsewhere", "ETUDE_TRANSCRIPTS": "/t"}
-    around = Surroundings(home=tmp_path, environ=moved, now=lambda: NOW)
-    assert around.transcripts(None) == (tmp_path, moved)
-    assert around.transcripts("/b") == (Path("/b"), {"ETUDE_TRANSCRIPTS": "/t"})
-
-
 def test_the_state_is_in_the_folder_that_is_named_or_in_the_usual_place(small: Small, tmp_path: Path) -> None:
     around = Surroundings(home=tmp_path / "home", environ={}, now=lambda: NOW)
     assert state_of(small.config(), around).folder.parent == tmp_path / "state"
@@ -89,7 +76,7 @@ def test_the_state_is_in_the_folder_that_is_named_or_in_the_usual_place(small: S
     (tmp_path / "link").symlink_to(tmp_path / "far" / "below")
     through = state_in(small.project, f"{tmp_path}/link/../state", around).folder.parent
     assert through == tmp_path / "link" / ".." / "state"
-    with pytest.raises(ConfigError, match="is no folder"):
+    with pytest.raises(ConfigError, match="is not a folder"):
         state_of(small.config({"project": str(tmp_path / "none")}), around)
 
 

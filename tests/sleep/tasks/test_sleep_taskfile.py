@@ -77,7 +77,7 @@ def test_what_is_written_is_read_again_and_only_its_owner_may_look(tmp_path) -> 
 def test_tasks_are_worked_on_only_when_a_person_has_reviewed_them(tmp_path) -> None:
     path = tmp_path / "tasks.json"
     write(path, TASKS)
-    with pytest.raises(DataError, match=r"nobody has reviewed these tasks \(reviewed: false\)\nhint: read them"):
+    with pytest.raises(DataError, match=r"no person has reviewed these tasks \(reviewed: false\)\nhint: read them"):
         replay(path)
     reviewed = review(path)
     assert reviewed.reviewed
@@ -88,7 +88,7 @@ def test_tasks_are_worked_on_only_when_a_person_has_reviewed_them(tmp_path) -> N
 def test_a_command_is_taken_from_a_file_that_a_person_has_reviewed(tmp_path) -> None:
     row = {"id": "a", "intent": "Sum the column.", "command": ["python", "judge.py"]}
     path = saved(tmp_path, own(tasks=[row]))
-    with pytest.raises(DataError, match="nobody has reviewed these tasks"):
+    with pytest.raises(DataError, match="no person has reviewed these tasks"):
         replay(path)
     path = saved(tmp_path, own(tasks=[row], reviewed=True))
     assert replay(path).tasks[0].criteria == {"command": ["python", "judge.py"]}
@@ -157,45 +157,29 @@ ROW = {"id": "a", "intent": "Sort the names.", "rubric": "All are there."}
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (4, "4 is no task file\nhint: as in {"),
-        ({}, "'format' is missing; expected 'etude.tasks' or 'skillopt_sleep.tasks.v1'"),
-        ({"format": "x"}, "unknown format 'x'; expected"),
+        (4, "Input should be a valid dictionary"),
+        ({"format": "x", "tasks": []}, "format = 'x': Input should be 'etude.tasks'\nhint: change 'format'"),
         (own(tasks=[], version=2), "version = 2: Input should be 1\nhint: change 'version'"),
         (own(), "'tasks' is missing"),
-        (own(tasks="x"), 'tasks = "x" is no list'),
-        (own(tasks=[3]), "task 1: 3 is no task"),
         (own(tasks=[], review=True), "unknown key 'review'\nhint: did you mean 'reviewed'?"),
-        (
-            own(tasks=[], reviewed="true"),
-            "reviewed = 'true': Input should be a valid boolean\nhint: change 'reviewed'",
-        ),
-        (own(tasks=[ROW, {**ROW, "intend": "x"}]), "task 2: unknown key 'intend'\nhint: did you mean 'intent'?"),
-        (own(tasks=[{"id": "a", "rubric": "r"}]), "task 1: 'intent' is missing\nhint: add 'intent'"),
-        (own(tasks=[{**ROW, "intent": 5}]), "task 1: intent = 5: Input should be a valid string"),
+        (own(tasks=[], reviewed="true"), "reviewed = 'true': Input should be a valid boolean"),
+        (own(tasks=[ROW, {**ROW, "intend": "x"}]), "unknown key 'tasks.1.intend'\nhint: did you mean 'intent'?"),
+        (own(tasks=[{"id": "a", "rubric": "r"}]), "'tasks.0.intent' is missing\nhint: add 'tasks.0.intent'"),
         (
             own(tasks=[{**ROW, "rubric": ""}]),
-            "there is no criterion: give checks, a rubric or exact answers\nhint: ",
+            "tasks.0: there is no criterion: give checks, a rubric or exact answers",
         ),
-        (own(tasks=[{**ROW, "sessions": [{"source": "x"}]}]), "task 1: 'sessions.1.id' is missing"),
-        (
-            own(tasks=[{**ROW, "checks": [{"op": "contain"}]}]),
-            "task 1: checks.0.op = 'contain': Input should be 'section_present', ",
-        ),
-        (own(tasks=[{**ROW, "checks": None}]), "task 1: checks = None: Input should be a list"),
-        (own(tasks=[ROW, ROW]), "two tasks have the id 'a'"),
-        (own(tasks=[{**ROW, "command": "pytest"}]), "task 1: command = 'pytest': Input should be a list"),
-        ([{**OLD, "command": ["sh"]}], "task 1: unknown key 'command'"),
+        (own(tasks=[{**ROW, "checks": [{"op": "contain"}]}]), "tasks.0.checks.0.op = 'contain': Input should be "),
+        (own(tasks=[ROW, ROW]), "two tasks have the id 'a'\nhint: correct it, or leave it out"),
+        (own(tasks=[{**ROW, "command": "pytest"}]), "tasks.0.command = 'pytest': Input should be a list"),
+        ([{**OLD, "command": ["sh"]}], "unknown key 'tasks.0.command'"),
         ({**OLD_FILE, "task": []}, "unknown key 'task'\nhint: did you mean 'tasks'?"),
-        ({**OLD_FILE, "reviewed": 1}, "reviewed = 1: Input should be a valid boolean"),
-        ([{**OLD, "intend": "x"}], "task 1: unknown key 'intend'\nhint: did you mean 'intent'?"),
-        ([{**OLD, "intent": "x"}], "task 1: intent 'x' has fewer than 8 characters"),
-        ([{"context_excerpt": ""}], "task 1: 'id' is missing"),
-        ([{**OLD, "reference_kind": "answer"}], "task 1: reference_kind = 'answer' cannot be judged\nhint: allowed:"),
-        ([{**OLD, "outcome": []}], "task 1: unknown outcome []\nhint: "),
-        ([{**OLD, "outcome": "succes"}], "task 1: unknown outcome 'succes'\nhint: did you mean 'success'?"),
-        ([{**OLD, "system": "You are"}], "task 1: a system prompt of the task's own is not supported"),
-        ([{**OLD, "judge": {"checks": [{"op": "x"}]}}], "task 1: checks.0.op = 'x': Input should be "),
-        ([{**OLD, "source_sessions": "s1"}], "task 1: sessions = 's1': Input should be a list"),
+        ([{**OLD, "intent": "x"}], "tasks.0: intent 'x' has fewer than 8 characters"),
+        ([{"context_excerpt": ""}], "'tasks.0.id' is missing"),
+        ([{**OLD, "reference_kind": "answer"}], "tasks.0.reference_kind = 'answer': Input should be 'none', "),
+        ([{**OLD, "outcome": "succes"}], "tasks.0.outcome = 'succes': Input should be 'success', "),
+        ([{**OLD, "system": "You are"}], "tasks.0.system = 'You are': Input should be ''"),
+        ([{**OLD, "judge": {"checks": [{"op": "x"}]}}], "tasks.0: checks.0.op = 'x': Input should be "),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_by_place(tmp_path, data: object, message: str) -> None:
@@ -209,9 +193,9 @@ def test_a_file_that_cannot_be_used_is_refused_by_place(tmp_path, data: object, 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"{", "is no JSON: Expecting property name"),
-        (b"[NaN]", "is no JSON: NaN is no value"),
-        (b"[" * 100_000, "is no JSON: maximum recursion depth exceeded"),
+        (b"{", "is not JSON: Expecting property name"),
+        (b"[NaN]", "is not JSON: NaN is not a value"),
+        (b"[" * 100_000, "is not JSON: maximum recursion depth exceeded"),
         (b"\xff", "cannot be read: 'utf-8' codec can't decode"),
     ],
 )
@@ -263,11 +247,10 @@ def test_tasks_are_worked_on_without_the_secrets_that_their_file_holds(tmp_path)
 def test_an_answer_that_needs_what_is_taken_out_is_refused(tmp_path, criteria: dict[str, Any], where: str) -> None:
     path = tmp_path / "tasks.json"
     write(path, [MinedTask(id="one", intent="Whom do I write to? marko@example.com", **criteria)])
-    review(path)
     with pytest.raises(
         DataError, match=f"task 'one': {where} asks for what looks like a secret \\(email\\)"
     ) as error:
-        replay(path)
+        review(path)
     assert "marko" not in error.value.message
 
 

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from etude.envs.scorers.checks import Check
 from etude.records import Task
 from etude.sleep.tasks.mined import MinedTask, SessionRef, merged, task_id
+from rows import rows
 
 
 def mined(intent: str = "Write a commit message.", **fields: Any) -> MinedTask:
@@ -47,7 +48,7 @@ def test_a_task_without_context_and_tools_is_its_intent() -> None:
     assert (task.input, task.data, task.gold) == ("Write a commit message.", {}, {"rubric": "It says why."})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("fields", "problem"),
     [
         ({"intent": " short  "}, "intent ' short  ' has fewer than 8 characters"),
@@ -71,10 +72,6 @@ def test_a_task_without_context_and_tools_is_its_intent() -> None:
 def test_a_task_that_makes_no_sense_is_refused(fields: dict, problem: str) -> None:
     with pytest.raises(ValidationError, match=problem.replace("(", r"\(")):
         mined(**fields)
-
-
-def test_published_names_of_splits_are_understood() -> None:
-    assert [mined(split=name).split for name in ("replay", "holdout", "test")] == ["train", "val", "test"]
 
 
 def test_the_id_depends_on_project_and_words_and_not_on_case_or_blanks() -> None:

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from etude.agents.program import ProgramAgent
 from etude.cli.doctor.findings import Findings
-from etude.config import AgentSection, TrainConfig
+from etude.config import TrainConfig
+from etude.config.sections import AgentSection
 from etude.errors import ConfigError, EtudeError
 from etude.models import build_model
 from etude.programs.base import Program, is_older
 from etude.programs.known import known_programs
 from etude.prompts import Prompts
-from etude.protocols import Agent
 from etude.registry import find
 from etude.sandbox import find_sandbox
 from etude.sandbox.landlock import Landlock
@@ -38,16 +38,15 @@ def check_programs(found: Findings, programs: Sequence[Program] | None = None) -
     seconds, to learn its version."""
     missing: list[Program] = []
     for program in known_programs().values() if programs is None else programs:
-        name = f"program {program.name}"
         try:
             there = program.find()
         except ConfigError:
             missing.append(program)
             continue
         try:
-            _version(name, program, program.version(there), there.path, found)
+            _version(f"program {program.name}", program, program.version(there), there.path, found)
         except ConfigError as error:
-            found.note(name, error.message, error.hint)
+            found.note(f"program {program.name}", error.message, error.hint)
     if missing:
         text = f"not found: {', '.join(program.command for program in missing)}; only agents of these names need them"
         found.note("programs", text, "; ".join(f"{program.name}: {program.install}" for program in missing))
@@ -65,16 +64,15 @@ async def check_agent(config: TrainConfig, found: Findings) -> None:
     """The agent of a config, made with its options; nothing where it is the default one."""
     if config.agent == AgentSection():
         return
+    try:
+        prompts = Prompts({name: Path(path) for name, path in config.prompts.items()})
+        model = build_model(config.target)
+    except EtudeError:  # reported where prompts and models are checked
+        return
     with found.checking("agent"):
         kind = find("agents", config.agent.name)
         try:
-            prompts = Prompts({name: Path(path) for name, path in config.prompts.items()})
-            model = build_model(config.target)
-        except EtudeError:  # reported where prompts and models are checked
-            found.ok("agent", f"{config.agent.name}: {kind.__module__}:{kind.__qualname__}")
-            return
-        try:
-            agent: Agent = kind.from_options(dict(config.agent.model_extra or {}), model, prompts, where="agent")
+            agent = kind.from_options(dict(config.agent.model_extra or {}), model, prompts, where="agent")
             await agent.aclose()
         finally:
             await model.aclose()

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from etude import __version__
 from etude.cli.doctor.findings import Findings
-from etude.config import ExecutorSection, ModelSection, TrainConfig, file_data
+from etude.config import ModelSection, TrainConfig, file_data
+from etude.config.sections import ExecutorSection
 from etude.envs.gold import check_gold
 from etude.envs.scorers.base import AnswerScorer, Judge
 from etude.envs.splits import check_splits

@@ -5,15 +5,15 @@ import time
 from pydantic import BaseModel
 
 from etude.cli.doctor.findings import Findings
-from etude.config import ModelSection, TrainConfig
-from etude.errors import EtudeError, ModelError
-from etude.models import Structured, Wrapper, build_model
-from etude.records import ChatRequest, Reply, user
+from etude.config import TrainConfig
+from etude.errors import EtudeError, UnusableReply
+from etude.models import Structured, build_model
+from etude.records import ChatRequest, user
 
 MOST_TOKENS = 256
 """Of a reply: enough for a model that thinks a little first."""
 LONGEST_WAIT = 60.0
-QUESTION = "What is 2 + 3? Reply with the number."
+QUESTION = user("What is 2 + 3? Reply with the number.")
 
 
 class Sum(BaseModel):
@@ -22,55 +22,36 @@ class Sum(BaseModel):
     answer: int
 
 
-class _Timed(Wrapper):
-    """Says what the last answered request took."""
-
-    shown = ""
-
-    async def complete(self, request: ChatRequest) -> Reply:
-        started = time.monotonic()
-        reply = await super().complete(request)
-        usage = f"{reply.usage.input_tokens} tokens in, {reply.usage.output_tokens} out"
-        cut = ", cut off at the limit of this check" if reply.finish == "length" else ""
-        self.shown = f"{self.name} answered in {time.monotonic() - started:.2f} s, {usage}{cut}"
-        return reply
-
-
 async def check_live(config: TrainConfig, found: Findings) -> None:
-    """One tiny call for each role, except roles that cannot be built: they are reported already."""
+    """One tiny question for each role, except roles that cannot be built: they are reported already. The target is
+    asked for text, the others for a structure."""
     for role, section in config.models.items():
         most, timeout = min(section.max_output_tokens, MOST_TOKENS), min(section.timeout, LONGEST_WAIT)
-        small = section.model_copy(update={"max_output_tokens": most, "timeout": timeout})
         try:
-            model = build_model(small)
+            model = build_model(section.model_copy(update={"max_output_tokens": most, "timeout": timeout}))
         except EtudeError:
             continue
         name = f"live {role}"
         if model.answered_by_hand:
             found.note(name, "not asked: its question would wait for an answer")
             continue
+        started = time.monotonic()
         try:
             with found.checking(name):
-                await _ask(name, _Timed(model), None if role == "target" else small, found)
+                if role == "target":
+                    await model.complete(ChatRequest(messages=(QUESTION,)))
+                else:
+                    await _ask(f"{name} structure", Structured(model, section.structured), found)
+                found.ok(name, f"{model.name} answered in {time.monotonic() - started:.2f} s")
         finally:
             await model.aclose()
 
 
-async def _ask(name: str, model: _Timed, section: ModelSection | None, found: Findings) -> None:
-    if section is None:
-        await model.complete(ChatRequest(messages=(user(QUESTION),)))
-        found.ok(name, model.shown)
-        return
-    asked = Structured(model, section.structured)
+async def _ask(name: str, model: Structured, found: Findings) -> None:
     try:
-        await asked.ask([user(QUESTION)], Sum)
-    except ModelError:
-        raise
-    except EtudeError as error:  # it answers, but not in the form that was asked for
-        found.ok(name, model.shown)
-        found.wrong(f"{name} structure", error.message, error.hint)
+        await model.ask([QUESTION], Sum)
+    except UnusableReply as error:  # it answers, but not in the form that was asked for
+        found.wrong(name, error.message, error.hint)
         return
-    native = asked.rung == "json_schema"
-    found.ok(name, model.shown)
-    text = "native JSON schema" if native else f"no native JSON schema; works with structured: {asked.rung}"
-    found.ok(f"{name} structure", text)
+    native = model.rung == "json_schema"
+    found.ok(name, "native JSON schema" if native else f"no native JSON schema; works with structured: {model.rung}")

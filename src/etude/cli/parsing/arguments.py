@@ -9,7 +9,7 @@ from etude.programs.places import PLACES
 DEFAULT_CONFIG = "etude.yaml"
 DEMO_FOLDER = "runs/demo-project"
 RUNS_FOLDER = "runs"
-FORMATS = ("text", "csv", "json", "markdown")
+FORMATS = ("text", "csv", "markdown")
 _MOST_SEEDS = 1000
 _RUN = "a run folder, or the name of one in ./runs"
 _WHICH = "initial, best, the number of a step, or the path of a skill"
@@ -18,53 +18,20 @@ _SKILL = "a skill folder, SKILL.md or Markdown file, or RUN:best, RUN:initial, R
 Arguments = argparse.ArgumentParser
 
 
-def _at_least_one(text: str) -> int:
-    return _number(text, int, 1, "a whole number from 1 on")
-
-
-def _seconds(text: str) -> float:
-    return _number(text, float, 0, "a number of seconds from 0 on")
-
-
-def _share(text: str) -> float:
-    number = _number(text, float, 0, "a number from 0 to below 1")
-    if number >= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to below 1")
-    return number
-
-
-def _port(text: str) -> int:
-    number = _number(text, int, 0, "a port from 0 to 65535")
-    if number > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to 65535")
-    return number
-
-
-def _number(text: str, kind: Callable[[str], Any], least: int, what: str) -> Any:
-    try:
-        value = kind(text)
-    except ValueError:
-        value = None
-    if value is None or not least <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
-    return value
-
-
-def _one_of(*allowed: str) -> Callable[[str], str]:
-    def check(text: str) -> str:
-        if text not in allowed:
-            raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(allowed)}")
-        return text
+def _number(kind: type[int | float], what: str, least: int = 0, below: float = float("inf")) -> Callable[[str], Any]:
+    def check(text: str) -> Any:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = None
+        if value is None or not least <= value < below:
+            raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+        return value
 
     return check
 
 
-def _days(text: str) -> float:
-    return _number(text, float, 0, "a number of days from 0 on")
-
-
-def _whole(text: str) -> int:
-    return _number(text, int, 0, "a whole number from 0 on")
+_COUNT = _number(int, "a whole number from 1 on", 1)
 
 
 def _seeds(text: str) -> tuple[int, ...]:
@@ -157,27 +124,20 @@ def train(parser: Arguments) -> None:
 def _split_and_trials(parser: Arguments, trials: int = 1) -> None:
     parser.add_argument(
         "--split",
-        type=_one_of("train", "val", "test"),
+        choices=("train", "val", "test"),
         default="test",
         metavar="SPLIT",
         help="train, val or test (default)",
     )
     parser.add_argument(
-        "--trials",
-        type=_at_least_one,
-        default=trials,
-        metavar="N",
-        help=f"attempts at each task (default: {trials})",
+        "--trials", type=_COUNT, default=trials, metavar="N", help=f"attempts at each task (default: {trials})"
     )
 
 
 def evaluate(parser: Arguments) -> None:
     _config(parser)
     parser.add_argument(
-        "--skill",
-        action="append",
-        metavar="SKILL",
-        help=f"{_SKILL} (default: the one in the settings); repeatable",
+        "--skill", action="append", metavar="SKILL", help=f"{_SKILL} (default: the one in the settings); repeatable"
     )
     parser.add_argument(
         "--target",
@@ -186,9 +146,7 @@ def evaluate(parser: Arguments) -> None:
         help="a model in place of target.model; repeatable, each skill is scored with each model",
     )
     _split_and_trials(parser)
-    parser.add_argument(
-        "--format", type=_one_of(*FORMATS), default="text", metavar="FORMAT", help=f"{', '.join(FORMATS)}"
-    )
+    parser.add_argument("--format", choices=FORMATS, default="text", metavar="FORMAT", help=f"{', '.join(FORMATS)}")
 
 
 def compare(parser: Arguments) -> None:
@@ -198,7 +156,7 @@ def compare(parser: Arguments) -> None:
     _split_and_trials(parser, trials=3)
     parser.add_argument(
         "--margin",
-        type=_share,
+        type=_number(float, "a number from 0 to below 1", below=1),
         default=0.0,
         metavar="X",
         help="the smallest gain in mean score worth shipping: `do not ship` if the gain is smaller (default: 0)",
@@ -219,7 +177,7 @@ def export(parser: Arguments) -> None:
         dest="places",
         action="append",
         default=[],
-        type=_one_of(*PLACES),
+        choices=PLACES,
         metavar="PROGRAM",
         help=f"write where a program looks for skills: {', '.join(PLACES)}; repeatable",
     )
@@ -230,9 +188,7 @@ def export(parser: Arguments) -> None:
     )
     parser.add_argument("--prompt", action="store_true", help="print the plain text for a prompt and write nothing")
     parser.add_argument(
-        "--force",
-        action="store_true",
-        help="replace an existing skill, unless it has files that the new one lacks",
+        "--force", action="store_true", help="replace an existing skill, unless it has files that the new one lacks"
     )
 
 
@@ -241,30 +197,47 @@ def runs(parser: Arguments) -> None:
         "action",
         nargs="?",
         default="list",
-        type=_one_of("list", "prune"),
+        choices=("list", "prune"),
         metavar="list | prune",
         help="list runs (default), or delete old ones",
     )
     parser.add_argument(
         "--folder", default=RUNS_FOLDER, metavar="DIR", help=f"folder of runs (default: {RUNS_FOLDER})"
     )
-    parser.add_argument("--keep", type=_whole, metavar="N", help="prune: delete all but the N runs that changed last")
     parser.add_argument(
-        "--older-than", type=_days, metavar="DAYS", help="prune: delete runs without a change for this many days"
+        "--keep",
+        type=_number(int, "a whole number from 0 on"),
+        metavar="N",
+        help="prune: delete all but the N runs that changed last",
+    )
+    parser.add_argument(
+        "--older-than",
+        type=_number(float, "a number of days from 0 on"),
+        metavar="DAYS",
+        help="prune: delete runs without a change for this many days",
     )
     parser.add_argument("--yes", action="store_true", help="prune: delete, instead of listing what would be deleted")
 
 
 def show(parser: Arguments) -> None:
     parser.add_argument("run", metavar="RUN", help=_RUN)
-    parser.add_argument("--step", type=_at_least_one, metavar="N", help="show the edits and the diff of this step")
+    parser.add_argument("--step", type=_COUNT, metavar="N", help="show the edits and the diff of this step")
 
 
 def simulate(parser: Arguments) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
-    parser.add_argument("--port", type=_port, default=8000, help="port to listen on (default: 8000; 0: any free one)")
     parser.add_argument(
-        "--latency", type=_seconds, default=0.0, metavar="S", help="seconds until a request is answered"
+        "--port",
+        type=_number(int, "a port from 0 to 65535", below=65536),
+        default=8000,
+        help="port to listen on (default: 8000; 0: any free one)",
+    )
+    parser.add_argument(
+        "--latency",
+        type=_number(float, "a number of seconds from 0 on"),
+        default=0.0,
+        metavar="S",
+        help="seconds until a request is answered",
     )
     parser.add_argument(
         "--fault",
@@ -274,4 +247,4 @@ def simulate(parser: Arguments) -> None:
         help="make this share of requests fail; repeatable",
     )
     parser.add_argument("--key", metavar="KEY", help="refuse requests without this key")
-    parser.add_argument("--outage-after", type=_at_least_one, metavar="N", help="stop answering after N requests")
+    parser.add_argument("--outage-after", type=_COUNT, metavar="N", help="stop answering after N requests")

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -41,21 +41,6 @@ _MORE_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 _CONTEXT = ("context", "passage", "document", "article")
 _OPTIONS = ("choices", "options")
-_PICTURES = (
-    "images",
-    "image",
-    "image_paths",
-    "image_path",
-    "image_urls",
-    "image_url",
-    "pictures",
-    "picture",
-    "pages",
-    "page",
-    "screenshots",
-    "screenshot",
-)
-"""Columns that hold pictures if their values look like them, in this order; then any other column whose do."""
 _PICTURE = re.compile(r"data:image/.*|.+\.(?:png|jpe?g|gif|webp)(?:\?.*)?", re.IGNORECASE | re.DOTALL)
 _LETTER = re.compile(r"\(?[A-J]\)?\.?")
 _NUMBER = re.compile(r"[-+]?\s?[$€£]?\s?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?\s?%?")
@@ -101,8 +86,9 @@ def guess_columns(rows: Sequence[Row], folder: Path = Path()) -> Columns:
                 f"columns: {', '.join(map(repr, names))}",
                 hint=f"rename the column to {name!r}, or write {DEFAULT_CONFIG} by hand and name it in env.fields",
             )
-    pictures = _picture_columns(folded, set(fields.values()), sample)
-    images, picture_notes = _chosen(pictures, folder)
+    others = [column for column in folded.values() if column not in fields.values()]
+    pictures = {column: value for column in others if (value := _first_picture(column, sample))}
+    images, notes = _chosen(pictures, folder)
     if images is not None:
         fields["images"] = images
     template = _template(fields["input"], {name: column for name, column in folded.items() if column not in pictures})
@@ -116,7 +102,7 @@ def guess_columns(rows: Sequence[Row], folder: Path = Path()) -> Columns:
         scorer=scorer,
         metric="soft" if scorer == "f1" else "hard",
         why=why,
-        notes=(*_notes(scorer, folded, golds), *picture_notes),
+        notes=notes,
     )
 
 
@@ -168,23 +154,10 @@ def _usable(name: str, column: str, sample: Sequence[Row]) -> bool:
     return name != "input" or not isinstance(values[0], dict | list)
 
 
-def _picture_columns(folded: Mapping[str, str], taken: Set[str], sample: Sequence[Row]) -> dict[str, str]:
-    """The columns whose values look like pictures, with the first value of each; usual names come first."""
-    names = [*(name for name in _PICTURES if name in folded), *(name for name in folded if name not in _PICTURES)]
-    columns = [folded[name] for name in names if folded[name] not in taken]
-    return {column: value for column in columns if (value := _first_picture(column, sample))}
-
-
 def _chosen(pictures: Mapping[str, str], folder: Path) -> tuple[str | None, list[str]]:
-    """The column of pictures, if there is one, and what is doubtful about the choice.
-
-    Under a name that says nothing, paths have to lead to a file: they may be about something else.
-    """
-    found = [
-        column
-        for column, value in pictures.items()
-        if fold(column.rpartition(".")[2]) in _PICTURES or _is_there(value, folder)
-    ]
+    """The column of pictures, if there is one, and what is doubtful about the choice. Paths have to lead to a file:
+    they may be about something else."""
+    found = [column for column, value in pictures.items() if _is_there(value, folder)]
     if found:
         rest = ", ".join(map(repr, found[1:]))
         more = [f"{rest} may be pictures too; env.fields.images names one column, {found[0]!r}"] if rest else []
@@ -216,17 +189,6 @@ def _template(column: str, folded: Mapping[str, str]) -> str:
     parts = [f"{{{name}}}" for name in (before, column, after) if name is not None]
     plain = all("{" not in name[1:-1] and "}" not in name[1:-1] for name in parts)
     return "\n\n".join(parts) if len(parts) > 1 and plain else ""
-
-
-def _notes(scorer: str, folded: Mapping[str, str], golds: Sequence[JsonValue]) -> tuple[str, ...]:
-    options = next((folded[name] for name in _OPTIONS if name in folded), None)
-    if options is None or scorer != "numeric":
-        return ()
-    if all(isinstance(gold, int) for gold in golds):
-        return (
-            f"gold answers may be positions in {options!r}: write the letter or the text of the right option instead",
-        )
-    return ()
 
 
 def _alternatives(gold: JsonValue) -> list[JsonValue]:

@@ -7,7 +7,7 @@ from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.settings import find_nights
 from etude.cli.sleep.text import elsewhere, rules_data
 from etude.cli.terminal import output
-from etude.sleep.adoption.adopt import adopt, kept_rules, selected
+from etude.sleep.adoption.adopt import adopt, selected
 from etude.sleep.adoption.proposal import read_proposal
 
 __all__ = ["run"]
@@ -39,13 +39,20 @@ def run(args: argparse.Namespace) -> int:
         )
     receipt = adopt(nights.folder(number), nights.project, nights.state.folder, select=select, allow=nights.named)
     if args.json:
-        adopted = [document.real for document in receipt.documents]
-        rules = rules_data(kept_rules(nights.state.folder), receipt.night, adopted)
-        output.json_result({**receipt.model_dump(mode="json"), "rules": rules})
+        documents = [
+            {
+                "path": one.live.path,
+                "added": [rule.text for rule in one.added],
+                "removed": [rule.text for rule in one.removed],
+            }
+            for one in receipt.documents
+        ]
+        rules = rules_data({one.live.real: one.rules for one in receipt.documents}, receipt.night)
+        output.json_result({"night": receipt.night, "number": receipt.number, "documents": documents, "rules": rules})
         return 0
     for document in receipt.documents:
         output.line(
-            f"adopted  {document.path}: rules added: {len(document.added)}, taken out: {len(document.removed)}"
+            f"adopted  {document.live.path}: rules added: {len(document.added)}, taken out: {len(document.removed)}"
         )
     output.line(f"take it back with: {output.program()} sleep revert {number}{elsewhere(args)}")
     return 0

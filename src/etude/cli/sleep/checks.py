@@ -9,7 +9,7 @@ from etude.cli.sleep.schedule import machine_of
 from etude.cli.sleep.text import paused_since, task_notes
 from etude.errors import ConfigError
 from etude.sleep.config import SleepConfig
-from etude.sleep.improve.documents import check_tasks
+from etude.sleep.improve.groups import check_tasks
 from etude.sleep.pause import paused
 from etude.sleep.places import document_paths, read_document
 from etude.sleep.schedule import installed, job_name
@@ -59,20 +59,23 @@ def _tasks(config: SleepConfig, around: Surroundings, found: Findings) -> None:
 
 def _transcripts(config: SleepConfig, around: Surroundings, found: Findings) -> None:
     """How many sessions there are, of any age and project."""
-    home, environ = around.home, around.environ
-    try:
-        there = [(source, source.find(home, environ)) for source in sources_of(config)]
-    except OSError as error:
-        found.note("transcripts", f"they cannot be read: {error}", _EACH)
-        return
-    for source, each in [(source, each) for source, some in there for each in some if not each.revision]:
-        found.note("transcripts", f"{each.path!r}: {source.read(each).problem}", _EACH)
-    counts = {source.name: sum(bool(each.revision) for each in some) for source, some in there}
-    if shown := ", ".join(f"{name} {count:,}" for name, count in counts.items() if count):
-        found.ok("transcripts", f"sessions in {str(home)!r}: {shown}")
-    lacking = [name for name, count in counts.items() if not count]
-    if not shown or (config.sleep.sources and lacking):
-        found.note("transcripts", f"no session of {', '.join(lacking)} in {str(home)!r}", _EACH)
+    shown: list[str] = []
+    lacking: list[str] = []
+    for source in sources_of(config):
+        try:
+            there = source.find(around.home, around.environ)
+        except OSError as error:
+            found.note("transcripts", f"{source.name}: they cannot be read: {error}", _EACH)
+            continue
+        for each in there:
+            if not each.revision:
+                found.note("transcripts", f"{each.path!r}: {source.read(each).problem}", _EACH)
+        count = sum(bool(each.revision) for each in there)
+        (shown if count else lacking).append(f"{source.name} {count:,}" if count else source.name)
+    if shown:
+        found.ok("transcripts", f"sessions in {str(around.home)!r}: {', '.join(shown)}")
+    if lacking and (not shown or config.sleep.sources):
+        found.note("transcripts", f"no session of {', '.join(lacking)} in {str(around.home)!r}", _EACH)
 
 
 def _state(config: SleepConfig, around: Surroundings, found: Findings) -> None:

@@ -4,7 +4,7 @@ import argparse
 
 from etude.cli.sleep.settings import WAITING, find_nights
 from etude.cli.terminal import output
-from etude.sleep.adoption.proposal import DIFF, proposed_rules, read_proposal
+from etude.sleep.adoption.proposal import DIFF, read_proposal
 
 __all__ = ["run"]
 
@@ -14,14 +14,15 @@ def run(args: argparse.Namespace) -> int:
     nights = find_nights(args)
     number = nights.proposed(args.night)
     folder, stands = nights.folder(number), nights.stands(number)
-    manifest = read_proposal(folder)
+    proposal = read_proposal(folder)
     text = (folder / DIFF).read_text(encoding="utf-8")
     if args.json:
-        rules = proposed_rules(folder, manifest)
-        output.json_result(
-            {"proposal": str(folder), "stands": stands, "manifest": manifest.model_dump(mode="json"), "diff": text}
-            | rules.model_dump(mode="json", include={"documents"})
-        )
+        documents = [
+            {"name": proposal.name(one), **one.model_dump(mode="json", exclude={"live": {"data"}})}
+            for one in proposal.documents
+        ]
+        found = {"proposal": str(folder), "stands": stands, "verdict": proposal.verdict, "diff": text}
+        output.json_result({**found, "documents": documents})
         return 0
     if stands not in WAITING:
         output.note(f"note: night {number} is {stands}")

@@ -4,13 +4,12 @@ import argparse
 from pathlib import Path
 
 from etude.cli.sleep.settings import read_config
-from etude.cli.sleep.text import counts, elsewhere, paused_since, task_notes
+from etude.cli.sleep.text import counts, print_harvest, print_pause, task_notes
 from etude.cli.terminal import output
 from etude.models import build_model
 from etude.records.summary import Span
-from etude.sleep.adoption.structure import plain
 from etude.sleep.forecast import forecast_night
-from etude.sleep.improve.documents import check_tasks, opened_chars
+from etude.sleep.improve.groups import check_tasks, opened_chars
 from etude.sleep.night import unfinished
 from etude.sleep.pause import paused
 from etude.sleep.tasks.files import replay
@@ -30,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     pause = paused(state, around.now())
     for section in (config.target, config.optimizer, config.judge):
         if section is not None:
-            build_model(section)  # settings that cannot work are told now
+            build_model(section)  # settings that cannot work are reported now
     if config.sleep.tasks is None:
         with Ledger(state.ledger, read_only=True) as ledger:
             found = gleaned(config, around, ledger, sources_of(config))
@@ -44,45 +43,37 @@ def run(args: argparse.Namespace) -> int:
     waits = None if under_way(state.ledger) else unfinished(state)
     forecast = forecast_night(config, sessions, tasks, opened_chars(config))
     if args.json:
-        harvested = found.model_dump(mode="json", exclude={"entries", "sessions"})
-        data = {"forecast": forecast.model_dump(mode="json"), "harvest": harvested}
-        output.json_result(
-            {
-                **data,
-                "auto_adopt": config.sleep.auto_adopt,
-                "notes": notes,
-                "redacted": redacted,
-                "resumes": waits,
-                "paused": None if pause is None else pause.model_dump(mode="json"),
-            }
-        )
+        data = {
+            "forecast": forecast.model_dump(mode="json"),
+            "harvest": found.model_dump(mode="json", exclude={"entries", "sessions"}),
+            "auto_adopt": config.sleep.auto_adopt,
+            "notes": notes,
+            "redacted": redacted,
+            "resumes": waits,
+            "paused": None if pause is None else pause.model_dump(mode="json"),
+        }
+        output.json_result(data)
         return 0
-    if pause is not None:
-        output.line(f"{paused_since(pause)}; resume with: {output.program()} sleep resume{elsewhere(args)}")
+    print_pause(pause, args)
     if waits is not None:
         output.line(f"resumes    night {waits}, if settings and documents are the same; below is a whole night")
-    if tasks is None:
-        by_source = {tally.source: tally.taken for tally in found.sources}
-        waiting = f"; {found.beyond} wait for later nights" if found.beyond else ""
-        output.line(f"sessions   {counts(by_source)}{waiting}")
-    if found.skipped:
-        output.line(f"left out   {counts(found.skipped)}")
-    if redacted:
+    taken = {tally.source: tally.taken for tally in found.sources}
+    print_harvest(taken if tasks is None else None, found.beyond, found)
+    if tasks is not None and redacted:
         output.line(f"redacted   {counts(redacted)}")
-    for problem in found.problems:
-        output.line(f"problem    {plain(problem, 300)}")
     output.line(f"tasks      {_range(forecast.tasks)}")
     for note in notes:
         output.line(f"note       {note}")
-    output.line(
-        f"calls      target {_range(forecast.target_calls)}, optimizer {_range(forecast.optimizer_calls)}, "
-        f"judge {_range(forecast.judge_calls)}"
+    calls = (
+        ("target", forecast.target_calls),
+        ("optimizer", forecast.optimizer_calls),
+        ("judge", forecast.judge_calls),
     )
+    output.line(f"calls      {', '.join(f'{role} {_range(span)}' for role, span in calls)}")
     output.line(f"tokens     {_range(forecast.tokens)}")
     usd = forecast.usd
-    output.line(
-        f"cost       {'unknown: a model has no price' if usd is None else f'{usd.low:.2f} to {usd.high:.2f} USD'}"
-    )
+    cost = "unknown: a model has no price" if usd is None else f"{usd.low:.2f} to {usd.high:.2f} USD"
+    output.line(f"cost       {cost}")
     if config.sleep.auto_adopt:
         output.line("adopts     a proposal whose verdict is 'ship' and whose rules need no person, at once")
     output.line("assuming   " + "; ".join(forecast.assumptions))

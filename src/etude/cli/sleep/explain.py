@@ -11,7 +11,7 @@ from etude.cli.sleep.text import counts, elsewhere, print_report, rules_data
 from etude.cli.terminal import output
 from etude.errors import DataError, did_you_mean
 from etude.sleep.adoption.adopt import kept_rules, taken_out
-from etude.sleep.adoption.proposal import proposed_rules, read_proposal
+from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.adoption.structure import plain, visible
 from etude.sleep.improve.held_out import Shown
 from etude.sleep.limits import spent_so_far
@@ -38,8 +38,8 @@ def run(args: argparse.Namespace) -> int:
     found = found or Diagnostics(night=number, status=report.status)
     name, rules = f"{number:04d}", list[dict[str, Any]]()
     if nights.has_proposal(number):
-        folder = nights.folder(number)
-        rules = rules_data(proposed_rules(folder, read_proposal(folder)), name)
+        proposal = read_proposal(nights.folder(number))
+        rules = rules_data({one.live.real: one.rules for one in proposal.documents}, name)
     out = [(real, rule.id) for real, rule in taken_out(name, kept_rules(nights.state.folder))]
     if args.json:
         more = {"stands": stands, "diagnostics": found.model_dump(mode="json"), "rules": rules}

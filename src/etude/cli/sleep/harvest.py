@@ -9,11 +9,9 @@ from etude.cli.sleep.text import counts
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.config.loading import is_path
-from etude.redaction.redactor import Redactor
 from etude.sleep.adoption.structure import plain
 from etude.sleep.tasks.gather import Surroundings
 from etude.sleep.transcripts.harvest import Asked, harvest
-from etude.sleep.transcripts.ledger import Ledger
 from etude.sleep.transcripts.sources import converted, programs, source_of
 from etude.sleep.transcripts.sources.plain import VARIABLE
 
@@ -26,15 +24,10 @@ def run(args: argparse.Namespace) -> int:
     names: list[str] = list(dict.fromkeys(args.source or ()))
     scope = None if args.project is None else os.path.realpath(args.project)
     asked = Asked(now=around.now(), scope=scope, hours=args.hours, limit=args.limit, newest=True)
-    home, environ = around.transcripts(args.home)
-    if not home.is_dir():
-        raise UsageError(f"{str(home)!r} is not a folder", hint="name the home folder to read from")
     if "jsonl" in names and not around.environ.get(VARIABLE):
         raise UsageError("the source 'jsonl' has nothing to read", hint=f"set {VARIABLE} to a file or folder")
-    nothing = Ledger(Path(os.devnull) / "no-ledger", read_only=True)  # all there is counts as new
-    redactor = Redactor.for_transcripts(around.environ)
     sources = [converted(Path(name)) if is_path(name) else source_of(name) for name in names] or programs()
-    found = harvest(sources, nothing, asked, home=home, environ=environ, redactor=redactor)
+    found = harvest(sources, None, asked, home=around.home, environ=around.environ)
     if args.json:
         data = found.model_dump(mode="json", exclude={"entries"})
         output.json_result({**data, "sessions": [each["session"] for each in data["sessions"]]})

@@ -4,13 +4,13 @@ import argparse
 import os
 
 from etude.cli.sleep.settings import read_config
-from etude.cli.sleep.text import elsewhere, paused_since, print_report
+from etude.cli.sleep.text import elsewhere, print_pause, print_report
 from etude.cli.terminal import output
 from etude.cli.watch import watch
 from etude.errors import StopRun
 from etude.redaction.redactor import Redactor
 from etude.sleep.night import arun_night
-from etude.sleep.pause import Pause, paused
+from etude.sleep.pause import paused
 from etude.sleep.report import Command, NightReport
 from etude.sleep.tasks.gather import Surroundings, state_of
 
@@ -18,7 +18,7 @@ __all__ = ["run"]
 
 
 def run(args: argparse.Namespace) -> int:
-    """Work through a night and say what came of it; one that stops early says why and how to go on. In a pause
+    """Work through a night and say what came of it; one that stops early says why and how to resume it. In a pause
     nothing is asked, read or written."""
     config = read_config(args)
     around = Surroundings(command=Command(text=Redactor(os.environ).redact(args.command), folder=os.getcwd()))
@@ -26,7 +26,11 @@ def run(args: argparse.Namespace) -> int:
     state.check()
     note = paused(state, around.now())
     if note is not None:
-        return _rest(note, args)
+        if args.json:
+            output.json_result({"status": "paused", "paused": note.model_dump(mode="json")})
+        else:
+            print_pause(note, args)
+        return 0
     try:
         report = watch(config, lambda given: arun_night(config, around, given=given), args.command)
     except StopRun as stop:
@@ -39,12 +43,4 @@ def run(args: argparse.Namespace) -> int:
         output.json_result(report.model_dump(mode="json"))
     else:
         print_report(report, where=elsewhere(args))
-    return 0
-
-
-def _rest(note: Pause, args: argparse.Namespace) -> int:
-    if args.json:
-        output.json_result({"status": "paused", "paused": note.model_dump(mode="json")})
-    else:
-        output.line(f"{paused_since(note)}; resume with: {output.program()} sleep resume{elsewhere(args)}")
     return 0

@@ -64,13 +64,12 @@ def run(args: argparse.Namespace) -> int:
         output.json_result({**shown, "job": data, "pieces": [{"where": w, "text": t} for w, t in pieces.items()]})
         return 0
     output.note(f"note: {NOTES[scheduler]} ({scheduler})")
-    if args.show:
-        for where, text in pieces.items():
-            output.line(f"# {where}\n{text.rstrip()}")
-        return 0
-    output.line(f"scheduled  {project} every day at {job.hour:02}:{job.minute:02} by {scheduler}; log: {job.log}")
-    if not config.sleep.auto_adopt:
-        output.line(f"proposals wait for you: see `etude sleep status{elsewhere(args)}`")
+    for where, text in pieces.items() if args.show else ():
+        output.line(f"# {where}\n{text.rstrip()}")
+    if not args.show:
+        output.line(f"scheduled  {project} every day at {job.hour:02}:{job.minute:02} by {scheduler}; log: {job.log}")
+        if not config.sleep.auto_adopt:
+            output.line(f"proposals wait for you: see `etude sleep status{elsewhere(args)}`")
     return 0
 
 

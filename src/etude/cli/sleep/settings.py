@@ -1,6 +1,7 @@
 """The settings that a verb of `etude sleep` is given, and where its nights are."""
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,10 +12,9 @@ from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.errors import InputError
 from etude.sleep.adoption.adopt import Receipt, receipts, recover
-from etude.sleep.adoption.proposal import FOLDER, MANIFEST, Item, read_proposal
+from etude.sleep.adoption.proposal import FOLDER, PROPOSAL, Proposed, read_proposal
 from etude.sleep.config import SleepConfig, SleepSection, load_sleep_config, load_sleep_section
 from etude.sleep.night import REPORT, read_report
-from etude.sleep.places import sha256
 from etude.sleep.report import NightReport
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.gather import Surroundings, state_in
@@ -42,49 +42,37 @@ class Nights:
         Raises:
             UsageError: there is none of that number, or none at all.
         """
-        known = self.state.numbers()
-        if asked is None and known:
-            return known[-1]
-        if asked is not None and asked in known:
-            return asked
-        what = "there is no night yet" if asked is None else f"there is no night {asked}"
-        nights = f"nights: {known[0]} to {known[-1]}" if known else "`etude sleep run` works through one"
-        raise UsageError(f"{what} of {str(self.project.absolute())!r}", hint=nights)
+        none = f"there is no night yet of {str(self.project.absolute())!r}"
+        return self._meant(asked, self.state.numbers(), none, "there is no night {}")
 
     def proposed(self, asked: int | None) -> int:
         """The night with a proposal that is meant: unless it is named the last one whose proposal waits, else the
         last one that has any.
 
         Raises:
-            UsageError: there is none of that number, or it has no proposal.
+            UsageError: as `number`; or there is no proposal.
         """
-        last = self.number(asked)
+        self.number(asked)
         having = [number for number in self.state.numbers() if self.has_proposal(number)]
-        if asked is None and having:
-            return next((number for number in reversed(having) if self.waits(number)), having[-1])
-        if last in having:
-            return last
-        raise UsageError(
-            "no night has a proposal" if asked is None else f"night {last} has no proposal",
-            hint=f"nights with a proposal: {', '.join(map(str, having))}"
-            if having
-            else f"`etude sleep explain {last}` says why",
-        )
+        if asked is None:
+            having = [number for number in having if self.waits(number)] or having
+        return self._meant(asked, having, "no night has a proposal", "night {} has no proposal")
 
     def adopted(self, asked: int | None) -> int:
         """The night that is meant, the last one that is adopted unless it is named.
 
         Raises:
-            UsageError: as `number`; none is adopted, or not that one.
+            UsageError: as `number`; or it is not adopted.
         """
         self.number(asked)
         having = [number for number in self.state.numbers() if self.stands(number) in ("adopted", "partly adopted")]
+        return self._meant(asked, having, "no night is adopted", "nothing of night {} is adopted")
+
+    def _meant(self, asked: int | None, having: Sequence[int], none: str, another: str) -> int:
         if having and asked in (None, *having):
             return having[-1] if asked is None else asked
-        raise UsageError(
-            "no night is adopted" if asked is None else f"nothing of night {asked} is adopted",
-            hint="`etude sleep status` shows how they stand",
-        )
+        hint = "`etude sleep status` shows the nights, `etude sleep run` works through one"
+        raise UsageError(none if asked is None or not having else another.format(asked), hint=hint)
 
     def waits(self, number: int) -> bool:
         """Whether something of a night waits for a person, and can be adopted."""
@@ -97,14 +85,14 @@ class Nights:
 
     def left(self, number: int) -> dict[str, bool]:
         """Titles of the documents of a proposal that are not in place, and whether each changed since the night read
-        it, so that it cannot be adopted; none when the proposal cannot be read."""
+        it; none when the proposal cannot be read."""
         adopted = [receipt for receipt in self._adoptions(number) if not receipt.reverted]
-        there = {document.real for receipt in adopted for document in receipt.documents}
+        there = {document.live.real for receipt in adopted for document in receipt.documents}
         try:
-            manifest = read_proposal(self.folder(number))
+            proposal = read_proposal(self.folder(number))
         except InputError:
             return {}
-        return {title: _changed(item) for title, item in manifest.titled.items() if item.real not in there}
+        return {title: _changed(one) for title, one in proposal.titled.items() if one.live.real not in there}
 
     def recovered(self, args: argparse.Namespace, *, named: bool) -> bool:
         """End an adoption or a revert that was interrupted, and say what was done about it. Returns whether that is
@@ -115,23 +103,22 @@ class Nights:
 
         Raises:
             LockedError: another process adopts or reverts.
-            EtudeError: a file could not be put back; it can be tried again.
+            EtudeError: a file could not be written; it can be tried again.
         """
         recovery = recover(self.state.folder) if self.state.folder.exists() else None
-        if recovery is None:
-            return False
-        for text in recovery.told:
+        for text in () if recovery is None else recovery.told:
             output.note(f"note: {text}")
-        ends = recovery.finished and not named
-        if ends and args.json:
+        if recovery is None or named:
+            return False
+        if args.json:
             output.json_result({"recovered": recovery.model_dump(mode="json")})
-        elif ends:
+        else:
             output.line("nothing else was done: `etude sleep status` shows how nights stand")
-        return ends
+        return True
 
     def has_proposal(self, number: int) -> bool:
         """Whether a night has one."""
-        return (self.folder(number) / MANIFEST).exists()
+        return (self.folder(number) / PROPOSAL).exists()
 
     def folder(self, number: int) -> Path:
         """The folder of the proposal of a night, whether or not there is one."""
@@ -145,7 +132,7 @@ class Nights:
         if mine:
             return "partly adopted" if self.left(number) else "adopted"
         report = read_report(self.state, number)
-        if report is None and self._report_file(number).exists():
+        if report is None and (self.state.night(number) / REPORT).exists():
             return "unreadable"
         if report is None or report.status == "running":
             latest = number == self.state.numbers()[-1]
@@ -160,14 +147,13 @@ class Nights:
         Raises:
             UsageError: it was killed before it had one, or another version wrote it.
         """
-        report = read_report(self.state, number)
-        path = self._report_file(number)
-        if report is None and path.exists():
+        report, path = read_report(self.state, number), self.state.night(number) / REPORT
+        if report is not None:
+            return report
+        if path.exists():
             hint = f"another version of etude wrote it, or it is damaged: {path}"
             raise UsageError(f"the report of night {number} cannot be read", hint=hint)
-        if report is None:
-            raise UsageError(f"night {number} has no report yet", hint="`etude sleep run` continues it")
-        return report
+        raise UsageError(f"night {number} has no report yet", hint="`etude sleep run` continues it")
 
     def _adoptions(self, number: int) -> list[Receipt]:
         return [receipt for receipt in self._receipts if receipt.night == f"{number:04d}"]
@@ -177,16 +163,13 @@ class Nights:
         """All adoptions, read once: before a verb changes any, and after it has ended what was interrupted."""
         return receipts(self.state.folder)
 
-    def _report_file(self, number: int) -> Path:
-        return self.state.night(number) / REPORT
 
-
-def _changed(item: Item) -> bool:
+def _changed(document: Proposed) -> bool:
     """Whether a document is not what the night read."""
     try:
-        return sha256(Path(item.real).read_bytes()) != item.live_sha256
+        return Path(document.live.real).read_bytes() != document.live.data
     except FileNotFoundError:
-        return item.live_sha256 is not None
+        return document.live.data is not None
     except OSError:
         return True
 

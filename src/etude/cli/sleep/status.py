@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from etude.cli.sleep.settings import find_nights
-from etude.cli.sleep.text import continues, counts, elsewhere, paused_since
+from etude.cli.sleep.text import continues, counts, elsewhere, print_pause
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.sleep.adoption.transaction import PENDING
@@ -22,29 +22,27 @@ def run(args: argparse.Namespace) -> int:
     where = elsewhere(args)
     with Ledger(nights.state.ledger, read_only=True) as ledger:
         sessions = ledger.counts()
-    going_on = unfinished(nights.state)
-    rows: list[dict[str, Any]] = []
+    resumes = unfinished(nights.state)
     reports = {number: read_report(nights.state, number) for number in nights.state.numbers()}
-    for number, report in reports.items():
-        rows.append(
-            {
-                "night": number,
-                "started": None if report is None else report.started.isoformat(timespec="minutes"),
-                "status": nights.stands(number),
-                "resumes": number == going_on,
-                "tasks": 0 if report is None else sum(report.tasks.values()),
-                "documents": {} if report is None else {one.name: one.status for one in report.documents},
-                "proposal": "" if report is None else report.proposal,
-            }
-        )
+    rows: list[dict[str, Any]] = [
+        {
+            "night": number,
+            "started": None if report is None else report.started.isoformat(timespec="minutes"),
+            "status": nights.stands(number),
+            "resumes": number == resumes,
+            "tasks": 0 if report is None else sum(report.tasks.values()),
+            "documents": {} if report is None else {one.name: one.status for one in report.documents},
+            "proposal": "" if report is None else report.proposal,
+        }
+        for number, report in reports.items()
+    ]
     note = paused(nights.state, Surroundings().now())
     if args.json:
         pause = None if note is None else note.model_dump(mode="json")
         output.json_result({"state": str(nights.state.folder), "sessions": sessions, "nights": rows, "paused": pause})
         return 0
     output.line(f"state     {nights.state.folder}")
-    if note is not None:
-        output.line(f"{paused_since(note)}; resume with: {output.program()} sleep resume{where}")
+    print_pause(note, args)
     # A night that stopped early has looked at none: how many there are, only a harvest tells.
     output.line(f"sessions  {counts(sessions) if sessions else 'none looked at yet'}")
     if not rows:
@@ -60,13 +58,13 @@ def run(args: argparse.Namespace) -> int:
     *_, (latest, last) = reports.items()
     waits = [str(number) for number in reports if nights.waits(number)]
     if waits:
-        which, name = (
-            (f"night {waits[0]} waits", waits[0]) if len(waits) == 1 else (f"nights {', '.join(waits)} wait", "N")
-        )
+        which, name = f"nights {', '.join(waits)} wait", "N"
+        if len(waits) == 1:
+            which, name = f"night {waits[0]} waits", waits[0]
         sleep = f"{output.program()} sleep"
         output.line(f"\n{which} for you: {sleep} diff {name}{where}, then {sleep} adopt {name}{where}")
     if rows[-1]["status"] in ("killed", "stopped") and rows[-1]["resumes"]:
         output.line(f"\n{continues(last, latest)}")
     if (nights.state.folder / PENDING).exists():
-        output.line("\nan adoption or a revert has not ended: the next adopt, revert or run ends it or takes it back")
+        output.line("\nan adoption or a revert has not ended: the next adopt, revert or run finishes it")
     return 0

@@ -4,7 +4,7 @@ import argparse
 import os
 import re
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,14 @@ from etude.cli.sleep.settings import WAITING
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
 from etude.cli.terminal.summary_text import LOUD, SIMULATED
-from etude.sleep.adoption.rules import Rules
+from etude.sleep.adoption.rules import Rule
 from etude.sleep.adoption.structure import plain
 from etude.sleep.limits import Spent
 from etude.sleep.pause import Pause
-from etude.sleep.report import DocumentReport, NightReport
+from etude.sleep.report import Command, DocumentReport, NightReport
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.probe import HOLLOW
+from etude.sleep.transcripts.harvest import Harvest
 
 __all__ = [
     "continues",
@@ -27,6 +28,8 @@ __all__ = [
     "document_lines",
     "elsewhere",
     "paused_since",
+    "print_harvest",
+    "print_pause",
     "print_report",
     "rules_data",
     "task_notes",
@@ -53,30 +56,40 @@ def print_report(report: NightReport, stands: str = "", where: str = "", *, outd
     output.line(f"night {report.night}  {stands}{why}")
     if report.hint:
         output.line(f"  hint: {plain(report.hint, 500)}")
-    output.line(f"sessions  {counts(report.sessions)}" + (f"; {report.waiting} wait" if report.waiting else ""))
-    if report.skipped:
-        output.line(f"left out  {counts(report.skipped)}")
-    if report.redacted:
-        output.line(f"redacted  {counts(report.redacted)}")
-    output.line(f"tasks     {counts(report.tasks)}")
+    print_harvest(report.sessions, report.waiting, report)
+    output.line(f"tasks      {counts(report.tasks)}")
     if report.dropped:
-        output.line(f"dropped   {counts(report.dropped)}")
+        output.line(f"dropped    {counts(report.dropped)}")
     if report.dropped.get(HOLLOW):
         output.line("  hint: name another `judge`: it grades the words of a rubric, not the work")
-    for problem in report.problems:
-        output.line(f"problem   {plain(problem, 300)}")
     for note in report.notes:
-        output.line(f"note      {plain(note, 500)}")
+        output.line(f"note       {plain(note, 500)}")
     for document in report.documents:
         for text in document_lines(document):
             output.line(text)
     if report.test is not None:
-        output.line(f"test      {report.test.mean:.3f} [{report.test.low:.3f}, {report.test.high:.3f}]")
-    output.line(f"spent     {_spent(report.spent) if stands != 'under way' else 'not counted yet'}")
+        output.line(f"test       {report.test.mean:.3f} [{report.test.low:.3f}, {report.test.high:.3f}]")
+    output.line(f"spent      {_spent(report.spent) if stands != 'under way' else 'not counted yet'}")
     for reason in report.held_back if stands in WAITING else ():
         output.line(f"waits for a person: {plain(reason, 300)}")
     for text in following:
         output.line(text)
+
+
+def print_harvest(sessions: Mapping[str, int] | None, waiting: int, found: NightReport | Harvest) -> None:
+    """What was read and what was left out.
+
+    Args:
+        sessions: by source; None where tasks come from a file.
+        waiting: sessions beyond the limit.
+    """
+    if sessions is not None:
+        output.line(f"sessions   {counts(sessions)}" + (f"; {waiting} wait for later nights" if waiting else ""))
+    for what, some in (("left out", found.skipped), ("redacted", found.redacted)):
+        if some:
+            output.line(f"{what}   {counts(some)}")
+    for problem in found.problems:
+        output.line(f"problem    {plain(problem, 300)}")
 
 
 def document_lines(document: DocumentReport) -> list[str]:
@@ -117,11 +130,11 @@ def _next(report: NightReport, stands: str, where: str, outdated: bool) -> list[
         "partly adopted": (f"diff {named}", *adopt, f"revert {named}"),
         "outdated": (f"diff {named}", f"tasks {named} --to tasks.json"),
     }
-    lines = [f"{output.program()} sleep {command}" for command in commands.get(stands or report.status, ())]
     if not stands and (report.status == "no change" or (report.status == "nothing to do" and report.dropped)):
-        lines = [f"{output.program()} sleep explain {named}"]
+        commands[report.status] = (f"explain {named}",)
+    lines = [f"{output.program()} sleep {command}" for command in commands.get(stands or report.status, ())]
     if stands in ("stopped", "killed") and report.command is not None:
-        lines = [_command(report)]
+        lines = [_command(report.command)]
     return ["", "next:", *(f"  {line}" for line in lines)] if lines else []
 
 
@@ -130,6 +143,12 @@ def paused_since(note: Pause) -> str:
     until = "" if note.until is None else f" until {note.until}"
     why = f": {plain(note.reason, 200)}" if note.reason.strip() else ""
     return f"paused since {note.since:%Y-%m-%d %H:%M} (UTC){until}{why}"
+
+
+def print_pause(note: Pause | None, args: argparse.Namespace) -> None:
+    """The pause that holds, if there is one, and how it ends."""
+    if note is not None:
+        output.line(f"{paused_since(note)}; resume with: {output.program()} sleep resume{elsewhere(args)}")
 
 
 def elsewhere(args: argparse.Namespace) -> str:
@@ -147,17 +166,16 @@ def continues(report: NightReport | None, number: int) -> str:
     night."""
     if report is None or report.command is None:
         return f"night {number} continues with the next run of the same settings"
-    return f"night {number} continues{larger(report.reason) or ' with'}: {_command(report)}"
+    return f"night {number} continues{larger(report.reason) or ' with'}: {_command(report.command)}"
 
 
-def rules_data(rules: Rules, night: str, documents: Collection[str] | None = None) -> list[dict[str, Any]]:
-    """The rules that a night wrote and those that it took out, as data; of all documents, or of some by real path."""
+def rules_data(rules: Mapping[str, Sequence[Rule]], night: str) -> list[dict[str, Any]]:
+    """The rules that a night wrote and those that it took out, by the real path of their document, as data."""
     return [
         {"document": document, **rule.model_dump(mode="json", include=_RULE_FIELDS)}
-        for document, those in rules.documents.items()
+        for document, those in rules.items()
         for rule in those
-        if (documents is None or document in documents)
-        and (rule.night if rule.status == "active" else rule.retired) == night
+        if (rule.night if rule.status == "active" else rule.retired) == night
     ]
 
 
@@ -169,9 +187,7 @@ def task_notes(tasks: Sequence[MinedTask]) -> list[str]:
     return notes
 
 
-def _command(report: NightReport) -> str:
-    command = report.command
-    assert command is not None
+def _command(command: Command) -> str:
     here = os.path.realpath(command.folder) == os.path.realpath(os.curdir)
     return command.text if here else f"cd {shlex.quote(command.folder)} && {command.text}"
 

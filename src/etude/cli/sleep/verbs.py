@@ -3,8 +3,9 @@
 import argparse
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from etude.cli.parsing.arguments import unsafe_no_sandbox
 from etude.cli.parsing.verb import Verb
@@ -19,6 +20,7 @@ _MOST_HOURS = 876_000
 """As of `sleep.lookback_hours`."""
 
 Arguments = argparse.ArgumentParser
+T = TypeVar("T")
 
 
 def _settings(parser: Arguments) -> None:
@@ -68,9 +70,6 @@ def _revert(parser: Arguments) -> None:
 
 def _harvest(parser: Arguments) -> None:
     parser.add_argument("--source", action="append", metavar="NAME", help="read only this one (may be repeated)")
-    parser.add_argument(
-        "--home", metavar="DIR", help="home folder to read from, without CODEX_HOME and the like (default: your own)"
-    )
     parser.add_argument("--project", metavar="DIR", help="only sessions in this folder or below it")
     parser.add_argument("--hours", type=_hours, metavar="N", help="only sessions that changed in the last N hours")
     parser.add_argument(
@@ -100,35 +99,31 @@ def _unschedule(parser: Arguments) -> None:
 
 
 def _number(text: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
-    return int(text)
+    return _as(int(text) if re.fullmatch(r"[0-9]{1,9}", text) else 0, text, "a whole number from 1 on")
 
 
 def _hours(text: str) -> float:
-    try:
-        hours = float(text)
-    except ValueError:
-        hours = 0.0
-    if not 0 < hours <= _MOST_HOURS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of hours above 0 and up to {_MOST_HOURS:,}")
-    return hours
+    hours = float(text) if re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", text) else 0.0
+    return _as(hours if hours <= _MOST_HOURS else 0.0, text, f"a number of hours above 0 and up to {_MOST_HOURS:,}")
 
 
 def _date(text: str) -> date:
-    try:
-        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
-            return date.fromisoformat(text)
-    except ValueError:
-        pass  # no such day
-    raise argparse.ArgumentTypeError(f"{text!r} is not a date as in 2027-01-31")
+    found: date | None = None
+    if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        with suppress(ValueError):  # no such day
+            found = date.fromisoformat(text)
+    return _as(found, text, "a date as in 2027-01-31")
 
 
 def _time(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"([01]?[0-9]|2[0-3]):([0-5][0-9])", text)
-    if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time as in 03:17")
-    return int(found[1]), int(found[2])
+    return _as(found and (int(found[1]), int(found[2])), text, "a time as in 03:17")
+
+
+def _as(found: T | None, text: str, what: str) -> T:
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
+    return found
 
 
 def _of_a_night() -> "Mapping[str, FieldInfo]":
@@ -137,70 +132,70 @@ def _of_a_night() -> "Mapping[str, FieldInfo]":
     return {name: field for name, field in SleepConfig.model_fields.items() if name not in SECTIONS_OF_ITS_OWN}
 
 
-def _with_settings(name: str, about: str, arguments: Callable[[Arguments], None], *examples: str) -> Verb:
-    """A verb that takes all settings of a night."""
-    return Verb(f"sleep {name}", about, [f"etude sleep {one}" for one in examples], arguments, sections=_of_a_night)
-
-
-def _verb(name: str, about: str, arguments: Callable[[Arguments], None], *examples: str) -> Verb:
-    return Verb(f"sleep {name}", about, [f"etude sleep {one}" for one in examples], arguments, dotted=False)
-
-
-SLEEP: tuple[Verb, ...] = (
-    _with_settings(
+_VERBS: tuple[tuple[str, str, Callable[[Arguments], None], tuple[str, ...]], ...] = (
+    (
         "run",
         "work through a night: harvest, mine, improve, stage a proposal",
         _settings,
-        "run sleep.yaml",
-        "run sleep.yaml --sleep.lookback_hours 24 --limits.usd 2",
+        ("run sleep.yaml", "run sleep.yaml --sleep.lookback_hours 24 --limits.usd 2"),
     ),
-    _with_settings(
+    (
         "dry-run",
         "say what a night would read, do and cost; asks no model and writes nothing",
         _settings,
-        "dry-run sleep.yaml",
+        ("dry-run sleep.yaml",),
     ),
-    _verb("status", "list nights, proposals that wait, sessions that wait", _place, "status"),
-    _verb(
+    ("status", "list nights, proposals that wait, sessions that wait", _place, ("status",)),
+    (
         "explain",
         "say what a night did, and why it changed what it changed",
         _explain,
-        "explain",
-        "explain 7 --task m0123456789ab",
+        ("explain", "explain 7 --task m0123456789ab"),
     ),
-    _verb(
+    (
         "harvest",
         "show the sessions that are found; asks no model and writes nothing",
         _harvest,
-        "harvest --source codex --json",
-        "harvest --home /backup/home --hours 240",
+        ("harvest --source codex --json", "harvest --project . --hours 240"),
     ),
-    _verb(
+    (
         "tasks",
         "show the tasks of a night, or hand them over in a file to review",
         _tasks,
-        "tasks 7 --to tasks.json",
-        "tasks --reviewed tasks.json",
+        ("tasks 7 --to tasks.json", "tasks --reviewed tasks.json"),
     ),
-    _verb("diff", "show what a proposal would change", _night, "diff", "diff 7"),
-    _verb("adopt", "put a proposal in place, as a whole or not at all", _adopt, "adopt", "adopt 7 --only memory"),
-    _verb(
-        "revert", "take back what a night changed, or a single rule", _revert, "revert 7", "revert --rule 1f0e9d8c"
+    ("diff", "show what a proposal would change", _night, ("diff", "diff 7")),
+    ("adopt", "put a proposal in place, as a whole or not at all", _adopt, ("adopt", "adopt 7 --only memory")),
+    (
+        "revert",
+        "take back what a night changed, or a single rule",
+        _revert,
+        ("revert 7", "revert --rule 1f0e9d8c"),
     ),
-    _verb(
+    (
         "pause",
         "let no night begin, scheduled or not, until a day or until `sleep resume`",
         _pause,
-        "pause",
-        "pause --until 2027-01-31 --reason 'on holiday'",
+        ("pause", "pause --until 2027-01-31 --reason 'on holiday'"),
     ),
-    _verb("resume", "end a pause", _place, "resume"),
-    _with_settings(
+    ("resume", "end a pause", _place, ("resume",)),
+    (
         "schedule",
         "run a night every day at a fixed time",
         _schedule,
-        "schedule sleep.yaml --at 03:17",
-        "schedule sleep.yaml --env OPENAI_API_KEY",
+        ("schedule sleep.yaml --at 03:17", "schedule sleep.yaml --env OPENAI_API_KEY"),
     ),
-    _verb("unschedule", "stop running it", _unschedule, "unschedule"),
+    ("unschedule", "stop running it", _unschedule, ("unschedule",)),
+)
+
+SLEEP: tuple[Verb, ...] = tuple(
+    Verb(
+        f"sleep {name}",
+        about,
+        [f"etude sleep {one}" for one in examples],
+        arguments,
+        dotted=arguments in (_settings, _schedule),
+        sections=_of_a_night,
+    )
+    for name, about, arguments, examples in _VERBS
 )

@@ -7,9 +7,6 @@ from etude.cli.terminal.summary_text import LOUD, SIMULATED, money
 from etude.cli.terminal.tables import text_lines
 from etude.measure.seeds import SeedReport, SeedResult, Spread
 
-FEW = 5
-"""With fewer seeds the quantile of the interval is larger than 3, whatever the runs did."""
-
 _COLUMNS = ("seed", "run", "val", "best val", "test", "best test", "gain", "calls", "cost")
 
 
@@ -22,8 +19,6 @@ def print_seeds(report: SeedReport) -> None:
     output.line()
     for text in _spreads(report):
         output.line(text)
-    for text in report.left_out:
-        output.line(f"left out  {text}")
     output.line(f"file      {report.file}")
 
 
@@ -43,8 +38,6 @@ def _spreads(report: SeedReport) -> Iterator[str]:
     yield f"initial   {_spread(report.initial_test, '')}"
     yield f"best      {_spread(report.best_test, '')}"
     yield f"gain      {_spread(report.gain, '+')}"
-    if 1 < report.gain.n < FEW:
-        yield f"few       intervals over {report.gain.n} seeds say little: give {FEW} or more"
 
 
 def _seeds(report: SeedReport) -> str:

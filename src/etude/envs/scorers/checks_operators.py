@@ -11,8 +11,6 @@ from etude.envs.scorers.checks_text import citations, parts, refuses, title
 from etude.records import Record
 from etude.timed_regex import Matcher
 
-__all__ = ["OPERATORS", "Check", "Op", "Operator", "Seen", "impossible"]
-
 Op = Literal[
     "section_present",
     "section_contains",

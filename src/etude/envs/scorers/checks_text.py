@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Part", "citations", "parts", "refuses", "title"]
-
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _INLINE_CODE = re.compile(r"`[^`\n]*`")
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")

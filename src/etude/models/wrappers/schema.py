@@ -38,8 +38,8 @@ def _strict(node: Any, definitions: dict[str, Any], path: tuple[str, ...]) -> An
         name = str(given["$ref"]).removeprefix("#/$defs/")
         if name in path:
             raise TypeError(f"{path[0]}: {name} refers to itself; a reply type must have a fixed depth")
-        beside = {key: value for key, value in given.items() if key != "$ref"}
-        return _strict({**definitions[name], **beside}, definitions, (*path, name))
+        siblings = {key: value for key, value in given.items() if key != "$ref"}
+        return _strict({**definitions[name], **siblings}, definitions, (*path, name))
     result = {key: value for key, value in given.items() if key not in _DROPPED and key != "properties"}
     result = {key: _strict(value, definitions, path) for key, value in result.items()}
     if "oneOf" in result:

@@ -14,8 +14,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-__all__ = ["listen", "main", "serve"]
-
 _CHUNK = 65536
 
 
@@ -44,7 +42,7 @@ def serve(server: socket.socket, path: str) -> None:
 
 
 def _detach(server: socket.socket, path: str) -> None:
-    """Forwards in a process of its own that is nobody's child, so that the program never has to wait for it."""
+    """Forwards in a process of its own without a parent here, so that the program never has to wait for it."""
     child = os.fork()
     if child:
         os.waitpid(child, 0)

@@ -4,8 +4,6 @@ import errno
 import os
 import stat
 
-__all__ = ["TooDeep", "held", "size"]
-
 _LEAST = 4096
 """What an entry counts at least: millions of empty files fill a disk, too."""
 

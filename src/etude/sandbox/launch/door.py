@@ -23,15 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn
 
-__all__ = ["leave_outside"]
-
 _RECEIVE, _SEND, _VALID, _ADD = 0xC0502100, 0xC0182101, 0x40082102, 0x40182103
 _REPLACE = 1
 
 
 def leave_outside(port: int, path: str) -> Callable[[int], None]:
     """Splits this process. One stays outside, keeps the door open (127.0.0.1:`port` is the Unix socket `path`), and
-    ends as the other does. The other goes on with what is returned, to hand over the descriptor of its filter."""
+    ends as the other does. The other continues with what is returned, to hand over the descriptor of its filter."""
     ours, theirs = socket.socketpair()
     child = os.fork()
     if child:

@@ -11,8 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-__all__ = ["NOT_STARTED", "become"]
-
 NOT_STARTED = 127
 """Exit code of a program that cannot be run, as shells have it."""
 

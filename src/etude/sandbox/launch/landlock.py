@@ -5,8 +5,6 @@ import os
 import stat
 import struct
 
-__all__ = ["READ", "WRITE", "confine", "version"]
-
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _PATH_BENEATH = 1
 

@@ -9,8 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Process", "below", "below_by_table", "resident"]
-
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -28,9 +26,9 @@ class Process:
 
 def below(pid: int) -> Iterator[Process]:
     """All living processes below `pid`, parents before children, each as it is found: in a crowd looking takes long,
-    and whoever ends a process on sight may spare the look at its children.
+    and a caller that ends a process on sight need not look at its children.
 
-    One that forks meanwhile may be missed: whoever needs all of them asks until nothing is left.
+    One that forks meanwhile may be missed: a caller that needs all of them asks until nothing is left.
     """
     return _below_linux(pid) if os.path.exists("/proc/self/stat") else below_by_table(pid)
 

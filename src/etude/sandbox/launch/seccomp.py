@@ -6,8 +6,6 @@ import errno
 import os
 import struct
 
-__all__ = ["ARCHITECTURES", "assembled", "install"]
-
 ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 """The machines whose call numbers are known: their audit number, and the column below."""
 
@@ -93,7 +91,7 @@ def _shared() -> dict[str, _Lines]:
     """Calls for things that are the machine's and not the process's."""
     rules: dict[str, _Lines] = {name: [_refuse(errno.EPERM)] for name in _SHARED}
     rules["io_uring_setup"] = [_refuse(errno.ENOSYS)]  # it would do what the filter forbids
-    rules["clone3"] = [_refuse(errno.ENOSYS)]  # its arguments cannot be seen; programs go on with clone
+    rules["clone3"] = [_refuse(errno.ENOSYS)]  # its arguments cannot be seen; programs then use clone
     for name in ("clone", "unshare"):
         rules[name] = [_argument(0), (_ANY_BIT, 0, 1, _NEW_NAMESPACES), _refuse(errno.EPERM), _allow()]
     return rules

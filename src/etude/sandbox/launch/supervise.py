@@ -28,8 +28,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["main"]
-
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _TICK = 0.1 if sys.platform.startswith("linux") else 1.0
 _DISK_TICK = 0.5
@@ -39,7 +37,7 @@ _THREADS = 4
 _OF_SANDBOX = 2
 """Processes of a sandbox that is spared: the one outside of the box, and the first inside, which hears no SIGTERM."""
 _MARGIN = 64
-"""How far the kernel's limit is above ours: whoever goes over is to be seen and ended, and not only to fail."""
+"""How far the kernel's limit is above ours: a program over it is to be seen and ended, and not only to fail."""
 _MB = 1024 * 1024
 
 
@@ -219,7 +217,7 @@ def _adopt() -> bool:
 
 def _first() -> None:
     """Go before the programs where that is allowed: the kernel does not limit the processes of root, so a fork bomb
-    competes with whoever is to stop it."""
+    competes with the process that is to stop it."""
     with contextlib.suppress(OSError, AttributeError):
         os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["FILTER", "STATUS", "hand", "started"]
-
 FILTER, STATUS = 20, 21
 """Descriptors: the filter of system calls, to be read; where the sandbox tells of the program, to be written."""
 

@@ -1,7 +1,7 @@
-"""Adopting a proposal: the documents are replaced together, what they were is kept, and a receipt says what was
-done."""
+"""Adopting a proposal: the documents are replaced together, and a receipt keeps what they were."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -11,17 +11,7 @@ from pydantic import AwareDatetime
 from etude.errors import InputError, did_you_mean
 from etude.records import Record
 from etude.records.summary import ShipVerdict
-from etude.skill import Document
-from etude.sleep.adoption.proposal import (
-    Item,
-    Manifest,
-    again,
-    number_of,
-    outside_is_kept,
-    proposed_rules,
-    proposed_text,
-    read_proposal,
-)
+from etude.sleep.adoption.proposal import Proposal, Proposed, again, read_proposal
 from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active
 from etude.sleep.adoption.structure import doubts
 from etude.sleep.adoption.transaction import (
@@ -34,19 +24,19 @@ from etude.sleep.adoption.transaction import (
     settle,
     silent,
 )
-from etude.sleep.places import Kind, LiveDocument, read_document
-from etude.sleep.state import read_kept
+from etude.sleep.places import LiveDocument, read_document
+from etude.sleep.state import as_json, read_kept
 
 __all__ = [
     "RULES",
-    "Adopted",
     "Receipt",
     "adopt",
     "adoptable",
-    "as_json",
     "kept_rules",
     "receipts",
+    "record",
     "recover",
+    "replaced",
     "selected",
     "stands",
     "taken_out",
@@ -54,51 +44,23 @@ __all__ = [
 
 RULES = "rules.json"
 _ADOPTED = "adopted"
-_RECEIPT = "receipt.json"
-
-
-class Adopted(Record):
-    """One document that was replaced."""
-
-    name: str
-    kind: Kind
-    path: str
-    real: str
-    before: str | None
-    """SHA-256; None when there was no file."""
-    after: str
-    backup: str
-    """File with the old bytes, beside the receipt; empty when there was none."""
-    made: tuple[str, ...] = ()
-    """Folders that were made for it, the outermost first."""
-    had_block: bool
-    """The document had a learned block before."""
-    added: tuple[str, ...] = ()
-    """Texts of the rules that the night brought."""
-    removed: tuple[str, ...] = ()
-    """Texts of the rules that it took out."""
-    rules_before: tuple[Rule, ...] = ()
 
 
 class Receipt(Record):
     """What an adoption did."""
 
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     night: str
     number: int
     """Counts the adoptions of the night, from 1."""
-    documents: tuple[Adopted, ...]
-    at: AwareDatetime | None = None
-    """When it was; UTC. None where nobody noted it."""
+    documents: tuple[Proposed, ...]
+    at: AwareDatetime
+    """UTC."""
     reverted: bool = False
-
-    def folder(self, state: Path) -> Path:
-        """Where the receipt and the old files are."""
-        return state / _ADOPTED / f"{self.night}~{self.number}"
 
     def place(self, state: Path) -> Path:
         """The file that holds it."""
-        return self.folder(state) / _RECEIPT
+        return state / _ADOPTED / f"{self.night}~{self.number}.json"
 
 
 def adopt(
@@ -113,39 +75,47 @@ def adopt(
     """Put the proposed documents in place of the live ones, all or none. Ends an interrupted adoption first.
 
     Args:
-        state: keeps receipts, old files and rules; one for all nights of the project.
+        state: keeps receipts and rules; one for all nights of the project.
         select: names, titles or kinds of the documents to adopt; all by default.
         allow: files and folders outside of the project that the user named.
         on_write: is called before each write.
 
     Raises:
-        InputError: the proposal or a document is not as it was when the night ended, or is not the project's; nothing
-            is selected. Nothing was changed.
+        InputError: the proposal cannot be read; a document is not as it was when the night read it, or is not the
+            project's; nothing is selected. Nothing was changed.
         LockedError: another process adopts or reverts.
         EtudeError: a file could not be written. Everything is as it was.
     """
     with locked(state):
         settle(state, on_write)
-        manifest = read_proposal(proposal)
-        rules = proposed_rules(proposal, manifest)
-        allowed = tuple(allow)
-        known = kept_rules(state)
-        number = 1 + max((one.number for one in receipts(state) if one.night == manifest.night), default=0)
-        receipt = Receipt(night=manifest.night, number=number, documents=(), at=datetime.now(UTC))
-        documents: list[Adopted] = []
+        offered = read_proposal(proposal)
+        allowed, known = tuple(allow), dict(kept_rules(state).documents)
+        documents: list[Proposed] = []
         writes: list[Write] = []
-        for item in selected(manifest, select).values():
-            live = _live(manifest.night, item, project, allowed)
-            text = _checked_text(proposal, manifest.night, item, live)
-            before, after = known.documents.get(live.real, ()), rules.documents.get(live.real, ())
-            backup = "" if live.data is None else f"before-{len(writes)}"
-            documents.append(_adopted(manifest.night, item, live, before, after, backup))
-            writes.append(Write(real=live.real, before=live.data, after=text.encode(), mode=live.mode))
-            known = Rules(documents={**known.documents, live.real: after})
-        receipt = receipt.model_copy(update={"documents": tuple(documents)})
-        records = {receipt.place(state): as_json(receipt), state / RULES: as_json(known)}
-        carry_out(state, receipt.folder(state), writes, records, on_write)
+        for one in selected(offered, select).values():
+            live = _live(offered.night, one.live, project, allowed)
+            one = one.model_copy(update={"live": live, "made": missing_folders(live.real)})
+            documents.append(one)
+            writes.append(replaced(live, one.text.encode(), one.made))
+            known[live.real] = one.rules
+        number = 1 + max((each.number for each in receipts(state) if each.night == offered.night), default=0)
+        receipt = Receipt(night=offered.night, number=number, documents=tuple(documents), at=datetime.now(UTC))
+        records = record(receipt.place(state), receipt), record(state / RULES, Rules(documents=known))
+        carry_out(state, [*writes, *records], on_write)
         return receipt
+
+
+def replaced(live: LiveDocument, after: bytes | None, folders: tuple[str, ...]) -> Write:
+    """The write that makes a document something else."""
+    return Write(real=live.real, before=live.data, after=after, mode=live.mode, folders=folders)
+
+
+def record(path: Path, value: Record) -> Write:
+    """The write of a file of the state folder."""
+    real = os.path.realpath(path)
+    before = Path(real).read_bytes() if os.path.exists(real) else None
+    folders = missing_folders(real)
+    return Write(real=real, before=before, after=as_json(value).encode(), mode=0o600, folders=folders)
 
 
 def recover(state: Path, on_write: OnWrite = silent) -> Recovery | None:
@@ -179,9 +149,10 @@ def receipts(state: Path) -> tuple[Receipt, ...]:
     """All adoptions, in the order of nights and numbers.
 
     Raises:
-        EtudeError: a receipt cannot be read.
+        DataError: a receipt cannot be read.
     """
-    return tuple(sorted(_receipts(state), key=lambda one: (one.night, one.number)))
+    found = (read_kept(path, Receipt) for path in (state / _ADOPTED).glob("*.json"))
+    return tuple(sorted(filter(None, found), key=lambda one: (one.night, one.number)))
 
 
 def kept_rules(state: Path) -> Rules:
@@ -200,79 +171,40 @@ def taken_out(night: str, rules: Rules) -> tuple[tuple[str, Rule], ...]:
     return tuple((real, rule) for real, rule in found if rule.night == night and _gone(rule))
 
 
-def stands(document: Adopted, night: str, rules: Rules) -> bool:
+def stands(document: Proposed, night: str, rules: Rules) -> bool:
     """Whether anything of what a night did to a document is left, rules that a later night took out among it."""
-    known = rules.documents.get(document.real, ())
+    known = rules.documents.get(document.live.real, ())
     there = {rule.text for rule in active(known)}
     mine = (rule for rule in known if rule.night == night)
-    return any(not _gone(rule) for rule in mine) or any(text not in there for text in document.removed)
+    return any(not _gone(rule) for rule in mine) or any(rule.text not in there for rule in document.removed)
 
 
 def _gone(rule: Rule) -> bool:
     return rule.status == "retired" and rule.retired == BY_HAND
 
 
-def _receipts(state: Path) -> Iterator[Receipt]:
-    for place in (state / _ADOPTED).glob(f"*/{_RECEIPT}"):
-        receipt = read_kept(place, Receipt)
-        if receipt is not None:
-            yield receipt
-
-
-def selected(manifest: Manifest, select: Sequence[str]) -> dict[str, Item]:
+def selected(proposal: Proposal, select: Sequence[str]) -> dict[str, Proposed]:
     """The documents of a proposal with these names, titles or kinds, by title; all without any.
 
     Raises:
         InputError: none is called so.
     """
-    called = {title: {item.name, item.kind, title} for title, item in manifest.titled.items()}
+    called = {title: {proposal.name(one), one.live.kind, title} for title, one in proposal.titled.items()}
     names = {name for those in called.values() for name in those}
     for name in select:
         if name not in names:
-            raise InputError(
-                f"night {number_of(manifest.night)} proposes nothing for {name!r}", hint=did_you_mean(name, names)
-            )
-    return {title: item for title, item in manifest.titled.items() if not select or called[title] & set(select)}
+            night = proposal.night.lstrip("0")
+            raise InputError(f"night {night} proposes nothing for {name!r}", hint=did_you_mean(name, names))
+    return {title: one for title, one in proposal.titled.items() if not select or called[title] & set(select)}
 
 
-def _live(night: str, item: Item, project: Path, allow: Iterable[Path]) -> LiveDocument:
-    live = read_document(Path(item.path), item.kind, project, allow)
-    if live.real != item.real:
-        raise InputError(f"{item.path!r} now leads to {live.real!r}, and not to {item.real!r}", hint=again(night))
-    if live.sha256 != item.live_sha256:
+def _live(night: str, was: LiveDocument, project: Path, allow: Iterable[Path]) -> LiveDocument:
+    live = read_document(Path(was.path), was.kind, project, allow)
+    if live.real != was.real:
+        raise InputError(f"{was.path!r} now leads to {live.real!r}, and not to {was.real!r}", hint=again(night))
+    if live.data != was.data:
         raise InputError(
-            f"{item.path!r} changed since the night read it",
+            f"{was.path!r} changed since the night read it",
             hint=f"write the rules of its report into the file yourself, or {again(night)}",
         )
     return live
-
-
-def _checked_text(folder: Path, night: str, item: Item, live: LiveDocument) -> str:
-    text = proposed_text(folder, item)
-    if not outside_is_kept(live, text):
-        raise InputError(f"{item.file!r} differs from {item.path!r} outside of the learned block", hint=again(night))
-    return text
-
-
-def _adopted(
-    night: str, item: Item, live: LiveDocument, before: Sequence[Rule], after: Sequence[Rule], backup: str
-) -> Adopted:
-    return Adopted(
-        name=item.name,
-        kind=item.kind,
-        path=item.path,
-        real=item.real,
-        before=live.sha256,
-        after=item.sha256,
-        backup=backup,
-        made=missing_folders(live.real),
-        had_block=Document.parse(live.text).learned is not None,
-        added=tuple(rule.text for rule in active(after) if rule.night == night),
-        removed=tuple(rule.text for rule in after if rule.retired == night),
-        rules_before=tuple(before),
-    )
-
-
-def as_json(record: Record) -> str:
-    """What a file of the state holds."""
-    return record.model_dump_json(indent=1) + "\n"

@@ -1,18 +1,36 @@
 """Taking back what was adopted: a night, or one rule."""
 
-import os
-import stat
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from etude.errors import EtudeError, InputError, SkillError
+from etude.errors import InputError
 from etude.records import Record
 from etude.skill import Document
 from etude.skill.document import LEARNED
-from etude.sleep.adoption.adopt import RULES, Adopted, Receipt, as_json, kept_rules, receipts, stands, taken_out
-from etude.sleep.adoption.rules import BY_HAND, Rule, Rules, active, lineage, render, revised, taken_back
+from etude.sleep.adoption.adopt import (
+    RULES,
+    Receipt,
+    kept_rules,
+    receipts,
+    record,
+    replaced,
+    stands,
+    taken_out,
+)
+from etude.sleep.adoption.proposal import Proposed, opened
+from etude.sleep.adoption.rules import (
+    BY_HAND,
+    Rules,
+    active,
+    block_of,
+    lineage,
+    render,
+    revised,
+    taken_back,
+    with_block,
+)
 from etude.sleep.adoption.transaction import OnWrite, Write, carry_out, locked, settle, silent
-from etude.sleep.places import LiveDocument, sha256
+from etude.sleep.places import LiveDocument, read_document
 
 __all__ = ["Reverted", "revert", "revert_rule"]
 
@@ -54,14 +72,9 @@ def revert(night: str, state: Path, *, on_write: OnWrite = silent) -> Reverted:
                 f"nothing of night {night!r} is adopted",
                 hint=f"adopted: {', '.join(nights)}" if nights else "no night is adopted",
             )
-        latest: dict[str, tuple[Adopted, Receipt]] = {}
-        for receipt in reversed(mine):
-            for document in receipt.documents:
-                latest.setdefault(document.real, (document, receipt))
-        for document, receipt in latest.values():
-            work.take_back(document, receipt)
-        work.finish(mine[-1].night, mine, on_write)
-        return Reverted.model_validate(work.report)
+        for document in {one.live.real: one for receipt in mine for one in receipt.documents}.values():
+            work.take_back(document, night)
+        return work.finish(mine, on_write)
 
 
 def revert_rule(rule: str, state: Path, *, on_write: OnWrite = silent) -> Reverted:
@@ -77,22 +90,22 @@ def revert_rule(rule: str, state: Path, *, on_write: OnWrite = silent) -> Revert
     with locked(state):
         settle(state, on_write)
         work = _Work(state)
-        adopted = {one.real: one for receipt in work.receipts for one in receipt.documents}
+        adopted = {one.live.real: one for receipt in work.receipts for one in receipt.documents}
         found = [
             (adopted[real], one)
-            for real, those in work.rules.documents.items()
+            for real, those in work.rules.items()
             for one in active(those)
             if one.id == rule and real in adopted
         ]
         if not found:
-            raise _unknown(rule, work.rules)
+            raise _unknown(rule, Rules(documents=work.rules))
         for document, one in found:
             work.cut(document, [one.text])
         # A rule that a later night took out counts as there: it comes back with what that night did.
-        standing = [one for one in work.receipts if not one.reverted and one.night in {one.night for _, one in found}]
-        full = {one.night for one in standing for each in one.documents if stands(each, one.night, work.rules)}
-        work.finish(f"rule-{rule}", [one for one in standing if one.night not in full], on_write)
-        return Reverted.model_validate(work.report)
+        rules, nights = Rules(documents=work.rules), {one.night for _, one in found}
+        standing = [one for one in work.receipts if not one.reverted and one.night in nights]
+        full = {one.night for one in standing for each in one.documents if stands(each, one.night, rules)}
+        return work.finish([one for one in standing if one.night not in full], on_write)
 
 
 def _unknown(rule: str, rules: Rules) -> InputError:
@@ -115,135 +128,90 @@ class _Work:
     """
 
     def __init__(self, state: Path, night: str = BY_HAND) -> None:
-        self.state = state
         self.receipts = receipts(state)
-        self.rules = kept_rules(state)
-        self.report: dict[str, tuple[str, ...]] = {}
+        self.rules = dict(kept_rules(state).documents)
+        self._state = state
+        self._report = Reverted()
         self._writes: list[Write] = []
         standing = {one.night for one in self.receipts if not one.reverted} - {night}
         self._dead = frozenset(one.night for one in self.receipts) - standing
         """Nights of which everything is taken back: their rules stay away."""
 
-    def take_back(self, document: Adopted, receipt: Receipt) -> None:
+    def take_back(self, document: Proposed, night: str) -> None:
         """Put the old file back where nothing else happened to the document; else cut the rules."""
-        now = _now(document.real)
-        dead = {rule.text for rule in active(document.rules_before) if rule.night in self._dead}
-        if sha256(now[0]) != document.after or dead:
-            before = self.report.get("back", ())
-            known = {rule.text for real, rule in taken_out(receipt.night, self.rules) if real == document.real}
-            self.cut(document, document.added, known)
-            there = {*self.report.get("back", ())[len(before) :], *dead}
-            self._note("not_put_back", *(text for text in document.removed if text not in there))
+        now, real = _now(document.live), document.live.real
+        dead = {rule.text for rule in active(document.before) if rule.night in self._dead}
+        if now.data == document.text.encode() and not dead:
+            self.rules[real] = document.before
+            self._put(document, now, document.live.data, document.made)
             return
-        old = _copy(receipt, document, self.state)
-        if sha256(old) != document.before:
-            place = receipt.folder(self.state) / document.backup
-            raise EtudeError(
-                f"{str(place)!r} is not the copy of {document.path!r} that was kept", hint="revert its rules by id"
-            )
-        drop = tuple(reversed(document.made)) if old is None else ()
-        self._put(document, now, old, document.rules_before, drop)
+        before = self._report.back
+        known = {rule.text for place, rule in taken_out(night, Rules(documents=self.rules)) if place == real}
+        self.cut(document, [rule.text for rule in document.added], known)
+        there = {*self._report.back[len(before) :], *dead}
+        self._note("not_put_back", *(rule.text for rule in document.removed if rule.text not in there))
 
-    def cut(self, document: Adopted, texts: Sequence[str], known: Collection[str] = ()) -> None:
+    def cut(self, document: Proposed, texts: Sequence[str], known: Collection[str] = ()) -> None:
         """Take rules of these texts out, each of them once, and put the texts that they replaced back. The block goes
         too if an adoption brought it and nothing is left in it; so does the file.
 
         Args:
             known: texts of rules that were taken out before, which is not worth reporting.
         """
-        now = _now(document.real)
-        parsed = _parsed(document, now[0])
-        kept = self.rules.documents.get(document.real, ())
-        span = parsed.learned_span
-        block = revised(kept, parsed.text[slice(*span)], BY_HAND) if span else ()
+        now, real = _now(document.live), document.live.real
+        block = revised(self.rules.get(real, ()), block_of(now.text), BY_HAND)
         left, found = list(texts), list[str]()
         for rule in active(block):
             if rule.text in left:
                 left.remove(rule.text)
                 found.append(rule.id)
         self._note("gone", *(text for text in left if text not in known))
-        if span is None or not found:  # what a person has made of the rules since, the next night reads from the file
+        if not found:  # what a person has made of the rules since, the next night reads from the file
             return
         after = taken_back(block, found, self._dead)
         there = {rule.id for rule in active(block)}
         self._note("back", *(rule.text for rule in active(after) if rule.id not in there))
-        gone = {rule.id for rule in active(kept) if rule.text in texts and rule.text not in left}
-        text = Document.parse(parsed.text[: span[0]] + render(after) + parsed.text[span[1] :])
-        new, drop = self._without_block(document, text)
-        self._put(document, now, new, taken_back(kept, gone, self._dead), drop)
+        self.rules[real] = after
+        self._put(document, now, *self._without_block(real, with_block(now.text, render(after))))
 
-    def finish(self, name: str, gone: Sequence[Receipt], on_write: OnWrite) -> None:
-        """Write it all: documents, the rules that are left, and the receipts of which nothing is left."""
-        records = {one.place(self.state): as_json(one.model_copy(update={"reverted": True})) for one in gone}
-        number, folder = 1, self.state / "reverted"
-        while (folder / f"{name}~{number}").exists():
-            number += 1
-        records[self.state / RULES] = as_json(self.rules)
-        carry_out(self.state, folder / f"{name}~{number}", self._writes, records, on_write)
+    def finish(self, gone: Sequence[Receipt], on_write: OnWrite) -> Reverted:
+        """Write it all: documents, the receipts of which nothing is left, and the rules that are left."""
+        reverted = [one.model_copy(update={"reverted": True}) for one in gone]
+        records = [record(one.place(self._state), one) for one in reverted]
+        rules = record(self._state / RULES, Rules(documents=self.rules))
+        carry_out(self._state, [*self._writes, *records, rules], on_write)
+        return self._report
 
-    def _put(
-        self,
-        document: Adopted,
-        now: tuple[bytes | None, int | None],
-        after: bytes | None,
-        rules: Sequence[Rule],
-        drop: tuple[str, ...],
-    ) -> None:
-        self._writes.append(Write(real=document.real, before=now[0], after=after, mode=now[1], drop=drop))
-        self.rules = Rules(documents={**self.rules.documents, document.real: tuple(rules)})
-        self._note("restored" if after is None or sha256(after) == document.before else "cut", document.path)
+    def _put(self, document: Proposed, now: LiveDocument, after: bytes | None, folders: tuple[str, ...]) -> None:
+        self._writes.append(replaced(now, after, folders))
+        self._note("restored" if after == document.live.data else "cut", document.live.path)
 
     def _note(self, what: str, *texts: str) -> None:
-        self.report[what] = (*self.report.get(what, ()), *texts)
+        self._report = self._report.model_copy(update={what: (*getattr(self._report, what), *texts)})
 
-    def _without_block(self, document: Adopted, text: Document) -> tuple[bytes | None, tuple[str, ...]]:
+    def _without_block(self, real: str, text: str) -> tuple[bytes | None, tuple[str, ...]]:
         """The new bytes of the document, and folders to remove with it. An empty block that an adoption brought goes,
         and so does a file that an adoption made and that holds nothing else."""
-        history = [(one, each) for each in self.receipts for one in each.documents if one.real == document.real]
-        if text.learned or all(one.had_block for one, _ in history):
-            return text.render().encode(), ()
-        text = text.without_region(LEARNED)
-        made = [one for one, _ in history if one.before is None]
-        new = LiveDocument(kind=document.kind, path=document.path, real=document.real, data=None, mode=None)
-        if made and text.render() == new.opening:
-            return None, tuple(dict.fromkeys(folder for one in made for folder in reversed(one.made)))
-        for one, receipt in reversed(history):
-            old = _copy(receipt, one, self.state)
-            if old is None or one.had_block or sha256(old) != one.before:
-                continue
+        history = [one for receipt in self.receipts for one in receipt.documents if one.live.real == real]
+        document = Document.parse(text)
+        if document.learned or all(one.had_block for one in history):
+            return text.encode(), ()
+        bare = document.without_region(LEARNED).render()
+        for one in reversed(history):
             # A line end or blank lines may have come and gone with the block.
-            if _parsed(one, old).with_learned("").without_region(LEARNED).render() == text.render():
-                return old, ()
-        return text.render().encode(), ()
+            if not one.had_block and opened(one.live).without_region(LEARNED).render() == bare:
+                return one.live.data, one.made
+        return bare.encode(), ()
 
 
-def _copy(receipt: Receipt, document: Adopted, state: Path) -> bytes | None:
-    """What the document was before that adoption; None where there was no file, or the copy is lost."""
-    place = receipt.folder(state) / document.backup
-    return place.read_bytes() if document.backup and place.is_file() else None
-
-
-def _parsed(document: Adopted, data: bytes | None) -> Document:
-    try:
-        return Document.parse("" if data is None else data.decode())
-    except (UnicodeDecodeError, SkillError) as error:
-        raise InputError(
-            f"{document.path!r} can no longer be read: {error}", hint="fix the file, then revert again"
-        ) from error
-
-
-def _now(real: str) -> tuple[bytes | None, int | None]:
-    """What the file is now, and its permission bits.
+def _now(was: LiveDocument) -> LiveDocument:
+    """A document as it is now.
 
     Raises:
-        InputError: it is not a regular file, or is now reached through a link.
+        InputError: it cannot be read, or is now reached through a link.
     """
-    if os.path.realpath(real) != real or (os.path.lexists(real) and not os.path.isfile(real)):
-        raise InputError(f"{real!r} is not a regular file any more", hint="move away what is there, then try again")
-    try:
-        with open(real, "rb") as file:
-            return file.read(), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-    except FileNotFoundError:
-        return None, None
-    except OSError as error:
-        raise InputError(f"{real!r} cannot be read: {error}", hint="see that you may read it") from error
+    real = Path(was.real)
+    live = read_document(real, was.kind, real.parent)
+    if live.real != was.real:
+        raise InputError(f"{was.real!r} is a link now", hint="move away what is there, then try again")
+    return live.model_copy(update={"path": was.path})

@@ -5,13 +5,13 @@ a paragraph, a heading or a piece of fenced code that stands alone.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from difflib import SequenceMatcher
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 from rapidfuzz import fuzz
 
 from etude.records import Record, digest
+from etude.skill import Document
 from etude.skill.anchors import LIST_MARK
 from etude.skill.fences import Fences, closed
 from etude.skill.lines import Line, lines_of
@@ -22,14 +22,14 @@ __all__ = [
     "Evidence",
     "Rule",
     "Rules",
-    "ablated",
     "active",
+    "block_of",
     "lineage",
     "render",
     "revised",
-    "rules_of",
     "said",
     "taken_back",
+    "with_block",
     "without",
 ]
 
@@ -78,16 +78,8 @@ class Rule(Record):
     """What was measured without it, where it was taken out because nothing missed it."""
     replaces: str = ""
     """Id of the rule whose text this one has in other words, in its place; empty for a rule that is new."""
-    before: str = ""
-    """Blank lines above the first rule of a block."""
     after: str = "\n"
     """The line end after the rule, and the blank lines below it."""
-
-    @model_validator(mode="after")
-    def _has_text(self) -> Self:
-        if not self.text.strip() or (self.before + self.after).strip():
-            raise ValueError("a rule has text, and only blank lines around it")
-        return self
 
 
 class Rules(Record):
@@ -103,21 +95,15 @@ def said(text: str) -> str:
     return "\n".join(line.text.rstrip() for line in lines_of(text)).strip("\n")
 
 
-def rules_of(block: str) -> tuple[Rule, ...]:
-    """The rules of a block's text, as if written by hand. `render(rules_of(block)) == block` for every block that
-    has a rule, closes its code and has no line that pretends to be a marker."""
-    return revised((), block, BY_HAND)
-
-
 def revised(
     before: Sequence[Rule], block: str, night: str, evidence: Mapping[str, Evidence] | None = None
 ) -> tuple[Rule, ...]:
     """The rules after a night: those of `block` in their order, then the retired ones.
 
     A rule whose text is as before keeps its id, night and evidence. Any other is new and gets the evidence of the
-    texts that it is or holds; where it has the place of a rule that is gone, and is like it, it says which one it
-    replaces. What is no longer in the block is retired. With the night `BY_HAND` the rules are brought up to what a
-    person has made of the block since.
+    texts that it is or holds; where it is like a rule that is gone, it says which one it replaces. What is no longer
+    in the block is retired. With the night `BY_HAND` the rules are brought up to what a person has made of the block
+    since.
 
     Args:
         block: the inside of the learned block.
@@ -129,19 +115,20 @@ def revised(
     found: list[Rule] = []
     ids = {rule.id for rule in before}
     by_text = {said(text): one for text, one in (evidence or {}).items()}
-    for above, text, below in _pieces(block):
+    for text, below in _pieces(block):
         known = left.get(said(text), [])
         if known:
-            rule = known.pop(0).model_copy(update={"text": text, "before": above, "after": below})
+            rule = known.pop(0).model_copy(update={"text": text, "after": below})
         else:
             name = _free_id(text, night, ids)
             behind = _evidence(said(text), by_text)
-            rule = Rule(id=name, text=text, night=night, evidence=behind, before=above, after=below)
+            rule = Rule(id=name, text=text, night=night, evidence=behind, after=below)
             ids.add(name)
         found.append(rule)
     kept = {rule.id for rule in found}
     gone = [rule for rule in before if rule.id not in kept]
-    return (*_replacing(active(before), found), *(_retired(rule, night) for rule in gone))
+    placed = _replacing(active(gone), found, {rule.id for rule in before})
+    return (*placed, *(_retired(rule, night) for rule in gone))
 
 
 def lineage(rule: Rule, rules: Sequence[Rule]) -> tuple[Rule, ...]:
@@ -153,16 +140,6 @@ def lineage(rule: Rule, rules: Sequence[Rule]) -> tuple[Rule, ...]:
     return tuple(found)
 
 
-def ablated(rules: Sequence[Rule], measured: Mapping[str, str]) -> tuple[Rule, ...]:
-    """The rules, those that were taken out because nothing misses them with what was measured, by id."""
-    return tuple(
-        rule.model_copy(update={"ablation": measured[rule.id]})
-        if rule.id in measured and rule.status == "retired"
-        else rule
-        for rule in rules
-    )
-
-
 def active(rules: Sequence[Rule]) -> tuple[Rule, ...]:
     """Those that stand in the document."""
     return tuple(rule for rule in rules if rule.status == "active")
@@ -171,64 +148,65 @@ def active(rules: Sequence[Rule]) -> tuple[Rule, ...]:
 def render(rules: Sequence[Rule]) -> str:
     """The inside of a block with the active rules, in their order. No line of it can pass for a marker, and each rule
     closes the code it opens."""
-    return "".join(rule.before + _safe(rule.text) + rule.after for rule in active(rules))
+    return "".join(_safe(rule.text) + rule.after for rule in active(rules))
 
 
-def without(rules: Sequence[Rule], gone: Sequence[str], night: str = BY_HAND) -> tuple[Rule, ...]:
+def block_of(text: str) -> str:
+    """The inside of the learned block of a document, with its last line end; empty where there is no block."""
+    span = Document.parse(text).learned_span
+    return "" if span is None else text[slice(*span)]
+
+
+def with_block(text: str, block: str) -> str:
+    """A document that has a learned block with `block` inside of it. Nothing else changes."""
+    span = Document.parse(text).learned_span
+    assert span is not None
+    return text[: span[0]] + block + text[span[1] :]
+
+
+def without(rules: Sequence[Rule], gone: Collection[str], night: str = BY_HAND) -> tuple[Rule, ...]:
     """The rules with those of the ids in `gone` retired. The blank lines below such a rule then stand below the one
     before it, as if the rule had never been put there."""
     kept: list[Rule] = []
-    retired: list[Rule] = []
-    head: str | None = None
-    for rule in rules:
-        if rule.id not in gone or rule.status == "retired":
-            if head is not None and rule.status == "active":
-                rule, head = rule.model_copy(update={"before": head}), None
+    for rule in active(rules):
+        if rule.id not in gone:
             kept.append(rule)
-            continue
-        retired.append(_retired(rule, night))
-        last = next((index for index in range(len(kept) - 1, -1, -1) if kept[index].status == "active"), None)
-        if last is not None:
-            kept[last] = kept[last].model_copy(update={"after": rule.after})
-        elif head is None:
-            head = rule.before
-    return (*kept, *retired)
+        elif kept:
+            kept[-1] = kept[-1].model_copy(update={"after": rule.after})
+    return (*kept, *(_retired(rule, night) for rule in rules if rule.status == "retired" or rule.id in gone))
 
 
 def taken_back(rules: Sequence[Rule], gone: Collection[str], dead: Collection[str] = frozenset()) -> tuple[Rule, ...]:
     """As `without`, but where a rule of an id in `gone` took the place of another, that one is there again: of its
     predecessors the latest that no night in `dead` wrote."""
-    back: dict[str, Rule] = {}
+    placed: list[Rule] = []
+    out = [rule for rule in rules if rule.status == "retired"]
     for rule in active(rules):
         earlier = lineage(rule, rules)[1:] if rule.id in gone else ()
         before = next((one for one in earlier if one.night not in dead), None)
-        if before is not None and before.status == "retired":
-            back[rule.id] = before
-    returned = {rule.id for rule in back.values()}
-    placed: list[Rule] = []
-    for rule in rules:
-        if rule.id in back:
-            change = {"status": "active", "retired": "", "ablation": "", "before": rule.before, "after": rule.after}
-            placed += [back[rule.id].model_copy(update=change), _retired(rule, BY_HAND)]
-        elif rule.id not in returned:
+        if before in out:
+            out.remove(before)
+            back = {"status": "active", "retired": "", "ablation": "", "after": rule.after}
+            placed.append(before.model_copy(update=back))
+            out.append(_retired(rule, BY_HAND))
+        else:
             placed.append(rule)
-    return without(placed, tuple(gone))
+    return without((*placed, *out), gone)
 
 
-def _replacing(before: Sequence[Rule], found: Sequence[Rule]) -> list[Rule]:
-    """The rules found, those that have the place of a like one that is gone with its id."""
+def _replacing(gone: Sequence[Rule], found: Sequence[Rule], known: Collection[str]) -> list[Rule]:
+    """The rules found; a new one that is like one that is gone with its id. The most alike come first.
+
+    Args:
+        known: ids of rules that are not new.
+    """
+    pairs = [(old, new) for old in gone for new in found if new.id not in known]
+    likeness = {(old.id, new.id): fuzz.ratio(said(old.text), said(new.text)) for old, new in pairs}
     replaces: dict[str, str] = {}
-    ids = [rule.id for rule in before], [rule.id for rule in found]
-    for kind, first, last, start, stop in SequenceMatcher(None, *ids, autojunk=False).get_opcodes():
-        pairs = [(old, new) for old in before[first:last] for new in found[start:stop]] if kind == "replace" else []
-        likeness = {pair: fuzz.ratio(*(said(rule.text) for rule in pair)) for pair in pairs}
-        for old, new in sorted(pairs, key=lambda pair: -likeness[pair]):
-            free = new.id not in replaces and old.id not in replaces.values()
-            if free and not new.replaces and likeness[old, new] >= _SAME_RULE:
-                replaces[new.id] = old.id
-    return [
-        rule.model_copy(update={"replaces": replaces[rule.id]}) if rule.id in replaces else rule for rule in found
-    ]
+    for old, new in sorted(likeness, key=lambda pair: -likeness[pair]):
+        if likeness[old, new] >= _SAME_RULE and new not in replaces and old not in replaces.values():
+            replaces[new] = old
+    return [rule.model_copy(update={"replaces": replaces.get(rule.id, rule.replaces)}) for rule in found]
 
 
 def _retired(rule: Rule, night: str) -> Rule:
@@ -241,7 +219,7 @@ def _safe(text: str) -> str:
 
 
 def _free_id(text: str, night: str, taken: set[str]) -> str:
-    """Equal texts of one night are told apart by counting."""
+    """Equal texts of one night get different ids by counting."""
     count, name = 1, digest([said(text), night])[:8]
     while name in taken:
         count += 1
@@ -259,8 +237,8 @@ def _evidence(text: str, by_text: Mapping[str, Evidence]) -> Evidence:
     return found
 
 
-def _pieces(block: str) -> list[tuple[str, str, str]]:
-    """(blank lines above, text of a rule, line end and blank lines below); only the first has lines above."""
+def _pieces(block: str) -> list[tuple[str, str]]:
+    """(text of a rule, line end and blank lines below)."""
     starts: list[Line] = []
     lasts: list[Line] = []
     walk = _Walk()
@@ -271,12 +249,8 @@ def _pieces(block: str) -> list[tuple[str, str, str]]:
         elif walk.inside_code or line.text.strip():
             lasts[-1] = line
     stops = [line.start for line in starts[1:]] + [len(block)] * bool(starts)
-    found: list[tuple[str, str, str]] = []
-    for first, last, stop in zip(starts, lasts, stops, strict=True):
-        end = last.start + len(last.text)
-        above = "" if found else block[: first.start]
-        found.append((above, block[first.start : end], block[end:stop]))
-    return found
+    ends = [line.start + len(line.text) for line in lasts]
+    return [(block[line.start : end], block[end:stop]) for line, end, stop in zip(starts, ends, stops, strict=True)]
 
 
 class _Walk:

@@ -1,24 +1,23 @@
 """Files replaced together: all of them or none, whenever the power goes.
 
-Order of a transaction: copies of the old files; the pending record; complete new files next to the old ones; renames,
-one by one; removal of the pending record. The last rename decides: a transaction that was killed before it is undone
-by the next process, any other is finished. A file that was changed meanwhile is left as it is and named.
+The pending record holds every file before and after. Once it is on the disk, all new files are written next to the
+old ones and renamed one by one; then the record is removed. A process that finds a record does the rest. A file that
+was changed meanwhile is left as it is and named.
 """
 
 import os
 import secrets
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
 from filelock import FileLock, Timeout
-from pydantic import ValidationError
 
 from etude.errors import EtudeError, LockedError
 from etude.files import TEMPORARY, sync_folder, write_atomically
 from etude.records import Record
-from etude.sleep.state import unwritable, why_unreadable
+from etude.sleep.state import read_kept, unwritable
 
 __all__ = [
     "LOCK",
@@ -55,53 +54,41 @@ class Write(Record):
     after: bytes | None
     """None to remove the file."""
     mode: int | None = None
-    """Permission bits afterwards; None for those of any new file."""
-    drop: tuple[str, ...] = ()
-    """Folders to remove afterwards if they are empty, the innermost first."""
+    """Permission bits; None for those of any new file."""
+    folders: tuple[str, ...] = ()
+    """Made for the file where they are missing, removed with it if they are empty; the outermost first."""
+    temporary: str = ""
+    """Where the new file is written first."""
+
+    @property
+    def changed(self) -> str:
+        """Why the file is not to be replaced: empty while it is what it was or what it becomes."""
+        if os.path.realpath(self.real) != self.real:
+            return "is reached through a link now"
+        return "" if _read(self.real) in (self.before, self.after) else "changed while it was being replaced"
+
+    @property
+    def done(self) -> bool:
+        """Whether the file is what it becomes."""
+        return not self.changed and _read(self.real) == self.after
 
 
 class Recovery(Record):
-    """What was done about a transaction that had not ended."""
+    """What was done about a transaction that had not ended: it was finished."""
 
-    finished: bool
-    """The new files are there; else the old ones."""
     left: tuple[str, ...] = ()
     """Files that were changed since, left as they are."""
-    backups: str
-    """Folder with the old files."""
 
     @property
     def told(self) -> tuple[str, ...]:
         """The same for people, a sentence each."""
-        what = "finished" if self.finished else "taken back: documents are as they were before it"
-        others = (
-            f"{path!r} was changed since and left as it is; what it was is in {self.backups!r}" for path in self.left
-        )
-        return (f"an interrupted adoption or revert was {what}", *others)
-
-
-class _Step(Record):
-    write: Write
-    old_mode: int | None
-    made: tuple[str, ...]
-    """Folders to make, the outermost first."""
-    temporary: str
-
-    @property
-    def back(self) -> str:
-        """Where the old file is written before it is put back."""
-        return f"{self.temporary}-back"
-
-    @property
-    def is_done(self) -> bool:
-        """Whether the file was replaced. It may have been changed since."""
-        return not os.path.lexists(self.temporary) and _read(self.write.real) != self.write.before
+        others = (f"{path!r} was changed since and left as it is" for path in self.left)
+        return ("an interrupted adoption or revert was finished", *others)
 
 
 class _Pending(Record):
-    version: Literal[3] = 3
-    backups: str
-    steps: tuple[_Step, ...]
+    version: Literal[4] = 4
+    writes: tuple[Write, ...]
 
 
 @contextmanager
@@ -129,47 +116,31 @@ def locked(state: Path) -> Generator[None]:
         lock.release()
 
 
-def carry_out(
-    state: Path, backups: Path, writes: Sequence[Write], records: Mapping[Path, str], on_write: OnWrite = silent
-) -> None:
-    """Replace all files and write all records, or none. The caller has the lock and has settled what was pending.
-
-    Args:
-        backups: a folder of its own for the old files, named `before-0` and so on in the order of `writes`.
-        records: files of the state folder with their new text.
+def carry_out(state: Path, writes: Sequence[Write], on_write: OnWrite = silent) -> None:
+    """Replace all files, or none. The caller has the lock and has settled what was pending.
 
     Raises:
         EtudeError: a file is not as the caller says, or could not be written. Everything is as it was.
     """
+    mark = secrets.token_hex(8)
+    named = (
+        write.model_copy(update={"temporary": str(Path(write.real).parent / f"{TEMPORARY}{mark}-{number}")})
+        for number, write in enumerate(writes)
+    )
+    pending = _Pending(writes=tuple(write for write in named if write.before != write.after))
     try:
-        on_write("backups")
-        backups.mkdir(parents=True, exist_ok=True, mode=0o700)
-        kept = [_record(os.path.realpath(path), text.encode()) for path, text in records.items()]
-        pending = _plan(backups, (*writes, *(write for write in kept if write.before != write.after)))
-        for number, step in enumerate(pending.steps):
-            if step.write.before is not None:
-                on_write(f"backup {number}")
-                _write(str(backups / f"before-{number}"), step.write.before, 0o600)
-        sync_folder(backups)
         on_write("pending")
-        write_atomically(state / PENDING, pending.model_dump_json(indent=1).encode(), mode=0o600, durable=True)
-        for number, step in enumerate(pending.steps):
-            for folder in (each for each in step.made if not os.path.lexists(each)):
-                on_write(f"folder {folder}")
-                os.mkdir(folder)
-                sync_folder(Path(folder).parent)
-            if step.write.after is not None:
-                on_write(f"text {number}")
-                _write(step.temporary, step.write.after, step.write.mode)
-        for number, step in enumerate(pending.steps):
-            on_write(f"replace {number}")
-            _replace(step)
-        _finish(state, pending, on_write)
+        text = pending.model_dump_json(indent=1).encode()
+        write_atomically(state / PENDING, text, mode=0o600, durable=True)
+        _apply(pending.writes, on_write)
+        _tidy(state, pending, on_write)
     except BaseException as error:
-        recovery = settle(state, silent)
+        finished = all(write.done for write in pending.writes)
+        back = [] if finished else [_back(write) for write in reversed(pending.writes) if write.done]
+        _finish(state, pending, back, silent)
         if not isinstance(error, OSError):
             raise
-        if recovery is None or not recovery.finished:
+        if not finished:
             raise EtudeError(
                 f"the documents could not be replaced, and are as they were: {error}",
                 hint="see that there is room on the disk and that you may write there",
@@ -177,33 +148,19 @@ def carry_out(
 
 
 def settle(state: Path, on_write: OnWrite = silent) -> Recovery | None:
-    """End the transaction that an earlier process did not; None when there is none. The caller has the lock.
+    """Finish the transaction that an earlier process did not; None when there is none. The caller has the lock.
 
     Raises:
-        EtudeError: the pending record cannot be read, or a file cannot be put back; it can be tried again.
+        EtudeError: the pending record cannot be read, or a file cannot be written; it can be tried again.
     """
-    place = state / PENDING
-    for left in state.glob(f"{TEMPORARY}*"):
-        left.unlink()
-    try:
-        pending = _Pending.model_validate_json(place.read_bytes())
-    except FileNotFoundError:
+    for leftover in state.glob(f"{TEMPORARY}*"):
+        leftover.unlink()
+    pending = read_kept(state / PENDING, _Pending, "compare your documents with what the file says, then remove it")
+    if pending is None:
         return None
-    except (OSError, ValidationError) as error:
-        raise EtudeError(
-            f"{str(place)!r} cannot be read: {why_unreadable(error)}",
-            hint=f"compare your documents with the copies in {str(state)!r}, then remove that file",
-        ) from error
-    try:
-        if not pending.steps or pending.steps[-1].is_done:
-            _finish(state, pending, on_write)
-            return Recovery(finished=True, backups=pending.backups)
-        return Recovery(finished=False, backups=pending.backups, left=_put_back(state, pending, on_write))
-    except OSError as error:
-        raise EtudeError(
-            f"the documents could not be put back: {error}",
-            hint=f"the old ones are in {pending.backups!r}; try again",
-        ) from error
+    left = tuple(sorted(write.real for write in pending.writes if write.changed))
+    _finish(state, pending, [write for write in pending.writes if not write.changed], on_write)
+    return Recovery(left=left)
 
 
 def missing_folders(real: str) -> tuple[str, ...]:
@@ -211,94 +168,69 @@ def missing_folders(real: str) -> tuple[str, ...]:
     return tuple(str(folder) for folder in reversed(Path(real).parents) if not folder.exists())
 
 
-def _record(real: str, after: bytes) -> Write:
-    return Write(real=real, before=_read(real), after=after, mode=0o600)
-
-
-def _plan(backups: Path, writes: Sequence[Write]) -> _Pending:
-    mark = secrets.token_hex(8)
-    steps: list[_Step] = []
+def _apply(writes: Sequence[Write], on_write: OnWrite) -> None:
+    """Make each file what it becomes. All that needs room is written before the first one is replaced."""
     for number, write in enumerate(writes):
-        _check_place(write.real)
-        real = Path(write.real)
-        steps.append(
-            _Step(
-                write=write,
-                old_mode=None if write.before is None else real.stat().st_mode & 0o7777,
-                made=missing_folders(write.real),
-                temporary=str(real.parent / f"{TEMPORARY}{mark}-{number}"),
-            )
-        )
-    return _Pending(backups=str(backups), steps=tuple(steps))
+        _check(write)
+        if write.after is not None and not write.done:
+            for folder in (each for each in write.folders if not os.path.lexists(each)):
+                on_write(f"folder {folder}")
+                os.mkdir(folder)
+                sync_folder(Path(folder).parent)
+            on_write(f"text {number}")
+            _check(write)
+            _write(write.temporary, write.after, write.mode)
+    for number, write in enumerate(writes):
+        on_write(f"replace {number}")
+        _check(write)
+        if write.done:
+            continue
+        if write.after is None:
+            os.unlink(write.real)
+        else:
+            os.replace(write.temporary, write.real)
+        sync_folder(Path(write.real).parent)
 
 
-def _check_place(real: str) -> None:
-    """Raises EtudeError where the path leads through a link: what is written there would land elsewhere."""
-    if os.path.realpath(real) != real:
-        raise EtudeError(f"{real!r} is reached through a link now", hint="look at it, then try again")
+def _finish(state: Path, pending: _Pending, writes: Sequence[Write], on_write: OnWrite) -> None:
+    try:
+        _apply(writes, on_write)
+        _tidy(state, pending, on_write)
+    except OSError as error:
+        raise EtudeError(
+            f"an interrupted adoption or revert could not be finished: {error}",
+            hint=f"old and new texts are in {str(state / PENDING)!r}; try again",
+        ) from error
 
 
-def _replace(step: _Step) -> None:
-    real = step.write.real
-    _check_place(real)
-    if _read(real) != step.write.before:
-        raise EtudeError(f"{real!r} changed while it was being replaced", hint="look at it, then try again")
-    if step.write.after is None:
-        os.unlink(real)
-    else:
-        os.replace(step.temporary, real)
-    sync_folder(Path(real).parent)
-
-
-def _finish(state: Path, pending: _Pending, on_write: OnWrite) -> None:
-    for step in pending.steps:
-        _drop(step.write.drop, on_write)
-    on_write("commit")
-    _forget(state)
-
-
-def _put_back(state: Path, pending: _Pending, on_write: OnWrite) -> tuple[str, ...]:
-    left: list[str] = []
-    for step in reversed(pending.steps):
-        real = step.write.real
-        if step.is_done and (_read(real) != step.write.after or os.path.realpath(real) != real):
-            left.append(real)
-        elif step.is_done:
-            on_write(f"put back {real}")
-            if step.write.before is None:
-                os.unlink(real)
-            else:
-                _write(step.back, step.write.before, step.old_mode)
-                on_write(f"rename {real}")
-                os.replace(step.back, real)
-            sync_folder(Path(real).parent)
-        for temporary in (step.temporary, step.back):
-            if os.path.lexists(temporary):
-                on_write(f"remove {temporary}")
-                os.unlink(temporary)
-    for step in reversed(pending.steps):
-        _drop(tuple(reversed(step.made)), on_write)
+def _tidy(state: Path, pending: _Pending, on_write: OnWrite) -> None:
+    """Remove what is of no use any more: new files that took no place, empty folders, the pending record."""
+    for write in pending.writes:
+        on_write(f"tidy {write.real}")
+        if os.path.realpath(write.real) != write.real:
+            continue
+        Path(write.temporary).unlink(missing_ok=True)
+        for folder in () if os.path.lexists(write.real) else reversed(write.folders):
+            with suppress(OSError):  # something is in it, or it is not there
+                os.rmdir(folder)
     on_write("end")
-    _forget(state)
-    return tuple(sorted(left))
-
-
-def _drop(folders: Sequence[str], on_write: OnWrite) -> None:
-    for folder in folders:
-        on_write(f"drop {folder}")
-        with suppress(OSError):  # something is in it, or it is not there
-            os.rmdir(folder)
-
-
-def _forget(state: Path) -> None:
-    (state / PENDING).unlink()
+    (state / PENDING).unlink(missing_ok=True)
     sync_folder(state)
+
+
+def _back(write: Write) -> Write:
+    return write.model_copy(update={"before": write.after, "after": write.before})
+
+
+def _check(write: Write) -> None:
+    if why := write.changed:
+        raise EtudeError(f"{write.real!r} {why}", hint="look at it, then try again")
 
 
 def _read(path: str) -> bytes | None:
     try:
         return Path(path).read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
 
 

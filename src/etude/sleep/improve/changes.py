@@ -12,17 +12,11 @@ from etude.sleep.improve.confirm import Fresh
 from etude.sleep.improve.held_out import HeldOut, Shown
 from etude.sleep.limits import Spent
 
-__all__ = [
-    "Change",
-    "Cost",
-    "LeftOut",
-    "Place",
-    "RuleTrial",
-    "Status",
-    "worst",
-]
+__all__ = ["PLACES", "Change", "Cost", "LeftOut", "Place", "RuleTrial", "Status", "worst"]
 
 Place = Literal["skill", "memory"]
+PLACES: tuple[Place, ...] = ("skill", "memory")
+"""The order in which documents are improved."""
 Status = Literal["accepted", "rejected", "inconclusive", "unverified", "unchanged"]
 
 
@@ -36,7 +30,7 @@ class Cost(Record):
     document: tuple[int, int]
     """Before and after a change: of the whole document, estimated as characters / 4."""
     answers: tuple[float, float] | None = None
-    """Mean output tokens of an attempt at a held-out task, as billed, else estimated; None where they are unknown."""
+    """Mean output tokens of a fresh attempt, as billed, else estimated; None where they are unknown."""
 
     @property
     def told(self) -> str:
@@ -112,13 +106,9 @@ class Change(Record):
     """As `before` unless accepted, inconclusive or unverified."""
     proposed: bool
     """It is to be proposed: accepted, or unverified because the gate is off."""
-    baseline: float | None
-    """Mean on the held-out tasks before; None when not measured."""
-    candidate: float | None
-    """Mean of the candidate, which selected on them; None when not measured."""
-    confirmed: Comparison | None
+    confirmed: Comparison | None = None
     """Fresh attempts at the held-out tasks under both documents; None when none were asked for."""
-    fresh: Fresh | None
+    fresh: Fresh | None = None
     """Whether these show a gain that luck alone does not explain."""
     held_out: HeldOut
     spent: Spent
@@ -130,26 +120,30 @@ class Change(Record):
     """All rules that were left out on trial, in the order of their trials."""
 
     @property
+    def baseline(self) -> float | None:
+        """Mean on the held-out tasks before; None when not measured."""
+        return _mean(self.held_out.initial)
+
+    @property
+    def candidate(self) -> float | None:
+        """Mean of the candidate, which selected on them; None when not measured."""
+        return _mean(self.held_out.candidate)
+
+    @property
     def edits(self) -> tuple[LedgerEntry, ...]:
         """Edits that were tried, with what came of them."""
         return self.held_out.ledger
 
     @property
     def cost(self) -> Cost | None:
-        """Tokens before and with the candidate, the last one where none is left; None where there was none."""
-        after = self.held_out.candidate_tokens
-        if self.after.hash != self.before.hash:
-            after = token_count(self.after.text)
-        if after is None:
+        """Tokens before and with the new document; None where there is none."""
+        if self.after.hash == self.before.hash:
             return None
+        answers = None
         if self.confirmed is not None:
-            answers = self.confirmed.a.answer_tokens, self.confirmed.b.answer_tokens
-        elif self.retired:
-            answers = None, None  # what was attempted is another candidate
-        else:
-            answers = _answers(self.held_out.initial), _answers(self.held_out.candidate)
-        known = None if answers[0] is None or answers[1] is None else (answers[0], answers[1])
-        return Cost(document=(token_count(self.before.text), after), answers=known)
+            found = self.confirmed.a.answer_tokens, self.confirmed.b.answer_tokens
+            answers = None if found[0] is None or found[1] is None else (found[0], found[1])
+        return Cost(document=(token_count(self.before.text), token_count(self.after.text)), answers=answers)
 
     @property
     def longer(self) -> str:
@@ -165,11 +159,6 @@ class Change(Record):
             return None
         return "inconclusive" if self.longer else self.confirmed.verdict
 
-    @property
-    def told(self) -> str:
-        """The reason, and why it is left to a person."""
-        return "; ".join([self.reason, *([self.longer] if self.longer else [])])
-
 
 def worst(changes: Iterable[Change]) -> ShipVerdict | None:
     """The verdict of documents that are proposed together; None where one of them has none. What a rule is taken out
@@ -180,7 +169,6 @@ def worst(changes: Iterable[Change]) -> ShipVerdict | None:
     return "ship" if all(verdict == "ship" for verdict in verdicts) else "inconclusive"
 
 
-def _answers(attempts: Sequence[Shown]) -> float | None:
-    """Mean output tokens of those with a score; None where none were billed."""
-    known = [shown.tokens for shown in attempts if shown.hard is not None]
-    return sum(known) / len(known) if any(known) else None
+def _mean(attempts: Sequence[Shown]) -> float | None:
+    known = [shown.hard for shown in attempts if shown.hard is not None]
+    return sum(known) / len(known) if known else None

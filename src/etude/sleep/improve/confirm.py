@@ -4,7 +4,8 @@ They decide: the candidate was selected on these tasks, so its own score says li
 import asyncio
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from statistics import fmean
+from typing import Literal
 
 from etude.config import TrainConfig
 from etude.intervals import Arms, permutation
@@ -15,11 +16,13 @@ from etude.records.summary import Comparison, Tried
 from etude.sleep.config import SleepConfig
 from etude.workbench import Given
 
-__all__ = ["ALPHA", "Confirmation", "Fresh", "confirmed", "fresh_of", "lost_in", "trials_of"]
+__all__ = ["ALPHA", "Fresh", "confirmed", "lost_in", "trials_of"]
 
 ALPHA = 0.05
 """Highest p with which a candidate is proposed, so that one that changes nothing is proposed in at most 5% of nights.
 A constant: a user who wants more certainty raises `sleep.confirm_trials`, which also finds more of the real gains."""
+
+Verdict = Literal["accepted", "rejected", "inconclusive"]
 
 _SETTLE = "more held-out tasks, or a higher sleep.confirm_trials, would settle it"
 
@@ -54,16 +57,6 @@ class Fresh(Record):
         return f"{found}; noise floor: {self.varied} of {self.tasks} held-out tasks vary under the same old document"
 
 
-class Confirmation(NamedTuple):
-    """What fresh attempts say of a candidate that passed the gate."""
-
-    status: Literal["accepted", "rejected", "inconclusive"]
-    why: str
-    """Appended to the reason of the gate."""
-    comparison: Comparison | None = None
-    fresh: Fresh | None = None
-
-
 def trials_of(config: SleepConfig, given: Given) -> int:
     """Fresh attempts at each task under each document. A person who answers by hand would give the same answer
     twice, so there are none then."""
@@ -72,27 +65,28 @@ def trials_of(config: SleepConfig, given: Given) -> int:
     return 0 if by_hand else config.sleep.confirm_trials
 
 
-async def confirmed(config: TrainConfig, before: Skill, after: Skill, trials: int, parts: Given) -> Confirmation:
-    """Make fresh attempts under both documents and decide.
+async def confirmed(
+    config: TrainConfig, before: Skill, after: Skill, trials: int, parts: Given
+) -> tuple[Verdict, str, Comparison, Fresh]:
+    """Make fresh attempts under both documents and decide. Returns also what to append to the reason of the gate, and
+    what the decision rests on.
 
     Raises:
         StopRun: as `etude.measure.compare.acompare_skills`.
     """
     found = await acompare_skills(config, before, after, "val", trials, **parts)
-    fresh = await asyncio.to_thread(fresh_of, found.tried)
+    fresh = await asyncio.to_thread(_fresh_of, found.tried)
     lost = lost_in(found.tried) if config.gate.no_regression else ()
-    if math.fsum(_mean(one.b) - _mean(one.a) for one in found.tried) <= 0:
-        status, why = "rejected", ", but fresh attempts show no gain"
-    elif lost:
-        status, why = "rejected", f", but {lost[0]!r} does worse in fresh attempts"
-    elif fresh.settled:
-        status, why = "accepted", ""
-    else:
-        status, why = "inconclusive", f", but the gain in fresh attempts may be luck: {fresh.told}"
-    return Confirmation(status, why, found, fresh)
+    if math.fsum(fmean(one.b) - fmean(one.a) for one in found.tried) <= 0:
+        return "rejected", ", but fresh attempts show no gain", found, fresh
+    if lost:
+        return "rejected", f", but {lost[0]!r} does worse in fresh attempts", found, fresh
+    if fresh.settled:
+        return "accepted", "", found, fresh
+    return "inconclusive", f", but the gain in fresh attempts may be luck: {fresh.told}", found, fresh
 
 
-def fresh_of(tried: Sequence[Tried]) -> Fresh:
+def _fresh_of(tried: Sequence[Tried]) -> Fresh:
     """What attempts show."""
     several = [one for one in tried if len(one.a) > 1]
     return Fresh(
@@ -107,7 +101,3 @@ def lost_in(tried: Sequence[Tried]) -> tuple[str, ...]:
     """Tasks at which every attempt under the candidate came out worse than every one under the old document. A lower
     mean alone says little: with three attempts at each of ten tasks luck gives some of them one."""
     return tuple(one.task for one in tried if max(one.b) < min(one.a))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)

@@ -1,46 +1,36 @@
 """Consolidation: documents improved on tasks. The skill first, then the memory under the new skill, each by the
 trainer, with what is left of the night's budget."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 from etude.concurrency import run_to_end
+from etude.config import TrainConfig
 from etude.envs.scorers.base import Judge
 from etude.errors import DataError, EtudeError
 from etude.protocols import Environment
-from etude.records import Record, Skill
-from etude.records.summary import Comparison
+from etude.records import Record, Skill, Split
 from etude.skill import Document
-from etude.skill.document import LEARNED
+from etude.sleep.adoption.rules import block_of, with_block
 from etude.sleep.config import SleepConfig, make_sleep_config
-from etude.sleep.improve.block import in_room, told_of_room
-from etude.sleep.improve.changes import Change, Place, Status
-from etude.sleep.improve.confirm import Fresh, confirmed, trials_of
+from etude.sleep.improve.block import BLOCK_TOKENS, in_room
+from etude.sleep.improve.changes import PLACES, Change, Place, Status
+from etude.sleep.improve.confirm import confirmed, trials_of
 from etude.sleep.improve.context import Documents, InContext
-from etude.sleep.improve.held_out import HeldOut, HeldOutObserver
+from etude.sleep.improve.held_out import HeldOutObserver
 from etude.sleep.limits import Spent, spent_in, within
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask
 from etude.trainer import Trainer
-from etude.workbench import Given, MakeEnvironment, Past
+from etude.workbench import Given, Past
 
-__all__ = ["Consolidation", "aconsolidate", "consolidate", "in_context", "with_judge"]
+__all__ = ["Consolidation", "aconsolidate", "consolidate", "parts_of", "tasks_on", "with_judge"]
 
 GATE_OFF = "the gate is off: it was not tried on held-out tasks"
 NO_HELD_OUT = "there are no held-out tasks to try it on"
 
 Tasks = Environment | Sequence[MinedTask]
-
-
-class _Work(NamedTuple):
-    """One document that is to be improved."""
-
-    config: SleepConfig
-    """Its limits are what is left of the night's."""
-    folder: Path
-    place: Place
-    past: Past
 
 
 class Consolidation(Record):
@@ -95,42 +85,43 @@ async def aconsolidate(
         EtudeError: no attempt has an answer: the target says nothing, or its program never ends.
     """
     config = config if isinstance(config, SleepConfig) else make_sleep_config(config)
-    if not trainable(tasks):
+    if not tasks_on(tasks, "train"):
         raise DataError("there are no training tasks", hint="mine more sessions, or lower sleep.val_fraction")
     changes: list[Change] = []
-    for place in _places(documents, config):
-        left = within(config, sum((change.spent for change in changes), Spent()))
-        work = _Work(left, Path(folder), place, (known or {}).get(place, Past()))
-        change = await _improve(tasks, documents, work, given)
+    trials, held_out = trials_of(config, given), tasks_on(tasks, "val")
+    for place in PLACES:
+        document = documents.at(place)
+        if document is None or not getattr(config.sleep, place):
+            continue
+        left = within(config, sum((change.spent for change in changes), Spent())).for_run(Path(folder), place)
+        past = (known or {}).get(place, Past())
+        parts = parts_of(config, tasks, documents, place, given)
+        change = await _improve(left, place, past, trials, held_out, parts)
         changes.append(change)
         if change.proposed:
             documents = documents.with_document(place, change.after)
     return Consolidation(changes=tuple(changes), documents=documents)
 
 
-def held_out_tasks(tasks: Tasks) -> int:
-    """How many tasks there are for the gate."""
+def tasks_on(tasks: Tasks, split: Split) -> int:
+    """How many tasks are on a side."""
     if isinstance(tasks, Environment):
-        return len(tasks.tasks("val"))
-    return sum(task.split == "val" for task in tasks)
+        return len(tasks.tasks(split))
+    return sum(task.split == split for task in tasks)
 
 
-def trainable(tasks: Tasks) -> bool:
-    """Whether there is anything to learn from."""
-    if isinstance(tasks, Environment):
-        return bool(tasks.tasks("train"))
-    return any(task.split == "train" for task in tasks)
-
-
-def in_context(tasks: Tasks, documents: Documents, place: Place, config: SleepConfig) -> MakeEnvironment:
-    """The environment of a training run over one of the documents."""
+def parts_of(config: SleepConfig, tasks: Tasks, documents: Documents, place: Place, given: Given) -> Given:
+    """What attempts with one of the documents in its place among the others need."""
 
     def make(judge: Callable[[], Judge]) -> Environment:
         unsafe = config.unsafe_no_sandbox
         env = tasks if isinstance(tasks, Environment) else NightEnvironment(tasks, judge, unsafe_no_sandbox=unsafe)
         return InContext(env, documents, place, config.own_agent)
 
-    return make
+    document = documents.at(place)
+    assert document is not None
+    Document.parse(document.text)
+    return {**with_judge(config, given), "env": make, "skill": document}
 
 
 def with_judge(config: SleepConfig, given: Given) -> Given:
@@ -140,92 +131,49 @@ def with_judge(config: SleepConfig, given: Given) -> Given:
     return given
 
 
-def _places(documents: Documents, config: SleepConfig) -> Iterator[Place]:
-    if documents.skill is not None and config.sleep.skill:
-        yield "skill"
-    if documents.memory is not None and config.sleep.memory:
-        yield "memory"
-
-
-async def _improve(tasks: Tasks, documents: Documents, work: _Work, given: Given) -> Change:
-    before = documents.skill if work.place == "skill" else documents.memory
-    assert before is not None
-    Document.parse(before.text)
-    trials = trials_of(work.config, given)
-    parts: Given = {
-        **with_judge(work.config, given),
-        "env": in_context(tasks, documents, work.place, work.config),
-        "skill": before,
-    }
-    plainly = work.config.for_run(work.folder, work.place)
-    if not held_out_tasks(tasks):  # nothing can be proposed: one rewrite shows what it would be
-        plainly = plainly.model_copy(update={"train": plainly.train.model_copy(update={"epochs": 1})})
-    config, observer = in_room(plainly, before), HeldOutObserver()
-    summary = await Trainer(config, **{**parts, "past": work.past, "observer": observer}).atrain()
-    run = Path(summary.folder)
-    held_out = observer.found
+async def _improve(
+    plain: TrainConfig, place: Place, past: Past, trials: int, held_out_tasks: int, parts: Given
+) -> Change:
+    before = parts.get("skill")
+    assert isinstance(before, Skill)
+    if not held_out_tasks:  # nothing can be proposed: one rewrite shows what it would be
+        plain = plain.model_copy(update={"train": plain.train.model_copy(update={"epochs": 1})})
+    config, observer = in_room(plain, before), HeldOutObserver()
+    summary = await Trainer(config, **{**parts, "past": past, "observer": observer}).atrain()
+    run, held_out = Path(summary.folder), observer.found
     if held_out.silent:
+        why = [shown.why for shown in held_out.initial if shown.why]
         raise EtudeError(
-            f"no attempt has an answer{_last_words(held_out)}",
+            f"no attempt has an answer{f'; the last one: {why[-1]}' if why else ''}",
             hint="look at the target and its agent with `etude doctor`, then run it again",
         )
-    after = before
+    reason, after, comparison, fresh = held_out.reason, before, None, None
+    status: Status = "unchanged" if held_out.accepted is None else "rejected"
+    if config.skill.max_tokens < plain.skill.max_tokens:
+        limit = f"skill.max_tokens = {config.skill.max_tokens}"
+        reason = reason.replace(limit, f"the {BLOCK_TOKENS:,} that its learned block may have leave")
     if summary.best.hash != summary.initial.hash:
-        after = before.with_text(_spliced(before.text, (run / summary.best.skill).read_bytes().decode()))
-    gate_off = bool(held_out_tasks(tasks)) and not config.gate.enabled
-    untried = "" if summary.best.val is not None else GATE_OFF if gate_off else NO_HELD_OUT
-    status, reason = _status(before, after, held_out, untried)
-    reason = told_of_room(reason, plainly, before)
-    comparison: Comparison | None = None
-    fresh: Fresh | None = None
-    if status == "accepted" and trials:
-        status, why, comparison, fresh = await confirmed(config, before, after, trials, parts)
-        reason += why
-        held_out = _judged(held_out, status)
+        best = (run / summary.best.skill).read_bytes().decode()
+        # A file in a run folder lacks the values of keys, wherever they stood: only the block is taken from it.
+        whole = Document.parse(before.text).learned is None
+        after = before.with_text(best if whole else with_block(before.text, block_of(best)))
+        status = "accepted"
+        if summary.best.val is None:
+            status, reason = "unverified", GATE_OFF if held_out_tasks else NO_HELD_OUT
+        elif trials:
+            status, why, comparison, fresh = await confirmed(config, before, after, trials, parts)
+            reason += why
+            held_out = held_out.judged({"rejected": False, "inconclusive": None}.get(status, True))
     return Change(
-        place=work.place,
+        place=place,
         status=status,
         reason=reason,
         before=before,
         after=before if status == "rejected" else after,
-        proposed=status == "accepted" or (status == "unverified" and gate_off),
-        baseline=_mean_of([shown.hard for shown in held_out.initial]),
-        candidate=_mean_of([shown.hard for shown in held_out.candidate]),
+        proposed=status == "accepted" or (status == "unverified" and bool(held_out_tasks)),
         confirmed=comparison,
         fresh=fresh,
         held_out=held_out,
         spent=spent_in(run),
         simulated=summary.simulated,
     )
-
-
-def _judged(held_out: HeldOut, status: Status) -> HeldOut:
-    """With edits that count as accepted only where fresh attempts bear them out: the next night is told of them."""
-    verdict = {"rejected": False, "inconclusive": None}.get(status, True)
-    judged = (entry.model_copy(update={"accepted": entry.accepted and verdict}) for entry in held_out.ledger)
-    return held_out.model_copy(update={"ledger": tuple(judged)})
-
-
-def _status(before: Skill, after: Skill, held_out: HeldOut, untried: str) -> tuple[Status, str]:
-    if after.hash != before.hash:
-        return ("unverified", untried) if untried else ("accepted", held_out.reason)
-    return ("unchanged" if held_out.accepted is None else "rejected"), held_out.reason
-
-
-def _spliced(before: str, best: str) -> str:
-    """The document with the learned block of the best one. What stands outside of it is kept as it is: a file in a
-    run folder lacks the values of keys, wherever they stood."""
-    document = Document.parse(before)
-    if document.learned is None:
-        return best
-    return document.with_region(LEARNED, Document.parse(best).learned or "").render()
-
-
-def _last_words(held_out: HeldOut) -> str:
-    told = [shown.why for shown in held_out.initial if shown.why]
-    return f"; the last one: {told[-1]}" if told else ""
-
-
-def _mean_of(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None

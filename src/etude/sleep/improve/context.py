@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from etude.agents.chat import ChatAgent
 from etude.agents.tools import ToolsAgent, ToolsOptions
-from etude.config import AgentSection
+from etude.config.sections import AgentSection
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel, Environment, EnvironmentTool, Texts
 from etude.records import Record, Score, Skill, Split, Task, Trajectory, digest
@@ -27,6 +27,10 @@ class Documents(Record):
     skill: Skill | None = None
     memory: Skill | None = None
     """The memory file, as a document."""
+
+    def at(self, name: str) -> Skill | None:
+        """The `skill` or the `memory`."""
+        return self.skill if name == "skill" else self.memory
 
     def with_document(self, name: str, document: Skill) -> "Documents":
         """With another `skill` or `memory`."""

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from pydantic import Field
 
 from etude.records import Attempt, Candidate, Evaluation, LedgerEntry, Record, Skill, TrainState
-from etude.skill import Document, token_count
+from etude.skill import Document
 from etude.stages.gate import GateResult
 from etude.stages.shared.longitudinal import Pair
 from etude.workbench import Observer, Workbench
@@ -29,8 +29,6 @@ class Shown(Record):
     why: str
     """Feedback of the scorer, or the reason why there is no score."""
     response: str
-    tokens: int = 0
-    """Output tokens, as billed or estimated; 0 where they are unknown."""
 
 
 _VOID = Shown(
@@ -45,8 +43,6 @@ class HeldOut(Record):
     candidate: tuple[Shown, ...]
     """Under the candidate that the search ends with, else under the last one that was decided on; empty when there
     was none, or when it lost a race and was not seen in full."""
-    candidate_tokens: int | None = None
-    """Of the document of that candidate, estimated as characters / 4; None when there was none."""
     accepted: bool | None
     """Whether that candidate was; None when there was none."""
     reason: str
@@ -62,6 +58,11 @@ class HeldOut(Record):
     """The task of each attempt that is named in `ledger` and `guidance`."""
     guidance: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """What the slow update added to a learned block, and was accepted, with the attempts that it compared."""
+
+    def judged(self, accepted: bool | None) -> "HeldOut":
+        """With edits that count as accepted only where fresh attempts bear them out, for the next night."""
+        judged = (entry.model_copy(update={"accepted": entry.accepted and accepted}) for entry in self.ledger)
+        return self.model_copy(update={"ledger": tuple(judged)})
 
 
 class HeldOutObserver(Observer):
@@ -119,7 +120,6 @@ class HeldOutObserver(Observer):
         self._found = HeldOut(
             initial=await self._shown(bench, bench.skill, state.initial_val),
             candidate=() if skill is None else await self._shown(bench, skill, seen),
-            candidate_tokens=None if skill is None else token_count(skill.text),
             accepted=accepted,
             reason=reason,
             optimizer_replies=tuple(self._replies)[-_REPLIES:],
@@ -170,5 +170,4 @@ def _shown(attempt: Attempt) -> Shown:
         soft=None if score is None else score.soft,
         why=attempt.reason or ("" if score is None else score.feedback),
         response=attempt.trajectory.answer[:_SHOWN],
-        tokens=attempt.trajectory.usage.output_tokens,
     )

@@ -12,19 +12,28 @@ from typing import NamedTuple
 from etude.measure.compare import acompare_skills
 from etude.records import Skill
 from etude.sleep.adoption.adopt import kept_rules, receipts
-from etude.sleep.adoption.rules import BY_HAND, Rule, active, lineage, render, revised, without
+from etude.sleep.adoption.rules import (
+    BY_HAND,
+    Rule,
+    active,
+    block_of,
+    lineage,
+    render,
+    revised,
+    with_block,
+    without,
+)
 from etude.sleep.adoption.structure import plain
 from etude.sleep.config import SleepConfig
-from etude.sleep.improve.block import block_of, with_block
 from etude.sleep.improve.changes import Change, LeftOut, Place, RuleTrial
-from etude.sleep.improve.consolidate import Consolidation, in_context, with_judge
+from etude.sleep.improve.consolidate import Consolidation, parts_of
 from etude.sleep.improve.context import Documents
+from etude.sleep.improve.groups import Group
 from etude.sleep.limits import Spent, spent_in, within
 from etude.sleep.tasks.mined import MinedTask, original_id
 from etude.workbench import Given
 
-__all__ = ["Pruning", "Standing", "due", "left_out", "pruned", "standing"]
-
+__all__ = ["Standing", "due", "left_out", "pruned", "standing"]
 
 _QUOTED = 80
 """Most characters of a rule that a reason has."""
@@ -39,62 +48,51 @@ class Standing(NamedTuple):
     """The last trial of each, by id."""
     put_back: Collection[str] = ()
     """Ids of those whose removal was adopted: where one stands all the same, a person wants it."""
+    tasks: Sequence[MinedTask] = ()
+    """Of earlier nights."""
 
 
-class Pruning(NamedTuple):
-    """What rules are tried on."""
-
-    config: SleepConfig
-    """Its limits are what is left of the night's."""
-    folder: Path
-    """The run folders `retire-skill` and `retire-memory` are below it."""
-    tasks: Sequence[MinedTask]
-    """Of the night."""
-    earlier: Sequence[MinedTask]
-    """Of nights before."""
-    rules: Mapping[Place, Standing]
-    """Of each document."""
-
-
-class _Pruned(NamedTuple):
-    """A document without the rules that nothing misses."""
-
-    document: Skill
-    measured: Mapping[str, str]
-    tried: tuple[LeftOut, ...] = ()
-    """All that were left out."""
-
-
-def standing(state: Path, real: str, tried: Mapping[str, RuleTrial]) -> Standing:
+def standing(state: Path, real: str, tried: Mapping[str, RuleTrial], tasks: Sequence[MinedTask] = ()) -> Standing:
     """What is known of the rules of a document, by its real path.
 
     Raises:
-        EtudeError: rules or receipts cannot be read.
+        DataError: rules or receipts cannot be read.
     """
-    adopted = {one.night for one in receipts(state) if any(each.real == real for each in one.documents)}
+    adopted = {one.night for one in receipts(state) if any(each.live.real == real for each in one.documents)}
     put_back = {rule for rule, trial in tried.items() if trial.retired and f"{trial.night:04d}" in adopted}
-    return Standing(kept_rules(state).documents.get(real, ()), tried, put_back)
+    return Standing(kept_rules(state).documents.get(real, ()), tried, put_back, tasks)
 
 
-async def pruned(work: Pruning, result: Consolidation, given: Given) -> Consolidation:
+async def pruned(
+    config: SleepConfig,
+    group: Group,
+    result: Consolidation,
+    known: Mapping[Place, Standing],
+    given: Given,
+) -> Consolidation:
     """The documents without the rules that nothing misses: at most `sleep.retire` of each are left out, one after the
     other as they are due. Those that cannot be tried do not count.
 
-    The tasks that a rule rests on, as far as they can still be attempted, and all held-out ones are attempted anew
+    The tasks that a rule rests on, as far as they can still be attempted, and all held-out ones are attempted again
     with and without it, `sleep.confirm_trials` times. It goes when each task has a score and none a lower one without
     it. What has an untried or unsettled candidate is left as it is.
 
+    Args:
+        config: its limits are what is left of the night's.
+        known: of each document.
+
     Raises:
-        StopRun: as `etude.measure.compare.acompare_skills`; the same call goes on from there.
+        StopRun: as `etude.measure.compare.acompare_skills`; the same call resumes there.
     """
     documents, changes, used = result.documents, list[Change](), Spent()
     for change in result.changes:
         if change.status not in ("unverified", "inconclusive"):
-            mine = work._replace(config=within(work.config, used))
-            trial = await _tried(mine, change, documents, given)
-            spent = spent_in(work.folder / _name(change.place))
-            used, change = used + spent, _without(change, trial, spent)
-            if trial.measured:
+            there = known[change.place]
+            there = there._replace(rules=revised(there.rules, block_of(change.before.text), BY_HAND))
+            change = await _tried(within(config, used), group, change, documents, there, given)
+            spent = spent_in(group.run / _name(change.place))
+            used, change = used + spent, change.model_copy(update={"spent": change.spent + spent})
+            if change.retired:
                 documents = documents.with_document(change.place, change.after)
         changes.append(change)
     return Consolidation(changes=tuple(changes), documents=documents)
@@ -105,7 +103,7 @@ def due(known: Standing) -> tuple[Rule, ...]:
     were never tried, then those whose last trial is longest ago; of these the oldest first, of one night in their
     order. What a rule says in other words is as old, and was tried as lately, as what it said before.
 
-    Not among them is what a person wrote, in the words of a night too, nor what a person has put back.
+    Never what a person wrote, also where a night reworded it, nor what a person has put back.
     """
     past = {rule.id: lineage(rule, known.rules) for rule in active(known.rules)}
     ours = [
@@ -123,66 +121,55 @@ def due(known: Standing) -> tuple[Rule, ...]:
 
 def left_out(document: Skill, rules: Sequence[Rule], rule: str) -> Skill | None:
     """The document without a rule, by its id; None where it does not stand there as it is known."""
-    there = active(revised(rules, block_of(document), BY_HAND))
+    there = active(revised(rules, block_of(document.text), BY_HAND))
     if all(one.id != rule for one in there):
         return None
-    return with_block(document, render(without(there, [rule])))
+    return document.with_text(with_block(document.text, render(without(there, [rule]))))
 
 
-async def _tried(work: Pruning, change: Change, documents: Documents, given: Given) -> _Pruned:
-    config, place = work.config, change.place
-    known = work.rules.get(place, Standing())
-    rules = revised(known.rules, block_of(change.before), BY_HAND)
-    document, measured, tried = change.after if change.proposed else change.before, dict[str, str](), list[LeftOut]()
-    run = config.for_run(work.folder, _name(place))
-    trials = config.sleep.confirm_trials
-    for rule in due(known._replace(rules=rules)):
+async def _tried(
+    config: SleepConfig, group: Group, change: Change, documents: Documents, known: Standing, given: Given
+) -> Change:
+    """The change with what the trials found; its comparison is one of the candidate only."""
+    run, trials = config.for_run(group.run, _name(change.place)), config.sleep.confirm_trials
+    document, retired, tried = change.after if change.proposed else change.before, dict[str, str](), list[LeftOut]()
+    for rule in due(known):
         if len(tried) == config.sleep.retire:
             break
-        shorter, tasks = left_out(document, rules, rule.id), _tasks(rule, work, rules)
+        shorter, tasks = left_out(document, known.rules, rule.id), _tasks(rule, group, known)
         if shorter is None or not tasks:
             continue
-        others = documents.with_document(place, document)
-        parts: Given = {**with_judge(config, given), "env": in_context(tasks, others, place, config)}
+        parts = parts_of(config, tasks, documents.with_document(change.place, document), change.place, given)
         found = await acompare_skills(run, document, shorter, "val", trials, **parts)
-        seen = len(found.gained) + len(found.lost) + found.equal
+        unscored = len(tasks) - len(found.gained) - len(found.lost) - found.equal
         missed = tuple(flip.task for flip in found.lost)
-        tried.append(
-            LeftOut(rule=rule.id, text=rule.text, tasks=len(tasks), missed=missed, unscored=len(tasks) - seen)
-        )
+        tried.append(LeftOut(rule=rule.id, text=rule.text, tasks=len(tasks), missed=missed, unscored=unscored))
         if tried[-1].retired:
             document = shorter
-            times = f"{trials} fresh attempts each" if trials > 1 else "one fresh attempt each"
-            measured[rule.id] = f"{len(tasks)} tasks, {times} with and without it: none does worse without"
-    return _Pruned(document, measured, tuple(tried))
+            retired[rule.id] = (
+                f"{len(tasks)} tasks, fresh attempts at each with and without it: {trials}; none does worse without"
+            )
+    stays = [f"left out on trial: {plain(one.text, _QUOTED)!r}, {one.told}" for one in tried if not one.retired]
+    gone = [f"rules retired, which nothing misses: {len(retired)}"] if retired else []
+    update: dict[str, object] = {"left_out": tuple(tried), "reason": "; ".join([change.reason, *stays, *gone])}
+    if retired:
+        update |= {"after": document, "retired": retired}
+    if retired and not change.proposed:
+        update |= {"confirmed": None, "fresh": None, "status": "accepted", "proposed": True}
+    return change.model_copy(update=update)
 
 
-def _tasks(rule: Rule, work: Pruning, rules: Sequence[Rule]) -> tuple[MinedTask, ...]:
+def _tasks(rule: Rule, group: Group, known: Standing) -> tuple[MinedTask, ...]:
     """What a rule is tried on, as held-out tasks; none where nothing that it rests on can be attempted any more."""
-    known = {task.id: task for task in work.earlier if task.origin == "real" and not task.tools}
-    known |= {task.id: task for task in work.tasks if task.origin == "real"}
+    real = {task.id: task for task in known.tasks if task.origin == "real" and not task.tools}
+    real |= {task.id: task for task in group.tasks if task.origin == "real"}
     # What rests on a rewording or a recalled task rests on the one it is derived from, by its id.
-    named = {original_id(name) for one in lineage(rule, rules) for name in one.evidence.tasks}
-    behind = {name: known[name] for name in named & known.keys() if known[name].split != "test"}
+    named = {original_id(name) for one in lineage(rule, known.rules) for name in one.evidence.tasks}
+    behind = {name: real[name] for name in named & real.keys() if real[name].split != "test"}
     if named and not behind:
         return ()
-    behind |= {task.id: task for task in work.tasks if task.split == "val"}
+    behind |= {task.id: task for task in group.tasks if task.split == "val"}
     return tuple(behind[name].model_copy(update={"split": "val"}) for name in sorted(behind))
-
-
-def _without(change: Change, trial: _Pruned, spent: Spent) -> Change:
-    """The change with what the trial found; its comparison is one of the candidate only."""
-    stays = [f"left out on trial: {plain(one.text, _QUOTED)!r}, {one.told}" for one in trial.tried if not one.retired]
-    reason = "; ".join([change.reason, *stays])
-    update = {"spent": change.spent + spent, "left_out": trial.tried, "reason": reason}
-    change = change.model_copy(update=update)
-    if not trial.measured:
-        return change
-    count = len(trial.measured)
-    what = f"{count} rule{'s are' if count > 1 else ' is'} retired: nothing misses {'them' if count > 1 else 'it'}"
-    none = {} if change.proposed else {"confirmed": None, "fresh": None, "status": "accepted", "proposed": True}
-    update = {"after": trial.document, "retired": trial.measured, "reason": f"{change.reason}; {what}"}
-    return change.model_copy(update={**update, **none})
 
 
 def _name(place: Place) -> str:

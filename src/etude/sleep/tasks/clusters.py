@@ -10,20 +10,19 @@ from typing import NamedTuple
 
 from etude.envs.splits import fold
 from etude.errors import ConfigError
-from etude.records import Record, Split, digest
+from etude.records import Split, digest
 from etude.sleep.tasks.mined import MinedTask
 
-__all__ = ["NEAR", "Division", "alike", "by_recurrence", "divide", "likeness", "near"]
+__all__ = ["NEAR", "alike", "by_recurrence", "divide", "likeness", "near"]
 
 NEAR = 0.75
 """Likeness from which two intents count as the same wish."""
 _NEAR_SUBJECT = 0.5
-"""Likeness from which two intents of one kind count as the same wish by what is in them beside the kind."""
+"""Likeness from which two intents of one kind count as the same wish by what is in them in addition to the kind."""
 _SAME_KIND = 0.6
 """Likeness from which two names of kinds mean the same, and words of an intent one of a name."""
 _SAME_DATA = 0.5
 """Likeness below which two contexts make the same wish two tasks."""
-_NEEDED: tuple[Split, Split] = ("train", "val")
 _FIRST: tuple[Split, ...] = ("test", "val", "train")
 """Whose cluster a task joins that is near tasks of several sides: nothing held-out is trained on in other words."""
 
@@ -47,16 +46,6 @@ _ASKING_WORDS = frozenset(
 )
 """What asks for something whatever it is."""
 _GRAM = 3
-
-
-class Division(Record):
-    """Tasks with their clusters and sides."""
-
-    tasks: tuple[MinedTask, ...]
-    moved: tuple[str, ...] = ()
-    """Clusters that were put on the other side, for one of the two would have been empty."""
-    lacking: tuple[Split, ...] = ()
-    """Which of `train` and `val` has no task nevertheless."""
 
 
 class Sides(NamedTuple):
@@ -112,8 +101,8 @@ def divide(
     val: float = 0.34,
     test: float = 0.0,
     seed: int = 42,
-) -> Division:
-    """Find the cluster and the side of every task. The result does not depend on the order of the tasks.
+) -> tuple[MinedTask, ...]:
+    """The tasks with their clusters and sides. The result does not depend on the order of the tasks.
 
     A new task, with the others of tonight that it is near to, joins an earlier cluster that one of them is near to,
     and its side, which never changes: of several a test cluster, then a held-out one, then the likest. Otherwise they
@@ -145,14 +134,13 @@ def divide(
         split.setdefault(name, sides.of(name))
         clusters |= {task.id: name for task in group}
     tonight = {clusters[task.id] for task in tasks if task.origin == "real"}
-    moved = _repair(split, tonight, {task.cluster for task in known}, sides)
+    _repair(split, tonight, {task.cluster for task in known}, sides)
     result: list[MinedTask] = []
     for task in tasks:
         cluster = clusters.get(task.derived_from if task.origin != "real" else task.id, task.cluster)
         side: Split = split[cluster] if task.origin == "real" else "train"
         result.append(task.model_copy(update={"cluster": cluster, "split": side}))
-    held = {task.split for task in result}
-    return Division(tasks=tuple(result), moved=moved, lacking=tuple(side for side in _NEEDED if side not in held))
+    return tuple(result)
 
 
 def by_recurrence(tasks: Sequence[MinedTask]) -> tuple[MinedTask, ...]:
@@ -195,17 +183,15 @@ def _nearest(group: Sequence[MinedTask], known: Sequence[MinedTask], split: Mapp
     return min(close)[2] if close else ""
 
 
-def _repair(split: dict[str, Split], tonight: set[str], earlier: set[str], sides: Sides) -> tuple[str, ...]:
+def _repair(split: dict[str, Split], tonight: set[str], earlier: set[str], sides: Sides) -> None:
     """Give the side that has no cluster tonight a new one of the other side. What is held out is filled first."""
-    moved: list[str] = []
-    for side, other in (_NEEDED[::-1], _NEEDED):
+    both: tuple[Split, Split] = ("val", "train")
+    for side, other in (both, both[::-1]):
         taken = [name for name in tonight if split[name] == other]
         free = sorted((name for name in taken if name not in earlier), key=sides.lot)
         wanted = side == "train" or sides.val > 0
         if wanted and side not in {split[name] for name in tonight} and len(taken) > 1 and free:
             split[free[0]] = side
-            moved.append(free[0])
-    return tuple(moved)
 
 
 def _shared(left: frozenset[str], right: frozenset[str]) -> float:
@@ -220,7 +206,7 @@ def _grams(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def _subjects(text: str, kinds: str) -> tuple[frozenset[str], frozenset[str]]:
-    """What a text says beside the words that ask, and those that are like one of `kinds`: all of it, and the first
+    """What a text says without the words that ask, and those that are like one of `kinds`: all of it, and the first
     sentence that says anything."""
     skipped = _EMPTY_WORDS | _ASKING_WORDS
     names = _words(kinds)

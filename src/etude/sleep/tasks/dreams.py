@@ -32,8 +32,6 @@ class Dreamt(Record):
 
     tasks: tuple[MinedTask, ...] = ()
     dropped: tuple[Dropped, ...] = ()
-    failed: tuple[str, ...] = ()
-    """Ids of the tasks about which the optimizer gave no usable answer."""
 
 
 async def dream(tasks: Sequence[MinedTask], n: int, optimizer: Optimizer) -> Dreamt:
@@ -44,7 +42,7 @@ async def dream(tasks: Sequence[MinedTask], n: int, optimizer: Optimizer) -> Dre
     held-out task. The optimizer is asked about all tasks at the same time.
 
     Raises:
-        StopRun: a call failed. Known answers are facts: the same call goes on from there.
+        StopRun: a call failed. Answers are cached: the same call resumes.
     """
     if n < 1:
         return Dreamt()
@@ -54,14 +52,13 @@ async def dream(tasks: Sequence[MinedTask], n: int, optimizer: Optimizer) -> Dre
     return Dreamt(
         tasks=tuple(task for result in results for task in result.tasks),
         dropped=tuple(dropped for result in results for dropped in result.dropped),
-        failed=tuple(name for result in results for name in result.failed),
     )
 
 
 def recall(archive: Iterable[MinedTask], tasks: Sequence[MinedTask], k: int) -> tuple[MinedTask, ...]:
     """The `k` training tasks of earlier nights that are most like one of tonight's in the same project; fewer where
-    there are not so many that have something in common. Never one that is held out, tonight or then, or near one that
-    is. Ties go by id.
+    fewer have something in common with it. Never one that is held out, tonight or then, or near one that is. Ties go
+    by id.
     """
     tonight = [task for task in tasks if task.split == "train"]
     ids = {task.id for task in tasks}
@@ -95,7 +92,7 @@ async def _reword(task: MinedTask, n: int, held: Sequence[MinedTask], optimizer:
     try:
         reply = await optimizer.ask("sleep_dream", asked, _Rewordings)
     except UnusableReply:
-        return Dreamt(failed=(task.id,))
+        return Dreamt()
     dreamt: list[MinedTask] = []
     dropped: list[Dropped] = []
     said = {fold(task.intent)}

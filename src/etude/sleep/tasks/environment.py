@@ -8,18 +8,26 @@ from etude.envs.scorers.base import Judge
 from etude.envs.scorers.checks import Checks, ChecksOptions, Criteria, combined, form_warning
 from etude.envs.scorers.text import Exact
 from etude.envs.splits import check_splits, content
-from etude.errors import BoundaryError, ConfigError, DataError
+from etude.errors import BoundaryError, ConfigError, DataError, StopRun
 from etude.protocols import Environment, Scorer
 from etude.records import SPLITS, Score, Split, Task, Trajectory, canonical
 from etude.sandbox import Limits, find_sandbox
 from etude.sleep.tasks.mined import MinedTask
 
-__all__ = ["NightEnvironment"]
+__all__ = ["NightEnvironment", "SlowPattern"]
 
 
 _LIMITS = Limits(seconds=60)
 """Of the command of a task."""
-_ENDLESS = "whether the answer meets its checks cannot be told: a pattern takes too long on it"
+
+
+class SlowPattern(StopRun):
+    """A pattern that a night mined takes too long on an answer, so the answer has no score. The night drops the task
+    and continues: no person wrote the pattern, so none can correct it."""
+
+    def __init__(self, task: str, error: BoundaryError) -> None:
+        super().__init__(f"task {task!r}: {error.message}", hint="leave the task out")
+        self.task = task
 
 
 class NightEnvironment(Environment):
@@ -28,10 +36,6 @@ class NightEnvironment(Environment):
     Of the criteria that a task has, checks, exact answers, a rubric and a command, all apply: `hard` is 1 when each
     is met, `soft` the mean over them. A command runs in the sandbox, for at most a minute and without a network;
     words of it that name a file from the task's project, else from the current folder, stand for it.
-
-    An answer at which the match of a pattern does not end in time meets none of the checks of a task that a night
-    mined: it was not seen to pass them, no person can fix a pattern of a model, and one such answer would stop
-    that night each time. With a task that a person wrote there is no score.
 
     Feedback on training tasks, which the optimizer reads, says in words what is wrong. On held-out tasks it is for
     people and shows the checks that failed as they are written: no stage shows the optimizer an attempt at one.
@@ -95,9 +99,10 @@ class NightEnvironment(Environment):
         """All criteria of the task together; an empty answer meets none of them, and is not shown to the judge.
 
         Raises:
-            DataError: the task is none of a night.
-            BoundaryError: the match of a pattern that a person wrote took too long, the process that matches patterns
-                died, or a command could not be run to its end.
+            DataError: the task is not one of this environment.
+            SlowPattern: the match of a pattern that a night mined took too long.
+            BoundaryError: so did that of a pattern that a person wrote, the process that matches patterns died, or a
+                command could not be run to its end.
         """
         gold = task.gold if isinstance(task.gold, dict) else {}
         checks = self._checks if task.id in self._training else self._open
@@ -107,17 +112,17 @@ class NightEnvironment(Environment):
         kinds = [kind for kind in scorers if kind in gold]
         if not kinds:
             raise DataError(f"task {task.id!r} has no criteria", hint="use the tasks of this environment")
-        found = [Score(hard=0, soft=0, feedback="there is no answer")]
-        if trajectory.answer.strip():
-            found = [
-                await _scored(
-                    scorers[kind],
-                    task.model_copy(update={"gold": gold[kind] if kind == "exact" else {kind: gold[kind]}}),
-                    trajectory,
-                    ends=kind != "checks" or task.id not in self._mined,
-                )
-                for kind in kinds
-            ]
+        if not trajectory.answer.strip():
+            return Score(hard=0, soft=0, feedback="there is no answer")
+        found: list[Score] = []
+        for kind in kinds:
+            part = task.model_copy(update={"gold": gold[kind] if kind == "exact" else {kind: gold[kind]}})
+            try:
+                found.append(await scorers[kind].score(part, trajectory))
+            except BoundaryError as error:
+                if kind == "checks" and task.id in self._mined and isinstance(error.cause, TimeoutError):
+                    raise SlowPattern(task.id, error) from error
+                raise
         return combined(found)
 
     def fingerprint(self) -> str:
@@ -129,16 +134,6 @@ class NightEnvironment(Environment):
     def _doubts(self) -> list[str]:
         train, val, test = (self._tasks[split] for split in SPLITS)
         return check_splits(train, val, test) if train and val else []
-
-
-async def _scored(scorer: Scorer, task: Task, trajectory: Trajectory, *, ends: bool) -> Score:
-    """The score by one kind of criteria; 0 with the reason where it took too long, unless `ends`."""
-    try:
-        return await scorer.score(task, trajectory)
-    except BoundaryError as error:
-        if ends or not isinstance(error.cause, TimeoutError):
-            raise
-        return Score(hard=0, soft=0, feedback=_ENDLESS)
 
 
 def _commands(tasks: Sequence[MinedTask], *, unsafe: bool) -> dict[str, Scorer]:
@@ -156,16 +151,16 @@ def _commands(tasks: Sequence[MinedTask], *, unsafe: bool) -> dict[str, Scorer]:
 
 def _check_apart(tasks: dict[Split, tuple[Task, ...]]) -> None:
     """As `check_splits` does where no side is empty."""
-    ids = [task.id for split in SPLITS for task in tasks[split]]
-    twice = next((name for at, name in enumerate(ids) if name in ids[:at]), None)
-    if twice is not None:
-        raise DataError(f"two tasks have the id {twice!r}", hint="give every task an id of its own")
+    ids: set[str] = set()
     sides: dict[str, tuple[Split, str]] = {}
-    for split in SPLITS:
-        for task in tasks[split]:
-            side, other = sides.setdefault(content(task), (split, task.id))
-            if side != split:
-                raise DataError(
-                    f"{side} {other!r} and {split} {task.id!r} have the same text",
-                    hint="put tasks of one cluster on one side",
-                )
+    placed: list[tuple[Split, Task]] = [(side, task) for side in SPLITS for task in tasks[side]]
+    for split, task in placed:
+        if task.id in ids:
+            raise DataError(f"two tasks have the id {task.id!r}", hint="give every task an id of its own")
+        ids.add(task.id)
+        side, other = sides.setdefault(content(task), (split, task.id))
+        if side != split:
+            raise DataError(
+                f"{side} {other!r} and {split} {task.id!r} have the same text",
+                hint="put tasks of one cluster on one side",
+            )

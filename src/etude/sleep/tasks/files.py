@@ -6,60 +6,48 @@ Reading a file executes nothing and opens nothing that it names.
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, Self, cast
 
-from pydantic import JsonValue, StrictBool, ValidationError
+from pydantic import JsonValue, StrictBool, model_validator
 
-from etude.envs.scorers.base import shorten
+from etude.config.loading import parse
 from etude.envs.scorers.checks import Criteria, read_criteria
-from etude.errors import DataError, did_you_mean, told
+from etude.errors import ConfigError, DataError
 from etude.files import write_atomically
-from etude.records import Record, canonical
+from etude.records import Record
 from etude.redaction.redactor import Redactor
-from etude.sleep.tasks.mined import MinedTask
+from etude.sleep.tasks.mined import Feedback, MinedTask, SessionRef
 from etude.sleep.transcripts.sources.lines import open_regular
 
-__all__ = ["Replayed", "TaskFile", "check_answers", "read", "replay", "review", "write"]
+__all__ = ["Replayed", "TaskFile", "read", "replay", "review", "write"]
 
-FORMAT: Literal["etude.tasks"] = "etude.tasks"
 PUBLISHED = "skillopt_sleep.tasks.v1"
 """The format of SkillOpt-Sleep, which is read and not written."""
-
-_PUBLISHED_FILE = ("format", "project", "transcript_source", "n_sessions", "target_skill_path", "reviewed", "tasks")
-_PUBLISHED_TASK = (
-    "id",
-    "project",
-    "intent",
-    "context_excerpt",
-    "system",
-    "attempted_solution",
-    "outcome",
-    "reference_kind",
-    "reference",
-    "judge",
-    "tags",
-    "source_sessions",
-    "split",
-    "origin",
-    "derived_from",
-    "skill_hint",
-)
-_OUTCOMES = {"success": "satisfied", "fail": "unsatisfied", "mixed": "unknown", "unknown": "unknown"}
-_KINDS = ("none", "exact", "rubric", "rule")
+_OUTCOMES: dict[str, Feedback] = {"success": "satisfied", "fail": "unsatisfied"}
+_SPLITS = {"replay": "train", "holdout": "val"}
+_ASK_FOR_A_TEXT = ("contains", "section_contains", "section_present")
 
 
 class TaskFile(Record):
     """What a task file holds."""
 
-    format: Literal["etude.tasks"] = FORMAT
+    format: Literal["etude.tasks"] = "etude.tasks"
     version: Literal[1] = 1
     reviewed: StrictBool = False
     """A person has read the tasks and wants them to be used."""
     project: str = ""
     """The project whose documents they are for."""
     tasks: tuple[MinedTask, ...]
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        ids = [task.id for task in self.tasks]
+        twice = next((name for at, name in enumerate(ids) if name in ids[:at]), None)
+        if twice is not None:
+            raise ValueError(f"two tasks have the id {twice!r}")
+        return self
 
 
 class Replayed(Record):
@@ -71,9 +59,61 @@ class Replayed(Record):
     """Secrets that were taken out, by kind."""
 
 
+class _PublishedTask(Record):
+    id: str
+    project: str | None = None
+    intent: str
+    context_excerpt: str = ""
+    system: Literal[""] = ""
+    """A system prompt of the task's own is not supported."""
+    attempted_solution: JsonValue = None
+    """What the agent answered then; not used."""
+    outcome: Literal["success", "fail", "mixed", "unknown"] = "unknown"
+    reference_kind: Literal["none", "exact", "rubric", "rule"] = "none"
+    reference: str = ""
+    judge: JsonValue = None
+    tags: tuple[str, ...] = ()
+    source_sessions: tuple[str, ...] = ()
+    split: Literal["train", "val", "test", "replay", "holdout"] = "train"
+    origin: str = "real"
+    derived_from: str = ""
+    skill_hint: str = ""
+
+    def translated(self, file: "_PublishedFile", where: str) -> dict[str, Any]:
+        """The task in our words."""
+        criteria = read_criteria(self.judge, where) if self.judge else Criteria()
+        rubric = self.reference if self.reference_kind == "rubric" and self.reference else criteria.rubric
+        if self.reference_kind == "none" and not criteria.checks and not rubric:
+            rubric = f"The answer does what is asked: {self.intent}"
+        return {
+            **self.model_dump(include={"id", "intent", "tags", "origin", "derived_from"}),
+            "split": _SPLITS.get(self.split, self.split),
+            "context": self.context_excerpt,
+            "checks": criteria.checks,
+            "rubric": rubric,
+            "exact": [self.reference] if self.reference_kind == "exact" and self.reference else [],
+            "project": file.project if self.project is None else self.project,
+            "sessions": [
+                SessionRef(source=file.transcript_source or "unknown", id=name) for name in self.source_sessions
+            ],
+            "feedback": _OUTCOMES.get(self.outcome, "unknown"),
+            "skill": self.skill_hint,
+        }
+
+
+class _PublishedFile(Record):
+    format: Literal["skillopt_sleep.tasks.v1"]
+    project: str = ""
+    transcript_source: str = ""
+    n_sessions: JsonValue = None
+    target_skill_path: JsonValue = None
+    reviewed: StrictBool = False
+    tasks: tuple[_PublishedTask, ...]
+
+
 def write(path: Path, tasks: Iterable[MinedTask], *, project: str = "") -> TaskFile:
-    """Write tasks to a file that nobody has reviewed, for its owner's eyes only: it quotes from conversations. A file
-    that is there is replaced in one move.
+    """Write tasks to a file that is not reviewed yet, readable by its owner only: it quotes from conversations. An
+    existing file is replaced in one move.
 
     Raises:
         DataError: the file cannot be written.
@@ -82,37 +122,36 @@ def write(path: Path, tasks: Iterable[MinedTask], *, project: str = "") -> TaskF
 
 
 def read(path: Path) -> TaskFile:
-    """The tasks of a file, reviewed or not. Besides the own format the published one is understood, and a list of
-    tasks of either alone, which nobody has reviewed.
+    """The tasks of a file, reviewed or not: in the own format, the published one, or a list of tasks of either alone,
+    which counts as not reviewed.
 
     Raises:
-        DataError: there is no such file; it is no JSON; a key is unknown or missing; a value cannot be used; two
+        DataError: there is no such file; it is not JSON; a key is unknown or missing; a value cannot be used; two
             tasks have one id.
     """
     data = _json(path)
     if isinstance(data, list):
-        data = {"format": PUBLISHED if _is_published(data) else FORMAT, "tasks": data}
-    if not isinstance(data, dict):
-        raise DataError(f"{path}: {canonical(data)[:80]} is no task file", hint=f"as in {_EXAMPLE}")
-    name = data.get("format")
-    if name == PUBLISHED:
-        file = _published(data, str(path))
-    elif name == FORMAT:
-        file = _own(data, str(path))
-    else:
-        what = "'format' is missing" if name is None else f"unknown format {name!r}"
-        raise DataError(f"{path}: {what}; expected {FORMAT!r} or {PUBLISHED!r}", hint=f"as in {_EXAMPLE}")
-    _check_ids(file, path)
-    return file
+        data = {"format": PUBLISHED, "tasks": data} if _is_published(data) else {"tasks": data}
+    try:
+        if not isinstance(data, dict) or data.get("format") != PUBLISHED:
+            return parse(TaskFile, data, where=str(path))
+        file = parse(_PublishedFile, data, where=str(path))
+        tasks = [task.translated(file, f"{path}: tasks.{at}") for at, task in enumerate(file.tasks)]
+        own = {"reviewed": file.reviewed, "project": file.project, "tasks": tasks}
+        return parse(TaskFile, own, where=str(path))
+    except ConfigError as error:
+        raise DataError(error.message, hint=error.hint if error.key else "correct it, or leave it out") from None
 
 
 def review(path: Path) -> TaskFile:
     """Write down that a person has reviewed the file, in the own format. Only for use on a person's word.
 
     Raises:
-        DataError: as `read` and `write`.
+        DataError: as `read` and `write`; it has no tasks; an answer would need what looks like a secret.
     """
-    return _write(path, read(path).model_copy(update={"reviewed": True}))
+    file = read(path)
+    _check_usable(file, path)
+    return _write(path, file.model_copy(update={"reviewed": True}))
 
 
 def replay(path: Path) -> Replayed:
@@ -120,16 +159,15 @@ def replay(path: Path) -> Replayed:
     what their checks say is required.
 
     Raises:
-        DataError: as `read`; nobody has reviewed it; it has no tasks; an answer would need what looks like a secret.
+        DataError: as `review`; no person has reviewed it.
     """
     file = read(path)
     if not file.reviewed:
         raise DataError(
-            f"{path}: nobody has reviewed these tasks (reviewed: false)",
+            f"{path}: no person has reviewed these tasks (reviewed: false)",
             hint="read them: their texts are sent to models; then set 'reviewed' to true",
         )
-    if not file.tasks:
-        raise DataError(f"{path} has no tasks", hint="give it at least one")
+    _check_usable(file, path)
     redactor, counts = Redactor.for_transcripts(os.environ), Counter[str]()
 
     def clean(text: str) -> str:
@@ -137,50 +175,31 @@ def replay(path: Path) -> Replayed:
         counts.update(found)
         return kept
 
-    check_answers(file, path)
-    tasks = tuple(
-        task.model_copy(
-            update={
-                "intent": clean(task.intent),
-                "context": clean(task.context),
-                "rubric": clean(task.rubric),
-                "checks": tuple(
-                    check.model_copy(update={"requirement": clean(check.requirement)}) for check in task.checks
-                ),
-            }
-        )
-        for task in file.tasks
-    )
+    def cleaned(task: MinedTask) -> MinedTask:
+        texts = {name: clean(getattr(task, name)) for name in ("intent", "context", "rubric")}
+        checks = [check.model_copy(update={"requirement": clean(check.requirement)}) for check in task.checks]
+        return task.model_copy(update={**texts, "checks": tuple(checks)})
+
+    tasks = tuple(cleaned(task) for task in file.tasks)
     return Replayed(tasks=tasks, redacted=dict(sorted(counts.items())))
 
 
-def check_answers(file: TaskFile, path: Path) -> None:
-    """Refuse tasks whose answers would need what looks like a secret: a criterion is not changed, and no agent can
-    know what is taken out of the texts that it is sent.
-
-    Raises:
-        DataError: there is one; names it and the criterion.
-    """
+def _check_usable(file: TaskFile, path: Path) -> None:
+    """Refuse a file without tasks, and tasks whose answers would need what looks like a secret: a criterion is not
+    changed, and no agent can know what is taken out of the texts that it is sent."""
+    if not file.tasks:
+        raise DataError(f"{path} has no tasks", hint="give it at least one")
     redactor = Redactor.for_transcripts(os.environ)
-    needed = [(task, "exact", answer) for task in file.tasks for answer in task.exact]
-    needed += [
-        (task, f"check {check.op!r}", str(check.arg))
-        for task in file.tasks
-        for check in task.checks
-        if check.op in _ASK_FOR_A_TEXT
-    ]
-    for task, where, text in needed:
-        kinds = redactor.redact_counted(text)[1]
-        if kinds:
-            raise DataError(
-                f"{path}: task {task.id!r}: {where} asks for what looks like a secret ({', '.join(sorted(kinds))}), "
-                "which is taken out of all that is sent",
-                hint="put an invented text in its place that looks like none, in 'intent' and 'context' too",
-            )
-
-
-_ASK_FOR_A_TEXT = ("contains", "section_contains", "section_present")
-_EXAMPLE = canonical({"format": FORMAT, "version": 1, "reviewed": False, "tasks": []})
+    for task in file.tasks:
+        needed = [("exact", answer) for answer in task.exact]
+        needed += [(f"check {check.op!r}", str(check.arg)) for check in task.checks if check.op in _ASK_FOR_A_TEXT]
+        for where, text in needed:
+            if kinds := redactor.redact_counted(text)[1]:
+                raise DataError(
+                    f"{path}: task {task.id!r}: {where} asks for what looks like a secret "
+                    f"({', '.join(sorted(kinds))}), which is taken out of all that is sent",
+                    hint="put an invented text in its place that looks like none, in 'intent' and 'context' too",
+                )
 
 
 def _write(path: Path, file: TaskFile) -> TaskFile:
@@ -194,133 +213,19 @@ def _write(path: Path, file: TaskFile) -> TaskFile:
 
 def _json(path: Path) -> JsonValue:
     try:
-        return cast(JsonValue, json.loads(_text(path), parse_constant=_no_constant))
+        with open_regular(os.path.realpath(path)) as file:  # a person may link to a file, and a pipe has no end
+            return cast(JsonValue, json.loads(file.read().decode(), parse_constant=_no_constant))
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{str(path)!r} cannot be read: {error}", hint="give a JSON file in UTF-8") from None
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{path} is no JSON: {error}", hint="fix it, or write it again") from None
-
-
-def _text(path: Path) -> str:
-    with open_regular(os.path.realpath(path)) as file:  # a person may link to a file, and a pipe has no end
-        return file.read().decode("utf-8")
+        raise DataError(f"{path} is not JSON: {error}", hint="fix it, or write it again") from None
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no value")
+    raise ValueError(f"{name} is not a value")
 
 
 def _is_published(rows: list[JsonValue]) -> bool:
     """Whether tasks without a file around them are the published ones: those that have a key only these have."""
-    only = set(_PUBLISHED_TASK) - set(MinedTask.model_fields)
+    only = _PublishedTask.model_fields.keys() - MinedTask.model_fields.keys()
     return any(isinstance(row, dict) and only & row.keys() for row in rows)
-
-
-def _check_ids(file: TaskFile, path: Path) -> None:
-    ids = [task.id for task in file.tasks]
-    twice = next((name for at, name in enumerate(ids) if name in ids[:at]), None)
-    if twice is not None:
-        raise DataError(f"{path}: two tasks have the id {twice!r}", hint="give every task an id of its own")
-
-
-def _own(data: Mapping[str, JsonValue], path: str) -> TaskFile:
-    _check_keys(data, TaskFile.model_fields, path)
-    rows = _rows(data, path)
-    for number, row in enumerate(rows, start=1):
-        where = f"{path}: task {number}"
-        _check_keys(row, MinedTask.model_fields, where)
-        if "checks" in row:
-            read_criteria({"checks": row["checks"], "rubric": "-"}, where)
-    try:
-        return TaskFile.model_validate(data)
-    except ValidationError as error:
-        raise _refused(error, path) from None
-
-
-def _published(data: Mapping[str, JsonValue], path: str) -> TaskFile:
-    _check_keys(data, _PUBLISHED_FILE, path)
-    source, project = data.get("transcript_source", ""), data.get("project", "")
-    tasks: list[MinedTask] = []
-    for number, row in enumerate(_rows(data, path), start=1):
-        where = f"{path}: task {number}"
-        _check_keys(row, _PUBLISHED_TASK, where)
-        try:
-            tasks.append(MinedTask.model_validate(_translated({"project": project, **row}, str(source), where)))
-        except ValidationError as error:
-            raise _refused(error, where) from None
-    try:
-        return TaskFile.model_validate({"reviewed": data.get("reviewed", False), "project": project, "tasks": tasks})
-    except ValidationError as error:
-        raise _refused(error, path) from None
-
-
-def _translated(row: Mapping[str, JsonValue], source: str, where: str) -> dict[str, Any]:
-    """A published task in our words. What the agent answered then is left out."""
-    kind, outcome, judge = row.get("reference_kind", "none"), row.get("outcome", "unknown"), row.get("judge")
-    reference = row.get("reference", "")
-    if kind not in _KINDS:
-        raise DataError(f"{where}: reference_kind = {kind!r} cannot be judged", hint=did_you_mean(str(kind), _KINDS))
-    if not isinstance(outcome, str) or outcome not in _OUTCOMES:
-        raise DataError(f"{where}: unknown outcome {outcome!r}", hint=did_you_mean(str(outcome), _OUTCOMES))
-    if row.get("system"):
-        raise DataError(
-            f"{where}: a system prompt of the task's own is not supported", hint="say in 'intent' what is asked"
-        )
-    criteria = Criteria()
-    if judge:
-        criteria = read_criteria(judge, where)
-    rubric = reference if kind == "rubric" and reference else criteria.rubric
-    if kind == "none" and not criteria.checks and not rubric:
-        rubric = f"The answer does what is asked: {row.get('intent', '')}"
-    sessions = row.get("source_sessions", [])
-    found = {
-        "id": row.get("id"),
-        "intent": row.get("intent"),
-        "context": row.get("context_excerpt", ""),
-        "checks": criteria.checks,
-        "rubric": rubric,
-        "exact": [reference] if kind == "exact" and reference else [],
-        "tags": row.get("tags", []),
-        "split": row.get("split", "train"),
-        "origin": row.get("origin", "real"),
-        "derived_from": row.get("derived_from", ""),
-        "project": row.get("project", ""),
-        "sessions": [{"source": source or "unknown", "id": name} for name in sessions]
-        if isinstance(sessions, list)
-        else sessions,
-        "feedback": _OUTCOMES[outcome],
-        "skill": row.get("skill_hint", ""),
-    }
-    return {key: value for key, value in found.items() if value is not None}
-
-
-def _rows(data: Mapping[str, JsonValue], path: str) -> list[dict[str, JsonValue]]:
-    rows = data.get("tasks")
-    if not isinstance(rows, list):
-        what = "'tasks' is missing" if rows is None else f"tasks = {canonical(rows)[:80]} is no list"
-        raise DataError(f"{path}: {what}", hint=f"as in {_EXAMPLE}")
-    for number, row in enumerate(rows, start=1):
-        if not isinstance(row, dict):
-            raise DataError(f"{path}: task {number}: {canonical(row)[:80]} is no task", hint="give a JSON object")
-    return cast(list[dict[str, JsonValue]], rows)
-
-
-def _check_keys(data: Mapping[str, JsonValue], known: Iterable[str], where: str) -> None:
-    names = list(known)
-    unknown = next((key for key in data if key not in names), None)
-    if unknown is not None:
-        raise DataError(f"{where}: unknown key {unknown!r}", hint=did_you_mean(unknown, names))
-
-
-def _refused(error: ValidationError, where: str) -> DataError:
-    """The first problem of a file or a task as an error that names the place."""
-    problem = error.errors(include_url=False)[0]
-    place = [part + 1 if isinstance(part, int) else part for part in problem["loc"]]
-    if place[:1] == ["tasks"] and len(place) > 1:
-        where, place = f"{where}: task {place[1]}", place[2:]
-    key = ".".join(map(str, place))
-    if problem["type"] == "missing":
-        return DataError(f"{where}: {key!r} is missing", hint=f"add {key!r}")
-    text = told(problem["msg"])
-    shown = f"{key} = {shorten(repr(problem['input']), 80)}: " if key else ""
-    return DataError(f"{where}: {shown}{text}", hint=f"change {key!r}" if key else "fix the task, or leave it out")

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,12 +21,11 @@ from etude.sleep.tasks.clusters import alike, by_recurrence, divide, near
 from etude.sleep.tasks.dreams import dream, recall, recalled
 from etude.sleep.tasks.files import replay
 from etude.sleep.tasks.mined import MinedTask, SessionRef
-from etude.sleep.tasks.mining import Mined, mine
+from etude.sleep.tasks.mining import mine
 from etude.sleep.tasks.probe import Doubt, probe
 from etude.sleep.transcripts.harvest import Asked, Harvest, harvest
 from etude.sleep.transcripts.ledger import Entry, Ledger
 from etude.sleep.transcripts.sources import Source, converted, programs, source_of
-from etude.sleep.transcripts.sources.plain import of_named_home
 from etude.workbench import Workbench
 
 __all__ = [
@@ -34,7 +33,6 @@ __all__ = [
     "Surroundings",
     "archive",
     "archived",
-    "asked_of",
     "divided",
     "from_file",
     "from_transcripts",
@@ -64,12 +62,7 @@ class Surroundings:
     now: Callable[[], datetime] = _now
     """The clock, in UTC."""
     command: Command | None = None
-    """With which the night is begun or gone on with: its report keeps it, and nothing depends on it."""
-
-    def transcripts(self, home: str | None) -> tuple[Path, Mapping[str, str]]:
-        """The home folder to read transcripts from, and the environment that says where in it they are: of one that
-        is named, none of the variables by which programs move their folders."""
-        return (self.home, self.environ) if home is None else (Path(home), of_named_home(self.environ))
+    """With which the night is begun or continued: its report keeps it, and nothing depends on it."""
 
 
 class Gathered(Record):
@@ -96,6 +89,16 @@ class Gathered(Record):
     entries: tuple[Entry, ...] = ()
     """What the ledger is to know when the night succeeds."""
 
+    def without(self, id: str, why: str) -> "Gathered":
+        """The same without a task, which is named among the doubts."""
+        task = next(task for task in self.tasks if task.id == id)
+        changes = {
+            "tasks": tuple(each for each in self.tasks if each.id != id),
+            "doubts": (*self.doubts, Doubt(task=id, intent=task.intent, why=why)),
+            "dropped": {**self.dropped, why: self.dropped.get(why, 0) + 1},
+        }
+        return self.model_copy(update=changes)
+
 
 def state_of(config: SleepConfig, around: Surroundings) -> SleepState:
     """Where the project's nights are.
@@ -105,7 +108,9 @@ def state_of(config: SleepConfig, around: Surroundings) -> SleepState:
     """
     project = Path(config.sleep.project)
     if not project.is_dir():
-        raise ConfigError(f"sleep.project = {config.sleep.project!r} is no folder", hint="name the project's folder")
+        raise ConfigError(
+            f"sleep.project = {config.sleep.project!r} is not a folder", hint="name the project's folder"
+        )
     return state_in(project, config.sleep.state, around)
 
 
@@ -152,16 +157,10 @@ def settings_of(config: SleepConfig) -> dict[str, str]:
     return {name: digest(canonical(value))[:16] for name, value in sorted(values.items())}
 
 
-def asked_of(config: SleepConfig, now: datetime) -> Asked:
-    """Which sessions a night is to work on."""
-    sleep = config.sleep
-    scope = os.path.realpath(sleep.project)
-    return Asked(now=now, scope=scope, hours=sleep.lookback_hours, limit=sleep.max_tasks)
-
-
 def gleaned(config: SleepConfig, around: Surroundings, ledger: Ledger, sources: Sequence[Source]) -> Harvest:
     """The harvest of the settings. Writes nothing."""
-    asked = asked_of(config, around.now())
+    sleep, scope = config.sleep, os.path.realpath(config.sleep.project)
+    asked = Asked(now=around.now(), scope=scope, hours=sleep.lookback_hours, limit=sleep.max_tasks)
     return harvest(sources, ledger, asked, home=around.home, environ=around.environ)
 
 
@@ -172,7 +171,7 @@ def from_file(config: SleepConfig, *, tools: bool = True) -> Gathered:
         tools: the target takes tools.
 
     Raises:
-        DataError: the file cannot be used, or nobody has reviewed it.
+        DataError: the file cannot be used, or no person has reviewed it.
     """
     file = replay(Path(str(config.sleep.tasks)))
     tasks, dropped = _doable(file.tasks, tools=tools)
@@ -205,7 +204,7 @@ async def from_transcripts(
 
     Raises:
         EtudeError: nothing could be mined, so that it is more likely the model than the sessions.
-        StopRun: a call failed; the same call goes on from there.
+        StopRun: a call failed; the same call resumes.
     """
     optimizer = bench.optimizer()
     sessions = [each.session for each in found.sessions]
@@ -214,11 +213,10 @@ async def from_transcripts(
     again = tuple(each.session for each in mined.failed if (each.session.source, each.session.id) not in tried)
     if again and len(mined.failed) == len(sessions):
         model = bench.models["optimizer"]
+        other = "look at the optimizer's model, or set optimizer.structured: prompt"
         raise EtudeError(
             f"no session could be mined: {mined.failed[0].reason}",
-            hint=advice(model)
-            if model.answered_by_hand
-            else "look at the optimizer's model, or set optimizer.structured: prompt",
+            hint=advice(model) if model.answered_by_hand else other,
         )
     tools = bench.models["target"].takes_tools
     doable, undoable = _doable(mined.tasks, tools=tools)
@@ -237,6 +235,11 @@ async def from_transcripts(
     dropped = Counter(each.reason for each in (*mined.dropped, *dreamt.dropped))
     dropped.update({**undoable, **gathered.dropped})
     dropped.update(doubt.why for doubt in doubts)
+    failures = (
+        f"{each.session.source}: session {each.session.id!r} could not be mined: {each.reason} "
+        + ("(the next night tries it again)" if each.session in again else "(it was the second try, and the last)")
+        for each in mined.failed
+    )
     return gathered.model_copy(
         update={
             "tasks": (*tasks, *dreamt.tasks),
@@ -244,7 +247,7 @@ async def from_transcripts(
             "skipped": found.skipped,
             "redacted": found.redacted,
             "waiting": found.beyond,
-            "problems": (*found.problems, *_failures(mined, again)),
+            "problems": (*found.problems, *failures),
             "unmined": again,
             "entries": found.entries,
             "doubts": doubts,
@@ -260,8 +263,8 @@ def divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[Min
         known: those of earlier nights, with their clusters and sides.
     """
     sleep = config.sleep
-    sides = divide(tasks, known, val=sleep.val_fraction, test=config.test_fraction, seed=config.train.seed)
-    ranked = by_recurrence(sides.tasks)
+    found = divide(tasks, known, val=sleep.val_fraction, test=config.test_fraction, seed=config.train.seed)
+    ranked = by_recurrence(found)
     kept, later = ranked[: sleep.max_tasks], ranked[sleep.max_tasks :]
     notes: list[str] = []
     for side in ("train", "val") if kept else ():
@@ -292,12 +295,6 @@ def _earlier(side: Split, tasks: Sequence[MinedTask], known: Sequence[MinedTask]
     found.sort(key=lambda task: (-max(alike(task, other) for other in tasks), task.id))
     best = found[: max(_FEWEST, len(tasks))]
     return tuple(recalled(task) if side == "train" else task for task in best)
-
-
-def _failures(mined: Mined, again: Collection[SessionRef]) -> Iterable[str]:
-    for each in mined.failed:
-        later = "the next night tries it again" if each.session in again else "it was the second try, and the last"
-        yield f"{each.session.source}: session {each.session.id!r} could not be mined: {each.reason} ({later})"
 
 
 def archived(state: SleepState) -> tuple[MinedTask, ...]:

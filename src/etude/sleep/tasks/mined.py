@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Literal, Self, TypeVar
 
-from pydantic import BeforeValidator, Field, JsonValue, model_validator
+from pydantic import Field, JsonValue, model_validator
 
 from etude.envs.scorers.checks import Check
 from etude.envs.scorers.checks_operators import impossible
@@ -25,13 +25,8 @@ LONGEST_CONTEXT = 8_000
 LONGEST_RUBRIC = 4_000
 MOST_CHECKS = 12
 
-_PUBLISHED_SPLITS = {"replay": "train", "holdout": "val"}
 _OFFERED = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Names under which every model can be offered a tool."""
-
-
-def _split(value: object) -> object:
-    return _PUBLISHED_SPLITS.get(value, value) if isinstance(value, str) else value
 
 
 class SessionRef(Record):
@@ -66,7 +61,7 @@ class MinedTask(Record):
     tags: tuple[str, ...] = ()
     cluster: str = ""
     """Tasks of one cluster ask for the same in other words, and are on the same side; empty until it is found."""
-    split: Annotated[Split, BeforeValidator(_split)] = "train"
+    split: Split = "train"
     """`test` tasks are scored once at the end and never used for the gate."""
     origin: Origin = "real"
     """`dream`: a rewording of another task; `recall`: a task of an earlier night. Both are for training only."""

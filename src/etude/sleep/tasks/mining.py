@@ -1,7 +1,7 @@
 """Mining: the optimizer reads each session and says what its user is likely to ask for again."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Self
 
 from pydantic import ValidationError, model_validator
@@ -32,6 +32,16 @@ _LARGEST = 100_000
 _FEEDBACK: Mapping[str, Feedback] = {"yes": "satisfied", "no": "unsatisfied", "unknown": "unknown"}
 
 
+def _checked(make: Callable[[], object]) -> None:
+    """Say in one line why a record cannot be made of a reply."""
+    try:
+        make()
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        place = ".".join(map(str, problem["loc"]))
+        raise ValueError(f"{place}: {told(problem['msg'])}" if place else told(problem["msg"])) from None
+
+
 class _CheckReply(ReplyForm):
     op: Op
     arg: str
@@ -41,21 +51,13 @@ class _CheckReply(ReplyForm):
     def _usable(self) -> Self:
         if not self.requirement.strip():
             raise ValueError(f"the requirement behind {self.op} is missing")
-        if self._too_large:
+        number = self.arg.strip()
+        large = number.isdecimal() and (len(number) > len(str(_LARGEST)) or int(number) > _LARGEST)
+        if large and OPERATORS[self.op].takes == "a number":
             found = cut_middle(self.arg, _KIND_CHARS)
             raise ValueError(f"{self.op} takes a whole number from 1 to {_LARGEST:,}, found {found!r}")
-        try:
-            self.check()
-        except ValidationError as error:
-            raise ValueError(told(error.errors(include_url=False)[0]["msg"])) from None
+        _checked(self.check)
         return self
-
-    @property
-    def _too_large(self) -> bool:
-        number = self.arg.strip()
-        if OPERATORS[self.op].takes != "a number" or not number.isdecimal():
-            return False
-        return len(number) > len(str(_LARGEST)) or int(number) > _LARGEST
 
     def check(self) -> Check:
         takes = OPERATORS[self.op].takes
@@ -78,13 +80,7 @@ class _TaskReply(ReplyForm):
 
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        try:
-            self.task(Session(source="", id=""), None)
-        except ValidationError as error:
-            problem = error.errors(include_url=False)[0]
-            place = ".".join(map(str, problem["loc"]))
-            text = told(problem["msg"])
-            raise ValueError(f"{place}: {text}" if place else text) from None
+        _checked(lambda: self.task(Session(source="", id=""), None))
         return self
 
     def task(self, session: Session, night: int | None) -> MinedTask:
@@ -155,11 +151,11 @@ async def mine(
         seen: how many turns of a session, from its first, an earlier night has mined; they are shown as context.
 
     Raises:
-        StopRun: a call failed. Known answers are facts: the same call goes on from there.
+        StopRun: a call failed. Answers are cached: the same call resumes.
     """
-    told = sorted((each for each in sessions if each.turns), key=lambda each: (each.source, each.id))
+    read = sorted((each for each in sessions if each.turns), key=lambda each: (each.source, each.id))
     known = seen or {}
-    results = await together(_read(each, optimizer, night, known.get(_ref(each), 0)) for each in told)
+    results = await together(_read(each, optimizer, night, known.get(_ref(each), 0)) for each in read)
     return Mined(
         tasks=merged(task for result in results for task in result.tasks),
         dropped=tuple(dropped for result in results for dropped in result.dropped),
@@ -203,7 +199,7 @@ def session_text(session: Session, *, seen: int = 0, limit: int = SESSION_CHARS)
     Each text is cut in its middle when it is long, and then the whole to about `limit` characters.
 
     Args:
-        seen: so many turns are marked as seen before.
+        seen: this many turns are marked as seen before.
     """
     lines: list[str] = []
     for at, turn in enumerate(session.turns):

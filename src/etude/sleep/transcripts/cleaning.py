@@ -25,7 +25,7 @@ OBSERVERS = (
 _HEAD = 4_000
 """Characters of a prompt in which marks are looked for."""
 _MARK = 100
-"""Characters of a prompt that etude ships: so many that no user says the same by chance."""
+"""Characters of a prompt that etude ships: enough that no user says the same by chance."""
 _WRAPPER = re.compile(r"(?:\[(?:Pasted (?:text|content)|Image|File)\b[^\]\n]{0,200}\]\s*)+")
 _COMMAND = re.compile(r"/[A-Za-z][\w:.-]*(?:\s|\Z)")
 _COMMAND_TAGS = ("<command-message>", "<command-name>", "<local-command-stdout>", "<bash-input>", "<bash-stdout>")
@@ -91,9 +91,8 @@ def left_out(turn: Turn) -> str:
         return "empty prompt"
     if _has_own_line(prompt):
         return _OWN_PROMPT
-    if _COMMAND.match(prompt) and len(prompt.split()) <= _MOST_COMMAND_WORDS:
-        return "command"
-    if any(tag in prompt[:200] for tag in _COMMAND_TAGS):
+    few = len(prompt.split()) <= _MOST_COMMAND_WORDS
+    if (few and _COMMAND.match(prompt)) or any(tag in prompt[:200] for tag in _COMMAND_TAGS):
         return "command"
     if _WRAPPER.fullmatch(prompt):
         return "pasted"
@@ -115,8 +114,8 @@ def _has_own_line(prompt: str) -> bool:
 
 @cache
 def _own_marks() -> tuple[str, ...]:
-    """The beginnings of the prompts that etude ships: an agent program may be told them as a user's words, with
-    others in front of them."""
+    """The beginnings of the prompts that etude ships: an agent program may get them as what a user said, with
+    other text in front of them."""
     prompts = Prompts()
     return tuple(_folded(prompts[name])[:_MARK] for name in prompt_names())
 
@@ -127,18 +126,15 @@ def _folded(text: str) -> str:
 
 def _is_tag_block(prompt: str) -> bool:
     """Whether there is nothing but `<name ...> ... </name>` and `<name/>`, one after the other."""
-    position = 0
-    while position < len(prompt):
-        tag = _TAG.match(prompt, position)
+    rest = prompt
+    while rest:
+        tag = _TAG.match(rest)
         if tag is None:
             return False
-        position = tag.end()
+        rest = rest[tag.end() :]
         if not tag[2]:
-            closing = f"</{tag[1]}>"
-            end = prompt.find(closing, position)
-            if end < 0:
+            _, closed, rest = rest.partition(f"</{tag[1]}>")
+            if not closed:
                 return False
-            position = end + len(closing)
-        while position < len(prompt) and prompt[position].isspace():
-            position += 1
+        rest = rest.lstrip()
     return True

@@ -2,10 +2,9 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
 
 from pydantic import AwareDatetime, Field
 
@@ -14,7 +13,7 @@ from etude.redaction.redactor import Redactor
 from etude.sleep.transcripts.cleaning import cleaned
 from etude.sleep.transcripts.ledger import Entry, Ledger, Status, used_turns
 from etude.sleep.transcripts.redaction import redacted
-from etude.sleep.transcripts.sessions import Found, Reading, Session
+from etude.sleep.transcripts.sessions import Found, Session
 from etude.sleep.transcripts.sources.base import Source
 
 __all__ = ["Asked", "Harvest", "Harvested", "SourceCounts", "harvest", "in_scope"]
@@ -79,24 +78,17 @@ class Harvest(Record):
     @property
     def skipped(self) -> dict[str, int]:
         """What was left out of all sources, by reason."""
-        return _total(counts.skipped for counts in self.sources)
+        return dict(sorted(sum((Counter(each.skipped) for each in self.sources), Counter[str]()).items()))
 
     @property
     def redacted(self) -> dict[str, int]:
         """Secrets that were taken out of all sources, by kind."""
-        return _total(counts.redacted for counts in self.sources)
+        return dict(sorted(sum((Counter(each.redacted) for each in self.sources), Counter[str]()).items()))
 
     @property
     def beyond(self) -> int:
         """Sessions that wait because the limit was reached."""
         return sum(counts.beyond for counts in self.sources)
-
-
-def _total(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    total = Counter[str]()
-    for count in counts:
-        total.update(count)
-    return dict(sorted(total.items()))
 
 
 def in_scope(project: str, scope: str | None) -> bool:
@@ -115,49 +107,43 @@ def in_scope(project: str, scope: str | None) -> bool:
 
 def harvest(
     sources: Sequence[Source],
-    ledger: Ledger,
+    ledger: Ledger | None,
     asked: Asked,
     *,
     home: Path,
     environ: Mapping[str, str],
     redactor: Redactor | None = None,
 ) -> Harvest:
-    """Find, read, clean and redact sessions, those that were changed first first unless the newest are asked for: who
-    waits longest has the first turn, so that none waits for ever, and none is lost to a program that deletes old
-    transcripts.
+    """Find, read, clean and redact sessions: those that wait longest first, so that none waits for ever or is lost to
+    a program that deletes old transcripts, or the newest first where these are asked for.
 
-    Reads only: sources, and the ledger, which is told by `Ledger.take` what came of it. A source that fails is named
-    in `problems` and stops no other.
+    Only reads: `Ledger.take` writes down what came of it. A source that fails is named in `problems` and stops no
+    other.
 
     Args:
+        ledger: None where all there is counts as new.
         home: the user's home folder, where programs keep transcripts.
         environ: the environment: where programs keep them instead, and values of secrets to be taken out.
         redactor: by default one for transcripts that knows the secrets of `environ`.
     """
     work = _Work(ledger, asked, redactor or Redactor.for_transcripts(environ))
-    candidates: list[_Candidate] = []
+    candidates: list[tuple[Source, Found]] = []
     for source in sources:
         tally = work.tally(source.name)
         try:
             found = list(source.find(home, environ))
         except Exception as error:  # noqa: BLE001 - the boundary: a source can meet any kind of file
-            work.problem(f"{source.name}: {_told(error)}")
+            work.problem(f"{source.name}: {_problem(error)}")
             continue
         tally.found = len(found)
-        candidates += [_Candidate(source, each) for each in _newest(found, tally)]
-    for candidate in sorted(candidates, key=_order, reverse=asked.newest):
-        work.look(candidate)
+        candidates += [(source, each) for each in _newest(found, tally)]
+    for source, each in sorted(candidates, key=lambda candidate: _order(candidate[1]), reverse=asked.newest):
+        work.look(source, each)
     return work.result()
 
 
-class _Candidate(NamedTuple):
-    source: Source
-    found: Found
-
-
-def _order(candidate: _Candidate) -> tuple[datetime, str, str]:
-    found = candidate.found
-    return (_utc(found.changed) or _NEVER, found.source, found.id)
+def _order(found: Found) -> tuple[datetime, str, str]:
+    return (found.changed or _NEVER, found.source, found.id)
 
 
 def _newest(found: Sequence[Found], tally: "_Tally") -> list[Found]:
@@ -167,48 +153,37 @@ def _newest(found: Sequence[Found], tally: "_Tally") -> list[Found]:
         other = chosen.get(each.id)
         if other is not None:
             tally.skipped["copy"] += 1
-        if other is None or (_utc(each.changed) or _NEVER) > (_utc(other.changed) or _NEVER):
+        if other is None or (each.changed or _NEVER) > (other.changed or _NEVER):
             chosen[each.id] = each
     return list(chosen.values())
 
 
-def _utc(moment: datetime | None) -> datetime | None:
-    """A time without a zone tells nothing."""
-    return None if moment is None or moment.tzinfo is None else moment.astimezone(UTC)
-
-
-def _told(error: Exception) -> str:
+def _problem(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
 class _Tally:
-    def __init__(self, source: str) -> None:
-        self.source = source
+    def __init__(self) -> None:
         self.found = self.read = self.taken = self.beyond = 0
         self.skipped = Counter[str]()
         self.redacted = Counter[str]()
-
-    def counts(self) -> SourceCounts:
-        counted = {"skipped": dict(sorted(self.skipped.items())), "redacted": dict(sorted(self.redacted.items()))}
-        return SourceCounts.model_validate({**vars(self), **counted})
 
 
 class _Work:
     """A harvest under way."""
 
-    def __init__(self, ledger: Ledger, asked: Asked, redactor: Redactor) -> None:
+    def __init__(self, ledger: Ledger | None, asked: Asked, redactor: Redactor) -> None:
         self._ledger = ledger
         self._asked = asked
         self._redactor = redactor
-        hours = asked.hours
-        self._since = None if hours is None else asked.now.astimezone(UTC) - timedelta(hours=hours)
+        self._since = None if asked.hours is None else asked.now.astimezone(UTC) - timedelta(hours=asked.hours)
         self._tallies: dict[str, _Tally] = {}
         self._sessions: list[Harvested] = []
         self._problems: list[str] = []
         self._entries: list[Entry] = []
 
     def tally(self, source: str) -> _Tally:
-        return self._tallies.setdefault(source, _Tally(source))
+        return self._tallies.setdefault(source, _Tally())
 
     def problem(self, text: str) -> None:
         self._problems.append(self._redactor.redact(text)[:_LONGEST_PROBLEM])
@@ -216,7 +191,7 @@ class _Work:
     def result(self) -> Harvest:
         return Harvest(
             sessions=tuple(self._sessions),
-            sources=tuple(tally.counts() for tally in self._tallies.values()),
+            sources=tuple(SourceCounts(source=name, **vars(tally)) for name, tally in self._tallies.items()),
             problems=tuple(self._problems),
             entries=tuple(self._entries),
         )
@@ -225,44 +200,40 @@ class _Work:
     def _full(self) -> bool:
         return self._asked.limit is not None and len(self._sessions) >= self._asked.limit
 
-    def look(self, candidate: _Candidate) -> None:
-        """Read a session, unless the ledger tells that nothing in it is wanted."""
-        found = candidate.found
-        tally = self.tally(candidate.source.name)
-        entry = self._ledger.entry(found.source, found.id)
+    def look(self, source: Source, found: Found) -> None:
+        """Read a session, unless the ledger says that nothing in it is wanted."""
+        tally = self.tally(source.name)
+        entry = None if self._ledger is None else self._ledger.entry(found.source, found.id)
         waits = entry is not None and entry.status == "queued"
         reason = self._known(entry, found) or ("" if waits else self._too_old(found.changed))
         if reason:
             tally.skipped[reason] += 1
-            return
-        if entry is not None and waits and self._full and entry.revision == found.revision:
-            tally.beyond += in_scope(entry.project, self._asked.scope)
-            return
-        if self._asked.newest and self._full:
+        elif self._full and self._asked.newest:
             tally.beyond += 1
-            return
-        try:
-            reading = candidate.source.read(found)
-        except Exception as error:  # noqa: BLE001 - the boundary: a source can meet any kind of file
-            reading = Reading(problem=_told(error))
+        elif self._full and entry is not None and waits and entry.revision == found.revision:
+            tally.beyond += in_scope(entry.project, self._asked.scope)
+        else:
+            try:
+                self._read(source, found, entry)
+            except Exception as error:  # noqa: BLE001 - the boundary: a source can meet any kind of file
+                self._fail(source, found, _problem(error))
+
+    def _read(self, source: Source, found: Found, entry: Entry | None) -> None:
+        tally, reading = self.tally(source.name), source.read(found)
         tally.skipped.update(reading.skipped)
         if reading.problem:
-            self._fail(candidate, reading.problem)
+            self._fail(source, found, reading.problem)
             return
         tally.read += 1
         if reading.session is None:
             tally.skipped["empty"] += 1
             self._note(found, entry, "empty")
-            return
-        try:
-            self._weigh(reading.session, reading.copied, candidate, entry)
-        except Exception as error:  # noqa: BLE001 - the boundary: a session can hold anything
-            self._fail(candidate, _told(error))
+        else:
+            self._weigh(reading.session, reading.copied, found, tally, entry)
 
-    def _fail(self, candidate: _Candidate, reason: str) -> None:
-        found, name = candidate.found, candidate.source.name
-        self.tally(name).skipped["unreadable"] += 1
-        self.problem(f"{name}: session {found.id!r}: {reason}")
+    def _fail(self, source: Source, found: Found, reason: str) -> None:
+        self.tally(source.name).skipped["unreadable"] += 1
+        self.problem(f"{source.name}: session {found.id!r}: {reason}")
 
     def _known(self, entry: Entry | None, found: Found) -> str:
         """Why a session need not be read, from what the ledger knows of it."""
@@ -273,12 +244,10 @@ class _Work:
         return {"own": "own", "used": "used before", "empty": "empty"}.get(entry.status, "")
 
     def _too_old(self, moment: datetime | None) -> str:
-        moment = _utc(moment)
         return "too old" if self._since is not None and moment is not None and moment < self._since else ""
 
-    def _weigh(self, session: Session, copied: int, candidate: _Candidate, entry: Entry | None) -> None:
+    def _weigh(self, session: Session, copied: int, found: Found, tally: _Tally, entry: Entry | None) -> None:
         """Decide what becomes of a session that was read."""
-        found, tally = candidate.found, self.tally(candidate.source.name)
         known = max(used_turns(entry, session), copied)
         clean = cleaned(session, seen=known)
         waits = entry is not None and entry.status == "queued"

@@ -58,11 +58,8 @@ def redacted(session: Session, redactor: Redactor) -> tuple[Session, Counter[str
     without = session.model_copy(
         update={
             "project": clean(session.project),
-            "branch": clean(session.branch),
-            "commit": clean(session.commit),
             "turns": tuple(clean_turn(turn) for turn in session.turns),
             "skills": tuple(clean(skill) for skill in session.skills),
-            "files": tuple(clean(file) for file in session.files),
         }
     )
     return without, counts

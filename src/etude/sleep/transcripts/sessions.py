@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import AwareDatetime, Field, model_validator
 
 from etude.records import Record, digest
 
@@ -36,7 +36,7 @@ class Turn(Record):
 
 
 class Session(Record):
-    """One conversation of a user with an agent. Records that are no part of it (sidechains, compaction summaries,
+    """One conversation of a user with an agent. Records that are not part of it (sidechains, compaction summaries,
     notes of the program to itself) are left out by the source."""
 
     source: str
@@ -45,9 +45,6 @@ class Session(Record):
     """The program's own id of the session."""
     project: str = ""
     """Absolute path of the folder the agent worked in; empty when the transcript does not say."""
-    branch: str = ""
-    commit: str = ""
-    """The commit that was checked out when it began; empty when the transcript does not say."""
     started: datetime | None = None
     """UTC."""
     ended: datetime | None = None
@@ -55,8 +52,6 @@ class Session(Record):
     turns: tuple[Turn, ...] = ()
     skills: tuple[str, ...] = ()
     """Skills that the agent loaded, in the order of first use."""
-    files: tuple[str, ...] = ()
-    """Files that the agent changed, as the transcript names them."""
 
     @model_validator(mode="after")
     def _in_utc(self) -> Self:
@@ -80,9 +75,9 @@ class Found(Record):
     """The file that holds it."""
     revision: str
     """Changes whenever the session may have changed; cheap to tell (size and time of a file, time of a row). Empty
-    for what is no session: it stands for something that cannot be read, and its reading has the reason."""
-    changed: datetime | None = None
-    """When it was last written to; UTC."""
+    for what is not a session: it stands for something that cannot be read, and its reading has the reason."""
+    changed: AwareDatetime | None = None
+    """When it was last written to."""
 
 
 class Reading(Record):

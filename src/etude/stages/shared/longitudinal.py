@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from etude.concurrency import together
-from etude.config import SlowUpdateSection
+from etude.config.sections import SlowUpdateSection
 from etude.records import Attempt, Record, Skill, Task
 from etude.stages.shared.render import attempt_block, fence
 from etude.stages.shared.rollout import Rollout

@@ -47,6 +47,8 @@ class Rollout:
     """Where scoring functions that are not async run. One that hangs keeps its thread; its attempt is void."""
     cost: Callable[[Usage], float | None] = lambda usage: None
     """What the target bills for this many tokens, in US dollars; None when the price is unknown."""
+    judge_simulated: Callable[[], bool] = lambda: False
+    """Whether the judge answered from the simulated world."""
 
     async def stream(
         self, tasks: Sequence[Task], skill: Skill, split: Split, trial: int = 0
@@ -235,7 +237,8 @@ class Rollout:
 
         async def work() -> Score:
             try:
-                return await self._call(task, trajectory)
+                score = await self._call(task, trajectory)
+                return score.model_copy(update={"simulated": True}) if self.judge_simulated() else score
             except EtudeError:
                 raise
             except Exception as error:  # the boundary: whatever a scorer raises is its failure

@@ -26,16 +26,9 @@ SCORERS: Mapping[str, tuple[str, str]] = {
     "livemath": ("choice", "as there: the label of the choice"),
 }
 """How answers are compared in SkillOpt's environments of questions; in others by what the gold answers look like."""
-NOTES: Mapping[str, str] = {
-    "searchqa": "the target is shown the whole context; there it is cut to 6,000 characters",
-    "livemath": "choices stand in the order of the data; there they are shuffled",
-}
 IMPOSSIBLE: Mapping[str, tuple[str, str]] = {
     "alfworld": ("is a text game of many turns", "write an environment of your own: docs/guides/python.md"),
-    "officeqa": (
-        "answers with tools over a folder of documents",
-        "write an environment of your own: docs/guides/python.md",
-    ),
+    "officeqa": ("answers with tools over documents", "write an environment of your own: docs/guides/python.md"),
     "spreadsheetbench": (
         "needs no conversion: the environment spreadsheet reads its data as they are",
         "write `env: {name: spreadsheet, path: FOLDER}`, as in docs/guides/spreadsheet.md",
@@ -110,8 +103,6 @@ def _columns(tasks: Path, kind: str) -> Columns:
 
 def _notes(name: str, kind: str, columns: Columns, by_ratio: bool) -> Iterator[str]:
     """What is different about the tasks of an environment."""
-    if kind in NOTES:
-        yield NOTES[kind]
     if kind == "docvqa" and "images" not in columns.fields:
         yield "no column of pictures was found: name the column in env.fields.images"
     if name and kind not in SCORERS:

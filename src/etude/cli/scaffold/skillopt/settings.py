@@ -1,7 +1,7 @@
 """SkillOpt's settings in the words of this package."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -63,30 +63,21 @@ _FLAT: Mapping[str, str] = {
 """The names of settings in files without sections."""
 _OF_MODELS = re.compile(r"(target_|optimizer_)?(azure_openai|qwen_chat|minimax)_")
 
-_AZURE = ("openai_chat", "azure_openai")
-_USUAL_OF_BACKENDS: Mapping[str, Mapping[str, Any]] = {
-    "qwen_chat": {
-        "base_url": "http://localhost:8000/v1",
-        "temperature": 0.7,
-        "max_output_tokens": 8000,
-        "timeout": 300,
-    },
-    "minimax_chat": {"temperature": 0.7, "max_output_tokens": 8000},
+_SERVERS: Mapping[str, str] = {
+    "openai_chat": "azure_openai",
+    "azure_openai": "azure_openai",
+    "qwen_chat": "qwen_chat",
+    "minimax_chat": "minimax",
 }
-_CHAT: Mapping[str, str] = {
-    "base_url": "base_url",
-    "temperature": "temperature",
-    "max_output_tokens": "max_tokens",
-    "timeout": "timeout_seconds",
+"""SkillOpt's backends that ask a server, and what the names of its settings begin with."""
+_ENDS: Mapping[str, Sequence[str]] = {
+    "base_url": ("endpoint", "base_url"),
+    "temperature": ("temperature",),
+    "max_output_tokens": ("max_tokens",),
+    "timeout": ("timeout_seconds",),
+    "thinking": ("enable_thinking",),
 }
-"""Our settings of a model to the ends of SkillOpt's, for the servers of Qwen and MiniMax."""
-_NOTES: Mapping[str, str] = {
-    "claude_chat": "claude_chat ran the program `claude`; `anthropic:` models are asked directly, with a key",
-    "openai_compatible": "openai_compatible: its address came from the environment; set base_url and api_key_env",
-}
-_TOKEN_COMMAND = (
-    "az account get-access-token --resource https://cognitiveservices.azure.com --query accessToken -o tsv"
-)
+"""Our settings of a model to the ends of SkillOpt's. Keys and ways to sign in are not carried over."""
 
 
 @dataclass
@@ -203,53 +194,15 @@ def _take_model(found: Conversion, role: str) -> None:
     backend = found.take(f"model.{role}_backend")
     if backend in (None, "openai_chat"):
         backend = found.take("model.backend") or "openai_chat"
-    name, provider = (f"model.{role}",), "openai"
-    if backend in _AZURE:
-        provider = _take_azure(found, role)
-    elif backend == "claude_chat":
-        provider = "anthropic"
-    elif backend in ("qwen_chat", "minimax_chat"):
-        _take_server(found, role, backend)
-        if backend == "minimax_chat":
-            name = (f"model.{role}_minimax_model", "model.minimax_model", *name)
-    elif backend != "openai_compatible":
-        found.note(f"{role}: {backend!r} is not a chat model; set agent.name to have the target run in a program")
-    if backend in _NOTES:
-        found.note(_NOTES[backend])
-    model = found.take(*name, ours=f"{role}.model")
-    if model is None:
-        model = "MiniMax-M3" if backend == "minimax_chat" else "gpt-5.5"
-    found.put(f"{role}.model", f"{provider}:{model}")
-
-
-def _take_azure(found: Conversion, role: str) -> str:
-    """Address and access of an Azure or OpenAI model. Returns the provider."""
-
-    def names(end: str) -> tuple[str, str]:
-        return f"model.{role}_azure_openai_{end}", f"model.azure_openai_{end}"
-
-    found.move(f"{role}.reasoning_effort", "model.reasoning_effort", usual="medium")
-    found.move(f"{role}.base_url", *names("endpoint"))
-    if "base_url" not in found.settings[role]:
-        found.note("no azure_openai_endpoint: `openai:` is written; for Azure write azure:DEPLOYMENT and base_url")
-        return "openai"
-    mode = found.take(*names("auth_mode"))
-    if mode == "azure_cli" or (mode is None and not any(key in found.given for key in names("api_key"))):
-        found.put(f"{role}.api_key_command", _TOKEN_COMMAND)
-    elif mode == "managed_identity":
-        found.note("managed_identity: set api_key_command to a command that prints a token")
-    return "openai" if mode == "openai_compatible" else "azure"
-
-
-def _take_server(found: Conversion, role: str, backend: str) -> None:
-    prefix = backend.removesuffix("_chat") if backend == "minimax_chat" else backend
-    usual = _USUAL_OF_BACKENDS[backend]
-    for ours, end in _CHAT.items():
-        found.move(f"{role}.{ours}", f"model.{role}_{prefix}_{end}", f"model.{prefix}_{end}", usual=usual.get(ours))
-    thinking = found.take(f"model.{role}_{prefix}_enable_thinking", f"model.{prefix}_enable_thinking")
-    if isinstance(thinking, bool):
-        found.put(f"{role}.thinking", "on" if thinking else "off")
-    if backend == "minimax_chat":
-        found.put(f"{role}.api_key_env", "MINIMAX_API_KEY")
-        if "base_url" not in found.settings[role]:
-            found.note("minimax_chat: set base_url of the role to the address of your region")
+    server, provider = _SERVERS.get(backend), "anthropic" if backend == "claude_chat" else "openai"
+    if server is not None:
+        for ours, ends in _ENDS.items():
+            names = [f"model.{of}{server}_{end}" for of in (f"{role}_", "") for end in ends]
+            found.move(f"{role}.{ours}", *names)
+    if server == "azure_openai":
+        found.move(f"{role}.reasoning_effort", "model.reasoning_effort", usual="medium")
+        provider = "azure" if "base_url" in found.settings[role] else "openai"
+    if backend != "openai_chat" or provider == "azure":
+        found.note(f"{role}: backend {backend!r}: check model, base_url and api_key_env (docs/guides/models.md)")
+    model = found.take(f"model.{role}", f"model.{role}_{server}_model", f"model.{server}_model", ours=f"{role}.model")
+    found.put(f"{role}.model", f"{provider}:{model or 'gpt-5.5'}")

@@ -2,7 +2,7 @@
 
 One record a line. Prompts and results of tools are `user` records, what the agent does `assistant` records; one
 message of the agent may be spread over several of them. Sessions of subagents (`agent-*.jsonl`, folders
-`subagents`) are no sessions. A resumed or forked session repeats records under the `uuid` they had, or says where
+`subagents`) are left out. A resumed or forked session repeats records under the `uuid` they had, or says where
 they come from (`forkedFrom`).
 """
 
@@ -11,7 +11,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from etude.sleep.transcripts.sources.lines import (
     found_in,
     head,
     items,
-    moment,
     once,
     program_folder,
     records,
@@ -34,30 +32,14 @@ from etude.sleep.transcripts.sources.lines import (
 
 __all__ = ["ClaudeCode"]
 
-_WRITERS = frozenset({"Edit", "MultiEdit", "NotebookEdit", "Write"})
 _NOTES = frozenset(
-    {
-        "bash-input",
-        "bash-stderr",
-        "bash-stdout",
-        "command-args",
-        "command-contents",
-        "command-message",
-        "command-name",
-        "ide_diagnostics",
-        "ide_opened_file",
-        "ide_selection",
-        "local-command-caveat",
-        "local-command-stderr",
-        "local-command-stdout",
-        "new-diagnostics",
-        "session-start-hook",
-        "system-reminder",
-        "task-notification",
-        "teammate-message",
-        "user-memory-input",
-        "user-prompt-submit-hook",
-    }
+    re.findall(
+        r"[\w-]+",
+        "bash-input bash-stderr bash-stdout command-args command-contents command-message command-name "
+        "ide_diagnostics ide_opened_file ide_selection local-command-caveat local-command-stderr "
+        "local-command-stdout new-diagnostics session-start-hook system-reminder task-notification "
+        "teammate-message user-memory-input user-prompt-submit-hook",
+    )
 )
 _INTERRUPTED = "[Request interrupted by user"
 _LONGEST_ID = 100
@@ -86,10 +68,10 @@ class ClaudeCode(Source):
         return found_in(self.name, ((path.stem, path, state) for path, state in self._files))
 
     def _read(self, found: Found) -> Reading:
-        conversation = Conversation(found, _WRITERS)
+        conversation = Conversation(found)
         path, copied = Path(found.path), 0
         known = self._of_earlier(path)
-        for record in once(records(path, conversation.skipped)):
+        for record in once(conversation.records()):
             _tell(conversation, record)
             if text(record.get("uuid")) in known or _has_parent(record, path.parent):
                 copied = conversation.prompts
@@ -131,14 +113,9 @@ def _tell(conversation: Conversation, record: dict[str, Any]) -> None:
     if record.get("isSidechain") is True:
         conversation.skipped["sidechain"] += 1
         return
-    at = moment(record.get("timestamp"))
-    # Where there is no branch, or no repository at all, the program writes HEAD.
-    branch = record.get("gitBranch")
-    conversation.seen(at, record.get("cwd"), branch if branch != "HEAD" else "")
-    if kind == "file-history-snapshot":
-        for path in table(table(record.get("snapshot")).get("trackedFileBackups")):
-            conversation.file(path)
-    elif kind == "attachment":
+    at = record.get("timestamp")
+    conversation.seen(at, record.get("cwd"))
+    if kind == "attachment":
         # What the user typed while the agent was at work.
         attachment = table(record.get("attachment"))
         if attachment.get("type") == "queued_command" and attachment.get("commandMode", "prompt") == "prompt":
@@ -153,7 +130,7 @@ def _tell(conversation: Conversation, record: dict[str, Any]) -> None:
         _assistant(conversation, record)
 
 
-def _user(conversation: Conversation, content: Any, at: datetime | None) -> None:
+def _user(conversation: Conversation, content: Any, at: Any) -> None:
     said = [content] if isinstance(content, str) else []
     pictures = 0
     for block in map(table, items(content)):
@@ -172,7 +149,7 @@ def _user(conversation: Conversation, content: Any, at: datetime | None) -> None
         conversation.ask("[a picture or document without text]", at)
 
 
-def _prompt(conversation: Conversation, said: list[str], at: datetime | None, *, meanwhile: bool = False) -> None:
+def _prompt(conversation: Conversation, said: list[str], at: Any, *, meanwhile: bool = False) -> None:
     parts = [without_notes(part, _NOTES) for part in said]
     prompt = "\n\n".join(part for part in parts if part.strip())
     if prompt and not prompt.startswith(_CAVEAT):

@@ -1,14 +1,13 @@
 """Codex CLI: `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<session>.jsonl` and `~/.codex/archived_sessions`;
 `CODEX_HOME` moves `~/.codex`.
 
-Lines are `{"timestamp", "type", "payload"}`. What was said is told twice, as `response_item` (what the model saw, the
-same in all versions) and as `event_msg` (what the screen showed). Items are read, and of the events only what items
+Lines are `{"timestamp", "type", "payload"}`. All is said twice: as `response_item` (what the model saw,
+the same in all versions) and as `event_msg` (what the screen showed). Items are read, and of events only what items
 lack: how commands ended and how the turn did. Files without items are read by their events.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,8 @@ from etude.sleep.transcripts.sources.lines import (
     files_under,
     found_in,
     items,
-    moment,
     object_of,
     program_folder,
-    records,
     table,
     text,
     without_notes,
@@ -32,18 +29,11 @@ __all__ = ["Codex"]
 
 _NAME = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\Z")
 _NOTES = frozenset(
-    {
-        "INSTRUCTIONS",
-        "apps_instructions",
-        "codex_internal_context",
-        "environment_context",
-        "hook_prompt",
-        "permissions",
-        "skills_instructions",
-        "subagent_notification",
-        "user_instructions",
-        "user_shell_command",
-    }
+    re.findall(
+        r"[\w-]+",
+        "INSTRUCTIONS apps_instructions codex_internal_context environment_context hook_prompt permissions "
+        "skills_instructions subagent_notification user_instructions user_shell_command",
+    )
 )
 _AGENTS = "# AGENTS.md instructions"
 _REQUEST = "## My request for Codex:"
@@ -78,17 +68,15 @@ class Codex(Source):
 
 def _read(found: Found, told_by: str) -> Conversation:
     conversation = Conversation(found)
-    for record in records(found.path, conversation.skipped):
+    for record in conversation.records():
         # The first versions wrote items without an envelope.
         kind, payload = (
             (record.get("type"), table(record["payload"])) if "payload" in record else ("response_item", record)
         )
-        at = moment(record.get("timestamp"))
+        at = record.get("timestamp")
         conversation.seen(at)
         if kind == "session_meta":
-            git = table(payload.get("git"))
-            at = moment(payload.get("timestamp"))
-            conversation.seen(at, payload.get("cwd"), git.get("branch"), git.get("commit_hash"))
+            conversation.seen(payload.get("timestamp"), payload.get("cwd"))
             if _of_subagent(payload):
                 conversation.skipped["subagent"] += 1
                 break
@@ -107,7 +95,7 @@ def _of_subagent(meta: dict[str, Any]) -> bool:
     return "subagent" in table(meta.get("source")) or meta.get("thread_source") == "subagent"
 
 
-def _item(conversation: Conversation, item: dict[str, Any], at: datetime | None) -> None:
+def _item(conversation: Conversation, item: dict[str, Any], at: Any) -> None:
     kind = text(item.get("type"))
     if kind == "message" and item.get("role") == "user":
         _user(conversation, item, at)
@@ -124,7 +112,7 @@ def _item(conversation: Conversation, item: dict[str, Any], at: datetime | None)
         )
 
 
-def _user(conversation: Conversation, item: dict[str, Any], at: datetime | None) -> None:
+def _user(conversation: Conversation, item: dict[str, Any], at: Any) -> None:
     """A message of the role `user`. Newer versions tell of each part whether the user wrote it."""
     kinds = items(table(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds"))
     content = item.get("content")
@@ -182,7 +170,7 @@ def _unwrapped(output: str) -> tuple[str, int | None]:
     return (printed, int(code[1]) if code and len(code[1]) < 12 else None) if mark else (output, None)
 
 
-def _event(conversation: Conversation, event: dict[str, Any], at: datetime | None, *, alone: bool) -> None:
+def _event(conversation: Conversation, event: dict[str, Any], at: Any, *, alone: bool) -> None:
     kind = event.get("type")
     if kind == "item_completed":
         _completed(conversation, table(event.get("item")), at, alone=alone)
@@ -194,8 +182,6 @@ def _event(conversation: Conversation, event: dict[str, Any], at: datetime | Non
     elif kind == "exec_command_end":
         _ended(conversation, event.get("call_id"), event.get("exit_code"))
     elif kind == "patch_apply_end":
-        if event.get("success") is not False:
-            _changed(conversation, event.get("changes"))
         conversation.result(event.get("call_id"), failed=event.get("success") is False)
     elif kind == "turn_aborted":
         conversation.stop()
@@ -209,12 +195,10 @@ def _event(conversation: Conversation, event: dict[str, Any], at: datetime | Non
             conversation.done()
 
 
-def _completed(conversation: Conversation, item: dict[str, Any], at: datetime | None, *, alone: bool) -> None:
+def _completed(conversation: Conversation, item: dict[str, Any], at: Any, *, alone: bool) -> None:
     kind = item.get("type")
     if kind == "CommandExecution":
         _ended(conversation, item.get("id"), item.get("exit_code"))
-    elif kind == "FileChange":
-        _changed(conversation, item.get("changes"))
     elif kind == "UserMessage" and alone:
         if prompt := _typed(_texts(item.get("content"))):
             conversation.ask(prompt, at)
@@ -224,11 +208,6 @@ def _completed(conversation: Conversation, item: dict[str, Any], at: datetime | 
 
 def _ended(conversation: Conversation, id: Any, code: Any) -> None:
     conversation.result(id, failed=code != 0 if isinstance(code, int) else None)
-
-
-def _changed(conversation: Conversation, changes: Any) -> None:
-    for path in [*table(changes), *(table(change).get("path") for change in items(changes))]:
-        conversation.file(path)
 
 
 def _texts(content: Any) -> str:

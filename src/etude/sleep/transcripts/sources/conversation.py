@@ -2,13 +2,14 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from etude.prompts.cuts import cut_middle
 from etude.sleep.transcripts.sessions import Found, Reading, Session, ToolUse, Turn
-from etude.sleep.transcripts.sources.lines import as_json, items, table, text
+from etude.sleep.transcripts.sources.lines import as_json, moment, records, text
 
 __all__ = ["LONGEST_PATH", "Conversation"]
 
@@ -20,15 +21,20 @@ LONGEST_PATH = 4_096
 """Characters. A longer path of a folder is none that a system opens, and looking at all above it fills the memory."""
 
 _SKILL_FILE = re.compile(r"([\w.-]{1,100})[/\\]{1,4}SKILL\.md\b")
-_PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
-_PATH_KEYS = ("file_path", "notebook_path", "absolute_path", "filePath", "path")
+_WRITERS = frozenset(
+    re.findall(
+        r"[\w-]+",
+        "delete delete_file edit edit_file multiedit notebook_edit notebookedit patch replace search_replace "
+        "strreplace write write_file",
+    )
+)
+"""Tools of all programs that write files, in lower case: one that writes a SKILL.md does not load the skill."""
 
 
 @dataclass
 class _Call:
     name: str
     arguments: str
-    files: tuple[str, ...]
     result: str = ""
     failed: bool | None = None
 
@@ -64,46 +70,39 @@ class Conversation:
     so (`done`). What the agent does while no turn is open (after `pause`) belongs to no prompt and is left out.
     """
 
-    def __init__(self, found: Found, writers: frozenset[str] = frozenset()) -> None:
-        """
-        Args:
-            found: the session.
-            writers: names of the tools that write the file which an argument of theirs names.
-        """
+    def __init__(self, found: Found) -> None:
         self.skipped: Counter[str] = Counter()
         """What was left out, by reason."""
         self._found = found
-        self._writers = writers
         self._turns: list[_Turn] = []
         self._open: _Turn | None = None
         self._calls: dict[str, _Call] = {}
         self._project = ""
-        self._branch = ""
-        self._commit = ""
         self._times: list[datetime] = []
         self._skills: dict[str, None] = {}
-        self._files: dict[str, None] = {}
 
     @property
     def prompts(self) -> int:
         """How many turns there are so far."""
         return len(self._turns)
 
-    def seen(self, at: datetime | None, project: Any = "", branch: Any = "", commit: Any = "") -> None:
-        """A record of this time. The first folder, branch and commit that any names are the session's; a folder of
-        more than `LONGEST_PATH` characters is none."""
-        if at is not None:
-            self._times.append(at)
+    def records(self) -> Iterator[dict[str, Any]]:
+        """The records of the file of the session, as `lines.records`."""
+        return records(self._found.path, self.skipped)
+
+    def seen(self, at: Any, project: Any = "") -> None:
+        """A record of this time. The first folder that any names is the session's; one of more than `LONGEST_PATH`
+        characters does not count."""
+        if (time := moment(at)) is not None:
+            self._times.append(time)
         folder = text(project)
         self._project = self._project or (folder if len(folder) <= LONGEST_PATH else "")
-        self._branch = self._branch or text(branch)
-        self._commit = self._commit or text(commit)
 
-    def ask(self, prompt: str, at: datetime | None, *, meanwhile: bool = False) -> None:
-        """The user says something; `meanwhile` when the agent is still at work and goes on with it."""
+    def ask(self, prompt: str, at: Any, *, meanwhile: bool = False) -> None:
+        """The user says something; `meanwhile` when the agent is still at work and continues."""
         if self._open is not None and meanwhile:
             self._open.done = True
-        self._open = _Turn(text(prompt), at)
+        self._open = _Turn(text(prompt), moment(at))
         self._turns.append(self._open)
 
     def say(self, answer: Any) -> None:
@@ -118,11 +117,8 @@ class Conversation:
         if self._open is None:
             return
         told = as_json(arguments)
-        tool = text(name)
-        writes = tool in self._writers
-        files = _named(arguments) if writes else tuple(_PATCHED.findall(_patch(arguments, told)))
-        call = _Call(tool, cut_middle(told, _MOST_READ), files)
-        if not files and not writes:
+        call = _Call(text(name), cut_middle(told, _MOST_READ))
+        if call.name.lower() not in _WRITERS and "*** Begin Patch" not in told:
             for skill in _SKILL_FILE.findall(call.arguments):
                 self.skill(skill)
         self._open.calls.append(call)
@@ -166,45 +162,18 @@ class Conversation:
         if known := text(name).strip():
             self._skills.setdefault(known)
 
-    def file(self, path: Any) -> None:
-        """The agent changed a file."""
-        if known := text(path):
-            self._files.setdefault(known)
-
     def reading(self) -> Reading:
         """What came of it. Without a turn there is no session."""
         skipped = dict(sorted((+self.skipped).items()))
         if not self._turns:
             return Reading(skipped=skipped)
-        for turn in self._turns:
-            for call in turn.calls:
-                if call.failed is not True:
-                    for path in call.files:
-                        self.file(path)
         session = Session(
             source=self._found.source,
             id=self._found.id,
             project=self._project,
-            branch=self._branch,
-            commit=self._commit,
             started=min(self._times, default=None),
             ended=max(self._times, default=None),
             turns=tuple(turn.told for turn in self._turns),
             skills=tuple(self._skills),
-            files=tuple(self._files),
         )
         return Reading(session=session, skipped=skipped)
-
-
-def _named(arguments: Any) -> tuple[str, ...]:
-    values = table(arguments)
-    return tuple(path for key in _PATH_KEYS if (path := text(values.get(key))))[:1]
-
-
-def _patch(arguments: Any, told: str) -> str:
-    """The patch that a call holds, in the form of `apply_patch`; empty when it holds none."""
-    if "*** Begin Patch" not in told:
-        return ""
-    values = table(arguments)
-    parts = [arguments, values.get("input"), values.get("command"), values.get("cmd"), *items(values.get("command"))]
-    return "\n".join(part for part in parts if isinstance(part, str))

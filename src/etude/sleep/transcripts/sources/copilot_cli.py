@@ -13,8 +13,8 @@ from etude.sleep.transcripts.sources.lines import (
     found_in,
     items,
     moment,
+    newest_first,
     program_folder,
-    records,
     table,
     text,
 )
@@ -23,7 +23,7 @@ from etude.sleep.transcripts.sources.sqlite import Databases, rows
 __all__ = ["CopilotCli"]
 
 _EVENTS = "events.jsonl"
-_SESSION = ("id", "cwd", "branch", "created_at", "updated_at")
+_SESSION = ("id", "cwd", "created_at", "updated_at")
 _TURN = ("user_message", "assistant_response", "timestamp")
 
 
@@ -45,18 +45,14 @@ class CopilotCli(Source):
         found = {each.id: each for each in self._in_store(folder / "session-store.db")}
         # The events tell of tools, failures and skills; the store does not.
         found |= {each.id: each for each in found_in(self.name, told)}
-        return sorted(
-            found.values(),
-            key=lambda each: (each.changed.timestamp() if each.changed is not None else 0.0, each.id),
-            reverse=True,
-        )
+        return newest_first(found.values())
 
     def _read(self, found: Found) -> Reading:
         if problem := self._databases.problem(found):
             return Reading(problem=problem)
         conversation = Conversation(found)
         if found.path.endswith(_EVENTS):
-            for event in records(found.path, conversation.skipped):
+            for event in conversation.records():
                 _tell(event, conversation)
             return conversation.reading()
         with self._databases.opened(Path(found.path)) as database:
@@ -84,9 +80,8 @@ class CopilotCli(Source):
 def _tell(event: dict[str, Any], conversation: Conversation) -> None:
     data = table(event.get("data"))
     kind = event.get("type")
-    at = moment(event.get("timestamp"))
-    context = table(data.get("context"))
-    conversation.seen(at, context.get("cwd"), context.get("branch"))
+    at = event.get("timestamp")
+    conversation.seen(at, table(data.get("context")).get("cwd"))
     if data.get("parentToolCallId") is not None or event.get("agentId") is not None:
         conversation.skipped["subagent"] += 1
     elif kind == "user.message":
@@ -119,23 +114,18 @@ def _used(data: dict[str, Any], conversation: Conversation) -> None:
     if told is None:
         told = table(data.get("error")).get("message")
     conversation.result(data.get("toolCallId"), told, failed if isinstance(succeeded, bool) else None)
-    if succeeded is True:
-        for edit in map(table, items(data.get("fileEdits"))):
-            conversation.file(edit.get("path"))
 
 
 def _from_store(database: sqlite3.Connection, found: Found, conversation: Conversation) -> Reading:
     session = next(rows(database, "sessions", _SESSION, "WHERE id = ?", found.id), None)
     if session is None:
         return Reading(problem="the session is gone")
-    conversation.seen(moment(session["created_at"]), session["cwd"], session["branch"])
-    conversation.seen(moment(session["updated_at"]))
+    conversation.seen(session["created_at"], session["cwd"])
+    conversation.seen(session["updated_at"])
     for row in rows(database, "turns", _TURN, "WHERE session_id = ? ORDER BY turn_index", found.id):
         if text(row["user_message"]):
-            conversation.ask(text(row["user_message"]), moment(row["timestamp"]))
+            conversation.ask(text(row["user_message"]), row["timestamp"])
             conversation.say(row["assistant_response"])
         else:
             conversation.skipped["empty"] += 1
-    for row in rows(database, "session_files", ("file_path", "tool_name"), "WHERE session_id = ?", found.id):
-        conversation.file(row["file_path"])
     return conversation.reading()

@@ -3,27 +3,17 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
 from etude.sleep.transcripts.sessions import Found, Reading
 from etude.sleep.transcripts.sources.base import Source
 from etude.sleep.transcripts.sources.conversation import Conversation
-from etude.sleep.transcripts.sources.lines import (
-    LONG_LINE,
-    files_under,
-    found_in,
-    items,
-    object_of,
-    open_regular,
-    records,
-    table,
-    text,
-)
+from etude.sleep.transcripts.sources.lines import files_under, found_in, items, read_object, table, text
 
 __all__ = ["Cursor"]
 
-_WRITERS = frozenset({"edit_file", "search_replace", "write", "Write", "StrReplace", "Delete", "delete_file"})
 _OPEN, _CLOSE = "<user_query>", "</user_query>"
 
 
@@ -44,10 +34,10 @@ class Cursor(Source):
         return found_in(self.name, files)
 
     def _read(self, found: Found) -> Reading:
-        conversation = Conversation(found, _WRITERS)
+        conversation = Conversation(found)
         # The lines have no times: all that is known is when the last one was written.
         conversation.seen(found.changed, _workspace(Path(found.path).parents[2]))
-        for record in records(found.path, conversation.skipped):
+        for record in conversation.records():
             _tell(record, conversation)
         reading = conversation.reading()
         if reading.session is None:
@@ -89,11 +79,9 @@ def _query(said: str) -> str:
 def _workspace(folder: Path) -> str:
     """The folder that was worked in: as the program wrote it down, else the one on this machine that its name was
     made from; empty where there is none."""
-    try:
-        with open_regular(folder / ".workspace-trusted") as file:
-            written = text((object_of(file.read(LONG_LINE)) or {}).get("workspacePath"))
-    except OSError:
-        written = ""
+    written = ""
+    with suppress(OSError):
+        written = text(table(read_object(folder / ".workspace-trusted")).get("workspacePath"))
     return written or _named_by(_dashed(folder.name), "/")
 
 

@@ -10,6 +10,7 @@ lacks what was said, so that only what it adds at its end is news.
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -17,16 +18,12 @@ from etude.sleep.transcripts.sessions import Found, Reading
 from etude.sleep.transcripts.sources.base import Source
 from etude.sleep.transcripts.sources.conversation import LONGEST_PATH, Conversation
 from etude.sleep.transcripts.sources.lines import (
-    LONG_LINE,
     files_under,
     found_in,
     head,
     items,
-    moment,
-    object_of,
-    open_regular,
     program_folder,
-    records,
+    read_object,
     table,
     text,
 )
@@ -34,7 +31,6 @@ from etude.sleep.transcripts.sources.qwen import answered, parts_text, typed
 
 __all__ = ["GeminiCli"]
 
-_WRITERS = frozenset({"replace", "write_file"})
 _PATHS = ("file_path", "absolute_path", "dir_path", "path")
 _FAILED = {"success": False, "error": True, "cancelled": True}
 _EXIT = re.compile(r"^Exit Code: [1-9]", re.MULTILINE)
@@ -62,16 +58,16 @@ class GeminiCli(Source):
 
     def _read(self, found: Found) -> Reading:
         path = Path(found.path)
-        conversation = Conversation(found, _WRITERS)
+        conversation = Conversation(found)
         log = _Log()
-        told = records(path, conversation.skipped) if path.suffix == ".jsonl" else _whole(path)
+        told = conversation.records() if path.suffix == ".jsonl" else _whole(path)
         for record in told:
             log.take(record)
         if log.about.get("kind", "main") != "main":
             conversation.skipped["subagent"] += 1
             return conversation.reading()
         for key in ("startTime", "lastUpdated"):
-            conversation.seen(moment(log.about.get(key)))
+            conversation.seen(log.about.get(key))
         for message in log.messages.values():
             _tell(conversation, message)
         if conversation.prompts:
@@ -122,18 +118,14 @@ class _Log:
 
 def _whole(path: Path) -> Iterator[dict[str, Any]]:
     """The one object of a file. Raises OSError when there is none."""
-    with open_regular(path) as file:
-        data = file.read(_LONG_FILE + 1)
-    if len(data) > _LONG_FILE:
-        raise OSError(0, f"it is longer than {_LONG_FILE} bytes")
-    record = object_of(data)
+    record = read_object(path, _LONG_FILE)
     if record is None:
-        raise OSError(0, "it is no JSON object")
+        raise OSError(0, f"it is not a JSON object of at most {_LONG_FILE} bytes")
     yield record
 
 
 def _tell(conversation: Conversation, message: dict[str, Any]) -> None:
-    at = moment(message.get("timestamp"))
+    at = message.get("timestamp")
     conversation.seen(at)
     content = message.get("content")
     if message.get("type") == "user":
@@ -177,13 +169,15 @@ def _id(path: Path) -> str:
 
 
 def _project(path: Path, log: _Log) -> str:
-    """The folder the session was in: the file beside `chats` names it, in newer versions. Older ones tell its SHA-256
+    """The folder the session was in. Newer versions name it in a file next to `chats`; older ones give its SHA-256
     only, and the folder that has it is looked for among the known ones and those that tools were called with."""
     folder = path.parent.parent
     if root := head(folder / ".project_root").strip():
         return root
     wanted = log.about.get("projectHash", folder.name)
-    registered = _registered(folder.parent.parent / "projects.json")
+    registered: dict[str, Any] = {}  # the folders that the program was used in
+    with suppress(OSError):
+        registered = table(table(read_object(folder.parent.parent / "projects.json")).get("projects"))
     arguments = (
         table(table(call).get("args"))
         for message in log.messages.values()
@@ -198,12 +192,3 @@ def _project(path: Path, log: _Log) -> str:
             if hashlib.sha256(str(parent).encode()).hexdigest() == wanted:
                 return str(parent)
     return ""
-
-
-def _registered(path: Path) -> dict[str, Any]:
-    """The folders that the program was used in."""
-    try:
-        with open_regular(path) as file:
-            return table((object_of(file.read(LONG_LINE)) or {}).get("projects"))
-    except OSError:
-        return {}

@@ -24,10 +24,12 @@ __all__ = [
     "head",
     "items",
     "moment",
+    "newest_first",
     "object_of",
     "once",
     "open_regular",
     "program_folder",
+    "read_object",
     "reason_of",
     "records",
     "table",
@@ -86,8 +88,13 @@ def found_in(source: str, files: Iterable[tuple[str, Path, os.stat_result]]) -> 
     return tuple(found.values())
 
 
+def newest_first(found: Iterable[Found]) -> list[Found]:
+    """Sessions, the one changed last first."""
+    return sorted(found, key=lambda each: (each.changed or _EPOCH, each.id), reverse=True)
+
+
 def open_regular(path: str | Path) -> BinaryIO:
-    """A file opened for reading. Raises OSError if it is no regular file, without opening what it is instead."""
+    """A file opened for reading. Raises OSError if it is not a regular file, without opening what it is instead."""
     if not stat.S_ISREG(os.lstat(path).st_mode):
         raise OSError(0, "it is no regular file")
     # Should it be replaced this moment: no link is followed, and no pipe waited for.
@@ -126,6 +133,16 @@ def records(path: str | Path, skipped: Counter[str]) -> Iterator[dict[str, Any]]
                     skipped["broken line"] += 1
                 else:
                     yield record
+
+
+def read_object(path: Path, most: int = LONG_LINE) -> dict[str, Any] | None:
+    """The JSON object that a file is; None where it is none, or has more than `most` bytes.
+
+    Raises OSError when the file cannot be read.
+    """
+    with open_regular(path) as file:
+        data = file.read(most + 1)
+    return object_of(data) if len(data) <= most else None
 
 
 def once(told: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -181,6 +198,8 @@ def moment(value: Any) -> datetime | None:
     All programs read here write UTC, so a time without offset is taken as UTC.
     """
     try:
+        if isinstance(value, datetime):
+            return value
         if isinstance(value, str):
             read = datetime.fromisoformat(value)
             return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)

@@ -16,11 +16,11 @@ from etude.sleep.transcripts.sources.conversation import Conversation
 from etude.sleep.transcripts.sources.lines import (
     LONG_LINE,
     files_under,
-    items,
     moment,
+    newest_first,
     object_of,
-    open_regular,
     program_folder,
+    read_object,
     table,
     text,
 )
@@ -28,9 +28,8 @@ from etude.sleep.transcripts.sources.sqlite import Databases, rows
 
 __all__ = ["OpenCode"]
 
-_WRITERS = frozenset({"edit", "multiedit", "patch", "write"})
 _DATA = f"CASE WHEN length(data) <= {LONG_LINE} THEN data END AS data"
-_SESSION = ("id", "parent_id", "directory", "metadata", "revert", "time_created", "time_updated")
+_SESSION = ("id", "parent_id", "directory", "revert", "time_created", "time_updated")
 
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
 """Quotes around a whole text; those in it are escaped."""
@@ -56,12 +55,12 @@ class OpenCode(Source):
         database = data / (environ.get("OPENCODE_DB") or "opencode.db")
         # The program leaves the files of what it took over into the database.
         found |= {each.id: each for each in self._in_database(database)}
-        return sorted(found.values(), key=lambda each: (_stamp(each.changed), each.id), reverse=True)
+        return newest_first(found.values())
 
     def _read(self, found: Found) -> Reading:
         if problem := self._databases.problem(found):
             return Reading(problem=problem)
-        conversation = Conversation(found, _WRITERS)
+        conversation = Conversation(found)
         if found.path.endswith(".json"):
             return _stored(found, conversation)
         with self._databases.opened(Path(found.path)) as database:
@@ -70,10 +69,8 @@ class OpenCode(Source):
     def _in_database(self, path: Path) -> list[Found]:
         try:
             with self._databases.opened(path) as database:
-                last = {
-                    text(row["session_id"]): (row["count(*)"], row["max(time_updated)"])
-                    for row in _grouped(database, "part")
-                }
+                query = "SELECT session_id, count(*), max(time_updated) FROM part GROUP BY session_id"
+                last = {text(id): (count, latest) for id, count, latest in database.execute(query)}
                 found: list[Found] = []
                 for row in rows(database, "session", _SESSION, "WHERE parent_id IS NULL"):
                     id, updated = text(row["id"]), row["time_updated"]
@@ -97,13 +94,6 @@ class OpenCode(Source):
             yield Found(source=self.name, id=path.stem, path=str(path), revision=revision, changed=changed)
 
 
-def _grouped(database: sqlite3.Connection, name: str) -> Iterator[dict[str, object]]:
-    wanted = ("session_id", "count(*)", "max(time_updated)")
-    query = f"SELECT {', '.join(wanted)} FROM {name} GROUP BY session_id"
-    for row in database.execute(query):
-        yield dict(zip(wanted, row, strict=True))
-
-
 def _from_database(database: sqlite3.Connection, found: Found, conversation: Conversation) -> Reading:
     session = next(rows(database, "session", _SESSION, "WHERE id = ?", found.id), None)
     if session is None:
@@ -112,10 +102,8 @@ def _from_database(database: sqlite3.Connection, found: Found, conversation: Con
         return Reading(skipped={"subagent": 1})
     (children,) = database.execute("SELECT count(*) FROM session WHERE parent_id = ?", (found.id,)).fetchone()
     conversation.skipped["subagent"] += int(children)
-    conversation.seen(
-        moment(session["time_created"]), _absolute(session["directory"]), _json(session["metadata"]).get("gitBranch")
-    )
-    conversation.seen(moment(session["time_updated"]))
+    conversation.seen(session["time_created"], _absolute(session["directory"]))
+    conversation.seen(session["time_updated"])
     parts: dict[str, list[dict[str, Any]]] = {}
     query = f"SELECT message_id, {_DATA} FROM part WHERE session_id = ? ORDER BY id"
     for message, data in database.execute(query, (found.id,)):
@@ -135,31 +123,25 @@ def _from_database(database: sqlite3.Connection, found: Found, conversation: Con
 def _stored(found: Found, conversation: Conversation) -> Reading:
     path = Path(found.path)
     storage = path.parents[2]
-    with open_regular(path) as file:
-        session = object_of(file.read(LONG_LINE))
+    session = read_object(path)
     if session is None or session.get("id") != found.id:
         return Reading(problem="it holds no session")
     if session.get("parentID") is not None:
         return Reading(skipped={"subagent": 1})
     times = table(session.get("time"))
-    conversation.seen(moment(times.get("created")), _absolute(session.get("directory")))
-    conversation.seen(moment(times.get("updated")))
+    conversation.seen(times.get("created"), _absolute(session.get("directory")))
+    conversation.seen(times.get("updated"))
     messages: list[_Message] = []
     for file_path, _ in files_under(storage / "message" / found.id, ".json", 0):
         message = _loaded(file_path, conversation.skipped)
         if message is None:
             continue
-        stored = [
-            _loaded(part, conversation.skipped) for part, _ in files_under(_parts(storage, file_path), ".json", 0)
-        ]
+        parts = files_under(storage / "part" / file_path.stem, ".json", 0)
+        stored = [_loaded(part, conversation.skipped) for part, _ in parts]
         messages.append(_Message(file_path.stem, message, [part for part in stored if part is not None]))
     messages.sort(key=lambda each: (_stamp(moment(table(each.data.get("time")).get("created"))), each.id))
     _tell(messages, text(table(session.get("revert")).get("messageID")), conversation)
     return conversation.reading()
-
-
-def _parts(storage: Path, message: Path) -> Path:
-    return storage / "part" / message.stem
 
 
 def _tell(messages: Sequence[_Message], revert: str, conversation: Conversation) -> None:
@@ -227,8 +209,6 @@ def _used(part: dict[str, Any], conversation: Conversation) -> None:
         conversation.result(part.get("callID"), state.get("output"), isinstance(code, int) and code != 0)
         if part.get("tool") == "skill":
             conversation.skill(table(state.get("input")).get("name"))
-        for file in items(table(state.get("metadata")).get("files")):
-            conversation.file(table(file).get("filePath"))
 
 
 def _counted(data: object, skipped: Counter[str]) -> dict[str, Any] | None:
@@ -241,11 +221,9 @@ def _counted(data: object, skipped: Counter[str]) -> dict[str, Any] | None:
 
 def _loaded(path: Path, skipped: Counter[str]) -> dict[str, Any] | None:
     """The object in a file; None and counted where there is none."""
-    with open_regular(path) as file:
-        data = file.read(LONG_LINE + 1)
-    found = object_of(data) if len(data) <= LONG_LINE else None
+    found = read_object(path)
     if found is None:
-        skipped["long line" if len(data) > LONG_LINE else "broken line"] += 1
+        skipped["long line" if path.stat().st_size > LONG_LINE else "broken line"] += 1
     return found
 
 

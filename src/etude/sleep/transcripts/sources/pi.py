@@ -11,20 +11,10 @@ from typing import Any
 from etude.sleep.transcripts.sessions import Found, Reading
 from etude.sleep.transcripts.sources.base import Source
 from etude.sleep.transcripts.sources.conversation import Conversation
-from etude.sleep.transcripts.sources.lines import (
-    files_under,
-    found_in,
-    items,
-    moment,
-    program_folder,
-    records,
-    table,
-    text,
-)
+from etude.sleep.transcripts.sources.lines import files_under, found_in, items, program_folder, table, text
 
 __all__ = ["Pi"]
 
-_WRITERS = frozenset({"edit", "write"})
 _SKILL = '<skill name="'
 
 
@@ -39,10 +29,10 @@ class Pi(Source):
         return found_in(self.name, ((path.stem.rpartition("_")[2], path, state) for path, state in files))
 
     def _read(self, found: Found) -> Reading:
-        conversation = Conversation(found, _WRITERS)
-        entries = list(records(found.path, conversation.skipped))
+        conversation = Conversation(found)
+        entries = list(conversation.records())
         for entry in entries:
-            conversation.seen(moment(entry.get("timestamp")), entry.get("cwd"))
+            conversation.seen(entry.get("timestamp"), entry.get("cwd"))
         for entry in _branch(entries):
             _tell(conversation, entry)
         return conversation.reading()
@@ -103,8 +93,7 @@ def _user(conversation: Conversation, entry: dict[str, Any], message: dict[str, 
         conversation.skill(begin.removeprefix(_SKILL).partition('"')[0])
         prompt = behind.strip()
     if prompt.strip():
-        at = moment(entry.get("timestamp")) or moment(message.get("timestamp"))
-        conversation.ask(prompt, at)
+        conversation.ask(prompt, entry.get("timestamp") or message.get("timestamp"))
     else:
         conversation.skipped["meta"] += 1
         conversation.pause()

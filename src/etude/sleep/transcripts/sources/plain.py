@@ -2,18 +2,16 @@
 
 A line is a session or a turn. A session is an object with `turns`, a turn one with `prompt`:
 
-    {"id": "a1", "project": "/home/me/shop", "branch": "main", "commit": "1f0e...", "turns": [TURN, ...],
-     "skills": [...], "files": [...]}
+    {"id": "a1", "project": "/home/me/shop", "turns": [TURN, ...], "skills": [...]}
     {"session": "a1", "project": "/home/me/shop", "prompt": "...", "answer": "...", ...}
 
 A turn has `prompt`, and may have `answer`, `at` (ISO 8601; UTC if it has no offset), `interrupted` (true or false),
 and `tools`, each `{"name": "...", "arguments": ..., "result": ..., "failed": true or false}`. Lines with the same
-`session` or `id` are one session, in the order of the lines; `skills` and `files` may be on any of them. Without
+`session` or `id` are one session, in the order of the lines; `skills` may be on any of them. Without
 an id, a session of one line is called `<file>:<n>`, n counting the lines that can be read from 1, and the turns of a
 file are one session called `<file>`. Unknown keys are allowed and left out.
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,17 +22,9 @@ from etude.errors import ConfigError
 from etude.sleep.transcripts.sessions import Found, Reading
 from etude.sleep.transcripts.sources.base import Source
 from etude.sleep.transcripts.sources.conversation import Conversation
-from etude.sleep.transcripts.sources.lines import (
-    as_json,
-    files_under,
-    items,
-    moment,
-    records,
-    table,
-    text,
-)
+from etude.sleep.transcripts.sources.lines import files_under, found_in, items, records, table, text
 
-__all__ = ["VARIABLE", "Plain", "of_named_home"]
+__all__ = ["VARIABLE", "Plain"]
 
 VARIABLE = "ETUDE_TRANSCRIPTS"
 """Names the file or the folder."""
@@ -48,17 +38,6 @@ class _Told:
 
     records: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     skipped: Counter[str] = field(default_factory=Counter[str])
-
-    @property
-    def revision(self) -> str:
-        lines = as_json([self.records, self.skipped])
-        return hashlib.sha256(lines.encode()).hexdigest()[:16]
-
-
-def of_named_home(environ: Mapping[str, str]) -> Mapping[str, str]:
-    """What counts of the environment where the user names a home folder: not the variables that say where programs
-    keep the transcripts of the user's own."""
-    return {VARIABLE: environ[VARIABLE]} if VARIABLE in environ else {}
 
 
 class Plain(Source):
@@ -95,19 +74,14 @@ class Plain(Source):
                 f"{where} = {str(root)!r} is neither a file nor a folder",
                 hint="name a .jsonl file, or a folder that has such files",
             )
-        found: dict[str, Found] = {}
-        for path, state in sorted(files, key=lambda file: (-file[1].st_mtime_ns, str(file[0]))):
-            changed = moment(state.st_mtime_ns // 1000 / 1000)
-            try:
-                told = self._told(path)
-            except OSError:
-                # Reading it says why it cannot be read.
-                told = {path.stem: _Told()}
-            for id, one in reversed(told.items()):
-                found.setdefault(
-                    id, Found(source=self.name, id=id, path=str(path), revision=one.revision, changed=changed)
-                )
-        return tuple(found.values())
+        return found_in(self.name, ((id, path, state) for path, state in files for id in self._ids(path)))
+
+    def _ids(self, path: Path) -> Sequence[str]:
+        """The sessions of a file, the last one first."""
+        try:
+            return list(reversed(self._told(path)))
+        except OSError:  # reading it says why it cannot be read
+            return [path.stem]
 
     def _read(self, found: Found) -> Reading:
         told = self._told(Path(found.path)).get(found.id)
@@ -116,11 +90,9 @@ class Plain(Source):
         conversation = Conversation(found)
         conversation.skipped.update(told.skipped)
         for record in told.records:
-            conversation.seen(None, record.get("project"), record.get("branch"), record.get("commit"))
+            conversation.seen(None, record.get("project"))
             for skill in items(record.get("skills")):
                 conversation.skill(skill)
-            for path in items(record.get("files")):
-                conversation.file(path)
             for turn in items(record["turns"]) if "turns" in record else [record]:
                 _tell(conversation, table(turn))
         return conversation.reading()
@@ -159,7 +131,7 @@ def _tell(conversation: Conversation, turn: dict[str, Any]) -> None:
     if not prompt.strip():
         conversation.skipped["broken turn"] += 1
         return
-    at = moment(turn.get("at"))
+    at = turn.get("at")
     conversation.seen(at)
     conversation.ask(prompt, at)
     for number, tool in enumerate(map(table, items(turn.get("tools")))):

@@ -4,7 +4,6 @@ One record a line: `user`, `assistant`, `tool_result` with parts in the form of 
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,8 @@ from etude.sleep.transcripts.sources.lines import (
     files_under,
     found_in,
     items,
-    moment,
     once,
     program_folder,
-    records,
     table,
     text,
     without_notes,
@@ -26,7 +23,6 @@ from etude.sleep.transcripts.sources.lines import (
 
 __all__ = ["QwenCode", "answered", "parts_text", "typed"]
 
-_WRITERS = frozenset({"edit", "notebook_edit", "replace", "write_file"})
 _NOTES = frozenset({"system-reminder", "session_context", "task-notification"})
 _FAILED = {"success": False, "error": True, "cancelled": True}
 _REFERENCED = "\n--- Content from referenced files ---"
@@ -44,8 +40,8 @@ class QwenCode(Source):
         return found_in(self.name, ((path.stem, path, state) for path, state in files if path.parent.name == "chats"))
 
     def _read(self, found: Found) -> Reading:
-        conversation = Conversation(found, _WRITERS)
-        for record in once(records(found.path, conversation.skipped)):
+        conversation = Conversation(found)
+        for record in once(conversation.records()):
             _tell(conversation, record)
         return conversation.reading()
 
@@ -54,8 +50,8 @@ def _tell(conversation: Conversation, record: dict[str, Any]) -> None:
     if record.get("isSidechain") is True:
         conversation.skipped["sidechain"] += 1
         return
-    at = moment(record.get("timestamp"))
-    conversation.seen(at, record.get("cwd"), record.get("gitBranch"))
+    at = record.get("timestamp")
+    conversation.seen(at, record.get("cwd"))
     kind = record.get("type")
     parts = table(record.get("message")).get("parts")
     if kind == "system" and record.get("subtype") == "chat_compression":
@@ -77,7 +73,7 @@ def _tell(conversation: Conversation, record: dict[str, Any]) -> None:
             conversation.result(given.get("id"), answered(given), failed)
 
 
-def _user(conversation: Conversation, record: dict[str, Any], parts: Any, at: datetime | None) -> None:
+def _user(conversation: Conversation, record: dict[str, Any], parts: Any, at: Any) -> None:
     prompt = typed(parts)
     if prompt.strip() and record.get("provenance", "real_user") == "real_user":
         conversation.ask(prompt, at)

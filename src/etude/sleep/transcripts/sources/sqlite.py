@@ -1,9 +1,10 @@
 """Databases of other programs, read without touching them.
 
-SQLite writes beside a database even to read it, and a program that is at work has its last pages in a log beside it.
-So the files are copied, and the copy is opened.
+SQLite writes next to a database even to read it, and a program at work keeps its last pages in a log next to it. So
+the files are copied, and the copy is opened.
 """
 
+import hashlib
 import os
 import shutil
 import sqlite3
@@ -26,7 +27,7 @@ _SUFFIXES = ("", "-wal", "-journal")
 _TRIES = 5
 _STEPS = 100_000
 _LONGEST_VALUE = 8 * LONG_LINE
-"""Bytes. What is longer ends the reading; it leaves room for files that a program keeps beside what was said."""
+"""Bytes. What is longer ends the reading; it leaves room for files that a program keeps with what was said."""
 
 Row = dict[str, object]
 
@@ -41,12 +42,11 @@ class Databases:
     def __init__(self, steps: int = 5_000) -> None:
         self._steps = steps
         self._copies: dict[Path, tuple[object, Path]] = {}
-        self._numbers: dict[Path, int] = {}
         self._folder: Path | None = None
         self._refused: dict[str, str] = {}
 
     def refused(self, source: str, path: Path, error: OSError) -> list[Found]:
-        """What is found in place of the sessions of a database that cannot be read, so that reading it tells why;
+        """What is found in place of the sessions of a database that cannot be read, so that reading it says why;
         nothing where there is no database."""
         if isinstance(error, FileNotFoundError | NotADirectoryError):
             return []
@@ -63,7 +63,7 @@ class Databases:
         forged database has rows and columns without end.
 
         Raises:
-            OSError: it is no regular file, too large, no database, or is written to all the time; also in place of
+            OSError: it is not a regular file, too large, not a database, or written to all the time; also in place of
                 whatever SQLite raises in the `with` block.
         """
         copy = self._copy(path)
@@ -88,7 +88,7 @@ class Databases:
             self._folder = Path(tempfile.mkdtemp(prefix="etude-"))
             weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._copies.pop(path, None)
-        target = self._folder / f"{self._numbers.setdefault(path, len(self._numbers))}.db"
+        target = self._folder / f"{hashlib.sha256(os.fsencode(path)).hexdigest()}.db"
         for _ in range(_TRIES):
             for suffix in _SUFFIXES:
                 _copy_file(Path(f"{path}{suffix}"), Path(f"{target}{suffix}"))

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar, cast
 from urllib.parse import unquote, urlsplit
@@ -9,18 +10,7 @@ from urllib.parse import unquote, urlsplit
 from etude.sleep.transcripts.sessions import Found, Reading
 from etude.sleep.transcripts.sources.base import Source
 from etude.sleep.transcripts.sources.conversation import Conversation
-from etude.sleep.transcripts.sources.lines import (
-    LONG_LINE,
-    files_under,
-    found_in,
-    items,
-    moment,
-    object_of,
-    open_regular,
-    records,
-    table,
-    text,
-)
+from etude.sleep.transcripts.sources.lines import files_under, found_in, items, read_object, table, text
 
 __all__ = ["VSCodeCopilot"]
 
@@ -49,12 +39,12 @@ class VSCodeCopilot(Source):
     def _read(self, found: Found) -> Reading:
         conversation = Conversation(found)
         state: Any = {}
-        for operation in records(found.path, conversation.skipped):
+        for operation in conversation.records():
             valid, state = _applied(operation, state)
             if not valid:
                 conversation.skipped["broken line"] += 1
         session = table(state)
-        conversation.seen(moment(session.get("creationDate")), _project(Path(found.path).parents[1]))
+        conversation.seen(session.get("creationDate"), _project(Path(found.path).parents[1]))
         for request in map(table, items(session.get("requests"))):
             _tell(request, conversation)
         return conversation.reading()
@@ -147,11 +137,11 @@ def _tell(request: dict[str, Any], conversation: Conversation) -> None:
     if not prompt:
         conversation.skipped["empty"] += 1
         return
-    at = moment(request.get("timestamp"))
+    at = request.get("timestamp")
     model = table(request.get("modelState"))
     conversation.ask(prompt, at)
     conversation.seen(at)
-    conversation.seen(moment(model.get("completedAt")))
+    conversation.seen(model.get("completedAt"))
     _answered(items(request.get("response")), conversation)
     if model.get("value") in _STOPPED or table(request.get("result")).get("errorDetails") is not None:
         conversation.stop()
@@ -184,11 +174,9 @@ def _used(part: dict[str, Any], conversation: Conversation) -> None:
 
 def _project(folder: Path) -> str:
     """The folder that was worked in: the workspace's, or the one with the file that lists several."""
-    try:
-        with open_regular(folder / "workspace.json") as file:
-            workspace = object_of(file.read(LONG_LINE)) or {}
-    except OSError:
-        return ""
+    workspace: dict[str, Any] = {}
+    with suppress(OSError):
+        workspace = table(read_object(folder / "workspace.json"))
     if opened := _path(workspace.get("folder")):
         return opened
     listed = _path(workspace.get("workspace"))

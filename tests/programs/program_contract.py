@@ -1,8 +1,9 @@
-"""The contract of agents that are programs. Inherit it in a test class and say how to make one."""
+"""What every agent must do that runs a program."""
 
 import asyncio
 import json
 import os
+import time
 import uuid
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable
@@ -23,6 +24,8 @@ SECRET = "gold-4418-gold"
 TASK = Task(id="t0", input="Which colour has item 0?", gold=SECRET)
 USED = Usage(input_tokens=70, output_tokens=30, cached_tokens=20)
 MOST_SECONDS = 300.0
+NUMBERS = (0, 1, 0)
+"""Tasks that are attempted at the same time: two that differ, and the first one again."""
 
 Turn = Callable[[ChatRequest, int], Line | Awaitable[Line]]
 """What a model does: given the request, and how many results of tools it has."""
@@ -67,108 +70,80 @@ class ProgramContract:
         raise AssertionError(f"no tool runs commands: {[tool.name for tool in request.tools]}")
 
     def test_the_last_word_of_the_model_becomes_the_answer(self) -> None:
-        trajectory, _ = self._answered()
+        trajectory, model = self._answered()
         assert trajectory.failure == ""
         assert trajectory.answer == "red"
+        assert trajectory.simulated
+        assert {request.seed for request in model.requests} == {3}  # the trial
 
     def test_task_and_skill_reach_the_model_and_the_gold_answer_does_not(self) -> None:
-        _, model = self._answered()
+        trajectory, model = self._answered()
         sent = _sent(model.requests[0])
         assert RULE in sent
         assert TASK.input in sent
         assert SECRET not in sent
+        assert trajectory.read_skill is None
 
-    def test_without_a_skill_the_task_is_attempted_all_the_same(self) -> None:
-        trajectory, model = self._attempt(_says("red"), skill=Skill(text=""))
+    def test_a_task_without_a_skill_arrives_as_it_is_even_when_it_looks_like_a_command(self) -> None:
+        text = "/help me, item 0."
+        trajectory, model = self._attempt(_says("red"), task=Task(id="t", input=text), skill=Skill(text=""))
         assert trajectory.answer == "red"
-        assert RULE not in _sent(model.requests[0])
-
-    def test_files_of_a_skill_can_be_read(self) -> None:
-        skill = Skill(name="colours", text=SKILL.text, files={"references/list.txt": File(data=b"red 7316\n")})
-
-        def turn(request: ChatRequest, results: int) -> Line:
-            return "red" if results else self.shell(request, "cat .skill/references/list.txt")
-
-        trajectory, _ = self._attempt(turn, skill=skill)
-        assert "red 7316" in "".join(message.text for message in trajectory.messages)
-        assert trajectory.files == {}
+        sent = _sent(model.requests[0])
+        assert text in sent
+        assert RULE not in sent
 
     def test_a_long_task_and_a_long_skill_arrive_whole(self) -> None:
-        long = "".join(f"Item {number} is red.\n" for number in range(9000))
+        long = "@a.txt !ls --help\n" + "".join(f"Item {number} is red.\n" for number in range(9000))
         body = "".join(f"Colour {number} is rare.\n" for number in range(9000))
         _, model = self._attempt(_says("red"), task=Task(id="t", input=long), skill=Skill(text=SKILL.text + body))
         sent = _sent(model.requests[0])
+        assert "@a.txt !ls --help\nItem 0 is red." in sent
         assert "Item 8999 is red." in sent
         assert "Colour 8999 is rare." in sent
 
-    @pytest.mark.parametrize("start", ["/help me", "@a.txt !ls --help"])
-    def test_a_task_is_told_as_it_is_however_it_begins(self, start: str) -> None:
-        trajectory, model = self._attempt(_says("red"), task=Task(id="t", input=f"{start}, item 0."))
-        assert trajectory.answer == "red"
-        assert f"{start}, item 0." in _sent(model.requests[0])
-
     def test_an_installed_skill_that_was_not_read_is_recorded_as_such(self) -> None:
-        trajectory, model = self._attempt(_says("red"), delivery="install")
+        trajectory, model = self._attempt(_says(""), delivery="install")
         assert RULE not in _sent(model.requests[0])
         assert "How to name colours." in _sent(model.requests[0])
         assert trajectory.read_skill is False
+        assert "empty" in trajectory.failure
 
-    def test_an_installed_skill_that_was_read_is_recorded_as_such(self) -> None:
-        def turn(request: ChatRequest, results: int) -> Line:
-            return "red" if results else self.shell(request, "find ~ -name SKILL.md -exec cat {} +")
-
-        trajectory, _ = self._attempt(turn, delivery="install")
+    def test_an_installed_skill_that_was_read_is_recorded_as_such_also_when_the_steps_run_out(self) -> None:
+        trajectory, model = self._attempt(
+            lambda request, results: self.shell(request, "find ~ -name SKILL.md -exec cat {} +"),
+            delivery="install",
+            max_steps=2,
+        )
         assert trajectory.read_skill is True
-
-    def test_a_skill_in_context_is_not_recorded_as_read_or_not(self) -> None:
-        assert self._answered()[0].read_skill is None
+        assert "step limit" in trajectory.failure
+        assert len(model.requests) == 2
 
     def test_commands_work_in_the_workspace_and_their_files_are_kept(self) -> None:
         trajectory, _ = self._worked()
         assert trajectory.failure == ""
         assert trajectory.files.keys() == {"out.txt", "b.txt", "secrets.txt"}
         assert (trajectory.files["out.txt"], trajectory.files["b.txt"]) == (File(data=b"one\n"), None)
+        # Nothing of this process is inherited.
+        assert trajectory.files["secrets.txt"] == File(data=b"0\n")
 
-    def test_calls_and_results_are_told_without_the_gold_answer(self) -> None:
-        trajectory, _ = self._worked()
+    def test_calls_and_results_are_recorded_without_the_gold_answer(self) -> None:
+        trajectory, model = self._worked()
         roles = [message.role for message in trajectory.messages]
         assert roles == ["user", "assistant", "tool", "assistant"]
         (call,) = trajectory.messages[1].tool_calls
         assert "cp in/a.txt" in call.arguments
-        assert trajectory.messages[2].tool_call_id == call.id
-        assert "4711" in trajectory.messages[2].text
+        result = trajectory.messages[2]
+        assert result.tool_call_id == call.id
+        assert "4711" in result.text
+        assert "red 7316" in result.text  # a file of the skill
         assert SECRET not in trajectory.model_dump_json()
         assert Trajectory.model_validate_json(trajectory.model_dump_json()) == trajectory
-
-    def test_the_same_attempt_is_told_alike_wherever_it_happens_to_run(self) -> None:
-        assert self._work()[0] == self._worked()[0]
-
-    def test_tokens_of_all_requests_are_counted(self) -> None:
-        trajectory, model = self._worked()
         assert trajectory.usage == sum((USED for _ in model.requests), Usage())
-
-    def test_an_answer_of_the_simulated_world_is_marked(self) -> None:
-        assert self._answered()[0].simulated
-        assert not self._worked()[0].simulated
-
-    def test_trials_reach_the_model_as_seeds(self) -> None:
-        _, model = self._answered()
-        assert {request.seed for request in model.requests} == {3}
-
-    def test_nothing_of_this_process_is_inherited(self) -> None:
-        assert self._worked()[0].files["secrets.txt"] == File(data=b"0\n")
-
-    def test_an_empty_answer_is_the_fault_of_the_agent(self) -> None:
-        assert "empty" in self._attempt(_says(""))[0].failure
+        assert not trajectory.simulated
 
     def test_a_refusal_is_the_fault_of_the_agent(self) -> None:
         reply = Reply(text="I cannot do that.", finish="refusal")
         assert self._attempt(lambda request, results: reply)[0].failure == "the model refused"
-
-    def test_more_steps_than_allowed_are_the_fault_of_the_agent(self) -> None:
-        trajectory, model = self._attempt(lambda request, results: self.shell(request, "true"), max_steps=2)
-        assert "step limit" in trajectory.failure
-        assert len(model.requests) == 2
 
     def test_a_tool_that_never_ends_is_ended_and_the_fault_of_the_agent(self) -> None:
         mark = f"7315.{uuid.uuid4().int % 10**9}"
@@ -209,25 +184,26 @@ class ProgramContract:
         # Whatever the program makes of the refusal, the model is not asked again.
         assert len(model.requests) == 1
 
-    def test_attempts_at_the_same_time_do_not_mix(self) -> None:
+    def test_attempts_at_the_same_time_do_not_mix_and_the_same_attempt_is_recorded_alike(self) -> None:
         def turn(request: ChatRequest) -> Line:
             sent = _sent(request)
-            number = next(number for number in range(3) if f"item {number}?" in sent)
+            number = next(number for number in NUMBERS if f"item {number}?" in sent)
             if any(message.role == "tool" for message in request.messages):
                 return f"colour {number}"
             return self.shell(request, f"echo {number} > out.txt")
 
         async def attempt_all() -> list[Trajectory]:
             agent = self.make_agent(ScriptedModel(turn))
-            tasks = [Task(id=f"t{number}", input=f"Which colour has item {number}?") for number in range(3)]
+            tasks = [Task(id=f"t{number}", input=f"Which colour has item {number}?") for number in NUMBERS]
             try:
                 return await asyncio.gather(*(agent.attempt(task, SKILL, 0) for task in tasks))
             finally:
                 await agent.aclose()
 
         found = asyncio.run(asyncio.wait_for(attempt_all(), MOST_SECONDS))
-        assert [each.answer for each in found] == [f"colour {number}" for number in range(3)]
-        assert [each.files["out.txt"] for each in found] == [File(data=f"{number}\n".encode()) for number in range(3)]
+        assert [each.answer for each in found] == [f"colour {number}" for number in NUMBERS]
+        assert [each.files["out.txt"] for each in found] == [File(data=f"{number}\n".encode()) for number in NUMBERS]
+        assert found[0] == found[-1]
 
     def test_a_cancelled_attempt_ends_and_leaves_no_process(self) -> None:
         mark = f"7315.{uuid.uuid4().int % 10**9}"
@@ -270,31 +246,38 @@ class ProgramContract:
         return self._once("worked", self._work)
 
     def _work(self) -> "Seen":
+        skill = SKILL.model_copy(update={"files": {"references/list.txt": File(data=b"red 7316\n")}})
         files = {"in/a.txt": File(data=b"one\n"), "b.txt": File(data=b"two\n")}
         count = "env | grep -c secret-8812 > secrets.txt"
-        command = f"pwd; echo $HOME; echo 4711; cp in/a.txt out.txt; rm b.txt; {count}; exit 3"
+        read = "cat .skill/references/list.txt"
+        command = f"pwd; echo $HOME; echo 4711; {read}; cp in/a.txt out.txt; rm b.txt; {count}; exit 3"
 
         def turn(request: ChatRequest, results: int) -> Line:
             return Reply(text="done", usage=USED) if results else self.shell(request, command)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("CONTRACT_SECRET", "secret-8812")
-            return self._attempt(turn, task=TASK.model_copy(update={"files": files}))
+            return self._attempt(turn, task=TASK.model_copy(update={"files": files}), skill=skill)
 
     def _once(self, name: str, attempt: Callable[[], "Seen"]) -> "Seen":
         """The attempt of this name: starting programs takes long, so that several tests look at the same one."""
         kept = f"_kept_{name}"
         if kept not in vars(type(self)):
+            began = time.monotonic()
             setattr(type(self), kept, attempt())
+            setattr(type(self), f"_seconds_{name}", time.monotonic() - began)
         return vars(type(self))[kept]
 
     def _until_late(self, turn: Turn) -> tuple[Trajectory | ProgramFailed, float]:
         """What an attempt has become at its time limit, in seconds.
 
-        A machine that was too busy to get the program as far as its first request gives it a longer one.
+        The limit is twice what the answered attempt took. A machine that was too busy to get the program as far as
+        its first request gives it a longer one.
         """
         ended: Trajectory | ProgramFailed | None = None
-        for seconds in (self.start_seconds, 4 * self.start_seconds):
+        self._answered()
+        quick = min(2 * vars(type(self))["_seconds_answered"], self.start_seconds)
+        for seconds in (quick, self.start_seconds, 4 * self.start_seconds):
             asked: list[ChatRequest] = []
 
             def count(request: ChatRequest, results: int, asked: list[ChatRequest] = asked) -> Line | Awaitable[Line]:

@@ -11,7 +11,7 @@ from etude.sleep.improve.changes import Change, RuleTrial
 from etude.sleep.state import SleepState, read_kept
 from etude.sleep.tasks.mined import original_id
 
-__all__ = ["KNOWN", "Memory", "TriedEdit", "read_memory", "remember", "remembered", "tried_edits"]
+__all__ = ["KNOWN", "Memory", "remember", "remembered", "tried_edits"]
 
 KNOWN = "known.json"
 _LEDGER = 200
@@ -20,66 +20,50 @@ _TRIALS = 500
 """Rules of a document whose last trials are kept, those that were tried last."""
 
 
-class TriedEdit(LedgerEntry):
-    """An edit that a night has tried, with what it was learned from."""
-
-    tasks: tuple[str, ...] = ()
-    """Ids of the real tasks whose attempts it cites."""
-
-
 class Memory(Record):
     """By the real path of the document."""
 
-    version: Literal[3] = 3
-    tried: dict[str, tuple[TriedEdit, ...]] = Field(default_factory=dict[str, tuple[TriedEdit, ...]])
-    """Edits that nights have tried."""
+    version: Literal[4] = 4
+    tried: dict[str, tuple[LedgerEntry, ...]] = Field(default_factory=dict[str, tuple[LedgerEntry, ...]])
+    """Edits that nights have tried. They cite real tasks, by id, instead of attempts."""
     trials: dict[str, dict[str, RuleTrial]] = Field(default_factory=dict[str, dict[str, RuleTrial]])
     """The last trial of each rule, by its id."""
 
     def ledger(self, real: str, held: Collection[str]) -> tuple[LedgerEntry, ...]:
         """The edits that were tried on a document, for the optimizer: without those that cite a task of `held`, for
-        they tell what it asks for."""
-        told = (entry for entry in self.tried.get(real, ()) if not set(entry.tasks) & set(held))
-        return tuple(
-            LedgerEntry(**{name: getattr(entry, name) for name in LedgerEntry.model_fields}) for entry in told
-        )
+        they show what it asks for."""
+        return tuple(entry for entry in self.tried.get(real, ()) if not set(entry.edit.cites) & set(held))
 
 
-def tried_edits(edits: Iterable[LedgerEntry], cited: Mapping[str, str]) -> tuple[TriedEdit, ...]:
-    """Edits with the tasks that they cite.
+def tried_edits(edits: Iterable[LedgerEntry], cited: Mapping[str, str]) -> tuple[LedgerEntry, ...]:
+    """Edits that cite real tasks.
 
     Args:
         cited: the task of each attempt, by their ids.
     """
-    return tuple(
-        TriedEdit(
-            **dict(entry),
-            tasks=tuple(dict.fromkeys(original_id(cited[name]) for name in entry.edit.cites if name in cited)),
-        )
-        for entry in edits
-    )
+    found: list[LedgerEntry] = []
+    for entry in edits:
+        tasks = dict.fromkeys(original_id(cited[name]) for name in entry.edit.cites if name in cited)
+        edit = entry.edit.model_copy(update={"cites": tuple(tasks)})
+        found.append(entry.model_copy(update={"edit": edit}))
+    return tuple(found)
 
 
-def read_memory(state: SleepState) -> Memory:
-    """What all nights so far have left.
+def remembered(state: SleepState, night: Path | None = None) -> Memory:
+    """What nights so far have left; for a night what was known when it began, so that an interrupted one resumes with
+    that.
 
-    Raises:
-        DataError: its file is damaged.
-    """
-    return read_kept(state.folder / KNOWN, Memory) or Memory()
-
-
-def remembered(state: SleepState, night: Path) -> Memory:
-    """What was known when the night began: an interrupted one goes on from that.
+    Args:
+        night: its folder.
 
     Raises:
-        DataError: its file is damaged.
+        DataError: a file is damaged.
     """
-    ours = night / KNOWN
-    memory = read_kept(ours, Memory)
+    memory = None if night is None else read_kept(night / KNOWN, Memory)
     if memory is None:
-        memory = read_memory(state)
-        state.write(ours, memory.model_dump_json(indent=1) + "\n")
+        memory = read_kept(state.folder / KNOWN, Memory) or Memory()
+        if night is not None:
+            state.keep(night / KNOWN, memory)
     return memory
 
 
@@ -92,10 +76,9 @@ def remember(state: SleepState, memory: Memory, night: int, came: Iterable[tuple
     tried, trials = dict(memory.tried), dict(memory.trials)
     for real, change in came:
         known = tried.get(real, ())
-        edits = tried_edits(change.edits, change.held_out.cited)
+        edits = tried_edits(change.held_out.ledger, change.held_out.cited)
         tried[real] = (*known, *(entry for entry in edits if entry not in known))[-_LEDGER:]
         tonight = {one.rule: RuleTrial(night=night, retired=one.retired) for one in change.left_out}
         before = [(rule, trial) for rule, trial in trials.get(real, {}).items() if rule not in tonight]
         trials[real] = dict([*before, *tonight.items()][-_TRIALS:])
-    known = Memory(tried=tried, trials=trials)
-    state.write(state.folder / KNOWN, known.model_dump_json(indent=1) + "\n")
+    state.keep(state.folder / KNOWN, Memory(tried=tried, trials=trials))

@@ -1,9 +1,4 @@
-"""What every journal must do. Inherit `JournalContract` in a test module and implement `make_journal`.
-
-class TestMyJournal(JournalContract):
-    def make_journal(self, folder):
-        return MyJournal(folder / "facts")
-"""
+"""What every journal must do."""
 
 import asyncio
 from abc import abstractmethod

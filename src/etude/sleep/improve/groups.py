@@ -1,0 +1,122 @@
+"""Which documents of a project a night improves together, and on which tasks."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from etude.envs.scorers.base import Judge
+from etude.errors import SkillError
+from etude.records import Skill
+from etude.skill import token_count
+from etude.sleep.adoption.proposal import opened
+from etude.sleep.config import EACH, SleepConfig
+from etude.sleep.improve.changes import PLACES, Place
+from etude.sleep.improve.context import Documents
+from etude.sleep.places import LiveDocument, documents_of, read_document, skill_paths
+from etude.sleep.tasks.environment import NightEnvironment
+from etude.sleep.tasks.mined import MinedTask
+
+__all__ = ["Group", "check_tasks", "groups_of", "opened_chars"]
+
+_A_RULE = 50
+"""Tokens that a rule has at least, its block with it."""
+
+
+class Group(NamedTuple):
+    """Documents that are improved together, on tasks of their own."""
+
+    name: str
+    skill: LiveDocument
+    memory: LiveDocument
+    """Read by the agent in any case."""
+    improves: tuple[Place, ...]
+    tasks: tuple[MinedTask, ...]
+    run: Path
+    """Its run folders are below it."""
+
+    @property
+    def documents(self) -> Documents:
+        """As the agent reads them, each with a block to write into."""
+        skill, memory = (Skill(name=self.title(place), text=opened(self.live(place)).render()) for place in PLACES)
+        return Documents(skill=skill, memory=memory)
+
+    def live(self, place: Place) -> LiveDocument:
+        """A document as it is on disk."""
+        return self.skill if place == "skill" else self.memory
+
+    def title(self, place: Place) -> str:
+        """What reports call a document."""
+        return self.name if place == "skill" else "memory"
+
+
+def groups_of(
+    config: SleepConfig, tasks: Sequence[MinedTask], runs: Path = Path()
+) -> tuple[tuple[Group, ...], tuple[str, ...]]:
+    """The groups that have tasks; and which skills with tasks of their own cannot be improved, and why. Their tasks
+    go to the documents of all.
+
+    Args:
+        runs: where the run folders of the night are.
+
+    Raises:
+        SkillError: the skill or the memory file of all cannot be read, or may not be changed.
+    """
+    sleep, project = config.sleep, Path(config.sleep.project)
+    learned, memory = documents_of(sleep)
+    found: list[Group] = []
+    notes: list[str] = []
+    left = list(tasks)
+    for name, path in skill_paths(project, sleep.agent).items() if sleep.skill == EACH else ():
+        own = tuple(task for task in left if task.skill == name)
+        if own and os.path.realpath(path) != learned.real:
+            try:
+                live = read_document(path, "skill", project)
+                _check_room(live, config)
+            except SkillError as error:  # one skill out of order stops no other
+                notes.append(f"the skill {name!r} is not improved: {error.message}")
+                continue
+            found.append(Group(name, live, memory, ("skill",), own, runs / name))
+            left = [task for task in left if task.skill != name]
+    improves: tuple[Place, ...] = tuple(place for place in PLACES if getattr(sleep, place))
+    if left:
+        name = sleep.skill_name
+        found.append(Group(name, learned, memory, improves, tuple(left), runs / name))
+    return tuple(found), tuple(notes)
+
+
+def opened_chars(config: SleepConfig) -> int:
+    """How many characters the documents have that an agent reads.
+
+    Raises:
+        SkillError: as `groups_of`; a document is too long for a single rule more.
+    """
+    documents = documents_of(config.sleep)
+    for live in documents:
+        if getattr(config.sleep, live.kind):
+            _check_room(live, config)
+    return sum(len(live.opening) for live in documents)
+
+
+def _check_room(live: LiveDocument, config: SleepConfig) -> None:
+    tokens = token_count(live.opening)
+    if tokens + _A_RULE > config.skill.max_tokens:
+        raise SkillError(
+            f"{live.path!r} has about {tokens:,} tokens: skill.max_tokens = {config.skill.max_tokens:,} leaves "
+            "no room for a rule",
+            hint="raise skill.max_tokens, shorten the document, or set sleep.memory or sleep.skill to false",
+        )
+
+
+def check_tasks(config: SleepConfig, tasks: Sequence[MinedTask]) -> None:
+    """Refuse tasks that no night can use, group by group: what one trains on another may hold out. Asks no model.
+
+    Raises:
+        InputError: as `groups_of` and `NightEnvironment`.
+    """
+    for group in groups_of(config, tasks)[0]:
+        NightEnvironment(group.tasks, _asked_later, unsafe_no_sandbox=config.unsafe_no_sandbox)
+
+
+def _asked_later() -> Judge:
+    raise AssertionError("looking at tasks asks no judge")
