@@ -17,6 +17,7 @@ Stage = Literal[
     "gate",
     "slow_update",
     "meta_skill",
+    "tidy",
     "test",
 ]
 
@@ -94,7 +95,7 @@ class Decided(Record):
     step: int
     steps: int
     action: Literal["accepted", "rejected", "skipped"]
-    origin: Literal["step", "slow_update"]
+    origin: Literal["step", "slow_update", "tidy"]
     reason: str
     current: float | None
     best: float | None

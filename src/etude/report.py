@@ -58,6 +58,7 @@ def report(
         verdict=None if ship is None else ship.verdict,
         settle=None if ship is None else ship.settle,
         test_openings=0 if ship is None else ship.test_openings,
+        withheld="" if state.withheld is None else f"skills/{state.step:04d}.md",
         steps=state.step,
         accepted=state.accepted,
         rejected=state.rejected,

@@ -75,7 +75,7 @@ class EditEvidence(Record):
     mends: tuple[str, ...] = ()
     """Tasks it cites that failed before and do better with all edits together."""
     needed: tuple[str, ...] = ()
-    """Tasks that do worse without it, as far as that was tried: none unless edits are left out."""
+    """Tasks that do worse without it, as far as that was tried."""
 
 
 class Proof(Record):
@@ -89,9 +89,9 @@ class Proof(Record):
     mended: tuple[str, ...] = ()
     """Tasks of these that do better with the edits that are kept."""
     guarded: int = 0
-    """Solved tasks that were attempted again with them, for the guard or for a deletion."""
+    """Solved tasks that were attempted again, for a deletion."""
     lost: tuple[str, ...] = ()
-    """Those that do worse with the kept edits twice, the second time against a fresh attempt without them."""
+    """Tasks that do worse with it."""
     voids: int = 0
 
 
@@ -108,6 +108,8 @@ class LedgerEntry(Record):
     """Candidate mean minus current mean on validation; None when not measured in full."""
     types: tuple[str, ...] = ()
     """Types of the tasks whose attempts the edit cites."""
+    tasks: tuple[str, ...] = ()
+    """Ids of these tasks."""
 
 
 class TrainState(Record):
@@ -130,6 +132,9 @@ class TrainState(Record):
     """The last scored training attempt at each task, by task id."""
     rejected_texts: frozenset[str] = frozenset()
     """Hashes of candidates that were rejected against a bar no higher than the present one."""
+    withheld: Skill | None = None
+    """The skill that the search ended with, where validation does not show that it is better than the initial one,
+    which is `best` then."""
     silent_steps: int = 0
     """Steps in a row in which the optimizer gave nothing that could be tried."""
     repaired_cites: int = 0

@@ -68,7 +68,7 @@ class Candidate(Record):
     """A skill text that asks to be accepted."""
 
     skill: Skill
-    origin: Literal["step", "slow_update"]
+    origin: Literal["step", "slow_update", "tidy"]
     edits: tuple[AppliedEdit, ...] = ()
     unusable: str = ""
     """Why it could not be made; empty when it was, or when there was nothing to make."""

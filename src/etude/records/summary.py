@@ -169,6 +169,9 @@ class Summary(Record):
     """What would settle an inconclusive verdict."""
     test_openings: int = 0
     """Which opening of the run's test split the test was: 1 for the first; 0 when there was none."""
+    withheld: str = ""
+    """Where validation does not show that the skill of the search is better than the initial one, its file, relative
+    to the folder; the initial one is the best skill then."""
     steps: int
     accepted: int
     rejected: int

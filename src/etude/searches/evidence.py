@@ -12,6 +12,7 @@ from etude.errors import ConfigError
 from etude.records import AppliedEdit, Attempt, Candidate, Edit, Record, Skill, Task, TrainState, Verdict
 from etude.records.summary import Span
 from etude.searches.base import Search, SearchOptions
+from etude.searches.ending import tidied, validated
 from etude.searches.epochs import end_epoch
 from etude.searches.forecast import (
     NOTHING,
@@ -23,7 +24,6 @@ from etude.searches.forecast import (
     final_test,
     parts,
 )
-from etude.searches.validation import Validation
 from etude.skill import apply_edit, apply_edits, token_count
 from etude.stages.aggregate import unite
 from etude.stages.gate import GateResult
@@ -66,16 +66,9 @@ class EvidenceOptions(SearchOptions):
     left of the epoch."""
     edits: int = Field(default=12, ge=1)
     """Most edits tested in a step, the most cited ones."""
-    leave_one_out: bool = False
-    """Leave each edit out once on a task that it fixes, and drop it where the task passes without it. Else all edits
-    of a step stay once together they fix a failure, which takes fewer attempts and makes longer skills."""
     revisits: int = Field(default=24, ge=0)
     """This many of the training tasks that were solved when last attempted are attempted again in each later epoch,
     in addition to all others."""
-
-    guard: int = Field(default=0, ge=0)
-    """Solved training tasks that a new skill has to go on solving. None by default: it costs calls, and is for edits
-    that fix some tasks by breaking others."""
 
 
 class Proposed(NamedTuple):
@@ -122,8 +115,6 @@ class EvidenceSearch(Search):
     def __init__(self, bench: Workbench, options: EvidenceOptions) -> None:
         super().__init__(bench, options)
         self._options = options
-        self._validation = Validation(bench, self.log)
-        self._began_with = ""
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:
@@ -153,15 +144,14 @@ class EvidenceSearch(Search):
             low=max(parts(tasks, known.size), few / (2 * wanted)),
             high=epochs + max(visits / known.size, with_failures),
         )
-        left_out = 1.2 * first + 0.5 * (slow - first) if options.leave_one_out else 0.0
-        tested = max(slow + left_out + options.guard * steps.high, idle + 0.25 * _WITNESSES * steps.high)
+        left_out = 1.2 * first + 0.5 * (slow - first)
+        tested = max(slow + left_out, idle + 0.25 * _WITNESSES * steps.high)
         kinds = max(1, known.kinds) if config.reflect.mode == "deep" else 1
         read = [kinds * (1 - (1 - 1 / kinds) ** failures) for failures in (wanted, 1.5 * wanted)]
         # The epochs in which nothing is found have failures too, unless there are hardly any.
         least_read = few / wanted * read[0] + min(patience, epochs - 1) * min(1.0, few / 5)
         most_read = math.ceil((1 + with_failures) * (read[1] + wanted / config.reflect.minibatch_size))
         analyses = Span(low=int(least_read), high=most_read)
-        again = 2 if patience > 1 else 1  # validation may begin too early, and once more at the end
         return (
             attempted(known, "rollout", Span(low=least, high=visits), Span(low=steps.low, high=2 * steps.high)),
             StageWork(
@@ -171,26 +161,12 @@ class EvidenceSearch(Search):
                 call_waits=Span(low=min(analyses.low, steps.low), high=steps.high),
             ),
             attempted(known, "proof", Span(low=few, high=tested), Span(low=min(steps.low, few), high=4 * steps.high)),
-            attempted(known, "validation", Span(low=val, high=again * val), exactly(1)),
+            attempted(known, "validation", Span(low=val, high=2 * val), exactly(1)),
             *between_epochs(known),
             final_test(known),
         )
 
     async def epoch(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
-        skill = state.current.hash
-        if skill == self._began_with:  # the epoch before brought nothing, so this one is probably the last
-            self._validation.begin_early(state)
-        self._began_with = skill
-        try:
-            async for after in self._visit(state, epoch):
-                if after.current.hash != skill:
-                    await self._validation.in_vain()
-                yield after
-        except BaseException:
-            await self._validation.give_up()
-            raise
-
-    async def _visit(self, state: TrainState, epoch: int) -> AsyncGenerator[TrainState, None]:
         shuffled, seed = self._shuffled(epoch)
         tasks = self._worth_a_visit(state, shuffled)
         while tasks:
@@ -216,12 +192,7 @@ class EvidenceSearch(Search):
         yield await end_epoch(self._bench, self.log, state, epoch, proved)
 
     async def finish(self, state: TrainState) -> TrainState:
-        val = await self._validation.result(state)
-        voids = state.voids + len(val.voids)
-        measured = {"current_val": val, "best_val": val, "voids": voids}
-        if state.best.hash == self._bench.skill.hash:
-            measured["initial_val"] = val
-        return state.model_copy(update=measured)
+        return await validated(self._bench, self.log, await tidied(self._bench, self.log, state))
 
     def _worth_a_visit(self, state: TrainState, tasks: Sequence[Task]) -> list[Task]:
         """What may fail: tasks that nobody has tried or that failed last time, and a sample of those that were
@@ -342,8 +313,6 @@ class EvidenceSearch(Search):
             proposed.edits,
             proposed.variant,
             failures,
-            solved=solved[: self._options.guard],
-            leave_one_out=self._options.leave_one_out,
             witnesses=solved[:_WITNESSES],
         )
         proved = await prove(bench.rollout, trial, self._config.gate, state.step)

@@ -1,10 +1,9 @@
 """Proof: test edits on the failures they should fix, instead of asking for a higher mean over everything.
 
 A mean over a hundred noisy tasks is a blunt instrument for a rule that touches five of them. So the edits are tried
-together on the failures; what passes then is evidence for all of them. On demand each edit is left out once on a task
-that it fixes, and stays only if the task fails without it. Where no edit alone is missed, because several cover for
-each other or because citations are wrong, a smallest set that fixes the task is found by halves. What stays must go
-on solving tasks that were solved before.
+together on the failures; what passes then is evidence for all of them. Then each edit is left out once on a task that
+it fixes, and stays only if the task fails without it. Where no edit alone is missed, because several cover for each
+other or because citations are wrong, a smallest set that fixes the task is found by halves.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,8 +18,6 @@ from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
 __all__ = ["ProofInput", "Proved", "Proving", "prove"]
 
-_LOSSES = 2
-"""Confirmed losses that reject a skill: a single one may be bad luck."""
 _DIFFERENT = 0.1
 """Least difference of two scores of a task that counts, in [0, 1]: fractional scores waver by less than this."""
 
@@ -40,10 +37,6 @@ class ProofInput(NamedTuple):
     """Makes the skills to test; without any edit it is the current skill."""
     failures: Sequence[Attempt]
     """Attempts with the current skill that failed."""
-    solved: Sequence[Attempt]
-    """Attempts that solved their task, for the guard."""
-    leave_one_out: bool = False
-    """An edit stays only if it is missed; else all stay where together they fix a failure."""
     witnesses: Sequence[Attempt] = ()
     """Attempts that solved their task: a deletion that fixes nothing stays where these tasks are still solved."""
 
@@ -96,30 +89,26 @@ class Proving:
             for attempt, value in zip(failures, together, strict=True)
             if value is not None and value >= self._value(attempt) + _DIFFERENT
         ]
-        if self.given.leave_one_out:
-            needed = await self.leave_one_out(fixed)
-        else:
-            needed = [tuple(attempt.task.id for attempt, _ in fixed) for _ in everything]
+        needed = await self.leave_one_out(fixed)
         kept = [index for index in everything if needed[index]]
-        # The guard starts with the check whether more edits are needed: mostly none is.
-        missed, lost = await self._covered(kept, fixed)
+        missed = await self._missed(kept, fixed)
         if missed:
             for index, tasks in (await self.cover(kept, missed)).items():
                 needed[index] = (*needed[index], *tasks)
             kept = [index for index in everything if needed[index]]
-            missed, lost = await self._covered(kept, fixed)
+            missed = await self._missed(kept, fixed)
         # What was needed for tasks that fail after all has nothing to stand on.
         failing = {attempt.task.id for attempt, _ in missed}
         grounded = [index for index in kept if not failing.issuperset(needed[index])]
         if grounded != kept:
             kept = grounded
-            missed, lost = await self._covered(kept, fixed)
+            missed = await self._missed(kept, fixed)
         evidence = tuple(
             EditEvidence(
                 edit=edit,
                 kept=index in kept,
                 mends=tuple(attempt.task.id for attempt, _ in fixed if attempt.id in edit.cites),
-                needed=needed[index] if self.given.leave_one_out else (),
+                needed=needed[index],
             )
             for index, edit in enumerate(edits)
         )
@@ -132,14 +121,8 @@ class Proving:
         still = tuple(a.task.id for a, best in fixed if (a, best) not in missed and a.task.id in seen)
         if not kept or not still:
             return await self._deleted(self._ended(proof, f"kept 0 of {len(edits)} edits; {self._passing(0)}"))
-        guarded = len(self.given.solved)
-        proof = proof.model_copy(update={"mended": still, "guarded": guarded, "lost": lost})
-        passing = self._passing(len(still))
-        if len(lost) >= _LOSSES:
-            return self._ended(proof, f"{passing}, but {len(lost)} of {guarded} solved tasks now fail"), ()
-        return self._ended(
-            proof.model_copy(update={"accepted": True}), f"kept {len(kept)} of {len(edits)} edits; {passing}"
-        ), kept
+        proof = proof.model_copy(update={"mended": still, "accepted": True})
+        return self._ended(proof, f"kept {len(kept)} of {len(edits)} edits; {self._passing(len(still))}"), kept
 
     def _passing(self, fixed: int) -> str:
         better = "pass" if self.gate.metric == "hard" else "score higher"
@@ -190,19 +173,12 @@ class Proving:
                 needed[index] = (task.id,)
         return needed
 
-    async def _covered(self, kept: Sequence[int], fixed: Sequence[_Fixed]) -> tuple[list[_Fixed], tuple[str, ...]]:
-        """Tasks that do better with all edits but not with those that are kept, and solved tasks that are lost."""
+    async def _missed(self, kept: Sequence[int], fixed: Sequence[_Fixed]) -> list[_Fixed]:
+        """Tasks that do better with all edits but not with those that are kept."""
         if not kept:
-            return list(fixed), ()
-        solved = self.given.solved
-        tasks = [attempt.task for attempt, _ in fixed] + [attempt.task for attempt in solved]
-        values = await self._values([(task, kept, 0) for task in tasks])
-        missed = [one for one, value in zip(fixed, values, strict=False) if _worse(value, one[1])]
-        guarded = zip(solved, values[len(fixed) :], strict=True)
-        suspects = [attempt.task for attempt, value in guarded if _worse(value, self._value(attempt))]
-        again = await self._values([(task, edits, 1) for task in suspects for edits in (kept, ())])
-        pairs = zip(suspects, again[::2], again[1::2], strict=True)
-        return missed, tuple(task.id for task, new, old in pairs if old is not None and _worse(new, old))
+            return list(fixed)
+        values = await self._values([(attempt.task, kept, 0) for attempt, _ in fixed])
+        return [one for one, value in zip(fixed, values, strict=True) if _worse(value, one[1])]
 
     async def cover(self, kept: Sequence[int], missed: Sequence[_Fixed]) -> dict[int, tuple[str, ...]]:
         """What is missing: for each task the best supported of the edits that cite it, where one is enough, else a

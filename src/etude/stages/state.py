@@ -86,6 +86,14 @@ def after_proof(state: TrainState, proof: Proof, attempts: Sequence[Attempt]) ->
 def _entry(
     state: TrainState, edit: Edit, fate: EditFate, accepted: bool | None, change: float | None = None
 ) -> LedgerEntry:
-    kinds = {attempt.id: attempt.task.type for attempt in state.earlier.values()}
-    types = tuple(sorted({kinds[cite] for cite in edit.cites if cite in kinds}))
-    return LedgerEntry(step=state.step, edit=edit, fate=fate, accepted=accepted, change=change, types=types)
+    cited = {attempt.id: attempt.task for attempt in state.earlier.values()}
+    tasks = [cited[cite] for cite in edit.cites if cite in cited]
+    return LedgerEntry(
+        step=state.step,
+        edit=edit,
+        fate=fate,
+        accepted=accepted,
+        change=change,
+        types=tuple(sorted({task.type for task in tasks})),
+        tasks=tuple(dict.fromkeys(task.id for task in tasks)),
+    )

@@ -34,7 +34,7 @@ class GateView(BaseModel):
     action: Literal["accepted", "rejected", "skipped"]
     best: bool = False
     """The candidate became the best skill."""
-    origin: Literal["step", "slow_update"] = "step"
+    origin: Literal["step", "slow_update", "tidy"] = "step"
     reason: str = ""
     """Why, in a sentence; the verdict's own reason when empty."""
 
@@ -57,7 +57,7 @@ class StepView(Record):
     action: Literal["accepted", "rejected", "skipped"] | None = None
     """None while the step is under way."""
     best: bool = False
-    origin: Literal["step", "slow_update"] = "step"
+    origin: Literal["step", "slow_update", "tidy"] = "step"
     reason: str = ""
     current: float | None = None
     """Mean validation score of the skill the step began with, in [0, 1]."""

@@ -131,7 +131,8 @@ class Console:
             self.say(f"{self.progress.place_of(stage)}: {event.note or 'done'}")
 
     def _decided(self, event: Decided) -> None:
-        what = "slow update" if event.origin == "slow_update" else self.progress.step_of(event.step)
+        named = {"slow_update": "slow update", "tidy": "tidy"}
+        what = named.get(event.origin) or self.progress.step_of(event.step)
         parts = [f"{what} {event.action}: {event.reason}"]
         if event.current is not None or event.best is not None:
             parts.append(f"validation {_score(event.current)}, best {_score(event.best)}")

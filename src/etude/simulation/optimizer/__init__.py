@@ -31,6 +31,8 @@ def optimize(profile: Profile, request: ChatRequest, read: Reader = read_prompt)
 def _values(form: Form, prompt: Prompt, profile: Profile) -> dict[str, object]:
     if _asks(form, "anchors"):
         return reflection.repair(prompt)
+    if _asks(form, "superfluous"):
+        return rewriting.superfluous(prompt, profile)
     if _asks(form, "guidance"):
         return reflection.slow_update(prompt, profile)
     if _asks(form, "budget") and not _asks(form, "edits"):

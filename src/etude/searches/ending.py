@@ -1,0 +1,85 @@
+"""How a search ends that does not steer by validation: the skill is tidied, then shown to be better, or not."""
+
+import random
+
+from etude.comparison import decide
+from etude.concurrency import together
+from etude.records import AppliedEdit, Candidate, Edit, Evaluation, Task, TrainState, Verdict
+from etude.run_log import RunLog
+from etude.skill import apply_edits
+from etude.stages.evaluation import evaluate
+from etude.stages.gate import GateResult
+from etude.stages.state import after_verdict
+from etude.stages.tidy import WITNESSES, Removal, superfluous, unmissed
+from etude.workbench import Workbench
+
+__all__ = ["tidied", "validated"]
+
+
+async def tidied(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
+    """Remove lines that nothing misses from the best skill.
+
+    Raises:
+        VoidStop: too many attempts errored.
+    """
+    skill = state.best
+    if skill.hash == bench.skill.hash:
+        return state
+    log.begin("tidy", state.step, state.epoch)
+    named = await superfluous(bench.optimizer(state.meta_skill), skill)
+    solved = [attempt.task for _, attempt in sorted(state.earlier.items()) if attempt.solved]
+    removals = [Removal(edit, _witnesses(edit, state, solved, bench.config.train.seed)) for edit in named]
+    gone = await unmissed(bench.rollout, skill, removals, state.step) if removals and solved else ()
+    reason = f"removed {len(gone)} of {len(named)} lines that seem superfluous"
+    log.end("tidy", state.step, reason, idle=not named)
+    if not gone:
+        return state
+    before = state.model_copy(update={"step": state.step + 1})
+    edits = tuple(AppliedEdit(edit=edit, fate="applied" if edit in gone else "dropped") for edit in named)
+    candidate = Candidate(skill=skill.with_text(apply_edits(skill.text, gone)[0]), origin="tidy", edits=edits)
+    place, verdict = f"steps/{before.step:04d}", Verdict(accepted=True, reason=reason)
+    log.made(place, before, candidate, "")
+    after = after_verdict(before, candidate, verdict)
+    after = after.model_copy(update={"current": candidate.skill, "best": candidate.skill})
+    log.decided(place, (before, after), candidate, GateResult(verdict=verdict), "")
+    return after
+
+
+def _witnesses(edit: Edit, state: TrainState, solved: list[Task], seed: int) -> list[Task]:
+    """Solved tasks that tell whether a line is missed: those it was written for, those of their types, any."""
+    entries = [entry for entry in state.ledger if entry.accepted and edit.target in entry.edit.content]
+    own = {task for entry in entries for task in entry.tasks}
+    types = {kind for entry in entries for kind in entry.types}
+    shuffled = list(solved)
+    random.Random(f"{seed} {edit.target}").shuffle(shuffled)
+    shuffled.sort(key=lambda task: (task.id not in own, task.type not in types))
+    return shuffled[:WITNESSES]
+
+
+async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
+    """Score the best and the initial skill on the validation tasks. Where these do not show that the best one is
+    better (one-sided, 95%), the initial one is what the run hands out.
+
+    Raises:
+        VoidStop: more attempts are void than `limits.max_void_eval` allows.
+    """
+    tasks = bench.tasks["val"]
+    skills = [bench.skill] if state.best.hash == bench.skill.hash else [bench.skill, state.best]
+    log.begin("validation", state.step, state.epoch, len(skills) * len(tasks))
+    first, *others = await together(evaluate(bench.rollout, skill, tasks, "val") for skill in skills)
+    best = others[0] if others else first
+    shown = not others or _better(bench, first, best)
+    means = ["every attempt errored" if mean is None else f"{mean:.3f}" for mean in map(log.mean, (first, *others))]
+    log.end("validation", state.step, ", then ".join(means))
+    voids = state.voids + sum(len(each.voids) for each in (first, *others))
+    update = {"initial_val": first, "current_val": best, "best_val": best, "voids": voids}
+    if not shown:
+        update |= {"best": bench.skill, "best_val": first, "withheld": state.best}
+    return state.model_copy(update=update)
+
+
+def _better(bench: Workbench, before: Evaluation, after: Evaluation) -> bool:
+    gate = bench.config.gate
+    old, new = (each.values(gate.metric, gate.mixed_weight) for each in (before, after))
+    both = [task for task in old if task in new]
+    return bool(both) and decide([old[task] for task in both], [new[task] for task in both]).verdict == "ship"
