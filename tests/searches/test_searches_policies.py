@@ -17,7 +17,7 @@ from etude.searches.evidence import EvidenceSearch
 from etude.searches.forecast import Known, StageWork
 from etude.searches.paper import PaperSearch
 from etude.searches.rewrite_first import RewriteFirstSearch
-from etude.searches.validation import Validation
+from etude.stages.evaluation import evaluate
 from etude.testing import ScriptedModel, SearchContract
 from etude.workbench import Workbench
 from rows import rows
@@ -49,7 +49,8 @@ class FixedSearch(Search):
         yield state.model_copy(update={"step": state.step + 1, "current": skill, "best": skill})
 
     async def finish(self, state: TrainState) -> TrainState:
-        return state.model_copy(update={"best_val": await Validation(self._bench, self.log).result(state)})
+        val = await evaluate(self._bench.rollout, state.best, self._bench.tasks["val"], "val")
+        return state.model_copy(update={"best_val": val})
 
 
 class TestFixedSearch(SearchContract):
