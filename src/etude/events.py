@@ -35,6 +35,8 @@ class RunStarted(Record):
     steps: int
     resumed: bool
     simulated: bool
+    calls: int = 0
+    """Model requests that it is expected to make in all, 0 when unknown."""
 
 
 class StageStarted(Record):
@@ -100,6 +102,10 @@ class Decided(Record):
     current: float | None
     best: float | None
     skill_tokens: int
+    failed: int = 0
+    """Training tasks that were seen to fail."""
+    fixed: int = 0
+    """How many of these were solved when they were last attempted."""
 
 
 class Notice(Record):

@@ -1,8 +1,10 @@
 """What a run reports while it runs: events, and the views of steps in the run folder."""
 
+import json
 from collections.abc import Sequence
 
-from etude.events import Decided, RunStarted, Stage, StageFinished, StageStarted
+from etude.events import Decided, Notice, RunStarted, Stage, StageFinished, StageStarted
+from etude.prompts.cuts import cut_middle
 from etude.records import Attempt, Candidate, Evaluation, TrainState
 from etude.skill import token_count
 from etude.stages.gate import GateResult
@@ -18,15 +20,47 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what if count == 1 else several}"
 
 
+_ZEROS = 20
+"""Training attempts without success that are worth a word; half of them when they are two batches."""
+_SHOWN_CHARS = 300
+"""Of each part of the attempt that is shown."""
+
+
+def _nothing_solved(tried: int, attempt: Attempt, place: str) -> str:
+    """What it means that nothing is solved, and an attempt to look at."""
+    task, score = attempt.task, attempt.score
+    gold = task.gold if isinstance(task.gold, str) else json.dumps(task.gold, ensure_ascii=False)
+    parts = {
+        "task": task.text,
+        "answer": attempt.trajectory.answer or attempt.reason or "(none)",
+        "expected": "" if task.gold is None else gold,
+        "feedback": "" if score is None else score.feedback,
+    }
+    shown = [f"{name}: {_line(text)}" for name, text in parts.items() if text]
+    head = (
+        f"none of the first {tried} training attempts scored above 0. The likelier causes are the target, the scorer "
+        f"and the form of the answers, not the skill. Look at this attempt, {attempt.id} of {place}:"
+    )
+    return "\n".join([head, *shown])
+
+
+def _line(text: str) -> str:
+    return " ".join(cut_middle(" ".join(text.split()), _SHOWN_CHARS).split())
+
+
 class RunLog:
     """Emits events, writes views and tells the observer of the run. It decides nothing."""
 
     def __init__(self, bench: Workbench, steps: int) -> None:
         self._bench = bench
         self._steps = steps
+        self._failed: set[str] = set()
+        self._batches, self._zeros = 0, 0
+        self._hopeful = False
+        """Something was solved, or a person was told that nothing is."""
 
-    def started(self) -> None:
-        """The run begins or resumes."""
+    def started(self, calls: int = 0) -> None:
+        """The run begins or resumes; it is expected to make this many calls."""
         bench = self._bench
         bench.emit(
             RunStarted(
@@ -36,6 +70,7 @@ class RunLog:
                 steps=self._steps,
                 resumed=bench.resumed,
                 simulated=bench.simulated,
+                calls=calls,
             )
         )
         bench.folder.write_skill(0, bench.skill.text)
@@ -58,6 +93,21 @@ class RunLog:
         self.write(f"steps/{state.step:04d}/rollout.json", attempts)
         self.end("rollout", state.step, note)
         self._bench.observer.attempted(attempts)
+        scored = [attempt for attempt in attempts if attempt.score is not None]
+        self._failed.update(attempt.task.id for attempt in scored if not attempt.solved)
+        self._warn_of_nothing(state, scored)
+
+    def _warn_of_nothing(self, state: TrainState, scored: Sequence[Attempt]) -> None:
+        """Say it once when nothing in the first batches scores above 0: that is rarely for want of a skill."""
+        if self._hopeful or not scored:
+            return
+        self._batches += 1
+        self._zeros += len(scored)
+        self._hopeful = state.accepted > 0 or any(attempt.score and attempt.score.hard > 0 for attempt in scored)
+        if not self._hopeful and self._zeros >= (_ZEROS if self._batches == 1 else _ZEROS // 2):
+            self._hopeful = True
+            place = f"steps/{state.step:04d}/rollout.json"
+            self._bench.emit(Notice(level="warning", text=_nothing_solved(self._zeros, scored[0], place)))
 
     def reflected(self, step: int, reflections: Sequence[Reflection]) -> None:
         """The attempts of a step are analysed."""
@@ -109,6 +159,8 @@ class RunLog:
                 current=self.mean(after.current_val),
                 best=self.mean(after.best_val),
                 skill_tokens=token_count(after.current.text),
+                failed=len(self._failed),
+                fixed=sum(task in after.earlier and after.earlier[task].solved for task in self._failed),
             )
         )
 

@@ -81,7 +81,8 @@ class _Run:
     async def train(self) -> Summary:
         """The loop. What an epoch does is the search policy's."""
         try:
-            self._log.started()
+            expected = (self._forecast.target_calls, self._forecast.optimizer_calls, self._forecast.judge_calls)
+            self._log.started(round(sum(span.low + span.high for span in expected) / 2))
             idle = 0
             for epoch in range(1, self._bench.config.train.epochs + 1):
                 before = self._state.current

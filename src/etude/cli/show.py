@@ -1,8 +1,11 @@
 """`etude show`."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel
 
 from etude.cli.lookup import decisions, find_run, larger, planned, reached_limit, resume_command, summary_of
 from etude.cli.terminal import output
@@ -10,9 +13,11 @@ from etude.cli.terminal.progress import counted
 from etude.cli.terminal.summary_text import print_summary
 from etude.cli.terminal.tables import text_lines
 from etude.errors import DataError
-from etude.records import AppliedEdit
+from etude.records import Edit, Tested
 from etude.records.summary import Summary
-from etude.store import RunView, StepView, UpdateView
+from etude.store import GateView, RunView, SelectedView, StepView, UpdateView
+
+V = TypeVar("V", bound=BaseModel)
 
 _FILES = {
     "summary.json": "the summary",
@@ -113,19 +118,31 @@ def _show_step(view: RunView, number: int, as_json: bool) -> None:
         there = f"it has {counted(len(view.steps), 'step')} so far" if view.steps else "it has none yet"
         raise DataError(f"run {view.name!r} has no step {number}", hint=there)
     folder = Path(view.path) / "steps" / f"{number:04d}"
-    edits = _edits(folder / "update.json")
-    diff = _read(folder / "candidate.diff") or ""
+    update = _read(folder / "update.json", UpdateView)
+    gate, selected = _read(folder / "gate.json", GateView), _read(folder / "selected.json", SelectedView)
+    edits = () if update is None else update.edits
+    tasks = () if gate is None or gate.verdict is None else gate.verdict.tasks
+    untested = () if selected is None else selected.left_out
+    diff = _text(folder / "candidate.diff") or ""
     if as_json:
-        details = {"details": [edit.model_dump(mode="json") for edit in edits], "diff": diff}
+        details = {
+            "details": [edit.model_dump(mode="json") for edit in edits],
+            "untested": [edit.model_dump(mode="json") for edit in untested],
+            "tasks": [task.model_dump(mode="json") for task in tasks],
+            "diff": diff,
+        }
         output.json_result({**step.model_dump(mode="json"), **details})
         return
     output.line(f"step {number} of run {view.name}: {step.action or 'under way'}")
     if step.reason:
         output.line(f"reason: {step.reason}")
-    for place, edit in enumerate(edits, 1):
-        output.line()
-        for text in _edit_lines(place, edit):
-            output.line(text)
+    for text in _task_lines(tasks):
+        output.line(text)
+    for place, applied in enumerate(edits, 1):
+        detail = f", {applied.detail}" if applied.detail else ""
+        _print_edit(f"edit {place} ({applied.edit.op}): {applied.fate}{detail}", applied.edit)
+    for one in untested:
+        _print_edit(f"not tested ({one.edit.op}): {one.why}", one.edit)
     if diff:
         output.line()
         for text in diff.splitlines():
@@ -134,19 +151,39 @@ def _show_step(view: RunView, number: int, as_json: bool) -> None:
     output.line(f"files: {folder}")
 
 
-def _edits(path: Path) -> tuple[AppliedEdit, ...]:
-    text = _read(path)
-    return () if text is None else UpdateView.model_validate_json(text).edits
+def _task_lines(tasks: Sequence[Tested]) -> Iterator[str]:
+    """Task by task: those that do better, those that do worse, and the others by their score."""
+    if not tasks:
+        return
+    yield ""
+    yield f"{counted(len(tasks), 'task')}, score before -> with the candidate:"
+    same: dict[str, list[str]] = {}
+    changed: dict[str, list[str]] = {"better": [], "worse": []}
+    for one in tasks:
+        before, after = (("errored" if value is None else f"{value:g}") for value in (one.before, one.after))
+        scores = f"{before} -> {after}"
+        if one.before is None or one.after is None or one.before == one.after:
+            same.setdefault(scores, []).append(one.task)
+        else:
+            changed["better" if one.after > one.before else "worse"].append(f"{one.task}  {scores}")
+    for how, texts in changed.items():
+        yield from (f"  {how:<7} {text}" for text in texts)
+    yield from (f"  {'same':<7} {scores}  {', '.join(names)}" for scores, names in same.items())
 
 
-def _read(path: Path) -> str | None:
+def _text(path: Path) -> str | None:
     return path.read_text(encoding="utf-8") if path.exists() else None
 
 
-def _edit_lines(place: int, applied: AppliedEdit) -> Iterator[str]:
-    edit = applied.edit
-    yield f"edit {place} ({edit.op}): {applied.fate}" + (f", {applied.detail}" if applied.detail else "")
+def _read(path: Path, view: type[V]) -> V | None:
+    text = _text(path)
+    return None if text is None else view.model_validate_json(text)
+
+
+def _print_edit(head: str, edit: Edit) -> None:
+    output.line()
+    output.line(head)
     for name, text in (("anchor", edit.target), ("text", edit.content), ("reason", edit.reason)):
         for number, part in enumerate(text.splitlines()):
-            yield f"  {name if number == 0 else '':<7} {part}".rstrip()
-    yield f"  {'cites':<7} {', '.join(edit.cites) or 'nothing'}"
+            output.line(f"  {name if number == 0 else '':<7} {part}".rstrip())
+    output.line(f"  {'cites':<7} {', '.join(edit.cites) or 'nothing'}")

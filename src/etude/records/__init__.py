@@ -2,7 +2,7 @@
 
 from etude.records.attempts import Attempt, Outcome, Role, Trajectory
 from etude.records.base import Record, canonical, digest
-from etude.records.decisions import EditEvidence, Evaluation, LedgerEntry, Proof, TrainState, Verdict
+from etude.records.decisions import EditEvidence, Evaluation, LedgerEntry, Proof, Tested, TrainState, Verdict
 from etude.records.edits import AppliedEdit, Candidate, Edit, EditFate, EditOp, Patch, PatchOp, SuggestionOp
 from etude.records.messages import (
     ChatRequest,
@@ -50,6 +50,7 @@ __all__ = [
     "Split",
     "SuggestionOp",
     "Task",
+    "Tested",
     "TextPart",
     "Tool",
     "ToolCall",

@@ -50,6 +50,14 @@ class Evaluation(Record):
         }
 
 
+class Tested(Record):
+    """What a task scored under the current skill and under a candidate; None without a score."""
+
+    task: str
+    before: float | None
+    after: float | None
+
+
 class Verdict(Record):
     """The gate's decision on a candidate. It never depends on the order in which attempts came back."""
 
@@ -65,6 +73,8 @@ class Verdict(Record):
     """Length of the shortest prefix, in the fixed order, that decides."""
     voids: tuple[str, ...] = ()
     """Attempts that errored, which the decision was taken without."""
+    tasks: tuple[Tested, ...] = ()
+    """Those that decided, in their fixed order."""
 
 
 class EditEvidence(Record):
@@ -76,6 +86,16 @@ class EditEvidence(Record):
     """Tasks it cites that failed before and do better with all edits together."""
     needed: tuple[str, ...] = ()
     """Tasks that do worse without it, as far as that was tried."""
+
+    def why(self, stays: bool) -> str:
+        """Why it stays or is left out."""
+        if stays:
+            return f"needed by {', '.join(self.needed)}" if self.needed else "no task misses what it deletes"
+        if self.needed:
+            return f"needed by {', '.join(self.needed)}, which did not pass with the edits that are left"
+        if self.mends:
+            return f"as good without it: {', '.join(self.mends)}"
+        return "no task that it cites does better with all edits"
 
 
 class Proof(Record):

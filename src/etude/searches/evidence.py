@@ -9,7 +9,18 @@ from pydantic import Field
 
 from etude.config import TrainConfig
 from etude.errors import ConfigError
-from etude.records import AppliedEdit, Attempt, Candidate, Edit, Record, Skill, Task, TrainState, Verdict
+from etude.records import (
+    AppliedEdit,
+    Attempt,
+    Candidate,
+    Edit,
+    EditEvidence,
+    Record,
+    Skill,
+    Task,
+    TrainState,
+    Verdict,
+)
 from etude.records.summary import Span
 from etude.searches.base import Search, SearchOptions
 from etude.searches.ending import tidied, validated
@@ -78,15 +89,17 @@ class Proposed(NamedTuple):
     variant: Variant
     origin: Origin = "step"
 
-    def candidate(self, kept: Sequence[int]) -> Candidate:
-        """With the fates of the edits. Where none stays it is what was tested: all of them."""
+    def candidate(self, kept: Sequence[int], evidence: Sequence[EditEvidence]) -> Candidate:
+        """With the fates of the edits and why. Where none stays it is what was tested: all of them."""
         everything = range(len(self.edits))
         return Candidate(
             skill=self.variant(kept or everything),
             origin=self.origin,
             edits=tuple(
-                AppliedEdit(edit=edit, fate="applied" if number in kept else "dropped")
-                for number, edit in enumerate(self.edits)
+                AppliedEdit(
+                    edit=one.edit, fate="applied" if number in kept else "dropped", detail=one.why(number in kept)
+                )
+                for number, one in enumerate(evidence)
             ),
         )
 
@@ -318,12 +331,12 @@ class EvidenceSearch(Search):
         proved = await prove(bench.rollout, trial, self._config.gate, state.step)
         log.write(f"{place}/proof.json", proved.proof)
         log.end("gate", state.step, proved.proof.reason)
-        candidate = proposed.candidate(proved.kept)
+        candidate = proposed.candidate(proved.kept, proved.proof.edits)
         log.made(place, state, candidate, "")
         before, state = state, after_proof(state, proved.proof, proved.attempts)
         if proved.proof.accepted:
             state = state.model_copy(update={"current": candidate.skill, "best": candidate.skill})
-        verdict = Verdict(accepted=proved.proof.accepted, reason=proved.proof.reason)
+        verdict = Verdict(accepted=proved.proof.accepted, reason=proved.proof.reason, tasks=proved.tasks)
         log.decided(place, (before, state), candidate, GateResult(verdict=verdict), "")
         return state
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from etude.config import GateSection
-from etude.records import Attempt, Evaluation, Record, Skill, Task, Verdict, digest
+from etude.records import Attempt, Evaluation, Record, Skill, Task, Tested, Verdict, digest
 from etude.skill import token_count
 from etude.stages.shared.rollout import Rollout, too_many_voids
 
@@ -173,10 +173,9 @@ async def decide(
                 if racing and race.lost_after is not None:
                     break
         verdict = race.early_verdict() if racing else race.full_verdict()
-        fallen = ""
-        if gate.no_regression and (verdict.accepted or race.regressed):
-            seen = range(verdict.decided_after)
-            fallen = _regressed([order[i] for i in seen], bar, [found[i] for i in seen], gate)
+        tested = [_tested(task, bar, found[index], gate) for index, task in enumerate(order[: verdict.decided_after])]
+        verdict = verdict.model_copy(update={"tasks": tuple(tested)})
+        fallen = _regressed(tested) if gate.no_regression and (verdict.accepted or race.regressed) else ""
         if fallen:
             verdict = verdict.model_copy(update={"accepted": False, "reason": f"{verdict.reason}, but {fallen}"})
         if not gate.enabled:
@@ -198,15 +197,15 @@ async def decide(
     return await rollout.journal.once("decision", key, GateResult, work)
 
 
-def _regressed(
-    tasks: Sequence[Task], bar: Mapping[str, float], attempts: Sequence[Attempt], gate: GateSection
-) -> str:
+def _tested(task: Task, bar: Mapping[str, float], attempt: Attempt, gate: GateSection) -> Tested:
+    value = None if attempt.score is None else attempt.score.value(gate.metric, gate.mixed_weight)
+    return Tested(task=task.id, before=bar.get(task.id), after=value)
+
+
+def _regressed(tasks: Sequence[Tested]) -> str:
     """The tasks that score lower than before, or have no score any more; empty when none does."""
     worse = [
-        repr(task.id)
-        for task, attempt in zip(tasks, attempts, strict=True)
-        if task.id in bar
-        and (attempt.score is None or attempt.score.value(gate.metric, gate.mixed_weight) < bar[task.id])
+        repr(one.task) for one in tasks if one.before is not None and (one.after is None or one.after < one.before)
     ]
     if not worse:
         return ""

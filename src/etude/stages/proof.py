@@ -6,13 +6,13 @@ it fixes, and stays only if the task fails without it. Where no edit alone is mi
 other or because citations are wrong, a smallest set that fixes the task is found by halves.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from etude.concurrency import together
 from etude.config import GateSection
-from etude.records import Attempt, Edit, EditEvidence, Proof, Skill, Task, digest
+from etude.records import Attempt, Edit, EditEvidence, Proof, Skill, Task, Tested, digest
 from etude.stages.shared.explain import explain
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
@@ -49,6 +49,8 @@ class Proved(NamedTuple):
     """Numbers of the edits that stay; none when the proof is not accepted."""
     attempts: Sequence[Attempt]
     """What was attempted with just these edits."""
+    tasks: tuple[Tested, ...]
+    """What each task scored before and with these edits; with all edits where it was not attempted with these."""
 
 
 async def prove(rollout: Rollout, given: ProofInput, gate: GateSection, step: int) -> Proved:
@@ -63,7 +65,8 @@ async def prove(rollout: Rollout, given: ProofInput, gate: GateSection, step: in
     proving = Proving(rollout, given, gate, step)
     proof, kept = await proving.prove()
     skill = given.variant(kept).hash
-    return Proved(proof, kept, [a for a in proving.attempts if kept and a.skill_hash == skill])
+    made = [attempt for attempt in proving.attempts if kept and attempt.skill_hash == skill]
+    return Proved(proof, kept, made, tuple(proving.tested(kept)))
 
 
 @dataclass
@@ -79,6 +82,19 @@ class Proving:
     @property
     def voids(self) -> int:
         return len({attempt.id for attempt in self.attempts if attempt.score is None})
+
+    def tested(self, kept: Sequence[int]) -> Iterator[Tested]:
+        """What the tasks scored before and after, the failures first."""
+        after: dict[str, float] = {}
+        everything = range(len(self.given.edits))
+        for numbers in (everything, kept or everything):
+            skill = self.given.variant(numbers).hash
+            scored = (attempt for attempt in self.attempts if attempt.score is not None)
+            after |= {attempt.task.id: self._value(attempt) for attempt in scored if attempt.skill_hash == skill}
+        for attempt in (*self.given.failures, *self.given.witnesses):
+            if attempt in self.given.failures or attempt.task.id in after:
+                name = attempt.task.id
+                yield Tested(task=name, before=self._value(attempt), after=after.get(name))
 
     async def prove(self) -> tuple[Proof, Sequence[int]]:
         edits, failures = self.given.edits, self.given.failures

@@ -9,7 +9,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from etude.errors import DataError
-from etude.records import AppliedEdit, EditFate, Record, Verdict
+from etude.records import AppliedEdit, Edit, EditFate, Record, Verdict
 from etude.skill import token_count
 
 JOURNAL = "journal.db"
@@ -47,6 +47,23 @@ class UpdateView(BaseModel):
     edits: tuple[AppliedEdit, ...] = ()
     skipped: str = ""
     """Why the step made no candidate, empty if it made one."""
+
+
+class UntestedView(BaseModel):
+    """An edit that was not tried."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    edit: Edit
+    why: str
+
+
+class SelectedView(BaseModel):
+    """`selected.json` of a step. Fields it does not know are left alone."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    left_out: tuple[UntestedView, ...] = ()
 
 
 class StepView(Record):

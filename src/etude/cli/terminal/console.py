@@ -112,7 +112,9 @@ class Console:
                 if stage.total
                 else counted(stage.done, "attempt")
             )
-            self.say(f"{self.progress.place_of(stage)}: {of}, {self.progress.spend}")
+            solved = f"{stage.solved} solved"
+            parts = [f"{self.progress.place_of(stage)}: {of}", solved, self.progress.spend, self.progress.time_left]
+            self.say(", ".join(part for part in parts if part))
 
     def _failed_call(self, event: CallFinished) -> None:
         text = f"call failed ({event.role}): {event.error}"
@@ -133,10 +135,11 @@ class Console:
     def _decided(self, event: Decided) -> None:
         named = {"slow_update": "slow update", "tidy": "tidy"}
         what = named.get(event.origin) or self.progress.step_of(event.step)
-        parts = [f"{what} {event.action}: {event.reason}"]
+        parts = [f"{what} {event.action}: {event.reason}", self.progress.learnt]
         if event.current is not None or event.best is not None:
             parts.append(f"validation {_score(event.current)}, best {_score(event.best)}")
-        self.say("; ".join([*parts, self.progress.spend]), _STYLES[event.action])
+        parts += [self.progress.spend, self.progress.time_left]
+        self.say("; ".join(part for part in parts if part), _STYLES[event.action])
 
 
 def _score(value: float | None) -> str:

@@ -44,22 +44,21 @@ def status(progress: Progress) -> RenderableType:
         return Text("checking data and settings ...", style="dim")
     total = progress.total or None
     row = Table.grid(padding=(0, 2))
-    count = f"{progress.done}/{progress.total}" if total else ""
+    solved = f", {progress.shown.solved} solved" if progress.shown is not None and progress.done else ""
+    count = f"{progress.done}/{progress.total}{solved}" if total else ""
     bar = ProgressBar(total=total, completed=min(progress.done, total or 0), width=BAR_WIDTH)
     row.add_row(Text(progress.name, style="bold"), progress.place or "...", bar, count)
-    lines: list[RenderableType] = [row, Text(_numbers(progress), style="dim")]
+    lines: list[RenderableType] = [row, Text(_numbers(progress), style="dim", no_wrap=True, overflow="ellipsis")]
     if progress.last_failure:
         lines.append(Text(f"last call failed: {progress.last_failure}", style="yellow", overflow="ellipsis"))
     return Group(*lines)
 
 
 def _numbers(progress: Progress) -> str:
-    parts: list[str] = []
+    parts = [progress.learnt]
     if progress.current is not None:
         parts.append(f"validation {progress.current:.3f}")
-    if progress.best is not None:
+    if progress.best not in (None, progress.current):
         parts.append(f"best {progress.best:.3f}")
-    parts += [progress.spend, f"{duration(progress.elapsed)} elapsed"]
-    if progress.left is not None:
-        parts.append(f"about {duration(progress.left)} left")
-    return "  ".join(parts)
+    parts += [progress.spend, f"{duration(progress.elapsed)} elapsed", progress.time_left]
+    return "  ".join(part for part in parts if part)

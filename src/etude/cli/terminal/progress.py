@@ -23,6 +23,9 @@ from etude.run_log import counted
 
 Prices = Mapping[Role, Price | None]
 
+RUNNING = 50
+"""Training attempts that the running accuracy is the mean of."""
+
 _SPLITS: Mapping[Stage, tuple[Split, ...]] = {
     "baseline": ("val",),
     "validation": ("val",),
@@ -44,6 +47,7 @@ class StageProgress:
     total: int = 0
     """Attempts or calls it may need, 0 when unknown."""
     done: int = 0
+    solved: int = 0
     voids: int = 0
     """Attempts without a score."""
     calls: int = 0
@@ -71,11 +75,17 @@ class Progress:
         self.calls: Counter[Role] = Counter()
         self.tokens = 0
         self.usd: float | None = 0.0
+        self.failed = self.fixed = 0
+        """Training tasks that were seen to fail, and those of them that were solved when last attempted."""
+        self._latest: deque[float] = deque(maxlen=RUNNING)
+        """Scores of the latest training attempts."""
+        self._expected = self._calls_told = 0
+        """Calls of the whole run, and those that others made before this process."""
         self._prices = prices
         self._clock = clock
         self._open: list[StageProgress] = []
         """Stages under way, the one that began last at the end."""
-        self._started = clock()
+        self._started = self._run_began = clock()
         self._step_began = self._started
         self._steps_done = 0
         self._calls_before = 0
@@ -98,6 +108,7 @@ class Progress:
                 self._begin_run(event)
             case SpendChanged():
                 self.tokens, self.usd = event.tokens, event.usd
+                self._calls_told = max(0, event.calls - self.calls.total())
             case _:
                 pass
 
@@ -132,7 +143,11 @@ class Progress:
 
     @property
     def left(self) -> float | None:
-        """Estimated seconds until the last step is done, going by the last five; None before the first one is."""
+        """Estimated seconds until the last step is done, going by the last five; None before the first one is. Where
+        the number of steps is not known, until the calls are made that were expected."""
+        if not self.steps and self._expected and self.calls:
+            missing = self._expected - self._calls_told - self.calls.total()
+            return (self._clock() - self._run_began) / self.calls.total() * missing if missing > 0 else None
         if not self._steps_took or self._steps_done >= self.steps:
             return None
         mean = sum(self._steps_took) / len(self._steps_took)
@@ -163,9 +178,25 @@ class Progress:
         tokens = f"{short(self.tokens)} token{'s' if self.tokens != 1 else ''}"
         return f"{counted(self.calls.total(), 'call')}, {tokens}, {money}"
 
+    @property
+    def learnt(self) -> str:
+        """How training goes, as in `training 0.43, 18 of 27 failures solved`; empty before the first attempt."""
+        parts = [f"training {sum(self._latest) / len(self._latest):.2f}"] if self._latest else []
+        parts += [f"{self.fixed} of {counted(self.failed, 'failure')} solved"] if self.failed else []
+        return ", ".join(parts)
+
+    @property
+    def time_left(self) -> str:
+        """As in `about 3:10 left`; empty when nothing is known about it."""
+        left = self.left
+        return "" if left is None else f"about {duration(left)} left"
+
     def _begin_run(self, event: RunStarted) -> None:
         """Start counting again: there may have been another run before."""
         self.name, self.steps, self.resumed = event.name, event.steps, event.resumed
+        self._expected, self._calls_told, self._run_began = event.calls, 0, self._clock()
+        self.failed = self.fixed = 0
+        self._latest.clear()
         self.current = self.best = None
         self._open.clear()
         self.calls.clear()
@@ -182,6 +213,9 @@ class Progress:
         if stage is not None:
             stage.done += 1
             stage.voids += event.outcome == "void"
+            stage.solved += event.hard is not None and event.hard >= 1
+            if stage.stage == "rollout" and event.hard is not None:
+                self._latest.append(event.hard)
 
     def _call(self, event: CallFinished) -> None:
         self.calls[event.role] += 1
@@ -199,6 +233,7 @@ class Progress:
 
     def _decided(self, event: Decided) -> None:
         self.current, self.best, self.steps = event.current, event.best, event.steps
+        self.failed, self.fixed = event.failed, event.fixed
         if event.origin == "step":
             now = self._clock()
             self._steps_done = event.step
