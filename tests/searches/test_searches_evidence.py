@@ -39,10 +39,10 @@ def best(folder: Path) -> str:
     return next((folder / "run/best").glob("*/SKILL.md")).read_text()
 
 
-def test_it_finds_a_better_skill_and_measures_it_once_on_validation(tmp_path) -> None:
+def test_it_finds_a_better_skill_and_measures_it_with_the_initial_one_on_validation(tmp_path) -> None:
     summary = run(tmp_path)
     assert true_score(best(tmp_path), REST) > true_score(SEED_SKILL, REST) + 0.2
-    assert (summary.initial.val, summary.best.val.n) == (None, 20)
+    assert (summary.initial.val.n, summary.best.val.n) == (20, 20)
     attempts = sum(len(view) for view in steps(tmp_path, "rollout"))
     assert summary.cost.target_calls > attempts
 
@@ -52,7 +52,7 @@ def test_a_step_stops_attempting_once_enough_have_failed(tmp_path) -> None:
     run(tmp_path / "many", search={"failures": 20}, train={"epochs": 1, "batch_size": 20})
     *ended, _ = [sum(row["score"]["hard"] < 1 for row in view) for view in steps(tmp_path / "few", "rollout")]
     assert min(ended) == 3
-    assert len(ended) > 4
+    assert len(ended) >= 4
     assert [len(view) for view in steps(tmp_path / "many", "rollout")] == [20, 20]
 
 

@@ -16,6 +16,7 @@ from etude.stages.shared.rollout import Rollout
 from etude.testing import ScriptedModel
 
 TASKS = [Task(id=f"t{number:02}", input=f"Task {number:02}.", gold="yes") for number in range(30)]
+VAL = [Task(id=f"v{number}", input=f"Task {number}.", gold="yes") for number in range(90, 100)]
 RULES = [f"Rule {number}." for number in range(6)]
 """Each mends one task."""
 Solves = Callable[[int, str], bool]
@@ -32,7 +33,7 @@ def target(solves: Solves) -> ScriptedModel:
 
 class Optimizer(ScriptedModel):
     """Proposes these rules, one in each reading, about everything that it is shown; the last one again and again.
-    `shown` are the task numbers that each reading was about."""
+    `shown` are the task numbers that each reading was about. It names no superfluous line."""
 
     def __init__(self, *rules: str) -> None:
         super().__init__(self._answer, name="scripted:optimizer")
@@ -41,6 +42,8 @@ class Optimizer(ScriptedModel):
 
     def _answer(self, request: ChatRequest) -> str:
         data = request.messages[1].text.partition("# Attempts that passed")[0]
+        if data.endswith("Name the superfluous lines."):
+            return json.dumps({"reasoning": "because", "superfluous": []})
         self.shown.append({int(number) for number in re.findall(r"Task (\d\d)\.", data)})
         rule = self._rules[min(len(self.shown), len(self._rules)) - 1]
         cites = re.findall(r'<attempt id="([^"]+)"', data)
@@ -59,7 +62,7 @@ def run(folder: Path, solves: Solves | ScriptedModel, *rules: str, **search: Any
             "test": {"enabled": False},
             "run": {"folder": str(folder)},
         },
-        env=ListEnvironment(TASKS, [Task(id="v", input="Task 99.", gold="yes")], scorer="exact"),
+        env=ListEnvironment(TASKS, VAL, scorer="exact"),
         skill=Skill(name="s", text="Answer.\n"),
         target=solves if isinstance(solves, ScriptedModel) else target(solves),
         optimizer=optimizer,

@@ -40,6 +40,7 @@ NAMES = (
     "slow_update",
     "spreadsheet_multi",
     "spreadsheet_single",
+    "tidy",
     "tools",
 )
 

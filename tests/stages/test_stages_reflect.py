@@ -87,23 +87,28 @@ KINDS = [
 ]
 
 
-def test_deep_reflection_reads_failures_of_one_kind_beside_passes_of_that_kind() -> None:
-    groups = deep_groups(KINDS, {}, ReflectSection(mode="deep", minibatch_size=4, failure_only=True), 7)
-    assert [group.prompt for group in groups] == ["reflect_deep"] * 3
-    assert [(len(group.attempts), len(group.contrasts)) for group in groups] == [(4, 3), (1, 3), (2, 0)]
+def test_deep_reflection_shows_failures_with_passes_of_their_type() -> None:
+    groups = deep_groups(KINDS, {}, ReflectSection(mode="deep", minibatch_size=5, failure_only=True), 7)
+    assert [group.prompt for group in groups] == ["reflect_deep"] * 2
+    assert [(len(group.attempts), len(group.contrasts)) for group in groups] == [(5, 3), (2, 0)]
     for group in groups:
         kinds = {each.task.type for each in (*group.attempts, *group.contrasts)}
         assert len(kinds) == 1
         assert all(each.solved for each in group.contrasts)
 
 
+def test_types_with_few_failures_share_a_call() -> None:
+    groups = deep_groups(KINDS, {}, ReflectSection(mode="deep", minibatch_size=4, failure_only=True), 7)
+    assert [(len(group.attempts), len(group.contrasts)) for group in groups] == [(4, 3), (3, 3)]
+    assert [sorted({each.task.type for each in group.attempts}) for group in groups] == [["date"], ["date", "sum"]]
+
+
 def test_deep_reflection_reads_successes_too_unless_told_not_to() -> None:
     groups = deep_groups(KINDS, {}, ReflectSection(mode="deep"), 7)
     assert [(group.prompt, len(group.attempts)) for group in groups] == [
-        ("reflect_deep", 5),
+        ("reflect_deep", 7),
         ("reflect_successes", 5),
         ("reflect_successes", 1),
-        ("reflect_deep", 2),
     ]
 
 

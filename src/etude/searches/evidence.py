@@ -43,6 +43,7 @@ from etude.stages.reflect import Context, Reflection, after_reflection, is_silen
 from etude.stages.shared.longitudinal import Pair
 from etude.stages.shared.statements import carries, own_runs, single_statements
 from etude.stages.state import after_proof, after_rollout
+from etude.stages.tidy import WITNESSES
 from etude.workbench import Workbench
 
 __all__ = ["EvidenceOptions", "EvidenceSearch", "Proposed"]
@@ -56,6 +57,8 @@ _AGAIN, _WAVERING, _UNFIXED = 0.7, 0.25, 0.75
 that an epoch's edits do not fix, where a search learns slowly."""
 _QUICK = 0.6
 """Share of the first failures that a search sees which learns quickly."""
+_SUPERFLUOUS = 5
+"""Lines that the last pass tries to remove, at most, for the forecast."""
 
 Origin = Literal["step", "slow_update"]
 
@@ -174,6 +177,9 @@ class EvidenceSearch(Search):
                 call_waits=Span(low=min(analyses.low, steps.low), high=steps.high),
             ),
             attempted(known, "proof", Span(low=few, high=tested), Span(low=min(steps.low, few), high=4 * steps.high)),
+            attempted(known, "tidy", Span(low=0, high=2 * WITNESSES * _SUPERFLUOUS), Span(low=0, high=2))._replace(
+                calls=Span(low=0, high=1), call_waits=Span(low=0, high=1)
+            ),
             attempted(known, "validation", Span(low=val, high=2 * val), exactly(1)),
             *between_epochs(known),
             final_test(known),
