@@ -141,6 +141,22 @@ def test_a_decision_has_reason_scores_and_spend() -> None:
     ]
 
 
+def test_a_decision_says_how_training_goes_and_how_long_it_may_take() -> None:
+    clock = Clock()
+    progress = Progress({}, clock)
+    started = STARTED.model_copy(update={"steps": 0, "calls": 40})
+    failed = attempt().model_copy(update={"hard": 0.0})
+    for event in (started, ROLLOUT, attempt(), failed, failed, failed):
+        progress.take(event)
+    assert (progress.learnt, progress.time_left) == ("training 0.25", "")
+    clock.now = 20
+    for event in (*[CallFinished(role="target")] * 10, decided(1, steps=0, failed=3, fixed=1)):
+        progress.take(event)
+    assert (progress.learnt, progress.time_left) == ("training 0.25, 1 of 3 failures solved", "about 1:00 left")
+    progress.take(SpendChanged(calls=25, tokens=0, usd=0))
+    assert progress.time_left == "about 0:30 left"
+
+
 def test_without_a_price_money_is_unknown_and_never_zero() -> None:
     call = CallFinished(role="optimizer", usage=Usage(input_tokens=10))
     line = plain(STARTED, call, decided(1, action="skipped", origin="slow_update", current=None, best=None))[-1]
@@ -222,8 +238,8 @@ def test_a_long_stage_says_now_and_then_where_it_is() -> None:
         clock.now += HEARTBEAT_SECONDS / 2 + 1
         console.emit(attempt())
     assert [line[9:] for line in lines[1:]] == [
-        "step 1/4 rollout: 2 of 10 attempts, 0 calls, 0 tokens, $0.00",
-        "step 1/4 rollout: 4 of 10 attempts, 0 calls, 0 tokens, $0.00",
+        "step 1/4 rollout: 2 of 10 attempts, 2 solved, 0 calls, 0 tokens, $0.00",
+        "step 1/4 rollout: 4 of 10 attempts, 4 solved, 0 calls, 0 tokens, $0.00",
     ]
 
 
@@ -302,7 +318,7 @@ def test_in_a_terminal_the_state_is_drawn_below_the_decisions(monkeypatch: pytes
     assert "step 1/4 rollout: " not in text
     assert "step 2/4 rollout" in text
     assert "0/10" in text
-    assert "validation 0.500  best 0.500  1 call, 0 tokens, $0.00" in text
+    assert "training 1.00  validation 0.500  1 call, 0 tokens, $0.00" in text
     assert "last call failed: target: HTTP 500: [oops]" in text
 
 

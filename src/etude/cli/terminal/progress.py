@@ -187,9 +187,9 @@ class Progress:
 
     @property
     def time_left(self) -> str:
-        """As in `about 3:10 left`; empty when nothing is known about it."""
+        """As in `about 3:10 left`; empty when nothing is known about it, or it is less than a second."""
         left = self.left
-        return "" if left is None else f"about {duration(left)} left"
+        return "" if left is None or left < 1 else f"about {duration(left)} left"
 
     def _begin_run(self, event: RunStarted) -> None:
         """Start counting again: there may have been another run before."""
