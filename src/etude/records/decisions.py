@@ -86,11 +86,15 @@ class EditEvidence(Record):
     """Tasks it cites that failed before and do better with all edits together."""
     needed: tuple[str, ...] = ()
     """Tasks that do worse without it, as far as that was tried."""
+    copied: tuple[str, ...] = Field(default=(), exclude_if=lambda copied: not copied)
+    """Training tasks whose gold answer stands in it. It is not kept for these alone."""
 
     def why(self, stays: bool) -> str:
         """Why it stays or is left out."""
         if stays:
             return f"needed by {', '.join(self.needed)}" if self.needed else "no task misses what it deletes"
+        if self.copied and set(self.needed) <= set(self.copied):
+            return f"copies the answers of {', '.join(self.copied)} and helps no other task"
         if self.needed:
             return f"needed by {', '.join(self.needed)}, which did not pass with the edits that are left"
         if self.mends:
