@@ -20,6 +20,7 @@ from etude import (
 )
 from etude.config import merge
 from etude.errors import ConfigError, DataError, Interrupted, UnusableReply
+from etude.events import Event, Notice
 from etude.simulation import SEED_SKILL, make_tasks
 from etude.testing import ScriptedModel
 from etude.workbench import StopSwitch
@@ -37,6 +38,17 @@ PAPER: dict[str, Any] = {
 
 def env() -> ListEnvironment:
     return ListEnvironment(TASKS[:20], TASKS[20:40], TASKS[40:], scorer="exact")
+
+
+class Notices:
+    """Keeps what a person is told."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def emit(self, event: Event) -> None:
+        if isinstance(event, Notice):
+            self.texts.append(event.text)
 
 
 def run(folder: Path, **config: Any):
@@ -324,3 +336,22 @@ def test_an_ordinary_word_in_a_secret_variable_changes_no_score(tmp_path, monkey
 def test_an_optimizer_that_breaks_stops_the_run_and_names_itself(tmp_path) -> None:
     with pytest.raises(OutageStop, match="optimizer: KeyError: 'gone'"):
         run(tmp_path, given={"optimizer": ScriptedModel(lambda request: KeyError("gone"))})
+
+
+def test_a_run_whose_first_attempts_all_fail_says_so_once_and_shows_one(tmp_path) -> None:
+    told = Notices()
+    given = {"target": ScriptedModel(lambda request: "I cannot\nsay.\n" + "x" * 5000), "sinks": [told]}
+    run(tmp_path, train={"batch_size": 20}, test={"enabled": False}, given=given)
+    (text,) = (text for text in told.texts if "scored above 0" in text)
+    head, task, answer, expected, *_ = text.splitlines()
+    attempt = next(one for one in read(tmp_path, "steps/0001/rollout.json") if one["id"] in head)
+    assert head.startswith("none of the first 20 training attempts scored above 0.")
+    assert (task, expected) == (f"task: {attempt['task']['input']}", f"expected: {attempt['task']['gold']}")
+    assert answer.startswith("answer: I cannot say. xxx")
+    assert len(answer) < 400
+
+
+def test_a_run_that_solves_something_says_nothing_of_it(tmp_path) -> None:
+    told = Notices()
+    run(tmp_path, train={"epochs": 1}, test={"enabled": False}, given={"sinks": [told]})
+    assert [text for text in told.texts if "scored above 0" in text] == []

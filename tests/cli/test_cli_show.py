@@ -96,6 +96,42 @@ def test_a_step_as_json_has_edits_and_diff(demo_project: Path, capsys: Captured)
     assert shown["diff"].startswith("--- current")
 
 
+def test_a_step_says_task_by_task_what_its_edits_did(demo_project: Path, capsys: Captured) -> None:
+    proof = json.loads(Path(RUN, "steps/0001/proof.json").read_text())
+    assert main(["show", RUN, "--step", "1", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert len(shown["tasks"]) == proof["failed"]
+    assert {one["task"] for one in shown["tasks"] if one["after"] > one["before"]} >= set(proof["mended"])
+    assert all(edit["detail"] for edit in shown["details"])
+    main(["show", RUN, "--step", "1"])
+    lines = capsys.readouterr().out.splitlines()
+    assert f"{proof['failed']} tasks, score before -> with the candidate:" in lines
+    assert {f"  better  {task}  0 -> 1" for task in proof["mended"]} <= set(lines)
+
+
+def test_a_step_of_the_published_loop_says_which_validation_tasks_decided(
+    paper_project: Path, capsys: Captured
+) -> None:
+    gates = [json.loads(path.read_text()) for path in sorted(Path(RUN, "steps").glob("*/gate.json"))]
+    number, gate = next((number, gate) for number, gate in enumerate(gates, 1) if gate["action"] == "rejected")
+    assert main(["show", RUN, "--step", str(number), "--json"]) == 0
+    tasks = json.loads(capsys.readouterr().out)["tasks"]
+    assert len(tasks) == gate["verdict"]["decided_after"]
+    assert [task["before"] for task in tasks] == sorted(task["before"] for task in tasks)
+    main(["show", RUN, "--step", str(number)])
+    worse = [task for task in tasks if task["after"] < task["before"]]
+    out = capsys.readouterr().out
+    assert all(f"  worse   {task['task']}  1 -> 0\n" in out for task in worse)
+
+
+def test_an_edit_that_was_not_tested_is_shown_with_the_reason(demo_project: Path, capsys: Captured) -> None:
+    selected = Path(RUN, "steps/0001/selected.json")
+    edit = {"op": "append", "content": "Say 42.", "cites": ["a-1"]}
+    selected.write_text(json.dumps({"edits": [], "left_out": [{"edit": edit, "why": "repeats an attempt"}]}))
+    main(["show", RUN, "--step", "1"])
+    assert "\nnot tested (append): repeats an attempt\n  text    Say 42.\n" in capsys.readouterr().out
+
+
 def test_a_step_that_is_not_there_is_an_error(demo_project: Path, capsys: Captured) -> None:
     assert main(["show", RUN, "--step", "99"]) == 2
     assert capsys.readouterr().err == f"error: run 'demo' has no step 99\nhint: it has {steps()} steps so far\n"
