@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
 from small_night import Small
 from test_sleep_consolidate import VAL, Optimizer, night
 
@@ -12,12 +11,13 @@ from etude.cli.sleep.text import document_lines
 from etude.records import ChatRequest, Reply, Usage
 from etude.sleep.improve.changes import Change, Cost, worst
 from etude.sleep.report import diagnosed
+from rows import rows
 
 SIX = [*VAL, *(Task(id=f"v{number}", input=f"Task {number}.") for number in (7, 8, 9, 10))]
 SLEEP = {"memory": False, "confirm_trials": 3}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("document", "answers", "what"),
     [
         ((100, 300), None, ""),

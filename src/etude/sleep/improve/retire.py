@@ -103,7 +103,7 @@ def due(known: Standing) -> tuple[Rule, ...]:
     were never tried, then those whose last trial is longest ago; of these the oldest first, of one night in their
     order. What a rule says in other words is as old, and was tried as lately, as what it said before.
 
-    What a person wrote is left out, also where a night reworded it, and so is what a person has put back.
+    Never what a person wrote, also where a night reworded it, nor what a person has put back.
     """
     past = {rule.id: lineage(rule, known.rules) for rule in active(known.rules)}
     ours = [
