@@ -119,7 +119,7 @@ def test_a_folder_a_pipe_and_a_file_in_place_of_a_folder_are_refused(tmp_path: P
     os.mkfifo(tmp_path / "b.md")
     (tmp_path / "c").write_text("x")
     for name in ("a.md", "b.md", "c/d.md"):
-        with pytest.raises(SkillError, match="is no regular file in a folder"):
+        with pytest.raises(SkillError, match="is not a regular file in a folder"):
             located(tmp_path / name, tmp_path)
 
 

@@ -264,7 +264,7 @@ def test_values_of_key_variables_are_taken_out(tmp_path, monkeypatch: pytest.Mon
 
 def test_a_pipe_is_refused_and_a_link_to_a_file_is_followed(tmp_path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(DataError, match="it is no regular file"):
+    with pytest.raises(DataError, match="it is not a regular file"):
         review(tmp_path / "pipe")
     write(tmp_path / "tasks.json", TASKS)
     (tmp_path / "link.json").symlink_to("tasks.json")
