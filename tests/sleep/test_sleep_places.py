@@ -9,11 +9,12 @@ from etude.errors import SkillError
 from etude.records import Skill
 from etude.skill import Document, validate_skill
 from etude.sleep.places import located, memory_path, read_document, skill_path, skill_paths
+from rows import rows
 
 P = Path("/p")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("agent", "memory", "skill"),
     [
         ("claude-code", "CLAUDE.md", ".claude/skills/s/SKILL.md"),

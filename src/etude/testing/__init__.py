@@ -4,6 +4,7 @@ The suites need pytest; that of executors is async and needs pytest-asyncio with
 imported when they are first used, so that the doubles work without pytest.
 """
 
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -32,18 +33,10 @@ __all__ = [
     "SourceContract",
 ]
 
-_HOME = {
-    "AgentContract": "agent",
-    "ChatModelContract": "chat_model",
-    "EnvironmentContract": "environment",
-    "ExecutorContract": "executor",
-    "ScorerContract": "scorer",
-    "SearchContract": "search",
-    "SourceContract": "source",
-}
-
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME.get(name, 'doubles')}"), name)
+    family, contract, _ = name.partition("Contract")
+    home = re.sub(r"\B(?=[A-Z])", "_", family).lower() if contract else "doubles"
+    return getattr(import_module(f"{__name__}.{home}"), name)

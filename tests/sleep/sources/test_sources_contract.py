@@ -26,6 +26,7 @@ from etude.sleep.transcripts.sources.lines import (
     text,
     without_notes,
 )
+from rows import rows
 
 TRANSCRIPTS = Path(__file__).resolve().parents[3].parent / "shared" / "transcripts"
 
@@ -108,7 +109,7 @@ def test_real_transcripts_say_what_happened(name: str, run: str) -> None:
 
 
 @real
-@pytest.mark.parametrize("name", PROGRAMS)
+@rows("name", PROGRAMS)
 def test_a_real_resumed_session_has_the_id_of_the_first(name: str) -> None:
     source = source_of(PROGRAMS[name][0])
     ids = {found.id for run in ("ok", "resume") for found in source.find(TRANSCRIPTS / name / run / "home", {})}
@@ -198,7 +199,7 @@ def test_the_later_of_two_files_with_one_id_is_found(tmp_path: Path) -> None:
     assert found.changed == datetime(1970, 1, 1, 0, 33, 20, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "expected"),
     [
         ("2026-05-04T10:00:00.250Z", "2026-05-04T10:00:00.250000+00:00"),

@@ -12,6 +12,7 @@ import pytest
 from etude.sleep.transcripts.sessions import Found, Reading, Session, Turn
 from etude.sleep.transcripts.sources.copilot_cli import CopilotCli
 from etude.testing.source import ID, OTHER, PROJECT, START, SourceContract, dated, turns_of
+from rows import rows
 
 TRANSCRIPTS = Path(__file__).resolve().parents[3].parent / "shared" / "transcripts" / "copilot"
 
@@ -215,7 +216,7 @@ EXPECTED = {
 
 
 @pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the transcripts of real programs are not here")
-@pytest.mark.parametrize("run", sorted(EXPECTED))
+@rows("run", sorted(EXPECTED))
 def test_transcripts_of_the_real_program_are_read(run):
     interrupted, failed = EXPECTED[run]
     reading = read(TRANSCRIPTS / run / "home")

@@ -14,6 +14,7 @@ from etude.sleep.transcripts.sessions import Found, Session, Turn
 from etude.sleep.transcripts.sources.opencode import OpenCode
 from etude.sleep.transcripts.sources.sqlite import MOST_BYTES, Databases
 from etude.testing.source import ID, OTHER, PROJECT, START, SourceContract, dated, snapshot, turns_of
+from rows import rows
 
 TRANSCRIPTS = Path(__file__).resolve().parents[3].parent / "shared" / "transcripts"
 DATABASE = Path(".local", "share", "opencode", "opencode.db")
@@ -462,7 +463,7 @@ EXPECTED = {
 
 
 @pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the transcripts of real programs are not here")
-@pytest.mark.parametrize(("version", "run"), sorted(EXPECTED))
+@rows(("version", "run"), sorted(EXPECTED))
 def test_transcripts_of_the_real_program_are_read(version, run):
     interrupted, tools, failed = EXPECTED[version, run]
     home = TRANSCRIPTS / version / run / "home"

@@ -86,11 +86,8 @@ def _pause(parser: Arguments) -> None:
 def _schedule(parser: Arguments) -> None:
     _settings(parser)
     parser.add_argument("--at", type=_time, default=(3, 17), metavar="HH:MM", help="local time (default: 03:17)")
-    parser.add_argument("--env", action="append", default=[], metavar="NAME", help="give the job this variable")
-    parser.add_argument("--with", dest="scheduler", choices=("systemd", "launchd", "cron"), help="which scheduler")
-    parser.add_argument(
-        "--print", dest="show", action="store_true", help="only show what would be written; needs no scheduler"
-    )
+    about = "only print the line, as for another scheduler"
+    parser.add_argument("--print", dest="show", action="store_true", help=about)
 
 
 def _unschedule(parser: Arguments) -> None:
@@ -181,9 +178,9 @@ _VERBS: tuple[tuple[str, str, Callable[[Arguments], None], tuple[str, ...]], ...
     ("resume", "end a pause", _place, ("resume",)),
     (
         "schedule",
-        "run a night every day at a fixed time",
+        "run a night every day at a fixed time, by a line of your crontab",
         _schedule,
-        ("schedule sleep.yaml --at 03:17", "schedule sleep.yaml --env OPENAI_API_KEY"),
+        ("schedule sleep.yaml --at 03:17", "schedule sleep.yaml --print"),
     ),
     ("unschedule", "stop running it", _unschedule, ("unschedule",)),
 )
