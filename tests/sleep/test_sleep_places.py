@@ -97,14 +97,14 @@ def test_a_file_outside_of_the_project_has_to_be_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.txt", ".git/a.md", "Makefile"])
 def test_only_markdown_outside_of_version_control_is_a_document(tmp_path: Path, name: str) -> None:
-    with pytest.raises(SkillError, match="is no Markdown document"):
+    with pytest.raises(SkillError, match="is not a Markdown document"):
         located(tmp_path / name, tmp_path)
 
 
 def test_a_link_to_something_that_is_no_markdown_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.sh").write_text("x")
     (tmp_path / "a.md").symlink_to("a.sh")
-    with pytest.raises(SkillError, match="is no Markdown document"):
+    with pytest.raises(SkillError, match="is not a Markdown document"):
         located(tmp_path / "a.md", tmp_path)
 
 
