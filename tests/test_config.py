@@ -6,6 +6,7 @@ import pytest
 
 from etude.config import TrainConfig, load_config, make_config
 from etude.errors import ConfigError
+from rows import rows
 
 
 def refusal(**data: object) -> str:
@@ -34,7 +35,7 @@ def test_a_missing_key_is_named() -> None:
     assert refusal(target={}) == "run.yaml: 'target.model' is missing\nhint: add 'target.model'"
 
 
-@pytest.mark.parametrize("limit", ["usd", "tokens", "calls", "minutes"])
+@rows("limit", ["usd", "tokens", "calls", "minutes"])
 def test_a_budget_of_zero_is_refused(limit: str) -> None:
     assert f"limits.{limit} = 0" in refusal(limits={limit: 0})
 

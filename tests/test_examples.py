@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from rows import rows
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TELLING = {
     "budget_and_resume": ["stopped: limits.calls = 80 is reached", "same best skill: True", "started again: 0"],
@@ -44,7 +46,7 @@ def test_an_example_runs_and_shows_what_it_claims(tmp_path, name: str) -> None:
     assert [path.name for path in tmp_path.iterdir()] == arguments
 
 
-@pytest.mark.parametrize("name", sorted(TELLING))
+@rows("name", sorted(TELLING))
 def test_an_example_says_in_its_docstring_how_to_run_it(name: str) -> None:
     text = (EXAMPLES / f"{name}.py").read_text()
     assert f"    python examples/{name}.py" in text.split('"""')[1]

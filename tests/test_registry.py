@@ -8,9 +8,10 @@ import pytest
 from etude.errors import ConfigError
 from etude.protocols import Environment
 from etude.registry import BUILT_IN, find, names
+from rows import rows
 
 
-@pytest.mark.parametrize(("family", "name"), [(family, name) for family in BUILT_IN for name in BUILT_IN[family]])
+@rows(("family", "name"), [(family, name) for family in BUILT_IN for name in BUILT_IN[family]])
 def test_every_built_in_is_found(family, name: str) -> None:
     assert isinstance(find(family, name), type)
     assert name in names(family)
@@ -77,7 +78,7 @@ def test_what_has_all_that_its_family_needs_is_found(family, name: str) -> None:
     assert find(family, f"{__name__}:{name}").__name__ == name
 
 
-@pytest.mark.parametrize(
+@rows(
     ("family", "name", "problem"),
     [
         ("environments", "MadeOtherwise", "has no `from_options(options, *, where, judge)`"),

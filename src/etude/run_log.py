@@ -81,7 +81,7 @@ class RunLog:
             states: before and after.
         """
         before, after = states
-        self._bench.observer.decided(states, candidate, result, skipped)
+        self._bench.observer.decided(candidate, result, skipped)
         action = "skipped" if result is None else "accepted" if result.verdict.accepted else "rejected"
         reason = skipped if result is None else result.verdict.reason
         self.write(

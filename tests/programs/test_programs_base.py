@@ -25,6 +25,7 @@ from etude.records import File, Skill
 from etude.registry import BUILT_IN, find
 from etude.sandbox import Finished
 from etude.skill import load_skill, validate_skill
+from rows import rows
 
 BODY = "# Colours\n\nName them in lower case.\n"
 SKILL = Skill(name="colours", text=f"---\nname: colours\ndescription: How to name colours.\n---\n\n{BODY}")
@@ -286,7 +287,7 @@ class TestCommands:
         (tmp_path / "work" / "answer.txt").symlink_to("answer.txt")
         assert command.read(finished(), made).answer == ""
 
-    @pytest.mark.parametrize("name", ["/tmp/answer.txt", "../answer.txt", "", "."])
+    @rows("name", ["/tmp/answer.txt", "../answer.txt", "", "."])
     def test_an_answer_file_outside_of_the_workspace_is_an_error(self, name: str) -> None:
         with pytest.raises(ConfigError) as caught:
             Command(["cat"], name)
@@ -393,7 +394,7 @@ class TestTelling:
         telling.says("I look.", [Call("1", "bash", "{}")])
         assert telling.last_text == ""
 
-    @pytest.mark.parametrize(
+    @rows(
         ("content", "text"),
         [
             ("plain", "plain"),
@@ -408,7 +409,7 @@ class TestTelling:
 
 
 class TestTrouble:
-    @pytest.mark.parametrize(
+    @rows(
         ("words", "kind"),
         [
             ("unexpected status 401 Unauthorized: Incorrect API key provided", "refused"),

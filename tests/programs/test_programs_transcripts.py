@@ -12,6 +12,7 @@ from etude.programs.opencode import OpenCode
 from etude.programs.pi import Pi
 from etude.records import Skill, Usage
 from etude.sandbox import Finished
+from rows import rows
 
 TRANSCRIPTS = Path(__file__).resolve().parents[2].parent / "shared" / "transcripts"
 PROGRAMS: dict[str, Program] = {"codex": Codex(), "claude": ClaudeCode(), "opencode": OpenCode(), "pi": Pi()}
@@ -47,7 +48,7 @@ def read(name: str, run: str, stdout: bytes | None = None) -> Report:
     return PROGRAMS[name].read(finished, order)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@rows("name", PROGRAMS)
 def test_a_run_that_went_well_has_answer_calls_results_and_tokens(name: str) -> None:
     report = read(name, "ok")
     assert report.ended
@@ -63,7 +64,7 @@ def test_a_run_that_went_well_has_answer_calls_results_and_tokens(name: str) -> 
     }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@rows("name", PROGRAMS)
 def test_exit_codes_of_commands_are_found(name: str) -> None:
     report = read(name, "ok")
     failing = next(call for m in report.messages for call in m.tool_calls if "exit 3" in call.arguments)
@@ -72,7 +73,7 @@ def test_exit_codes_of_commands_are_found(name: str) -> None:
     assert report.exit_codes[reading.id] == 0
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "words"),
     [
         ("codex", "stub scripted error 400"),
@@ -87,7 +88,7 @@ def test_a_run_that_failed_gives_its_words_as_the_error_and_never_as_the_answer(
     assert report.answer == ""
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@rows("name", PROGRAMS)
 def test_a_run_that_was_ended_from_outside_has_not_come_to_its_end(name: str) -> None:
     report = read(name, "killed")
     assert not report.ended
@@ -95,7 +96,7 @@ def test_a_run_that_was_ended_from_outside_has_not_come_to_its_end(name: str) ->
     assert not any(code == 0 for code in report.exit_codes.values())
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@rows("name", PROGRAMS)
 def test_output_may_end_anywhere(name: str) -> None:
     whole = (TRANSCRIPTS / name / "ok" / "stdout").read_bytes()
     middle = len(whole) // 2

@@ -17,6 +17,7 @@ from etude.prompts import Prompts
 from etude.records import Skill, Task
 from etude.sandbox import Finished, Limits
 from etude.testing import ScriptedModel
+from rows import rows
 
 ROOT = Path(__file__).resolve().parents[2]
 MEANT = "Error: this version of codex is too old. Please update to 0.169.0"
@@ -28,7 +29,7 @@ def fake(path: Path, script: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
+@rows(
     ("version", "tested", "older"),
     [
         ("codex-cli 0.20.0", "0.169.0", True),
@@ -77,7 +78,7 @@ def test_such_words_after_a_request_are_those_of_a_command() -> None:
     assert not isinstance(caught.value, StopRun)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "expected"),
     [
         (MEANT, True),

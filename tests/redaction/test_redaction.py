@@ -6,6 +6,7 @@ import uuid
 import pytest
 
 from etude.redaction import Redactor
+from rows import rows
 
 # Put together at run time, so that no scanner takes this file for a leak.
 BODY = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -13,7 +14,7 @@ HEX = "0123456789abcdef" * 4
 PEM_LINES = "\n".join(["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7" + BODY[:12]] * 3)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("secret", "kind"),
     [
         ("sk-" + BODY, "api-key"),
@@ -39,12 +40,12 @@ PEM_LINES = "\n".join(["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7" + 
         ("-----BEGIN EC PRIVATE KEY-----\\n" + PEM_LINES.replace("\n", "\\n"), "private-key"),
     ],
 )
-@pytest.mark.parametrize("around", ["{}", "the key {} is mine", '{{"key": "{}"}}', "key={}", "'{}',", "\n{}\n"])
+@rows("around", ["{}", "the key {} is mine", '{{"key": "{}"}}', "key={}", "'{}',", "\n{}\n"])
 def test_credentials_are_replaced_and_the_text_around_them_stays(secret, kind, around):
     assert Redactor().redact(around.format(secret)) == around.format(f"[redacted:{kind}]")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "clean"),
     [
         ("Authorization: Bearer " + BODY, "Authorization: Bearer [redacted:authorization]"),
@@ -67,7 +68,7 @@ def test_headers_and_urls_lose_their_credentials_only(text, clean):
     assert Redactor().redact(text) == clean
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "",
@@ -135,7 +136,7 @@ def test_values_that_do_not_look_like_a_key_are_left_alone(name, value):
 SETTINGS = "target:\n  model: openai:gpt-5\n  temperature: 0.0\nrun:\n  name: first\n"
 
 
-@pytest.mark.parametrize("key", ["e", "x", "EMPTY", "openai:", " target ", "model:"])
+@rows("key", ["e", "x", "EMPTY", "openai:", " target ", "model:"])
 def test_a_key_that_is_too_short_to_be_one_is_left_alone_and_settings_stay_what_they_are(key):
     redactor = Redactor({"OPENAI_API_KEY": key}, keys=["OPENAI_API_KEY"])
     assert redactor.redact(SETTINGS) == SETTINGS
@@ -198,9 +199,7 @@ def test_fields_named_like_credentials_are_emptied_and_field_names_cleared_of_ke
     }
 
 
-@pytest.mark.parametrize(
-    "text", ['{"a": [1, "task-1"]}', '"https://example.org"', "1.50", '"\\u00e9"', '{"b":1,"a":2}']
-)
+@rows("text", ['{"a": [1, "task-1"]}', '"https://example.org"', "1.50", '"\\u00e9"', '{"b":1,"a":2}'])
 def test_json_text_without_secrets_is_returned_as_it_is(text):
     assert Redactor({"MY_KEY": "open-sesame-1"}).redact_json(text) == text
 
@@ -318,7 +317,7 @@ half of it %%# => half of it %%#
 )
 
 
-@pytest.mark.parametrize(("text", "clean"), [*ASSIGNED, *SHAPED, *WORDS_WITHIN, *CUT_THROUGH])
+@rows(("text", "clean"), [*ASSIGNED, *SHAPED, *WORDS_WITHIN, *CUT_THROUGH])
 def test_transcripts_lose_more_kinds_of_secrets_and_each_is_counted(text, clean):
     redacted, counts = TRANSCRIPTS.redact_counted(text)
     assert redacted.strip() == clean
@@ -328,7 +327,7 @@ def test_transcripts_lose_more_kinds_of_secrets_and_each_is_counted(text, clean)
     assert TRANSCRIPTS.redact(text) == redacted
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         *("GITHUB_TOKEN=$GH", "GITHUB_TOKEN=${GH}", "token: ${{ secrets.GITHUB_TOKEN }}", "TOKEN=%TOKEN%"),
@@ -385,7 +384,7 @@ def test_redacting_a_jumble_of_secrets_twice_changes_nothing_more():
         assert TRANSCRIPTS.redact_counted(once) == (once, {})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "clean"),
     [
         ("[redacted:password]: hunter2", "[redacted:password]: hunter2"),
@@ -471,7 +470,7 @@ def test_fields_of_json_are_known_by_the_flag_or_the_name_beside_them():
     assert Redactor().redact_value(value) == value
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         '["--password", "--host", "db"]',
@@ -529,7 +528,7 @@ BOMBS = (
 )
 
 
-@pytest.mark.parametrize("bomb", BOMBS)
+@rows("bomb", BOMBS)
 def test_a_text_made_to_be_slow_takes_time_that_grows_with_its_length(bomb):
     # What took the square of so many characters would not come to its end within the patience of anybody.
     text = bomb * (400_000 // len(bomb)) + MARK

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from etude.redaction import Redactor
+from rows import rows
 
 # Put together at run time, so that no scanner takes this file for a leak.
 BODY = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -43,19 +44,19 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("before", ["\\n", "\\t", "\\\\n", "\\x1b[32m", "\\033[01;31m\\033[K", "run-", "x_"])
-@pytest.mark.parametrize(("secret", "kind"), SURE + OTHERS)
+@rows("before", ["\\n", "\\t", "\\\\n", "\\x1b[32m", "\\033[01;31m\\033[K", "run-", "x_"])
+@rows(("secret", "kind"), SURE + OTHERS)
 def test_an_escape_or_a_part_of_a_word_before_a_secret_does_not_hide_it(before, secret, kind):
     assert TRANSCRIPTS.redact(f"{before}{secret} is it") == f"{before}[redacted:{kind}] is it"
 
 
-@pytest.mark.parametrize(("secret", "kind"), SURE)
+@rows(("secret", "kind"), SURE)
 def test_what_only_a_secret_begins_with_is_found_within_a_word(secret, kind):
     assert TRANSCRIPTS.redact(f"abc{secret}") == f"abc[redacted:{kind}]"
 
 
-@pytest.mark.parametrize("before", ["\\n", "\\t", "\\x1b[0m"])
-@pytest.mark.parametrize(("command", "kind"), COMMANDS)
+@rows("before", ["\\n", "\\t", "\\x1b[0m"])
+@rows(("command", "kind"), COMMANDS)
 def test_an_escape_before_a_command_does_not_hide_its_password(before, command, kind):
     text, counts = TRANSCRIPTS.redact_counted(before + command.format("S3cretPass99"))
     assert "S3cretPass99" not in text
@@ -73,7 +74,7 @@ def test_colours_around_the_value_of_a_field_do_not_hide_it():
     assert TRANSCRIPTS.redact_value({"password": "\x1b[32mhunter2x\x1b[0m"}) == {"password": "[redacted:password]"}
 
 
-@pytest.mark.parametrize(("secret", "kind"), SURE + OTHERS)
+@rows(("secret", "kind"), SURE + OTHERS)
 def test_a_secret_in_json_in_json_is_found_where_the_outer_text_was_cut(secret, kind):
     text = json.dumps({"content": json.dumps({"line": f"first\n{secret}\nlast"})})[:-4]
     assert TRANSCRIPTS.redact(text) == text.replace(secret, f"[redacted:{kind}]")
@@ -96,7 +97,7 @@ def test_other_texts_keep_what_only_looks_like_a_secret_in_a_word():
     assert Redactor().redact(text) == text
 
 
-@pytest.mark.parametrize(
+@rows(
     "bomb",
     [
         "sk-",
@@ -121,7 +122,7 @@ def test_beginnings_without_an_end_take_time_that_grows_with_the_text(bomb):
     TRANSCRIPTS.redact(text)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "kind"),
     [
         ("123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw", "token"),
@@ -147,7 +148,7 @@ def test_transcripts_lose_what_only_the_words_before_it_give_away(text, kind):
     assert TRANSCRIPTS.redact_counted(clean) == (clean, {})
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "The password is required. The pwd is wrong. Das Passwort ist falsch. Mot de passe : obligatoire",
@@ -192,7 +193,7 @@ def test_a_secret_key_of_age_is_taken_out_with_and_without_digits(key):
     assert Redactor().redact(key) == key
 
 
-@pytest.mark.parametrize("head", ["AGE-SECRET-KEY-1QL", "GOCSPX-a1", "ATATT3xFf", "npm_a1", "PMAK-a1"])
+@rows("head", ["AGE-SECRET-KEY-1QL", "GOCSPX-a1", "ATATT3xFf", "npm_a1", "PMAK-a1"])
 def test_the_beginning_of_a_token_at_a_cut_is_taken_out_with_the_end_behind_it(head):
     cut = "[... 40 characters left out ...]"
     clean = f"key [redacted:cut-secret]{cut}[redacted:cut-secret] x"

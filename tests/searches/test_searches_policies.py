@@ -20,6 +20,7 @@ from etude.searches.rewrite_first import RewriteFirstSearch
 from etude.searches.validation import Validation
 from etude.testing import ScriptedModel, SearchContract
 from etude.workbench import Workbench
+from rows import rows
 
 TASKS = [Task(id=f"t{number}", input=f"Task {number}.", gold="yes") for number in range(6)]
 
@@ -101,7 +102,7 @@ def test_its_options_are_part_of_the_identity_and_a_default_that_is_written_down
         run(tmp_path, repeats=3)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("search", "what", "hint"),
     [
         ({"policy": "paper", "failures": 3}, "search.failures is an option of search.policy = 'evidence'", "leave"),

@@ -10,6 +10,7 @@ from simulation_prompts import FULL_SKILL, answer_of, answered_with, ask
 
 from etude.records import ChatRequest, Message, Reply, ResponseSchema, TextPart, Tool, ToolCall, system, user
 from etude.simulation import respond
+from rows import rows
 
 TASK = "Sort the following words alphabetically: List: pear pear cab ice-box Zoo pear"
 WANTED = f"{TASK}\n\nWrite the answer, and nothing else, to `answer.txt`."
@@ -200,7 +201,7 @@ def with_skill_at(place: str) -> ChatRequest:
     return ChatRequest(messages=told, tools=PROGRAMS["claude"].tools)
 
 
-@pytest.mark.parametrize(
+@rows(
     "place",
     [
         "system prompt",
@@ -289,7 +290,7 @@ def test_where_writing_fails_the_shell_is_tried_and_then_no_more() -> None:
     assert answer_of(answer(after(failed, reply, "bash: permission denied"))) == RIGHT
 
 
-@pytest.mark.parametrize(
+@rows(
     ("asked", "path"),
     [
         ("Write the answer to answer.txt.", "answer.txt"),

@@ -22,6 +22,7 @@ from etude.simulation.families.briefs_reading import (
 )
 from etude.simulation.rules import Rule
 from etude.skill import Document
+from rows import rows
 
 TASK = "Write a brief on a loyalty card for the market hall."
 TEXTS = [opening.format(topic) for opening in OPENINGS for topic in TOPICS]
@@ -194,7 +195,7 @@ def test_another_wording_keeps_the_topic() -> None:
     assert reworded(TASK, 3) == reworded(TASK, 0)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("feedback", "rules"),
     [
         ("a heading 'Key Risks' is missing", {STRUCTURE}),

@@ -14,6 +14,7 @@ from etude.simulation.families import FAMILIES, find_tasks
 from etude.simulation.families.base import explanations, relevant, right_answer
 from etude.simulation.families.sorting import MARKED_WORDS, PREFIX_PAIRS, WORDS
 from etude.simulation.families.things import KINDS, in_words, kind_of, plural
+from rows import rows
 
 SORT = "Sort the following words alphabetically: List: "
 BULKY = (
@@ -27,7 +28,7 @@ HEAVY = (
 SUBTLE = {"sorting": "sorting.prefix", "counting": "counting.last", "dates": "dates.first_day"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("task", "answer"),
     [
         (SORT + "pear apple fig", "apple fig pear"),
@@ -53,7 +54,7 @@ def test_the_procedure_solves_tasks(task: str, answer: str) -> None:
     assert answered_with(task) == answer
 
 
-@pytest.mark.parametrize(
+@rows(
     ("task", "fault", "answer"),
     [
         (SORT + "beta alps acid", "sorting.letters", "alps acid beta"),
@@ -167,9 +168,7 @@ def test_no_word_begins_another_so_that_only_pairs_are_about_prefixes() -> None:
     assert all(long.startswith(short) and long != short for short, long in PREFIX_PAIRS)
 
 
-@pytest.mark.parametrize(
-    ("number", "words"), [(0, "zero"), (12, "twelve"), (20, "twenty"), (42, "forty-two"), (100, "100")]
-)
+@rows(("number", "words"), [(0, "zero"), (12, "twelve"), (20, "twenty"), (42, "forty-two"), (100, "100")])
 def test_numbers_are_written_out(number: int, words: str) -> None:
     assert in_words(number) == words
 

@@ -4,6 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from etude.simulation.faults import IN_A_ROW, FaultDice, Faults
+from rows import rows
 
 
 def test_rates_are_kept_over_many_requests() -> None:
@@ -49,7 +50,7 @@ def test_only_requests_for_json_are_cut() -> None:
     assert dice.draw("a", wants_json=True) == "cut_structured"
 
 
-@pytest.mark.parametrize("bad", [{"drop": 1.1}, {"drop": -0.1}, {"outage_after": -1}, {"unknown": 1}])
+@rows("bad", [{"drop": 1.1}, {"drop": -0.1}, {"outage_after": -1}, {"unknown": 1}])
 def test_bad_rates_and_names_are_refused(bad: dict[str, float]) -> None:
     with pytest.raises(ValidationError):
         Faults.model_validate(bad)

@@ -7,6 +7,7 @@ import pytest
 from etude.records import ChatRequest, Tool, system, user
 from etude.simulation.forms import wanted_form
 from etude.simulation.schemas import HONEST, by_example, fill
+from rows import rows
 
 
 def asked(*parts: str) -> ChatRequest:
@@ -18,7 +19,7 @@ def shown(text: str):
     return None if found is None else found.top
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "names"),
     [
         ('Reply with JSON: {"a": string, "b": [{"c": integer, "d": [string]}]}', ("a", "b")),

@@ -24,6 +24,7 @@ from etude.simulation.families.base import explanations, relevant
 from etude.simulation.optimizer.profiles import GOOD, MISCITING, POOR, Profile
 from etude.simulation.optimizer.reading import read_prompt
 from etude.simulation.rules import statements
+from rows import rows
 
 SORT = "Sort the following words alphabetically: List: "
 REPEATED = SORT + "beta alps beta"
@@ -305,7 +306,7 @@ def test_an_expected_answer_that_the_prompt_cuts_short_counts_in_full() -> None:
     assert one.passed
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "expected"),
     [
         ("# Current skill\n\n<skill data=ab>\n- A rule.\n</skill data=ab>", "- A rule.\n"),
@@ -321,7 +322,7 @@ def test_the_current_skill_is_found(text: str, expected: str) -> None:
     assert read_prompt(ChatRequest(messages=(user(text),))).skill == expected
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "compares"),
     [
         ("Compare them.", True),

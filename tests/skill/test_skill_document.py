@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from etude.errors import SkillError
 from etude.skill.document import Document, token_count
+from rows import rows
 
 SKILL = """---
 name: pdf
@@ -46,7 +47,7 @@ PIECES = st.sampled_from(
 TEXTS = st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=12).map("".join))
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "",
@@ -124,7 +125,7 @@ def test_a_marker_in_the_front_matter_is_yaml() -> None:
     assert document.regions == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "problem"),
     [
         ("---\nname: x\n", "line 1: the front matter that starts with '---' is not closed"),
@@ -193,7 +194,7 @@ def test_editable_spans_leave_out_front_matter_and_regions() -> None:
     assert pieces == ["\n# PDF\n\nBe careful.\n\n", "tail\n"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "expected"),
     [
         ("", "<B>\nnew\n<E>\n"),
@@ -228,7 +229,7 @@ def test_an_emptied_region_stays() -> None:
     assert "guidance -->\n<!--" in document.render()
 
 
-@pytest.mark.parametrize("name", ["", "Upper", "1st", "a b", "a\n"])
+@rows("name", ["", "Upper", "1st", "a b", "a\n"])
 def test_a_bad_region_name_is_refused(name: str) -> None:
     with pytest.raises(SkillError, match="region name"):
         Document.parse("").with_region(name, "content")
@@ -301,7 +302,7 @@ def test_removing_the_first_region_does_not_turn_a_character_of_the_text_into_a_
     assert (document.front_matter, document.render()) == ("", "\n\ufeff---\nname: y\n---\n")
 
 
-@pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2)])
+@rows(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2)])
 def test_tokens_are_estimated_as_a_quarter_of_the_characters_rounded_up(text: str, tokens: int) -> None:
     assert token_count(text) == tokens
 
@@ -318,7 +319,7 @@ def test_new_text_takes_the_place_of_all_that_may_be_edited() -> None:
     assert anew(WHOLE, "# New\n\n- Two.") == WHOLE.replace("# Old\n\n- One.", "# New\n\n- Two.")
 
 
-@pytest.mark.parametrize("text", [WHOLE, "# Old\n\n- One.\n", f"{KEPT}\nBelow.\n", f"Above.\r\n\r\n{KEPT}"])
+@rows("text", [WHOLE, "# Old\n\n- One.\n", f"{KEPT}\nBelow.\n", f"Above.\r\n\r\n{KEPT}"])
 def test_a_document_written_as_it_was_stays_as_it_is(text: str) -> None:
     document = Document.parse(text)
     (span,) = [span for span in document.editable_spans if text[slice(*span)].strip()]
@@ -383,7 +384,7 @@ def test_a_copy_of_a_region_marks_its_place_whatever_it_says() -> None:
     assert anew(SECTIONS, f"New.\n\n{forged}\n{MARKED_OTHER}") == f"New.\n\n{KEPT}\n{OTHER}"
 
 
-@pytest.mark.parametrize(
+@rows(
     "marks",
     [
         "",

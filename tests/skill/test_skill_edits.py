@@ -6,6 +6,7 @@ from etude.errors import SkillError
 from etude.records import AppliedEdit, Edit, EditOp
 from etude.skill.document import Document
 from etude.skill.edits import apply_edit, apply_edits
+from rows import rows
 
 BEGIN, END = "<!-- etude:begin g -->", "<!-- etude:end g -->"
 TAIL = f"{BEGIN}\n- Guard this.\n{END}\n"
@@ -34,7 +35,7 @@ def refused(text: str, change: Edit) -> AppliedEdit:
 # append
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "content", "expected"),
     [
         ("", "Rule.", "Rule.\n"),
@@ -63,7 +64,7 @@ def test_append_adds_at_the_end(text: str, content: str, expected: str) -> None:
     assert done(text, edit("append", content=content)).endswith("\n")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("head", "tail", "expected"),
     [
         ("a\n\n", TAIL, f"a\n\nb\n\n{TAIL}"),
@@ -93,7 +94,7 @@ def test_an_edit_without_content_changes_nothing(op: EditOp, content: str) -> No
     assert refused(BODY, edit(op, "# Sums", content)).fate == "no_change"
 
 
-@pytest.mark.parametrize(
+@rows(
     "content",
     [
         "- Check the units.",
@@ -110,7 +111,7 @@ def test_appending_what_already_stands_there_changes_nothing(content: str) -> No
     assert refused(text, edit("append", content=content)).fate == "no_change"
 
 
-@pytest.mark.parametrize("content", ["Check the", "units.", "Sums", "Adds numbers.", "- ", "-"])
+@rows("content", ["Check the", "units.", "Sums", "Adds numbers.", "- ", "-"])
 def test_a_part_of_a_statement_does_not_count_as_standing_there(content: str) -> None:
     assert content.strip() in done(FRONT + BODY, edit("append", content=content)).splitlines()[-1]
 
@@ -118,7 +119,7 @@ def test_a_part_of_a_statement_does_not_count_as_standing_there(content: str) ->
 # insert_after
 
 
-@pytest.mark.parametrize(
+@rows(
     ("anchor", "expected"),
     [
         ("# Sums", "# Sums\nnew\n\nRead the question.\n"),
@@ -151,7 +152,7 @@ def test_inserting_what_already_stands_below_changes_nothing() -> None:
 # replace
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "anchor", "content", "expected"),
     [
         (BODY, "the units", "all units", BODY.replace("the units", "all units")),
@@ -180,7 +181,7 @@ def test_replacing_by_nothing_deletes() -> None:
 # delete
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "anchor", "expected"),
     [
         ("- a\n- b\n- c\n", "- b", "- a\n- c\n"),
@@ -249,7 +250,7 @@ def test_white_space_that_fits_twice_is_ambiguous() -> None:
     assert "ambiguous" in refused("x a  b\ny a  b\n", edit("delete", "a b")).detail
 
 
-@pytest.mark.parametrize(
+@rows(
     ("anchor", "line"),
     [
         ("- Allways check the units of the answer", "- Always check the units of the answer."),
@@ -338,7 +339,7 @@ def test_content_like_a_region_marker_is_refused(op: EditOp, content: str) -> No
     assert (applied.fate, applied.detail) == ("protected", "the content holds a region marker")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "change"),
     [
         ("", edit("append", content="---\nname: x\n---\n")),

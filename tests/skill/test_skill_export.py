@@ -12,6 +12,7 @@ from etude.errors import SkillError
 from etude.records import File, Skill
 from etude.skill import save_skill, validate_skill
 from etude.skill.export import Exported, export_skill, prompt_text
+from rows import rows
 
 FRONT = "---\nname: pdf-forms  # ours\ndescription: Fills forms.\n---\n"
 REGION = "<!-- etude:begin guidance -->\n- Keep this.\n<!-- etude:end guidance -->\n"
@@ -101,7 +102,7 @@ def test_what_only_full_yaml_readers_take_is_written_plainly(front: str, tmp_pat
     assert (meta["name"], body) == ("a", "Body.")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "problem"),
     [
         ("---\nname: Bad Name\ndescription: b\n---\n", "name: 'Bad Name' must be 1 to 64 lowercase letters"),

@@ -6,6 +6,7 @@ import pytest
 from etude.errors import SkillError
 from etude.records import File, Skill
 from etude.skill.folder import MAX_BYTES, load_skill, save_skill, validate_skill
+from rows import rows
 
 FRONT = "---\nname: pdf-forms\ndescription: Fills forms.\n---\n"
 
@@ -75,7 +76,7 @@ def test_what_is_no_part_of_a_skill_is_left_out(folder: Path) -> None:
     assert "scripts/.flake8" in load_skill(folder).files
 
 
-@pytest.mark.parametrize("path", ["", "nowhere", "nowhere/SKILL.md", "nowhere.md"])
+@rows("path", ["", "nowhere", "nowhere/SKILL.md", "nowhere.md"])
 def test_a_missing_path_is_an_error_with_a_hint(path: str) -> None:
     with pytest.raises(SkillError, match=f"skill '{path}' does not exist\nhint: give a skill folder"):
         load_skill(path)
@@ -239,7 +240,7 @@ def test_validation_finds_nothing_wrong_with_a_valid_skill(folder: Path) -> None
     assert validate_skill(load_skill(folder), "pdf-forms", strict=True) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "problems"),
     [
         ("Rules.\n", ["there is no front matter; name and description are required"]),

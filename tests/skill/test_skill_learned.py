@@ -13,6 +13,7 @@ from etude.skill.fences import closed, left_open
 from etude.stages.shared.explain import explain
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.update_modes.rewriting import FullRewrite, RewriteFromSuggestions, rewritten
+from rows import rows
 
 BEGIN, END = "<!-- etude:begin learned -->", "<!-- etude:end learned -->"
 FRONT = "---\nname: sums\ndescription: Adds numbers.\n---\n"
@@ -72,7 +73,7 @@ def test_a_document_without_the_block_says_so_and_is_editable_as_before() -> Non
     assert [parsed.text[start:stop] for start, stop in parsed.editable_spans] == ["# A\n\n", "tail\n"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "expected"),
     [
         ("", f"{BEGIN}\n- a\n{END}\n"),
@@ -126,7 +127,7 @@ def test_append_fills_an_empty_block(inside: str) -> None:
     assert done(document(inside), edit("append", content="\n- a\n")) == document("- a\n")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("inside", "content", "expected"),
     [
         ("- a\n\n\n", "- b", "- a\n- b\n\n\n"),
@@ -181,7 +182,7 @@ def test_a_near_match_outside_does_not_make_one_inside_ambiguous() -> None:
     assert changed == document("- Show it.\n", below="- Always show every step of the sums.\n")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("inside", "target", "expected"),
     [
         ("- a rule\n", "- a rule", ""),
@@ -242,7 +243,7 @@ def rewrite(text: str, new: str) -> str:
     return Document.parse(text).with_editable(new).render()
 
 
-@pytest.mark.parametrize(
+@rows(
     "new",
     [
         "- New.",
@@ -340,7 +341,7 @@ def test_other_regions_beside_the_block_can_still_be_kept_by_the_program() -> No
 # fences
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "line"),
     [
         ("a", ""),

@@ -35,9 +35,10 @@ from etude.sleep.transcripts.sessions import Session
 from etude.sleep.transcripts.sources.claude_code import ClaudeCode
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.render import attempt_block, skill_block
+from rows import rows
 
 
-@pytest.mark.parametrize("gap", GAP_NAMES)
+@rows("gap", GAP_NAMES)
 def test_the_user_complains_of_the_gap_and_of_nothing_else(gap: str) -> None:
     turns = sessions(gap, 3, 20)
     assert len({turn.prompt for turn in turns}) == 20
@@ -168,7 +169,7 @@ def improved(model: str, gap: str) -> str:
     return skill.replace("<!-- etude:end learned -->", f"{rules}<!-- etude:end learned -->")
 
 
-@pytest.mark.parametrize("gap", GAP_NAMES)
+@rows("gap", GAP_NAMES)
 def test_a_gap_is_closed_by_what_the_optimizer_learns_and_stays_closed_under_stricter_checks(gap: str) -> None:
     skill = improved("optimizer-perfect", gap)
     assert solved(gap, seed_skill("briefs"), training_checks(gap)) == 0
@@ -176,7 +177,7 @@ def test_a_gap_is_closed_by_what_the_optimizer_learns_and_stays_closed_under_str
     assert solved(gap, skill, strict_checks(gap)) == 1
 
 
-@pytest.mark.parametrize("gap", GAP_NAMES)
+@rows("gap", GAP_NAMES)
 def test_what_the_hacker_proposes_passes_the_training_checks_only(gap: str) -> None:
     skill = improved("optimizer-hacker", gap)
     assert solved(gap, skill, training_checks(gap)) == 1

@@ -8,6 +8,7 @@ import pytest
 from etude.errors import ConfigError, SkillError
 from etude.sleep.config import load_sleep_config, load_sleep_section, make_sleep_config
 from etude.sleep.improve.groups import opened_chars
+from rows import rows
 
 MODELS: dict[str, Any] = {
     "target": {"model": "simulated:target"},
@@ -38,7 +39,7 @@ def test_there_is_no_model_by_default(role: str, section: object) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("section", "hint"),
     [
         ("env", "tasks come from transcripts, or from sleep.tasks"),
@@ -51,7 +52,7 @@ def test_what_a_night_sets_itself_is_refused(section: str, hint: str) -> None:
     assert refused({**MODELS, section: {}}) == f"config: a night sets '{section}' itself\nhint: {hint}"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("sleep", "message"),
     [
         ({"drem": 1}, "unknown key 'sleep.drem'\nhint: did you mean 'dream'?"),
@@ -69,7 +70,7 @@ def test_unknown_keys_and_values_out_of_range_are_named(sleep: dict[str, Any], m
     assert message in refused({**MODELS, "sleep": sleep})
 
 
-@pytest.mark.parametrize("hours", ["876001", "1e9", ".inf", ".nan", "0"])
+@rows("hours", ["876001", "1e9", ".inf", ".nan", "0"])
 def test_an_age_that_no_calendar_knows_is_refused(hours: str) -> None:
     models = [(f"{role}.model", f"simulated:{role}") for role in MODELS]
     with pytest.raises(ConfigError) as error:

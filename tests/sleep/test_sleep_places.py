@@ -9,11 +9,12 @@ from etude.errors import SkillError
 from etude.records import Skill
 from etude.skill import Document, validate_skill
 from etude.sleep.places import located, memory_path, read_document, skill_path, skill_paths
+from rows import rows
 
 P = Path("/p")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("agent", "memory", "skill"),
     [
         ("claude-code", "CLAUDE.md", ".claude/skills/s/SKILL.md"),
@@ -96,14 +97,14 @@ def test_a_file_outside_of_the_project_has_to_be_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.txt", ".git/a.md", "Makefile"])
 def test_only_markdown_outside_of_version_control_is_a_document(tmp_path: Path, name: str) -> None:
-    with pytest.raises(SkillError, match="is no Markdown document"):
+    with pytest.raises(SkillError, match="is not a Markdown document"):
         located(tmp_path / name, tmp_path)
 
 
 def test_a_link_to_something_that_is_no_markdown_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.sh").write_text("x")
     (tmp_path / "a.md").symlink_to("a.sh")
-    with pytest.raises(SkillError, match="is no Markdown document"):
+    with pytest.raises(SkillError, match="is not a Markdown document"):
         located(tmp_path / "a.md", tmp_path)
 
 
@@ -118,7 +119,7 @@ def test_a_folder_a_pipe_and_a_file_in_place_of_a_folder_are_refused(tmp_path: P
     os.mkfifo(tmp_path / "b.md")
     (tmp_path / "c").write_text("x")
     for name in ("a.md", "b.md", "c/d.md"):
-        with pytest.raises(SkillError, match="is no regular file in a folder"):
+        with pytest.raises(SkillError, match="is not a regular file in a folder"):
             located(tmp_path / name, tmp_path)
 
 

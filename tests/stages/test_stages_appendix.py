@@ -6,6 +6,7 @@ from stages_doubles import Desk
 from etude.records import Edit
 from etude.skill import Document
 from etude.stages.update_modes.appendix import add_reminders, consolidate, reminders_in
+from rows import rows
 
 TEXT = "# Sums\n\n- Add all rows.\n"
 
@@ -104,7 +105,7 @@ async def test_what_the_user_wrote_in_the_appendix_stays_when_it_is_consolidated
     assert "Never round" not in desk.shown()
 
 
-@pytest.mark.parametrize(
+@rows(
     "below",
     [
         "\nSee the handbook.",

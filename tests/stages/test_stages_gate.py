@@ -15,6 +15,7 @@ from etude.errors import VoidStop
 from etude.records import Evaluation, Score, Skill, Task
 from etude.stages.gate import Race, decide, race_order, reason_not_to_evaluate
 from etude.testing.doubles import MemoryJournal
+from rows import rows
 
 scores = st.sampled_from([0.0, 1.0, 0.5, 0.25, 1 / 3, 0.1])
 maybe = st.one_of(scores, st.none())
@@ -335,7 +336,7 @@ async def test_the_verdict_is_the_same_whatever_the_delays(seed: int) -> None:
 CURRENT = Skill(text="old")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "rejected", "reason"),
     [
         ("new", set(), ""),

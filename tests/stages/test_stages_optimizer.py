@@ -12,6 +12,7 @@ from etude.prompts import Prompts, prompt_names
 from etude.records import Edit, LedgerEntry, Skill, TextPart
 from etude.stages.shared.optimizer import ReplyForm
 from etude.stages.shared.render import Shared, fence, ledger_block, skill_block
+from rows import rows
 
 NAMES = (
     "chat",
@@ -43,7 +44,7 @@ NAMES = (
 )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@rows("name", NAMES)
 def test_every_prompt_that_is_asked_for_exists(name: str) -> None:
     assert Prompts()[name]
 

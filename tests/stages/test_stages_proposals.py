@@ -17,6 +17,7 @@ from etude.stages.shared.proposals import (
     folded,
     valid_edits,
 )
+from rows import rows
 
 FORMS = (PatchReply, RoutedReply, SuggestionsReply, DocumentReply)
 
@@ -28,7 +29,7 @@ def test_every_form_has_words_that_ask_for_it_and_name_its_fields(form: type[Pro
         assert f'"{name}": ' in words
 
 
-@pytest.mark.parametrize(
+@rows(
     ("op", "target", "content"),
     [("append", "", "new"), ("insert_after", "old", "new"), ("replace", "old", "new"), ("delete", "old", "")],
 )

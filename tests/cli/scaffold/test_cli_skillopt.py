@@ -13,6 +13,7 @@ from etude.cli.scaffold.skillopt.settings import SAME, Conversion, convert
 from etude.config import load_config, make_config
 from etude.errors import ConfigError
 from etude.simulation import make_tasks
+from rows import rows
 
 Captured = pytest.CaptureFixture[str]
 SIMULATED = ["--target.model", "simulated:target", "--optimizer.model", "simulated:optimizer"]
@@ -207,7 +208,7 @@ def test_a_file_can_inherit_from_several_and_deeper_ones(here: Path) -> None:
     assert read_settings(top) == {"train": {"num_epochs": 9, "batch_size": 2, "seed": 3}}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("model", "target"),
     [
         ({}, {"model": "openai:gpt-5.5", "reasoning_effort": "medium"}),
@@ -233,7 +234,7 @@ def test_backends_become_providers(model: dict[str, Any], target: dict[str, Any]
     make_config(settings)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("given", "section", "expected"),
     [
         ({"optimizer": {"lr_control_mode": "autonomous"}}, "select", {"schedule": "autonomous"}),
@@ -284,7 +285,7 @@ def test_a_setting_without_an_effect_is_named_whichever_the_reason() -> None:
     ]
 
 
-@pytest.mark.parametrize("key", sorted(SAME))
+@rows("key", sorted(SAME))
 def test_no_value_ends_in_a_traceback_and_errors_name_the_setting_of_the_file(key: str) -> None:
     section, _, leaf = key.partition(".")
     for value in ("word", "0", -1, 1.5, True, ["a"], {"a": 1}, float("nan")):

@@ -19,6 +19,7 @@ from etude.events import (
     StageStarted,
 )
 from etude.records import Split, Usage
+from rows import rows
 
 
 class Clock:
@@ -318,6 +319,6 @@ def test_durations(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 
 
-@pytest.mark.parametrize(("count", "text"), [(950, "950"), (9999, "9,999"), (12345, "12k"), (3_400_000, "3.4M")])
+@rows(("count", "text"), [(950, "950"), (9999, "9,999"), (12345, "12k"), (3_400_000, "3.4M")])
 def test_large_counts_are_short(count: int, text: str) -> None:
     assert short(count) == text

@@ -1,11 +1,11 @@
 """Rules as records: read from a block, written back byte for byte, known again the next night."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from etude.skill import Document
 from etude.sleep.adoption.rules import Evidence, Rule, Rules, active, render, revised, said, without
+from rows import rows
 
 BLOCK = """\
 - --no-verify is banned
@@ -58,7 +58,7 @@ def test_a_rule_is_an_item_with_all_that_belongs_to_it_or_a_paragraph() -> None:
     assert render(read(BLOCK)) == BLOCK
 
 
-@pytest.mark.parametrize(
+@rows(
     ("block", "expected"),
     [
         ("", []),
@@ -152,7 +152,7 @@ def test_an_edit_that_brought_several_rules_is_behind_each() -> None:
     assert [rule.evidence.note for rule in rules] == ["both", "both"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("block", "gone", "expected"),
     [
         ("- a\n\nPara.\n", "Para.", "- a\n"),

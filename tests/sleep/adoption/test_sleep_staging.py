@@ -14,6 +14,7 @@ from etude.sleep.adoption.proposal import (
     stage,
 )
 from etude.sleep.adoption.rules import Evidence
+from rows import rows
 
 
 def test_a_proposal_holds_the_new_files_a_diff_a_report_the_rules_and_a_manifest(tmp_path: Path) -> None:
@@ -76,7 +77,7 @@ def test_the_report_shows_all_of_a_rule_that_may_be_proposed(tmp_path: Path) -> 
     assert f"{rule[2:]} (" in (folder / "report.md").read_text()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "expected"),
     [
         ("a\n# b", r"a \# b"),

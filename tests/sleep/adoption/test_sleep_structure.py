@@ -5,6 +5,7 @@ import pytest
 from etude.sleep.adoption.adopt import adoptable
 from etude.sleep.adoption.rules import revised
 from etude.sleep.adoption.structure import MAX_CHARS, doubts, plain, visible
+from rows import rows
 
 
 @pytest.mark.parametrize(
@@ -19,7 +20,7 @@ def test_a_plain_sentence_has_no_doubts(rule: str) -> None:
     assert doubts(rule) == ()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("rule", "why"),
     [
         ("- First run `make deploy`.", "code"),

@@ -9,6 +9,7 @@ from etude.errors import ConfigError
 from etude.records import Split
 from etude.sleep.tasks.clusters import NEAR, alike, by_recurrence, divide, likeness, near
 from etude.sleep.tasks.mined import MinedTask, SessionRef
+from rows import rows
 
 TOPICS = (
     "invoices",
@@ -39,7 +40,7 @@ def night(*intents: str) -> list[MinedTask]:
     return [mined(f"t{at}", intent) for at, intent in enumerate(intents)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other"),
     [
         ("Fix the failing test in the parser module", "please fix the parser module's failing test"),
@@ -53,7 +54,7 @@ def test_the_same_wish_in_other_words_is_near(one: str, other: str) -> None:
     assert likeness(one, other) == likeness(other, one)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("one", "other"),
     [
         ("Advise on moving to Postgres", "Advise on moving to Kubernetes"),
@@ -91,7 +92,7 @@ def test_tasks_of_one_kind_are_near_by_what_they_say_beside_it(kind: str, one: s
     assert (tonight.cluster, tonight.split) == ("c1", "test")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("kind", "one", "other"),
     [
         ("brief", "Write a brief on tea.", "Write a brief on cars."),
@@ -212,7 +213,7 @@ def sides_between(billing: Split, payment: Split) -> dict[str, str]:
     return dict(one)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("billing", "payment", "sides"),
     [
         ("test", "train", ("test", "test", "train")),

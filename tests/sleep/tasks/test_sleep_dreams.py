@@ -11,6 +11,7 @@ from etude.sleep.tasks.dreams import Dreamt, dream, kept_pieces, recall
 from etude.sleep.tasks.mined import MinedTask
 from etude.stages.shared.optimizer import Optimizer
 from etude.testing import ScriptedModel
+from rows import rows
 
 
 def mined(name: str, intent: str, **fields: Any) -> MinedTask:
@@ -115,7 +116,7 @@ async def test_a_task_without_a_usable_answer_has_no_rewordings_and_a_failing_ca
         await dream([TASK], 1, optimizer(ScriptedModel([TransientError("the line is dead")])))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "pieces"),
     [
         ("Add 4 and 5,000.50 on 2026-01-02.", {"4", "5,000.50", "2026-01-02"}),

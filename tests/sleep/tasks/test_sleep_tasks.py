@@ -7,6 +7,7 @@ from pydantic import ValidationError
 from etude.envs.scorers.checks import Check
 from etude.records import Task
 from etude.sleep.tasks.mined import MinedTask, SessionRef, merged, task_id
+from rows import rows
 
 
 def mined(intent: str = "Write a commit message.", **fields: Any) -> MinedTask:
@@ -47,7 +48,7 @@ def test_a_task_without_context_and_tools_is_its_intent() -> None:
     assert (task.input, task.data, task.gold) == ("Write a commit message.", {}, {"rubric": "It says why."})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("fields", "problem"),
     [
         ({"intent": " short  "}, "intent ' short  ' has fewer than 8 characters"),

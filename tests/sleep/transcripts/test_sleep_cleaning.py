@@ -1,17 +1,16 @@
 """Which turns are worth something."""
 
-import pytest
-
 from etude.prompts import Prompts, prompt_names
 from etude.sleep.transcripts.cleaning import OBSERVERS, OWN, cleaned, left_out
 from etude.sleep.transcripts.sessions import Session, Turn
+from rows import rows
 
 
 def session(*prompts: str) -> Session:
     return Session(source="plain", id="s", turns=tuple(Turn(prompt=each, answer="done") for each in prompts))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("prompt", "reason"),
     [
         ("", "empty prompt"),
@@ -33,7 +32,7 @@ def test_what_no_user_said_is_left_out(prompt, reason):
     assert left_out(Turn(prompt=prompt)) == reason
 
 
-@pytest.mark.parametrize(
+@rows(
     "prompt",
     [
         "hi",

@@ -3,11 +3,10 @@
 import json
 from datetime import UTC, datetime
 
-import pytest
-
 from etude.redaction import Redactor
 from etude.sleep.transcripts.redaction import LONG_PROMPT, LONG_TEXT, redacted
 from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
+from rows import rows
 
 # Put together at run time, so that no scanner takes this file for a leak.
 KEY = "sk-" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4"
@@ -58,7 +57,7 @@ def test_secrets_behind_the_escapes_of_json_are_found():
     assert counts == {"password": 1, "secret": 1, "token": 1}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("arguments", "clean"),
     [
         (f'{{"a":"{KEY}","a":"x"}}', '{"a":"[redacted:api-key]","a":"x"}'),

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from etude.cli.sleep.settings import read_config
-from etude.cli.sleep.text import counts, print_harvest, print_pause, task_notes
+from etude.cli.sleep.text import counts, pause_line, print_harvest, task_notes
 from etude.cli.terminal import output
 from etude.models import build_model
 from etude.records.summary import Span
@@ -54,7 +54,8 @@ def run(args: argparse.Namespace) -> int:
         }
         output.json_result(data)
         return 0
-    print_pause(pause, args)
+    if pause is not None:
+        output.line(pause_line(pause, args))
     if waits is not None:
         output.line(f"resumes    night {waits}, if settings and documents are the same; below is a whole night")
     taken = {tally.source: tally.taken for tally in found.sources}

@@ -4,7 +4,7 @@ import argparse
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +27,11 @@ __all__ = [
     "counts",
     "document_lines",
     "elsewhere",
+    "pause_line",
     "paused_since",
     "print_harvest",
-    "print_pause",
     "print_report",
+    "result",
     "rules_data",
     "task_notes",
 ]
@@ -38,6 +39,16 @@ __all__ = [
 _RULE_FIELDS = {"id", "text", "status", "evidence", "replaces", "ablation"}
 _SCRIPT = re.compile(r"[^-].*\.(?:py|sh|bash|js|mjs|ts|rb|pl|php|lua|R)")
 """Words of a command that name a script, not an option or data."""
+
+
+def result(args: argparse.Namespace, data: Any, lines: Iterable[str]) -> int:
+    """Print the result of a verb: with `--json` the data, else the lines."""
+    if args.json:
+        output.json_result(data)
+        return 0
+    for text in lines:
+        output.line(text)
+    return 0
 
 
 def print_report(report: NightReport, stands: str = "", where: str = "", *, outdated: bool = False) -> None:
@@ -145,10 +156,9 @@ def paused_since(note: Pause) -> str:
     return f"paused since {note.since:%Y-%m-%d %H:%M} (UTC){until}{why}"
 
 
-def print_pause(note: Pause | None, args: argparse.Namespace) -> None:
-    """The pause that holds, if there is one, and how it ends."""
-    if note is not None:
-        output.line(f"{paused_since(note)}; resume with: {output.program()} sleep resume{elsewhere(args)}")
+def pause_line(note: Pause, args: argparse.Namespace) -> str:
+    """The pause that holds, and how it ends."""
+    return f"{paused_since(note)}; resume with: {output.program()} sleep resume{elsewhere(args)}"
 
 
 def elsewhere(args: argparse.Namespace) -> str:
