@@ -264,8 +264,8 @@ class Listener:
         ({}, "env: 'grader' or 'check' is missing", "give the program that scores an attempt"),
         ({"grader": "python x", "check": "sh y"}, "env: 'grader' and 'check' exclude each other", "give the program"),
         ({"grader": "python x", "scorer": "exact"}, "env: 'scorer' belongs to the environment 'dataset'", "remove"),
-        ({"grader": "no-such-program x"}, "env: grader = 'no-such-program x': there is no program 'no-such-program', "
-         "or it is not executable",
+        ({"grader": "no-such-program x"},
+         "env: grader = 'no-such-program x': there is no program 'no-such-program', or it is not executable",
          "give one on the PATH, or the path of a file that may be executed"),
         ({"check": "./nothing"}, "env: check = './nothing': there is no program './nothing', or it is not executable",
          "give one on the PATH"),
