@@ -11,16 +11,6 @@ from typing import NamedTuple
 
 from etude.records.summary import Interval
 
-__all__ = [
-    "Arms",
-    "difference_interval",
-    "mean_interval",
-    "permutation",
-    "smallest_gain",
-    "t_interval",
-    "tasks_needed",
-]
-
 _POWER_Z = 0.841621
 """80% quantile of the normal distribution: what is needed is what settles it in 4 of 5 comparisons."""
 _MOST_TASKS = 1_000_000

@@ -10,7 +10,6 @@ from typing import ClassVar
 
 from etude.errors import ConfigError, DataError
 from etude.programs.base import (
-    Installed,
     Launch,
     Order,
     Program,
@@ -21,6 +20,7 @@ from etude.programs.base import (
     read_files,
     skill_file,
 )
+from etude.programs.installed import Installed
 from etude.records import digest
 from etude.sandbox import Finished
 

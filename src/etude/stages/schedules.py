@@ -12,8 +12,6 @@ from etude.records import Attempt, LedgerEntry, Patch, Skill
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import edit_row, fence, ledger_block, skill_block
 
-__all__ = ["EditBudget", "Evidence", "Schedule", "edit_budget"]
-
 
 class EditBudget(NamedTuple):
     """Most edits of one step; None for no limit."""

@@ -14,8 +14,6 @@ from typing import Any, TextIO, cast
 
 from etude.errors import EtudeError
 
-__all__ = ["all_written", "prepare_streams", "result_alone", "results"]
-
 _RESULT: ContextVar[TextIO | None] = ContextVar("result", default=None)
 
 

@@ -15,8 +15,6 @@ from etude.errors import BoundaryError, ConfigError, DataError
 from etude.records import Record, Score, Task, Trajectory, canonical
 from etude.timed_regex import Matcher
 
-__all__ = ["Check", "Checks", "ChecksOptions", "Criteria", "combined", "form_warning", "read_criteria"]
-
 _SHOWN = 5
 
 
