@@ -113,7 +113,7 @@ async def _data(config: TrainConfig, found: Findings) -> None:
         dict(config.env.model_extra or {}), where="env", judge=None if config.judge is None else _no_judge
     )
     train, val, test = (tuple(env.tasks(split)) for split in SPLITS)
-    warnings = check_splits(train, val, test, need_test=config.test.enabled)
+    warnings = check_splits(train, val, test, need=SPLITS if config.test.enabled else ("train", "val"))
     found.ok("data", f"{len(train)} train, {len(val)} val, {len(test)} test tasks")
     for text in warnings:
         found.note("data", text)
