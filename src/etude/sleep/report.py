@@ -151,22 +151,20 @@ class Diagnostics(Record):
 
 
 def diagnosed(name: str, path: str, change: Change, tasks: Sequence[MinedTask]) -> Diagnosed:
-    """The report on a change, and why it came to that.
-
-    Args:
-        tasks: of the document, with their sides.
-    """
+    """The report on the change of a document that has these tasks, and why it came to that."""
     confirmed, fresh = change.confirmed, change.fresh
     settle = "" if confirmed is None or confirmed.settle is None else confirmed.settle.note
+    if fresh is not None and not fresh.settled:
+        settle = "more held-out tasks, or a higher sleep.confirm_trials, would settle it"
     same = ("status", "baseline", "candidate", "verdict", "fresh", "cost", "left_out")
     return Diagnosed(
         **{field: getattr(change, field) for field in same},
         name=name,
         path=path,
-        reason="; ".join(filter(None, [change.reason, change.longer])),
+        reason=change.reason,
         confirmed=None if confirmed is None else confirmed.difference,
-        settle=settle if fresh is None or fresh.settled else fresh.settle,
-        tried=len(change.edits),
+        settle=settle,
+        tried=len(change.held_out.ledger),
         train=sum(task.split == "train" for task in tasks),
         held_out=sum(task.split == "val" for task in tasks),
         before=change.held_out.initial,

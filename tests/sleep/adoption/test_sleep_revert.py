@@ -195,7 +195,7 @@ def test_a_file_that_became_a_link_or_a_folder_is_left_alone(tmp_path: Path) -> 
     text = place.memory.read_text()
     place.memory.unlink()
     place.memory.mkdir()
-    with pytest.raises(InputError, match="no regular file"):
+    with pytest.raises(InputError, match="is not a regular file"):
         revert("n1", place.state)
     place.memory.rmdir()
     (place.root / "other.md").write_text(text)

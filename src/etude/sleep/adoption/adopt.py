@@ -119,12 +119,7 @@ def record(path: Path, value: Record) -> Write:
 
 
 def recover(state: Path, on_write: OnWrite = silent) -> Recovery | None:
-    """End what an interrupted adoption or revert left; None when there is nothing.
-
-    Raises:
-        LockedError: another process adopts or reverts.
-        EtudeError: a file could not be put back; it can be tried again.
-    """
+    """End what an interrupted adoption or revert left; None when there is nothing."""
     with locked(state):
         return settle(state, on_write)
 
@@ -146,21 +141,13 @@ def adoptable(rules: Sequence[Rule], verdict: ShipVerdict | None) -> tuple[str, 
 
 
 def receipts(state: Path) -> tuple[Receipt, ...]:
-    """All adoptions, in the order of nights and numbers.
-
-    Raises:
-        DataError: a receipt cannot be read.
-    """
+    """All adoptions, in the order of nights and numbers."""
     found = (read_kept(path, Receipt) for path in (state / _ADOPTED).glob("*.json"))
     return tuple(sorted(filter(None, found), key=lambda one: (one.night, one.number)))
 
 
 def kept_rules(state: Path) -> Rules:
-    """The rules of all documents as they were last adopted or reverted.
-
-    Raises:
-        DataError: the file cannot be read.
-    """
+    """The rules of all documents as they were last adopted or reverted."""
     return read_kept(state / RULES, Rules) or Rules()
 
 
@@ -184,11 +171,7 @@ def _gone(rule: Rule) -> bool:
 
 
 def selected(proposal: Proposal, select: Sequence[str]) -> dict[str, Proposed]:
-    """The documents of a proposal with these names, titles or kinds, by title; all without any.
-
-    Raises:
-        InputError: none is called so.
-    """
+    """The documents of a proposal with these names, titles or kinds, by title; all without any."""
     called = {title: {proposal.name(one), one.live.kind, title} for title, one in proposal.titled.items()}
     names = {name for those in called.values() for name in those}
     for name in select:

@@ -80,12 +80,6 @@ def revert(night: str, state: Path, *, on_write: OnWrite = silent) -> Reverted:
 def revert_rule(rule: str, state: Path, *, on_write: OnWrite = silent) -> Reverted:
     """Take one rule out, by its id; out of each document that has it, when a night wrote it into several. A night of
     which nothing is left then is taken back.
-
-    Raises:
-        InputError: no adopted document has it, or another rule took its place; a document can no longer be read.
-            Nothing was changed.
-        LockedError: another process adopts or reverts.
-        EtudeError: a file could not be written. Everything is as it was.
     """
     with locked(state):
         settle(state, on_write)
@@ -205,11 +199,7 @@ class _Work:
 
 
 def _now(was: LiveDocument) -> LiveDocument:
-    """A document as it is now.
-
-    Raises:
-        InputError: it cannot be read, or is now reached through a link.
-    """
+    """A document as it is now."""
     real = Path(was.real)
     live = read_document(real, was.kind, real.parent)
     if live.real != was.real:

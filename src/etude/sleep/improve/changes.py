@@ -20,10 +20,6 @@ PLACES: tuple[Place, ...] = ("skill", "memory")
 Status = Literal["accepted", "rejected", "inconclusive", "unverified", "unchanged"]
 
 
-_TIMES, _MORE = 2, 200
-"""What is more than this many times as long, and by more than this many tokens, is much longer."""
-
-
 class Cost(Record):
     """What a document costs its readers: its own tokens, read in every conversation, and those of the answers."""
 
@@ -39,16 +35,6 @@ class Cost(Record):
         if self.answers is not None:
             found += f", answers {self.answers[0]:,.0f} -> {self.answers[1]:,.0f} on average"
         return found
-
-    @property
-    def much_longer(self) -> str:
-        """That the document or the answers become much longer, for people; empty where neither does."""
-        each = (("document", self.document), ("answers", self.answers))
-        found = [what for what, pair in each if pair and pair[1] > _TIMES * pair[0] and pair[1] - pair[0] > _MORE]
-        if not found:
-            return ""
-        verb = "become" if "answers" in found else "becomes"
-        return f"{' and '.join(found)} {verb} more than twice as long: a person decides whether that is worth it"
 
 
 class RuleTrial(Record):
@@ -146,23 +132,13 @@ class Change(Record):
         return Cost(document=(token_count(self.before.text), token_count(self.after.text)), answers=answers)
 
     @property
-    def longer(self) -> str:
-        """Why what would be `ship` is left to a person: what it makes much longer. Empty where that is nothing."""
-        ships = self.confirmed is not None and self.confirmed.verdict == "ship" and self.proposed
-        return self.cost.much_longer if ships and self.cost is not None else ""
-
-    @property
     def verdict(self) -> ShipVerdict | None:
-        """Of fresh attempts; `inconclusive` where the change makes a document or answers much longer, so that a
-        person decides. None without fresh attempts."""
-        if self.confirmed is None:
-            return None
-        return "inconclusive" if self.longer else self.confirmed.verdict
+        """Of fresh attempts; None without any."""
+        return None if self.confirmed is None else self.confirmed.verdict
 
 
 def worst(changes: Iterable[Change]) -> ShipVerdict | None:
-    """The verdict of documents that are proposed together; None where one of them has none. What a rule is taken out
-    of is never `ship`."""
+    """The verdict of documents that are proposed together; never `ship` for one that loses a rule."""
     verdicts = ["inconclusive" if change.retired else change.verdict for change in changes]
     if None in verdicts:
         return None

@@ -55,10 +55,6 @@ async def improve(
 
     Args:
         spent: what the night has used already.
-
-    Raises:
-        InputError: documents or tasks cannot be used.
-        StopRun: as `aconsolidate`.
     """
     folder = state.night(number)
     memory, earlier = remembered(state, folder), archived(state)
@@ -169,23 +165,19 @@ def _proposed(
 
 
 def _evidence(group: Group, change: Change) -> Mapping[str, Evidence]:
-    """By the text of each accepted edit and guidance: the attempts behind it, their tasks, and the sessions of
-    these."""
-    held_out = change.held_out
-    edits = [entry.edit for entry in change.edits if entry.accepted]
-    texts = [(edit.content, edit.cites, edit.reason) for edit in edits]
-    texts += [(text, names, "comparison with the document before") for text, names in held_out.guidance.items()]
+    """By the text of each accepted edit: the attempts behind it, their tasks, and the sessions of these."""
     by_id = {task.id: task for task in group.tasks}
     found: dict[str, Evidence] = {}
-    for text, names, note in texts:
-        cited = [name for name in names if name in held_out.cited]
-        tasks = [by_id[held_out.cited[name]] for name in cited]
+    for edit in [entry.edit for entry in change.held_out.ledger if entry.accepted]:
+        tried = change.held_out.cited
+        cited = [name for name in edit.cites if name in tried]
+        tasks = [by_id[tried[name]] for name in cited]
         sessions = [f"{one.source}:{one.id}" for task in tasks for one in task.sessions]
         behind = Evidence(
             sessions=tuple(dict.fromkeys(sessions)),
             tasks=tuple(dict.fromkeys(task.id for task in tasks)),
             attempts=tuple(cited),
-            note=note,
+            note=edit.reason,
         )
-        found[text] = found.get(text, Evidence()).joined(behind)
+        found[edit.content] = found.get(edit.content, Evidence()).joined(behind)
     return found

@@ -30,17 +30,12 @@ class Memory(Record):
     """The last trial of each rule, by its id."""
 
     def ledger(self, real: str, held: Collection[str]) -> tuple[LedgerEntry, ...]:
-        """The edits that were tried on a document, for the optimizer: without those that cite a task of `held`, for
-        they show what it asks for."""
+        """The edits that were tried on a document, for the optimizer: none that cites a task of `held`."""
         return tuple(entry for entry in self.tried.get(real, ()) if not set(entry.edit.cites) & set(held))
 
 
 def tried_edits(edits: Iterable[LedgerEntry], cited: Mapping[str, str]) -> tuple[LedgerEntry, ...]:
-    """Edits that cite real tasks.
-
-    Args:
-        cited: the task of each attempt, by their ids.
-    """
+    """Edits that cite real tasks in place of attempts: `cited` has the task of each."""
     found: list[LedgerEntry] = []
     for entry in edits:
         tasks = dict.fromkeys(original_id(cited[name]) for name in entry.edit.cites if name in cited)
@@ -50,15 +45,7 @@ def tried_edits(edits: Iterable[LedgerEntry], cited: Mapping[str, str]) -> tuple
 
 
 def remembered(state: SleepState, night: Path | None = None) -> Memory:
-    """What nights so far have left; for a night what was known when it began, so that an interrupted one resumes with
-    that.
-
-    Args:
-        night: its folder.
-
-    Raises:
-        DataError: a file is damaged.
-    """
+    """What nights so far have left; for the folder of a night what was known when it began: it resumes with that."""
     memory = None if night is None else read_kept(night / KNOWN, Memory)
     if memory is None:
         memory = read_kept(state.folder / KNOWN, Memory) or Memory()
@@ -68,11 +55,7 @@ def remembered(state: SleepState, night: Path | None = None) -> Memory:
 
 
 def remember(state: SleepState, memory: Memory, night: int, came: Iterable[tuple[str, Change]]) -> None:
-    """Keep for the next nights what came of documents in this one. Running a night again adds nothing twice.
-
-    Args:
-        came: the real path of each document, and what came of it.
-    """
+    """Keep for the next nights what `came` of documents, by their real paths. A night run twice adds it once."""
     tried, trials = dict(memory.tried), dict(memory.trials)
     for real, change in came:
         known = tried.get(real, ())

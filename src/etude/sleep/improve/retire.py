@@ -53,11 +53,7 @@ class Standing(NamedTuple):
 
 
 def standing(state: Path, real: str, tried: Mapping[str, RuleTrial], tasks: Sequence[MinedTask] = ()) -> Standing:
-    """What is known of the rules of a document, by its real path.
-
-    Raises:
-        DataError: rules or receipts cannot be read.
-    """
+    """What is known of the rules of a document, by its real path."""
     adopted = {one.night for one in receipts(state) if any(each.live.real == real for each in one.documents)}
     put_back = {rule for rule, trial in tried.items() if trial.retired and f"{trial.night:04d}" in adopted}
     return Standing(kept_rules(state).documents.get(real, ()), tried, put_back, tasks)
@@ -71,19 +67,9 @@ async def pruned(
     given: Given,
 ) -> Consolidation:
     """The documents without the rules that nothing misses: at most `sleep.retire` of each are left out, one after the
-    other as they are due. Those that cannot be tried do not count.
-
-    The tasks that a rule rests on, as far as they can still be attempted, and all held-out ones are attempted again
-    with and without it, `sleep.confirm_trials` times. It goes when each task has a score and none a lower one without
-    it. What has an untried or unsettled candidate is left as it is.
-
-    Args:
-        config: its limits are what is left of the night's.
-        known: of each document.
-
-    Raises:
-        StopRun: as `etude.measure.compare.acompare_skills`; the same call resumes there.
-    """
+    other as they are due. The tasks that a rule rests on and all held-out ones are attempted again with and without
+    it, `sleep.confirm_trials` times: it goes when each task has a score and none a lower one without it. A document
+    with an untried or unsettled candidate is left as it is."""
     documents, changes, used = result.documents, list[Change](), Spent()
     for change in result.changes:
         if change.status not in ("unverified", "inconclusive"):
@@ -120,7 +106,7 @@ def due(known: Standing) -> tuple[Rule, ...]:
 
 
 def left_out(document: Skill, rules: Sequence[Rule], rule: str) -> Skill | None:
-    """The document without a rule, by its id; None where it does not stand there as it is known."""
+    """The document without a rule, by its id; None where it does not stand there."""
     there = active(revised(rules, block_of(document.text), BY_HAND))
     if all(one.id != rule for one in there):
         return None
