@@ -136,7 +136,10 @@ class _Work:
         now, real = _now(document.live), document.live.real
         dead = {rule.text for rule in active(document.before) if rule.night in self._dead}
         if now.data == document.text.encode() and not dead:
-            self.rules[real] = document.before
+            why = {rule.id: rule.ablation for rule in document.rules}
+            self.rules[real] = tuple(
+                rule.model_copy(update={"ablation": why.get(rule.id, "")}) for rule in document.before
+            )
             self._put(document, now, document.live.data, document.made)
             return
         before = self._report.back

@@ -75,7 +75,7 @@ class Rule(Record):
     retired: str = ""
     """The night that took it out; empty for a rule that was taken out by hand or is active."""
     ablation: str = ""
-    """What was measured without it, where it was taken out because nothing missed it."""
+    """What was measured without it, where nothing missed it: it was taken out, and a person may have put it back."""
     replaces: str = ""
     """Id of the rule whose text this one has in other words, in its place; empty for a rule that is new."""
     after: str = "\n"
@@ -186,7 +186,7 @@ def taken_back(rules: Sequence[Rule], gone: Collection[str], dead: Collection[st
         before = next((one for one in earlier if one.night not in dead), None)
         if before in out:
             out.remove(before)
-            back = {"status": "active", "retired": "", "ablation": "", "after": rule.after}
+            back = {"status": "active", "retired": "", "after": rule.after}
             placed.append(before.model_copy(update=back))
             out.append(_retired(rule, BY_HAND))
         else:

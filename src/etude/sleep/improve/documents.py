@@ -16,7 +16,7 @@ from etude.sleep.improve.consolidate import aconsolidate, parts_of, tasks_on
 from etude.sleep.improve.context import Documents
 from etude.sleep.improve.groups import Group, check_tasks, groups_of
 from etude.sleep.improve.known import Memory, remember, remembered
-from etude.sleep.improve.retire import Standing, pruned, standing
+from etude.sleep.improve.retire import Standing, pruned
 from etude.sleep.limits import Spent, spent_in, within
 from etude.sleep.places import LiveDocument
 from etude.sleep.report import Diagnosed, DocumentReport, diagnosed, untrained
@@ -75,10 +75,10 @@ async def improve(
         }
         result = await aconsolidate(group.tasks, group.documents, settings, group.run, past, **given)
         if config.sleep.retire:
-            known: dict[Place, Standing] = {}
+            kept, known = kept_rules(state.folder).documents, dict[Place, Standing]()
             for place in PLACES:
                 real = group.live(place).real
-                known[place] = standing(state.folder, real, memory.trials.get(real, {}), earlier)
+                known[place] = Standing(kept.get(real, ()), memory.trials.get(real, {}), earlier)
             after = sum((change.spent for change in result.changes), spent)
             result = await pruned(within(config, after), group, result, known, given)
         changes += [(group, change) for change in result.changes]
