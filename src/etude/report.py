@@ -10,8 +10,6 @@ from etude.records.summary import Comparison, Cost, Forecast, Interval, SkillSco
 from etude.store.views import SUMMARY
 from etude.workbench import Workbench
 
-__all__ = ["Measured", "report"]
-
 
 class Measured(NamedTuple):
     """Evaluations that are not part of the training state."""

@@ -9,8 +9,6 @@ from etude.stages.gate import GateResult
 from etude.stages.reflect import Reflection
 from etude.workbench import Workbench
 
-__all__ = ["RunLog", "counted"]
-
 
 def counted(count: int, what: str) -> str:
     """As in `1 edit`, `3 edits` or `2 analyses`."""

@@ -29,8 +29,6 @@ from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
 
-__all__ = ["Given", "Observer", "Past", "StopSwitch", "Watched", "Workbench"]
-
 
 class StopSwitch:
     """Asks a run to stop: what is in flight ends, nothing new starts."""

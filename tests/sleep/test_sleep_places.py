@@ -52,12 +52,11 @@ def test_a_document_is_read_with_its_bytes_and_mode(tmp_path: Path) -> None:
     live = read_document(path, "memory", tmp_path)
     assert (live.data, live.mode, live.text, live.opening) == ("\ufeffa\r\n".encode(), 0o604, *["\ufeffa\r\n"] * 2)
     assert live.path == live.real == str(path)
-    assert live.sha256 is not None
 
 
 def test_a_missing_file_is_an_empty_document(tmp_path: Path) -> None:
     live = read_document(tmp_path / "sub" / "AGENTS.md", "memory", tmp_path)
-    assert (live.data, live.mode, live.text, live.opening, live.sha256) == (None, None, "", "", None)
+    assert (live.data, live.mode, live.text, live.opening) == (None, None, "", "")
 
 
 def test_a_new_skill_begins_with_the_front_matter_that_skills_need(tmp_path: Path) -> None:

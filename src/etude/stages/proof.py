@@ -17,8 +17,6 @@ from etude.records import Attempt, Edit, EditEvidence, Proof, Skill, Task, diges
 from etude.stages.shared.explain import explain
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
-__all__ = ["ProofInput", "Proved", "Proving", "prove"]
-
 _LOSSES = 2
 """Confirmed losses that reject a skill: a single one may be bad luck."""
 _DIFFERENT = 0.1

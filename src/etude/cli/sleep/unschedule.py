@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from etude.cli.sleep.settings import find_project, settings_in
-from etude.cli.terminal import output
+from etude.cli.sleep.text import result
 from etude.sleep.schedule import job_name, remove
 
 __all__ = ["run"]
@@ -16,8 +16,5 @@ def run(args: argparse.Namespace) -> int:
     project = find_project(args.project, None if args.project is not None else settings_in(None))
     name = job_name(Path(os.path.realpath(project)))
     removed = remove(name)
-    if args.json:
-        output.json_result({"name": name, "removed": removed})
-    else:
-        output.line(f"{'unscheduled ' if removed else 'nothing was scheduled for'} {project.absolute()}")
-    return 0
+    line = f"{'unscheduled ' if removed else 'nothing was scheduled for'} {project.absolute()}"
+    return result(args, {"name": name, "removed": removed}, [line])

@@ -118,7 +118,7 @@ def rows(
 
 
 def _state(path: Path) -> object:
-    """What differs after any write to the database. Raises OSError where it is too large or no regular file."""
+    """What differs after any write to the database. Raises OSError where it is too large or is not a regular file."""
     found: list[tuple[int, int, int] | None] = []
     size = 0
     for suffix in _SUFFIXES:
@@ -130,7 +130,7 @@ def _state(path: Path) -> object:
             found.append(None)
             continue
         if not stat.S_ISREG(state.st_mode):
-            raise OSError(0, "it is no regular file")
+            raise OSError(0, "it is not a regular file")
         size += state.st_size
         found.append((state.st_ino, state.st_size, state.st_mtime_ns))
     if size > MOST_BYTES:
