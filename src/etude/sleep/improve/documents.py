@@ -51,11 +51,7 @@ class Improved(Record):
 async def improve(
     config: SleepConfig, tasks: Sequence[MinedTask], state: SleepState, number: int, spent: Spent, given: Given
 ) -> Improved:
-    """Improve every document that has tasks, and stage what passes the gate.
-
-    Args:
-        spent: what the night has used already.
-    """
+    """Improve every document that has tasks, and stage what passes the gate. The night has `spent` this already."""
     folder = state.night(number)
     memory, earlier = remembered(state, folder), archived(state)
     check_tasks(config, tasks)  # before anything is paid for

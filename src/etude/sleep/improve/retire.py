@@ -76,10 +76,8 @@ async def pruned(
 def due(known: Standing) -> tuple[Rule, ...]:
     """The rules that nights wrote and that stand in the document, in the order in which they are left out: those that
     were never tried, then those whose last trial is longest ago; of these the oldest first, of one night in their
-    order. What a rule says in other words is as old, and was tried as lately, as what it said before.
-
-    Never what a person wrote, also where a night reworded it, nor what a person has put back.
-    """
+    order. A reworded rule is as old, and was tried as lately, as what it said before. Never what a person wrote, also
+    where a night reworded it, nor what a person has put back."""
     past = {rule.id: lineage(rule, known.rules) for rule in active(known.rules)}
     ours = [
         rule
