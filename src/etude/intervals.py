@@ -157,15 +157,15 @@ def smallest_gain(tasks: int, noise: float, trials: int = 1) -> float | None:
         trials: of each task under each skill.
     """
 
-    def told(gain: float) -> bool:
+    def detects(gain: float) -> bool:
         return _tells(gain, noise / trials + gain - gain * gain, tasks, 0.0)
 
-    if tasks < 1 or not told(1.0):
+    if tasks < 1 or not detects(1.0):
         return None
     low, high = 0.0, 1.0
     while high - low > 1e-4:
         middle = (low + high) / 2
-        low, high = (low, middle) if told(middle) else (middle, high)
+        low, high = (low, middle) if detects(middle) else (middle, high)
     return high
 
 

@@ -1,4 +1,4 @@
-"""A user's program as a scorer: it is told about an attempt, or looks at the workspace that the agent left."""
+"""A user's program as a scorer: it reads about an attempt, or looks at the workspace that the agent left."""
 
 import base64
 import hashlib

@@ -124,11 +124,7 @@ class ProgramModel(TextModel):
 
 
 def _texts(request: ChatRequest) -> tuple[str, str]:
-    """The instructions and the prompt of a request.
-
-    Raises:
-        RejectedRequest: it has what a program does not take.
-    """
+    """The instructions and the prompt of a request. Raises RejectedRequest: it has what a program does not take."""
     refuse_beyond_text(
         request, tools="agent programs take no tools from outside", pictures="agent programs take no pictures"
     )

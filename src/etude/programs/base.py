@@ -112,7 +112,7 @@ class Program(ABC):
     login_variables: ClassVar[tuple[str, ...]] = ()
     """Environment variables that it takes for a login."""
     counts_steps: ClassVar[bool] = False
-    """It can be told how many model requests it may make."""
+    """It takes a limit on its model requests."""
     silent: ClassVar[bool] = False
     """It may do its work without asking a model."""
 
@@ -144,11 +144,7 @@ class Program(ABC):
         return shutil.which(self.command, path=str(folder)) if (root / "scripts" / "programs").is_file() else None
 
     def version(self, program: Installed) -> str:
-        """The version it tells.
-
-        Raises:
-            ConfigError: it does not start.
-        """
+        """The version it tells. Raises ConfigError: it does not start."""
         try:
             return _version(program, program.path.stat().st_mtime_ns)
         except (OSError, subprocess.SubprocessError) as error:
@@ -304,7 +300,7 @@ def skill_instructions(order: Order) -> str:
 
 
 def files_note(skill: Skill) -> str:
-    """What a model is told of the files of a skill that is always in context."""
+    """What a model reads about the files of a skill that is always in context."""
     names = "\n".join(f"- {SKILL_FOLDER}/{name}" for name in sorted(skill.files))
     return (
         f"# Files of the skill\n\nPaths in the skill count from `{SKILL_FOLDER}`, which can only be read:\n\n{names}"

@@ -64,7 +64,7 @@ class Schedule:
     budgeted: bool
     """Without it there is no limit, whatever the settings say."""
 
-    def told(self, step: int) -> int | None:
+    def shown(self, step: int) -> int | None:
         """Most edits that one analysis may propose in `step` (1-based), None for no limit."""
         autonomous = self.settings.schedule == "autonomous"
         return self.settings.edit_budget if self.budgeted and autonomous else self._planned(step)

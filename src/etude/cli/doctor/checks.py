@@ -190,11 +190,7 @@ def _key(role: Role, section: ModelSection, found: Findings) -> str:
 
 
 def check_writable(path: Path, fix: str) -> None:
-    """Raise if a folder can neither be written nor made.
-
-    Raises:
-        ConfigError: it cannot.
-    """
+    """Raises ConfigError if a folder can neither be written nor made."""
     there = next(place for place in (path, *path.absolute().parents) if place.exists())
     if not (there.is_dir() and os.access(there, os.W_OK)):
         raise ConfigError(f"{path} cannot be written", hint=fix)

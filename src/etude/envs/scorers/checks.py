@@ -123,9 +123,9 @@ class Checks(AnswerScorer[ChecksOptions]):
             return _nothing()
         seen = Seen(answer, tuple(tools), self._matcher)
         failed = [check for check in checks if not self._passes(check, seen)]
-        told = list(dict.fromkeys(self._told(check, seen) for check in failed))
-        more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
-        note = f"{len(failed)} of {len(checks)} requirements not met: {'; '.join(told[:_SHOWN])}{more}"
+        notes = list(dict.fromkeys(self._feedback(check, seen) for check in failed))
+        more = f"; and {len(notes) - _SHOWN} more" if len(notes) > _SHOWN else ""
+        note = f"{len(failed)} of {len(checks)} requirements not met: {'; '.join(notes[:_SHOWN])}{more}"
         return graded(not failed, (len(checks) - len(failed)) / len(checks), note)
 
     def gold_answer(self, task: Task) -> str:
@@ -147,7 +147,7 @@ class Checks(AnswerScorer[ChecksOptions]):
         except (TimeoutError, ChildProcessError) as error:
             raise BoundaryError(f"scorer 'checks', {check.shown}", error) from None
 
-    def _told(self, check: Check, seen: Seen) -> str:
+    def _feedback(self, check: Check, seen: Seen) -> str:
         if self.options.show_checks:
             return shorten(check.shown, 150)
         # A requirement that repeats the pattern would tell what must stay hidden.

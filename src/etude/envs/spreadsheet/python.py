@@ -31,11 +31,7 @@ class Ran(NamedTuple):
 
 
 class Python:
-    """An interpreter with openpyxl.
-
-    Raises:
-        ConfigError: there is no such program, or it lacks openpyxl.
-    """
+    """An interpreter with openpyxl. Raises ConfigError: there is no such program, or it lacks openpyxl."""
 
     def __init__(self, name: str | None, limits: Limits, sandbox: Sandbox, where: str) -> None:
         found = Path(sys.executable) if name is None else find_program(name, [Path()])
