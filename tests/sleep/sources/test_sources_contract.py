@@ -51,6 +51,7 @@ PROGRAMS: dict[str, tuple[str, list[str], list[bool], tuple[str, ...]]] = {
     "codex-0.80.0-chat": ("codex", SHELL, [True, True, False, False], ()),
     "qwen": ("qwen-code", QWEN, [False, True, False, False], ("stub-skill",)),
     "gemini": ("gemini-cli", GEMINI, [False, True, False, False], ("stub-skill",)),
+    "gemini-0.21.3": ("gemini-cli", QWEN[1:], [True, False, True], ()),
     "pi": ("pi", ["bash", "bash", "write", "bash"], [True, True, False, False], ()),
 }
 """By folder: source; tools of the first turn and whether they failed; skills."""
@@ -65,6 +66,7 @@ KILLED: dict[str, tuple[list[str], str, bool]] = {
     "qwen": (["run_shell_command"], "", True),
     "gemini": ([], "", True),
     # The command was refused, and the agent went on to its end.
+    "gemini-0.21.3": (["run_shell_command"], "Done: out.txt written. FINALMARK-31", False),
     "pi": (["bash"], "", True),
 }
 """By folder: tools, answer, and whether the turn was interrupted."""
@@ -82,7 +84,7 @@ def test_real_transcripts_say_what_happened(name: str, run: str) -> None:
     assert session is not None
     assert set(reading.skipped) <= {"meta"}
     # The hash of the folder in these transcripts is that of the folder they were recorded in.
-    assert session.project == "/home/user/home/demo"
+    assert session.project == ("" if name == "gemini-0.21.3" else "/home/user/home/demo")
     assert (session.source, session.id) == (source_name, found.id)
     assert session.started is not None
     assert session.ended is not None

@@ -81,15 +81,15 @@ class ClaudeCode(Source):
     def _of_earlier(self, path: Path) -> set[str]:
         """What the records are called that files of the folder have which were changed before this one, where they
         begin alike."""
-        beside = {other: state.st_mtime_ns for other, state in self._files if other.parent == path.parent}
+        others = {other: state.st_mtime_ns for other, state in self._files if other.parent == path.parent}
         if path.parent not in self._begun:
-            self._begun[path.parent] = {other: _first(other) for other in beside}
+            self._begun[path.parent] = {other: _first(other) for other in others}
         begun = self._begun[path.parent]
         first = begun.get(path, "")
         earlier = [
             other
-            for other, moment in beside.items()
-            if first and begun[other] == first and (moment, other) < (beside[path], path)
+            for other, moment in others.items()
+            if first and begun[other] == first and (moment, other) < (others[path], path)
         ]
         known: set[str] = set()
         for other in earlier:

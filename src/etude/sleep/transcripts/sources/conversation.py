@@ -11,13 +11,13 @@ from etude.prompts.cuts import cut_middle
 from etude.sleep.transcripts.sessions import Found, Reading, Session, ToolUse, Turn
 from etude.sleep.transcripts.sources.lines import as_json, moment, records, text
 
-__all__ = ["Conversation"]
+__all__ = ["LONGEST_PATH", "Conversation"]
 
 _MOST_READ = 40_000
 """Characters. What goes into a tool or comes out of it is cut to about as many; JSON that is cut is redacted as text,
 so that shorter cuts wait until secrets are out (`redaction`)."""
 
-_LONGEST_PATH = 4_096
+LONGEST_PATH = 4_096
 """Characters. No system opens a folder with a longer path."""
 
 _SKILL_FILE = re.compile(r"([\w.-]{1,100})[/\\]{1,4}SKILL\.md\b")
@@ -74,7 +74,7 @@ class Conversation:
         if (time := moment(at)) is not None:
             self._times.append(time)
         folder = text(project)
-        self._project = self._project or (folder if len(folder) <= _LONGEST_PATH else "")
+        self._project = self._project or (folder if len(folder) <= LONGEST_PATH else "")
 
     def ask(self, prompt: str, at: Any, *, meanwhile: bool = False) -> None:
         """The user says something; `meanwhile` when the agent is still at work and continues."""

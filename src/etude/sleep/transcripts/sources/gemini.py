@@ -1,26 +1,29 @@
-"""Gemini CLI: `~/.gemini/tmp/<project>/chats/session-<time>-<id>.jsonl`;
-`GEMINI_CLI_HOME` moves the home folder. Files of older versions, such as 0.21, are not read. Sessions of subagents,
-in folders below `chats`, are left out.
+"""Gemini CLI: `~/.gemini/tmp/<project>/chats/session-<time>-<id>.jsonl`; older versions, such as 0.21, wrote one JSON
+object to a `.json`. `GEMINI_CLI_HOME` moves the home folder. Sessions of subagents, in folders below `chats`, are
+left out.
 
 Lines are messages, written again under their `id` when results of tools come in, and `{"$set": ...}` and
 `{"$rewindTo": id}`. `$set.messages` is what the model remembers from then on: after a failure or a compression it
 lacks what was said, so that only what it adds at its end is news.
 """
 
+import hashlib
 import re
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from etude.sleep.transcripts.sessions import Found, Reading
 from etude.sleep.transcripts.sources.base import Source
-from etude.sleep.transcripts.sources.conversation import Conversation
+from etude.sleep.transcripts.sources.conversation import LONGEST_PATH, Conversation
 from etude.sleep.transcripts.sources.lines import (
     files_under,
     found_in,
     head,
     items,
     program_folder,
+    read_object,
     table,
     text,
 )
@@ -28,9 +31,12 @@ from etude.sleep.transcripts.sources.qwen import answered, parts_text, typed
 
 __all__ = ["GeminiCli"]
 
+_PATHS = ("file_path", "absolute_path", "dir_path", "path")
 _FAILED = {"success": False, "error": True, "cancelled": True}
 _EXIT = re.compile(r"^Exit Code: [1-9]", re.MULTILINE)
 _ID = re.compile(r'"sessionId"\s*:\s*"([^"\\]+)"')
+_LONG_FILE = 64 * 2**20
+"""Bytes. Longer files of one JSON object are not read."""
 
 
 class GeminiCli(Source):
@@ -44,7 +50,8 @@ class GeminiCli(Source):
             self.name,
             (
                 (_id(path), path, state)
-                for path, state in files_under(root, ".jsonl", depth=2)
+                for suffix in (".json", ".jsonl")
+                for path, state in files_under(root, suffix, depth=2)
                 if path.parent.name == "chats" and path.name.startswith("session-")
             ),
         )
@@ -53,7 +60,8 @@ class GeminiCli(Source):
         path = Path(found.path)
         conversation = Conversation(found)
         log = _Log()
-        for record in conversation.records():
+        told = conversation.records() if path.suffix == ".jsonl" else _whole(path)
+        for record in told:
             log.take(record)
         if log.about.get("kind", "main") != "main":
             conversation.skipped["subagent"] += 1
@@ -63,7 +71,7 @@ class GeminiCli(Source):
         for message in log.messages.values():
             _tell(conversation, message)
         if conversation.prompts:
-            conversation.seen(None, head(path.parent.parent / ".project_root").strip())
+            conversation.seen(None, _project(path, log))
         conversation.skipped["taken back"] += log.taken_back
         return conversation.reading()
 
@@ -108,6 +116,14 @@ class _Log:
             self._put(message)
 
 
+def _whole(path: Path) -> Iterator[dict[str, Any]]:
+    """The one object of a file. Raises OSError when there is none."""
+    record = read_object(path, _LONG_FILE)
+    if record is None:
+        raise OSError(0, f"it is not a JSON object of at most {_LONG_FILE} bytes")
+    yield record
+
+
 def _tell(conversation: Conversation, message: dict[str, Any]) -> None:
     at = message.get("timestamp")
     conversation.seen(at)
@@ -150,3 +166,20 @@ def _id(path: Path) -> str:
     """The id in the head of the file; the name of a file has only the beginning of it."""
     found = _ID.search(head(path))
     return found[1] if found else path.stem
+
+
+def _project(path: Path, log: _Log) -> str:
+    """The folder the session was in. Newer versions name it in a file next to `chats`; older ones give its SHA-256
+    only: it is looked for among the folders that the program knows and those that tools were called with."""
+    folder = path.parent.parent
+    if root := head(folder / ".project_root").strip():
+        return root
+    wanted = log.about.get("projectHash", folder.name)
+    known: dict[str, Any] = {}
+    with suppress(OSError):
+        known = table(table(read_object(folder.parent.parent / "projects.json")).get("projects"))
+    calls = (table(call) for message in log.messages.values() for call in items(message.get("toolCalls")))
+    used = (text(table(call.get("args")).get(key)) for call in calls for key in _PATHS)
+    short = (PurePosixPath(text(each)) for each in (*known, *used) if len(each) <= LONGEST_PATH)
+    folders = (str(each) for place in short for each in (place, *place.parents))
+    return next((each for each in folders if hashlib.sha256(each.encode()).hexdigest() == wanted), "")

@@ -136,14 +136,14 @@ def records(path: str | Path, skipped: Counter[str]) -> Iterator[dict[str, Any]]
                     yield record
 
 
-def read_object(path: Path) -> dict[str, Any] | None:
-    """The JSON object that a file holds; None where it holds another thing, or more than `LONG_LINE` bytes.
+def read_object(path: Path, most: int = LONG_LINE) -> dict[str, Any] | None:
+    """The JSON object that a file holds; None where it holds another thing, or more than `most` bytes.
 
     Raises OSError when the file cannot be read.
     """
     with open_regular(path) as file:
-        data = file.read(LONG_LINE + 1)
-    return object_of(data) if len(data) <= LONG_LINE else None
+        data = file.read(most + 1)
+    return object_of(data) if len(data) <= most else None
 
 
 def once(told: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -1,10 +1,11 @@
-"""OpenCode, version 1.2 or newer: a database."""
+"""OpenCode: a database since version 1.2, a file for each message and part before."""
 
 import os
 import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -14,10 +15,12 @@ from etude.sleep.transcripts.sources.base import Source
 from etude.sleep.transcripts.sources.conversation import Conversation
 from etude.sleep.transcripts.sources.lines import (
     LONG_LINE,
+    files_under,
     moment,
     newest_first,
     object_of,
     program_folder,
+    read_object,
     table,
     text,
 )
@@ -39,7 +42,7 @@ class _Message(NamedTuple):
 
 
 class OpenCode(Source):
-    """`opencode.db`, below `$XDG_DATA_HOME/opencode`."""
+    """`opencode.db` and, for sessions that are not in it, the folder `storage`; below `$XDG_DATA_HOME/opencode`."""
 
     name: ClassVar[str] = "opencode"
 
@@ -48,28 +51,37 @@ class OpenCode(Source):
 
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
         data = program_folder(home, environ, "XDG_DATA_HOME", ".local", "share") / "opencode"
-        path = data / (environ.get("OPENCODE_DB") or "opencode.db")
-        try:
-            with self._databases.opened(path) as database:
-                return newest_first(self._sessions(path, database))
-        except OSError as error:
-            return self._databases.refused(self.name, path, error)
+        database = data / (environ.get("OPENCODE_DB") or "opencode.db")
+        found = {each.id: each for each in self._stored(data / "storage")}
+        # The program leaves the files of what it took over into the database.
+        found |= {each.id: each for each in self._databases.found(self.name, database, _sessions)}
+        return newest_first(found.values())
 
     def _read(self, found: Found) -> Reading:
         if problem := self._databases.problem(found):
             return Reading(problem=problem)
+        conversation = Conversation(found)
+        if found.path.endswith(".json"):
+            return _from_files(found, conversation)
         with self._databases.opened(Path(found.path)) as database:
-            return _from_database(database, found, Conversation(found))
+            return _from_database(database, found, conversation)
 
-    def _sessions(self, path: Path, database: sqlite3.Connection) -> Iterator[Found]:
-        query = "SELECT session_id, count(*), max(time_updated) FROM part GROUP BY session_id"
-        last = {text(id): (count, latest) for id, count, latest in database.execute(query)}
-        for row in rows(database, "session", _SESSION, "WHERE parent_id IS NULL"):
-            id, updated = text(row["id"]), row["time_updated"]
-            count, latest = last.get(id, (0, 0))
-            if id:
-                revision, changed = f"{updated}:{count}:{latest}", moment(updated)
-                yield Found(source=self.name, id=id, path=str(path), revision=revision, changed=changed)
+    def _stored(self, storage: Path) -> Iterator[Found]:
+        for path, state in files_under(storage / "session", ".json", 1):
+            messages: list[int] = []
+            with suppress(OSError):  # reading it says why
+                messages += [each.st_mtime_ns for _, each in files_under(storage / "message" / path.stem, ".json", 0)]
+            revision = f"{state.st_size}:{state.st_mtime_ns}:{len(messages)}:{max(messages, default=0)}"
+            changed = moment(state.st_mtime_ns // 10**6)
+            yield Found(source=self.name, id=path.stem, path=str(path), revision=revision, changed=changed)
+
+
+def _sessions(database: sqlite3.Connection) -> Iterator[tuple[str, str, object]]:
+    query = "SELECT session_id, count(*), max(time_updated) FROM part GROUP BY session_id"
+    last = {text(id): (count, latest) for id, count, latest in database.execute(query)}
+    for row in rows(database, "session", _SESSION, "WHERE parent_id IS NULL"):
+        count, latest = last.get(text(row["id"]), (0, 0))
+        yield text(row["id"]), f"{row['time_updated']}:{count}:{latest}", row["time_updated"]
 
 
 def _from_database(database: sqlite3.Connection, found: Found, conversation: Conversation) -> Reading:
@@ -95,6 +107,25 @@ def _from_database(database: sqlite3.Connection, found: Found, conversation: Con
         if message is not None:
             messages.append(_Message(text(id), message, parts.get(text(id), [])))
     _tell(messages, text(_json(session["revert"]).get("messageID")), conversation)
+    return conversation.reading()
+
+
+def _from_files(found: Found, conversation: Conversation) -> Reading:
+    path = Path(found.path)
+    session, storage = read_object(path), path.parents[2]
+    if session is None or session.get("id") != found.id:
+        return Reading(problem="it holds no session")
+    if session.get("parentID") is not None:
+        return Reading(skipped={"subagent": 1})
+    times = table(session.get("time"))
+    conversation.seen(times.get("created"), _absolute(session.get("directory")))
+    conversation.seen(times.get("updated"))
+    messages = [
+        _Message(id, data, [part for _, part in _loaded(storage / "part" / id, conversation.skipped)])
+        for id, data in _loaded(storage / "message" / found.id, conversation.skipped)
+    ]
+    messages.sort(key=lambda each: (_stamp(moment(table(each.data.get("time")).get("created"))), each.id))
+    _tell(messages, text(table(session.get("revert")).get("messageID")), conversation)
     return conversation.reading()
 
 
@@ -171,6 +202,16 @@ def _counted(data: object, skipped: Counter[str]) -> dict[str, Any] | None:
     if found is None:
         skipped["long line" if data is None else "broken line"] += 1
     return found
+
+
+def _loaded(folder: Path, skipped: Counter[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects in the files of a folder, by the name of the file."""
+    for path, state in files_under(folder, ".json", 0):
+        found = read_object(path)
+        if found is not None:
+            yield path.stem, found
+        else:
+            skipped["long line" if state.st_size > LONG_LINE else "broken line"] += 1
 
 
 def _json(value: object) -> dict[str, Any]:
