@@ -82,6 +82,15 @@ def test_an_exported_skill_carries_its_provenance_and_agrees_with_its_run(demo_p
     assert main(["export", str(RUN), "--to", "out", "--name", "sums", "--description", "For sums."]) == 0
 
 
+def test_a_run_of_the_published_loop_has_a_reason_for_every_line_too(paper_project: Path, capsys: Captured) -> None:
+    found = provenance()
+    origins = {change.origin for change in found.changes}
+    assert origins >= {"step"}
+    edits = [edit for change in found.changes for edit in change.edits]
+    assert all(edit.failures and edit.facts and edit.attempts for edit in edits)
+    assert verify() == 0
+
+
 @pytest.mark.parametrize("part", ["learned", "initial", "front matter", "added", "removed"])
 def test_a_changed_line_of_the_skill_is_named(demo_project: Path, capsys: Captured, part: str) -> None:
     assert main(["export", str(RUN), "--to", "out", "--description", "For sums."]) == 0
