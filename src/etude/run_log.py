@@ -7,6 +7,7 @@ from etude.records import Attempt, Candidate, Evaluation, TrainState
 from etude.skill import token_count
 from etude.stages.gate import GateResult
 from etude.stages.reflect import Reflection
+from etude.store.provenance import Changes
 from etude.workbench import Workbench
 
 
@@ -22,6 +23,8 @@ class RunLog:
     def __init__(self, bench: Workbench, steps: int) -> None:
         self._bench = bench
         self._steps = steps
+        self.changes = Changes(bench.skill)
+        """What changed the skill, and why."""
 
     def started(self) -> None:
         """The run begins or resumes."""
@@ -96,6 +99,8 @@ class RunLog:
                 "verdict": None if result is None else result.verdict,
             },
         )
+        self.changes.decided(place, states, candidate, reason, self._bench.answers)
+        self._bench.answers.clear()
         self._bench.folder.write_skill(after.step, after.current.text)
         self._bench.emit(
             Decided(

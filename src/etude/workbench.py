@@ -1,7 +1,7 @@
 """What a run works with: its settings, its models, its folder, what is known already."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
@@ -70,6 +70,8 @@ class Given(TypedDict, total=False):
     """Name of a run in the same folder whose facts a fresh run starts over."""
     switch: StopSwitch
     """To stop the run from outside."""
+    offline: bool
+    """Nobody is asked: what the journal lacks stops the run."""
 
 
 MakeEnvironment = Callable[[Callable[[], Judge]], Environment]
@@ -118,11 +120,16 @@ class Workbench:
     resumed: bool
     past: Past
     observer: Observer
+    answers: dict[str, str] = field(default_factory=dict[str, str])
+    """The optimizer's answers since the last decision, as `facts_noted` names them."""
 
     def optimizer(self, memory: str = "") -> Optimizer:
         """The optimizer, with its memory where it proposes and chooses edits."""
         preferences = self.config.reflect.preferences
-        return Optimizer(self.structured, self.prompts, self.emit, memory=memory, preferences=preferences)
+        known = self.answers
+        return Optimizer(
+            self.structured, self.prompts, self.emit, memory=memory, preferences=preferences, facts=known
+        )
 
     def tell_spend(self) -> None:
         """Emit what the run has used so far."""

@@ -70,6 +70,18 @@ def find_run(name: str) -> RunView:
     raise DataError(f"there is no run in {str(place)!r}", hint=_runs_in(place, place / RUNS, place.parent, RUNS))
 
 
+def last_run() -> str:
+    """The run in ./runs that changed last.
+
+    Raises:
+        DataError: there is none.
+    """
+    names = run_names(RUNS)
+    if not names:
+        raise DataError(f"there is no run in {str(RUNS)!r}", hint="give the path of a run")
+    return max(names, key=lambda name: (RUNS / name / JOURNAL).stat().st_mtime)
+
+
 def find_skill(text: str) -> NamedSkill:
     """A skill by its path, or as `RUN:initial`, `RUN:best` or `RUN:STEP`.
 

@@ -37,6 +37,7 @@ async def end_epoch(bench: Workbench, log: RunLog, state: TrainState, epoch: int
     if config.slow_update.enabled and pairs:
         candidate = await slow_update(optimizer, previous, current, pairs, limit)
         if candidate is not None:
+            log.changes.tried([attempt for pair in pairs for attempt in (pair.previous, pair.current)])
             state = await try_out(state, candidate, pairs)
     log.end("slow_update", state.step, f"{len(pairs)} tasks compared")
     if config.meta_skill.enabled and pairs:

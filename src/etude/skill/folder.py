@@ -17,7 +17,9 @@ MAX_BYTES = 50_000_000
 """All files of a skill together. It is copied for every attempt, so more is a mistake: a data set, an environment."""
 
 _PLAIN = (".md", ".markdown")
-_LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__", ".DS_Store", "Thumbs.db", "desktop.ini"})
+PROVENANCE = "provenance.json"
+"""Why each line is there: next to the document of an exported skill, and not part of it."""
+_LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__", ".DS_Store", "Thumbs.db", "desktop.ini", PROVENANCE})
 _MAX_NAME = 64
 
 

@@ -171,6 +171,16 @@ def diff(parser: Arguments) -> None:
     parser.add_argument("b", nargs="?", default="best", metavar="B", help="the same (default: best)")
 
 
+def blame(parser: Arguments) -> None:
+    parser.add_argument("run", nargs="?", metavar="RUN", help=f"{_RUN} (default: the one that changed last)")
+    parser.add_argument("line", nargs="?", type=_COUNT, metavar="LINE", help="all that is known about this line")
+
+
+def verify(parser: Arguments) -> None:
+    parser.add_argument("skill", metavar="SKILL", help=_SKILL)
+    parser.add_argument("run", metavar="RUN", help=_RUN)
+
+
 def export(parser: Arguments) -> None:
     parser.add_argument("skill", metavar="RUN", help=f"{_RUN}, for its best skill; or {_SKILL}")
     parser.add_argument("--to", metavar="DIR", help="the folder of skills to write into (default: the current one)")
