@@ -47,20 +47,20 @@ Figures were measured at commit `1badeba` (version 0.1.0), before the package wa
 
 ## With your own models
 
-`scripts/field-test` shows what a simulated model cannot. It trains on three small sets of 24 training, 32 validation \
-and 40 test tasks, with the default and with `preset: paper`, and attempts the test tasks without a skill. It begins \
-with the forecast and sends nothing until `--yes`; `--calls` or `--usd` caps all of it together, and the same command \
-resumes it, with a larger cap if you like:
+`scripts/field-test` shows what a simulated model cannot. It trains on three small sets of 24 training, 32 \
+validation and 40 test tasks, with the default and with `preset: paper`, and attempts the test tasks without a \
+skill. It begins with the forecast and sends nothing until `--yes`. `--calls` or `--usd` caps all of it together. The same \
+command resumes it, with a larger cap if you like:
 
 ```
 scripts/field-test --target openai:MODEL --optimizer openai:MODEL --calls 4000
 scripts/field-test --target openai:MODEL --optimizer openai:MODEL --calls 4000 --yes
 ```
 
-`--base-url` and `--key-env` are for other servers and keys, `--price openai:MODEL=1.25/10` (US dollars per million \
-tokens in and out) is needed for `--usd`, `--sets` takes fewer sets. The result, `runs/field-test/field-test.json` and \
-`.md`, has the names of the models, scores, calls, tokens and money, and neither keys, addresses, tasks nor answers: \
-it can be shared.
+`--base-url` and `--key-env` are for other servers and keys. `--price openai:MODEL=1.25/10` (US dollars per million \
+tokens in and out) is needed for `--usd`. `--sets` takes fewer sets. The result, `runs/field-test/field-test.json` \
+and `.md`, can be shared: it has the names of the models, scores, calls, tokens and money, and neither keys, \
+addresses, tasks nor answers.
 """
 MEDIANS = """\
 Medians over the seeds, and quartiles of the true score. The longest chain is the most requests of which each came \

@@ -9,9 +9,8 @@ from etude.records import Attempt, Candidate, Evaluation, TrainState
 from etude.skill import token_count
 from etude.stages.gate import GateResult
 from etude.stages.reflect import Reflection
+from etude.store.provenance import Changes
 from etude.workbench import Workbench
-
-__all__ = ["RunLog", "counted"]
 
 
 def counted(count: int, what: str) -> str:
@@ -58,6 +57,8 @@ class RunLog:
         self._batches, self._zeros = 0, 0
         self._hopeful = False
         """Something was solved, or a person was told that nothing is."""
+        self.changes = Changes(bench.skill)
+        """What changed the skill, and why."""
 
     def started(self, calls: int = 0) -> None:
         """The run begins or resumes; it is expected to make this many calls."""
@@ -135,7 +136,7 @@ class RunLog:
             states: before and after.
         """
         before, after = states
-        self._bench.observer.decided(states, candidate, result, skipped)
+        self._bench.observer.decided(candidate, result, skipped)
         action = "skipped" if result is None else "accepted" if result.verdict.accepted else "rejected"
         reason = skipped if result is None else result.verdict.reason
         self.write(
@@ -148,6 +149,8 @@ class RunLog:
                 "verdict": None if result is None else result.verdict,
             },
         )
+        self.changes.decided(place, states, candidate, reason, self._bench.answers)
+        self._bench.answers.clear()
         self._bench.folder.write_skill(after.step, after.current.text)
         self._bench.emit(
             Decided(
