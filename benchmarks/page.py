@@ -49,8 +49,8 @@ Figures were measured at commit `1badeba` (version 0.1.0), before the package wa
 
 `scripts/field-test` shows what a simulated model cannot. It trains on three small sets of 24 training, 32 \
 validation and 40 test tasks, with the default and with `preset: paper`, and attempts the test tasks without a \
-skill. It begins with the forecast and sends nothing until `--yes`. `--calls` or `--usd` caps all of it together. The same \
-command resumes it, with a larger cap if you like:
+skill. It begins with the forecast and sends nothing until `--yes`. `--calls` or `--usd` caps all of it \
+together. The same command resumes it, with a larger cap if you like:
 
 ```
 scripts/field-test --target openai:MODEL --optimizer openai:MODEL --calls 4000
