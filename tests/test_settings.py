@@ -20,6 +20,7 @@ from etude.testing import ScriptedModel
 TASKS = [Task(id=f"t{number}", input=f"Task {number}.", gold="yes") for number in range(10)]
 WRONG = "x" * 1000
 BASE: dict[str, Any] = {
+    "env": {"allow_constant_gold": True},
     "search": {"policy": "paper"},
     "reflect": {"mode": "shallow"},
     "train": {"epochs": 2, "batch_size": 8},

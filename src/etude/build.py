@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from etude.agents.chat import ChatAgent
 from etude.concurrency import Threads
 from etude.config import ModelSection, Price, TrainConfig, file_data
-from etude.envs.gold import check_gold
+from etude.envs.gold import check_gold, check_varied
 from etude.envs.splits import check_splits
 from etude.errors import ConfigError, DataError, StopRun
 from etude.events import Event, Notice
@@ -123,6 +123,8 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
     warnings = _check_tasks(env, tasks, need_test=config.test.enabled)
     env.fingerprint()  # asks for whatever scoring needs, a judge for one
     await check_gold(env, [task for split in SPLITS for task in tasks[split]])
+    if claim and not config.env.allow_constant_gold:
+        await check_varied(env, tasks)
     executor = given.get("executor") or _executor(config)
 
     redactor = _redactor(config, given)

@@ -195,6 +195,15 @@ class Scorer(ABC):
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
         """Score the trajectory. Whatever is raised is void, never a zero."""
 
+    def patterns(self, task: Task) -> Sequence[str]:
+        """What answers to the task are matched with, where that is not an answer itself; by default nothing.
+
+        Feedback never tells them. The optimizer reads feedback, and a skill made to satisfy a pattern need not
+        satisfy anything else.
+        """
+        del task
+        return ()
+
     def check_task(self, task: Task) -> None:
         """Look at a task before anything is paid for; by default there is nothing to look at.
 

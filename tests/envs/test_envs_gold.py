@@ -1,6 +1,6 @@
 import pytest
 
-from etude.envs.gold import check_gold
+from etude.envs.gold import check_gold, check_varied
 from etude.envs.lists import ListEnvironment
 from etude.envs.scorers.base import make_scorer
 from etude.errors import DataError
@@ -81,3 +81,23 @@ async def test_scorers_that_have_no_say_about_gold_are_left_alone() -> None:
     for scorer in ("regex", lambda task, answer: 0.0):
         checked = env(scorer, "x")
         await check_gold(checked, checked.tasks("train"))
+
+
+@pytest.mark.parametrize(
+    ("scorer", "golds"),
+    [("exact", ["yes"] * 3), ("numeric", ["4.0", 4, "4", "4 %"]), ("exact", ["yes"] * 19 + ["no"])],
+)
+async def test_a_split_that_one_fixed_reply_solves_is_an_error(scorer: str, golds: list[object]) -> None:
+    checked = env(scorer, *golds)
+    with pytest.raises(DataError, match=r"the fixed reply '(yes|4)' solves \d+ of \d+ train tasks") as caught:
+        await check_varied(checked, {"val": checked.tasks("val"), "train": checked.tasks("train")})
+    assert "env.allow_constant_gold" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("scorer", "golds"),
+    [("exact", ["yes"] * 18 + ["no"] * 2), ("exact", ["yes"] * 2), ("regex", ["yes"] * 9), (lambda *_: 1.0, [1] * 9)],
+)
+async def test_answers_that_differ_or_are_few_or_are_none_are_no_error(scorer: object, golds: list[object]) -> None:
+    checked = env(scorer, *golds)
+    await check_varied(checked, {"train": checked.tasks("train")})

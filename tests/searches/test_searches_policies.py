@@ -74,6 +74,7 @@ def settings(folder: Path, **search: Any) -> dict[str, Any]:
         "train": {"epochs": 1},
         "search": {"policy": f"{__name__}:FixedSearch", **search},
         "test": {"enabled": False},
+        "env": {"allow_constant_gold": True},
         "run": {"folder": str(folder)},
     }
 

@@ -60,6 +60,7 @@ def run(folder: Path, solves: Solves | ScriptedModel, *rules: str, **search: Any
             "search": {"failures": 30, **search},
             "reflect": {"minibatch_size": 30},
             "test": {"enabled": False},
+            "env": {"allow_constant_gold": True},
             "run": {"folder": str(folder)},
         },
         env=ListEnvironment(TASKS, VAL, scorer="exact"),

@@ -16,9 +16,13 @@ class EnvSection(Section):
     model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
 
     paths: ClassVar[frozenset[str]] = frozenset({"path", "train", "val", "test"})
+    free: ClassVar[frozenset[str]] = frozenset({"allow_constant_gold"})
 
     name: str = "dataset"
     """`dataset`, or the name or import path of another environment."""
+    allow_constant_gold: bool = False
+    """Also train on tasks that one fixed reply solves. Otherwise this is an error: a skill can learn nothing from
+    them but that reply."""
 
 
 class AgentSection(Section):

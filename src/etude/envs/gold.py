@@ -1,14 +1,18 @@
 """Scorers are tried on the gold answers before money is spent."""
 
 import inspect
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 from etude.envs.scorers.base import AnswerScorer, shorten
 from etude.errors import DataError
 from etude.protocols import Environment, Scorer
-from etude.records import Score, Task, Trajectory
+from etude.records import Score, Split, Task, Trajectory
 
 SHOWN = 3
+_FEW = 3
+"""Fewer tasks than this can have one answer by chance."""
+_NEARLY_ALL = 0.95
 
 
 async def check_gold(env: Environment, tasks: Iterable[Task]) -> None:
@@ -30,14 +34,12 @@ async def check_gold(env: Environment, tasks: Iterable[Task]) -> None:
     problems: dict[str, str] = {}
     for task in tasks:
         try:
-            result = env.score(task, Trajectory(answer=scorer.gold_answer(task)))
-            score = await result if inspect.isawaitable(result) else result
+            score = await _scored(env, task, scorer.gold_answer(task))
         except DataError as error:
             problems[task.id] = error.message
             continue
-        hard = score.hard if isinstance(score, Score) else score
-        if hard < 1:
-            problems[task.id] = score.feedback if isinstance(score, Score) else f"scored {score:g}"
+        if score.hard < 1:
+            problems[task.id] = score.feedback or f"scored {score.hard:g}"
     if problems:
         examples = "".join(
             f"\n  {task!r}: {shorten(problem, 200)}" for task, problem in list(problems.items())[:SHOWN]
@@ -47,3 +49,33 @@ async def check_gold(env: Environment, tasks: Iterable[Task]) -> None:
             f"{', '.join(map(repr, problems))}{examples}",
             hint="fix these gold answers, or change the scorer or its settings",
         )
+
+
+async def check_varied(env: Environment, splits: Mapping[Split, Sequence[Task]]) -> None:
+    """See that no fixed reply solves a split: its most frequent gold answer is scored on all of its tasks. Of
+    environments whose gold answers cannot be scored, nothing is asked.
+
+    Raises:
+        DataError: one does.
+    """
+    scorer = getattr(env, "scorer", None)
+    if not isinstance(scorer, AnswerScorer) or not scorer.checks_gold:
+        return
+    for split, tasks in splits.items():
+        if len(tasks) < _FEW:
+            continue
+        ((reply, _),) = Counter(map(scorer.gold_answer, tasks)).most_common(1)
+        scores = [await _scored(env, task, reply) for task in tasks]
+        if sum(score.hard for score in scores) >= _NEARLY_ALL * len(tasks):
+            solved = sum(score.hard >= 1 for score in scores)
+            raise DataError(
+                f"the fixed reply {shorten(reply, 80)!r} solves {solved} of {len(tasks)} {split} tasks: a skill can "
+                "learn nothing from them but that reply",
+                hint="check the gold answers; set env.allow_constant_gold: true if they are as they should be",
+            )
+
+
+async def _scored(env: Environment, task: Task, answer: str) -> Score:
+    result = env.score(task, Trajectory(answer=answer))
+    score = await result if inspect.isawaitable(result) else result
+    return score if isinstance(score, Score) else Score(hard=score, soft=score)

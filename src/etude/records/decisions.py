@@ -76,6 +76,8 @@ class EditEvidence(Record):
     """Tasks it cites that failed before and do better with all edits together."""
     needed: tuple[str, ...] = ()
     """Tasks that do worse without it, as far as that was tried."""
+    copied: tuple[str, ...] = Field(default=(), exclude_if=lambda copied: not copied)
+    """Training tasks whose gold answer stands in it. It is not kept for these alone."""
 
 
 class Proof(Record):

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from etude.config import TrainConfig
 from etude.errors import ConfigError
-from etude.records import AppliedEdit, Attempt, Candidate, Edit, Record, Skill, Task, TrainState, Verdict
+from etude.records import AppliedEdit, Attempt, Candidate, Edit, Skill, Task, TrainState, Verdict
 from etude.records.summary import Span
 from etude.searches.base import Search, SearchOptions
 from etude.searches.ending import tidied, validated
@@ -29,8 +29,9 @@ from etude.stages.aggregate import unite
 from etude.stages.gate import GateResult
 from etude.stages.proof import ProofInput, Variant, prove
 from etude.stages.reflect import Context, Reflection, after_reflection, is_silent, reflect
+from etude.stages.shared.golds import Golds
 from etude.stages.shared.longitudinal import Pair
-from etude.stages.shared.statements import carries, own_runs, single_statements
+from etude.stages.shared.statements import LeftOut, carries, own_runs, single_statements
 from etude.stages.state import after_proof, after_rollout
 from etude.stages.tidy import WITNESSES
 from etude.workbench import Workbench
@@ -50,15 +51,6 @@ _SUPERFLUOUS = 5
 """Lines that the last pass tries to remove, at most, for the forecast."""
 
 Origin = Literal["step", "slow_update"]
-
-
-class _LeftOut(Record):
-    """An edit that is not tested."""
-
-    edit: Edit
-    why: str
-    faulty: bool = False
-    """The optimizer is to blame: it copies a task, or names a place that there is not."""
 
 
 class EvidenceOptions(SearchOptions):
@@ -118,6 +110,7 @@ class EvidenceSearch(Search):
     def __init__(self, bench: Workbench, options: EvidenceOptions) -> None:
         super().__init__(bench, options)
         self._options = options
+        self._golds = Golds(bench.tasks["train"])
 
     @classmethod
     def check(cls, config: TrainConfig) -> None:
@@ -282,17 +275,23 @@ class EvidenceSearch(Search):
 
     def _testable(
         self, skill: Skill, reflections: Sequence[Reflection], failures: Sequence[Attempt]
-    ) -> tuple[list[Edit], list["_LeftOut"]]:
+    ) -> tuple[list[Edit], list[LeftOut]]:
         """The edits to test, the most cited ones first, and those that are left out with the reason."""
         proposed = [edit for reflection in reflections for edit in reflection.patch.edits]
         edits = unite([part for edit in proposed for part in single_statements(edit)])
         runs = own_runs(self._bench.tasks["train"])
         names = [name for attempt in failures for name in (attempt.id, attempt.task.id)]
         kept: list[Edit] = []
-        left_out: list[_LeftOut] = []
+        left_out: list[LeftOut] = []
         for edit in sorted(edits, key=lambda edit: -edit.support):
             _, applied = apply_edit(skill.text, edit)
+            copied = self._golds.copied(edit.content, skill.text)
+            theirs = {attempt.id for attempt in failures if attempt.task.id in copied}
             why = carries(edit, runs, names)
+            if theirs.issuperset(edit.cites):
+                why = why or self._golds.why(edit.content, skill.text)
+            # A task whose answer it holds cannot speak for it.
+            edit = edit.model_copy(update={"cites": tuple(cite for cite in edit.cites if cite not in theirs)})
             if applied.fate != "applied":
                 why = f"{applied.fate}: {applied.detail}"
             limit = ""
@@ -302,7 +301,7 @@ class EvidenceSearch(Search):
                 limit = f"the skill would be longer than skill.max_tokens = {self._config.skill.max_tokens}"
             if why or limit:
                 left_out.append(
-                    _LeftOut(edit=edit, why=why or limit, faulty=bool(why) and applied.fate != "no_change")
+                    LeftOut(edit=edit, why=why or limit, faulty=bool(why) and applied.fate != "no_change")
                 )
             else:
                 kept.append(edit)
@@ -320,6 +319,7 @@ class EvidenceSearch(Search):
             proposed.variant,
             failures,
             witnesses=solved[:_WITNESSES],
+            copied={n: self._golds.copied(e.content, state.current.text) for n, e in enumerate(proposed.edits)},
         )
         proved = await prove(bench.rollout, trial, self._config.gate, state.step)
         log.write(f"{place}/proof.json", proved.proof)

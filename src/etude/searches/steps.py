@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from etude.concurrency import together
 from etude.config import GateSection
 from etude.config.sections import ReflectSection
-from etude.records import Attempt, Candidate, Evaluation, Patch, Task, TrainState, Verdict
+from etude.records import Attempt, Candidate, Edit, Evaluation, Patch, Skill, Task, TrainState, Verdict
 from etude.run_log import RunLog, counted
 from etude.stages.aggregate import aggregate, unite
 from etude.stages.evaluation import evaluate
@@ -15,8 +15,10 @@ from etude.stages.gate import GateResult, decide, reason_not_to_evaluate
 from etude.stages.reflect import Context, Reflection, after_reflection, analyses, is_silent
 from etude.stages.schedules import Evidence, Schedule
 from etude.stages.select import select
+from etude.stages.shared.golds import Golds
 from etude.stages.shared.longitudinal import Pair
 from etude.stages.shared.proposals import Source
+from etude.stages.shared.statements import LeftOut
 from etude.stages.state import accept, after_rollout, after_verdict
 from etude.stages.update_modes import UpdateMode
 from etude.workbench import Workbench
@@ -91,6 +93,7 @@ class Proposer:
         self._mode = mode
         self._schedule = Schedule(self._config.select, steps, mode.budgeted)
         self._tries = attempts
+        self._golds = Golds(bench.tasks["train"])
 
     async def read(self, state: TrainState, batches: Sequence[Batch]) -> Read:
         """Attempt and read all batches of a step, and merge what the analyses propose."""
@@ -118,15 +121,18 @@ class Proposer:
         attempts, reflections, merged = read
         optimizer = bench.optimizer(state.meta_skill)
         step, epoch = state.step, state.epoch
+        reminders = unite([reminder for reflection in reflections for reminder in reflection.reminders])
+        merged, reminders, left_out = self._without_golds(state.current, merged, reminders)
         state = after_rollout(state, attempts)
-        state = after_reflection(state, reflections)
+        nothing = left_out[0].why if left_out and not merged.edits and not reminders else ""
+        state = after_reflection(state, reflections, nothing)
 
         log.begin("select", step, epoch)
         evidence = Evidence(state.current, attempts, merged, state.ledger, config.reflect.ledger_entries)
         budget = await self._schedule.decide(optimizer, step, evidence)
         selected = await select(optimizer, state.current, merged, budget.edits)
-        selected += unite([reminder for reflection in reflections for reminder in reflection.reminders])
-        chosen = {"budget": budget.edits, "reason": budget.reason, "edits": selected}
+        selected += reminders
+        chosen = {"budget": budget.edits, "reason": budget.reason, "edits": selected, "left_out": left_out}
         log.write(f"steps/{step:04d}/selected.json", chosen)
         limit = "no budget" if budget.edits is None else f"budget {budget.edits}"
         log.end("select", step, f"{counted(len(selected), 'edit')}, {limit}", idle=not selected)
@@ -136,7 +142,18 @@ class Proposer:
         made = sum(edit.fate in ("applied", "repaired") for edit in candidate.edits)
         log.end("update", step, f"{made} of {len(candidate.edits)} edits applied", idle=not candidate.edits)
         silent = "the optimizer gave no usable answer" if is_silent(reflections) else ""
-        return Made(state, candidate, silent or candidate.unusable or ("" if selected else budget.reason))
+        why_not = silent or candidate.unusable or nothing or ("" if selected else budget.reason)
+        return Made(state, candidate, why_not)
+
+    def _without_golds(
+        self, skill: Skill, merged: Patch, reminders: Sequence[Edit]
+    ) -> tuple[Patch, tuple[Edit, ...], list[LeftOut]]:
+        """Edits and reminders without those that copy a gold answer. What single edits are good for is not tested
+        here, so none of them can show that it is more than the answer."""
+        found = {edit: self._golds.why(edit.content, skill.text) for edit in (*merged.edits, *reminders)}
+        left_out = [LeftOut(edit=edit, why=why, faulty=True) for edit, why in found.items() if why]
+        merged = merged.model_copy(update={"edits": tuple(edit for edit in merged.edits if not found[edit])})
+        return merged, tuple(edit for edit in reminders if not found[edit]), left_out
 
     async def _roll(self, state: TrainState, batch: Batch) -> _Rolled:
         """Attempt the tasks of a batch and begin to read the attempts; tries do not wait for each other either."""
@@ -190,6 +207,7 @@ class Acceptance:
     def __init__(self, bench: Workbench, log: RunLog, *, validates: bool = True) -> None:
         self._bench, self._log, self._config = bench, log, bench.config
         self._validates = validates
+        self._golds = Golds(bench.tasks["train"])
 
     async def baseline(self, state: TrainState) -> TrainState:
         """Measure the initial skill, which is the bar for the first candidate."""
@@ -223,6 +241,7 @@ class Acceptance:
         skipped = (
             why_not
             or candidate.unusable
+            or self._golds.why(candidate.skill.text, state.current.text)
             or reason_not_to_evaluate(candidate.skill, state.current, state.rejected_texts, config.skill.max_tokens)
         )
         log.made(place, state, candidate, skipped)

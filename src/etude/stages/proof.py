@@ -6,8 +6,9 @@ it fixes, and stays only if the task fails without it. Where no edit alone is mi
 other or because citations are wrong, a smallest set that fixes the task is found by halves.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 from etude.concurrency import together
@@ -39,6 +40,8 @@ class ProofInput(NamedTuple):
     """Attempts with the current skill that failed."""
     witnesses: Sequence[Attempt] = ()
     """Attempts that solved their task: a deletion that fixes nothing stays where these tasks are still solved."""
+    copied: Mapping[int, Collection[str]] = MappingProxyType({})
+    """By the number of an edit, ids of tasks whose gold answer it holds: that it fixes them says nothing for it."""
 
 
 class Proved(NamedTuple):
@@ -97,9 +100,11 @@ class Proving:
                 needed[index] = (*needed[index], *tasks)
             kept = [index for index in everything if needed[index]]
             missed = await self._missed(kept, fixed)
-        # What was needed for tasks that fail after all has nothing to stand on.
+        # What was needed for tasks that fail after all has nothing to stand on, nor has an answer that was copied.
         failing = {attempt.task.id for attempt, _ in missed}
-        grounded = [index for index in kept if not failing.issuperset(needed[index])]
+        grounded = [
+            index for index in kept if not failing.union(self.given.copied.get(index, ())).issuperset(needed[index])
+        ]
         if grounded != kept:
             kept = grounded
             missed = await self._missed(kept, fixed)
@@ -109,6 +114,7 @@ class Proving:
                 kept=index in kept,
                 mends=tuple(attempt.task.id for attempt, _ in fixed if attempt.id in edit.cites),
                 needed=needed[index],
+                copied=tuple(sorted(self.given.copied.get(index, ()))),
             )
             for index, edit in enumerate(edits)
         )

@@ -52,6 +52,12 @@ class ScorerContract:
             assert score.hard < 1, (task, answer, score)
             assert 0 < len(score.feedback) <= LONGEST_FEEDBACK, (task, answer, score)
 
+    def test_feedback_never_tells_a_pattern(self) -> None:
+        scorer = self.make_scorer()
+        for task, answer in self.wrong():
+            feedback = _score(scorer, task, answer).feedback
+            assert not [pattern for pattern in scorer.patterns(task) if pattern in feedback], (task, answer, feedback)
+
     def test_no_answer_is_too_odd_to_be_scored(self) -> None:
         scorer = self.make_scorer()
         task, _ = self.right()[0]

@@ -143,7 +143,7 @@ def test_csv_and_parquet_files_are_understood(here: Path, capsys: Captured) -> N
         (["A", "(B)", "C.", "d".upper()], "choice"),
         ([{"a": 1}, {"a": 2}, {"b": [1]}, {}], "json"),
         ([["Paris", "City of Paris"], ["Rome"], "Oslo", "Bern"], "exact"),
-        (["The cat, which was very old, sat on the mat all day."] * 4, "f1"),
+        ([f"The {who}, which was very old, sat on the mat all day." for who in ("cat", "dog")], "f1"),
         (["A", "B", "C", "Paris"], "exact"),
     ],
 )
@@ -202,7 +202,7 @@ def test_keys_inside_objects_count_as_columns(here: Path, capsys: Captured) -> N
 
 def test_context_and_options_become_part_of_the_input(here: Path, capsys: Captured) -> None:
     options = [{"label": "A", "text": "one"}, {"label": "B", "text": "two"}]
-    rows = [{"context": f"c {n}", "question": "which?", "choices": options, "answer": "A"} for n in range(20)]
+    rows = [{"context": f"c {n}", "question": "which?", "choices": options, "answer": "AB"[n % 2]} for n in range(20)]
     write_jsonl("data.jsonl", rows)
     result = found(capsys, "data.jsonl")
     assert result["template"] == "{context}\n\n{question}\n\n{choices}"

@@ -49,7 +49,7 @@ class TestChecks(ScorerContract):
         return Checks()
 
     def make_other_scorer(self) -> Checks:
-        return Checks(ChecksOptions(show_checks=True))
+        return Checks(ChecksOptions(multiline=True))
 
     def right(self) -> list[tuple[Task, str]]:
         return [
@@ -198,10 +198,9 @@ async def test_the_same_symptom_is_told_once_and_of_many_the_first() -> None:
     assert score.feedback.endswith("; and 3 more")
 
 
-async def test_checks_are_shown_as_written_on_request() -> None:
+async def test_checks_are_shown_as_written_to_people() -> None:
     gold = [{"op": "regex", "arg": "^B", "multiline": True, "requirement": "It begins with B."}, {"op": "no_refusal"}]
-    scorer = make_scorer({"name": "checks", "show_checks": True}, "env.scorer")
-    score = await scorer.score(task(gold), Trajectory(answer="I can't."))
+    score = await Checks(for_people=True).score(task(gold), Trajectory(answer="I can't."))
     assert score.feedback == "2 of 2 requirements not met: regex('^B', multiline=True); no_refusal()"
 
 

@@ -9,7 +9,7 @@ from etude import __version__
 from etude.cli.doctor.findings import Findings
 from etude.config import ModelSection, TrainConfig, file_data
 from etude.config.sections import ExecutorSection
-from etude.envs.gold import check_gold
+from etude.envs.gold import check_gold, check_varied
 from etude.envs.scorers.base import AnswerScorer, Judge
 from etude.envs.splits import check_splits
 from etude.errors import ConfigError
@@ -109,6 +109,8 @@ async def _data(config: TrainConfig, found: Findings) -> None:
         return
     with found.checking("scorer"):
         await check_gold(env, [*train, *val, *test])
+        if not config.env.allow_constant_gold:
+            await check_varied(env, {"train": train, "val": val, "test": test})
         if isinstance(scorer, AnswerScorer) and scorer.checks_gold:
             found.ok("scorer", f"{scorer.name} accepts all gold answers")
         else:

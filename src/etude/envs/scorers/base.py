@@ -16,6 +16,8 @@ T = TypeVar("T", bound=BaseModel)
 Options = TypeVar("Options", bound=Section)
 
 FEEDBACK_CHARS = 500
+MISSING = "something that is required is not in the answer"
+"""What feedback says in place of a pattern."""
 
 
 class Judge(Protocol):
@@ -104,6 +106,11 @@ def shorten(text: str, limit: int = FEEDBACK_CHARS) -> str:
 def graded(hard: bool, soft: float, feedback: str) -> Score:
     """A score whose feedback is kept short; full marks say `correct`."""
     return Score(hard=float(hard), soft=soft, feedback="correct" if hard and soft >= 1 else shorten(feedback))
+
+
+def in_words(said: str, patterns: Sequence[str], instead: str) -> str:
+    """What feedback may say: `said`, or `instead` where there is nothing said or where that would tell a pattern."""
+    return instead if not said.strip() or any(pattern in said for pattern in patterns) else said.strip()
 
 
 def expected(golds: Sequence[str], got: str, note: str = "") -> str:

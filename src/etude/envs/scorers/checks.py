@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, cast
 from pydantic import Field, JsonValue
 
 from etude.config import Section, parse
-from etude.envs.scorers.base import AnswerScorer, Judge, graded, shorten
+from etude.envs.scorers.base import AnswerScorer, Judge, graded, in_words, shorten
 from etude.envs.scorers.checks_operators import OPERATORS, Check, Seen, impossible
 from etude.envs.scorers.rubric import Rubric, RubricOptions
 from etude.errors import BoundaryError, ConfigError, DataError
@@ -33,9 +33,6 @@ class ChecksOptions(Section):
 
     free: ClassVar[frozenset[str]] = frozenset({"seconds"})
 
-    show_checks: bool = False
-    """Feedback shows failed checks as they are written. Otherwise it says in words what is wrong: a reader who sees
-    the pattern of a check can make a skill that satisfies the pattern and nothing else."""
     multiline: bool = False
     """`^` and `$` of patterns match at every line, where a check does not say."""
     ignore_case: bool | None = None
@@ -53,6 +50,9 @@ class Checks(AnswerScorer[ChecksOptions]):
     The gold is a list of checks, as in `[{op: contains, arg: total}, {op: max_chars, arg: 900}]`, or a mapping
     `{checks: [...], rubric: ...}`, whose rubric the judge grades: then soft is the mean of share and grade, and hard
     is 1 when all checks pass and the grade reaches `threshold`. Operators: docs/reference/checks.md.
+
+    Args:
+        for_people: feedback shows failed checks as they are written; only where no optimizer reads it.
     """
 
     name = "checks"
@@ -60,9 +60,16 @@ class Checks(AnswerScorer[ChecksOptions]):
     checks_gold = False
     repeatable = False
 
-    def __init__(self, options: ChecksOptions | None = None, judge: Callable[[], Judge] | None = None) -> None:
+    def __init__(
+        self,
+        options: ChecksOptions | None = None,
+        judge: Callable[[], Judge] | None = None,
+        *,
+        for_people: bool = False,
+    ) -> None:
         super().__init__(options)
         self._judge = judge
+        self._for_people = for_people
         self._matcher = Matcher(self.options.seconds)
 
     @classmethod
@@ -73,6 +80,10 @@ class Checks(AnswerScorer[ChecksOptions]):
     def check_task(self, task: Task) -> None:
         """As `requirements`."""
         self.requirements(task)
+
+    def patterns(self, task: Task) -> tuple[str, ...]:
+        """Those of its checks."""
+        return _patterns(self.requirements(task).checks)
 
     def requirements(self, task: Task) -> Criteria:
         """What a task requires, with the flags of the settings.
@@ -125,7 +136,8 @@ class Checks(AnswerScorer[ChecksOptions]):
             return _nothing()
         seen = Seen(answer, tuple(tools), self._matcher)
         failed = [check for check in checks if not self._passes(check, seen)]
-        told = list(dict.fromkeys(self._told(check, seen) for check in failed))
+        hidden = _patterns(checks)
+        told = list(dict.fromkeys(shorten(self._told(check, seen, hidden), 150) for check in failed))
         more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
         note = f"{len(failed)} of {len(checks)} requirements not met: {'; '.join(told[:_SHOWN])}{more}"
         return graded(not failed, (len(checks) - len(failed)) / len(checks), note)
@@ -149,14 +161,14 @@ class Checks(AnswerScorer[ChecksOptions]):
         except (TimeoutError, ChildProcessError) as error:
             raise BoundaryError(f"scorer 'checks', {check.shown}", error) from None
 
-    def _told(self, check: Check, seen: Seen) -> str:
-        if self.options.show_checks:
-            return shorten(check.shown, 150)
-        # A requirement that repeats the pattern would tell what must stay hidden.
-        is_plain = OPERATORS[check.op].takes != "a pattern" or str(check.arg) not in check.requirement
-        if check.requirement.strip() and is_plain:
-            return shorten(check.requirement.strip(), 150)
-        return shorten(OPERATORS[check.op].symptom(check, seen), 150)
+    def _told(self, check: Check, seen: Seen, hidden: Sequence[str]) -> str:
+        if self._for_people:
+            return check.shown
+        return in_words(check.requirement, hidden, OPERATORS[check.op].symptom(check, seen))
+
+
+def _patterns(checks: Sequence[Check]) -> tuple[str, ...]:
+    return tuple(str(check.arg) for check in checks if OPERATORS[check.op].takes == "a pattern")
 
 
 def combined(found: Sequence[Score]) -> Score:

@@ -7,6 +7,7 @@ from typing import Literal, Self, get_args
 
 from pydantic import Field, JsonValue, StrictBool, model_validator
 
+from etude.envs.scorers.base import MISSING
 from etude.envs.scorers.checks_text import citations, parts, refuses, title
 from etude.records import Record
 from etude.timed_regex import Matcher
@@ -151,7 +152,6 @@ def _section_contains(check: Check, seen: Seen) -> bool:
     return any(check.text in (heading.casefold() if check.folds else heading) for heading in headings)
 
 
-_MISSING = "something that is required is not in the answer"
 _FORBIDDEN = "something is in the answer that must not be there"
 
 OPERATORS: Mapping[Op, Operator] = {
@@ -171,7 +171,7 @@ OPERATORS: Mapping[Op, Operator] = {
     "regex": Operator(
         "a pattern",
         passes=lambda check, seen: seen.matches(check),
-        symptom=lambda check, seen: _MISSING,
+        symptom=lambda check, seen: MISSING,
         ignore_case=False,
         multiline=False,
     ),
@@ -185,7 +185,7 @@ OPERATORS: Mapping[Op, Operator] = {
     "contains": Operator(
         "a text",
         passes=lambda check, seen: check.text in seen.folded(check),
-        symptom=lambda check, seen: _MISSING,
+        symptom=lambda check, seen: MISSING,
         ignore_case=True,
     ),
     "not_contains": Operator(

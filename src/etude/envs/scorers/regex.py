@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 from pydantic import Field
 
 from etude.config import Section
-from etude.envs.scorers.base import AnswerScorer, Judge, accepted, graded, shorten
+from etude.envs.scorers.base import MISSING, AnswerScorer, Judge, accepted, graded
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.records import Score, Task, Trajectory
 from etude.timed_regex import Matcher
@@ -76,21 +76,23 @@ class Regex(AnswerScorer[RegexOptions]):
 
     def compare(self, task: Task, answer: str) -> Score:
         """The same, blocking for at most `seconds` for each pattern."""
-        patterns = self._patterns(task)
-        right = any(self._matches(pattern, answer) for pattern in patterns)
-        shown = " or ".join(shorten(pattern, 150) for pattern in patterns[:3])
-        got = shorten(answer, 200) if answer.strip() else "nothing"
-        return graded(right, float(right), f"expected a match of: {shown}; got: {got}")
+        right = any(self._matches(pattern, answer) for pattern in self.patterns(task))
+        return graded(right, float(right), MISSING if answer.strip() else "there is no answer")
 
     def check_task(self, task: Task) -> None:
         """Raises DataError when a gold answer is not a regular expression, or there is none."""
-        self._patterns(task)
+        self.patterns(task)
 
     def gold_answer(self, task: Task) -> str:
         """Not available: the gold is a pattern."""
         raise DataError(f"task {task.id!r}: a pattern is not an answer", hint="look at the answers of a run instead")
 
-    def _patterns(self, task: Task) -> tuple[str, ...]:
+    def patterns(self, task: Task) -> tuple[str, ...]:
+        """The one of the settings, else those of the task.
+
+        Raises:
+            DataError: one is not a regular expression, or there is none.
+        """
         patterns = (self.options.pattern,) if self.options.pattern else accepted(task)
         for pattern in patterns:
             try:

@@ -63,7 +63,7 @@ class NightEnvironment(Environment):
     ) -> None:
         options = options or ChecksOptions()
         self._checks = Checks(options, judge)
-        self._open = Checks(options.model_copy(update={"show_checks": True}), judge)
+        self._open = Checks(options, judge, for_people=True)
         self._exact = Exact()
         self._graded = any(task.rubric.strip() for task in tasks)
         judged = next((task.id for task in tasks if task.rubric.strip()), None)

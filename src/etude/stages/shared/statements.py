@@ -4,14 +4,23 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from etude.records import Edit, Task
+from etude.records import Edit, Record, Task
 
-__all__ = ["carries", "own_runs", "single_statements"]
+__all__ = ["LeftOut", "carries", "own_runs", "single_statements"]
 
 _ITEM = re.compile(r"^(?:[-*+]|\d{1,3}[.)])\s", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _RUN = 8
 """Words in a row that are taken for a copy: long enough not to be shared by chance."""
+
+
+class LeftOut(Record):
+    """An edit that is not tried."""
+
+    edit: Edit
+    why: str
+    faulty: bool = False
+    """The optimizer is to blame: it copies a task, or names a place that there is not."""
 
 
 def single_statements(edit: Edit) -> tuple[Edit, ...]:
