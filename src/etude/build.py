@@ -33,9 +33,6 @@ from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
 from etude.workbench import Given, Observer, Past, StopSwitch, Watched, Workbench
 
-__all__ = ["open_workbench"]
-
-
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -65,7 +62,7 @@ class _Parts:
                     f"{role} = {model!r} is not a ChatModel", hint=f"name a model in the settings: {role}.model"
                 )
             if model is None and section is not None:
-                model = build_model(section)
+                model = build_model(_keyless(section) if given.get("offline") else section)
             if model is not None:
                 self.providers[role] = model
                 if config.limits.usd is not None and self.price(role) is None:
@@ -99,6 +96,13 @@ class _Parts:
         return price_of(section, self.config.prices, self.providers[role].name)
 
 
+def _keyless(section: ModelSection) -> ModelSection:
+    """For a model that is not asked: a key that is not there is not missed."""
+    variable = used_key_variable(section)
+    missing = variable is not None and variable not in os.environ
+    return section.model_copy(update={"api_key_command": "true"}) if missing else section
+
+
 def _roles(config: TrainConfig) -> dict[Role, ModelSection | None]:
     return {"target": config.target, "optimizer": config.optimizer, "judge": config.judge}
 
@@ -129,6 +133,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
 
     redactor = _redactor(config, given)
     with RunFolder.open(config.run, fork=given.get("fork"), redactor=redactor) as folder:
+        folder.journal.sealed = given.get("offline", False)
         sinks: list[Sink] = [folder.events, *given.get("sinks", ())]
 
         def emit(event: Event) -> None:

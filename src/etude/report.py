@@ -5,12 +5,11 @@ from typing import NamedTuple
 
 from etude.events import RunFinished
 from etude.intervals import mean_interval
-from etude.records import Evaluation, TrainState
+from etude.records import Evaluation, TrainState, digest
 from etude.records.summary import Comparison, Cost, Forecast, Interval, SkillScores, Summary
+from etude.store.provenance import PROVENANCE, Changes
 from etude.store.views import SUMMARY
 from etude.workbench import Workbench
-
-__all__ = ["Measured", "report"]
 
 
 class Measured(NamedTuple):
@@ -21,13 +20,15 @@ class Measured(NamedTuple):
     """Of the initial and the best skill on the test tasks."""
     forecast: Forecast | None = None
     """What was expected before anything was sent."""
+    changes: Changes | None = None
+    """What changed the skill."""
 
 
 def report(
     bench: Workbench, state: TrainState, measured: Measured, stopped: str | None, seconds: float | None
 ) -> Summary:
-    """Write `best/`, `ship.json` (the comparison, if there was one) and `summary.json`, tell the sinks, return the
-    summary.
+    """Write `best/`, its `provenance.json`, `ship.json` (the comparison, if there was one) and `summary.json`, tell
+    the sinks, return the summary.
 
     Args:
         seconds: how long the run took; None where everything was known, so that the time of the run that did the work
@@ -37,10 +38,15 @@ def report(
     ship = measured.comparison
     if ship is not None:
         bench.folder.write_json("ship.json", ship)
+    simulated = bench.simulated or (ship is not None and ship.simulated)
+    if measured.changes is not None:
+        identity = digest(bench.folder.journal.identity)[:16]
+        provenance = measured.changes.of(state.best, bench.config.run.name, identity, simulated=simulated)
+        bench.folder.write_json(PROVENANCE, provenance)
     summary = Summary(
         name=bench.config.run.name,
         folder=str(bench.folder.path),
-        simulated=bench.simulated or (ship is not None and ship.simulated),
+        simulated=simulated,
         metric=bench.config.gate.metric,
         initial=SkillScores(
             skill="skills/0000.md",

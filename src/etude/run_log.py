@@ -7,9 +7,8 @@ from etude.records import Attempt, Candidate, Evaluation, TrainState
 from etude.skill import token_count
 from etude.stages.gate import GateResult
 from etude.stages.reflect import Reflection
+from etude.store.provenance import Changes
 from etude.workbench import Workbench
-
-__all__ = ["RunLog", "counted"]
 
 
 def counted(count: int, what: str) -> str:
@@ -24,6 +23,8 @@ class RunLog:
     def __init__(self, bench: Workbench, steps: int) -> None:
         self._bench = bench
         self._steps = steps
+        self.changes = Changes(bench.skill)
+        """What changed the skill, and why."""
 
     def started(self) -> None:
         """The run begins or resumes."""
@@ -85,7 +86,7 @@ class RunLog:
             states: before and after.
         """
         before, after = states
-        self._bench.observer.decided(states, candidate, result, skipped)
+        self._bench.observer.decided(candidate, result, skipped)
         action = "skipped" if result is None else "accepted" if result.verdict.accepted else "rejected"
         reason = skipped if result is None else result.verdict.reason
         self.write(
@@ -98,6 +99,8 @@ class RunLog:
                 "verdict": None if result is None else result.verdict,
             },
         )
+        self.changes.decided(place, states, candidate, reason, self._bench.answers)
+        self._bench.answers.clear()
         self._bench.folder.write_skill(after.step, after.current.text)
         self._bench.emit(
             Decided(

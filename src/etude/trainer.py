@@ -21,8 +21,6 @@ from etude.searches import search_of
 from etude.searches.estimate import forecast_run
 from etude.workbench import Given, Workbench
 
-__all__ = ["Trainer"]
-
 
 class Trainer:
     """Trains a skill. What is not given is built from the config.
@@ -111,7 +109,7 @@ class _Run:
         self._log.end("test", state.step, self._comparison.verdict)
 
     def _report(self, *, stopped: str | None) -> Summary:
-        measured = Measured(initial_val=self._state.initial_val, comparison=self._comparison, forecast=self._forecast)
+        measured = Measured(self._state.initial_val, self._comparison, self._forecast, self._log.changes)
         worked = self._bench.folder.journal.counts() != self._facts
         seconds = time.monotonic() - self._started if worked else None
         return report(self._bench, self._state, measured, stopped, seconds)

@@ -1,7 +1,7 @@
 """What a run works with: its settings, its models, its folder, what is known already."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
@@ -25,12 +25,9 @@ from etude.records import (
     TrainState,
 )
 from etude.stages.gate import GateResult
-from etude.stages.shared.longitudinal import Pair
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
-
-__all__ = ["Given", "Observer", "Past", "StopSwitch", "Watched", "Workbench"]
 
 
 class StopSwitch:
@@ -73,6 +70,8 @@ class Given(TypedDict, total=False):
     """Name of a run in the same folder whose facts a fresh run starts over."""
     switch: StopSwitch
     """To stop the run from outside."""
+    offline: bool
+    """Nobody is asked: what the journal lacks stops the run."""
 
 
 MakeEnvironment = Callable[[Callable[[], Judge]], Environment]
@@ -88,17 +87,8 @@ class Observer:
     def attempted(self, attempts: Sequence[Attempt]) -> None:
         """Training tasks were attempted in a step."""
 
-    def compared(self, pairs: Sequence[Pair]) -> None:
-        """Training tasks were attempted under two skills, for the slow update."""
-
-    def decided(
-        self, states: tuple[TrainState, TrainState], candidate: Candidate, result: GateResult | None, skipped: str
-    ) -> None:
-        """It was decided on a candidate, or `skipped` says why it was not tried.
-
-        Args:
-            states: before and after.
-        """
+    def decided(self, candidate: Candidate, result: GateResult | None, skipped: str) -> None:
+        """It was decided on a candidate, or `skipped` says why it was not tried."""
 
     async def finished(self, bench: "Workbench", state: TrainState) -> None:
         """The search is over; the test comes next."""
@@ -130,11 +120,16 @@ class Workbench:
     resumed: bool
     past: Past
     observer: Observer
+    answers: dict[str, str] = field(default_factory=dict[str, str])
+    """The optimizer's answers since the last decision, as `facts_noted` names them."""
 
     def optimizer(self, memory: str = "") -> Optimizer:
         """The optimizer, with its memory where it proposes and chooses edits."""
         preferences = self.config.reflect.preferences
-        return Optimizer(self.structured, self.prompts, self.emit, memory=memory, preferences=preferences)
+        known = self.answers
+        return Optimizer(
+            self.structured, self.prompts, self.emit, memory=memory, preferences=preferences, facts=known
+        )
 
     def tell_spend(self) -> None:
         """Emit what the run has used so far."""

@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from etude import Trainer
-from etude.config import ModelSection
+from etude.config import ModelSection, make_config
 from etude.envs import ListEnvironment
+from etude.measure.verify import verify_skill
 from etude.models.simulated import SimulatedModel
 from etude.records import ChatRequest, Reply, Skill
 from etude.records.summary import Summary
 from etude.simulation import SEED_SKILL, make_tasks
+from etude.skill import load_skill
 from etude.store.database import watched_writes
+from etude.workbench import Given
 
 
 class Counted(SimulatedModel):
@@ -82,15 +85,37 @@ def train(
     **given: Any,
 ) -> Summary:
     """Run, or go on, with `size` training and validation tasks, from the skill `text`."""
+    return Trainer(config or settings(folder), **_parts(world, size, text), **given).train()
+
+
+def verified(
+    folder: Path,
+    config: dict[str, Any] | None = None,
+    *,
+    size: int = 5,
+    text: str = SEED_SKILL,
+    target: str = "target",
+) -> bool:
+    """Whether the best skill agrees with the journal of its run, with nobody to ask."""
+    best = load_skill(folder / "run" / "best" / "everyday-tasks")
+    parts = _parts(World(_refuse, target), size, text)
+    found = verify_skill(make_config(config or settings(folder)), best, **parts)
+    assert found.agrees, found.problems
+    return found.agrees
+
+
+def _refuse(_: int) -> None:
+    raise AssertionError("verifying made a call")
+
+
+def _parts(world: World, size: int, text: str) -> Given:
     tasks = make_tasks("sorting", 2 * size + 3, seed=1)
-    return Trainer(
-        config or settings(folder),
-        env=ListEnvironment(tasks[:size], tasks[size : 2 * size], tasks[2 * size :], scorer="exact"),
-        skill=Skill(name="everyday-tasks", text=text),
-        target=world.target,
-        optimizer=world.optimizer,
-        **given,
-    ).train()
+    return {
+        "env": ListEnvironment(tasks[:size], tasks[size : 2 * size], tasks[2 * size :], scorer="exact"),
+        "skill": Skill(name="everyday-tasks", text=text),
+        "target": world.target,
+        "optimizer": world.optimizer,
+    }
 
 
 def tree(folder: Path) -> dict[str, bytes]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from small_run import EVIDENCE, PAPER, World, facts, killed_at_writes, settings, train, tree
+from small_run import EVIDENCE, PAPER, World, facts, killed_at_writes, settings, train, tree, verified
 
 from etude.errors import BudgetStop, OutageStop, TransientError
 
@@ -54,6 +54,7 @@ def test_a_finished_run_started_again_calls_nobody_and_keeps_its_time(tmp_path) 
 
     again = train(tmp_path, World(refuse))
     assert tree(tmp_path) == before
+    assert verified(tmp_path)
     assert again.cost.wall_seconds == json.loads(summary.read_text())["cost"]["wall_seconds"] == 1234.5
 
 

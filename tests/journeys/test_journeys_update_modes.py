@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_run import World, killed_at_writes, settings, tree
+from small_run import World, killed_at_writes, settings, tree, verified
 from small_run import train as train_small
 
 from etude.config import merge
+from etude.records.provenance import Provenance
 from etude.simulation.families import RULES
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -29,8 +30,12 @@ TAUGHT = "".join(f"- {rule.statements[0]}\n" for rule in RULES if rule.id != "so
 
 
 def train(folder: Path, world: World, option: str, config: dict[str, Any] | None = None, **given: Any) -> None:
-    text = {"text": TAUGHT, "size": 12} if option == "skill-aware" else {}
-    train_small(folder, world, config or merge(settings(folder), OPTIONS[option]), **text, **given)
+    config = config or merge(settings(folder), OPTIONS[option])
+    train_small(folder, world, config, **text_of(option), **given)
+
+
+def text_of(option: str) -> dict[str, Any]:
+    return {"text": TAUGHT, "size": 12} if option == "skill-aware" else {}
 
 
 def world_of(option: str, before: Callable[[int], None] = lambda number: None) -> World:
@@ -71,6 +76,8 @@ def test_a_finished_run_started_again_calls_nobody(tmp_path, option: str) -> Non
         raise AssertionError("a finished run made a call")
 
     train(tmp_path, world_of(option, refuse), option)
+    target = world_of(option).target.name.partition(":")[2]
+    assert verified(tmp_path, merge(settings(tmp_path), OPTIONS[option]), target=target, **text_of(option))
 
 
 def test_the_skill_aware_run_has_reminders_and_consolidates_them(tmp_path) -> None:
@@ -78,3 +85,7 @@ def test_the_skill_aware_run_has_reminders_and_consolidates_them(tmp_path) -> No
     told = b"".join(text for name, text in tree(tmp_path).items() if name.endswith("update.json"))
     assert b'"op": "remind"' in told
     assert b'"op": "compress"' in told
+    found = Provenance.model_validate_json((tmp_path / "run" / "provenance.json").read_bytes())
+    reminders = [edit for change in found.changes for edit in change.edits if edit.edit.op == "remind"]
+    assert all(edit.failures and edit.facts for edit in reminders)
+    assert reminders

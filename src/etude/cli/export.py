@@ -1,18 +1,23 @@
 """`etude export`."""
 
 import argparse
+import json
 import os
 from pathlib import Path
 
-from etude.cli.lookup import RUNS, find_run, find_skill, is_run, skill_of
+from etude.cli.lookup import RUNS, NamedSkill, find_run, find_skill, is_run, skill_of
 from etude.cli.parsing.usage import UsageError
 from etude.cli.terminal import output
 from etude.errors import SkillError
+from etude.files import write_atomically
 from etude.programs.places import PLACES
 from etude.records import Skill
+from etude.records.provenance import Provenance
 from etude.skill import save_skill
+from etude.skill.blame import texts_of
 from etude.skill.export import check_replaceable, export_skill, prompt_text
-from etude.skill.folder import DOCUMENT
+from etude.skill.folder import DOCUMENT, PROVENANCE
+from etude.store.provenance import exported, read_provenance
 
 _OWN_KEYS = frozenset({"claude"})
 """Programs that read front matter keys of their own."""
@@ -36,7 +41,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(
             f"--prompt writes no folder and cannot be combined with {', '.join(idle)}", hint="give one or the other"
         )
-    skill = _find(args.skill)
+    named = _find(args.skill)
+    skill = named.skill
     if args.prompt:
         text = prompt_text(skill)
         if args.json:
@@ -44,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         else:
             output.line(text)
         return 0
-    exported = export_skill(
+    ready = export_skill(
         skill,
         name=args.name,
         description=args.description,
@@ -54,26 +60,33 @@ def run(args: argparse.Namespace) -> int:
     folders = [Path(PLACES[place].skills) for place in dict.fromkeys(args.places)] or [Path(args.to or ".")]
     for folder in folders:
         if args.force:
-            check_replaceable(exported.skill, folder / exported.skill.name)
+            check_replaceable(ready.skill, folder / ready.skill.name)
         else:
-            _refuse_to_overwrite(exported.skill, folder)
-    written = [str(_save(exported.skill, folder)) for folder in folders]
+            _refuse_to_overwrite(ready.skill, folder)
+    written = [str(_save(ready.skill, folder, _provenance(named, ready.skill))) for folder in folders]
     if args.json:
-        result = {"name": exported.skill.name, "hash": exported.skill.hash}
-        output.json_result({**result, "files": written, "notes": exported.notes})
+        result = {"name": ready.skill.name, "hash": ready.skill.hash}
+        output.json_result({**result, "files": written, "notes": ready.notes})
         return 0
-    for text in exported.notes:
+    for text in ready.notes:
         output.note(f"note: {text}")
     for path in written:
         output.line(path)
     return 0
 
 
-def _find(name: str) -> Skill:
+def _find(name: str) -> NamedSkill:
     """The best skill of a run; else what the name says."""
     if is_run(Path(name)) or is_run(RUNS / name):
-        return skill_of(find_run(name), "best").skill
-    return find_skill(name).skill
+        return skill_of(find_run(name), "best")
+    return find_skill(name)
+
+
+def _provenance(named: NamedSkill, skill: Skill) -> Provenance | None:
+    """Of the lines of the exported skill; None for another skill than the one that a run hands out."""
+    found = None if named.run is None else read_provenance(Path(named.run.path) / PROVENANCE)
+    own = found is not None and [line.text for line in found.lines] == texts_of(named.skill.text)
+    return exported(found, skill.text) if found is not None and own else None
 
 
 def _refuse_to_overwrite(skill: Skill, folder: Path) -> None:
@@ -87,9 +100,13 @@ def _refuse_to_overwrite(skill: Skill, folder: Path) -> None:
             )
 
 
-def _save(skill: Skill, folder: Path) -> Path:
+def _save(skill: Skill, folder: Path, provenance: Provenance | None) -> Path:
     try:
-        return save_skill(skill, folder)
+        path = save_skill(skill, folder)
+        if provenance is not None:
+            text = json.dumps(provenance.model_dump(mode="json"), ensure_ascii=False, indent=2, sort_keys=True)
+            write_atomically(path.with_name(PROVENANCE), f"{text}\n".encode())
+        return path
     except OSError as error:
         raise SkillError(
             f"{str(folder / skill.name)!r} cannot be written: {error.strerror}",

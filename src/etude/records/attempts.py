@@ -62,6 +62,8 @@ class Attempt(Record):
     reason: str = ""
     """Why it failed or is void."""
     trajectory: Trajectory = Trajectory()
+    facts: dict[str, str] = Field(default_factory=dict[str, str], exclude=True, repr=False)
+    """What the journal holds of it: the name of each fact, and a digest of its value. Not in JSON."""
 
     @property
     def simulated(self) -> bool:

@@ -34,10 +34,10 @@ async def end_epoch(bench: Workbench, log: RunLog, state: TrainState, epoch: int
         seed=config.train.seed,
     )
     log.write(f"epochs/{epoch:02d}/slow_update.json", pairs)
-    bench.observer.compared(pairs)
     if config.slow_update.enabled and pairs:
         candidate = await slow_update(optimizer, previous, current, pairs, limit)
         if candidate is not None:
+            log.changes.tried([attempt for pair in pairs for attempt in (pair.previous, pair.current)])
             state = await try_out(state, candidate, pairs)
     log.end("slow_update", state.step, f"{len(pairs)} tasks compared")
     if config.meta_skill.enabled and pairs:

@@ -330,6 +330,7 @@ class EvidenceSearch(Search):
         if proved.proof.accepted:
             state = state.model_copy(update={"current": candidate.skill, "best": candidate.skill})
         verdict = Verdict(accepted=proved.proof.accepted, reason=proved.proof.reason)
+        log.changes.tried(proved.tried, proved.proof)
         log.decided(place, (before, state), candidate, GateResult(verdict=verdict), "")
         return state
 

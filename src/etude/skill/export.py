@@ -14,8 +14,6 @@ from etude.skill.folder import load_skill, validate_skill
 from etude.skill.front_matter import MAX_DESCRIPTION
 from etude.skill.lines import line_end_of, lines_of, with_line_ends, without_blank_edges
 
-__all__ = ["Exported", "check_replaceable", "export_skill", "prompt_text"]
-
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*")
 _BEYOND_BLOCK_STYLE = (
     yaml.FlowMappingStartToken,
@@ -65,7 +63,7 @@ def export_skill(
     if name is not None:
         meta["name"] = name
     front = _front_matter(document, meta, notes)
-    body = document.body if keep_markers else _without_markers(document)
+    body = document.body if keep_markers else without_markers(document)
     exported = Skill(name=str(meta["name"]), text=front + body.removeprefix(BOM), files=skill.files)
     problems = validate_skill(exported, strict=True)
     recommended = [problem for problem in problems if problem.startswith("body:")]
@@ -110,7 +108,7 @@ def check_replaceable(skill: Skill, place: Path) -> None:
 
 def prompt_text(skill: Skill) -> str:
     """The body without front matter, markers and blank lines around it: what goes into a prompt as it is."""
-    return without_blank_edges(_without_markers(Document.parse(skill.text)).removeprefix(BOM))
+    return without_blank_edges(without_markers(Document.parse(skill.text)).removeprefix(BOM))
 
 
 def _described(document: Document, given: str | None, notes: list[str]) -> Any:
@@ -155,7 +153,8 @@ class _Block(yaml.SafeDumper):
         return True
 
 
-def _without_markers(document: Document) -> str:
+def without_markers(document: Document) -> str:
+    """The body without the markers of regions, and without regions that are empty."""
     for region in document.regions:
         if not region.content.strip():
             document = document.without_region(region.name)

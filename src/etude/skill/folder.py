@@ -17,7 +17,9 @@ MAX_BYTES = 50_000_000
 """All files of a skill together. It is copied for every attempt, so more is a mistake: a data set, an environment."""
 
 _PLAIN = (".md", ".markdown")
-_LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__", ".DS_Store", "Thumbs.db", "desktop.ini"})
+PROVENANCE = "provenance.json"
+"""Why each line is there: next to the document of an exported skill, and not part of it."""
+_LEFT_OUT = frozenset({".git", ".hg", ".svn", "__pycache__", ".DS_Store", "Thumbs.db", "desktop.ini", PROVENANCE})
 _MAX_NAME = 64
 
 
@@ -124,7 +126,7 @@ def _load_folder(folder: Path) -> Skill:
         raise SkillError(
             f"skill folder {str(folder)!r} has no {DOCUMENT}", hint=f"the document must be called {DOCUMENT}"
         )
-    files = _files(folder)
+    files = read_folder(folder)
     text = _decoded(files.pop(DOCUMENT).data, path)
     document = _parsed(text, path)
     name = _slug(folder.name)
@@ -136,7 +138,8 @@ def _load_folder(folder: Path) -> Skill:
     return Skill(name=name, text=text, files=files)
 
 
-def _files(folder: Path) -> dict[str, File]:
+def read_folder(folder: Path) -> dict[str, File]:
+    """All files of a skill, its document included, by their path in the folder."""
     files: dict[str, File] = {}
     size = 0
     for path in _walk(folder, (folder.resolve(),)):

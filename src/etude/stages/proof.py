@@ -17,8 +17,6 @@ from etude.records import Attempt, Edit, EditEvidence, Proof, Skill, Task, diges
 from etude.stages.shared.explain import explain
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
-__all__ = ["ProofInput", "Proved", "Proving", "prove"]
-
 _DIFFERENT = 0.1
 """Least difference of two scores of a task that counts, in [0, 1]: fractional scores waver by less than this."""
 
@@ -52,6 +50,8 @@ class Proved(NamedTuple):
     """Numbers of the edits that stay; none when the proof is not accepted."""
     attempts: Sequence[Attempt]
     """What was attempted with just these edits."""
+    tried: Sequence[Attempt]
+    """All that was attempted."""
 
 
 async def prove(rollout: Rollout, given: ProofInput, gate: GateSection, step: int) -> Proved:
@@ -66,7 +66,8 @@ async def prove(rollout: Rollout, given: ProofInput, gate: GateSection, step: in
     proving = Proving(rollout, given, gate, step)
     proof, kept = await proving.prove()
     skill = given.variant(kept).hash
-    return Proved(proof, kept, [a for a in proving.attempts if kept and a.skill_hash == skill])
+    with_these = [attempt for attempt in proving.attempts if kept and attempt.skill_hash == skill]
+    return Proved(proof, kept, with_these, proving.attempts)
 
 
 @dataclass

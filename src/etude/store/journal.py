@@ -4,7 +4,9 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -12,7 +14,7 @@ from typing import Any, TypeVar, cast
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from etude.errors import IdentityError
+from etude.errors import IdentityError, StopRun
 from etude.protocols import Journal
 from etude.records import canonical
 from etude.redaction.redactor import Redactor
@@ -26,6 +28,19 @@ DECISION = "decision"
 _LONGEST_KEY_SHOWN = 2_048
 _PAGE = 256
 _LONGEST_SETTING_SHOWN = 60
+_SHOWN_HASH = 16
+_noted: ContextVar[dict[str, str] | None] = ContextVar("noted", default=None)
+
+
+@contextmanager
+def facts_noted() -> Generator[dict[str, str]]:
+    """The facts that are read or made inside: the name of each, and a digest of its value."""
+    facts: dict[str, str] = {}
+    token = _noted.set(facts)
+    try:
+        yield facts
+    finally:
+        _noted.reset(token)
 
 
 class SqliteJournal(Journal):
@@ -48,6 +63,8 @@ class SqliteJournal(Journal):
         read_only: bool = False,
     ) -> None:
         self.database = Database(Path(path), read_only=read_only)
+        self.sealed = False
+        """No work is done but to decide: a fact that is missing stops the run."""
         self._redactor = redactor or Redactor()
         self._exact = self._redactor.exact
         self._under_way: dict[str, asyncio.Future[BaseException | None]] = {}
@@ -68,7 +85,10 @@ class SqliteJournal(Journal):
                 raise error
         stored = self._value(kind, key_hash)
         if stored is not None:
+            _note(kind, key_hash, stored)
             return self._load(kind, type, stored)
+        if self.sealed and kind != DECISION:
+            raise StopRun(f"the journal lacks a fact of kind {kind!r} that the run needs")
         under_way = self._under_way[key_hash] = asyncio.get_running_loop().create_future()
         try:
             started = time.monotonic()
@@ -76,6 +96,7 @@ class SqliteJournal(Journal):
             text = self._dump(type, result)
             fact = self._adapter(type).validate_json(text)
             self._remember(kind, key_hash, shown, text, time.monotonic() - started)
+            _note(kind, key_hash, text)
             return fact
         except asyncio.CancelledError:
             raise
@@ -91,6 +112,20 @@ class SqliteJournal(Journal):
         """The fact under (`kind`, `key`), None if there is none."""
         stored = self._value(kind, _hash(kind, canonical(key)))
         return None if stored is None else self._load(kind, type, stored)
+
+    def copy_to(self, path: Path) -> None:
+        """Write all of it to a new file."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.database.rows("VACUUM INTO ?", (str(path),))
+
+    def digest_of(self, name: str) -> str | None:
+        """The digest of a fact's value, by a name that `facts_noted` gave; None if there is no such fact."""
+        kind, _, start = name.partition(" ")
+        rows = self.database.rows(
+            "SELECT CAST(value AS BLOB) FROM facts WHERE kind = ? AND key_hash BETWEEN ? AND ?",
+            (kind, start, f"{start}g"),
+        )
+        return _digest(rows[0][0]) if rows else None
 
     def counts(self) -> dict[str, int]:
         """How many facts there are of each kind."""
@@ -187,6 +222,16 @@ class SqliteJournal(Journal):
 def _hash(kind: str, key: str) -> str:
     """`digest([kind, key])` of a key that is canonical JSON already: keys are long and needed twice."""
     return hashlib.sha256(f"[{canonical(kind)},{key}]".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _note(kind: str, key_hash: str, value: str) -> None:
+    facts = _noted.get()
+    if facts is not None and kind != DECISION:
+        facts[f"{kind} {key_hash[:_SHOWN_HASH]}"] = _digest(value.encode("utf-8", "surrogatepass"))
+
+
+def _digest(value: bytes) -> str:
+    return hashlib.sha256(value).hexdigest()[:_SHOWN_HASH]
 
 
 def _pages(source: Database, kind: str) -> Iterator[list[tuple[Any, ...]]]:

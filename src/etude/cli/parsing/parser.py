@@ -75,10 +75,24 @@ VERBS: tuple[Verb, ...] = (
         dotted=False,
     ),
     Verb(
+        "blame",
+        "say which edit put each line of a skill there, and what it rests on",
+        ("etude blame", "etude blame first 12"),
+        arguments.blame,
+        dotted=False,
+    ),
+    Verb(
         "export",
         "write the best skill of a run as an Agent Skills folder",
         ("etude export first --for claude", "etude export first:3 --to skills --name my-skill"),
         arguments.export,
+        dotted=False,
+    ),
+    Verb(
+        "verify",
+        "check a skill, line by line, against the journal of its run, without a call",
+        ("etude verify .claude/skills/my-skill first",),
+        arguments.verify,
         dotted=False,
     ),
     Verb(
@@ -129,15 +143,11 @@ example:
   etude init data.jsonl && etude doctor && etude train
 
 exit codes: 0 done, 1 failed, 2 bad input or usage, 3 stopped by a budget, 130 interrupted;
-            of compare: 4 inconclusive, 5 do not ship"""
+            of compare: 4 inconclusive, 5 do not ship; of verify: 1 skill and run do not agree"""
 
 
 def read_verb(words: Sequence[str]) -> tuple[Verb, Sequence[str]]:
-    """The verb that `words` begin with, and the other words.
-
-    Raises:
-        UsageError: there is none of that name.
-    """
+    """The verb that `words` begin with, and the other words. Raises UsageError: there is none of that name."""
     count = 2 if words[0] in GROUPS and len(words) > 1 else 1
     return find_verb(" ".join(words[:count])), words[count:]
 
@@ -147,11 +157,7 @@ _MEANT = {"sleep sessions": "sleep harvest"}
 
 
 def find_verb(name: str) -> Verb:
-    """The verb of that name, as in `train` or `sleep run`.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The verb of that name, as in `train` or `sleep run`. Raises UsageError: there is none."""
     for verb in VERBS:
         if verb.name == name:
             return verb

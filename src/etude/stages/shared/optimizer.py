@@ -1,7 +1,7 @@
 """Asking the optimizer: which prompt, which data, which form of answer."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import ClassVar, Protocol, TypeVar
 
@@ -12,6 +12,7 @@ from etude.events import Event, Notice
 from etude.prompts import Prompts
 from etude.records import Message, TextPart, system
 from etude.stages.shared.render import Shared, fence
+from etude.store.journal import facts_noted
 
 __all__ = ["Optimizer", "ReplyForm"]
 
@@ -47,6 +48,8 @@ class Optimizer:
     """The meta skill: shown with the calls that propose and choose edits, never shipped."""
     preferences: str = ""
     """House rules, shown with every call."""
+    facts: dict[str, str] = field(default_factory=dict[str, str])
+    """Its answers, as `facts_noted` names them."""
 
     async def ask(self, prompt: str, sections: Sequence[str], form: type[F]) -> F:
         """One call: the prompt, what it is to return, the memory, then the sections that are not empty. Shared ones
@@ -66,7 +69,10 @@ class Optimizer:
                 f"\n\n# What you have learnt about optimizing this skill\n\n{fence('memory', self.memory)}"
             )
         try:
-            return await self.model.ask((system(instructions), _question(sections)), form)
+            with facts_noted() as facts:
+                reply = await self.model.ask((system(instructions), _question(sections)), form)
+            self.facts.update(facts)
+            return reply
         except ModelError as error:
             hint = error.hint or "fix the cause and run the same command again"
             if isinstance(error, RejectedRequest):

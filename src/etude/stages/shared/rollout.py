@@ -15,6 +15,7 @@ from etude.errors import BoundaryError, EtudeError, StopRun, VoidStop
 from etude.events import AttemptFinished, Event
 from etude.protocols import Agent, Environment, Executor, Journal
 from etude.records import Attempt, Score, Skill, Split, Task, Trajectory, Usage, digest
+from etude.store.journal import facts_noted
 
 __all__ = ["PlannedAttempt", "Rollout", "VoidLimit", "attempt_id", "too_many_voids"]
 
@@ -179,7 +180,14 @@ class Rollout:
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Attempt:
         """One attempt. Failures of machinery become a void attempt; only `StopRun` is raised."""
         name = attempt_id(task.id, skill, trial)
-        attempt = Attempt(id=name, task=task, skill_hash=skill.hash, trial=trial, outcome="void")
+        with facts_noted() as facts:
+            made = await self._attempt(
+                Attempt(id=name, task=task, skill_hash=skill.hash, trial=trial, outcome="void"), skill
+            )
+        return made.model_copy(update={"facts": facts})
+
+    async def _attempt(self, attempt: Attempt, skill: Skill) -> Attempt:
+        task, trial = attempt.task, attempt.trial
         deadline = asyncio.timeout(None)
         try:
             self.go_on()

@@ -1,0 +1,237 @@
+"""Verify a skill: what a run says about its lines, recomputed from its journal without a call."""
+
+import json
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import NamedTuple, Unpack
+
+from etude.concurrency import run_to_end
+from etude.config import TrainConfig
+from etude.errors import DataError, StopRun
+from etude.records import Record, Skill, digest
+from etude.records.provenance import Line, Provenance
+from etude.records.summary import Summary
+from etude.skill import Document
+from etude.skill.export import without_markers
+from etude.skill.lines import lines_of
+from etude.store import SqliteJournal
+from etude.store.provenance import PROVENANCE, exported, read_provenance
+from etude.store.views import JOURNAL, SUMMARY
+from etude.trainer import Trainer
+from etude.workbench import Given
+
+__all__ = ["Problem", "Verification", "averify_skill", "verify_skill"]
+
+
+class Problem(Record):
+    """Something in which a skill and its run disagree."""
+
+    line: int | None
+    """Number of the line of the skill, counted from 1; None where it is about no single line."""
+    text: str = ""
+    """The line."""
+    what: str
+    """What is wrong."""
+
+
+class Verification(Record):
+    """Whether a skill is what its run says."""
+
+    agrees: bool
+    problems: tuple[Problem, ...]
+    lines: int
+    changes: int
+    """Changes of the skill that were looked at."""
+
+
+class _Replay(NamedTuple):
+    text: str
+    """The best skill."""
+    provenance: Provenance
+    stopped: str
+    """Why the journal was not enough; empty when it was."""
+    step: int
+
+
+async def averify_skill(
+    config: TrainConfig, trained: Skill, carried: Provenance | None = None, **given: Unpack[Given]
+) -> Verification:
+    """Run the training once more over a copy of the journal that `config.run` names, with nobody to ask, and compare
+    what comes out with the skill: byte by byte, and what each line rests on.
+
+    Args:
+        trained: the skill, as the run or an export wrote it.
+        carried: the provenance that came with it; by default that in the run folder.
+
+    Raises:
+        InputError: there is no journal, it cannot be read, the skill is of another run, or the run cannot be repeated
+            here, as without its data.
+    """
+    folder = Path(config.run.folder) / config.run.name
+    if not (folder / JOURNAL).exists():
+        raise DataError(f"{str(folder / JOURNAL)!r} is missing: nothing can be recomputed", hint="restore the file")
+    said = carried or read_provenance(folder / PROVENANCE)
+    was_stopped = _was_stopped(folder)
+    with tempfile.TemporaryDirectory() as place:
+        copy = Path(place) / config.run.name / JOURNAL
+        try:
+            _copy(folder / JOURNAL, copy)
+            problems = [] if said is None else _changed_facts(said, copy, folder)
+            again = None if problems else await _replayed(config, Path(place), given)
+        except sqlite3.DatabaseError as error:
+            raise DataError(
+                f"journal {str(folder / JOURNAL)!r} is damaged: {error}", hint="restore the file"
+            ) from error
+    if again is not None:
+        said = said or again.provenance
+        gap = again.stopped and not was_stopped
+        problems = list(_beyond(said, again) if gap else _differing(trained, said, again))
+    return Verification(
+        agrees=not problems,
+        problems=tuple(problems),
+        lines=len(lines_of(trained.text)),
+        changes=len(said.changes) if said is not None else 0,
+    )
+
+
+def verify_skill(
+    config: TrainConfig, trained: Skill, carried: Provenance | None = None, **given: Unpack[Given]
+) -> Verification:
+    """`averify_skill` for synchronous code; works inside a running event loop as well."""
+    return run_to_end(averify_skill(config, trained, carried, **given))
+
+
+def _copy(source: Path, copy: Path) -> None:
+    journal = SqliteJournal(source, read_only=True)
+    try:
+        journal.copy_to(copy)
+    finally:
+        journal.close()
+
+
+async def _replayed(config: TrainConfig, place: Path, given: Given) -> _Replay:
+    run = config.run.model_copy(update={"folder": str(place)})
+    stopped, summary = "", None
+    try:
+        summary = await Trainer(config.model_copy(update={"run": run}), **{**given, "offline": True}).atrain()
+    except StopRun as stop:
+        stopped, summary = stop.message, stop.summary
+    if summary is None:
+        raise DataError(f"the run cannot be repeated: {stopped}", hint="restore its journal")
+    provenance = read_provenance(place / run.name / PROVENANCE)
+    assert provenance is not None
+    text = (place / run.name / summary.best.skill).read_bytes().decode()
+    return _Replay(text, provenance, stopped, summary.steps)
+
+
+def _was_stopped(folder: Path) -> bool:
+    """The run itself has not ended, or has ended early."""
+    try:
+        return bool(Summary.model_validate_json((folder / SUMMARY).read_bytes()).stopped)
+    except FileNotFoundError:
+        return True
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{str(folder / SUMMARY)!r} cannot be read", hint="run `train` again: it writes the file again"
+        ) from error
+
+
+def _changed_facts(said: Provenance, copy: Path, folder: Path) -> list[Problem]:
+    """Lines that rest on facts which the journal does not hold as they were.
+
+    Raises:
+        DataError: the provenance is that of another run.
+    """
+    journal = SqliteJournal(copy, read_only=True)
+    try:
+        identity = digest(journal.identity)[:16]
+        if said.identity != identity:
+            raise DataError(
+                f"the skill comes from another run, {said.run!r} ({said.identity}); {str(folder)!r} is {identity}",
+                hint="give the run that trained it",
+            )
+        changed = {name: state for name, value in _facts(said) if (state := _state(journal, name, value))}
+    finally:
+        journal.close()
+    return [
+        Problem(line=number, text=line.text, what=f"it rests on the fact {name!r}, which {changed[name]}")
+        for number, line in enumerate(said.lines, start=1)
+        if line.text.strip() and (name := next((name for name in _rests_on(line, said) if name in changed), None))
+    ] or [
+        Problem(line=None, what=f"a change rests on the fact {name!r}, which {state}")
+        for name, state in changed.items()
+    ]
+
+
+def _state(journal: SqliteJournal, name: str, value: str) -> str:
+    """What has happened to a fact; empty if nothing has."""
+    found = journal.digest_of(name)
+    return "" if found == value else "the journal lacks" if found is None else "was changed in the journal"
+
+
+def _facts(said: Provenance) -> Iterator[tuple[str, str]]:
+    for change in said.changes:
+        for part in (change, *change.edits):
+            yield from part.facts.items()
+
+
+def _rests_on(line: Line, said: Provenance) -> Iterator[str]:
+    """Names of facts, those of its own edits first."""
+    if line.change is not None:
+        change = said.changes[line.change]
+        for part in (*(change.edits[number] for number in line.edits), change):
+            yield from part.facts
+
+
+def _differing(trained: Skill, said: Provenance, again: _Replay) -> Iterator[Problem]:
+    """Lines that the run did not write, lines that are missing, and lines of which something else is said than the
+    journal says. Front matter may be what an export is recorded to have written."""
+    bare = "etude:begin" not in trained.text and "etude:begin" in again.text
+    run = Document.parse(again.text)
+    wanted = _with_ends(run.front_matter + without_markers(run) if bare else again.text)
+    there = _with_ends(trained.text)
+    written = {line.text for line in said.lines if line.origin == "export"}
+    fronts = [len(_with_ends(Document.parse(text).front_matter)) for text in (again.text, trained.text)]
+    for kind, start, stop, first, last in SequenceMatcher(None, wanted, there, autojunk=False).get_opcodes():
+        if kind == "equal":
+            continue
+        for index in range(first, last):
+            text = there[index].rstrip("\r\n")
+            if text not in written or index > fronts[1]:
+                yield Problem(line=index + 1, text=text, what="the run did not write it so")
+        for index in range(start + last - first if kind == "replace" else start, stop):
+            if index >= fronts[0] or not written:
+                text = wanted[index].rstrip("\r\n")
+                yield Problem(line=first + 1, text=text, what="the run wrote this line here, and it is missing")
+    true, claimed = exported(again.provenance, trained.text), exported(said, trained.text)
+    for number, (line, claim) in enumerate(zip(true.lines, claimed.lines, strict=True), start=1):
+        if _evidence(line, true) != _evidence(claim, claimed):
+            what = "the journal says something else about where it comes from, or what it rests on"
+            yield Problem(line=number, text=line.text, what=what)
+    for number, change in enumerate(said.changes):
+        if change not in again.provenance.changes[number : number + 1]:
+            yield Problem(line=None, what=f"the journal says something else about {change.place}")
+
+
+def _beyond(said: Provenance, again: _Replay) -> Iterator[Problem]:
+    """What the journal does not give, since it lacks something that the run needed."""
+    yield Problem(line=None, what=f"the run cannot be repeated beyond step {again.step}: {again.stopped}")
+    for number, line in enumerate(said.lines, start=1):
+        if line.change is not None and line.change >= len(again.provenance.changes):
+            yield Problem(line=number, text=line.text, what="it cannot be recomputed")
+
+
+def _evidence(line: Line, of: Provenance) -> str:
+    """All that is said about a line."""
+    if line.change is None:
+        return line.origin
+    change = of.changes[line.change]
+    edits = [change.edits[number].model_dump(mode="json") for number in line.edits]
+    return json.dumps([change.place, change.origin, change.reason, change.facts, edits], sort_keys=True)
+
+
+def _with_ends(text: str) -> list[str]:
+    return [text[line.start : line.stop] for line in lines_of(text)]
