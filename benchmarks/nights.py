@@ -86,7 +86,7 @@ def together(kind: str, *, named: bool, seeds: int = SEEDS) -> Counter[str]:
     ]
     found: Counter[str] = Counter()
     for seed in range(seeds):
-        for one, other in combinations(divide(tasks, val=VAL, seed=seed).tasks, 2):
+        for one, other in combinations(divide(tasks, val=VAL, seed=seed), 2):
             same = one.cluster == other.cluster
             if one.id[:-1] != other.id[:-1]:
                 found["merged"] += same and seed == 0

@@ -49,8 +49,9 @@ class Teacher(ChatModel):
 
 def main(folder: str) -> None:
     """Train."""
-    tasks = [{"input": f"Say hello to {name}"} for name in ["Ann", "Ben", "Cleo", "Dan", "Eve", "Finn"]]
-    env = ListEnvironment(tasks[:2], tasks[2:4], tasks[4:], scorer=score)
+    names = ["Ann", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hana", "Ian"]
+    tasks = [{"input": f"Say hello to {name}"} for name in names]
+    env = ListEnvironment(tasks[:2], tasks[2:7], tasks[7:], scorer=score)
     config = {
         "train": {"epochs": 2, "batch_size": 2},
         "run": {"folder": folder, "name": "own-model"},

@@ -33,9 +33,6 @@ from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
 from etude.workbench import Given, Observer, Past, StopSwitch, Watched, Workbench
 
-__all__ = ["open_workbench"]
-
-
 M = TypeVar("M", bound=BaseModel)
 
 

@@ -18,8 +18,6 @@ from etude.records.summary import Compared, Comparison, Flip, Interval, Settle, 
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 from etude.workbench import Workbench
 
-__all__ = ["FRESH", "Decision", "compare_on", "decide", "open_test"]
-
 FRESH = 1_000
 """First trial on training and validation tasks: those below were seen by the search, and chosen by."""
 

@@ -9,8 +9,6 @@ from typing import Any, TypeVar, cast
 
 R = TypeVar("R")
 
-__all__ = ["Threads", "run_to_end", "together"]
-
 
 def run_to_end(coroutine: Coroutine[Any, Any, R]) -> R:
     """The result of a coroutine, for synchronous code: in this thread, or in one of its own where a loop is running

@@ -4,8 +4,6 @@ import os
 import secrets
 from pathlib import Path
 
-__all__ = ["TEMPORARY", "remove_leftovers", "sync_folder", "write_atomically"]
-
 TEMPORARY = ".etude-"
 """What the names of files begin with while they are written, next to those that they replace."""
 

@@ -11,16 +11,6 @@ from typing import NamedTuple
 
 from etude.records.summary import Interval
 
-__all__ = [
-    "Arms",
-    "difference_interval",
-    "mean_interval",
-    "permutation",
-    "smallest_gain",
-    "t_interval",
-    "tasks_needed",
-]
-
 _POWER_Z = 0.841621
 """80% quantile of the normal distribution: what is needed is what settles it in 4 of 5 comparisons."""
 _MOST_TASKS = 1_000_000
@@ -167,15 +157,15 @@ def smallest_gain(tasks: int, noise: float, trials: int = 1) -> float | None:
         trials: of each task under each skill.
     """
 
-    def told(gain: float) -> bool:
+    def detects(gain: float) -> bool:
         return _tells(gain, noise / trials + gain - gain * gain, tasks, 0.0)
 
-    if tasks < 1 or not told(1.0):
+    if tasks < 1 or not detects(1.0):
         return None
     low, high = 0.0, 1.0
     while high - low > 1e-4:
         middle = (low + high) / 2
-        low, high = (low, middle) if told(middle) else (middle, high)
+        low, high = (low, middle) if detects(middle) else (middle, high)
     return high
 
 

@@ -116,11 +116,11 @@ class EnvironmentTool:
     name: str
     """Letters, digits, `_` and `-`, at most 64."""
     description: str
-    """What the model is told about it."""
+    """What the model reads about it."""
     parameters: Mapping[str, JsonValue]
     """JSON schema of the arguments, of type object."""
     call: Callable[[Mapping[str, JsonValue]], Awaitable[str]]
-    """What is done, and the text that the model gets. Wrong arguments are told in that text; whatever is raised makes
+    """What is done. The text that the model gets also says what is wrong with arguments; whatever is raised makes
     the attempt void."""
 
 

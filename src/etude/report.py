@@ -11,8 +11,6 @@ from etude.store.provenance import PROVENANCE, Changes
 from etude.store.views import SUMMARY
 from etude.workbench import Workbench
 
-__all__ = ["Measured", "report"]
-
 
 class Measured(NamedTuple):
     """Evaluations that are not part of the training state."""

@@ -10,8 +10,6 @@ from etude.stages.reflect import Reflection
 from etude.store.provenance import Changes
 from etude.workbench import Workbench
 
-__all__ = ["RunLog", "counted"]
-
 
 def counted(count: int, what: str) -> str:
     """As in `1 edit`, `3 edits` or `2 analyses`."""
@@ -88,7 +86,7 @@ class RunLog:
             states: before and after.
         """
         before, after = states
-        self._bench.observer.decided(states, candidate, result, skipped)
+        self._bench.observer.decided(candidate, result, skipped)
         action = "skipped" if result is None else "accepted" if result.verdict.accepted else "rejected"
         reason = skipped if result is None else result.verdict.reason
         self.write(

@@ -14,8 +14,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, Literal, cast
 
-__all__ = ["Matcher"]
-
 _WORKER = """
 import json, re, signal, sys
 for line in sys.stdin:

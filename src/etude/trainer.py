@@ -21,8 +21,6 @@ from etude.searches import search_of
 from etude.searches.estimate import forecast_run
 from etude.workbench import Given, Workbench
 
-__all__ = ["Trainer"]
-
 
 class Trainer:
     """Trains a skill. What is not given is built from the config.

@@ -25,12 +25,9 @@ from etude.records import (
     TrainState,
 )
 from etude.stages.gate import GateResult
-from etude.stages.shared.longitudinal import Pair
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.rollout import Rollout
 from etude.store import RunFolder, SqliteSpend
-
-__all__ = ["Given", "Observer", "Past", "StopSwitch", "Watched", "Workbench"]
 
 
 class StopSwitch:
@@ -90,17 +87,8 @@ class Observer:
     def attempted(self, attempts: Sequence[Attempt]) -> None:
         """Training tasks were attempted in a step."""
 
-    def compared(self, pairs: Sequence[Pair]) -> None:
-        """Training tasks were attempted under two skills, for the slow update."""
-
-    def decided(
-        self, states: tuple[TrainState, TrainState], candidate: Candidate, result: GateResult | None, skipped: str
-    ) -> None:
-        """It was decided on a candidate, or `skipped` says why it was not tried.
-
-        Args:
-            states: before and after.
-        """
+    def decided(self, candidate: Candidate, result: GateResult | None, skipped: str) -> None:
+        """It was decided on a candidate, or `skipped` says why it was not tried."""
 
     async def finished(self, bench: "Workbench", state: TrainState) -> None:
         """The search is over; the test comes next."""

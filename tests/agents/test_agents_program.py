@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from program_contract import ProgramContract
 
+from etude.agents.account import Account, after_the_prompt, has_read, neutral
 from etude.agents.program import CodexAgent, CommandAgent, ProgramAgent
-from etude.agents.told import Told, after_the_prompt, has_read, neutral
 from etude.agents.verdict import Evidence, ProgramFailed, verdict
 from etude.errors import ConfigError, DataError, OutageStop, StopRun
 from etude.programs.base import Report
@@ -201,9 +201,9 @@ class TestOptions:
 
     def test_pictures_are_refused_with_what_to_do(self) -> None:
         task = Task(id="t", input="What is this?", images=("data:image/png;base64,",))
-        with pytest.raises(DataError, match="task 't' has pictures, and agent 'command' is told text only"):
+        with pytest.raises(DataError, match="task 't' has pictures, and agent 'command' reads text only"):
             make(ScriptedModel([])).check_task(task)
-        with pytest.raises(DataError, match="task 't' has pictures, and agent 'command' is told text only"):
+        with pytest.raises(DataError, match="task 't' has pictures, and agent 'command' reads text only"):
             asyncio.run(make(ScriptedModel([])).attempt(task, Skill(text=""), 0))
 
     def test_programs_wait_until_there_is_memory_for_them(self) -> None:
@@ -299,7 +299,7 @@ class TestVerdicts:
             verdict(evidence(asked=1, report=report))
 
 
-class TestTold:
+class TestAccount:
     CALLS = (
         Message(role="assistant", tool_calls=(ToolCall(id="z9", name="bash", arguments='{"c": "cd /tmp/a/work"}'),)),
         Message(
@@ -309,7 +309,7 @@ class TestTold:
 
     def test_folders_and_ids_are_those_of_every_attempt(self) -> None:
         folders = {Path("/tmp/a/work"): ".", Path("/tmp/a/home"): "~"}
-        told = neutral(Told("in /tmp/a/work.", self.CALLS, {"z9": 3, "of nothing": 1}), folders)
+        told = neutral(Account("in /tmp/a/work.", self.CALLS, {"z9": 3, "of nothing": 1}), folders)
         assert told.answer == "in .."
         assert told.messages[0].tool_calls[0] == ToolCall(id="call-1", name="bash", arguments='{"c": "cd ."}')
         assert told.messages[1].tool_call_id == "call-1"

@@ -39,7 +39,7 @@ def test_a_script_whose_interpreter_does_not_exist_is_refused(folder: Path, firs
     with pytest.raises(ConfigError) as error:
         env(folder, first)
     path = str(folder / "check")
-    expected = f"env: check = './check': {path!r} begins with '#!' and {name!r}, which does not exist"
+    expected = f"program {path!r} needs {name!r}, which was not found"
     assert error.value.message == expected
     assert error.value.hint == f"install {name!r}, or correct the first line of {path!r}"
 

@@ -28,7 +28,7 @@ def test_an_empty_split_is_refused_with_the_file_it_came_from() -> None:
 def test_an_empty_test_split_is_refused_only_when_it_is_needed() -> None:
     assert check_splits([task("a")], [task("b")], []) == []
     with pytest.raises(DataError, match="the test split is empty"):
-        check_splits([task("a")], [task("b")], [], need_test=True)
+        check_splits([task("a")], [task("b")], [], need=("train", "val", "test"))
 
 
 def test_the_same_input_in_two_splits_is_refused_whatever_its_case_and_spaces() -> None:

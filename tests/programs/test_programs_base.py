@@ -11,10 +11,11 @@ import pytest
 
 from etude.agents.program import ProgramAgent
 from etude.errors import ConfigError, DataError
-from etude.programs.base import Installed, Order, install_skill, installed, read_files, skill_instructions
+from etude.programs.base import Order, install_skill, read_files, skill_instructions
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
 from etude.programs.command import Command
+from etude.programs.installed import Installed, installed
 from etude.programs.known import known_programs
 from etude.programs.login import Login, find_login
 from etude.programs.memory import available_mb, room_for
@@ -88,7 +89,7 @@ class TestFinding:
         )
 
     def test_a_script_for_an_interpreter_that_is_missing_is_an_error(self, tmp_path) -> None:
-        with pytest.raises(ConfigError, match="needs 'no-such-interpreter', which is not on PATH"):
+        with pytest.raises(ConfigError, match="needs 'no-such-interpreter', which was not found"):
             installed(script(tmp_path / "pi", "#!/usr/bin/env no-such-interpreter\n"))
 
     def test_a_script_is_called_with_its_interpreter_and_sees_it(self, tmp_path, monkeypatch) -> None:

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from etude.programs.base import Installed, Order, Program, Report
+from etude.programs.base import Order, Program, Report
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
+from etude.programs.installed import Installed
 from etude.programs.opencode import OpenCode
 from etude.programs.pi import Pi
 from etude.records import Skill, Usage

@@ -9,8 +9,8 @@ import pytest
 from sandbox_boxes import play, python, worked
 
 from etude.sandbox import Limits
+from etude.sandbox.launch.descriptors import FILTER, STATUS
 from etude.sandbox.launch.seccomp import ARCHITECTURES
-from etude.sandbox.launch.told import FILTER, STATUS
 from etude.sandbox.sandbox import Unsafe
 
 known_calls = pytest.mark.skipif(platform.machine() not in ARCHITECTURES, reason="no filter of system calls here")

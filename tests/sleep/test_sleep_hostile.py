@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from hostile import COMMAND, JUNK, ORDERS, TOOLS, spoilt, write_hostile, write_order, writers
-from small_night import MEMORY, Small, tree
+from small_night import MEMORY, Small, run_night, tree
 
 from etude.cli.main import main
 from etude.errors import DataError, EtudeError
@@ -17,7 +17,6 @@ from etude.prompts import Prompts
 from etude.records import ChatRequest
 from etude.registry import names
 from etude.sleep.adoption.proposal import read_proposal
-from etude.sleep.night import run_night
 from etude.sleep.report import NightReport
 from etude.sleep.tasks.files import read
 from etude.testing import ScriptedModel

@@ -77,7 +77,7 @@ def test_a_night_stops_with_its_questions_and_ends_like_any_other_once_they_are_
     assert asked[0] == 4
     assert sum(asked) == len(list((folder / "questions").iterdir()))
     assert other.night({"memory": True}).status == "proposed"
-    texts = [next((one.state.night(1) / "proposal").glob("0-*")).read_text() for one in (small, other)]
+    texts = [(one.state.night(1) / "proposal" / "proposal.diff").read_text() for one in (small, other)]
     assert "Key Risks" in texts[0]
     assert "Key Risks" in texts[1]
     assert set(small.ledger().values()) == {"used"}

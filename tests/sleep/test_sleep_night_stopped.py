@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_night import MODELS, Counted, Small, tree
+from small_night import MODELS, Counted, Small, run_night, tree
 
 from etude.config import LimitsSection
 from etude.errors import BudgetStop, Interrupted, LockedError, OutageStop, RejectedRequest, RejectedRole, StopRun
@@ -13,7 +13,7 @@ from etude.simulation.endpoint import running_endpoint
 from etude.simulation.faults import Faults
 from etude.sleep.improve.changes import Spent
 from etude.sleep.limits import Deadline, of_the_night
-from etude.sleep.night import read_report, run_night
+from etude.sleep.night import read_report
 from etude.sleep.report import NightReport
 from etude.workbench import StopSwitch
 

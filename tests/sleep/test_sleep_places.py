@@ -52,12 +52,11 @@ def test_a_document_is_read_with_its_bytes_and_mode(tmp_path: Path) -> None:
     live = read_document(path, "memory", tmp_path)
     assert (live.data, live.mode, live.text, live.opening) == ("\ufeffa\r\n".encode(), 0o604, *["\ufeffa\r\n"] * 2)
     assert live.path == live.real == str(path)
-    assert live.sha256 is not None
 
 
 def test_a_missing_file_is_an_empty_document(tmp_path: Path) -> None:
     live = read_document(tmp_path / "sub" / "AGENTS.md", "memory", tmp_path)
-    assert (live.data, live.mode, live.text, live.opening, live.sha256) == (None, None, "", "", None)
+    assert (live.data, live.mode, live.text, live.opening) == (None, None, "", "")
 
 
 def test_a_new_skill_begins_with_the_front_matter_that_skills_need(tmp_path: Path) -> None:
@@ -97,14 +96,14 @@ def test_a_file_outside_of_the_project_has_to_be_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.txt", ".git/a.md", "Makefile"])
 def test_only_markdown_outside_of_version_control_is_a_document(tmp_path: Path, name: str) -> None:
-    with pytest.raises(SkillError, match="is no Markdown document"):
+    with pytest.raises(SkillError, match="is not a Markdown document"):
         located(tmp_path / name, tmp_path)
 
 
 def test_a_link_to_something_that_is_no_markdown_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.sh").write_text("x")
     (tmp_path / "a.md").symlink_to("a.sh")
-    with pytest.raises(SkillError, match="is no Markdown document"):
+    with pytest.raises(SkillError, match="is not a Markdown document"):
         located(tmp_path / "a.md", tmp_path)
 
 
@@ -119,7 +118,7 @@ def test_a_folder_a_pipe_and_a_file_in_place_of_a_folder_are_refused(tmp_path: P
     os.mkfifo(tmp_path / "b.md")
     (tmp_path / "c").write_text("x")
     for name in ("a.md", "b.md", "c/d.md"):
-        with pytest.raises(SkillError, match="is no regular file in a folder"):
+        with pytest.raises(SkillError, match="is not a regular file in a folder"):
             located(tmp_path / name, tmp_path)
 
 

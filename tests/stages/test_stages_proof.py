@@ -1,6 +1,7 @@
 """Edits are tested on the failures they cite: all at once, then each left out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 
 from stages_doubles import ToldAgent, append, attempt, make_rollout
 
@@ -19,6 +20,7 @@ async def run(
     failures: Sequence[Attempt],
     *,
     witnesses: Sequence[Attempt] = (),
+    copied: Mapping[int, Collection[str]] = MappingProxyType({}),
 ) -> tuple[Proof, str, list[tuple[str, str, int]]]:
     """The proof, the letters of the edits that stay, and what was attempted as (task, letters, trial)."""
 
@@ -33,7 +35,7 @@ async def run(
     def variant(numbers: Sequence[int]) -> Skill:
         return Skill(text="".join(edits[number].content for number in numbers))
 
-    given = ProofInput(edits, variant, failures, witnesses)
+    given = ProofInput(edits, variant, failures, witnesses, copied)
     proved = await prove(rollout, given, GateSection(), step=1)
     kept = "".join(edits[number].content for number in proved.kept)
     assert {a.skill_hash for a in proved.attempts} == ({Skill(text=kept).hash} if kept else set())
@@ -68,6 +70,16 @@ async def test_an_edit_that_changes_nothing_goes() -> None:
     proof, kept, _ = await run(edits, needs(x="A"), failed("x"))
     assert kept == "A"
     assert [(one.kept, one.mends) for one in proof.edits] == [(True, ("x",)), (False, ("x",))]
+
+
+async def test_an_edit_that_holds_an_answer_stays_for_tasks_with_another_answer_only() -> None:
+    edits = [append("A", "a-x"), append("B", "a-y")]
+    proof, kept, _ = await run(edits, needs(x="A", y="B"), failed("x", "y"), copied={0: {"x"}, 1: {"x"}})
+    assert kept == "B"
+    assert [(one.kept, one.needed, one.copied) for one in proof.edits] == [
+        (False, ("x",), ("x",)),
+        (True, ("y",), ("x",)),
+    ]
 
 
 async def test_of_two_edits_that_cover_for_each_other_one_stays() -> None:

@@ -89,14 +89,14 @@ async def test_a_planned_budget_is_told_to_the_readers_and_asks_nobody(name) -> 
     schedule = Schedule(SelectSection(schedule=name), 4, True)
     for step in (1, 2, 3, 4):
         planned = edit_budget(SelectSection(schedule=name), step, 4)
-        assert schedule.told(step) == planned
+        assert schedule.shown(step) == planned
         assert await schedule.decide(Desk().optimizer, step, evidence(*EDITS)) == EditBudget(planned)
 
 
 @pytest.mark.parametrize("name", [*SCHEDULES, "autonomous"])
 async def test_without_a_budget_there_is_no_limit_whatever_the_schedule(name) -> None:
     schedule = Schedule(SelectSection(schedule=name), 4, False)
-    assert schedule.told(1) is None
+    assert schedule.shown(1) is None
     assert await schedule.decide(Desk().optimizer, 1, evidence(*EDITS)) == EditBudget(None)
 
 
@@ -114,7 +114,7 @@ async def decided(desk: Desk, *edits, step: int = 4) -> EditBudget:
 
 def test_under_the_autonomous_schedule_readers_are_told_the_maximum_in_every_step() -> None:
     schedule = Schedule(AUTONOMOUS, 4, True)
-    assert [schedule.told(step) for step in (1, 2, 3, 4)] == [4, 4, 4, 4]
+    assert [schedule.shown(step) for step in (1, 2, 3, 4)] == [4, 4, 4, 4]
 
 
 @pytest.mark.parametrize(("number", "edits"), [(1, 1), (3, 3), (5, 5), (9, 5)])

@@ -54,11 +54,7 @@ class AnswerReader:
         self._matcher = Matcher(seconds)
 
     async def read(self, text: str) -> str:
-        """The answer in a reply.
-
-        Raises:
-            BoundaryError: the search for the pattern took too long.
-        """
+        """The answer in a reply. Raises BoundaryError: the search for the pattern took too long."""
         pattern = self._pattern
         if pattern is None:
             found = cast(list[str], _TAGGED.findall(text))

@@ -49,11 +49,7 @@ class ChatAgent(Agent):
     def from_options(
         cls, options: Mapping[str, Any], target: ChatModel, prompts: Prompts, *, where: str
     ) -> "ChatAgent":
-        """Build from the options of the `agent` section.
-
-        Raises:
-            ConfigError: an unknown or bad option.
-        """
+        """Build from the options of the `agent` section. Raises ConfigError: an unknown or bad option."""
         return cls(target, prompts, parse(ChatOptions, dict(options), where=where))
 
     def fingerprint(self) -> str:

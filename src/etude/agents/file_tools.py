@@ -44,11 +44,7 @@ class FileTools:
         return f"[lines {first} to {first + len(shown) - 1} of {len(lines)}]\n{''.join(shown)}"
 
     def write(self, path: str, content: str) -> str:
-        """Write a whole file, and the folders it is in.
-
-        Raises:
-            ToolMisuse: it cannot be written.
-        """
+        """Write a whole file, and the folders it is in. Raises ToolMisuse: it cannot be written."""
         place = self._place(path, write=True)
         data = content.encode()
         _write(path, place, data)

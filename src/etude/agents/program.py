@@ -2,25 +2,26 @@
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
+from etude.agents.account import Account, after_the_prompt, has_read, neutral
 from etude.agents.answers import AnswerOptions, AnswerReader
 from etude.agents.gateway import Gateway, GatewaySession
 from etude.agents.program_run import Ran, run_program
 from etude.agents.shell import readable_folders, with_programs
-from etude.agents.told import Told, after_the_prompt, has_read, neutral
 from etude.agents.verdict import Evidence, verdict
 from etude.config import parse
 from etude.errors import ConfigError, DataError
-from etude.programs.base import Delivery, Installed, Launch, Order, Program, Report
+from etude.programs.base import Delivery, Order, Program, Report
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
 from etude.programs.command import Command
+from etude.programs.installed import Installed
 from etude.programs.login import find_login
 from etude.programs.memory import available_mb, room_for
 from etude.programs.opencode import OpenCode
@@ -28,7 +29,7 @@ from etude.programs.pi import Pi
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel
 from etude.records import Skill, Task, Trajectory, digest, user
-from etude.sandbox import Box, Limits, Sandbox, TooLarge, Workspace, find_sandbox
+from etude.sandbox import Limits, Sandbox, TooLarge, Workspace, find_sandbox
 
 
 class ProgramOptions(AnswerOptions):
@@ -53,7 +54,7 @@ class ProgramOptions(AnswerOptions):
     """Memory to count with for each attempt under way: no more are started at the same time than there is room for.
     By default what the program commonly needs."""
     model: str = ""
-    """Name of the model that the program is told, which may decide how it behaves. By default the target's own."""
+    """Name of the model that the program is given, which may decide how it behaves. By default the target's own."""
     arguments: tuple[str, ...] = ()
     """Further arguments for the command line."""
     env: dict[str, str] = Field(default_factory=dict[str, str])
@@ -175,10 +176,10 @@ class ProgramAgent(Agent):
             await self._gateway.aclose()
 
     def check_task(self, task: Task) -> None:
-        """Refuse a task with pictures: programs are told text."""
+        """Refuse a task with pictures: programs read text only."""
         if task.images:
             raise DataError(
-                f"task {task.id!r} has pictures, and agent {self.name!r} is told text only",
+                f"task {task.id!r} has pictures, and agent {self.name!r} reads text only",
                 hint="put pictures into the files of the task, or use the agent 'chat'",
             )
 
@@ -201,9 +202,14 @@ class ProgramAgent(Agent):
                 calls = self._options.max_steps
                 session = await stack.enter_async_context(self._gateway.session(trial=trial, calls=calls))
             order = self._order(task, skill, workspace, session)
-            box = self._box(workspace, session)
+            readable = (*self._installed.readable, *self._folders)
+            if session is None:
+                box = workspace.box(readable, "host")
+            else:
+                box = workspace.box(readable, "gateway", session.socket, int(session.url.rpartition(":")[2]))
             launch = self.program.launch(order)
-            env = _environment(launch, self._options, self._folders)
+            env = workspace.env | dict(launch.env) | self._options.env
+            env["PATH"] = with_programs(self._folders, env["PATH"])
             ran = await run_program(launch, env, box, self._options.limits, self._sandbox, session)
             return await self._trajectory(order, workspace, session, ran)
 
@@ -228,16 +234,6 @@ class ProgramAgent(Agent):
             login={} if self._login is None else self._login.variables,
         )
 
-    def _box(self, workspace: Workspace, session: GatewaySession | None) -> Box:
-        return Box(
-            workspace=workspace.work,
-            writable=(workspace.home, workspace.tmp),
-            readable=(*self._installed.readable, *self._folders),
-            network="host" if session is None else "gateway",
-            socket=None if session is None else session.socket,
-            port=0 if session is None else int(session.url.rpartition(":")[2]),
-        )
-
     async def _trajectory(
         self, order: Order, workspace: Workspace, session: GatewaySession | None, ran: Ran
     ) -> Trajectory:
@@ -248,17 +244,17 @@ class ProgramAgent(Agent):
         except TooLarge as error:
             files, failure = {}, failure or error.message
         conversation = report.messages if session is None else session.conversation
-        told = neutral(
-            Told(report.answer, report.messages or after_the_prompt(conversation), dict(report.exit_codes)),
-            {workspace.work: ".", workspace.home: "~", workspace.tmp: "$TMPDIR"},
+        account = neutral(
+            Account(report.answer, report.messages or after_the_prompt(conversation), dict(report.exit_codes)),
+            workspace.names,
         )
         return Trajectory(
-            answer=await self._answers.read(told.answer),
-            messages=(user(order.prompt), *told.messages),
+            answer=await self._answers.read(account.answer),
+            messages=(user(order.prompt), *account.messages),
             failure=failure,
             usage=report.usage if session is None else session.usage,
             simulated=session is not None and session.simulated,
-            exit_codes=told.exit_codes,
+            exit_codes=account.exit_codes,
             files=files,
             read_skill=has_read(order.skill, conversation) if order.delivery == "install" else None,
         )
@@ -318,9 +314,3 @@ class CommandAgent(ProgramAgent):
         """As `ProgramAgent.from_options`."""
         chosen = parse(CommandOptions, dict(options), where=where)
         return cls(Command(chosen.command, chosen.answer_file), target, prompts, chosen)
-
-
-def _environment(launch: Launch, options: ProgramOptions, folders: Sequence[Path]) -> dict[str, str]:
-    # Compiled files hold times: they would make the changes of each attempt others.
-    env = {"LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", **launch.env, **options.env}
-    return env | {"PATH": with_programs(folders, env["PATH"])}

@@ -15,11 +15,7 @@ MAX_COMMAND_BYTES = 100_000
 
 
 def readable_folders(names: Sequence[str]) -> tuple[Path, ...]:
-    """The folders of `agent.readable`.
-
-    Raises:
-        ConfigError: one does not exist.
-    """
+    """The folders of `agent.readable`. Raises ConfigError: one does not exist."""
     folders = tuple(Path(os.path.abspath(os.path.expanduser(name))) for name in names)
     for name, folder in zip(names, folders, strict=True):
         if not folder.is_dir():
@@ -45,11 +41,7 @@ class Shell:
     happens to run."""
 
     async def run(self, command: str) -> Result:
-        """What a command wrote, and how it ended.
-
-        Raises:
-            ToolMisuse: the command is too long.
-        """
+        """What a command wrote, and how it ended. Raises ToolMisuse: the command is too long."""
         size = len(command.encode())
         if size > MAX_COMMAND_BYTES:
             raise ToolMisuse(f"the command has {size:,} bytes, at most {MAX_COMMAND_BYTES:,} are allowed; use a file")

@@ -1,4 +1,4 @@
-"""The tools of one attempt: what the model is told of them, and carrying out its calls."""
+"""The tools of one attempt: what the model knows of them, and carrying out its calls."""
 
 import inspect
 import json
@@ -40,7 +40,7 @@ class Desk:
 
 
 class _Arguments(Record):
-    """Arguments of a tool of ours, and what it does with them. The model is told the docstring."""
+    """Arguments of a tool of ours, and what it does with them. The model reads the docstring."""
 
     @field_validator("*")
     @classmethod
@@ -124,7 +124,7 @@ class Toolbox:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """What the model is told."""
+        """What the model reads."""
         own = (_described(name, kind) for name, kind in self._own.items())
         brought = (
             Tool(name=tool.name, description=tool.description, parameters=dict(tool.parameters))
@@ -133,7 +133,7 @@ class Toolbox:
         return (*own, *brought)
 
     async def run(self, call: ToolCall, *, cut_off: bool) -> Result:
-        """Carry out a call. What the model did wrong it is told in the result.
+        """Carry out a call. The result says what the model did wrong.
 
         Args:
             cut_off: the reply with the call reached its output limit, so that the call may be incomplete.
@@ -188,20 +188,20 @@ def _checked(name: str, kind: type[_Arguments], given: Mapping[str, JsonValue]) 
     try:
         return kind.model_validate(given)
     except ValidationError as error:
-        told = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_url=False)]
-        raise _wrong_arguments(name, told, list(kind.model_fields)) from None
+        problems = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_url=False)]
+        raise _wrong_arguments(name, problems, list(kind.model_fields)) from None
 
 
 async def _bring(tool: EnvironmentTool, given: Mapping[str, JsonValue]) -> str:
     """Call a tool of the environment. Names are checked here, its code sees to the values."""
     known = list(cast(Mapping[str, Any], tool.parameters.get("properties", {})))
     required = cast(Sequence[str], tool.parameters.get("required", ()))
-    told = [f"{name}: Field required" for name in required if name not in given]
+    problems = [f"{name}: Field required" for name in required if name not in given]
     # What a schema does not forbid, code that reads its arguments by name would stumble over.
     if known and not tool.parameters.get("additionalProperties"):
-        told += [f"{name}: Extra inputs are not permitted" for name in given if name not in known]
-    if told:
-        raise _wrong_arguments(tool.name, told, known)
+        problems += [f"{name}: Extra inputs are not permitted" for name in given if name not in known]
+    if problems:
+        raise _wrong_arguments(tool.name, problems, known)
     try:
         return await tool.call(given)
     except EtudeError:
@@ -210,5 +210,7 @@ async def _bring(tool: EnvironmentTool, given: Mapping[str, JsonValue]) -> str:
         raise BoundaryError(f"environment tool {tool.name!r}", error) from error
 
 
-def _wrong_arguments(name: str, told: Sequence[str], known: Sequence[str]) -> ToolMisuse:
-    return ToolMisuse(f"wrong arguments for {name!r}: {'; '.join(told)}. It takes: {', '.join(known) or 'nothing'}")
+def _wrong_arguments(name: str, problems: Sequence[str], known: Sequence[str]) -> ToolMisuse:
+    return ToolMisuse(
+        f"wrong arguments for {name!r}: {'; '.join(problems)}. It takes: {', '.join(known) or 'nothing'}"
+    )

@@ -33,7 +33,7 @@ from etude.records import (
     digest,
     system,
 )
-from etude.sandbox import Box, Limits, Sandbox, TooLarge, Workspace, find_sandbox
+from etude.sandbox import Limits, Sandbox, TooLarge, Workspace, find_sandbox
 from etude.skill import save_skill
 
 _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -189,21 +189,9 @@ class ToolsAgent(Agent):
         self.check_task(task)
         workspace.fill(task.files)
         read_only = _add_skill(skill, workspace)
-        box = Box(
-            workspace=workspace.work,
-            writable=(workspace.home, workspace.tmp),
-            readable=(*self._readable, *read_only),
-            network="host" if self._options.network else "none",
-        )
-        env = {
-            "PATH": with_programs(self._readable, _SYSTEM_PATH),
-            "HOME": str(workspace.home),
-            "TMPDIR": str(workspace.tmp),
-            "LANG": "C.UTF-8",
-            # Compiled files hold times: they would make each trajectory another one.
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
-        names = {str(workspace.work): ".", str(workspace.home): "~", str(workspace.tmp): "$TMPDIR"}
+        box = workspace.box((*self._readable, *read_only), "host" if self._options.network else "none")
+        env = workspace.env | {"PATH": with_programs(self._readable, _SYSTEM_PATH)}
+        names = {str(path): name for path, name in workspace.names.items()}
         shell = None if self._sandbox is None else Shell(self._sandbox, box, self._options.limits, env, names)
         return Desk(FileTools(workspace.work, read_only), shell)
 

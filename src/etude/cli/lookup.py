@@ -2,7 +2,6 @@
 
 import os
 import re
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -13,15 +12,15 @@ from etude.cli.parsing.arguments import RUNS_FOLDER
 from etude.cli.terminal import output
 from etude.config import load_config
 from etude.errors import ConfigError, DataError, SkillError
-from etude.records import File, Skill
+from etude.records import Skill
 from etude.records.summary import Summary
 from etude.skill import load_skill
+from etude.skill.folder import DOCUMENT, read_folder
 from etude.store import RunView, StepView, read_events, read_run, run_names
 from etude.store.views import JOURNAL
 
 RUNS = Path(RUNS_FOLDER)
 
-_DOCUMENT = "SKILL.md"
 _LIMIT = re.compile(r"limits\.(calls|tokens|usd) = \S+ is reached")
 
 
@@ -189,11 +188,7 @@ def larger(stopped: str | None) -> str:
 
 
 def summary_of(run: RunView) -> Summary | None:
-    """The summary of a run; None before it has written one.
-
-    Raises:
-        DataError: it is damaged.
-    """
+    """The summary of a run; None before it has written one. Raises DataError: it is damaged."""
     if run.summary is None:
         return None
     try:
@@ -251,20 +246,11 @@ def _base(run: RunView) -> Skill:
 
 def _saved(run: RunView) -> Skill | None:
     """The skill in `best/`, as the run last left it, however incomplete its front matter is."""
-    document = next(iter(sorted(Path(run.path).glob(f"best/*/{_DOCUMENT}"))), None)
+    document = next(iter(sorted(Path(run.path).glob(f"best/*/{DOCUMENT}"))), None)
     if document is None:
         return None
-    folder = document.parent
-    files = {
-        path.relative_to(folder).as_posix(): _file(path)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path != document
-    }
-    return Skill(name=folder.name, text=document.read_bytes().decode(), files=files)
-
-
-def _file(path: Path) -> File:
-    return File(data=path.read_bytes(), executable=bool(path.stat().st_mode & stat.S_IXUSR))
+    files = read_folder(document.parent)
+    return Skill(name=document.parent.name, text=files.pop(DOCUMENT).data.decode(), files=files)
 
 
 def _read(run: RunView, name: str) -> str:

@@ -37,11 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def read_faults(given: list[str], outage_after: int | None) -> Faults:
-    """Faults from `NAME=RATE` texts.
-
-    Raises:
-        InputError: a name is unknown or a rate is not a number from 0 to 1.
-    """
+    """Faults from `NAME=RATE` texts. Raises InputError: a name is unknown or a rate is not a number from 0 to 1."""
     values: dict[str, Any] = {"outage_after": outage_after}
     for text in given:
         name, equals, rate = text.partition("=")

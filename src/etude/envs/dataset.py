@@ -108,11 +108,7 @@ class DatasetEnvironment(Environment):
         return canonical([self.name, self.scorer.fingerprint(), *(hub if self.config.hub is not None else [])])
 
     def image(self, reference: str) -> str:
-        """A data URL for a picture of one of the tasks.
-
-        Raises:
-            DataError: the file has changed or is gone.
-        """
+        """A data URL for a picture of one of the tasks. Raises DataError: the file has changed or is gone."""
         return self._images.url(reference)
 
     def hidden(self) -> Mapping[Path, str]:

@@ -51,11 +51,7 @@ def environment(
 
 
 class FunctionEnvironment(ListedTasks):
-    """Tasks from lists, attempted by a function.
-
-    Raises:
-        ConfigError: the scorer is unknown.
-    """
+    """Tasks from lists, attempted by a function. Raises ConfigError: the scorer is unknown."""
 
     def __init__(
         self,

@@ -1,22 +1,21 @@
-"""A user's program as a scorer: it is told about an attempt, or looks at the workspace that the agent left."""
+"""A user's program as a scorer: it reads about an attempt, or looks at the workspace that the agent left."""
 
 import base64
 import hashlib
 import json
 import os
 import shlex
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from etude.envs.programs import find_interpreter, find_program, is_system, runtime_folders
 from etude.envs.scorers.base import shorten
 from etude.errors import BoundaryError, ConfigError
+from etude.programs.installed import find_program, installed
 from etude.protocols import Scorer
 from etude.records import File, Score, Task, Trajectory, canonical
-from etude.sandbox import Box, Finished, Limits, Sandbox, Workspace, run
+from etude.sandbox import Finished, Limits, Sandbox, Workspace, run
 
 Form = Literal["grader", "check", "answer"]
 
@@ -61,7 +60,6 @@ class Command:
         program = find_program(written[0], folders) if written else None
         if program is None:
             raise _no_program(written[0] if written else "", f"{where} = {command!r}")
-        interpreter = _interpreter(program, f"{where} = {command!r}")
         words, files = [str(program)], [program] if "/" in written[0] else []
         for word in written[1:]:
             path = _existing(word, folders)
@@ -69,8 +67,7 @@ class Command:
             files += [path] if path is not None else []
         readable = {folder for file in files for folder in _with_target(file if file.is_dir() else file.parent)}
         shown = command if isinstance(command, str) else shlex.join(command)
-        runtimes = [folder for path in (program, *interpreter) for folder in runtime_folders(path)]
-        return Command(tuple(words), tuple(files), (*sorted(readable), *dict.fromkeys(runtimes)), shown)
+        return Command(tuple(words), tuple(files), (*sorted(readable), *installed(program).readable), shown)
 
     def with_readable(self, paths: Sequence[str], folders: Sequence[Path], where: str) -> "Command":
         """The same with further files and folders to read, seen from `folders`.
@@ -107,22 +104,6 @@ def _no_program(name: str, where: str) -> ConfigError:
         f"{where}: there is no program {name!r}, or it is not executable",
         hint="give one on the PATH, or the path of a file that may be executed",
     )
-
-
-def _interpreter(program: Path, where: str) -> list[Path]:
-    """What runs a script, where every sandbox would lack it.
-
-    Raises:
-        ConfigError: it does not exist.
-    """
-    name = find_interpreter(program)
-    found = shutil.which(name) if name else None
-    if name and found is None:
-        raise ConfigError(
-            f"{where}: {str(program)!r} begins with '#!' and {name!r}, which does not exist",
-            hint=f"install {name!r}, or correct the first line of {str(program)!r}",
-        )
-    return [path] if found and not is_system(path := Path(os.path.abspath(found))) else []
 
 
 def _existing(word: str, folders: Sequence[Path]) -> Path | None:
@@ -185,26 +166,15 @@ class CommandScorer(Scorer):
         return Score(hard=passed, soft=passed, feedback=said if not passed else "correct")
 
     async def _run(self, workspace: Workspace, task: Task, trajectory: Trajectory) -> Finished:
-        box = Box(
-            workspace=workspace.work,
-            writable=(workspace.home, workspace.tmp),
-            readable=tuple(path for path in dict.fromkeys(self._command.readable) if path.exists()),
-            network="host" if self._network else "none",
-        )
+        readable = [path for path in self._command.readable if path.exists()]
+        env = {"PATH": os.environ.get("PATH", os.defpath), "ETUDE_TASK_ID": task.id.replace("\0", "")}
         return await run(
             list(self._command.words),
-            box=box,
+            box=workspace.box(readable, "host" if self._network else "none"),
             limits=self._limits,
             sandbox=self._sandbox,
-            env={
-                "PATH": os.environ.get("PATH", os.defpath),
-                "LANG": "C.UTF-8",
-                "HOME": str(workspace.home),
-                "TMPDIR": str(workspace.tmp),
-                "PYTHONDONTWRITEBYTECODE": "1",
-                "ETUDE_TASK_ID": task.id.replace("\0", ""),
-            },
-            stdin=_told(self._form, task, trajectory).encode("utf-8", "replace"),
+            env=workspace.env | env,
+            stdin=_input_of(self._form, task, trajectory).encode("utf-8", "replace"),
         )
 
     def _check_machinery(self, finished: Finished) -> None:
@@ -261,20 +231,20 @@ def _files_for(form: Form, task: Task, trajectory: Trajectory) -> Mapping[str, F
     return files_afterwards(task, trajectory) if form == "check" else {}
 
 
-def _told(form: Form, task: Task, trajectory: Trajectory) -> str:
+def _input_of(form: Form, task: Task, trajectory: Trajectory) -> str:
     """What the command reads on its standard input."""
     if form == "answer":
         return trajectory.answer
     # What a check starts of an agent's code could read the same, so there is no gold answer in it.
     hidden = {"files", "gold"} if form == "check" else {"files"}
-    told: dict[str, Any] = {
+    shown: dict[str, Any] = {
         "task": task.model_dump(mode="json", exclude=hidden),
         "answer": trajectory.answer,
         "changed": sorted(trajectory.files),
     }
     if form == "grader":  # a check finds the files around it
-        told["files"] = {path: _content(file) for path, file in sorted(files_afterwards(task, trajectory).items())}
-    return json.dumps(told, ensure_ascii=False)
+        shown["files"] = {path: _content(file) for path, file in sorted(files_afterwards(task, trajectory).items())}
+    return json.dumps(shown, ensure_ascii=False)
 
 
 def _content(file: File) -> str | dict[str, str]:

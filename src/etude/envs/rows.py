@@ -28,7 +28,7 @@ class Fields(Section):
     id: str | None = None
     """A name of the task; made from the input when there is none."""
     input: str | None = None
-    """What the agent is told."""
+    """What the agent has to do."""
     gold: str | None = None
     """What the scorer compares with."""
     type: str | None = None

@@ -41,7 +41,7 @@ def check_splits(
     val: Sequence[Task],
     test: Sequence[Task],
     *,
-    need_test: bool = False,
+    need: Sequence[Split] = ("train", "val"),
     names: Mapping[Split, str] | None = None,
 ) -> list[str]:
     """Refuse splits that would make a score worthless; return what is merely doubtful, one sentence each.
@@ -56,8 +56,8 @@ def check_splits(
     labels: dict[Split, str] = {
         split: f"{split} ({names[split]})" if names and names.get(split) else split for split in SPLITS
     }
-    for split in SPLITS:
-        if not splits[split] and (split != "test" or need_test):
+    for split in need:
+        if not splits[split]:
             raise DataError(f"{labels[split]}: the {split} split is empty", hint="give it at least one task")
     warnings = _check_inputs(splits, labels)
     _check_ids(splits, labels)

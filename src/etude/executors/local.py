@@ -23,11 +23,7 @@ class LocalExecutor(Executor):
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], *, concurrency: int, where: str) -> Self:
-        """The executor for the settings of the `executor` section.
-
-        Raises:
-            ConfigError: an unknown option.
-        """
+        """The executor for the settings of the `executor` section. Raises ConfigError: an unknown option."""
         parse(LocalOptions, dict(options), where=where)
         return cls(concurrency)
 

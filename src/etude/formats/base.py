@@ -10,7 +10,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from etude.errors import InputError
 from etude.formats.events import load
-from etude.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, TextPart, Tool, ToolCall, digest
+from etude.records import (
+    ChatRequest,
+    ImagePart,
+    Message,
+    Reply,
+    ResponseSchema,
+    TextPart,
+    Tool,
+    ToolCall,
+    Usage,
+    digest,
+)
 
 B = TypeVar("B", bound=BaseModel)
 Finish = Literal["stop", "length", "tool_calls", "refusal"]
@@ -114,11 +125,7 @@ def _loaded(body: bytes) -> Any:
 
 
 def with_field(body: bytes, name: str, value: object) -> bytes:
-    """The body with this field, whatever it says there.
-
-    Raises:
-        BadBody: it is not a JSON object.
-    """
+    """The body with this field, whatever it says there. Raises BadBody: it is not a JSON object."""
     data = _loaded(body)
     if not isinstance(data, dict):
         raise BadBody("Input should be an object")
@@ -179,9 +186,10 @@ def as_data(arguments: str) -> Any:
         return arguments
 
 
-def count(tokens: int | None) -> int:
-    """A number of tokens; missing and odd ones are 0."""
-    return 0 if tokens is None else max(0, tokens)
+def usage_of(input: int | None, output: int | None, cached: int | None) -> Usage:
+    """The tokens of a reply; missing and odd numbers are 0. `input` includes what was cached."""
+    found = (0 if tokens is None else max(0, tokens) for tokens in (input, output, cached))
+    return Usage(**dict(zip(("input_tokens", "output_tokens", "cached_tokens"), found, strict=True)))
 
 
 def joined(messages: Sequence[Message]) -> tuple[Message, ...]:

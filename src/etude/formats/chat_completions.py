@@ -13,7 +13,6 @@ from etude.formats.base import (
     SchemaForm,
     as_json,
     as_text,
-    count,
     finish_of,
     forced_tool,
     has_picture,
@@ -22,6 +21,7 @@ from etude.formats.base import (
     parse_body,
     read_schema,
     tool_call,
+    usage_of,
 )
 from etude.formats.errors import error_body, error_within
 from etude.formats.events import WAITING, bare_event, dump, is_streamed, load, pieces, read_events
@@ -293,17 +293,14 @@ def _read_reply(body: bytes) -> Reply:
         for function in [call.function or _Function()]
     )
     bill = completion.usage or _Bill()
+    cached = (bill.prompt_tokens_details or _CacheDetails()).cached_tokens
     refused = bool(choice.message.refusal) or choice.finish_reason == "content_filter"
     cut = choice.finish_reason == "length"
     return Reply(
         text=choice.message.refusal or _text(choice.message.content),
         tool_calls=calls,
         finish=finish_of(calls, refused=refused, cut=cut),
-        usage=Usage(
-            input_tokens=count(bill.prompt_tokens),
-            output_tokens=count(bill.completion_tokens),
-            cached_tokens=count((bill.prompt_tokens_details or _CacheDetails()).cached_tokens),
-        ),
+        usage=usage_of(bill.prompt_tokens, bill.completion_tokens, cached),
         simulated=(completion.system_fingerprint or "").startswith("simulated"),
     )
 

@@ -13,7 +13,6 @@ from etude.formats.base import (
     SchemaForm,
     as_data,
     as_text,
-    count,
     finish_of,
     forced_tool,
     image_part,
@@ -21,11 +20,12 @@ from etude.formats.base import (
     parse_body,
     read_schema,
     tool_call,
+    usage_of,
 )
 from etude.formats.errors import error_within, typed_error_body
 from etude.formats.events import dump, is_streamed, load, named_event, pieces, read_events
 from etude.formats.prompt_cache import mark_first, system_blocks
-from etude.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool, ToolCall, Usage
+from etude.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool, ToolCall
 
 Data = dict[str, Any]
 
@@ -166,13 +166,13 @@ def _write_call(call: ToolCall) -> Data:
 
 def _read_request(body: bytes, trial: int | None) -> Call:
     data = parse_body(_Body, body)
-    told = [Message(role="system", content=_read_content(data.system))] if data.system else []
+    first = [Message(role="system", content=_read_content(data.system))] if data.system else []
     form = data.output_format if data.output_config is None else data.output_config.format
     choice = data.tool_choice or _Choice()
     tools = () if choice.type == "none" else _read_tools(data)
     name = choice.name if choice.type == "tool" else None
     request = ChatRequest(
-        messages=(*told, *(part for message in data.messages for part in _read_turn(message))),
+        messages=(*first, *(part for message in data.messages for part in _read_turn(message))),
         response_schema=read_schema(form),
         tools=tools,
         forced_tool=forced_tool(tools, name, any_tool=choice.type == "any"),
@@ -331,16 +331,12 @@ def _read_reply(body: bytes) -> Reply:
     )
     cut = answer.stop_reason in ("max_tokens", "model_context_window_exceeded")
     bill = answer.usage
-    cached = count(bill.cache_read_input_tokens)
+    parts = (bill.input_tokens, bill.cache_creation_input_tokens, bill.cache_read_input_tokens)
     return Reply(
         text="".join(block.text or "" for block in answer.content if block.type == "text"),
         tool_calls=calls,
         finish=finish_of(calls, refused=answer.stop_reason == "refusal", cut=cut),
-        usage=Usage(
-            input_tokens=count(bill.input_tokens) + count(bill.cache_creation_input_tokens) + cached,
-            output_tokens=count(bill.output_tokens),
-            cached_tokens=cached,
-        ),
+        usage=usage_of(sum(max(0, part) for part in parts if part), bill.output_tokens, bill.cache_read_input_tokens),
         simulated=answer.id.startswith("msg_simulated"),
     )
 

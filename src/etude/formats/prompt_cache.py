@@ -21,17 +21,17 @@ def system_blocks(messages: Sequence[Message]) -> list[dict[str, Any]]:
     return blocks
 
 
-def mark_first(turns: list[dict[str, Any]], told: int) -> None:
+def mark_first(turns: list[dict[str, Any]], characters: int) -> None:
     """The large texts that open the conversation are kept in the cache, as far as more follows them. Pictures are
     not: writing to the cache costs more than reading saves where each task has pictures of its own.
 
     Args:
-        told: characters that the system says.
+        characters: of the system message.
     """
     blocks = cast(list[dict[str, Any]], turns[0]["content"]) if turns else []
     for at, block in enumerate(blocks[:MOST_TEXTS]):
         if block["type"] != "text" or (at == len(blocks) - 1 and len(turns) == 1):
             return
-        told += len(block["text"])
-        if told >= LARGE:
+        characters += len(block["text"])
+        if characters >= LARGE:
             block |= _CACHED

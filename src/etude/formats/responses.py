@@ -12,7 +12,6 @@ from etude.formats.base import (
     Format,
     SchemaForm,
     as_text,
-    count,
     finish_of,
     forced_tool,
     has_picture,
@@ -22,10 +21,11 @@ from etude.formats.base import (
     parse_body,
     read_schema,
     tool_call,
+    usage_of,
 )
 from etude.formats.errors import error_body, error_within
 from etude.formats.events import WAITING, dump, is_streamed, load, named_event, pieces, read_events
-from etude.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool, ToolCall, Usage
+from etude.records import ChatRequest, ImagePart, Message, Reply, TextPart, Tool, ToolCall
 
 
 class _Part(BaseModel):
@@ -333,15 +333,12 @@ def _read_reply(body: bytes) -> Reply:
     refused = why == "content_filter" or any(part.type == "refusal" for part in parts)
     cut = response.status == "incomplete" or why is not None
     bill = response.usage or _Bill()
+    cached = (bill.input_tokens_details or _CacheDetails()).cached_tokens
     return Reply(
         text="".join(part.text or part.refusal or "" for part in parts),
         tool_calls=calls,
         finish=finish_of(calls, refused=refused, cut=cut),
-        usage=Usage(
-            input_tokens=count(bill.input_tokens),
-            output_tokens=count(bill.output_tokens),
-            cached_tokens=count((bill.input_tokens_details or _CacheDetails()).cached_tokens),
-        ),
+        usage=usage_of(bill.input_tokens, bill.output_tokens, cached),
         simulated=response.id.startswith("resp_simulated"),
     )
 

@@ -14,8 +14,6 @@ from etude.records.summary import Comparison
 from etude.skill import Document, load_skill
 from etude.workbench import Given
 
-__all__ = ["TRIALS", "Comparison", "acompare_skills", "compare_skills"]
-
 TRIALS = 3
 """Attempts at each task under each skill unless given. Two are the fewest that show how much of a difference
 is luck of the attempt; with three that luck has a third of its variance left, and further ones add little."""

@@ -15,8 +15,6 @@ from etude.records.summary import Interval
 from etude.stages.evaluation import evaluate
 from etude.workbench import Given
 
-__all__ = ["SkillEvaluation", "aevaluate_skill", "evaluate_skill"]
-
 
 class SkillEvaluation(Record):
     """How a skill did on a split."""

@@ -23,8 +23,6 @@ from etude.store import SqliteJournal
 from etude.store.views import JOURNAL
 from etude.workbench import Given, Workbench
 
-__all__ = ["Advice", "Detectable", "Plan", "aplan", "plan"]
-
 ASSUMED_NOISE = 0.2
 """Share of tasks whose outcome differs between two attempts under the same skill, when it was not measured."""
 _FULL = 0.8

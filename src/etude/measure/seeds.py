@@ -17,8 +17,6 @@ from etude.records.summary import Interval, Summary
 from etude.trainer import Trainer
 from etude.workbench import Given
 
-__all__ = ["SeedReport", "SeedResult", "Spread", "atrain_seeds", "train_seeds"]
-
 
 class Spread(Record):
     """Mean and spread over seeds."""

@@ -82,14 +82,14 @@ class AdapterModel(ProviderModel):
     async def _ask(self, model: "Model", request: ChatRequest) -> "ModelResponse":
         from pydantic_ai.direct import model_request, model_request_stream
 
-        told: dict[str, Any] = {
+        arguments: dict[str, Any] = {
             "messages": model_messages(request),
             "model_settings": self._model_settings(model, request),
             "model_request_parameters": parameters(request),
         }
         if not self._settings.stream:
-            return await model_request(model, **told)
-        async with model_request_stream(model, **told) as stream:
+            return await model_request(model, **arguments)
+        async with model_request_stream(model, **arguments) as stream:
             async for _ in stream:
                 pass
         return stream.get()
@@ -121,9 +121,9 @@ class AdapterModel(ProviderModel):
         if isinstance(error, exceptions.ModelQuotaExceededError):
             return RejectedRole(message, hint=account)
         if isinstance(error, exceptions.ModelHTTPError):
-            told = ServerError(error.status_code, message)
+            failure = ServerError(error.status_code, message)
             place = f"check the model name {self._model!r}"
-            return as_model_error(told, error.retry_after, account=account, place=place)
+            return as_model_error(failure, error.retry_after, account=account, place=place)
         # Older versions have no class for all rejections.
         rejected: Any = getattr(exceptions, "ModelRequestRejectedError", exceptions.ModelContextWindowExceededError)
         if isinstance(error, rejected):

@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from etude.formats.base import finish_of, has_picture
+from etude.formats.base import finish_of, has_picture, usage_of
 from etude.formats.events import encodable
-from etude.records import ChatRequest, ImagePart, Message, Reply, ToolCall, Usage
+from etude.records import ChatRequest, ImagePart, Message, Reply, ToolCall
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -28,13 +28,13 @@ def model_messages(request: ChatRequest) -> list["ModelMessage"]:
             turns[-1] = ModelRequest(parts=[*turns[-1].parts, _part(message, names)])
         else:
             turns.append(ModelRequest(parts=[_part(message, names)]))
-    told = "\n\n".join(message.text for message in request.messages if message.role == "system")
-    if told:
+    instructions = "\n\n".join(message.text for message in request.messages if message.role == "system")
+    if instructions:
         last = next((turn for turn in reversed(turns) if isinstance(turn, ModelRequest)), None)
         if last is None:
-            turns.append(ModelRequest(parts=[], instructions=told))
+            turns.append(ModelRequest(parts=[], instructions=instructions))
         else:
-            last.instructions = told
+            last.instructions = instructions
     return turns
 
 
@@ -101,10 +101,6 @@ def read_reply(response: "ModelResponse") -> Reply:
         text=encodable("".join(part.content for part in response.parts if isinstance(part, TextPart))),
         tool_calls=calls,
         finish=finish_of(calls, refused=reason == "content_filter", cut=reason == "length"),
-        usage=Usage(
-            input_tokens=max(0, response.usage.input_tokens),
-            output_tokens=max(0, response.usage.output_tokens),
-            cached_tokens=max(0, response.usage.cache_read_tokens),
-        ),
+        usage=usage_of(response.usage.input_tokens, response.usage.output_tokens, response.usage.cache_read_tokens),
         simulated=re.match(r"[a-z]+[-_]simulated[-_]", response.provider_response_id or "") is not None,
     )

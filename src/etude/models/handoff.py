@@ -111,11 +111,7 @@ class HandoffModel(TextModel):
 
 
 def unanswered(folder: Path) -> int:
-    """How many questions in the folder have no answer yet.
-
-    Raises:
-        RejectedRole: an answer cannot be read.
-    """
+    """How many questions in the folder have no answer yet. Raises RejectedRole: an answer cannot be read."""
     try:
         return sum(_answer(folder, path.name) is None for path in (folder / "questions").glob("*.md"))
     except OSError as error:

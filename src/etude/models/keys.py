@@ -75,11 +75,7 @@ class Key:
         return self.command is not None
 
     async def renewed(self) -> str:
-        """The key, asked for again when its time is over.
-
-        Raises:
-            TransientError: the command failed.
-        """
+        """The key, asked for again when its time is over. Raises TransientError: the command failed."""
         if self.command is None:
             return self.text
         loop = asyncio.get_running_loop()

@@ -18,7 +18,7 @@ from etude.programs.login import find_login
 from etude.programs.memory import available_mb, room_for
 from etude.programs.words import trouble
 from etude.records import ChatRequest, Message, Reply, Skill, digest
-from etude.sandbox import Box, Finished, Limits, Workspace, find_sandbox, run
+from etude.sandbox import Finished, Limits, Workspace, find_sandbox, run
 
 NO_SYSTEM = "Answer what the user asks."
 """Instructions where a request has none: programs refuse empty ones, or use their own."""
@@ -69,7 +69,7 @@ class ProgramModel(TextModel):
             RejectedRole: the login is refused or expired, the model is not served, the program is outdated.
             TransientError: rate limits, time-outs, and whatever else may pass.
         """
-        system, prompt = _told(request)
+        system, prompt = _texts(request)
         async with self._room:
             with ExitStack() as stack:
                 workspace = stack.enter_context(Workspace())
@@ -79,7 +79,7 @@ class ProgramModel(TextModel):
                 launch = self._program.launch(order)
                 finished = await run(
                     launch.argv,
-                    box=Box(workspace.work, (workspace.home, workspace.tmp), self._installed.readable, "host"),
+                    box=workspace.box(self._installed.readable, "host"),
                     limits=Limits(seconds=self._settings.timeout, grace_seconds=GRACE_SECONDS),
                     sandbox=self._sandbox,
                     env={"LANG": "C.UTF-8", **launch.env},
@@ -123,12 +123,8 @@ class ProgramModel(TextModel):
         raise TransientError(words, rate_limited=kind == "busy")
 
 
-def _told(request: ChatRequest) -> tuple[str, str]:
-    """The instructions and the prompt of a request.
-
-    Raises:
-        RejectedRequest: it has what a program cannot be told.
-    """
+def _texts(request: ChatRequest) -> tuple[str, str]:
+    """The instructions and the prompt of a request. Raises RejectedRequest: it has what a program does not take."""
     refuse_beyond_text(
         request, tools="agent programs take no tools from outside", pictures="agent programs take no pictures"
     )

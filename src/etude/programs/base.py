@@ -17,6 +17,7 @@ from typing import ClassVar, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from etude.errors import ConfigError
+from etude.programs.installed import Installed, installed
 from etude.records import Message, Skill, Usage
 from etude.sandbox import Finished
 from etude.sandbox.scratch import Scratch
@@ -28,7 +29,6 @@ L = TypeVar("L", bound=BaseModel)
 VERSION_SECONDS = 60.0
 SKILL_FOLDER = ".skill"
 """Where the files of a skill that is always in context are found in the workspace."""
-_ENV_LINE = re.compile(rb"#!\s*\S*/env\s+(?:-S\s+)?(\S+)")
 _DASHED = re.compile(r"[^a-z0-9]+")
 _MAX_NAME = 64
 _MAX_DESCRIPTION = 1024
@@ -38,17 +38,6 @@ class Lenient(BaseModel):
     """Base of what is read from programs: what is not known is passed over."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-@dataclass(frozen=True)
-class Installed:
-    """A program on this machine."""
-
-    path: Path
-    argv: tuple[str, ...]
-    """How it is called: the program, with its interpreter before it where it needs one."""
-    readable: tuple[Path, ...]
-    """Files and folders it has to see to run."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +112,7 @@ class Program(ABC):
     login_variables: ClassVar[tuple[str, ...]] = ()
     """Environment variables that it takes for a login."""
     counts_steps: ClassVar[bool] = False
-    """It can be told how many model requests it may make."""
+    """It takes a limit on its model requests."""
     silent: ClassVar[bool] = False
     """It may do its work without asking a model."""
 
@@ -155,11 +144,7 @@ class Program(ABC):
         return shutil.which(self.command, path=str(folder)) if (root / "scripts" / "programs").is_file() else None
 
     def version(self, program: Installed) -> str:
-        """The version it tells.
-
-        Raises:
-            ConfigError: it does not start.
-        """
+        """The version it tells. Raises ConfigError: it does not start."""
         try:
             return _version(program, program.path.stat().st_mtime_ns)
         except (OSError, subprocess.SubprocessError) as error:
@@ -175,34 +160,10 @@ def is_older(version: str, tested: str) -> bool:
     >>> is_older("codex-cli 0.20.0", "0.169.0"), is_older("2.2 (Claude Code)", "2.1.328"), is_older("dev", "1.0")
     (True, False, False)
     """
-    told, other = (re.search(r"\d+(?:\.\d+)+", text) for text in (version, tested))
-    if told is None or other is None:
+    found, other = (re.search(r"\d+(?:\.\d+)+", text) for text in (version, tested))
+    if found is None or other is None:
         return False
-    return [int(part) for part in told[0].split(".")] < [int(part) for part in other[0].split(".")]
-
-
-def installed(path: Path) -> Installed:
-    """How to call the program at `path`, and what it needs to see.
-
-    Raises:
-        ConfigError: its interpreter was not found.
-    """
-    path = Path(os.path.abspath(path))
-    argv: tuple[str, ...] = (str(path),)
-    readable = [*_belongings(path), *_belongings(path.resolve())]
-    with path.open("rb") as file:
-        line = _ENV_LINE.match(file.readline(256))
-    if line is not None:
-        interpreter = line[1].decode(errors="replace")
-        found = shutil.which(interpreter)
-        if found is None:
-            raise ConfigError(
-                f"agent program {str(path)!r} needs {interpreter!r}, which is not on PATH",
-                hint=f"install {interpreter}",
-            )
-        argv = (found, *argv)
-        readable += [*_belongings(Path(found)), *_belongings(Path(found).resolve())]
-    return Installed(path, argv, tuple(dict.fromkeys(readable)))
+    return [int(part) for part in found[0].split(".")] < [int(part) for part in other[0].split(".")]
 
 
 @lru_cache(maxsize=16)
@@ -240,21 +201,6 @@ def environment(order: Order) -> dict[str, str]:
     """What every program finds in its environment."""
     folders = {"HOME": str(order.home), "TMPDIR": str(order.temporary)}
     return folders | {"PATH": search_path(order.installed), **order.login}
-
-
-def _belongings(path: Path) -> list[Path]:
-    """What a program cannot do without: the folder that npm or venv made for it, else the folder it is in, and the
-    libraries in addition to that."""
-    parts = path.parts
-    if "node_modules" in parts:
-        return [Path(*parts[: parts.index("node_modules") + 1])]
-    folder, above = path.parent, path.parent.parent
-    if (above / "pyvenv.cfg").is_file():
-        return [above]
-    # A program that lies among a person's own files brings nothing but itself.
-    if folder in {Path.home(), Path("/"), Path("/tmp")}:
-        return [path]
-    return [folder, above / "lib"] if folder.name == "bin" and (above / "lib").is_dir() else [folder]
 
 
 def read_lines(data: bytes, type: type[L]) -> Iterator[L]:
@@ -354,7 +300,7 @@ def skill_instructions(order: Order) -> str:
 
 
 def files_note(skill: Skill) -> str:
-    """What a model is told of the files of a skill that is always in context."""
+    """What a model reads about the files of a skill that is always in context."""
     names = "\n".join(f"- {SKILL_FOLDER}/{name}" for name in sorted(skill.files))
     return (
         f"# Files of the skill\n\nPaths in the skill count from `{SKILL_FOLDER}`, which can only be read:\n\n{names}"

@@ -109,7 +109,7 @@ class ClaudeCode(Program):
 def _environment(order: Order) -> dict[str, str]:
     env = {
         **environment(order),
-        # It refuses to go on without questions as root, unless it is told that it is in a sandbox.
+        # As root it works without questions only if a variable says that it is in a sandbox.
         "IS_SANDBOX": "1",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         # What it brings itself stands next to the skill in every listing.

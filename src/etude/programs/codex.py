@@ -114,7 +114,7 @@ class Codex(Program):
         return Launch((*argv, *order.arguments, "-"), env, order.prompt.encode())
 
     def read(self, finished: Finished, order: Order) -> Report:
-        telling = _told(read_files(order.home, ".codex/sessions/*/*/*/rollout-*.jsonl"))
+        telling = _read_session(read_files(order.home, ".codex/sessions/*/*/*/rollout-*.jsonl"))
         report = Report(messages=tuple(telling.messages), exit_codes=telling.exit_codes, ended=False)
         for event in read_lines(finished.stdout, _Event):
             if event.type == "item.completed" and event.item.type == "agent_message":
@@ -162,8 +162,8 @@ def _settings(order: Order) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _told(session: bytes) -> Telling:
-    """What a session's file tells. Commands are told twice: the output that counts is without times and counters."""
+def _read_session(session: bytes) -> Telling:
+    """What a session's file says. Commands are in it twice: the output that counts is without times and counters."""
     records = list(read_lines(session, _Record))
     commands = {
         record.payload.item.id: record.payload.item
@@ -172,29 +172,29 @@ def _told(session: bytes) -> Telling:
     }
     telling = Telling()
     for record in records:
-        told = record.payload
+        payload = record.payload
         if record.type != "response_item":
             continue
-        if told.type == "message" and told.role == "assistant":
-            telling.says("\n".join(block.text for block in told.content if block.text))
-        elif told.type in _CALLS:
-            telling.says("", [Call(told.call_id, told.name, told.arguments or told.input)])
-        elif told.type in _OUTPUTS:
-            command = commands.get(told.call_id)
+        if payload.type == "message" and payload.role == "assistant":
+            telling.says("\n".join(block.text for block in payload.content if block.text))
+        elif payload.type in _CALLS:
+            telling.says("", [Call(payload.call_id, payload.name, payload.arguments or payload.input)])
+        elif payload.type in _OUTPUTS:
+            command = commands.get(payload.call_id)
             if command is None:
-                telling.result(told.call_id, shown(told.output))
+                telling.result(payload.call_id, shown(payload.output))
             else:
-                telling.result(told.call_id, command.aggregated_output, command.exit_code)
+                telling.result(payload.call_id, command.aggregated_output, command.exit_code)
     return telling
 
 
 def _words(message: str) -> str:
     """What an error says; it may be the body of a response."""
     try:
-        told = _Body.model_validate_json(message)
+        body = _Body.model_validate_json(message)
     except ValueError:
         return message
-    return told.error.message or message
+    return body.error.message or message
 
 
 class _Body(Lenient):

@@ -10,7 +10,6 @@ from typing import ClassVar
 
 from etude.errors import ConfigError, DataError
 from etude.programs.base import (
-    Installed,
     Launch,
     Order,
     Program,
@@ -21,6 +20,7 @@ from etude.programs.base import (
     read_files,
     skill_file,
 )
+from etude.programs.installed import Installed
 from etude.records import digest
 from etude.sandbox import Finished
 
@@ -67,8 +67,8 @@ class Command(Program):
                 f"agent.answer_file = {answer_file!r} is not a file in the workspace",
                 hint="give a relative path without '..', as in 'out/answer.txt'",
             )
-        self._prompt_told = bool(used & {"prompt", "prompt_file"})
-        self._skill_told = "skill_file" in used
+        self._names_prompt = bool(used & {"prompt", "prompt_file"})
+        self._names_skill = "skill_file" in used
 
     def find(self, path: str | None = None) -> Installed:
         """As `Program.find`, for the first word of the command line. Words that are files, scripts for one, are meant
@@ -84,18 +84,18 @@ class Command(Program):
     def version(self, program: Installed) -> str:
         """A command need not know a version: what its scripts say takes the place of one."""
         scripts = [Path(word) for word in program.argv if Path(word).is_file()]
-        told = [path.read_bytes() for path in scripts if path != program.path or _is_script(path)]
-        return digest([hashlib.sha256(text).hexdigest() for text in told])
+        texts = [path.read_bytes() for path in scripts if path != program.path or _is_script(path)]
+        return digest([hashlib.sha256(text).hexdigest() for text in texts])
 
     def launch(self, order: Order) -> Launch:
         prompt, skill = order.prompt, self._skill(order)
-        if not self._skill_told and skill is not None:
+        if not self._names_skill and skill is not None:
             prompt = f"{skill.read_text(encoding='utf-8')}\n# Task\n\n{prompt}"
-        told = order.home / "prompt.md"
-        told.write_text(prompt, encoding="utf-8")
+        file = order.home / "prompt.md"
+        file.write_text(prompt, encoding="utf-8")
         values = {
             "prompt": prompt,
-            "prompt_file": str(told),
+            "prompt_file": str(file),
             "skill_file": str(skill if skill is not None else _empty(order.home / "no-skill.md")),
             "answer_file": str(order.workspace / (self.answer_file or "")),
             "workspace": str(order.workspace),
@@ -108,7 +108,7 @@ class Command(Program):
                     f"a word of agent.command is longer than {LONGEST_ARGUMENT:,} bytes with this task in it",
                     hint="use {prompt_file}, or leave both out: the task then comes on standard input",
                 )
-        return Launch(tuple(argv), _environment(order), b"" if self._prompt_told else prompt.encode())
+        return Launch(tuple(argv), _environment(order), b"" if self._names_prompt else prompt.encode())
 
     def _skill(self, order: Order) -> Path | None:
         """The file with the skill, None without one."""
@@ -119,8 +119,8 @@ class Command(Program):
     def read(self, finished: Finished, order: Order) -> Report:
         answer = finished.stdout.decode(errors="replace")
         if self.answer_file is not None:
-            told = read_files(order.workspace, glob.escape(self.answer_file), _MOST_ANSWER)
-            answer = told.decode(errors="replace")
+            data = read_files(order.workspace, glob.escape(self.answer_file), _MOST_ANSWER)
+            answer = data.decode(errors="replace")
         # The exit code is all that a plain command tells about itself.
         error = last_words(finished) or f"it ended with code {finished.code}" if finished.code != 0 else ""
         return Report(answer=answer, error=error)

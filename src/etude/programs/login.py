@@ -49,11 +49,7 @@ def _is_whole(login: bytes) -> bool:
 
 
 def find_login(program: Program, environ: Mapping[str, str], home: Path) -> Login:
-    """The login of the person in `home`.
-
-    Raises:
-        ConfigError: there is none.
-    """
+    """The login of the person in `home`. Raises ConfigError: there is none."""
     variables = {name: environ[name] for name in program.login_variables if environ.get(name)}
     files = {name: (home / name).resolve() for name in program.login_files if (home / name).is_file()}
     if not variables and not files:

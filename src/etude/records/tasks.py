@@ -18,7 +18,7 @@ class Task(Record):
 
     id: str
     input: str
-    """What the agent is told."""
+    """What the agent has to do."""
     gold: JsonValue = None
     """The reference a scorer compares with. Agents never see it."""
     type: str = ""

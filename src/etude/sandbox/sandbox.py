@@ -18,10 +18,10 @@ class Sandbox(ABC):
     name: ClassVar[str]
     spare: ClassVar[bool] = False
     """The first process of a wrapped command is the sandbox's own: it stands outside of the box, is not asked to end
-    (SIGTERM) before the program, tells of signals as 128 + their number, and at the descriptor `launch.told.STATUS`
+    (SIGTERM) before the program, tells of signals as 128 + their number, and at `launch.descriptors.STATUS`
     whether it has started the program."""
     filter: bytes = b""
-    """What that first process finds at the descriptor `launch.told.FILTER`: a filter of system calls."""
+    """What that first process finds at the descriptor `launch.descriptors.FILTER`: a filter of system calls."""
 
     @abstractmethod
     def wrap(self, argv: Sequence[str], box: Box, limits: Limits) -> list[str]:

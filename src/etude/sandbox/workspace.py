@@ -4,11 +4,12 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from etude.errors import DataError, EtudeError
 from etude.records import File
+from etude.sandbox.box import Box, Network
 from etude.sandbox.scratch import Scratch
 
 _MB = 1024 * 1024
@@ -48,6 +49,24 @@ class Workspace:
 
     def __exit__(self, *_: object) -> None:
         self._scratch.close()
+
+    def box(
+        self, readable: Sequence[Path], network: Network = "none", socket: Path | None = None, port: int = 0
+    ) -> Box:
+        """What a program that works here may see, in addition to the three folders."""
+        return Box(self.work, (self.home, self.tmp), readable, network, socket, port)
+
+    @property
+    def env(self) -> dict[str, str]:
+        """Environment variables of a program that works here, without PATH. No compiled files: they hold times, which
+        would make the changes of each attempt others."""
+        folders = {"HOME": str(self.home), "TMPDIR": str(self.tmp)}
+        return {**folders, "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1"}
+
+    @property
+    def names(self) -> dict[Path, str]:
+        """What stands for the folders in what models read: it must not depend on where an attempt runs."""
+        return {self.work: ".", self.home: "~", self.tmp: "$TMPDIR"}
 
     def fill(self, files: Mapping[str, File]) -> None:
         """Puts files into `work`; `changes` compares with them. Links that are in the way are removed.

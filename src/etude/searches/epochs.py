@@ -34,7 +34,6 @@ async def end_epoch(bench: Workbench, log: RunLog, state: TrainState, epoch: int
         seed=config.train.seed,
     )
     log.write(f"epochs/{epoch:02d}/slow_update.json", pairs)
-    bench.observer.compared(pairs)
     if config.slow_update.enabled and pairs:
         candidate = await slow_update(optimizer, previous, current, pairs, limit)
         if candidate is not None:

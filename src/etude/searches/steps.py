@@ -173,8 +173,8 @@ class Proposer:
         self, state: TrainState, attempts: Sequence[Attempt], settings: ReflectSection, seed: int
     ) -> list[_Begun]:
         """Begin to read attempts of a batch."""
-        told = self._schedule.told(state.step)
-        context = Context(state.current, told, state.ledger, state.earlier, self._mode.forms)
+        budget = self._schedule.shown(state.step)
+        context = Context(state.current, budget, state.ledger, state.earlier, self._mode.forms)
         calls = analyses(self._bench.optimizer(state.meta_skill), attempts, context, settings, seed)
         return [_Begun(call.source, asyncio.ensure_future(call.reflection)) for call in calls]
 

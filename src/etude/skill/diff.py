@@ -2,8 +2,6 @@
 
 import difflib
 
-__all__ = ["unified_diff"]
-
 
 def unified_diff(before: str, after: str, before_name: str, after_name: str) -> str:
     """A unified diff with three lines of context, as `patch` reads it; empty for equal texts."""

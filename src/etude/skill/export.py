@@ -14,8 +14,6 @@ from etude.skill.folder import load_skill, validate_skill
 from etude.skill.front_matter import MAX_DESCRIPTION
 from etude.skill.lines import line_end_of, lines_of, with_line_ends, without_blank_edges
 
-__all__ = ["Exported", "check_replaceable", "export_skill", "prompt_text", "without_markers"]
-
 _HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*")
 _BEYOND_BLOCK_STYLE = (
     yaml.FlowMappingStartToken,

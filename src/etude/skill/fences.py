@@ -4,8 +4,6 @@ import re
 
 from etude.skill.lines import lines_of
 
-__all__ = ["Fences", "closed", "left_open"]
-
 _OPENS = re.compile(r"(?P<before>[ \t]*(?:(?:[-*+>]|\d{1,9}[.)])[ \t]*)*)(?P<fence>`{3,}(?=[^`]*\Z)|~{3,})")
 
 

@@ -126,7 +126,7 @@ def _load_folder(folder: Path) -> Skill:
         raise SkillError(
             f"skill folder {str(folder)!r} has no {DOCUMENT}", hint=f"the document must be called {DOCUMENT}"
         )
-    files = _files(folder)
+    files = read_folder(folder)
     text = _decoded(files.pop(DOCUMENT).data, path)
     document = _parsed(text, path)
     name = _slug(folder.name)
@@ -138,7 +138,8 @@ def _load_folder(folder: Path) -> Skill:
     return Skill(name=name, text=text, files=files)
 
 
-def _files(folder: Path) -> dict[str, File]:
+def read_folder(folder: Path) -> dict[str, File]:
+    """All files of a skill, its document included, by their path in the folder."""
     files: dict[str, File] = {}
     size = 0
     for path in _walk(folder, (folder.resolve(),)):

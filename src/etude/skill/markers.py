@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["FORM", "NAME", "is_marker_comment", "looks_like_marker", "made_harmless", "pretends", "read_marker"]
-
 NAME = re.compile(r"[a-z][a-z0-9_-]*")
 FORM = "write '<!-- etude:begin NAME -->' and '<!-- etude:end NAME -->', each alone on a line"
 

@@ -12,8 +12,6 @@ from itertools import pairwise
 from etude.skill.lines import lines_of, without_blank_edges
 from etude.skill.markers import is_marker_comment, made_harmless, pretends, read_marker
 
-__all__ = ["divided", "inside", "statements"]
-
 
 def divided(old: Sequence[str], names: Sequence[str], text: str) -> list[str]:
     """`text` in pieces: what goes before each region, and after the last. None has a marker, or blank lines at its

@@ -8,7 +8,6 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from etude.build import open_workbench
-from etude.concurrency import run_to_end
 from etude.envs.scorers.base import Judge
 from etude.errors import BudgetStop, EtudeError, IdentityError, ModelError, OutageStop, StopRun
 from etude.models import build_model, price_of
@@ -43,7 +42,7 @@ from etude.sleep.transcripts.ledger import Ledger
 from etude.sleep.transcripts.sources import Source
 from etude.workbench import Given, StopSwitch, Workbench
 
-__all__ = ["DIAGNOSTICS", "REPORT", "TASKS", "arun_night", "read_report", "read_tasks", "run_night", "unfinished"]
+__all__ = ["DIAGNOSTICS", "REPORT", "TASKS", "arun_night", "read_report", "read_tasks", "unfinished"]
 
 TASKS = "tasks.json"
 DIAGNOSTICS = "diagnostics.json"
@@ -56,25 +55,14 @@ _WHY_NOTHING = {
 """By the status of a document, the first that one has."""
 
 
-def run_night(
-    config: SleepConfig,
-    around: Surroundings | None = None,
-    sources: Sequence[Source] | None = None,
-    given: Given | None = None,
-) -> NightReport:
-    """`arun_night` for synchronous code; works inside a running event loop as well."""
-    return run_to_end(arun_night(config, around, sources, given))
-
-
 async def arun_night(
     config: SleepConfig,
     around: Surroundings | None = None,
     sources: Sequence[Source] | None = None,
     given: Given | None = None,
 ) -> NightReport:
-    """Work through a night, or resume the last one where it was interrupted.
-
-    Whatever goes wrong, no session is used up, nothing is adopted, and the report of the night says what it was.
+    """Work through a night, or resume the last one where it was interrupted. Whatever goes wrong, no session is used
+    up, nothing is adopted, and the report of the night says what it was.
 
     Args:
         around: home folder, environment and clock; those of this process by default.
@@ -127,11 +115,7 @@ def read_report(state: SleepState, number: int) -> NightReport | None:
 
 
 def read_tasks(state: SleepState, number: int) -> tuple[MinedTask, ...]:
-    """The tasks of a night; none when it had not got that far.
-
-    Raises:
-        DataError: their file is damaged.
-    """
+    """The tasks of a night; none when it had not got that far."""
     gathered = _gathered(state.night(number))
     return () if gathered is None else gathered.tasks
 
@@ -161,16 +145,7 @@ def _why_nothing(gathered: Gathered, improved: Improved) -> str:
 
 
 class _Night:
-    """A night, begun or resumed.
-
-    Args:
-        config: the settings.
-        around: home folder, environment and clock.
-        state: where it is.
-        ledger: of the sessions.
-        sources: what is read.
-        given: objects to use instead of building them from the settings.
-    """
+    """A night, begun or resumed."""
 
     def __init__(
         self,
@@ -186,11 +161,7 @@ class _Night:
         self._sections = [one for one in (config.target, config.optimizer, config.judge) if one is not None]
 
     async def run(self, number: int, notes: tuple[str, ...]) -> NightReport:
-        """Go through the night.
-
-        Args:
-            notes: what was done before it.
-        """
+        """Go through the night; `notes` say what was done before it."""
         self._number, self._folder = number, self._state.night(number)
         before = read_report(self._state, number)
         self._report = NightReport(

@@ -30,18 +30,7 @@ class Pause(Record):
 
 
 def pause(state: SleepState, now: datetime, until: date | None = None, reason: str = "") -> Pause:
-    """Let no night begin. A pause that holds already continues, with the new end and the new reason.
-
-    Args:
-        now: of the clock.
-        until: the last day of the pause.
-
-    Raises:
-        InputError: that day is over.
-        DataError: what is noted already cannot be read.
-        ConfigError: the state folder cannot be used.
-        StopRun: the note cannot be written.
-    """
+    """Let no night begin, up to and with the day `until`. A pause that holds already gets the new end and reason."""
     today = now.astimezone().date()
     if until is not None and until < today:
         raise InputError(
@@ -56,21 +45,13 @@ def pause(state: SleepState, now: datetime, until: date | None = None, reason: s
 
 
 def paused(state: SleepState, now: datetime) -> Pause | None:
-    """The pause that holds; None when there is none, or its last day is over.
-
-    Raises:
-        DataError: the note cannot be read, so whether a night may begin is unknown.
-    """
+    """The pause that holds; None when there is none, or its last day is over."""
     note = read_kept(state.folder / PAUSE, Pause, "`etude sleep resume` takes the pause away")
     return note if note is not None and note.holds(now.astimezone().date()) else None
 
 
 def resume(state: SleepState) -> bool:
-    """Take the note away, whatever is in it. Returns whether there was one.
-
-    Raises:
-        DataError: it cannot be removed.
-    """
+    """Take the note away, whatever is in it. Returns whether there was one."""
     path = state.folder / PAUSE
     try:
         there = path.exists()

@@ -1,6 +1,5 @@
 """Which documents of a project an agent reads, and how they are when a night begins."""
 
-import hashlib
 import os
 import stat
 from collections.abc import Iterable, Mapping
@@ -22,7 +21,6 @@ __all__ = [
     "located",
     "memory_path",
     "read_document",
-    "sha256",
     "skill_path",
     "skill_paths",
 ]
@@ -62,16 +60,6 @@ class LiveDocument(Record):
         if path.suffix == ".mdc":
             return "---\ndescription: Rules learned from earlier work in this project\nalwaysApply: true\n---\n"
         return ""
-
-    @property
-    def sha256(self) -> str | None:
-        """Of the bytes; None when there is no file."""
-        return sha256(self.data)
-
-
-def sha256(data: bytes | None) -> str | None:
-    """64 hex digits; None for a file that is not there."""
-    return None if data is None else hashlib.sha256(data).hexdigest()
 
 
 def memory_path(project: Path, agent: str) -> Path:

@@ -27,7 +27,6 @@ __all__ = [
     "read_kept",
     "state_folder",
     "unwritable",
-    "user_state",
     "why_unreadable",
     "write_private",
 ]
@@ -41,24 +40,15 @@ _NIGHT = re.compile(r"\d{4,9}")
 
 
 def state_folder(project: Path, *, home: Path, environ: Mapping[str, str], base: Path | None = None) -> Path:
-    """The folder for a project: `$XDG_STATE_HOME/etude/sleep/<name>-<hash>`, under `~/.local/state` where the
-    variable is not an absolute path. The hash is of the real path, so that two projects of one name stay apart.
-
-    Args:
-        base: what stands in place of `$XDG_STATE_HOME/etude/sleep`.
-    """
+    """The folder for a project: `<name>-<hash of the real path>` in `base`, by default `etude/sleep` of the state
+    folder of the user: `$XDG_STATE_HOME` where it is an absolute path, else `~/.local/state`."""
     if base is None:
-        base = user_state(home, environ) / "etude" / "sleep"
+        given = environ.get("XDG_STATE_HOME", "")
+        base = (Path(given) if os.path.isabs(given) else home / ".local" / "state") / "etude" / "sleep"
     real = os.path.realpath(project)
     slug = re.sub(r"[^a-z0-9]+", "-", os.path.basename(real).lower())[:_LONGEST_SLUG].strip("-") or "root"
     number = hashlib.sha256(os.fsencode(real)).hexdigest()[:10]
     return base / f"{slug}-{number}"
-
-
-def user_state(home: Path, environ: Mapping[str, str]) -> Path:
-    """Where programs of the user keep their state: `$XDG_STATE_HOME`, else `~/.local/state`."""
-    given = environ.get("XDG_STATE_HOME", "")
-    return Path(given) if os.path.isabs(given) else home / ".local" / "state"
 
 
 class SleepState:
@@ -72,22 +62,14 @@ class SleepState:
         """Tasks of past nights, one a line."""
 
     def make(self) -> None:
-        """Make the folders that are missing, and close the state to all but its owner.
-
-        Raises:
-            ConfigError: as `check`.
-        """
+        """Make the folders that are missing, and close the state to all but its owner."""
         self.check()
         self._make(self.folder)
         self._make(self.nights)
         self.check()
 
     def check(self) -> None:
-        """Refuse a state folder that leads somewhere else.
-
-        Raises:
-            ConfigError: the state folder, or a part of it, is a symbolic link, not a folder, or of another user.
-        """
+        """Refuse a state folder that leads somewhere else."""
         for path in (self.folder, self.nights, self.ledger, self.archive):
             kind = "folder" if path in (self.folder, self.nights) else "file"
             try:
@@ -119,11 +101,7 @@ class SleepState:
         return self.nights / f"{number:04d}"
 
     def write(self, path: Path, text: str) -> None:
-        """Write a file of the state as UTF-8, in one move and for its owner only, and make its folder.
-
-        Raises:
-            StopRun: the file cannot be written, as when the disk is full.
-        """
+        """Write a file of the state as UTF-8, in one move and for its owner only, and make its folder."""
         self._make(path.parent)
         write_private(path, text)
 
@@ -141,11 +119,7 @@ class SleepState:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file as UTF-8, in one move and for its owner only.
-
-    Raises:
-        StopRun: the file cannot be written, as when the disk is full.
-    """
+    """Write a file as UTF-8, in one move and for its owner only."""
     try:
         write_atomically(path, text.encode(errors="backslashreplace"), mode=0o600, durable=True)
     except OSError as error:
@@ -166,11 +140,7 @@ def unwritable(path: Path, error: OSError) -> StopRun:
 
 
 def read_kept(path: Path, kind: type[R], hint: str = "restore it, or remove it") -> R | None:
-    """A record that an earlier process has kept in the state; None when there is none.
-
-    Raises:
-        DataError: the file is damaged.
-    """
+    """A record that an earlier process has kept in the state; None when there is none."""
     try:
         return kind.model_validate_json(path.read_bytes())
     except FileNotFoundError:

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from etude.records import Evaluation, Skill, Split, Task, digest
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
-__all__ = ["evaluate", "known_evaluation"]
-
 
 async def evaluate(
     rollout: Rollout, skill: Skill, tasks: Sequence[Task], split: Split, *, trials: int = 1, first: int = 0

@@ -17,8 +17,6 @@ from etude.records import Attempt, Evaluation, Record, Skill, Task, Verdict, dig
 from etude.skill import token_count
 from etude.stages.shared.rollout import Rollout, too_many_voids
 
-__all__ = ["GateResult", "Race", "decide", "race_order", "reason_not_to_evaluate"]
-
 _NAMED = 3
 """Most tasks that a reason names."""
 

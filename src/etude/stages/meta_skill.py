@@ -8,8 +8,6 @@ from etude.stages.shared.longitudinal import Pair, pairs_block, skills_block
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import fence, ledger_block
 
-__all__ = ["meta_skill"]
-
 _EDITS = 40
 """Ledger entries shown: a few epochs of a usual run."""
 

@@ -17,8 +17,6 @@ from etude.records import Attempt, Edit, EditEvidence, Proof, Skill, Task, diges
 from etude.stages.shared.explain import explain
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
-__all__ = ["ProofInput", "Proved", "Proving", "prove"]
-
 _DIFFERENT = 0.1
 """Least difference of two scores of a task that counts, in [0, 1]: fractional scores waver by less than this."""
 

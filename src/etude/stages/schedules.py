@@ -12,8 +12,6 @@ from etude.records import Attempt, LedgerEntry, Patch, Skill
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import edit_row, fence, ledger_block, skill_block
 
-__all__ = ["EditBudget", "Evidence", "Schedule", "edit_budget"]
-
 
 class EditBudget(NamedTuple):
     """Most edits of one step; None for no limit."""
@@ -66,7 +64,7 @@ class Schedule:
     budgeted: bool
     """Without it there is no limit, whatever the settings say."""
 
-    def told(self, step: int) -> int | None:
+    def shown(self, step: int) -> int | None:
         """Most edits that one analysis may propose in `step` (1-based), None for no limit."""
         autonomous = self.settings.schedule == "autonomous"
         return self.settings.edit_budget if self.budgeted and autonomous else self._planned(step)

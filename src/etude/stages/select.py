@@ -7,8 +7,6 @@ from etude.records import Edit, Patch, Skill
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import edit_row, fence, skill_block
 
-__all__ = ["select"]
-
 
 class _Ranking(ReplyForm):
     order: tuple[int, ...]

@@ -9,8 +9,6 @@ from etude.stages.shared.longitudinal import Pair, pairs_block, skills_block
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import fence
 
-__all__ = ["REGION", "slow_update"]
-
 REGION = "slow_update"
 """Name of the protected region that holds the guidance."""
 

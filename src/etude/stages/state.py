@@ -16,8 +16,6 @@ from etude.records import (
     Verdict,
 )
 
-__all__ = ["accept", "after_proof", "after_rollout", "after_verdict"]
-
 
 def after_rollout(state: TrainState, attempts: Sequence[Attempt]) -> TrainState:
     """Remember a scored attempt at each task that was attempted, one that failed where there are several."""

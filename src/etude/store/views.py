@@ -119,11 +119,7 @@ def is_running(path: Path | str) -> bool:
 
 
 def read_run(path: Path | str) -> RunView:
-    """Read a run folder.
-
-    Raises:
-        DataError: there is no run, or one of its files is damaged.
-    """
+    """Read a run folder. Raises DataError: there is no run, or one of its files is damaged."""
     root = Path(path)
     if not (root / JOURNAL).exists():
         raise missing_run(root)

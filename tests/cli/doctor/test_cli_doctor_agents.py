@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from etude.cli.doctor.agent_checks import check_programs, check_sandbox
+from etude.cli.doctor.checks import check_programs, check_sandbox
 from etude.cli.doctor.findings import Finding, Findings
 from etude.cli.main import main
 from etude.programs.base import Program

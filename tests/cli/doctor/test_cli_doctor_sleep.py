@@ -155,7 +155,7 @@ def test_a_reviewed_task_file_takes_the_place_of_transcripts(night: Path, capsys
 
 
 def test_a_scheduled_night_is_reported(night: Path, here: Path, capsys: Captured) -> None:
-    assert main(["sleep", "schedule", "--with", "cron", "--print"]) == 0
+    assert main(["sleep", "schedule", "--print"]) == 0
     line = next(line for line in capsys.readouterr().out.splitlines() if line.endswith(job_name(Path.cwd())))
     (here / "table").write_text(f"{line}\n")
     crontab(here, f"cat '{here / 'table'}'")

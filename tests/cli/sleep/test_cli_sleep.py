@@ -112,18 +112,9 @@ def test_what_is_explained_is_every_answer_and_why(one: Small, capsys: Captured)
     assert lines[held + 2].startswith("    replied: # Brief: ")
     assert lines[held + 3].startswith('  the optimizer said: {"reasoning"')
     assert lines[-1] == f"all of it: {one.state.night(1) / 'diagnostics.json'}"
-    shown = said(capsys, "explain", "--task", task)
-    assert shown[0].startswith("learned, before: 0.00  3 of 3 requirements not met: section_present('Key Risks'); ")
-    assert "learned, candidate: 1.00  correct" in shown
-    assert "## Key Risks" in shown
     found = data(capsys, "explain")
     assert found["stands"] == "proposed"
     assert [one["status"] for one in found["diagnostics"]["documents"]] == ["accepted"]
-
-
-def test_a_held_out_task_that_is_none_is_named(one: Small, capsys: Captured) -> None:
-    assert main(["sleep", "explain", "--task", "nope"]) == 2
-    assert "error: night 1 has no held-out task 'nope'\nhint: allowed: m" in capsys.readouterr().err
 
 
 def stands(capsys: Captured) -> list[str]:

@@ -136,17 +136,7 @@ def test_a_proposal_that_ships_is_adopted_at_once_where_that_is_asked_for(sleepe
 
 
 def test_a_scheduled_night_carries_the_option(sleeper: Small, capsys: Captured) -> None:
-    shown = data(capsys, "schedule", "--with", "cron", "--print", "--auto-adopt")
-    assert shown["job"]["command"][-1] == "--auto-adopt"
-
-
-@pytest.mark.parametrize("name", ["systemd", "launchd", "cron"])
-def test_what_a_scheduler_would_get_is_shown_where_it_is_not(
-    name: str, sleeper: Small, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(sleeper.root / "nothing"))
-    assert data(capsys, "schedule", "--with", name, "--print")["scheduler"] == name
-    assert main(["sleep", "schedule", "--with", name]) == 1
+    assert data(capsys, "schedule", "--print", "--auto-adopt")["command"][-1] == "--auto-adopt"
 
 
 def test_settings_without_tasks_of_their_own_are_checked_as_those_of_a_night(

@@ -22,6 +22,12 @@ from etude.records import Split, Usage
 from rows import rows
 
 
+def counts(progress: Progress) -> tuple[int, int]:
+    """Attempts of the stage that is shown: done, and in all."""
+    assert progress.shown is not None
+    return progress.shown.done, progress.shown.total
+
+
 class Clock:
     def __init__(self) -> None:
         self.now = 0.0
@@ -126,7 +132,7 @@ def test_attempts_outside_of_a_run_have_the_stage_of_their_split_and_no_step(spl
     progress.take(StageStarted(stage=stage, step=0, epoch=0, total=4))
     for of in ("train", "val", "test"):
         progress.take(attempt().model_copy(update={"split": of}))
-    assert (progress.place, progress.done) == (stage, 1)
+    assert (progress.place, counts(progress)[0]) == (stage, 1)
 
 
 def test_stages_of_an_epoch_are_named_by_the_epoch() -> None:
@@ -155,18 +161,18 @@ def test_an_attempt_counts_for_the_stage_of_its_split() -> None:
     of_val = attempt().model_copy(update={"split": "val"})
     for event in (STARTED, BASELINE, ROLLOUT, of_val, of_val, attempt()):
         progress.take(event)
-    assert (progress.place, progress.done, progress.total) == ("step 1/4 rollout", 1, 10)
+    assert (progress.place, *counts(progress)) == ("step 1/4 rollout", 1, 10)
     progress.take(StageFinished(stage="rollout", step=1))
-    assert (progress.place, progress.done, progress.total) == ("baseline", 2, 20)
+    assert (progress.place, *counts(progress)) == ("baseline", 2, 20)
 
 
 def test_the_end_of_another_stage_leaves_the_shown_one() -> None:
     progress = Progress({})
     for event in (STARTED, BASELINE, ROLLOUT, attempt(), StageFinished(stage="baseline", step=0)):
         progress.take(event)
-    assert (progress.place, progress.done) == ("step 1/4 rollout", 1)
+    assert (progress.place, counts(progress)[0]) == ("step 1/4 rollout", 1)
     progress.take(StageFinished(stage="rollout", step=1))
-    assert (progress.stage, progress.place, progress.done, progress.total) == (None, "", 0, 0)
+    assert (progress.shown, progress.place) == (None, "")
 
 
 def test_a_gate_on_training_tasks_counts_its_attempts() -> None:
@@ -174,7 +180,7 @@ def test_a_gate_on_training_tasks_counts_its_attempts() -> None:
     gate = StageStarted(stage="gate", step=1, epoch=1)
     for event in (STARTED, gate, attempt(), attempt().model_copy(update={"split": "val"})):
         progress.take(event)
-    assert (progress.place, progress.done) == ("step 1/4 gate", 2)
+    assert (progress.place, counts(progress)[0]) == ("step 1/4 gate", 2)
 
 
 def test_the_final_validation_belongs_to_no_step() -> None:

@@ -66,7 +66,7 @@ def test_in_a_pipe_there_are_no_control_characters_and_json_stands_alone(fresh_p
     steps = json.loads(out)["steps"]
     assert steps > 1
     assert "\x1b" not in err
-    assert re.search(rf"step {steps} (accepted|rejected|skipped): ", err)
+    assert re.search(rf"(step {steps}|tidy) (accepted|rejected|skipped): ", err)
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,10 @@ def test_a_link_stays_a_link_and_the_file_behind_it_is_replaced(tmp_path: Path) 
 def test_a_proposal_cannot_lead_out_of_the_project_or_to_other_files(tmp_path: Path) -> None:
     place = project(tmp_path)
     proposal = both(place)
-    for path, why in ((tmp_path / "x.md", "outside of the project"), (place.root / "x.sh", "no Markdown document")):
+    for path, why in (
+        (tmp_path / "x.md", "outside of the project"),
+        (place.root / "x.sh", "not a Markdown document"),
+    ):
         data = json.loads((proposal / "proposal.json").read_text())
         data["documents"][0]["live"] |= {"path": str(path), "real": str(path), "data": None}
         (proposal / "proposal.json").write_text(json.dumps(data))

@@ -147,6 +147,17 @@ def test_one_rule_is_taken_out_by_its_id(tmp_path: Path) -> None:
     assert not place.skill.exists()
 
 
+def test_a_rule_that_a_person_takes_out_and_writes_again_stays_when_its_night_is_taken_back(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    _, second = ids(place, place.skill)
+    revert_rule(second, place.state)
+    place.skill.write_text(
+        place.skill.read_text().replace("- Learned.\n", "- Learned.\n- Of the skill.\n") + "Mine.\n"
+    )
+    assert revert("n1", place.state).gone == ()
+    assert Document.parse(place.skill.read_text()).learned == "- Of the skill."
+
+
 def test_a_rule_that_a_night_wrote_into_two_documents_is_taken_out_of_both(tmp_path: Path) -> None:
     place = adopted(tmp_path)
     (rule,) = ids(place, place.memory)
@@ -195,7 +206,7 @@ def test_a_file_that_became_a_link_or_a_folder_is_left_alone(tmp_path: Path) -> 
     text = place.memory.read_text()
     place.memory.unlink()
     place.memory.mkdir()
-    with pytest.raises(InputError, match="no regular file"):
+    with pytest.raises(InputError, match="is not a regular file"):
         revert("n1", place.state)
     place.memory.rmdir()
     (place.root / "other.md").write_text(text)

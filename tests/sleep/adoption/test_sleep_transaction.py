@@ -235,6 +235,30 @@ def test_what_cannot_be_finished_now_is_finished_later(tmp_path: Path) -> None:
     assert not list(place.root.rglob(".etude-*"))
 
 
+def test_an_adoption_that_can_neither_be_done_nor_undone_is_finished_by_the_next_run(tmp_path: Path) -> None:
+    place = project(tmp_path)
+    proposal, blocks = both(place), list[Path]()
+
+    def listen(name: str) -> None:
+        if name == "replace 1":  # the first document is replaced; a folder stands where its old text would be written
+            (second,) = place.skill.parent.glob(".etude-*")
+            blocks.append(place.root / f"{second.name[:-1]}0")
+            blocks[0].mkdir()
+            raise OSError(errno.ENOSPC, "full")
+
+    with pytest.raises(EtudeError, match="could not be finished") as error:
+        adopt(proposal, place.root, place.state, on_write=listen)
+    assert PENDING in error.value.hint
+    blocks[0].rmdir()
+    recovery = recover(place.state)
+    assert recovery is not None
+    assert recovery.left == ()
+    assert place.memory.read_text() == HAND + BLOCK
+    assert place.skill.exists()
+    assert [one.number for one in receipts(place.state)] == [1]
+    assert not list(place.root.rglob(".etude-*"))
+
+
 def test_a_folder_that_a_person_has_put_something_into_stays(tmp_path: Path) -> None:
     place = project(tmp_path)
     proposal, notes = both(place), place.skill.parent / "notes.md"

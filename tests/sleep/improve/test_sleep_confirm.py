@@ -15,6 +15,7 @@ from test_sleep_consolidate import SKILL, VAL, Optimizer, night
 from etude import Task
 from etude.cli.main import main
 from etude.records import ChatRequest
+from etude.sleep.report import diagnosed
 
 AT_MOST = {0.05: 20}
 """Of 200 nights with a false proposal in at most 5%, 999 in 1000 have no more than that (binomial, 99.9%)."""
@@ -54,7 +55,7 @@ def test_one_held_out_task_that_is_mended_in_three_of_three_attempts_is_enough(t
     )
     change = found.changes[0]
     assert change.fresh is not None
-    assert (change.status, change.fresh.p, change.fresh.varied, change.fresh.settle) == ("accepted", 0.05, 0, "")
+    assert (change.status, change.fresh.p, change.fresh.varied, change.fresh.settled) == ("accepted", 0.05, 0, True)
 
 
 @pytest.mark.parametrize(("trials", "status"), [(2, "accepted"), (1, "inconclusive")])
@@ -69,7 +70,7 @@ def test_what_may_be_luck_is_inconclusive_and_taken_nowhere(tmp_path: Path, tria
     if status == "inconclusive":
         assert change.reason.endswith("may be luck: p = 0.25, above the significance level 0.05")
         assert change.fresh.varied is None  # one attempt does not tell
-        assert "sleep.confirm_trials" in change.fresh.settle
+        assert "sleep.confirm_trials" in diagnosed("learned", "SKILL.md", change, ()).settle
 
 
 @pytest.mark.parametrize(("no_regression", "status"), [(True, "rejected"), (False, "accepted")])

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import pytest
 from briefs_sessions import GAP_NAMES, sessions, strict_checks, training_checks
+from small_night import run_night
 
 from etude.prompts import Prompts
 from etude.records import ChatRequest
 from etude.sleep.adoption.proposal import read_proposal
 from etude.sleep.config import make_sleep_config
-from etude.sleep.night import run_night
 from etude.sleep.report import Diagnosed, DocumentReport, NightReport
 from etude.sleep.tasks.gather import Surroundings, state_of
 from etude.testing import ScriptedModel

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small_night import run_night
 
 from etude.cli.main import main
 from etude.prompts import Prompts
 from etude.records import ChatRequest
 from etude.sleep.config import make_sleep_config
-from etude.sleep.night import run_night
 from etude.sleep.tasks.gather import Surroundings, state_of
 from etude.testing import ScriptedModel
 from etude.workbench import Given

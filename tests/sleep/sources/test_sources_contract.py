@@ -183,7 +183,7 @@ def test_files_with_a_link_or_a_strange_name_are_not_found(tmp_path: Path) -> No
 def test_a_link_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("secret")
     (tmp_path / "b").symlink_to(tmp_path / "a")
-    with pytest.raises(OSError, match="no regular file"):
+    with pytest.raises(OSError, match="not a regular file"):
         open_regular(tmp_path / "b")
 
 

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etude.errors import ConfigError
 from etude.records import Split
 from etude.sleep.tasks.clusters import NEAR, alike, by_recurrence, divide, likeness, near
 from etude.sleep.tasks.mined import MinedTask, SessionRef
@@ -283,12 +282,6 @@ def test_dreams_in_the_archive_hold_no_place() -> None:
     archive = [mined("d", INTENTS[0], origin="dream", derived_from="x", cluster="c1"), mined("n", INTENTS[0])]
     (found,) = divide(night(INTENTS[0]), archive)
     assert found.cluster != "c1"
-
-
-@pytest.mark.parametrize(("val", "test"), [(-0.1, 0), (1, 0), (0.5, 0.5), (0, 1.1), (float("nan"), 0)])
-def test_impossible_shares_are_refused(val: float, test: float) -> None:
-    with pytest.raises(ConfigError, match="shares of clusters are at least 0 and together less than 1"):
-        divide([], val=val, test=test)
 
 
 def test_what_recurs_most_often_comes_first() -> None:

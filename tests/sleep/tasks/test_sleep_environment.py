@@ -253,13 +253,13 @@ def test_what_is_doubtful_is_told() -> None:
 @pytest.mark.parametrize(
     ("tasks", "message"),
     [
-        ([mined("a", exact=("x",)), mined("a", exact=("x",), intent="Another wish.")], "two tasks have the id 'a'"),
+        ([mined("a", exact=("x",)), mined("a", exact=("x",), intent="Another wish.")], "duplicate task ids: 'a'"),
         (
             [
                 mined("a", exact=("x",), intent="One wish, twice."),
                 mined("b", exact=("x",), intent="one WISH,  twice.", split="test"),
             ],
-            "train 'a' and test 'b' have the same text\nhint: put tasks of one cluster on one side",
+            "is in two splits: train 'a' = test 'b'",
         ),
     ],
 )

@@ -12,7 +12,7 @@ from etude.models.wrappers.structured import Structured
 from etude.prompts import Prompts
 from etude.records import ChatRequest, Reply
 from etude.sleep.tasks.mined import MinedTask, SessionRef, task_id
-from etude.sleep.tasks.mining import Dropped, FailedSession, Mined, mine, session_text
+from etude.sleep.tasks.mining import FailedSession, Mined, mine, session_text
 from etude.sleep.transcripts.cleaning import OWN
 from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
 from etude.stages.shared.optimizer import Optimizer
@@ -159,16 +159,8 @@ async def test_tasks_that_need_what_is_not_there_are_dropped_and_counted() -> No
     mined = await mine([session()], optimizer(ScriptedModel([reply(*rows)])))
     assert mined.tasks == ()
     assert mined.dropped == (
-        Dropped(
-            origin="codex s1",
-            intent="Write a commit message for: tax rounding fixed.",
-            reason="it needs files, programs or knowledge that are not there",
-        ),
-        Dropped(
-            origin="codex s1",
-            intent="Find out who pays the bill.",
-            reason="it asks for a tool that models cannot be offered: 'mcp.search'",
-        ),
+        "it needs files, programs or knowledge that are not there",
+        "it asks for a tool that models cannot be offered: 'mcp.search'",
     )
 
 
@@ -284,7 +276,5 @@ async def test_what_was_mined_before_is_marked_as_context() -> None:
 
 def test_results_survive_being_stored() -> None:
     ref = SessionRef(source="codex", id="1")
-    mined = Mined(
-        dropped=(Dropped(origin="codex 1", intent="i", reason="r"),), failed=(FailedSession(session=ref, reason="r"),)
-    )
+    mined = Mined(dropped=("r",), failed=(FailedSession(session=ref, reason="r"),))
     assert Mined.model_validate_json(mined.model_dump_json()) == mined

@@ -31,7 +31,7 @@ class Gateway:
     another loop it starts afresh.
 
     Args:
-        model_name: what programs are told about the model; its own name by default.
+        model_name: what programs call the model; its own name by default.
         keepalive: seconds, more than 0.
     """
 

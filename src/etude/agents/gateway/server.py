@@ -1,4 +1,4 @@
-"""The HTTP side of the gateway: which session a request belongs to, and what its program is told."""
+"""The HTTP side of the gateway: which session a request belongs to, and what its program gets."""
 
 import asyncio
 import json
@@ -175,10 +175,10 @@ class _Application:
         if session is None:
             return _error(MESSAGES, 401, NO_SESSION)
         try:
-            told = MESSAGES.read_request(with_field(await _body(request, session), "max_tokens", 1), None).request
+            asked = MESSAGES.read_request(with_field(await _body(request, session), "max_tokens", 1), None).request
         except BadBody as error:
             return _error(MESSAGES, REFUSED, error.message)
-        return _json({"input_tokens": estimate(told)})
+        return _json({"input_tokens": estimate(asked)})
 
     async def models(self, request: "Request") -> "Response":
         """The one model, in the words of both kinds of servers."""
@@ -205,11 +205,7 @@ class _Application:
 
 
 async def _body(request: "Request", session: GatewaySession) -> bytes:
-    """The body.
-
-    Raises:
-        BadBody: it is too long, or with others that are being read.
-    """
+    """The body. Raises BadBody: it is too long, or with others that are being read."""
     body = bytearray()
     try:
         async for chunk in request.stream():

@@ -35,7 +35,7 @@ class Exchange(Record):
     """How many messages the request had."""
     stream: bool = False
     status: int
-    """What the program was told: 200, an error, or 499 when it had hung up before the answer came."""
+    """The status that the program got: 200, an error, or 499 when it had hung up before the answer came."""
     finish: str = ""
     """How the reply ended, as `Reply.finish`."""
     usage: Usage = Usage()
@@ -65,7 +65,7 @@ class Turn:
 
     @property
     def failure(self) -> str:
-        """What the program is told when there is no reply."""
+        """What the program reads when there is no reply."""
         return ENDED if self.error is None else self.error.message
 
     @property

@@ -1,28 +1,42 @@
-"""What `doctor` checks without asking a model."""
+"""What `doctor` checks: the installation, everything that settings name, and with `--live` each model."""
 
 import os
 import sys
+import time
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from etude import __version__
+from etude.agents.program import ProgramAgent
 from etude.cli.doctor.findings import Findings
 from etude.config import ModelSection, TrainConfig, file_data
-from etude.config.sections import ExecutorSection
+from etude.config.sections import AgentSection, ExecutorSection
 from etude.envs.gold import check_gold, check_varied
 from etude.envs.scorers.base import AnswerScorer, Judge
 from etude.envs.splits import check_splits
-from etude.errors import ConfigError
-from etude.models import build_model, price_of, used_key_variable
+from etude.errors import ConfigError, EtudeError, UnusableReply
+from etude.models import Structured, build_model, price_of, used_key_variable
 from etude.models.handoff import unanswered
+from etude.programs.base import Program, is_older
+from etude.programs.known import known_programs
 from etude.prompts import Prompts
 from etude.protocols import Environment, Scorer
-from etude.records import SPLITS, Role
+from etude.records import SPLITS, ChatRequest, Role, user
 from etude.redaction import check_keys
 from etude.redaction.redactor import SHORTEST_KEY
 from etude.registry import BUILT_IN, find, load, origin, plugins
+from etude.sandbox import find_sandbox
+from etude.sandbox.landlock import Landlock
 from etude.skill import load_skill, token_count, validate_skill
 from etude.store import is_running, read_run
+
+MOST_TOKENS = 256
+"""Of a reply: enough for a model that thinks a little first."""
+LONGEST_WAIT = 60.0
+QUESTION = user("What is 2 + 3? Reply with the number.")
 
 EXTRAS = {
     "serve": (("starlette", "uvicorn"), "`etude simulate`"),
@@ -99,7 +113,7 @@ async def _data(config: TrainConfig, found: Findings) -> None:
         dict(config.env.model_extra or {}), where="env", judge=None if config.judge is None else _no_judge
     )
     train, val, test = (tuple(env.tasks(split)) for split in SPLITS)
-    warnings = check_splits(train, val, test, need_test=config.test.enabled)
+    warnings = check_splits(train, val, test, need=SPLITS if config.test.enabled else ("train", "val"))
     found.ok("data", f"{len(train)} train, {len(val)} val, {len(test)} test tasks")
     for text in warnings:
         found.note("data", text)
@@ -178,11 +192,7 @@ def _key(role: Role, section: ModelSection, found: Findings) -> str:
 
 
 def check_writable(path: Path, fix: str) -> None:
-    """Raise if a folder can neither be written nor made.
-
-    Raises:
-        ConfigError: it cannot.
-    """
+    """Raises ConfigError if a folder can neither be written nor made."""
     there = next(place for place in (path, *path.absolute().parents) if place.exists())
     if not (there.is_dir() and os.access(there, os.W_OK)):
         raise ConfigError(f"{path} cannot be written", hint=fix)
@@ -198,3 +208,119 @@ def _run_folder(path: Path, found: Findings) -> None:
         found.note("run folder", f"{path} holds a run that is not finished: `train` resumes it")
     else:
         found.note("run folder", f"{path} holds a finished run: `train` only reports it", "change run.name")
+
+
+def check_sandbox(found: Findings) -> None:
+    """Which sandbox works here. It is tried out."""
+    try:
+        sandbox = find_sandbox()
+    except ConfigError as error:
+        found.note("sandbox", error.message, error.hint)
+        return
+    if isinstance(sandbox, Landlock):
+        text = "Landlock works, bubblewrap does not: programs can see that files outside exist, and other processes"
+        found.note("sandbox", text, "install bubblewrap")
+    else:
+        found.ok("sandbox", f"{sandbox.name} works")
+
+
+def check_programs(found: Findings, programs: Sequence[Program] | None = None) -> None:
+    """Which agent programs there are, by default of those that are known by name. Each is started, which takes a few
+    seconds, to learn its version."""
+    missing: list[Program] = []
+    for program in known_programs().values() if programs is None else programs:
+        try:
+            there = program.find()
+        except ConfigError:
+            missing.append(program)
+            continue
+        try:
+            _version(f"program {program.name}", program, program.version(there), there.path, found)
+        except ConfigError as error:
+            found.note(f"program {program.name}", error.message, error.hint)
+    if missing:
+        text = f"not found: {', '.join(program.command for program in missing)}; only agents of these names need them"
+        found.note("programs", text, "; ".join(f"{program.name}: {program.install}" for program in missing))
+
+
+def _version(name: str, program: Program, version: str, path: Path, found: Findings) -> None:
+    if is_older(version, program.tested):
+        text = f"{version}, {path}: older than {program.tested}, the version it was tested with"
+        found.note(name, text, f"update it ({program.install}), or set agent.path to another one")
+    else:
+        found.ok(name, f"{version}, {path}")
+
+
+async def check_agent(config: TrainConfig, found: Findings) -> None:
+    """The agent of a config, made with its options; nothing where it is the default one."""
+    if config.agent == AgentSection():
+        return
+    try:
+        prompts = Prompts({name: Path(path) for name, path in config.prompts.items()})
+        model = build_model(config.target)
+    except EtudeError:  # reported where prompts and models are checked
+        return
+    with found.checking("agent"):
+        kind = find("agents", config.agent.name)
+        try:
+            agent = kind.from_options(dict(config.agent.model_extra or {}), model, prompts, where="agent")
+            await agent.aclose()
+        finally:
+            await model.aclose()
+        found.ok("agent", f"{config.agent.name}: {kind.__module__}:{kind.__qualname__}")
+        if isinstance(agent, ProgramAgent):
+            _program_agent(agent, config, found)
+
+
+def _program_agent(agent: ProgramAgent, config: TrainConfig, found: Findings) -> None:
+    """Its program, and what makes attempts wait, or ends them from outside, so that they have no score."""
+    if agent.program.tested:
+        _version("agent program", agent.program, agent.version, agent.installed.path, found)
+    limits, longest = config.limits, agent.limits.seconds + agent.limits.grace_seconds
+    if limits.concurrency > agent.concurrency:
+        text = f"there is memory for {agent.concurrency} of {limits.concurrency} attempts at the same time"
+        found.note("agent memory", text, "agent.concurrency_mb is the memory expected for each")
+    if limits.attempt_seconds <= longest:
+        text = f"limits.attempt_seconds = {limits.attempt_seconds:g} ends attempts before agent.limits.seconds does"
+        found.note("agent time", text, f"set limits.attempt_seconds to more than {longest:g}")
+
+
+class Sum(BaseModel):
+    """The answer as a structure."""
+
+    answer: int
+
+
+async def check_live(config: TrainConfig, found: Findings) -> None:
+    """One tiny question for each role, except roles that cannot be built: they are reported already. The target is
+    asked for text, the others for a structure."""
+    for role, section in config.models.items():
+        most, timeout = min(section.max_output_tokens, MOST_TOKENS), min(section.timeout, LONGEST_WAIT)
+        try:
+            model = build_model(section.model_copy(update={"max_output_tokens": most, "timeout": timeout}))
+        except EtudeError:
+            continue
+        name = f"live {role}"
+        if model.answered_by_hand:
+            found.note(name, "not asked: its question would wait for an answer")
+            continue
+        started = time.monotonic()
+        try:
+            with found.checking(name):
+                if role == "target":
+                    await model.complete(ChatRequest(messages=(QUESTION,)))
+                else:
+                    await _ask(f"{name} structure", Structured(model, section.structured), found)
+                found.ok(name, f"{model.name} answered in {time.monotonic() - started:.2f} s")
+        finally:
+            await model.aclose()
+
+
+async def _ask(name: str, model: Structured, found: Findings) -> None:
+    try:
+        await model.ask([QUESTION], Sum)
+    except UnusableReply as error:  # it answers, but not in the form that was asked for
+        found.wrong(name, error.message, error.hint)
+        return
+    native = model.rung == "json_schema"
+    found.ok(name, "native JSON schema" if native else f"no native JSON schema; works with structured: {model.rung}")

@@ -7,8 +7,6 @@ from typing import Literal
 from etude.errors import EtudeError
 from etude.records import Record
 
-__all__ = ["Finding", "Findings"]
-
 
 class Finding(Record):
     """What one check found."""

@@ -18,7 +18,9 @@ _SKILL = "a skill folder, SKILL.md or Markdown file, or RUN:best, RUN:initial, R
 Arguments = argparse.ArgumentParser
 
 
-def _number(kind: type[int | float], what: str, least: int = 0, below: float = float("inf")) -> Callable[[str], Any]:
+def number(kind: type[int | float], what: str, least: float = 0, below: float = float("inf")) -> Callable[[str], Any]:
+    """Reads an argument that is a number in [least, below)."""
+
     def check(text: str) -> Any:
         try:
             value = kind(text)
@@ -31,7 +33,7 @@ def _number(kind: type[int | float], what: str, least: int = 0, below: float = f
     return check
 
 
-_COUNT = _number(int, "a whole number from 1 on", 1)
+_COUNT = number(int, "a whole number from 1 on", 1)
 
 
 def _seeds(text: str) -> tuple[int, ...]:
@@ -156,7 +158,7 @@ def compare(parser: Arguments) -> None:
     _split_and_trials(parser, trials=3)
     parser.add_argument(
         "--margin",
-        type=_number(float, "a number from 0 to below 1", below=1),
+        type=number(float, "a number from 0 to below 1", below=1),
         default=0.0,
         metavar="X",
         help="the smallest gain in mean score worth shipping: `do not ship` if the gain is smaller (default: 0)",
@@ -216,13 +218,13 @@ def runs(parser: Arguments) -> None:
     )
     parser.add_argument(
         "--keep",
-        type=_number(int, "a whole number from 0 on"),
+        type=number(int, "a whole number from 0 on"),
         metavar="N",
         help="prune: delete all but the N runs that changed last",
     )
     parser.add_argument(
         "--older-than",
-        type=_number(float, "a number of days from 0 on"),
+        type=number(float, "a number of days from 0 on"),
         metavar="DAYS",
         help="prune: delete runs without a change for this many days",
     )
@@ -238,13 +240,13 @@ def simulate(parser: Arguments) -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     parser.add_argument(
         "--port",
-        type=_number(int, "a port from 0 to 65535", below=65536),
+        type=number(int, "a port from 0 to 65535", below=65536),
         default=8000,
         help="port to listen on (default: 8000; 0: any free one)",
     )
     parser.add_argument(
         "--latency",
-        type=_number(float, "a number of seconds from 0 on"),
+        type=number(float, "a number of seconds from 0 on"),
         default=0.0,
         metavar="S",
         help="seconds until a request is answered",

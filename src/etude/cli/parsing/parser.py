@@ -147,11 +147,7 @@ exit codes: 0 done, 1 failed, 2 bad input or usage, 3 stopped by a budget, 130 i
 
 
 def read_verb(words: Sequence[str]) -> tuple[Verb, Sequence[str]]:
-    """The verb that `words` begin with, and the other words.
-
-    Raises:
-        UsageError: there is none of that name.
-    """
+    """The verb that `words` begin with, and the other words. Raises UsageError: there is none of that name."""
     count = 2 if words[0] in GROUPS and len(words) > 1 else 1
     return find_verb(" ".join(words[:count])), words[count:]
 
@@ -161,11 +157,7 @@ _MEANT = {"sleep sessions": "sleep harvest"}
 
 
 def find_verb(name: str) -> Verb:
-    """The verb of that name, as in `train` or `sleep run`.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """The verb of that name, as in `train` or `sleep run`. Raises UsageError: there is none."""
     for verb in VERBS:
         if verb.name == name:
             return verb

@@ -12,8 +12,6 @@ from etude.errors import did_you_mean
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-__all__ = ["Parser", "Verb"]
-
 _DOTTED_HELP = """\
 Any setting can be given as a dotted flag, as in --train.epochs 2 or --gate.metric=soft; it wins over the file.
 All settings: docs/reference/config.md"""

@@ -5,7 +5,7 @@ import shlex
 
 from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.settings import find_nights
-from etude.cli.sleep.text import elsewhere, rules_data
+from etude.cli.sleep.text import elsewhere, result, rules_data
 from etude.cli.terminal import output
 from etude.sleep.adoption.adopt import adopt, selected
 from etude.sleep.adoption.proposal import read_proposal
@@ -38,21 +38,15 @@ def run(args: argparse.Namespace) -> int:
             hint=f"`etude sleep adopt {number} {rest}` takes the rest",
         )
     receipt = adopt(nights.folder(number), nights.project, nights.state.folder, select=select, allow=nights.named)
-    if args.json:
-        documents = [
-            {
-                "path": one.live.path,
-                "added": [rule.text for rule in one.added],
-                "removed": [rule.text for rule in one.removed],
-            }
-            for one in receipt.documents
-        ]
-        rules = rules_data({one.live.real: one.rules for one in receipt.documents}, receipt.night)
-        output.json_result({"night": receipt.night, "number": receipt.number, "documents": documents, "rules": rules})
-        return 0
-    for document in receipt.documents:
-        output.line(
-            f"adopted  {document.live.path}: rules added: {len(document.added)}, taken out: {len(document.removed)}"
-        )
-    output.line(f"take it back with: {output.program()} sleep revert {number}{elsewhere(args)}")
-    return 0
+    documents = [
+        {"path": one.live.path, **{what: [rule.text for rule in getattr(one, what)] for what in ("added", "removed")}}
+        for one in receipt.documents
+    ]
+    rules = rules_data({one.live.real: one.rules for one in receipt.documents}, receipt.night)
+    lines = (
+        f"adopted  {one.live.path}: rules added: {len(one.added)}, taken out: {len(one.removed)}"
+        for one in receipt.documents
+    )
+    back = f"take it back with: {output.program()} sleep revert {number}{elsewhere(args)}"
+    data = {"night": receipt.night, "number": receipt.number, "documents": documents, "rules": rules}
+    return result(args, data, (*lines, back))

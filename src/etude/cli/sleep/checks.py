@@ -5,7 +5,6 @@ from pathlib import Path
 
 from etude.cli.doctor.checks import check_parts, check_writable
 from etude.cli.doctor.findings import Findings
-from etude.cli.sleep.schedule import machine_of
 from etude.cli.sleep.text import paused_since, task_notes
 from etude.errors import ConfigError
 from etude.sleep.config import SleepConfig
@@ -40,9 +39,8 @@ def check_night(config: SleepConfig, found: Findings) -> None:
                 found.ok(kind, f"{path}: {size}")
         with found.checking("state"):
             _state(config, around, found)
-        there = installed(job_name(Path(os.path.realpath(project))), machine_of(around))
-        if there:
-            found.ok("schedule", f"every night by {' and '.join(there)}")
+        if installed(job_name(Path(os.path.realpath(project)))):
+            found.ok("schedule", "every night by cron")
         else:
             found.note("schedule", "nights are not scheduled", "`etude sleep schedule` schedules them")
 

@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from etude.cli.sleep.settings import read_config
-from etude.cli.sleep.text import counts, print_harvest, print_pause, task_notes
+from etude.cli.sleep.text import counts, harvest_rows, pause_line, print_rows, task_notes
 from etude.cli.terminal import output
 from etude.models import build_model
 from etude.records.summary import Span
@@ -54,31 +54,27 @@ def run(args: argparse.Namespace) -> int:
         }
         output.json_result(data)
         return 0
-    print_pause(pause, args)
-    if waits is not None:
-        output.line(f"resumes    night {waits}, if settings and documents are the same; below is a whole night")
+    if pause is not None:
+        output.line(pause_line(pause, args))
     taken = {tally.source: tally.taken for tally in found.sources}
-    print_harvest(taken if tasks is None else None, found.beyond, found)
-    if tasks is not None and redacted:
-        output.line(f"redacted   {counts(redacted)}")
-    output.line(f"tasks      {_range(forecast.tasks)}")
-    for note in notes:
-        output.line(f"note       {note}")
-    calls = (
-        ("target", forecast.target_calls),
-        ("optimizer", forecast.optimizer_calls),
-        ("judge", forecast.judge_calls),
-    )
-    output.line(f"calls      {', '.join(f'{role} {_range(span)}' for role, span in calls)}")
-    output.line(f"tokens     {_range(forecast.tokens)}")
+    calls = {role: _range(getattr(forecast, f"{role}_calls")) for role in ("target", "optimizer", "judge")}
     usd = forecast.usd
     cost = "unknown: a model has no price" if usd is None else f"{usd.low:.2f} to {usd.high:.2f} USD"
-    output.line(f"cost       {cost}")
-    if config.sleep.auto_adopt:
-        output.line("adopts     a proposal whose verdict is 'ship' and whose rules need no person, at once")
-    output.line("assuming   " + "; ".join(forecast.assumptions))
-    if not sessions and tasks is None:
-        output.line("there is nothing for a night to do")
+    adopts = "a proposal whose verdict is 'ship' and whose rules need no person, at once"
+    same = f"night {waits}, if settings and documents are the same; below is a whole night"
+    print_rows(
+        ("resumes    ", "" if waits is None else same),
+        *harvest_rows(taken if tasks is None else None, found.beyond, found),
+        ("redacted   ", counts(redacted) if tasks is not None and redacted else ""),
+        ("tasks      ", _range(forecast.tasks)),
+        *(("note       ", note) for note in notes),
+        ("calls      ", ", ".join(f"{role} {span}" for role, span in calls.items())),
+        ("tokens     ", _range(forecast.tokens)),
+        ("cost       ", cost),
+        ("adopts     ", adopts if config.sleep.auto_adopt else ""),
+        ("assuming   ", "; ".join(forecast.assumptions)),
+        ("", "there is nothing for a night to do" if not sessions and tasks is None else ""),
+    )
     return 0
 
 

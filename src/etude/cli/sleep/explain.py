@@ -5,14 +5,13 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 
-from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.settings import find_nights
 from etude.cli.sleep.text import counts, elsewhere, print_report, rules_data
 from etude.cli.terminal import output
-from etude.errors import DataError, did_you_mean
+from etude.errors import DataError
 from etude.sleep.adoption.adopt import kept_rules, taken_out
 from etude.sleep.adoption.proposal import read_proposal
-from etude.sleep.adoption.structure import plain, visible
+from etude.sleep.adoption.structure import plain
 from etude.sleep.improve.held_out import Shown
 from etude.sleep.limits import spent_so_far
 from etude.sleep.night import DIAGNOSTICS
@@ -32,10 +31,9 @@ def run(args: argparse.Namespace) -> int:
     if stands == "killed":  # it could not say itself what it has used
         report = report.model_copy(update={"spent": spent_so_far(nights.state.night(number))})
     path = nights.state.night(number) / DIAGNOSTICS
-    found = None
+    found = Diagnostics(night=number, status=report.status)
     with suppress(DataError):
-        found = read_kept(path, Diagnostics)
-    found = found or Diagnostics(night=number, status=report.status)
+        found = read_kept(path, Diagnostics) or found
     name, rules = f"{number:04d}", list[dict[str, Any]]()
     if nights.has_proposal(number):
         proposal = read_proposal(nights.folder(number))
@@ -46,16 +44,13 @@ def run(args: argparse.Namespace) -> int:
         more["taken_out"] = [{"document": real, "id": rule} for real, rule in out]
         output.json_result({**report.model_dump(mode="json"), **more})
         return 0
-    if args.task is not None:
-        _print_task(found, args.task)
-        return 0
     print_report(report, stands, elsewhere(args), outdated=nights.outdated(number))
     if nights.has_proposal(number):
         _print_rules(rules, out)
     for document in found.documents:
         _print_document(document)
     if report.doubts:
-        output.line("\ntasks whose criteria do not hold what they promise")
+        output.line("\ntasks with criteria that do not judge what they are for")
     for doubt in report.doubts:
         output.line(f"  {doubt.task}  {doubt.why}: {plain(doubt.intent, _LINE)}")
     if path.exists():
@@ -64,10 +59,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_rules(rules: list[dict[str, Any]], out: Collection[tuple[str, str]]) -> None:
-    """The rules that a night brought, by id, with what they rest on; and those that it retired, with why.
+    """The rules that a night brought, with what they rest on, and those that it retired, with why.
 
     Args:
-        rules: as `rules_data` has them.
         out: document and id of those that were taken out since.
     """
     output.line("\nrules (`sleep revert --rule ID` takes out one that is adopted)")
@@ -84,12 +78,6 @@ def _print_rules(rules: list[dict[str, Any]], out: Collection[tuple[str, str]]) 
 
 
 def _print_document(document: Diagnosed) -> None:
-    if document.left_out:
-        output.line(f"\n{document.name}: rules that were left out on trial")
-    for rule in document.left_out:
-        output.line(f"  {rule.rule}  {rule.told}: {plain(rule.text, _LINE)}")
-        if rule.missed:
-            output.line(f"    missed by {plain(', '.join(rule.missed), _LINE)}")
     which = "the candidate" if document.status in ("accepted", "inconclusive") else "the last candidate"
     output.line(f"\n{document.name}: held-out tasks under the old document -> under {which}")
     if not document.after:
@@ -101,21 +89,6 @@ def _print_document(document: Diagnosed) -> None:
         output.line(f"    replied: {plain(shown.response, _LINE)}")
     for reply in document.optimizer_replies:
         output.line(f"  the optimizer said: {plain(reply, _LINE)}")
-
-
-def _print_task(found: Diagnostics, task: str) -> None:
-    shown = [
-        (f"{document.name}, {what}", one)
-        for document in found.documents
-        for what, group in (("before", document.before), ("candidate", document.after))
-        for one in group
-    ]
-    tasks = {one.task for _, one in shown}
-    if task not in tasks:
-        raise UsageError(f"night {found.night} has no held-out task {task!r}", hint=did_you_mean(task, tasks))
-    for what, one in shown:
-        if one.task == task:
-            output.line(f"{what}: {_score(one)}  {plain(one.why, 500)}\n{visible(one.response)}\n")
 
 
 def _score(shown: Shown | None) -> str:

@@ -5,8 +5,7 @@ import os
 from pathlib import Path
 
 from etude.cli.parsing.usage import UsageError
-from etude.cli.sleep.text import counts
-from etude.cli.terminal import output
+from etude.cli.sleep.text import counts, result
 from etude.cli.terminal.tables import text_lines
 from etude.config.loading import is_path
 from etude.sleep.adoption.structure import plain
@@ -28,10 +27,6 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("the source 'jsonl' has nothing to read", hint=f"set {VARIABLE} to a file or folder")
     sources = [converted(Path(name)) if is_path(name) else source_of(name) for name in names] or programs()
     found = harvest(sources, None, asked, home=around.home, environ=around.environ)
-    if args.json:
-        data = found.model_dump(mode="json", exclude={"entries"})
-        output.json_result({**data, "sessions": [each["session"] for each in data["sessions"]]})
-        return 0
     table = [("source", "session", "started (UTC)", "turns", "project", "first request")]
     for each in found.sessions:
         session = each.session
@@ -39,15 +34,17 @@ def run(args: argparse.Namespace) -> int:
         first = plain(session.turns[0].prompt, 60)
         project = plain(session.project, 40)
         table.append((session.source, plain(session.id, 36), started, str(len(session.turns)), project, first))
-    for text in text_lines(table) if found.sessions else ("no session was found",):
-        output.line(text)
-    for tally in found.sources:
-        if tally.found:
-            output.line(f"{tally.source}: {tally.found} found, {tally.read} read; left out: {counts(tally.skipped)}")
-    if found.redacted:
-        output.line(f"redacted: {counts(found.redacted)}")
-    if found.beyond:
-        output.line(f"{found.beyond:,} older ones are not read: --limit {args.limit}")
-    for problem in found.problems:
-        output.line(f"problem: {plain(problem, 300)}")
-    return 0
+    lines = [
+        *(text_lines(table) if found.sessions else ("no session was found",)),
+        *(
+            f"{tally.source}: {tally.found} found, {tally.read} read; left out: {counts(tally.skipped)}"
+            for tally in found.sources
+            if tally.found
+        ),
+        f"redacted: {counts(found.redacted)}" if found.redacted else "",
+        f"{found.beyond:,} older ones are not read: --limit {args.limit}" if found.beyond else "",
+        *(f"problem: {plain(problem, 300)}" for problem in found.problems),
+    ]
+    data = found.model_dump(mode="json", exclude={"entries"})
+    data["sessions"] = [each["session"] for each in data["sessions"]]
+    return result(args, data, filter(None, lines))

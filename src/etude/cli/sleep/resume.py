@@ -3,7 +3,7 @@
 import argparse
 
 from etude.cli.sleep.settings import find_nights
-from etude.cli.terminal import output
+from etude.cli.sleep.text import result
 from etude.sleep.pause import resume
 
 __all__ = ["run"]
@@ -14,8 +14,5 @@ def run(args: argparse.Namespace) -> int:
     nights = find_nights(args)
     ended = resume(nights.state)
     project = nights.project.absolute()
-    if args.json:
-        output.json_result({"project": str(project), "resumed": ended})
-        return 0
-    output.line(f"resumed  {project}" if ended else f"nothing was paused for {project}")
-    return 0
+    line = f"resumed  {project}" if ended else f"nothing was paused for {project}"
+    return result(args, {"project": str(project), "resumed": ended}, [line])

@@ -4,7 +4,7 @@ import argparse
 
 from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.settings import find_nights
-from etude.cli.terminal import output
+from etude.cli.sleep.text import result
 from etude.sleep.adoption.revert import revert, revert_rule
 from etude.sleep.adoption.structure import plain
 
@@ -23,18 +23,12 @@ def run(args: argparse.Namespace) -> int:
         report = revert_rule(args.rule, nights.state.folder)
     else:
         report = revert(f"{nights.adopted(args.night):04d}", nights.state.folder)
-    if args.json:
-        output.json_result(report.model_dump(mode="json"))
-        return 0
-    for path in report.restored:
-        output.line(f"restored  {path}: as it was before")
     why = "the rule was taken out" if args.rule is not None else "other changes stay, so only rules were taken out"
-    for path in report.cut:
-        output.line(f"changed   {path}: {why}")
-    for text in report.back:
-        output.line(f"put back  {plain(text, 120)}")
-    for text in report.gone:
-        output.line(f"not found {plain(text, 120)}")
-    for text in report.not_put_back:
-        output.line(f"not put back: {plain(text, 120)}")
-    return 0
+    lines = (
+        *(f"restored  {path}: as it was before" for path in report.restored),
+        *(f"changed   {path}: {why}" for path in report.cut),
+        *(f"put back  {plain(text, 120)}" for text in report.back),
+        *(f"not found {plain(text, 120)}" for text in report.gone),
+        *(f"not put back: {plain(text, 120)}" for text in report.not_put_back),
+    )
+    return result(args, report.model_dump(mode="json"), lines)

@@ -4,7 +4,7 @@ import argparse
 import os
 
 from etude.cli.sleep.settings import read_config
-from etude.cli.sleep.text import elsewhere, print_pause, print_report
+from etude.cli.sleep.text import elsewhere, pause_line, print_report, result
 from etude.cli.terminal import output
 from etude.cli.watch import watch
 from etude.errors import StopRun
@@ -26,11 +26,8 @@ def run(args: argparse.Namespace) -> int:
     state.check()
     note = paused(state, around.now())
     if note is not None:
-        if args.json:
-            output.json_result({"status": "paused", "paused": note.model_dump(mode="json")})
-        else:
-            print_pause(note, args)
-        return 0
+        data = {"status": "paused", "paused": note.model_dump(mode="json")}
+        return result(args, data, [pause_line(note, args)])
     try:
         report = watch(config, lambda given: arun_night(config, around, given=given), args.command)
     except StopRun as stop:

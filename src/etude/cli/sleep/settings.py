@@ -37,21 +37,12 @@ class Nights:
     """Documents outside of the project that the settings name."""
 
     def number(self, asked: int | None) -> int:
-        """The night that is meant, the last one unless it is named.
-
-        Raises:
-            UsageError: there is none of that number, or none at all.
-        """
+        """The night that is meant, the last one unless it is named; a UsageError where there is none."""
         none = f"there is no night yet of {str(self.project.absolute())!r}"
         return self._meant(asked, self.state.numbers(), none, "there is no night {}")
 
     def proposed(self, asked: int | None) -> int:
-        """The night with a proposal that is meant: unless it is named the last one whose proposal waits, else the
-        last one that has any.
-
-        Raises:
-            UsageError: as `number`; or there is no proposal.
-        """
+        """As `number`, of nights with a proposal: the last one that waits, else the last one."""
         self.number(asked)
         having = [number for number in self.state.numbers() if self.has_proposal(number)]
         if asked is None:
@@ -59,11 +50,7 @@ class Nights:
         return self._meant(asked, having, "no night has a proposal", "night {} has no proposal")
 
     def adopted(self, asked: int | None) -> int:
-        """The night that is meant, the last one that is adopted unless it is named.
-
-        Raises:
-            UsageError: as `number`; or it is not adopted.
-        """
+        """As `number`, of nights that are adopted."""
         self.number(asked)
         having = [number for number in self.state.numbers() if self.stands(number) in ("adopted", "partly adopted")]
         return self._meant(asked, having, "no night is adopted", "nothing of night {} is adopted")
@@ -79,7 +66,7 @@ class Nights:
         return self.stands(number) in WAITING and not self.outdated(number)
 
     def outdated(self, number: int) -> bool:
-        """Whether there are documents that are not in place, and none of them can be adopted."""
+        """Whether documents of a night are not in place, and none of them can be adopted."""
         left = self.left(number)
         return bool(left) and all(left.values())
 
@@ -96,14 +83,10 @@ class Nights:
 
     def recovered(self, args: argparse.Namespace, *, named: bool) -> bool:
         """End an adoption or a revert that was interrupted, and say what was done about it. Returns whether that is
-        all that the verb does: after one was finished, "the last night" would be one that the user did not mean.
+        all that the verb does: afterwards "the last night" would be one that the user did not mean.
 
         Args:
             named: the user said what to adopt or revert.
-
-        Raises:
-            LockedError: another process adopts or reverts.
-            EtudeError: a file could not be written; it can be tried again.
         """
         recovery = recover(self.state.folder) if self.state.folder.exists() else None
         for text in () if recovery is None else recovery.told:
@@ -142,11 +125,7 @@ class Nights:
         return "stopped" if report.status == "error" and report.resumes else report.status
 
     def report(self, number: int) -> NightReport:
-        """The report of a night.
-
-        Raises:
-            UsageError: it was killed before it had one, or another version wrote it.
-        """
+        """The report of a night; a UsageError where it has none, or another version wrote it."""
         report, path = read_report(self.state, number), self.state.night(number) / REPORT
         if report is not None:
             return report
@@ -175,12 +154,7 @@ def _changed(document: Proposed) -> bool:
 
 
 def read_config(args: argparse.Namespace) -> SleepConfig:
-    """The settings of a night, with what the command line sets on top of them.
-
-    Raises:
-        UsageError: no file was given and there is none.
-        ConfigError: a setting is unknown or out of range.
-    """
+    """The settings of a night, with what the command line sets on top of them."""
     path = Path(DEFAULT_SLEEP_CONFIG if args.config is None else args.config)
     if args.config is None and not path.exists():
         raise UsageError(
@@ -192,12 +166,7 @@ def read_config(args: argparse.Namespace) -> SleepConfig:
 
 
 def find_nights(args: argparse.Namespace) -> Nights:
-    """Where the nights of the project are: from the arguments, else from the settings, else in the usual place.
-
-    Raises:
-        UsageError: the project is not a folder.
-        ConfigError: the settings cannot be used.
-    """
+    """The nights of the project: from the arguments, else from the settings, else in the usual place."""
     sleep = settings_in(args.config)
     project = find_project(args.project, sleep)
     base = args.state if args.state is not None else None if sleep is None else sleep.state
@@ -207,11 +176,7 @@ def find_nights(args: argparse.Namespace) -> Nights:
 
 
 def find_project(asked: str | None, sleep: SleepSection | None) -> Path:
-    """The project: the one that is asked for, else that of the settings, else the current folder.
-
-    Raises:
-        UsageError: it is not a folder.
-    """
+    """The project: the one that is asked for, else that of the settings, else the current folder."""
     place = Path(asked if asked is not None else "." if sleep is None else sleep.project)
     if not place.is_dir():
         raise UsageError(f"{str(place)!r} is not a folder", hint="name the project's folder")
@@ -219,11 +184,7 @@ def find_project(asked: str | None, sleep: SleepSection | None) -> Path:
 
 
 def settings_in(config: str | None) -> SleepSection | None:
-    """Of a settings file, else of the one in the current folder, if there is one.
-
-    Raises:
-        ConfigError: it cannot be used.
-    """
+    """The section `sleep` of a settings file, else of the one in the current folder, if there is one."""
     if config is None and not Path(DEFAULT_SLEEP_CONFIG).exists():
         return None
     return load_sleep_section(Path(DEFAULT_SLEEP_CONFIG if config is None else config))

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from etude.cli.sleep.settings import find_nights
-from etude.cli.sleep.text import continues, counts, elsewhere, print_pause
+from etude.cli.sleep.text import continues, counts, elsewhere, pause_line
 from etude.cli.terminal import output
 from etude.cli.terminal.tables import text_lines
 from etude.sleep.adoption.transaction import PENDING
@@ -42,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
         output.json_result({"state": str(nights.state.folder), "sessions": sessions, "nights": rows, "paused": pause})
         return 0
     output.line(f"state     {nights.state.folder}")
-    print_pause(note, args)
+    if note is not None:
+        output.line(pause_line(note, args))
     # A night that stopped early has looked at none: how many there are, only a harvest tells.
     output.line(f"sessions  {counts(sessions) if sessions else 'none looked at yet'}")
     if not rows:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.settings import find_nights
-from etude.cli.terminal import output
+from etude.cli.sleep.text import result
 from etude.cli.terminal.tables import text_lines
 from etude.sleep.adoption.structure import plain
 from etude.sleep.night import read_tasks
@@ -33,16 +33,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(file: TaskFile, args: argparse.Namespace, done: str) -> int:
-    if args.json:
-        output.json_result(file.model_dump(mode="json"))
-        return 0
     table = [("id", "split", "origin", "criteria", "intent")]
     for task in file.tasks:
         found = [f"{len(task.checks)} checks"] if task.checks else []
         found += [kind for kind in ("rubric", "exact", "command") if kind in task.criteria]
         table.append((plain(task.id, 40), task.split, task.origin, ", ".join(found), plain(task.intent, 70)))
-    for text in text_lines(table) if file.tasks else ("there are no tasks",):
-        output.line(text)
-    if done:
-        output.line(done)
-    return 0
+    lines = text_lines(table) if file.tasks else ("there are no tasks",)
+    return result(args, file.model_dump(mode="json"), filter(None, (*lines, done)))

@@ -4,7 +4,7 @@ import argparse
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +27,30 @@ __all__ = [
     "counts",
     "document_lines",
     "elsewhere",
+    "harvest_rows",
+    "pause_line",
     "paused_since",
-    "print_harvest",
-    "print_pause",
     "print_report",
+    "print_rows",
+    "result",
     "rules_data",
     "task_notes",
 ]
 
 _RULE_FIELDS = {"id", "text", "status", "evidence", "replaces", "ablation"}
+_JUDGE = "name another `judge`: it grades the words of a rubric, not the work"
 _SCRIPT = re.compile(r"[^-].*\.(?:py|sh|bash|js|mjs|ts|rb|pl|php|lua|R)")
 """Words of a command that name a script, not an option or data."""
+
+
+def result(args: argparse.Namespace, data: Any, lines: Iterable[str]) -> int:
+    """Print the result of a verb: with `--json` the data, else the lines."""
+    if args.json:
+        output.json_result(data)
+        return 0
+    for text in lines:
+        output.line(text)
+    return 0
 
 
 def print_report(report: NightReport, stands: str = "", where: str = "", *, outdated: bool = False) -> None:
@@ -53,43 +66,46 @@ def print_report(report: NightReport, stands: str = "", where: str = "", *, outd
     if report.simulated:
         output.line(SIMULATED, LOUD)
     why = f": {plain(report.reason, 500)}" if report.reason else ""
-    output.line(f"night {report.night}  {stands}{why}")
-    if report.hint:
-        output.line(f"  hint: {plain(report.hint, 500)}")
-    print_harvest(report.sessions, report.waiting, report)
-    output.line(f"tasks      {counts(report.tasks)}")
-    if report.dropped:
-        output.line(f"dropped    {counts(report.dropped)}")
-    if report.dropped.get(HOLLOW):
-        output.line("  hint: name another `judge`: it grades the words of a rubric, not the work")
-    for note in report.notes:
-        output.line(f"note       {plain(note, 500)}")
-    for document in report.documents:
-        for text in document_lines(document):
-            output.line(text)
-    if report.test is not None:
-        output.line(f"test       {report.test.mean:.3f} [{report.test.low:.3f}, {report.test.high:.3f}]")
-    output.line(f"spent      {_spent(report.spent) if stands != 'under way' else 'not counted yet'}")
-    for reason in report.held_back if stands in WAITING else ():
-        output.line(f"waits for a person: {plain(reason, 300)}")
-    for text in following:
-        output.line(text)
+    test = report.test
+    print_rows(
+        (f"night {report.night}  {stands}{why}", None),
+        ("  hint: ", report.hint),
+        *harvest_rows(report.sessions, report.waiting, report),
+        ("tasks      ", counts(report.tasks)),
+        ("dropped    ", counts(report.dropped) if report.dropped else ""),
+        ("  hint: ", _JUDGE if report.dropped.get(HOLLOW) else ""),
+        *(("note       ", note) for note in report.notes),
+        *((text, None) for document in report.documents for text in document_lines(document)),
+        ("test       ", "" if test is None else f"{test.mean:.3f} [{test.low:.3f}, {test.high:.3f}]"),
+        ("spent      ", _spent(report.spent) if stands != "under way" else "not counted yet"),
+        *(("waits for a person: ", reason) for reason in report.held_back if stands in WAITING),
+        *((text, None) for text in following),
+    )
 
 
-def print_harvest(sessions: Mapping[str, int] | None, waiting: int, found: NightReport | Harvest) -> None:
+def print_rows(*rows: tuple[str, str | None]) -> None:
+    """Labels with what belongs to them: rows with an empty text are left out, None stands for a line of its own."""
+    for label, value in rows:
+        if value != "":
+            output.line(label if value is None else f"{label}{plain(value, 500)}")
+
+
+def harvest_rows(
+    sessions: Mapping[str, int] | None, waiting: int, found: NightReport | Harvest
+) -> list[tuple[str, str | None]]:
     """What was read and what was left out.
 
     Args:
         sessions: by source; None where tasks come from a file.
         waiting: sessions beyond the limit.
     """
-    if sessions is not None:
-        output.line(f"sessions   {counts(sessions)}" + (f"; {waiting} wait for later nights" if waiting else ""))
-    for what, some in (("left out", found.skipped), ("redacted", found.redacted)):
-        if some:
-            output.line(f"{what}   {counts(some)}")
-    for problem in found.problems:
-        output.line(f"problem    {plain(problem, 300)}")
+    wait = f"; {waiting} wait for later nights" if waiting else ""
+    return [
+        ("sessions   ", "" if sessions is None else counts(sessions) + wait),
+        ("left out   ", counts(found.skipped) if found.skipped else ""),
+        ("redacted   ", counts(found.redacted) if found.redacted else ""),
+        *(("problem    ", problem) for problem in found.problems),
+    ]
 
 
 def document_lines(document: DocumentReport) -> list[str]:
@@ -145,10 +161,9 @@ def paused_since(note: Pause) -> str:
     return f"paused since {note.since:%Y-%m-%d %H:%M} (UTC){until}{why}"
 
 
-def print_pause(note: Pause | None, args: argparse.Namespace) -> None:
-    """The pause that holds, if there is one, and how it ends."""
-    if note is not None:
-        output.line(f"{paused_since(note)}; resume with: {output.program()} sleep resume{elsewhere(args)}")
+def pause_line(note: Pause, args: argparse.Namespace) -> str:
+    """The pause that holds, and how it ends."""
+    return f"{paused_since(note)}; resume with: {output.program()} sleep resume{elsewhere(args)}"
 
 
 def elsewhere(args: argparse.Namespace) -> str:

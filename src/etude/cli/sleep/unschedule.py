@@ -4,11 +4,9 @@ import argparse
 import os
 from pathlib import Path
 
-from etude.cli.sleep.schedule import machine_of
 from etude.cli.sleep.settings import find_project, settings_in
-from etude.cli.terminal import output
+from etude.cli.sleep.text import result
 from etude.sleep.schedule import job_name, remove
-from etude.sleep.tasks.gather import Surroundings
 
 __all__ = ["run"]
 
@@ -17,11 +15,6 @@ def run(args: argparse.Namespace) -> int:
     """Run the night of a project no more."""
     project = find_project(args.project, None if args.project is not None else settings_in(None))
     name = job_name(Path(os.path.realpath(project)))
-    removed = remove(name, machine_of(Surroundings()))
-    if args.json:
-        output.json_result({"name": name, "removed": list(removed)})
-    elif removed:
-        output.line(f"unscheduled  {project.absolute()} ({', '.join(removed)})")
-    else:
-        output.line(f"nothing was scheduled for {project.absolute()}")
-    return 0
+    removed = remove(name)
+    line = f"{'unscheduled ' if removed else 'nothing was scheduled for'} {project.absolute()}"
+    return result(args, {"name": name, "removed": removed}, [line])

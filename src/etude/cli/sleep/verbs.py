@@ -1,13 +1,11 @@
 """The verbs of `etude sleep` and their arguments. Imports nothing heavy, so that help is instant."""
 
 import argparse
-import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from datetime import date
-from typing import TYPE_CHECKING, TypeVar
+from datetime import date, datetime
+from typing import TYPE_CHECKING
 
-from etude.cli.parsing.arguments import unsafe_no_sandbox
+from etude.cli.parsing.arguments import number, unsafe_no_sandbox
 from etude.cli.parsing.verb import Verb
 
 if TYPE_CHECKING:
@@ -19,8 +17,10 @@ DEFAULT_SLEEP_CONFIG = "sleep.yaml"
 _MOST_HOURS = 876_000
 """As of `sleep.lookback_hours`."""
 
+_NIGHT = number(int, "a whole number from 1 on", 1)
+_HOURS = number(float, f"a number of hours above 0 and up to {_MOST_HOURS:,}", 0.001, _MOST_HOURS + 1)
+
 Arguments = argparse.ArgumentParser
-T = TypeVar("T")
 
 
 def _settings(parser: Arguments) -> None:
@@ -43,13 +43,8 @@ def _place(parser: Arguments) -> None:
 
 
 def _night(parser: Arguments, default: str = "the last one whose proposal waits") -> None:
-    parser.add_argument("night", nargs="?", type=_number, metavar="NIGHT", help=f"its number (default: {default})")
+    parser.add_argument("night", nargs="?", type=_NIGHT, metavar="NIGHT", help=f"its number (default: {default})")
     _place(parser)
-
-
-def _explain(parser: Arguments) -> None:
-    _night(parser, "the last one")
-    parser.add_argument("--task", metavar="ID", help="show the answers to one held-out task in full")
 
 
 def _adopt(parser: Arguments) -> None:
@@ -71,9 +66,9 @@ def _revert(parser: Arguments) -> None:
 def _harvest(parser: Arguments) -> None:
     parser.add_argument("--source", action="append", metavar="NAME", help="read only this one (may be repeated)")
     parser.add_argument("--project", metavar="DIR", help="only sessions in this folder or below it")
-    parser.add_argument("--hours", type=_hours, metavar="N", help="only sessions that changed in the last N hours")
+    parser.add_argument("--hours", type=_HOURS, metavar="N", help="only sessions that changed in the last N hours")
     parser.add_argument(
-        "--limit", type=_number, default=100, metavar="N", help="read at most this many, the newest (default: 100)"
+        "--limit", type=_NIGHT, default=100, metavar="N", help="read at most this many, the newest (default: 100)"
     )
 
 
@@ -86,11 +81,8 @@ def _pause(parser: Arguments) -> None:
 def _schedule(parser: Arguments) -> None:
     _settings(parser)
     parser.add_argument("--at", type=_time, default=(3, 17), metavar="HH:MM", help="local time (default: 03:17)")
-    parser.add_argument("--env", action="append", default=[], metavar="NAME", help="give the job this variable")
-    parser.add_argument("--with", dest="scheduler", choices=("systemd", "launchd", "cron"), help="which scheduler")
-    parser.add_argument(
-        "--print", dest="show", action="store_true", help="only show what would be written; needs no scheduler"
-    )
+    about = "only print the line, as for another scheduler"
+    parser.add_argument("--print", dest="show", action="store_true", help=about)
 
 
 def _unschedule(parser: Arguments) -> None:
@@ -98,32 +90,19 @@ def _unschedule(parser: Arguments) -> None:
     parser.add_argument("--project", metavar="DIR", help=about)
 
 
-def _number(text: str) -> int:
-    return _as(int(text) if re.fullmatch(r"[0-9]{1,9}", text) else 0, text, "a whole number from 1 on")
-
-
-def _hours(text: str) -> float:
-    hours = float(text) if re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", text) else 0.0
-    return _as(hours if hours <= _MOST_HOURS else 0.0, text, f"a number of hours above 0 and up to {_MOST_HOURS:,}")
-
-
 def _date(text: str) -> date:
-    found: date | None = None
-    if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
-        with suppress(ValueError):  # no such day
-            found = date.fromisoformat(text)
-    return _as(found, text, "a date as in 2027-01-31")
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a date as in 2027-01-31") from None
 
 
 def _time(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"([01]?[0-9]|2[0-3]):([0-5][0-9])", text)
-    return _as(found and (int(found[1]), int(found[2])), text, "a time as in 03:17")
-
-
-def _as(found: T | None, text: str, what: str) -> T:
-    if not found:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {what}")
-    return found
+    try:
+        found = datetime.strptime(text, "%H:%M")
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time as in 03:17") from None
+    return found.hour, found.minute
 
 
 def _of_a_night() -> "Mapping[str, FieldInfo]":
@@ -149,8 +128,8 @@ _VERBS: tuple[tuple[str, str, Callable[[Arguments], None], tuple[str, ...]], ...
     (
         "explain",
         "say what a night did, and why it changed what it changed",
-        _explain,
-        ("explain", "explain 7 --task m0123456789ab"),
+        lambda parser: _night(parser, "the last one"),
+        ("explain", "explain 7 --json"),
     ),
     (
         "harvest",
@@ -181,9 +160,9 @@ _VERBS: tuple[tuple[str, str, Callable[[Arguments], None], tuple[str, ...]], ...
     ("resume", "end a pause", _place, ("resume",)),
     (
         "schedule",
-        "run a night every day at a fixed time",
+        "run a night every day at a fixed time, by a line of your crontab",
         _schedule,
-        ("schedule sleep.yaml --at 03:17", "schedule sleep.yaml --env OPENAI_API_KEY"),
+        ("schedule sleep.yaml --at 03:17", "schedule sleep.yaml --print"),
     ),
     ("unschedule", "stop running it", _unschedule, ("unschedule",)),
 )

@@ -21,8 +21,6 @@ from etude.events import (
     StageStarted,
 )
 
-__all__ = ["Console", "open_console"]
-
 SHOWN = 5
 """Most attempts that errored, and most different failures of calls, that are shown in a stage."""
 HEARTBEAT_SECONDS = 30.0

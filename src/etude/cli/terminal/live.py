@@ -40,12 +40,13 @@ def open_live(progress: Progress, stream: TextIO) -> Generator[Printer]:
 
 def status(progress: Progress) -> RenderableType:
     """Two or three lines: the stage with its bar; scores, spend and time; the last failed call, while it lasts."""
-    if progress.stage is None and not progress.name:
+    stage = progress.shown
+    if stage is None and not progress.name:
         return Text("checking data and settings ...", style="dim")
-    total = progress.total or None
+    done, total = (0, 0) if stage is None else (stage.done, stage.total)
     row = Table.grid(padding=(0, 2))
-    count = f"{progress.done}/{progress.total}" if total else ""
-    bar = ProgressBar(total=total, completed=min(progress.done, total or 0), width=BAR_WIDTH)
+    count = f"{done}/{total}" if total else ""
+    bar = ProgressBar(total=total or None, completed=min(done, total), width=BAR_WIDTH)
     row.add_row(Text(progress.name, style="bold"), progress.place or "...", bar, count)
     lines: list[RenderableType] = [row, Text(_numbers(progress), style="dim")]
     if progress.last_failure:

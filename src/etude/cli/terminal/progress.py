@@ -106,21 +106,6 @@ class Progress:
         """The stage that began last of those under way."""
         return self._open[-1] if self._open else None
 
-    @property
-    def stage(self) -> Stage | None:
-        """Its name."""
-        return None if self.shown is None else self.shown.stage
-
-    @property
-    def total(self) -> int:
-        """Attempts or calls it may need, 0 when unknown."""
-        return 0 if self.shown is None else self.shown.total
-
-    @property
-    def done(self) -> int:
-        """Its attempts that came back."""
-        return 0 if self.shown is None else self.shown.done
-
     def stage_of(self, event: AttemptFinished | StageFinished) -> StageProgress | None:
         """The stage under way that an event is about."""
         return next((stage for stage in reversed(self._open) if _is_of(stage, event)), None)

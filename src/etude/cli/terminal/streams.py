@@ -14,8 +14,6 @@ from typing import Any, TextIO, cast
 
 from etude.errors import EtudeError
 
-__all__ = ["all_written", "prepare_streams", "result_alone", "results"]
-
 _RESULT: ContextVar[TextIO | None] = ContextVar("result", default=None)
 
 
@@ -76,11 +74,7 @@ def _moved(stdout: TextIO) -> Generator[TextIO]:
 
 
 def all_written(stream: TextIO) -> None:
-    """Make sure that all that was printed is written.
-
-    Raises:
-        EtudeError: it is not, as when the disk is full.
-    """
+    """Make sure that all that was printed is written. Raises EtudeError: it is not, as when the disk is full."""
     stream.flush()
     failure = getattr(getattr(getattr(stream, "buffer", None), "raw", None), "failure", "")
     if failure:

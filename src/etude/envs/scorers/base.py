@@ -65,11 +65,7 @@ class AnswerScorer(Scorer, Generic[Options]):
         return self.compare(task, trajectory.answer)
 
     def gold_answer(self, task: Task) -> str:
-        """An answer that must get full marks.
-
-        Raises:
-            DataError: the task's gold cannot be used by this scorer.
-        """
+        """An answer that must get full marks. Raises DataError: the task's gold cannot be used by this scorer."""
         return accepted(task)[0]
 
     def fingerprint(self) -> str:

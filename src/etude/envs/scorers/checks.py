@@ -15,8 +15,6 @@ from etude.errors import BoundaryError, ConfigError, DataError
 from etude.records import Record, Score, Task, Trajectory, canonical
 from etude.timed_regex import Matcher
 
-__all__ = ["Check", "Checks", "ChecksOptions", "Criteria", "combined", "form_warning", "read_criteria"]
-
 _SHOWN = 5
 
 
@@ -137,9 +135,9 @@ class Checks(AnswerScorer[ChecksOptions]):
         seen = Seen(answer, tuple(tools), self._matcher)
         failed = [check for check in checks if not self._passes(check, seen)]
         hidden = _patterns(checks)
-        told = list(dict.fromkeys(shorten(self._told(check, seen, hidden), 150) for check in failed))
-        more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
-        note = f"{len(failed)} of {len(checks)} requirements not met: {'; '.join(told[:_SHOWN])}{more}"
+        notes = list(dict.fromkeys(shorten(self._feedback(check, seen, hidden), 150) for check in failed))
+        more = f"; and {len(notes) - _SHOWN} more" if len(notes) > _SHOWN else ""
+        note = f"{len(failed)} of {len(checks)} requirements not met: {'; '.join(notes[:_SHOWN])}{more}"
         return graded(not failed, (len(checks) - len(failed)) / len(checks), note)
 
     def gold_answer(self, task: Task) -> str:
@@ -161,7 +159,7 @@ class Checks(AnswerScorer[ChecksOptions]):
         except (TimeoutError, ChildProcessError) as error:
             raise BoundaryError(f"scorer 'checks', {check.shown}", error) from None
 
-    def _told(self, check: Check, seen: Seen, hidden: Sequence[str]) -> str:
+    def _feedback(self, check: Check, seen: Seen, hidden: Sequence[str]) -> str:
         if self._for_people:
             return check.shown
         return in_words(check.requirement, hidden, OPERATORS[check.op].symptom(check, seen))

@@ -25,11 +25,7 @@ class FunctionScorer(Scorer):
         self._function = function
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
-        """What the function says.
-
-        Raises:
-            BoundaryError: it returned something else than a score.
-        """
+        """What the function says. Raises BoundaryError: it returned something else than a score."""
         result = self._function(task, trajectory.answer)
         if inspect.isawaitable(result):
             result = await result
@@ -56,11 +52,7 @@ def as_score(value: object, where: str) -> Score:
 
 
 def as_scorer(scorer: ScorerLike, where: str) -> Scorer:
-    """The scorer that is meant.
-
-    Raises:
-        ConfigError: the name is unknown, or a setting is wrong.
-    """
+    """The scorer that is meant. Raises ConfigError: the name is unknown, or a setting is wrong."""
     if isinstance(scorer, Scorer):
         return scorer
     if isinstance(scorer, str | Mapping):

@@ -71,8 +71,8 @@ class Rubric(Scorer):
     def fingerprint(self) -> str:
         """Settings, prompt and, where it tells, the judge."""
         judge = getattr(self._judge(), "fingerprint", None)
-        told = str(judge()) if callable(judge) else ""
-        return canonical([self.name, self.options.identity(), digest(self._instructions()), told])
+        judged_by = str(judge()) if callable(judge) else ""
+        return canonical([self.name, self.options.identity(), digest(self._instructions()), judged_by])
 
     def _instructions(self) -> str:
         """The prompt a judge brings along, else the shipped one."""

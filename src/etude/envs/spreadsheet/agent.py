@@ -33,7 +33,7 @@ class CodeAgent(Agent):
     """Asks for code and runs it next to a copy of the workbook, until it ends without an error and has saved the
     result, at most `turns` times.
 
-    What the model is told about its code is what the code printed and how it ended, in training and in evaluation.
+    What the model reads about its code is what the code printed and how it ended, in training and in evaluation.
     Attempts are facts: the code decides what is asked next, and may do something else when it is run again.
     """
 
@@ -55,7 +55,7 @@ class CodeAgent(Agent):
         body = Document.parse(skill.text).body.strip()
         start = system(f"{self._prompt}\n\n# Skill\n\n{body}" if body else self._prompt)
         talk: list[Message] = [user(task.input)]
-        usage, simulated, problem, told = Usage(), False, "", ""
+        usage, simulated, problem, feedback = Usage(), False, "", ""
         ran: Ran | None = None
         with Workspace() as workspace:
             workspace.fill(task.files)
@@ -68,14 +68,14 @@ class CodeAgent(Agent):
                     break
                 code = last_code(reply.text)
                 ran = None if code is None else await self._python.execute(code, turn, workspace)
-                told = ran.told if ran is not None else _CUT_OFF if reply.finish == "length" else _NO_CODE
+                feedback = ran.feedback if ran is not None else _CUT_OFF if reply.finish == "length" else _NO_CODE
                 saved = _is_file(workspace.work / OUTPUT)
-                talk.append(user(f"{told}\n\n{OUTPUT} {'is there' if saved else 'is not there yet'}."))
+                talk.append(user(f"{feedback}\n\n{OUTPUT} {'is there' if saved else 'is not there yet'}."))
                 if ran is not None and ran.ok and saved:
                     break
             files, too_large = _files(workspace)
         if not problem:
-            problem = too_large or _missing(files, told, self._turns)
+            problem = too_large or _missing(files, feedback, self._turns)
         return Trajectory(
             answer=ran.printed if ran is not None else "",
             messages=tuple(talk),
@@ -123,9 +123,9 @@ def _files(workspace: Workspace) -> tuple[dict[str, File | None], str]:
     return {name: file for name, file in changes.items() if name in (INPUT, OUTPUT)}, ""
 
 
-def _missing(files: dict[str, File | None], told: str, turns: int) -> str:
+def _missing(files: dict[str, File | None], feedback: str, turns: int) -> str:
     """Why there is no workbook to score; empty when there is one."""
     if any(file is not None for file in files.values()):
         return ""
     after = f" after {turns} turns" if turns > 1 else ""
-    return f"there is no {OUTPUT}{after}. {shorten(told)}"
+    return f"there is no {OUTPUT}{after}. {shorten(feedback)}"

@@ -3,17 +3,17 @@
 import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from etude.envs.programs import find_program, runtime_folders
 from etude.envs.scorers.base import shorten
 from etude.envs.spreadsheet import cells
 from etude.errors import BoundaryError, ConfigError
+from etude.programs.installed import find_program, installed
 from etude.records import File, canonical
-from etude.sandbox import Box, Finished, Limits, Sandbox, Workspace, run
+from etude.sandbox import Finished, Limits, Sandbox, Workspace, run
 
 OUTPUT_CHARS = 4_000
 """How much of what code prints, and of its errors, a model is shown."""
@@ -26,16 +26,12 @@ class Ran(NamedTuple):
 
     ok: bool
     printed: str
-    told: str
+    feedback: str
     """All of it, for the model that wrote the code."""
 
 
 class Python:
-    """An interpreter with openpyxl.
-
-    Raises:
-        ConfigError: there is no such program, or it lacks openpyxl.
-    """
+    """An interpreter with openpyxl. Raises ConfigError: there is no such program, or it lacks openpyxl."""
 
     def __init__(self, name: str | None, limits: Limits, sandbox: Sandbox, where: str) -> None:
         found = Path(sys.executable) if name is None else find_program(name, [Path()])
@@ -44,7 +40,7 @@ class Python:
         self.program = found
         self._limits = limits
         self._sandbox = sandbox
-        self._readable = tuple(runtime_folders(found))
+        self._readable = installed(found).readable
         _check_openpyxl(found, name, where)
 
     def fingerprint(self) -> str:
@@ -61,14 +57,13 @@ class Python:
         finished = await self._run([str(script)], workspace, self._limits, sources=sources)
         # Paths change from one attempt to the next, and would make other requests of the same ones.
         folders = (sources, workspace.tmp, workspace.work, workspace.home)
-        out, err = (_told(stream, folders) for stream in (finished.stdout, finished.stderr))
+        out, err = (_shown(stream, folders) for stream in (finished.stdout, finished.stderr))
         parts = [self._ending(finished)]
         parts += [
             f"{name}:\n{shorten(text, OUTPUT_CHARS)}" for name, text in (("Output", out), ("Errors", err)) if text
         ]
-        return Ran(
-            ok=finished.code == 0 and not finished.over, printed=shorten(out, OUTPUT_CHARS), told="\n\n".join(parts)
-        )
+        ok = finished.code == 0 and not finished.over
+        return Ran(ok, printed=shorten(out, OUTPUT_CHARS), feedback="\n\n".join(parts))
 
     async def read(self, file: File, ranges: Sequence[Sequence[Any]]) -> dict[str, Any]:
         """What `cells.read_cells` finds in a workbook that need not be one, or `error`.
@@ -97,13 +92,13 @@ class Python:
         sources: Path | None = None,
     ) -> Finished:
         readable = self._readable if sources is None else (*self._readable, sources)
-        box = Box(workspace=workspace.work, writable=(workspace.home, workspace.tmp), readable=readable)
         return await run(
             [str(self.program), *arguments],
-            box=box,
+            box=workspace.box(readable),
             limits=limits,
             sandbox=self._sandbox,
-            env=_environment(workspace),
+            # The same code should print the same each time: what it prints is part of the next request.
+            env=workspace.env | {"PATH": "/usr/bin:/bin", "PYTHONHASHSEED": "0", "TZ": "UTC"},
             stdin=stdin,
         )
 
@@ -117,20 +112,7 @@ class Python:
         return f"The code ended with exit code {finished.code}."
 
 
-def _environment(workspace: Workspace) -> Mapping[str, str]:
-    return {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(workspace.home),
-        "TMPDIR": str(workspace.tmp),
-        "LANG": "C.UTF-8",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        # The same code should print the same each time: what it prints is part of the next request.
-        "PYTHONHASHSEED": "0",
-        "TZ": "UTC",
-    }
-
-
-def _told(stream: bytes, folders: Sequence[Path]) -> str:
+def _shown(stream: bytes, folders: Sequence[Path]) -> str:
     text = stream.decode("utf-8", "replace")
     for folder in folders:
         text = text.replace(f"{folder}/", "").replace(str(folder), ".")

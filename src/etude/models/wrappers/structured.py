@@ -51,7 +51,7 @@ class Structured(Wrapper):
     Args:
         rung: where the ladder is entered.
         attempts: most answers that are asked for.
-        notice: told when a rung is left.
+        notice: called when a rung is left.
         journal: remembers which rungs were left, so that a resumed run does not try them again.
     """
 

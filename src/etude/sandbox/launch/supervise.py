@@ -19,10 +19,10 @@ import signal
 import sys
 import time
 
+from .descriptors import hand, started
 from .disk import TooDeep, held, size
 from .execute import NOT_STARTED, become
 from .processes import Process, below, resident
-from .told import hand, started
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def main(orders: dict[str, Any], argv: list[str]) -> int:
     if os.getppid() != orders["parent"]:
         return 1
     _first()
-    told, tell = os.pipe()
+    report, tell = os.pipe()
     child = _start(argv, orders, tell)
     os.close(tell)
     supervisor = _Supervisor(child, orders, ear)
@@ -60,7 +60,7 @@ def main(orders: dict[str, Any], argv: list[str]) -> int:
     if status is not None and os.WIFSIGNALED(status):
         number = str(os.WTERMSIG(status))
     elif status is not None:
-        code = str(os.WEXITSTATUS(status) if not orders["spare"] or started(told) else NOT_STARTED)
+        code = str(os.WEXITSTATUS(status) if not orders["spare"] or started(report) else NOT_STARTED)
     report = f'{{"code": {code}, "signal": {number}, "over": "{over}", "left": {left}}}'
     os.write(orders["report"], report.encode())
     return 0

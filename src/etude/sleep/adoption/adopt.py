@@ -119,23 +119,13 @@ def record(path: Path, value: Record) -> Write:
 
 
 def recover(state: Path, on_write: OnWrite = silent) -> Recovery | None:
-    """End what an interrupted adoption or revert left; None when there is nothing.
-
-    Raises:
-        LockedError: another process adopts or reverts.
-        EtudeError: a file could not be put back; it can be tried again.
-    """
+    """End what an interrupted adoption or revert left; None when there is nothing."""
     with locked(state):
         return settle(state, on_write)
 
 
 def adoptable(rules: Sequence[Rule], verdict: ShipVerdict | None) -> tuple[str, ...]:
-    """Why a proposal waits for a person; empty when it may be adopted at once.
-
-    Args:
-        rules: those that the night brought.
-        verdict: of fresh attempts under both documents; None when there were none.
-    """
+    """Why a proposal with these new rules waits for a person; empty when it may be adopted at once."""
     reasons: list[str] = []
     if verdict != "ship":
         said = "there was no verdict" if verdict is None else f"the verdict is {verdict!r}"
@@ -146,27 +136,18 @@ def adoptable(rules: Sequence[Rule], verdict: ShipVerdict | None) -> tuple[str, 
 
 
 def receipts(state: Path) -> tuple[Receipt, ...]:
-    """All adoptions, in the order of nights and numbers.
-
-    Raises:
-        DataError: a receipt cannot be read.
-    """
+    """All adoptions, in the order of nights and numbers."""
     found = (read_kept(path, Receipt) for path in (state / _ADOPTED).glob("*.json"))
     return tuple(sorted(filter(None, found), key=lambda one: (one.night, one.number)))
 
 
 def kept_rules(state: Path) -> Rules:
-    """The rules of all documents as they were last adopted or reverted.
-
-    Raises:
-        DataError: the file cannot be read.
-    """
+    """The rules of all documents as they were last adopted or reverted."""
     return read_kept(state / RULES, Rules) or Rules()
 
 
 def taken_out(night: str, rules: Rules) -> tuple[tuple[str, Rule], ...]:
-    """The rules of a night that are kept and stand no longer, with none of a later night in their place; each with
-    its document."""
+    """The rules of a night that a person took out, each with the path of its document."""
     found = ((real, rule) for real, those in rules.documents.items() for rule in those)
     return tuple((real, rule) for real, rule in found if rule.night == night and _gone(rule))
 
@@ -184,11 +165,7 @@ def _gone(rule: Rule) -> bool:
 
 
 def selected(proposal: Proposal, select: Sequence[str]) -> dict[str, Proposed]:
-    """The documents of a proposal with these names, titles or kinds, by title; all without any.
-
-    Raises:
-        InputError: none is called so.
-    """
+    """The documents of a proposal with these names, titles or kinds, by title; all without any."""
     called = {title: {proposal.name(one), one.live.kind, title} for title, one in proposal.titled.items()}
     names = {name for those in called.values() for name in those}
     for name in select:

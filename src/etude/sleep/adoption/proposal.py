@@ -22,18 +22,7 @@ from etude.sleep.adoption.structure import doubts, plain, visible
 from etude.sleep.places import LiveDocument, read_document
 from etude.sleep.state import as_json, read_kept, write_private
 
-__all__ = [
-    "DIFF",
-    "FOLDER",
-    "PROPOSAL",
-    "Proposal",
-    "Proposed",
-    "again",
-    "escaped",
-    "opened",
-    "read_proposal",
-    "stage",
-]
+__all__ = ["DIFF", "FOLDER", "PROPOSAL", "Proposal", "Proposed", "again", "opened", "read_proposal", "stage"]
 
 FOLDER = "proposal"
 PROPOSAL = "proposal.json"
@@ -121,12 +110,7 @@ def opened(live: LiveDocument) -> Document:
 
 
 def stage(night: Path, proposal: Proposal, allow: Iterable[Path] = ()) -> Path:
-    """Write the proposal into the folder of the night; returns its own folder, which replaces an earlier one.
-
-    Raises:
-        InputError: a document changed since the night read it.
-        StopRun: a file cannot be written, as when the disk is full. There is no proposal then.
-    """
+    """Write the proposal into the folder of the night; returns its own folder, which replaces an earlier one."""
     project, allowed = Path(proposal.project), tuple(allow)
     for one in proposal.documents:
         now = read_document(Path(one.live.path), one.live.kind, project, allowed)
@@ -144,11 +128,7 @@ def stage(night: Path, proposal: Proposal, allow: Iterable[Path] = ()) -> Path:
 
 
 def read_proposal(folder: Path) -> Proposal:
-    """A proposal that was staged.
-
-    Raises:
-        InputError: there is none, it is of another version, or it is damaged.
-    """
+    """A proposal that was staged."""
     found = read_kept(folder / PROPOSAL, Proposal, again(folder.parent.name))
     if found is None:
         raise InputError(f"{str(folder)!r} holds no proposal", hint="give the proposal folder of a night")
@@ -156,11 +136,7 @@ def read_proposal(folder: Path) -> Proposal:
 
 
 def again(night: str) -> str:
-    """How there can be another proposal like that of a night, as a hint: its sessions are used up, its tasks are not.
-
-    Args:
-        night: its name.
-    """
+    """How there can be another proposal like that of a night, as a hint: its tasks are there, its sessions used."""
     number = night.lstrip("0") or night
     return (
         f"`etude sleep tasks {number} --to tasks.json`, read that file, note it with `etude sleep "

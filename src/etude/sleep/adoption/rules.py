@@ -14,7 +14,7 @@ from etude.records import Record, digest
 from etude.skill import Document
 from etude.skill.anchors import LIST_MARK
 from etude.skill.fences import Fences, closed
-from etude.skill.lines import Line, lines_of
+from etude.skill.lines import lines_of
 from etude.skill.markers import made_harmless, pretends
 
 __all__ = [
@@ -75,7 +75,7 @@ class Rule(Record):
     retired: str = ""
     """The night that took it out; empty for a rule that was taken out by hand or is active."""
     ablation: str = ""
-    """What was measured without it, where it was taken out because nothing missed it."""
+    """What was measured without it, where nothing missed it: it was taken out, and a person may have put it back."""
     replaces: str = ""
     """Id of the rule whose text this one has in other words, in its place; empty for a rule that is new."""
     after: str = "\n"
@@ -98,16 +98,11 @@ def said(text: str) -> str:
 def revised(
     before: Sequence[Rule], block: str, night: str, evidence: Mapping[str, Evidence] | None = None
 ) -> tuple[Rule, ...]:
-    """The rules after a night: those of `block` in their order, then the retired ones.
+    """The rules after a night, or after a person's changes (`BY_HAND`): those of `block` in their order, then the
+    retired ones, which are no longer in it.
 
     A rule whose text is as before keeps its id, night and evidence. Any other is new and gets the evidence of the
-    texts that it is or holds; where it is like a rule that is gone, it says which one it replaces. What is no longer
-    in the block is retired. With the night `BY_HAND` the rules are brought up to what a person has made of the block
-    since.
-
-    Args:
-        block: the inside of the learned block.
-        evidence: by the text of a rule, or a part of it.
+    texts that it is or holds; where it is like a rule that is gone, it says which one it replaces.
     """
     left: dict[str, list[Rule]] = {}
     for rule in active(before):
@@ -186,7 +181,7 @@ def taken_back(rules: Sequence[Rule], gone: Collection[str], dead: Collection[st
         before = next((one for one in earlier if one.night not in dead), None)
         if before in out:
             out.remove(before)
-            back = {"status": "active", "retired": "", "ablation": "", "after": rule.after}
+            back = {"status": "active", "retired": "", "after": rule.after}
             placed.append(before.model_copy(update=back))
             out.append(_retired(rule, BY_HAND))
         else:
@@ -195,11 +190,7 @@ def taken_back(rules: Sequence[Rule], gone: Collection[str], dead: Collection[st
 
 
 def _replacing(gone: Sequence[Rule], found: Sequence[Rule], known: Collection[str]) -> list[Rule]:
-    """The rules found; a new one that is like one that is gone with its id. The most alike come first.
-
-    Args:
-        known: ids of rules that are not new.
-    """
+    """The rules found; a new one (not in `known`) with the id of the one most like it that is gone."""
     pairs = [(old, new) for old in gone for new in found if new.id not in known]
     likeness = {(old.id, new.id): fuzz.ratio(said(old.text), said(new.text)) for old, new in pairs}
     replaces: dict[str, str] = {}
@@ -239,55 +230,33 @@ def _evidence(text: str, by_text: Mapping[str, Evidence]) -> Evidence:
 
 def _pieces(block: str) -> list[tuple[str, str]]:
     """(text of a rule, line end and blank lines below)."""
-    starts: list[Line] = []
-    lasts: list[Line] = []
-    walk = _Walk()
+    spans: list[list[int]] = []
+    fences, item, blank = Fences(), None, True
     for line in lines_of(block):
-        if walk.begins(line.text):
-            starts.append(line)
-            lasts.append(line)
-        elif walk.inside_code or line.text.strip():
-            lasts[-1] = line
-    stops = [line.start for line in starts[1:]] + [len(block)] * bool(starts)
-    ends = [line.start + len(line.text) for line in lasts]
-    return [(block[line.start : end], block[end:stop]) for line, end, stop in zip(starts, ends, stops, strict=True)]
+        begins, inside, code = False, bool(fences.fence), fences.read(line.text)
+        if inside or not line.text.strip():
+            blank = not inside
+        else:
+            begins, item, blank = _begins(line.text, item, blank)
+        end = line.start + len(line.text)
+        if begins:
+            spans.append([line.start, end])
+        elif code or line.text.strip():
+            spans[-1][1] = end
+    stops = [*(start for start, _ in spans[1:]), len(block)]
+    return [(block[start:end], block[end:stop]) for (start, end), stop in zip(spans, stops, strict=False)]
 
 
-class _Walk:
-    """Goes through a block line by line and knows where rules begin."""
-
-    def __init__(self) -> None:
-        self.inside_code = False
-        """The last line belongs to fenced code."""
-        self._fences = Fences()
-        self._indent: int | None = None
-        """How far the text of the present item is indented; None outside of lists."""
-        self._blank = True
-        """The last line was blank, or there was none, or it was a heading."""
-
-    def begins(self, line: str) -> bool:
-        was_open = bool(self._fences.fence)
-        self.inside_code = self._fences.read(line)
-        if was_open:
-            self._blank = False
-            return False
-        if not line.strip():
-            self._blank = True
-            return False
-        indent = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
-        blank, self._blank = self._blank, False
-        mark = LIST_MARK.match(line)
-        inner = self._indent is not None and indent >= min(self._indent, 2) and (indent >= self._indent or not mark)
-        if mark and not inner:
-            if self._indent is None and not blank and indent > 3:
-                return False
-            self._indent = len(mark[0].expandtabs(4))
-            return True
-        if inner:
-            return False
-        if line.lstrip().startswith("#") and indent <= 3:
-            self._indent, self._blank = None, True
-            return True
-        if blank:
-            self._indent = None
-        return blank
+def _begins(line: str, item: int | None, blank: bool) -> tuple[bool, int | None, bool]:
+    """Whether a rule begins with this line; and `item` and `blank` for the next line: how far the text of the list
+    item is indented, None outside of lists; whether a blank line, a heading or nothing stands before."""
+    mark = LIST_MARK.match(line)
+    indent = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
+    if item is not None and indent >= min(item, 2) and (indent >= item or not mark):
+        return False, item, False
+    if mark:
+        begins = item is not None or blank or indent <= 3
+        return begins, len(mark[0].expandtabs(4)) if begins else None, False
+    if line.lstrip().startswith("#") and indent <= 3:
+        return True, None, True
+    return blank, None if blank else item, False

@@ -19,18 +19,7 @@ from etude.files import TEMPORARY, sync_folder, write_atomically
 from etude.records import Record
 from etude.sleep.state import read_kept, unwritable
 
-__all__ = [
-    "LOCK",
-    "PENDING",
-    "OnWrite",
-    "Recovery",
-    "Write",
-    "carry_out",
-    "locked",
-    "missing_folders",
-    "settle",
-    "silent",
-]
+__all__ = ["PENDING", "OnWrite", "Recovery", "Write", "carry_out", "locked", "missing_folders", "settle", "silent"]
 
 LOCK = "adopt.lock"
 PENDING = "pending.json"
@@ -93,12 +82,7 @@ class _Pending(Record):
 
 @contextmanager
 def locked(state: Path) -> Generator[None]:
-    """The state folder for this process alone. A killed process does not keep it.
-
-    Raises:
-        LockedError: another process has it.
-        StopRun: the folder cannot be written.
-    """
+    """The state folder for this process alone. A killed process does not keep it."""
     lock = FileLock(state / LOCK, thread_local=False)
     try:
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -148,11 +132,7 @@ def carry_out(state: Path, writes: Sequence[Write], on_write: OnWrite = silent) 
 
 
 def settle(state: Path, on_write: OnWrite = silent) -> Recovery | None:
-    """Finish the transaction that an earlier process did not; None when there is none. The caller has the lock.
-
-    Raises:
-        EtudeError: the pending record cannot be read, or a file cannot be written; it can be tried again.
-    """
+    """Finish the transaction that an earlier process did not; None when there is none. The caller has the lock."""
     for leftover in state.glob(f"{TEMPORARY}*"):
         leftover.unlink()
     pending = read_kept(state / PENDING, _Pending, "compare your documents with what the file says, then remove it")

@@ -12,16 +12,12 @@ from etude.sleep.improve.confirm import Fresh
 from etude.sleep.improve.held_out import HeldOut, Shown
 from etude.sleep.limits import Spent
 
-__all__ = ["PLACES", "Change", "Cost", "LeftOut", "Place", "RuleTrial", "Status", "worst"]
+__all__ = ["PLACES", "Change", "Cost", "Place", "Status", "worst"]
 
 Place = Literal["skill", "memory"]
 PLACES: tuple[Place, ...] = ("skill", "memory")
 """The order in which documents are improved."""
 Status = Literal["accepted", "rejected", "inconclusive", "unverified", "unchanged"]
-
-
-_TIMES, _MORE = 2, 200
-"""What is more than this many times as long, and by more than this many tokens, is much longer."""
 
 
 class Cost(Record):
@@ -39,52 +35,6 @@ class Cost(Record):
         if self.answers is not None:
             found += f", answers {self.answers[0]:,.0f} -> {self.answers[1]:,.0f} on average"
         return found
-
-    @property
-    def much_longer(self) -> str:
-        """That the document or the answers become much longer, for people; empty where neither does."""
-        each = (("document", self.document), ("answers", self.answers))
-        found = [what for what, pair in each if pair and pair[1] > _TIMES * pair[0] and pair[1] - pair[0] > _MORE]
-        if not found:
-            return ""
-        verb = "become" if "answers" in found else "becomes"
-        return f"{' and '.join(found)} {verb} more than twice as long: a person decides whether that is worth it"
-
-
-class RuleTrial(Record):
-    """When a rule was last left out on trial."""
-
-    night: int
-    retired: bool
-    """Nothing missed it: its removal was proposed."""
-
-
-class LeftOut(Record):
-    """What leaving a rule out on trial has shown."""
-
-    rule: str
-    """Its id."""
-    text: str
-    tasks: int
-    """That were attempted again with and without it."""
-    missed: tuple[str, ...] = ()
-    """Ids of the tasks with a lower mean without it, the largest loss first."""
-    unscored: int = 0
-    """Tasks without a score with or without it."""
-
-    @property
-    def retired(self) -> bool:
-        """It is taken out: every task has a score and none a lower mean without it."""
-        return not self.missed and not self.unscored
-
-    @property
-    def told(self) -> str:
-        """What came of it, for people."""
-        if self.retired:
-            return f"none of {self.tasks} tasks does worse without it: taken out"
-        why = f"{len(self.missed)} of {self.tasks} tasks do worse without it" if self.missed else ""
-        void = f"attempts at {self.unscored} of {self.tasks} tasks errored" if self.unscored else ""
-        return f"{', '.join(one for one in (why, void) if one)}: stays"
 
 
 class Change(Record):
@@ -116,8 +66,8 @@ class Change(Record):
     """Answers came from the simulated world."""
     retired: Mapping[str, str] = Field(default_factory=dict[str, str])
     """Rules that are taken out because nothing misses them: by id, what was measured."""
-    left_out: tuple[LeftOut, ...] = ()
-    """All rules that were left out on trial, in the order of their trials."""
+    left_out: tuple[str, ...] = ()
+    """Ids of all rules that were left out on trial, in the order of their trials."""
 
     @property
     def baseline(self) -> float | None:
@@ -146,23 +96,13 @@ class Change(Record):
         return Cost(document=(token_count(self.before.text), token_count(self.after.text)), answers=answers)
 
     @property
-    def longer(self) -> str:
-        """Why what would be `ship` is left to a person: what it makes much longer. Empty where that is nothing."""
-        ships = self.confirmed is not None and self.confirmed.verdict == "ship" and self.proposed
-        return self.cost.much_longer if ships and self.cost is not None else ""
-
-    @property
     def verdict(self) -> ShipVerdict | None:
-        """Of fresh attempts; `inconclusive` where the change makes a document or answers much longer, so that a
-        person decides. None without fresh attempts."""
-        if self.confirmed is None:
-            return None
-        return "inconclusive" if self.longer else self.confirmed.verdict
+        """Of fresh attempts; None without any."""
+        return None if self.confirmed is None else self.confirmed.verdict
 
 
 def worst(changes: Iterable[Change]) -> ShipVerdict | None:
-    """The verdict of documents that are proposed together; None where one of them has none. What a rule is taken out
-    of is never `ship`."""
+    """The verdict of documents that are proposed together; never `ship` for one that loses a rule."""
     verdicts = ["inconclusive" if change.retired else change.verdict for change in changes]
     if None in verdicts:
         return None

@@ -24,8 +24,6 @@ A constant: a user who wants more certainty raises `sleep.confirm_trials`, which
 
 Verdict = Literal["accepted", "rejected", "inconclusive"]
 
-_SETTLE = "more held-out tasks, or a higher sleep.confirm_trials, would settle it"
-
 
 class Fresh(Record):
     """What fresh attempts at the held-out tasks show."""
@@ -33,20 +31,13 @@ class Fresh(Record):
     p: float
     """How often luck alone does as well: the exact p of `etude.intervals.permutation`."""
     tasks: int
-    trials: int
     varied: int | None
-    """Noise floor: tasks whose attempts under the old document differ among themselves, though nothing else does.
-    None when there is one attempt at each."""
+    """Noise floor: tasks whose attempts under the old document differ among themselves; None with one each."""
 
     @property
     def settled(self) -> bool:
         """Whether luck alone is ruled out."""
         return self.p <= ALPHA
-
-    @property
-    def settle(self) -> str:
-        """What would settle it; empty when it is settled."""
-        return "" if self.settled else _SETTLE
 
     @property
     def told(self) -> str:
@@ -68,12 +59,7 @@ def trials_of(config: SleepConfig, given: Given) -> int:
 async def confirmed(
     config: TrainConfig, before: Skill, after: Skill, trials: int, parts: Given
 ) -> tuple[Verdict, str, Comparison, Fresh]:
-    """Make fresh attempts under both documents and decide. Returns also what to append to the reason of the gate, and
-    what the decision rests on.
-
-    Raises:
-        StopRun: as `etude.measure.compare.acompare_skills`.
-    """
+    """Make fresh attempts under both documents and decide; also what to add to the reason, and on what it rests."""
     found = await acompare_skills(config, before, after, "val", trials, **parts)
     fresh = await asyncio.to_thread(_fresh_of, found.tried)
     lost = lost_in(found.tried) if config.gate.no_regression else ()
@@ -92,7 +78,6 @@ def _fresh_of(tried: Sequence[Tried]) -> Fresh:
     return Fresh(
         p=permutation([Arms(one.a, one.b) for one in tried]),
         tasks=len(tried),
-        trials=max(len(one.b) for one in tried),
         varied=sum(len(set(one.a)) > 1 for one in several) if several else None,
     )
 

@@ -11,10 +11,10 @@ from etude.envs.scorers.base import Judge
 from etude.errors import DataError, EtudeError
 from etude.protocols import Environment
 from etude.records import Record, Skill, Split
-from etude.skill import Document
+from etude.skill import Document, token_count
+from etude.skill.document import CHARACTERS_PER_TOKEN
 from etude.sleep.adoption.rules import block_of, with_block
 from etude.sleep.config import SleepConfig, make_sleep_config
-from etude.sleep.improve.block import BLOCK_TOKENS, in_room
 from etude.sleep.improve.changes import PLACES, Change, Place, Status
 from etude.sleep.improve.confirm import confirmed, trials_of
 from etude.sleep.improve.context import Documents, InContext
@@ -25,8 +25,10 @@ from etude.sleep.tasks.mined import MinedTask
 from etude.trainer import Trainer
 from etude.workbench import Given, Past
 
-__all__ = ["Consolidation", "aconsolidate", "consolidate", "parts_of", "tasks_on", "with_judge"]
+__all__ = ["BLOCK_TOKENS", "Consolidation", "aconsolidate", "consolidate", "parts_of", "tasks_on", "with_judge"]
 
+BLOCK_TOKENS = 1_500
+"""Room in the block, estimated as characters / 4: what is learned is read in every conversation."""
 GATE_OFF = "the gate is off: it was not tried on held-out tasks"
 NO_HELD_OUT = "there are no held-out tasks to try it on"
 
@@ -129,6 +131,29 @@ def with_judge(config: SleepConfig, given: Given) -> Given:
     if config.judge is None and "optimizer" in given:
         return {"judge": given["optimizer"], **given}
     return given
+
+
+def in_room(config: TrainConfig, document: Skill) -> TrainConfig:
+    """The settings for a document with a block: `skill.max_tokens` is what the document has outside of the block and
+    the room in it, and every call tells the optimizer how much room there is."""
+    if Document.parse(document.text).learned is None:
+        return config
+    block = block_of(document.text)
+    most = token_count(document.text[len(block) :] + "x" * BLOCK_TOKENS * CHARACTERS_PER_TOKEN)
+    used = token_count(block)
+    left = f"about {BLOCK_TOKENS - used:,} are left" if used <= BLOCK_TOKENS else "it has to become shorter"
+    room = (
+        f"The lines between the `learned` markers may have about {BLOCK_TOKENS:,} tokens in all, which are "
+        f"{BLOCK_TOKENS * CHARACTERS_PER_TOKEN:,} characters. They had {used:,} before the first edit: {left}. What "
+        "is longer is not tried. Sharpen or merge rules instead of saying a thing twice."
+    )
+    preferences = "\n\n".join(filter(None, [config.reflect.preferences.strip(), room]))
+    return config.model_copy(
+        update={
+            "skill": config.skill.model_copy(update={"max_tokens": min(config.skill.max_tokens, most)}),
+            "reflect": config.reflect.model_copy(update={"preferences": preferences}),
+        }
+    )
 
 
 async def _improve(

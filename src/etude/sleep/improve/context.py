@@ -46,14 +46,7 @@ class Documents(Record):
 
 
 class InContext(Environment):
-    """An environment whose tasks are attempted with a document in its place among the others.
-
-    Args:
-        env: gives the tasks and scores.
-        documents: all of them.
-        name: which one is trained, `skill` or `memory`.
-        section: which agent attempts the tasks.
-    """
+    """An environment whose tasks an agent attempts with all documents, the trained `skill` or `memory` among them."""
 
     def __init__(self, env: Environment, documents: Documents, name: str, section: AgentSection) -> None:
         self.name = env.name
@@ -94,12 +87,7 @@ class InContext(Environment):
 
 
 class _Reader(Agent):
-    """Gives an agent all documents in place of the one that is trained.
-
-    Args:
-        plain: attempts the tasks.
-        caller: attempts those that come with tools.
-    """
+    """Gives all documents in place of the trained one to an agent, and to another for tasks that come with tools."""
 
     def __init__(self, plain: Agent, caller: Agent, documents: Documents, place: str) -> None:
         self.name = plain.name

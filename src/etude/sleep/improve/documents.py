@@ -16,7 +16,7 @@ from etude.sleep.improve.consolidate import aconsolidate, parts_of, tasks_on
 from etude.sleep.improve.context import Documents
 from etude.sleep.improve.groups import Group, check_tasks, groups_of
 from etude.sleep.improve.known import Memory, remember, remembered
-from etude.sleep.improve.retire import Standing, pruned, standing
+from etude.sleep.improve.retire import Standing, pruned
 from etude.sleep.limits import Spent, spent_in, within
 from etude.sleep.places import LiveDocument
 from etude.sleep.report import Diagnosed, DocumentReport, diagnosed, untrained
@@ -51,15 +51,7 @@ class Improved(Record):
 async def improve(
     config: SleepConfig, tasks: Sequence[MinedTask], state: SleepState, number: int, spent: Spent, given: Given
 ) -> Improved:
-    """Improve every document that has tasks, and stage what passes the gate.
-
-    Args:
-        spent: what the night has used already.
-
-    Raises:
-        InputError: documents or tasks cannot be used.
-        StopRun: as `aconsolidate`.
-    """
+    """Improve every document that has tasks, and stage what passes the gate. The night has `spent` this already."""
     folder = state.night(number)
     memory, earlier = remembered(state, folder), archived(state)
     check_tasks(config, tasks)  # before anything is paid for
@@ -79,10 +71,10 @@ async def improve(
         }
         result = await aconsolidate(group.tasks, group.documents, settings, group.run, past, **given)
         if config.sleep.retire:
-            known: dict[Place, Standing] = {}
+            kept, known = kept_rules(state.folder).documents, dict[Place, Standing]()
             for place in PLACES:
                 real = group.live(place).real
-                known[place] = standing(state.folder, real, memory.trials.get(real, {}), earlier)
+                known[place] = Standing(kept.get(real, ()), memory.trials.get(real, {}), earlier)
             after = sum((change.spent for change in result.changes), spent)
             result = await pruned(within(config, after), group, result, known, given)
         changes += [(group, change) for change in result.changes]
@@ -169,23 +161,19 @@ def _proposed(
 
 
 def _evidence(group: Group, change: Change) -> Mapping[str, Evidence]:
-    """By the text of each accepted edit and guidance: the attempts behind it, their tasks, and the sessions of
-    these."""
-    held_out = change.held_out
-    edits = [entry.edit for entry in change.edits if entry.accepted]
-    texts = [(edit.content, edit.cites, edit.reason) for edit in edits]
-    texts += [(text, names, "comparison with the document before") for text, names in held_out.guidance.items()]
+    """By the text of each accepted edit: the attempts behind it, their tasks, and the sessions of these."""
     by_id = {task.id: task for task in group.tasks}
     found: dict[str, Evidence] = {}
-    for text, names, note in texts:
-        cited = [name for name in names if name in held_out.cited]
-        tasks = [by_id[held_out.cited[name]] for name in cited]
+    for edit in [entry.edit for entry in change.held_out.ledger if entry.accepted]:
+        tried = change.held_out.cited
+        cited = [name for name in edit.cites if name in tried]
+        tasks = [by_id[tried[name]] for name in cited]
         sessions = [f"{one.source}:{one.id}" for task in tasks for one in task.sessions]
         behind = Evidence(
             sessions=tuple(dict.fromkeys(sessions)),
             tasks=tuple(dict.fromkeys(task.id for task in tasks)),
             attempts=tuple(cited),
-            note=note,
+            note=edit.reason,
         )
-        found[text] = found.get(text, Evidence()).joined(behind)
+        found[edit.content] = found.get(edit.content, Evidence()).joined(behind)
     return found

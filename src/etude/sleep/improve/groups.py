@@ -53,15 +53,8 @@ class Group(NamedTuple):
 def groups_of(
     config: SleepConfig, tasks: Sequence[MinedTask], runs: Path = Path()
 ) -> tuple[tuple[Group, ...], tuple[str, ...]]:
-    """The groups that have tasks; and which skills with tasks of their own cannot be improved, and why. Their tasks
-    go to the documents of all.
-
-    Args:
-        runs: where the run folders of the night are.
-
-    Raises:
-        SkillError: the skill or the memory file of all cannot be read, or may not be changed.
-    """
+    """The groups that have tasks, with run folders below `runs`; and which skills with tasks of their own cannot be
+    improved, and why. Their tasks go to the documents of all."""
     sleep, project = config.sleep, Path(config.sleep.project)
     learned, memory = documents_of(sleep)
     found: list[Group] = []
@@ -86,11 +79,7 @@ def groups_of(
 
 
 def opened_chars(config: SleepConfig) -> int:
-    """How many characters the documents have that an agent reads.
-
-    Raises:
-        SkillError: as `groups_of`; a document is too long for a single rule more.
-    """
+    """How many characters the documents have that an agent reads."""
     documents = documents_of(config.sleep)
     for live in documents:
         if getattr(config.sleep, live.kind):
@@ -109,11 +98,7 @@ def _check_room(live: LiveDocument, config: SleepConfig) -> None:
 
 
 def check_tasks(config: SleepConfig, tasks: Sequence[MinedTask]) -> None:
-    """Refuse tasks that no night can use, group by group: what one trains on another may hold out. Asks no model.
-
-    Raises:
-        InputError: as `groups_of` and `NightEnvironment`.
-    """
+    """Refuse tasks that no night can use, group by group: what one trains on another may hold out. Asks no model."""
     for group in groups_of(config, tasks)[0]:
         NightEnvironment(group.tasks, _asked_later, unsafe_no_sandbox=config.unsafe_no_sandbox)
 

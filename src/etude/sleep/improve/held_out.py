@@ -6,9 +6,7 @@ from contextlib import aclosing
 from pydantic import Field
 
 from etude.records import Attempt, Candidate, Evaluation, LedgerEntry, Record, Skill, TrainState
-from etude.skill import Document
 from etude.stages.gate import GateResult
-from etude.stages.shared.longitudinal import Pair
 from etude.workbench import Observer, Workbench
 
 __all__ = ["HeldOut", "HeldOutObserver", "Shown"]
@@ -55,9 +53,7 @@ class HeldOut(Record):
     silent: bool = False
     """No attempt at all had an answer."""
     cited: dict[str, str] = Field(default_factory=dict[str, str])
-    """The task of each attempt that is named in `ledger` and `guidance`."""
-    guidance: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
-    """What the slow update added to a learned block, and was accepted, with the attempts that it compared."""
+    """The task of each attempt that an edit cites."""
 
     def judged(self, accepted: bool | None) -> "HeldOut":
         """With edits that count as accepted only where fresh attempts bear them out, for the next night."""
@@ -73,8 +69,6 @@ class HeldOutObserver(Observer):
         self._last: tuple[Candidate, GateResult] | None = None
         self._reason = "every validation task is solved already"
         self._tasks: dict[str, str] = {}
-        self._pairs: Sequence[Pair] = ()
-        self._guidance: dict[str, tuple[str, ...]] = {}
         self._heard: set[str] = set()
         """What the optimizer said since the last candidate."""
         self._replies: dict[str, None] = {}
@@ -93,30 +87,17 @@ class HeldOutObserver(Observer):
         self._tasks.update((attempt.id, attempt.task.id) for attempt in attempts)
         self._answered.update(bool(attempt.trajectory.answer.strip()) for attempt in attempts)
 
-    def compared(self, pairs: Sequence[Pair]) -> None:
-        self._pairs = pairs
-
-    def decided(
-        self, states: tuple[TrainState, TrainState], candidate: Candidate, result: GateResult | None, skipped: str
-    ) -> None:
-        before, after = states
+    def decided(self, candidate: Candidate, result: GateResult | None, skipped: str) -> None:
         if result is not None:
             self._last = candidate, result
         self._reason = skipped if result is None else result.verdict.reason
         self._keep_replies()
-        if candidate.origin == "slow_update" and after.current.hash == candidate.skill.hash != before.current.hash:
-            old, new = (Document.parse(skill.text).learned for skill in (before.current, candidate.skill))
-            if new is not None:
-                attempts = [attempt for pair in self._pairs for attempt in (pair.previous, pair.current)]
-                self._tasks.update((attempt.id, attempt.task.id) for attempt in attempts)
-                self._guidance[new.removeprefix(old or "").strip()] = tuple(attempt.id for attempt in attempts)
 
     async def finished(self, bench: Workbench, state: TrainState) -> None:
         self._keep_replies()
         skill, seen, accepted, reason = self._end(bench, state)
         ledger = state.ledger[len(bench.past.ledger) :]
-        named = [*(entry.edit.cites for entry in ledger), *self._guidance.values()]
-        cites = sorted({name for names in named for name in names} & self._tasks.keys())
+        cites = sorted({name for entry in ledger for name in entry.edit.cites} & self._tasks.keys())
         self._found = HeldOut(
             initial=await self._shown(bench, bench.skill, state.initial_val),
             candidate=() if skill is None else await self._shown(bench, skill, seen),
@@ -126,7 +107,6 @@ class HeldOutObserver(Observer):
             ledger=ledger,
             silent=self._answered == {False},
             cited={name: self._tasks[name] for name in cites},
-            guidance=self._guidance,
         )
 
     def _end(self, bench: Workbench, state: TrainState) -> tuple[Skill | None, Evaluation | None, bool | None, str]:

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from etude.records import LedgerEntry, Record
-from etude.sleep.improve.changes import Change, RuleTrial
+from etude.sleep.improve.changes import Change
 from etude.sleep.state import SleepState, read_kept
 from etude.sleep.tasks.mined import original_id
 
@@ -23,24 +23,19 @@ _TRIALS = 500
 class Memory(Record):
     """By the real path of the document."""
 
-    version: Literal[4] = 4
+    version: Literal[5] = 5
     tried: dict[str, tuple[LedgerEntry, ...]] = Field(default_factory=dict[str, tuple[LedgerEntry, ...]])
     """Edits that nights have tried. They cite real tasks, by id, instead of attempts."""
-    trials: dict[str, dict[str, RuleTrial]] = Field(default_factory=dict[str, dict[str, RuleTrial]])
-    """The last trial of each rule, by its id."""
+    trials: dict[str, dict[str, int]] = Field(default_factory=dict[str, dict[str, int]])
+    """The night of the last trial of each rule, by its id."""
 
     def ledger(self, real: str, held: Collection[str]) -> tuple[LedgerEntry, ...]:
-        """The edits that were tried on a document, for the optimizer: without those that cite a task of `held`, for
-        they show what it asks for."""
+        """The edits that were tried on a document, for the optimizer: none that cites a task of `held`."""
         return tuple(entry for entry in self.tried.get(real, ()) if not set(entry.edit.cites) & set(held))
 
 
 def tried_edits(edits: Iterable[LedgerEntry], cited: Mapping[str, str]) -> tuple[LedgerEntry, ...]:
-    """Edits that cite real tasks.
-
-    Args:
-        cited: the task of each attempt, by their ids.
-    """
+    """Edits that cite real tasks in place of attempts: `cited` has the task of each."""
     found: list[LedgerEntry] = []
     for entry in edits:
         tasks = dict.fromkeys(original_id(cited[name]) for name in entry.edit.cites if name in cited)
@@ -50,15 +45,7 @@ def tried_edits(edits: Iterable[LedgerEntry], cited: Mapping[str, str]) -> tuple
 
 
 def remembered(state: SleepState, night: Path | None = None) -> Memory:
-    """What nights so far have left; for a night what was known when it began, so that an interrupted one resumes with
-    that.
-
-    Args:
-        night: its folder.
-
-    Raises:
-        DataError: a file is damaged.
-    """
+    """What nights so far have left; for the folder of a night what was known when it began: it resumes with that."""
     memory = None if night is None else read_kept(night / KNOWN, Memory)
     if memory is None:
         memory = read_kept(state.folder / KNOWN, Memory) or Memory()
@@ -68,17 +55,13 @@ def remembered(state: SleepState, night: Path | None = None) -> Memory:
 
 
 def remember(state: SleepState, memory: Memory, night: int, came: Iterable[tuple[str, Change]]) -> None:
-    """Keep for the next nights what came of documents in this one. Running a night again adds nothing twice.
-
-    Args:
-        came: the real path of each document, and what came of it.
-    """
+    """Keep for the next nights what `came` of documents, by their real paths. A night run twice adds it once."""
     tried, trials = dict(memory.tried), dict(memory.trials)
     for real, change in came:
         known = tried.get(real, ())
         edits = tried_edits(change.held_out.ledger, change.held_out.cited)
         tried[real] = (*known, *(entry for entry in edits if entry not in known))[-_LEDGER:]
-        tonight = {one.rule: RuleTrial(night=night, retired=one.retired) for one in change.left_out}
+        tonight = dict.fromkeys(change.left_out, night)
         before = [(rule, trial) for rule, trial in trials.get(real, {}).items() if rule not in tonight]
         trials[real] = dict([*before, *tonight.items()][-_TRIALS:])
     state.keep(state.folder / KNOWN, Memory(tried=tried, trials=trials))

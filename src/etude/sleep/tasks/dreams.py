@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from etude.concurrency import together
 from etude.envs.splits import fold
 from etude.errors import UnusableReply
-from etude.records import Record, digest
+from etude.records import digest
 from etude.sleep.tasks.clusters import NEAR, alike, likeness
 from etude.sleep.tasks.mined import LONGEST_INTENT, SHORTEST_INTENT, MinedTask
-from etude.sleep.tasks.mining import Dropped
+from etude.sleep.tasks.mining import Mined, all_of
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import fence
 
-__all__ = ["Dreamt", "dream", "kept_pieces", "recall", "recalled"]
+__all__ = ["dream", "kept_pieces", "recall", "recalled"]
 
 _LEAST_LIKE = 0.2
 """A task of an earlier night that has less in common with tonight's is no help."""
@@ -27,14 +27,7 @@ class _Rewordings(ReplyForm):
     rewordings: tuple[str, ...]
 
 
-class Dreamt(Record):
-    """Rewordings of tasks."""
-
-    tasks: tuple[MinedTask, ...] = ()
-    dropped: tuple[Dropped, ...] = ()
-
-
-async def dream(tasks: Sequence[MinedTask], n: int, optimizer: Optimizer) -> Dreamt:
+async def dream(tasks: Sequence[MinedTask], n: int, optimizer: Optimizer) -> Mined:
     """At most `n` rewordings of each real training task among `tasks`, with the same context and criteria, for
     training only.
 
@@ -45,14 +38,11 @@ async def dream(tasks: Sequence[MinedTask], n: int, optimizer: Optimizer) -> Dre
         StopRun: a call failed. Answers are cached: the same call resumes.
     """
     if n < 1:
-        return Dreamt()
+        return Mined()
     real = sorted((task for task in tasks if task.origin == "real" and task.split == "train"), key=lambda t: t.id)
     held = [task for task in tasks if task.split != "train"]
     results = await together(_reword(task, n, held, optimizer) for task in real)
-    return Dreamt(
-        tasks=tuple(task for result in results for task in result.tasks),
-        dropped=tuple(dropped for result in results for dropped in result.dropped),
-    )
+    return all_of(results)
 
 
 def recall(archive: Iterable[MinedTask], tasks: Sequence[MinedTask], k: int) -> tuple[MinedTask, ...]:
@@ -87,25 +77,25 @@ def kept_pieces(intent: str) -> frozenset[str]:
     return frozenset((*_QUOTED.findall(intent), *_NUMBER.findall(_QUOTED.sub(" ", intent))))
 
 
-async def _reword(task: MinedTask, n: int, held: Sequence[MinedTask], optimizer: Optimizer) -> Dreamt:
+async def _reword(task: MinedTask, n: int, held: Sequence[MinedTask], optimizer: Optimizer) -> Mined:
     asked = [f"# Rewordings wanted: {n}", fence("request", task.intent)]
     try:
         reply = await optimizer.ask("sleep_dream", asked, _Rewordings)
     except UnusableReply:
-        return Dreamt()
+        return Mined()
     dreamt: list[MinedTask] = []
-    dropped: list[Dropped] = []
+    dropped: list[str] = []
     said = {fold(task.intent)}
     for text in map(str.strip, reply.rewordings[:n]):
         reason = _unlike(task, text, said, held)
         if reason:
-            dropped.append(Dropped(origin=task.id, intent=text[:LONGEST_INTENT], reason=reason))
+            dropped.append(reason)
             continue
         said.add(fold(text))
         name = f"{task.id}~{digest(text)[:6]}"
         change = {"id": name, "intent": text, "origin": "dream", "derived_from": task.id, "split": "train"}
         dreamt.append(task.model_copy(update=change))
-    return Dreamt(tasks=tuple(dreamt), dropped=tuple(dropped))
+    return Mined(tasks=tuple(dreamt), dropped=tuple(dropped))
 
 
 def _unlike(task: MinedTask, text: str, said: set[str], held: Sequence[MinedTask]) -> str:

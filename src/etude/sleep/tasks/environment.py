@@ -7,7 +7,7 @@ from etude.envs.grading import Command, CommandScorer
 from etude.envs.scorers.base import Judge
 from etude.envs.scorers.checks import Checks, ChecksOptions, Criteria, combined, form_warning
 from etude.envs.scorers.text import Exact
-from etude.envs.splits import check_splits, content
+from etude.envs.splits import check_splits
 from etude.errors import BoundaryError, ConfigError, DataError, StopRun
 from etude.protocols import Environment, Scorer
 from etude.records import SPLITS, Score, Split, Task, Trajectory, canonical
@@ -78,13 +78,13 @@ class NightEnvironment(Environment):
         self._commands = _commands(tasks, unsafe=unsafe_no_sandbox)
         self._mined = frozenset(task.id for task in tasks if task.night is not None)
         self._training = frozenset(task.id for task in self._tasks["train"])
-        _check_apart(self._tasks)
+        doubts = check_splits(*(self._tasks[split] for split in SPLITS), need=())
         criteria = {
             task.id: Criteria(checks=task.checks, rubric=task.rubric)
             for task in tasks
             if not (task.exact or task.command)
         }
-        self._warnings = tuple(text for text in (form_warning(criteria), *self._doubts()) if text)
+        self._warnings = tuple(text for text in (form_warning(criteria), *doubts) if text)
 
     def tasks(self, split: Split) -> tuple[Task, ...]:
         """The tasks of a side, in the order given."""
@@ -131,10 +131,6 @@ class NightEnvironment(Environment):
         commands = sorted(scorer.fingerprint() for scorer in self._commands.values())
         return canonical([self.name, checks.fingerprint(), self._exact.fingerprint(), *commands])
 
-    def _doubts(self) -> list[str]:
-        train, val, test = (self._tasks[split] for split in SPLITS)
-        return check_splits(train, val, test) if train and val else []
-
 
 def _commands(tasks: Sequence[MinedTask], *, unsafe: bool) -> dict[str, Scorer]:
     """By task. Nothing is looked for where there are none."""
@@ -147,20 +143,3 @@ def _commands(tasks: Sequence[MinedTask], *, unsafe: bool) -> dict[str, Scorer]:
         command = Command.parse(task.command, [*folders, Path()], f"task {task.id!r}: command")
         found[task.id] = CommandScorer("answer", command, _LIMITS, sandbox)
     return found
-
-
-def _check_apart(tasks: dict[Split, tuple[Task, ...]]) -> None:
-    """As `check_splits` does where no side is empty."""
-    ids: set[str] = set()
-    sides: dict[str, tuple[Split, str]] = {}
-    placed: list[tuple[Split, Task]] = [(side, task) for side in SPLITS for task in tasks[side]]
-    for split, task in placed:
-        if task.id in ids:
-            raise DataError(f"two tasks have the id {task.id!r}", hint="give every task an id of its own")
-        ids.add(task.id)
-        side, other = sides.setdefault(content(task), (split, task.id))
-        if side != split:
-            raise DataError(
-                f"{side} {other!r} and {split} {task.id!r} have the same text",
-                hint="put tasks of one cluster on one side",
-            )

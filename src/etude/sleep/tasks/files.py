@@ -8,25 +8,20 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal, Self, cast
+from typing import Literal, Self, cast
 
 from pydantic import JsonValue, StrictBool, model_validator
 
 from etude.config.loading import parse
-from etude.envs.scorers.checks import Criteria, read_criteria
 from etude.errors import ConfigError, DataError
 from etude.files import write_atomically
 from etude.records import Record
 from etude.redaction.redactor import Redactor
-from etude.sleep.tasks.mined import Feedback, MinedTask, SessionRef
+from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.transcripts.sources.lines import open_regular
 
 __all__ = ["Replayed", "TaskFile", "read", "replay", "review", "write"]
 
-PUBLISHED = "skillopt_sleep.tasks.v1"
-"""The format of SkillOpt-Sleep, which is read and not written."""
-_OUTCOMES: dict[str, Feedback] = {"success": "satisfied", "fail": "unsatisfied"}
-_SPLITS = {"replay": "train", "holdout": "val"}
 _ASK_FOR_A_TEXT = ("contains", "section_contains", "section_present")
 
 
@@ -59,58 +54,6 @@ class Replayed(Record):
     """Secrets that were taken out, by kind."""
 
 
-class _PublishedTask(Record):
-    id: str
-    project: str | None = None
-    intent: str
-    context_excerpt: str = ""
-    system: Literal[""] = ""
-    """A system prompt of the task's own is not supported."""
-    attempted_solution: JsonValue = None
-    """What the agent answered then; not used."""
-    outcome: Literal["success", "fail", "mixed", "unknown"] = "unknown"
-    reference_kind: Literal["none", "exact", "rubric", "rule"] = "none"
-    reference: str = ""
-    judge: JsonValue = None
-    tags: tuple[str, ...] = ()
-    source_sessions: tuple[str, ...] = ()
-    split: Literal["train", "val", "test", "replay", "holdout"] = "train"
-    origin: str = "real"
-    derived_from: str = ""
-    skill_hint: str = ""
-
-    def translated(self, file: "_PublishedFile", where: str) -> dict[str, Any]:
-        """The task in our words."""
-        criteria = read_criteria(self.judge, where) if self.judge else Criteria()
-        rubric = self.reference if self.reference_kind == "rubric" and self.reference else criteria.rubric
-        if self.reference_kind == "none" and not criteria.checks and not rubric:
-            rubric = f"The answer does what is asked: {self.intent}"
-        return {
-            **self.model_dump(include={"id", "intent", "tags", "origin", "derived_from"}),
-            "split": _SPLITS.get(self.split, self.split),
-            "context": self.context_excerpt,
-            "checks": criteria.checks,
-            "rubric": rubric,
-            "exact": [self.reference] if self.reference_kind == "exact" and self.reference else [],
-            "project": file.project if self.project is None else self.project,
-            "sessions": [
-                SessionRef(source=file.transcript_source or "unknown", id=name) for name in self.source_sessions
-            ],
-            "feedback": _OUTCOMES.get(self.outcome, "unknown"),
-            "skill": self.skill_hint,
-        }
-
-
-class _PublishedFile(Record):
-    format: Literal["skillopt_sleep.tasks.v1"]
-    project: str = ""
-    transcript_source: str = ""
-    n_sessions: JsonValue = None
-    target_skill_path: JsonValue = None
-    reviewed: StrictBool = False
-    tasks: tuple[_PublishedTask, ...]
-
-
 def write(path: Path, tasks: Iterable[MinedTask], *, project: str = "") -> TaskFile:
     """Write tasks to a file that is not reviewed yet, readable by its owner only: it quotes from conversations. An
     existing file is replaced in one move.
@@ -122,23 +65,15 @@ def write(path: Path, tasks: Iterable[MinedTask], *, project: str = "") -> TaskF
 
 
 def read(path: Path) -> TaskFile:
-    """The tasks of a file, reviewed or not: in the own format, the published one, or a list of tasks of either alone,
-    which counts as not reviewed.
+    """The tasks of a file, reviewed or not. A list of tasks alone counts as not reviewed.
 
     Raises:
         DataError: there is no such file; it is not JSON; a key is unknown or missing; a value cannot be used; two
             tasks have one id.
     """
     data = _json(path)
-    if isinstance(data, list):
-        data = {"format": PUBLISHED, "tasks": data} if _is_published(data) else {"tasks": data}
     try:
-        if not isinstance(data, dict) or data.get("format") != PUBLISHED:
-            return parse(TaskFile, data, where=str(path))
-        file = parse(_PublishedFile, data, where=str(path))
-        tasks = [task.translated(file, f"{path}: tasks.{at}") for at, task in enumerate(file.tasks)]
-        own = {"reviewed": file.reviewed, "project": file.project, "tasks": tasks}
-        return parse(TaskFile, own, where=str(path))
+        return parse(TaskFile, {"tasks": data} if isinstance(data, list) else data, where=str(path))
     except ConfigError as error:
         raise DataError(error.message, hint=error.hint if error.key else "correct it, or leave it out") from None
 
@@ -223,9 +158,3 @@ def _json(path: Path) -> JsonValue:
 
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not a value")
-
-
-def _is_published(rows: list[JsonValue]) -> bool:
-    """Whether tasks without a file around them are the published ones: those that have a key only these have."""
-    only = _PublishedTask.model_fields.keys() - MinedTask.model_fields.keys()
-    return any(isinstance(row, dict) and only & row.keys() for row in rows)

@@ -232,7 +232,7 @@ async def from_transcripts(
     past = [task for task in known if task.id not in taken]
     tasks += recall(past, tasks, config.sleep.dream * sum(task.split == "train" for task in tasks))
     dreamt = await dream(tasks, config.sleep.dream, optimizer)
-    dropped = Counter(each.reason for each in (*mined.dropped, *dreamt.dropped))
+    dropped = Counter((*mined.dropped, *dreamt.dropped))
     dropped.update({**undoable, **gathered.dropped})
     dropped.update(doubt.why for doubt in doubts)
     failures = (

@@ -17,7 +17,7 @@ from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import fence
 
-__all__ = ["Dropped", "FailedSession", "Mined", "mine", "session_text"]
+__all__ = ["FailedSession", "Mined", "all_of", "mine", "session_text"]
 
 MOST_TASKS = 3
 """Tasks that are taken from one session."""
@@ -110,15 +110,6 @@ class _MinedReply(ReplyForm):
         return self
 
 
-class Dropped(Record):
-    """A task that is not used."""
-
-    origin: str
-    """The session it comes from, as `source id`, or the id of the task that it rewords."""
-    intent: str
-    reason: str
-
-
 class FailedSession(Record):
     """A session about which the optimizer gave no usable answer."""
 
@@ -131,7 +122,8 @@ class Mined(Record):
 
     tasks: tuple[MinedTask, ...] = ()
     """Each once, by id; without cluster and side."""
-    dropped: tuple[Dropped, ...] = ()
+    dropped: tuple[str, ...] = ()
+    """Why tasks were left out, one reason for each."""
     failed: tuple[FailedSession, ...] = ()
     """They are still to be mined: nothing is known about them."""
 
@@ -156,10 +148,16 @@ async def mine(
     read = sorted((each for each in sessions if each.turns), key=lambda each: (each.source, each.id))
     known = seen or {}
     results = await together(_read(each, optimizer, night, known.get(_ref(each), 0)) for each in read)
+    mined = all_of(results)
+    return mined.model_copy(update={"tasks": merged(mined.tasks)})
+
+
+def all_of(parts: Sequence[Mined]) -> Mined:
+    """The parts as one."""
     return Mined(
-        tasks=merged(task for result in results for task in result.tasks),
-        dropped=tuple(dropped for result in results for dropped in result.dropped),
-        failed=tuple(failed for result in results for failed in result.failed),
+        tasks=tuple(task for part in parts for task in part.tasks),
+        dropped=tuple(reason for part in parts for reason in part.dropped),
+        failed=tuple(failed for part in parts for failed in part.failed),
     )
 
 
@@ -170,12 +168,12 @@ async def _read(session: Session, optimizer: Optimizer, night: int | None, seen:
     except UnusableReply as error:
         return Mined(failed=(FailedSession(session=_ref(session), reason=error.message),))
     tasks: list[MinedTask] = []
-    dropped: list[Dropped] = []
+    dropped: list[str] = []
     for row in reply.tasks:
         task = row.task(session, night)
         reason = _useless(row, task)
         if reason:
-            dropped.append(Dropped(origin=f"{session.source} {session.id}", intent=task.intent, reason=reason))
+            dropped.append(reason)
         else:
             tasks.append(task)
     return Mined(tasks=tuple(tasks), dropped=tuple(dropped))

@@ -18,8 +18,6 @@ from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.proposals import folded
 from etude.stages.shared.render import fence
 
-__all__ = ["REGION", "add_reminders", "consolidate", "reminders_in"]
-
 REGION = "appendix"
 """Name of the protected region."""
 

@@ -8,8 +8,6 @@ from etude.records import Candidate, Edit, Skill
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.proposals import Forms
 
-__all__ = ["UpdateMode"]
-
 
 class UpdateMode(ABC):
     """Which form proposals have, and how a candidate is made of those that were selected."""

@@ -12,8 +12,6 @@ from etude.stages.shared.proposals import Forms, PatchReply
 from etude.stages.shared.render import edit_row, fence, skill_block
 from etude.stages.update_modes.base import UpdateMode
 
-__all__ = ["InPlace"]
-
 
 class _Anchor(ReplyForm):
     index: int

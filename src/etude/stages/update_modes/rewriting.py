@@ -13,8 +13,6 @@ from etude.stages.shared.proposals import DocumentReply, Forms, SuggestionsReply
 from etude.stages.shared.render import edit_row, fence, skill_block
 from etude.stages.update_modes.base import UpdateMode
 
-__all__ = ["FullRewrite", "RewriteFromSuggestions", "rewritten"]
-
 
 class FullRewrite(UpdateMode):
     """There is one document to make, so there is nothing to rank and no budget. Where merging left several, as after

@@ -10,8 +10,6 @@ from etude.stages.shared.proposals import Forms, PatchReply, RoutedReply
 from etude.stages.update_modes.appendix import add_reminders, consolidate, reminders_in
 from etude.stages.update_modes.patch import InPlace
 
-__all__ = ["SkillAware"]
-
 
 class SkillAware(InPlace):
     """Edits in place, and reminders in the appendix; both are part of one candidate.

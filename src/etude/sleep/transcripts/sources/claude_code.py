@@ -27,6 +27,7 @@ from etude.sleep.transcripts.sources.lines import (
     records,
     table,
     text,
+    texts,
     without_notes,
 )
 
@@ -80,15 +81,15 @@ class ClaudeCode(Source):
     def _of_earlier(self, path: Path) -> set[str]:
         """What the records are called that files of the folder have which were changed before this one, where they
         begin alike."""
-        beside = {other: state.st_mtime_ns for other, state in self._files if other.parent == path.parent}
+        others = {other: state.st_mtime_ns for other, state in self._files if other.parent == path.parent}
         if path.parent not in self._begun:
-            self._begun[path.parent] = {other: _first(other) for other in beside}
+            self._begun[path.parent] = {other: _first(other) for other in others}
         begun = self._begun[path.parent]
         first = begun.get(path, "")
         earlier = [
             other
-            for other, moment in beside.items()
-            if first and begun[other] == first and (moment, other) < (beside[path], path)
+            for other, moment in others.items()
+            if first and begun[other] == first and (moment, other) < (others[path], path)
         ]
         known: set[str] = set()
         for other in earlier:
@@ -131,14 +132,11 @@ def _tell(conversation: Conversation, record: dict[str, Any]) -> None:
 
 
 def _user(conversation: Conversation, content: Any, at: Any) -> None:
-    said = [content] if isinstance(content, str) else []
-    pictures = 0
+    said, pictures = texts(content), 0
     for block in map(table, items(content)):
         if block.get("type") == "tool_result":
             failed = block.get("is_error", False)
             conversation.result(block.get("tool_use_id"), _shown(block.get("content")), failed)
-        elif block.get("type") == "text":
-            said.append(text(block.get("text")))
         elif block.get("type") in ("image", "document"):
             pictures += 1
     if any(part.startswith(_INTERRUPTED) for part in said):
@@ -170,11 +168,7 @@ def _assistant(conversation: Conversation, record: dict[str, Any]) -> None:
     if message.get("model") == "<synthetic>":
         return
     content = message.get("content")
-    said = [content] if isinstance(content, str) else []
-    for block in map(table, items(content)):
-        if block.get("type") == "text":
-            said.append(text(block.get("text")))
-    conversation.say("\n\n".join(part for part in said if part.strip()))
+    conversation.say("\n\n".join(part for part in texts(content) if part.strip()))
     for block in map(table, items(content)):
         if block.get("type") == "tool_use":
             arguments = block.get("input")
@@ -187,6 +181,5 @@ def _assistant(conversation: Conversation, record: dict[str, Any]) -> None:
 
 def _shown(content: Any) -> Any:
     """What a tool gave back, as text where it is made of texts."""
-    blocks = items(content)
-    texts = [text(table(block).get("text")) for block in blocks if table(block).get("type") == "text"]
-    return "\n".join(texts) if blocks and len(texts) == len(blocks) else content
+    found = texts(content)
+    return "\n".join(found) if found and len(found) == len(items(content)) else content

@@ -77,7 +77,7 @@ def _read(found: Found, told_by: str) -> Conversation:
         conversation.seen(at)
         if kind == "session_meta":
             conversation.seen(payload.get("timestamp"), payload.get("cwd"))
-            if _of_subagent(payload):
+            if "subagent" in table(payload.get("source")) or payload.get("thread_source") == "subagent":
                 conversation.skipped["subagent"] += 1
                 break
         elif kind == "turn_context":
@@ -89,10 +89,6 @@ def _read(found: Found, told_by: str) -> Conversation:
         elif kind == "event_msg":
             _event(conversation, payload, at, alone=told_by == kind)
     return conversation
-
-
-def _of_subagent(meta: dict[str, Any]) -> bool:
-    return "subagent" in table(meta.get("source")) or meta.get("thread_source") == "subagent"
 
 
 def _item(conversation: Conversation, item: dict[str, Any], at: Any) -> None:

@@ -18,7 +18,7 @@ _MOST_READ = 40_000
 so that shorter cuts wait until secrets are out (`redaction`)."""
 
 LONGEST_PATH = 4_096
-"""Characters. A longer path of a folder is none that a system opens, and looking at all above it fills the memory."""
+"""Characters. No system opens a folder with a longer path."""
 
 _SKILL_FILE = re.compile(r"([\w.-]{1,100})[/\\]{1,4}SKILL\.md\b")
 _WRITERS = frozenset(
@@ -32,35 +32,13 @@ _WRITERS = frozenset(
 
 
 @dataclass
-class _Call:
-    name: str
-    arguments: str
-    result: str = ""
-    failed: bool | None = None
-
-
-@dataclass
 class _Turn:
     prompt: str
     at: datetime | None
     answer: str = ""
-    calls: list[_Call] = field(default_factory=list[_Call])
+    calls: list[ToolUse] = field(default_factory=list[ToolUse])
     stopped: bool = False
     done: bool = False
-
-    @property
-    def told(self) -> Turn:
-        tools = tuple(
-            ToolUse(name=call.name, arguments=call.arguments, result=call.result, failed=call.failed)
-            for call in self.calls
-        )
-        return Turn(
-            prompt=self.prompt,
-            at=self.at,
-            answer=self.answer,
-            tools=tools,
-            interrupted=self.stopped or not self.done,
-        )
 
 
 class Conversation:
@@ -76,7 +54,7 @@ class Conversation:
         self._found = found
         self._turns: list[_Turn] = []
         self._open: _Turn | None = None
-        self._calls: dict[str, _Call] = {}
+        self._calls: dict[str, tuple[list[ToolUse], int]] = {}
         self._project = ""
         self._times: list[datetime] = []
         self._skills: dict[str, None] = {}
@@ -91,7 +69,7 @@ class Conversation:
         return records(self._found.path, self.skipped)
 
     def seen(self, at: Any, project: Any = "") -> None:
-        """A record of this time. The first folder that any names is the session's; one of more than `LONGEST_PATH`
+        """A record of this time. The first folder that any names is the session's; one with a path of more than 4,096
         characters does not count."""
         if (time := moment(at)) is not None:
             self._times.append(time)
@@ -117,24 +95,23 @@ class Conversation:
         if self._open is None:
             return
         told = as_json(arguments)
-        call = _Call(text(name), cut_middle(told, _MOST_READ))
+        call = ToolUse(name=text(name), arguments=cut_middle(told, _MOST_READ))
         if call.name.lower() not in _WRITERS and "*** Begin Patch" not in told:
             for skill in _SKILL_FILE.findall(call.arguments):
                 self.skill(skill)
         self._open.calls.append(call)
         self._open.done = False
         if isinstance(id, str):
-            self._calls[id] = call
+            self._calls[id] = self._open.calls, len(self._open.calls) - 1
 
     def result(self, id: Any, result: Any = None, failed: Any = None) -> None:
         """A tool gives something back; None leaves what is known. Results of unknown calls are left out."""
-        call = self._calls.get(id) if isinstance(id, str) else None
-        if call is None:
+        if not isinstance(id, str) or id not in self._calls:
             return
-        if result is not None:
-            call.result = cut_middle(as_json(result), _MOST_READ)
-        if isinstance(failed, bool):
-            call.failed = failed
+        calls, place = self._calls[id]
+        known = {} if result is None else {"result": cut_middle(as_json(result), _MOST_READ)}
+        known |= {"failed": failed} if isinstance(failed, bool) else {}
+        calls[place] = calls[place].model_copy(update=known)
 
     def stop(self) -> None:
         """The user stops the agent, or the program fails."""
@@ -173,7 +150,16 @@ class Conversation:
             project=self._project,
             started=min(self._times, default=None),
             ended=max(self._times, default=None),
-            turns=tuple(turn.told for turn in self._turns),
+            turns=tuple(
+                Turn(
+                    prompt=turn.prompt,
+                    at=turn.at,
+                    answer=turn.answer,
+                    tools=tuple(turn.calls),
+                    interrupted=turn.stopped or not turn.done,
+                )
+                for turn in self._turns
+            ),
             skills=tuple(self._skills),
         )
         return Reading(session=session, skipped=skipped)

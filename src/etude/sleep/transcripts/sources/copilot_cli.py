@@ -1,7 +1,7 @@
 """Copilot CLI: the events of each session and, for sessions without any, the store of questions and answers."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,7 +12,6 @@ from etude.sleep.transcripts.sources.lines import (
     files_under,
     found_in,
     items,
-    moment,
     newest_first,
     program_folder,
     table,
@@ -42,7 +41,7 @@ class CopilotCli(Source):
             for path, state in files_under(folder / "session-state", _EVENTS, 1)
             if path.name == _EVENTS and path.parent.name != "session-state"
         ]
-        found = {each.id: each for each in self._in_store(folder / "session-store.db")}
+        found = {each.id: each for each in self._databases.found(self.name, folder / "session-store.db", _sessions)}
         # The events tell of tools, failures and skills; the store does not.
         found |= {each.id: each for each in found_in(self.name, told)}
         return newest_first(found.values())
@@ -58,23 +57,11 @@ class CopilotCli(Source):
         with self._databases.opened(Path(found.path)) as database:
             return _from_store(database, found, conversation)
 
-    def _in_store(self, path: Path) -> list[Found]:
-        try:
-            with self._databases.opened(path) as database:
-                counts = dict(database.execute("SELECT session_id, count(*) FROM turns GROUP BY session_id"))
-                return [
-                    Found(
-                        source=self.name,
-                        id=id,
-                        path=str(path),
-                        revision=f"{row['updated_at']}:{counts.get(id, 0)}",
-                        changed=moment(row["updated_at"]),
-                    )
-                    for row in rows(database, "sessions", _SESSION, "")
-                    if (id := text(row["id"]))
-                ]
-        except OSError as error:
-            return self._databases.refused(self.name, path, error)
+
+def _sessions(database: sqlite3.Connection) -> Iterator[tuple[str, str, object]]:
+    counts = dict(database.execute("SELECT session_id, count(*) FROM turns GROUP BY session_id"))
+    for row in rows(database, "sessions", _SESSION, ""):
+        yield text(row["id"]), f"{row['updated_at']}:{counts.get(row['id'], 0)}", row["updated_at"]
 
 
 def _tell(event: dict[str, Any], conversation: Conversation) -> None:

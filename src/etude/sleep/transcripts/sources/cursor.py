@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from etude.sleep.transcripts.sessions import Found, Reading
 from etude.sleep.transcripts.sources.base import Source
 from etude.sleep.transcripts.sources.conversation import Conversation
-from etude.sleep.transcripts.sources.lines import files_under, found_in, items, read_object, table, text
+from etude.sleep.transcripts.sources.lines import files_under, found_in, items, read_object, table, text, texts
 
 __all__ = ["Cursor"]
 
@@ -53,17 +53,14 @@ def _tell(record: dict[str, Any], conversation: Conversation) -> None:
             conversation.done()
         return
     content = table(record.get("message")).get("content")
-    blocks = (
-        [{"type": "text", "text": content}] if isinstance(content, str) else [table(each) for each in items(content)]
-    )
-    texts = [said for block in blocks if block.get("type") == "text" and (said := text(block.get("text")))]
+    written = [said for said in texts(content) if said]
     if record.get("role") == "user":
-        if texts:
-            conversation.ask(_query("\n\n".join(texts)), None)
+        if written:
+            conversation.ask(_query("\n\n".join(written)), None)
     elif record.get("role") == "assistant":
-        for said in texts:
+        for said in written:
             conversation.say(said)
-        for block in blocks:
+        for block in map(table, items(content)):
             if block.get("type") == "tool_use":
                 conversation.call(block.get("id"), block.get("name"), block.get("input"))
 

@@ -1,6 +1,6 @@
 """Gemini CLI: `~/.gemini/tmp/<project>/chats/session-<time>-<id>.jsonl`; older versions, such as 0.21, wrote one JSON
-object to a `.json`. `GEMINI_CLI_HOME` moves the home folder. Sessions of subagents, in folders below `chats`, are no
-sessions.
+object to a `.json`. `GEMINI_CLI_HOME` moves the home folder. Sessions of subagents, in folders below `chats`, are
+left out.
 
 Lines are messages, written again under their `id` when results of tools come in, and `{"$set": ...}` and
 `{"$rewindTo": id}`. `$set.messages` is what the model remembers from then on: after a failure or a compression it
@@ -170,25 +170,16 @@ def _id(path: Path) -> str:
 
 def _project(path: Path, log: _Log) -> str:
     """The folder the session was in. Newer versions name it in a file next to `chats`; older ones give its SHA-256
-    only, and the folder that has it is looked for among the known ones and those that tools were called with."""
+    only: it is looked for among the folders that the program knows and those that tools were called with."""
     folder = path.parent.parent
     if root := head(folder / ".project_root").strip():
         return root
     wanted = log.about.get("projectHash", folder.name)
-    registered: dict[str, Any] = {}  # the folders that the program was used in
+    known: dict[str, Any] = {}
     with suppress(OSError):
-        registered = table(table(read_object(folder.parent.parent / "projects.json")).get("projects"))
-    arguments = (
-        table(table(call).get("args"))
-        for message in log.messages.values()
-        for call in items(message.get("toolCalls"))
-    )
-    used = (text(values.get(key)) for values in arguments for key in _PATHS)
-    for candidate in (*registered, *used):
-        if len(candidate) > LONGEST_PATH:
-            continue
-        place = PurePosixPath(text(candidate))
-        for parent in (place, *place.parents):
-            if hashlib.sha256(str(parent).encode()).hexdigest() == wanted:
-                return str(parent)
-    return ""
+        known = table(table(read_object(folder.parent.parent / "projects.json")).get("projects"))
+    calls = (table(call) for message in log.messages.values() for call in items(message.get("toolCalls")))
+    used = (text(table(call.get("args")).get(key)) for call in calls for key in _PATHS)
+    short = (PurePosixPath(text(each)) for each in (*known, *used) if len(each) <= LONGEST_PATH)
+    folders = (str(each) for place in short for each in (place, *place.parents))
+    return next((each for each in folders if hashlib.sha256(each.encode()).hexdigest() == wanted), "")

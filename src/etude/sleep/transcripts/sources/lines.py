@@ -34,6 +34,7 @@ __all__ = [
     "records",
     "table",
     "text",
+    "texts",
     "without_notes",
 ]
 
@@ -96,7 +97,7 @@ def newest_first(found: Iterable[Found]) -> list[Found]:
 def open_regular(path: str | Path) -> BinaryIO:
     """A file opened for reading. Raises OSError if it is not a regular file, without opening what it is instead."""
     if not stat.S_ISREG(os.lstat(path).st_mode):
-        raise OSError(0, "it is no regular file")
+        raise OSError(0, "it is not a regular file")
     # Should it be replaced this moment: no link is followed, and no pipe waited for.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     return os.fdopen(os.open(path, flags), "rb")
@@ -117,7 +118,7 @@ def head(path: Path) -> str:
 
 
 def records(path: str | Path, skipped: Counter[str]) -> Iterator[dict[str, Any]]:
-    """The JSON objects of a file, one a line. What is none is counted as `broken line` or `long line`.
+    """The JSON objects of a file, one a line. Any other line is counted as `broken line` or `long line`.
 
     Raises OSError when the file cannot be read.
     """
@@ -136,7 +137,7 @@ def records(path: str | Path, skipped: Counter[str]) -> Iterator[dict[str, Any]]
 
 
 def read_object(path: Path, most: int = LONG_LINE) -> dict[str, Any] | None:
-    """The JSON object that a file is; None where it is none, or has more than `most` bytes.
+    """The JSON object that a file holds; None where it holds another thing, or more than `most` bytes.
 
     Raises OSError when the file cannot be read.
     """
@@ -146,7 +147,7 @@ def read_object(path: Path, most: int = LONG_LINE) -> dict[str, Any] | None:
 
 
 def once(told: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The records without those whose `uuid` was there before: programs that go on with a session write it again."""
+    """The records without those whose `uuid` was there before: programs that resume a session write it again."""
     known: set[str] = set()
     for record in told:
         uuid = record.get("uuid")
@@ -158,7 +159,7 @@ def once(told: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def object_of(data: bytes) -> dict[str, Any] | None:
-    """The JSON object that the bytes are; None when they are none. Bytes that are no UTF-8 become U+FFFD, and zeros
+    """The JSON object that the bytes are; None for anything else. Bytes that are not UTF-8 become U+FFFD, and zeros
     before it, which a crash of the machine leaves, are passed over."""
     try:
         value = json.loads(data.decode("utf-8", "replace").lstrip("\ufeff\0"))
@@ -175,6 +176,13 @@ def table(value: Any) -> dict[str, Any]:
 def items(value: Any) -> list[Any]:
     """The value if it is a JSON array, else an empty one."""
     return cast(list[Any], value) if isinstance(value, list) else []
+
+
+def texts(content: Any) -> list[str]:
+    """The texts of a message: of its blocks of type `text`, or itself if it is one text."""
+    if isinstance(content, str):
+        return [text(content)]
+    return [text(block.get("text")) for block in map(table, items(content)) if block.get("type") == "text"]
 
 
 def text(value: Any) -> str:

@@ -51,10 +51,10 @@ class OpenCode(Source):
 
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
         data = program_folder(home, environ, "XDG_DATA_HOME", ".local", "share") / "opencode"
-        found = {each.id: each for each in self._in_storage(data / "storage")}
         database = data / (environ.get("OPENCODE_DB") or "opencode.db")
+        found = {each.id: each for each in self._stored(data / "storage")}
         # The program leaves the files of what it took over into the database.
-        found |= {each.id: each for each in self._in_database(database)}
+        found |= {each.id: each for each in self._databases.found(self.name, database, _sessions)}
         return newest_first(found.values())
 
     def _read(self, found: Found) -> Reading:
@@ -62,29 +62,11 @@ class OpenCode(Source):
             return Reading(problem=problem)
         conversation = Conversation(found)
         if found.path.endswith(".json"):
-            return _stored(found, conversation)
+            return _from_files(found, conversation)
         with self._databases.opened(Path(found.path)) as database:
             return _from_database(database, found, conversation)
 
-    def _in_database(self, path: Path) -> list[Found]:
-        try:
-            with self._databases.opened(path) as database:
-                query = "SELECT session_id, count(*), max(time_updated) FROM part GROUP BY session_id"
-                last = {text(id): (count, latest) for id, count, latest in database.execute(query)}
-                found: list[Found] = []
-                for row in rows(database, "session", _SESSION, "WHERE parent_id IS NULL"):
-                    id, updated = text(row["id"]), row["time_updated"]
-                    if id:
-                        count, latest = last.get(id, (0, 0))
-                        revision = f"{updated}:{count}:{latest}"
-                        found.append(
-                            Found(source=self.name, id=id, path=str(path), revision=revision, changed=moment(updated))
-                        )
-                return found
-        except OSError as error:
-            return self._databases.refused(self.name, path, error)
-
-    def _in_storage(self, storage: Path) -> Iterator[Found]:
+    def _stored(self, storage: Path) -> Iterator[Found]:
         for path, state in files_under(storage / "session", ".json", 1):
             messages: list[int] = []
             with suppress(OSError):  # reading it says why
@@ -92,6 +74,14 @@ class OpenCode(Source):
             revision = f"{state.st_size}:{state.st_mtime_ns}:{len(messages)}:{max(messages, default=0)}"
             changed = moment(state.st_mtime_ns // 10**6)
             yield Found(source=self.name, id=path.stem, path=str(path), revision=revision, changed=changed)
+
+
+def _sessions(database: sqlite3.Connection) -> Iterator[tuple[str, str, object]]:
+    query = "SELECT session_id, count(*), max(time_updated) FROM part GROUP BY session_id"
+    last = {text(id): (count, latest) for id, count, latest in database.execute(query)}
+    for row in rows(database, "session", _SESSION, "WHERE parent_id IS NULL"):
+        count, latest = last.get(text(row["id"]), (0, 0))
+        yield text(row["id"]), f"{row['time_updated']}:{count}:{latest}", row["time_updated"]
 
 
 def _from_database(database: sqlite3.Connection, found: Found, conversation: Conversation) -> Reading:
@@ -120,10 +110,9 @@ def _from_database(database: sqlite3.Connection, found: Found, conversation: Con
     return conversation.reading()
 
 
-def _stored(found: Found, conversation: Conversation) -> Reading:
+def _from_files(found: Found, conversation: Conversation) -> Reading:
     path = Path(found.path)
-    storage = path.parents[2]
-    session = read_object(path)
+    session, storage = read_object(path), path.parents[2]
     if session is None or session.get("id") != found.id:
         return Reading(problem="it holds no session")
     if session.get("parentID") is not None:
@@ -131,14 +120,10 @@ def _stored(found: Found, conversation: Conversation) -> Reading:
     times = table(session.get("time"))
     conversation.seen(times.get("created"), _absolute(session.get("directory")))
     conversation.seen(times.get("updated"))
-    messages: list[_Message] = []
-    for file_path, _ in files_under(storage / "message" / found.id, ".json", 0):
-        message = _loaded(file_path, conversation.skipped)
-        if message is None:
-            continue
-        parts = files_under(storage / "part" / file_path.stem, ".json", 0)
-        stored = [_loaded(part, conversation.skipped) for part, _ in parts]
-        messages.append(_Message(file_path.stem, message, [part for part in stored if part is not None]))
+    messages = [
+        _Message(id, data, [part for _, part in _loaded(storage / "part" / id, conversation.skipped)])
+        for id, data in _loaded(storage / "message" / found.id, conversation.skipped)
+    ]
     messages.sort(key=lambda each: (_stamp(moment(table(each.data.get("time")).get("created"))), each.id))
     _tell(messages, text(table(session.get("revert")).get("messageID")), conversation)
     return conversation.reading()
@@ -219,12 +204,14 @@ def _counted(data: object, skipped: Counter[str]) -> dict[str, Any] | None:
     return found
 
 
-def _loaded(path: Path, skipped: Counter[str]) -> dict[str, Any] | None:
-    """The object in a file; None and counted where there is none."""
-    found = read_object(path)
-    if found is None:
-        skipped["long line" if path.stat().st_size > LONG_LINE else "broken line"] += 1
-    return found
+def _loaded(folder: Path, skipped: Counter[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The objects in the files of a folder, by the name of the file."""
+    for path, state in files_under(folder, ".json", 0):
+        found = read_object(path)
+        if found is not None:
+            yield path.stem, found
+        else:
+            skipped["long line" if state.st_size > LONG_LINE else "broken line"] += 1
 
 
 def _json(value: object) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from etude.sleep.transcripts.sessions import Found, Reading
 from etude.sleep.transcripts.sources.base import Source
 from etude.sleep.transcripts.sources.conversation import Conversation
-from etude.sleep.transcripts.sources.lines import files_under, found_in, items, program_folder, table, text
+from etude.sleep.transcripts.sources.lines import files_under, found_in, items, program_folder, table, texts
 
 __all__ = ["Pi"]
 
@@ -77,7 +77,9 @@ def _tell(conversation: Conversation, entry: dict[str, Any]) -> None:
         elif role == "assistant":
             _assistant(conversation, message)
         elif role == "toolResult":
-            conversation.result(message.get("toolCallId"), _texts(message.get("content")), message.get("isError"))
+            conversation.result(
+                message.get("toolCallId"), "\n".join(texts(message.get("content"))), message.get("isError")
+            )
         elif role == "compactionSummary":
             conversation.skipped["compaction"] += 1
         elif role is not None:
@@ -86,7 +88,7 @@ def _tell(conversation: Conversation, entry: dict[str, Any]) -> None:
 
 
 def _user(conversation: Conversation, entry: dict[str, Any], message: dict[str, Any]) -> None:
-    prompt = _texts(message.get("content"))
+    prompt = "\n".join(texts(message.get("content")))
     if prompt.startswith(_SKILL):
         # `/skill:name what to do` puts the skill before what the user typed.
         begin, _, behind = prompt.partition("</skill>")
@@ -100,16 +102,9 @@ def _user(conversation: Conversation, entry: dict[str, Any], message: dict[str, 
 
 
 def _assistant(conversation: Conversation, message: dict[str, Any]) -> None:
-    conversation.say(_texts(message.get("content")))
+    conversation.say("\n".join(texts(message.get("content"))))
     for block in map(table, items(message.get("content"))):
         if block.get("type") == "toolCall":
             conversation.call(block.get("id"), block.get("name"), block.get("arguments"))
     if message.get("stopReason") in ("error", "aborted"):
         conversation.stop()
-
-
-def _texts(content: Any) -> str:
-    if isinstance(content, str):
-        return text(content)
-    blocks = [table(block) for block in items(content)]
-    return "\n".join(text(block.get("text")) for block in blocks if block.get("type") == "text")

@@ -11,12 +11,12 @@ import sqlite3
 import stat
 import tempfile
 import weakref
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from etude.sleep.transcripts.sessions import Found
-from etude.sleep.transcripts.sources.lines import LONG_LINE, open_regular, reason_of
+from etude.sleep.transcripts.sources.lines import LONG_LINE, moment, open_regular, reason_of
 
 __all__ = ["MOST_BYTES", "Databases", "Row", "columns", "rows"]
 
@@ -45,13 +45,27 @@ class Databases:
         self._folder: Path | None = None
         self._refused: dict[str, str] = {}
 
-    def refused(self, source: str, path: Path, error: OSError) -> list[Found]:
-        """What is found in place of the sessions of a database that cannot be read, so that reading it says why;
-        nothing where there is no database."""
-        if isinstance(error, FileNotFoundError | NotADirectoryError):
+    def found(
+        self, source: str, path: Path, sessions: Callable[[sqlite3.Connection], Iterable[tuple[str, str, object]]]
+    ) -> list[Found]:
+        """The sessions of a database; none where there is no database. One that cannot be read is found in place of
+        its sessions, so that reading it says why.
+
+        Args:
+            sessions: id, revision and time of the last change of each; those with an empty id are left out.
+        """
+        try:
+            with self.opened(path) as database:
+                return [
+                    Found(source=source, id=id, path=str(path), revision=revision, changed=moment(changed))
+                    for id, revision, changed in sessions(database)
+                    if id
+                ]
+        except (FileNotFoundError, NotADirectoryError):
             return []
-        self._refused[str(path)] = reason_of(error)
-        return [Found(source=source, id=str(path), path=str(path), revision="")]
+        except OSError as error:
+            self._refused[str(path)] = reason_of(error)
+            return [Found(source=source, id=str(path), path=str(path), revision="")]
 
     def problem(self, found: Found) -> str:
         """Why the database was refused that `found` stands for; empty for a session."""
@@ -118,7 +132,7 @@ def rows(
 
 
 def _state(path: Path) -> object:
-    """What differs after any write to the database. Raises OSError where it is too large or no regular file."""
+    """What differs after any write to the database. Raises OSError where it is too large or is not a regular file."""
     found: list[tuple[int, int, int] | None] = []
     size = 0
     for suffix in _SUFFIXES:
@@ -130,7 +144,7 @@ def _state(path: Path) -> object:
             found.append(None)
             continue
         if not stat.S_ISREG(state.st_mode):
-            raise OSError(0, "it is no regular file")
+            raise OSError(0, "it is not a regular file")
         size += state.st_size
         found.append((state.st_ino, state.st_size, state.st_mtime_ns))
     if size > MOST_BYTES:

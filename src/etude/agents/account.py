@@ -13,25 +13,25 @@ SHORTEST_LINE = 16
 
 
 @dataclass(frozen=True)
-class Told:
-    """The telling of an attempt."""
+class Account:
+    """What an attempt came to."""
 
     answer: str
     messages: tuple[Message, ...]
     exit_codes: dict[str, int]
 
 
-def neutral(told: Told, folders: Mapping[Path, str]) -> Told:
+def neutral(account: Account, folders: Mapping[Path, str]) -> Account:
     """The same with other names for folders of this machine, and calls numbered in their order."""
     rename = _renaming(folders)
     ids: dict[str, str] = {}
-    for message in told.messages:
+    for message in account.messages:
         for call in message.tool_calls:
             ids.setdefault(call.id, f"call-{len(ids) + 1}")
-    return Told(
-        rename(told.answer),
-        tuple(_renamed(message, rename, ids) for message in told.messages),
-        {ids[id]: code for id, code in told.exit_codes.items() if id in ids},
+    return Account(
+        rename(account.answer),
+        tuple(_renamed(message, rename, ids) for message in account.messages),
+        {ids[id]: code for id, code in account.exit_codes.items() if id in ids},
     )
 
 

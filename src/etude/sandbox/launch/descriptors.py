@@ -1,11 +1,11 @@
-"""What a sandbox of its own process is told and tells: bubblewrap, which is given descriptors by their number."""
+"""The descriptors of bubblewrap, which gets them by their number: what it reads, and where it writes its status."""
 
 from __future__ import annotations
 
 import os
 
 FILTER, STATUS = 20, 21
-"""Descriptors: the filter of system calls, to be read; where the sandbox tells of the program, to be written."""
+"""Descriptors: the filter of system calls, to be read; where the sandbox writes how the program ended."""
 
 
 def hand(status: int, filter: bytes) -> None:
@@ -18,10 +18,10 @@ def hand(status: int, filter: bytes) -> None:
         os.dup2(memory, FILTER)
 
 
-def started(told: int) -> bool:
-    """Whether the sandbox, which has ended, ran the program: only then it tells of its exit code."""
-    os.set_blocking(told, False)
+def started(status: int) -> bool:
+    """Whether the sandbox, which has ended, ran the program: only then it writes an exit code."""
+    os.set_blocking(status, False)
     try:
-        return b'"exit-code"' in os.read(told, 65536)
+        return b'"exit-code"' in os.read(status, 65536)
     except BlockingIOError:
         return False

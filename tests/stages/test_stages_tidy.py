@@ -1,0 +1,70 @@
+"""Tidy: the optimizer names lines, attempts decide which of them go."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+from stages_doubles import CallsAgent, Desk, make_rollout
+
+from etude.records import Edit, Skill, Task
+from etude.stages.tidy import WITNESSES, Removal, superfluous, unmissed
+
+SKILL = Skill(text="# Counting\n\n- Count.\n- Count all.\n- Add up.\n")
+TASKS = [Task(id=f"t{number}", input="?", gold="yes") for number in range(WITNESSES)]
+Solves = Callable[[Task, str, int], bool]
+
+
+async def tidy(
+    solves: Solves, *lines: str, tasks: Sequence[Task] = TASKS
+) -> tuple[set[str], list[tuple[str, str, int]]]:
+    """The lines that go, and what was attempted as (task, skill text, trial)."""
+    agent = CallsAgent(lambda task, skill, trial: "yes" if solves(task, skill.text, trial) else "no")
+    removals = [Removal(Edit(op="delete", target=line), tasks) for line in lines]
+    gone = await unmissed(make_rollout(agent), SKILL, removals, 1)
+    return {edit.target for edit in gone}, agent.attempts
+
+
+async def test_named_lines_become_deletions_and_unknown_ones_are_left_out() -> None:
+    rows = [{"line": line, "reason": "r"} for line in ("- Count all.", "- Not there at all, ever.", " ")]
+    desk = Desk(tidy={"reasoning": "r", "superfluous": rows})
+    edits = await superfluous(desk.optimizer, SKILL)
+    assert [(edit.op, edit.target) for edit in edits] == [("delete", "- Count all.")]
+    assert desk.prompts == ["tidy"]
+
+
+@pytest.mark.parametrize("answer", ["no", {"reasoning": "r"}])
+async def test_an_unusable_answer_names_nothing_and_is_reported(answer: Any) -> None:
+    desk = Desk(tidy=answer)
+    assert await superfluous(desk.optimizer, SKILL) == ()
+    assert "tidying the skill gave no usable answer" in desk.warnings[0]
+
+
+async def test_lines_that_nothing_misses_go_after_one_attempt_at_each_task() -> None:
+    gone, attempts = await tidy(lambda task, skill, trial: True, "- Count all.", "- Add up.")
+    assert gone == {"- Count all.", "- Add up."}
+    assert sorted(task for task, _, _ in attempts) == [task.id for task in TASKS]
+
+
+async def test_a_line_stays_where_three_tasks_fail_without_it() -> None:
+    gone, _ = await tidy(lambda task, skill, trial: "Add up" in skill or task.id > "t2", "- Add up.")
+    assert gone == set()
+
+
+async def test_a_line_with_a_few_failures_is_tried_once_more() -> None:
+    gone, attempts = await tidy(lambda task, skill, trial: trial > 0 or task.id > "t1", "- Add up.")
+    assert gone == {"- Add up."}
+    assert len(attempts) == 2 * WITNESSES
+
+
+async def test_a_line_that_is_needed_stays_while_another_one_goes() -> None:
+    needing = [task.model_copy(update={"id": f"n{number}"}) for number, task in enumerate(TASKS)]
+    agent = CallsAgent(lambda task, skill, trial: "no" if task.id[0] == "n" and "Add" not in skill.text else "yes")
+    removals = [Removal(Edit(op="delete", target="- Count all."), TASKS)]
+    removals += [Removal(Edit(op="delete", target="- Add up."), needing)]
+    gone = await unmissed(make_rollout(agent), SKILL, removals, 1)
+    assert [edit.target for edit in gone] == ["- Count all."]
+
+
+async def test_attempts_are_at_most_two_for_each_task_of_each_line() -> None:
+    _, attempts = await tidy(lambda task, skill, trial: task.id > "t0", "- Count all.", "- Add up.")
+    assert len(attempts) <= 2 * WITNESSES
