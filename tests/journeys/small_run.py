@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from etude import Trainer
 from etude.config import ModelSection, make_config
@@ -97,9 +97,14 @@ def verified(
     target: str = "target",
 ) -> bool:
     """Whether the best skill agrees with the journal of its run, with nobody to ask."""
-    best = load_skill(folder / "run" / "best" / "everyday-tasks")
-    parts = _parts(World(_refuse, target), size, text)
-    found = verify_skill(make_config(config or settings(folder)), best, **parts)
+    return agrees(config or settings(folder), **_parts(World(_refuse, target), size, text))
+
+
+def agrees(config: dict[str, Any], **given: Unpack[Given]) -> bool:
+    """Whether the best skill of a run agrees with its journal."""
+    settings = make_config(config)
+    (best,) = Path(settings.run.folder, settings.run.name).glob("best/*")
+    found = verify_skill(settings, load_skill(best), **given)
     assert found.agrees, found.problems
     return found.agrees
 

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from small_run import agrees
 
 from etude import Skill, Trainer
 from etude.cli.main import main
@@ -18,7 +19,10 @@ def run(capsys, *words: str) -> dict:
     code = main(["train", *words, "--json"])
     out = capsys.readouterr().out
     assert code == 0, out
-    return json.loads(out)
+    summary = json.loads(out)
+    assert main(["verify", str(Path(summary["folder"], summary["best"]["skill"])), summary["folder"]]) == 0
+    capsys.readouterr()
+    return summary
 
 
 def test_the_project_with_a_grader_of_its_own_trains_and_a_second_start_calls_nobody(tmp_path, capsys) -> None:
@@ -74,6 +78,7 @@ def test_an_agent_with_tools_learns_from_a_check_of_its_workspace(tmp_path: Path
         "run": {"folder": str(tmp_path / "runs"), "name": "checked"},
     }
     summary = Trainer(config, skill=Skill(name="counting", text=SEED_SKILL)).train()
+    assert agrees(config, skill=Skill(name="counting", text=SEED_SKILL))
     assert summary.voids == 0
     assert summary.best.val is not None
     assert summary.accepted > 0

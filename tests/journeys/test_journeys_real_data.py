@@ -20,6 +20,7 @@ def test_a_skill_trained_on_real_tasks_is_clearly_better(tmp_path, capsys, name:
     capsys.readouterr()
     assert main(["train", str(tmp_path / "etude.yaml"), "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)
+    assert main(["verify", str(Path(summary["folder"], summary["best"]["skill"])), summary["folder"]]) == 0
     assert summary["simulated"]
     assert summary["best"]["test"]["low"] > summary["initial"]["test"]["high"]
     assert summary["test_gain"]["low"] > 0.2

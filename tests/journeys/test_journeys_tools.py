@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from pydantic import JsonValue
-from small_run import World, tree
+from small_run import World, agrees, tree
 
 from etude import ChatModel, Environment, Score, Skill, Task, Trainer
 from etude.errors import ConfigError
@@ -53,7 +53,9 @@ def train(
         "optimizer": {"model": "simulated:optimizer", "max_concurrency": 1},
         "limits": {"concurrency": concurrency},
     }
-    return Trainer(config, env=env, skill=SKILL, target=target, optimizer=optimizer).train()
+    summary = Trainer(config, env=env, skill=SKILL, target=target, optimizer=optimizer).train()
+    assert agrees(config, env=env, skill=SKILL, target=target, optimizer=optimizer)
+    return summary
 
 
 def test_a_skill_learns_from_attempts_that_write_files(tmp_path: Path) -> None:

@@ -35,8 +35,9 @@ def train(config: Path, wire: str, **settings: str) -> None:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    """The run but for the settings, which say how the models are reached."""
-    return {name: data for name, data in tree(folder / "runs").items() if name != "config.yaml"}
+    """The run but for what says how the models are reached: the settings, and the facts that lines rest on."""
+    own = ("config.yaml", "provenance.json")
+    return {name: data for name, data in tree(folder / "runs").items() if name not in own}
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
     if place.is_dir() and not (place / JOURNAL).exists() and (place / "config.yaml").exists():
         raise DataError(f"{str(place / JOURNAL)!r} is missing: nothing can be recomputed", hint="restore the file")
     view = find_run(args.run)
-    path = Path(view.path)
+    path = Path(view.path).resolve()
     here = [("run.folder", json.dumps(str(path.parent))), ("run.name", json.dumps(path.name))]
     config = load_config(path / "config.yaml", flags=here)
     result = verify_skill(config, find_skill(args.skill).skill, _carried(args.skill))
