@@ -61,9 +61,8 @@ async def arun_night(
     sources: Sequence[Source] | None = None,
     given: Given | None = None,
 ) -> NightReport:
-    """Work through a night, or resume the last one where it was interrupted.
-
-    Whatever goes wrong, no session is used up, nothing is adopted, and the report of the night says what it was.
+    """Work through a night, or resume the last one where it was interrupted. Whatever goes wrong, no session is used
+    up, nothing is adopted, and the report of the night says what it was.
 
     Args:
         around: home folder, environment and clock; those of this process by default.

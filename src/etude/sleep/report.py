@@ -8,7 +8,7 @@ from pydantic import Field
 
 from etude.records import Record
 from etude.records.summary import Comparison, Interval, ShipVerdict
-from etude.sleep.improve.changes import Change, Cost, LeftOut, Status
+from etude.sleep.improve.changes import Change, Cost, Status
 from etude.sleep.improve.confirm import Fresh
 from etude.sleep.improve.held_out import Shown
 from etude.sleep.limits import Spent
@@ -67,8 +67,6 @@ class DocumentReport(Record):
     """Whether fresh attempts show a gain that luck alone does not explain; None without them."""
     cost: Cost | None = None
     """Tokens of document and answers, before and with the candidate; None where there was none."""
-    left_out: tuple[LeftOut, ...] = ()
-    """Rules of earlier nights that were left out on trial, those that stay too."""
     tried: int = 0
     """Edits that were tried."""
     train: int = 0
@@ -156,7 +154,7 @@ def diagnosed(name: str, path: str, change: Change, tasks: Sequence[MinedTask]) 
     settle = "" if confirmed is None or confirmed.settle is None else confirmed.settle.note
     if fresh is not None and not fresh.settled:
         settle = "more held-out tasks, or a higher sleep.confirm_trials, would settle it"
-    same = ("status", "baseline", "candidate", "verdict", "fresh", "cost", "left_out")
+    same = ("status", "baseline", "candidate", "verdict", "fresh", "cost")
     return Diagnosed(
         **{field: getattr(change, field) for field in same},
         name=name,

@@ -27,7 +27,6 @@ __all__ = [
     "read_kept",
     "state_folder",
     "unwritable",
-    "user_state",
     "why_unreadable",
     "write_private",
 ]
@@ -41,19 +40,15 @@ _NIGHT = re.compile(r"\d{4,9}")
 
 
 def state_folder(project: Path, *, home: Path, environ: Mapping[str, str], base: Path | None = None) -> Path:
-    """The folder for a project: `<name>-<hash of the real path>` in `base`, by default `etude/sleep` of the user."""
+    """The folder for a project: `<name>-<hash of the real path>` in `base`, by default `etude/sleep` of the state
+    folder of the user: `$XDG_STATE_HOME` where it is an absolute path, else `~/.local/state`."""
     if base is None:
-        base = user_state(home, environ) / "etude" / "sleep"
+        given = environ.get("XDG_STATE_HOME", "")
+        base = (Path(given) if os.path.isabs(given) else home / ".local" / "state") / "etude" / "sleep"
     real = os.path.realpath(project)
     slug = re.sub(r"[^a-z0-9]+", "-", os.path.basename(real).lower())[:_LONGEST_SLUG].strip("-") or "root"
     number = hashlib.sha256(os.fsencode(real)).hexdigest()[:10]
     return base / f"{slug}-{number}"
-
-
-def user_state(home: Path, environ: Mapping[str, str]) -> Path:
-    """Where programs of the user keep their state: `$XDG_STATE_HOME`, else `~/.local/state`."""
-    given = environ.get("XDG_STATE_HOME", "")
-    return Path(given) if os.path.isabs(given) else home / ".local" / "state"
 
 
 class SleepState:

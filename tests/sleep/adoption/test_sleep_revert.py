@@ -147,6 +147,17 @@ def test_one_rule_is_taken_out_by_its_id(tmp_path: Path) -> None:
     assert not place.skill.exists()
 
 
+def test_a_rule_that_a_person_takes_out_and_writes_again_stays_when_its_night_is_taken_back(tmp_path: Path) -> None:
+    place = adopted(tmp_path)
+    _, second = ids(place, place.skill)
+    revert_rule(second, place.state)
+    place.skill.write_text(
+        place.skill.read_text().replace("- Learned.\n", "- Learned.\n- Of the skill.\n") + "Mine.\n"
+    )
+    assert revert("n1", place.state).gone == ()
+    assert Document.parse(place.skill.read_text()).learned == "- Of the skill."
+
+
 def test_a_rule_that_a_night_wrote_into_two_documents_is_taken_out_of_both(tmp_path: Path) -> None:
     place = adopted(tmp_path)
     (rule,) = ids(place, place.memory)

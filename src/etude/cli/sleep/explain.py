@@ -78,12 +78,6 @@ def _print_rules(rules: list[dict[str, Any]], out: Collection[tuple[str, str]]) 
 
 
 def _print_document(document: Diagnosed) -> None:
-    if document.left_out:
-        output.line(f"\n{document.name}: rules that were left out on trial")
-    for rule in document.left_out:
-        output.line(f"  {rule.rule}  {rule.told}: {plain(rule.text, _LINE)}")
-        if rule.missed:
-            output.line(f"    missed by {plain(', '.join(rule.missed), _LINE)}")
     which = "the candidate" if document.status in ("accepted", "inconclusive") else "the last candidate"
     output.line(f"\n{document.name}: held-out tasks under the old document -> under {which}")
     if not document.after:

@@ -125,12 +125,7 @@ def recover(state: Path, on_write: OnWrite = silent) -> Recovery | None:
 
 
 def adoptable(rules: Sequence[Rule], verdict: ShipVerdict | None) -> tuple[str, ...]:
-    """Why a proposal waits for a person; empty when it may be adopted at once.
-
-    Args:
-        rules: those that the night brought.
-        verdict: of fresh attempts under both documents; None when there were none.
-    """
+    """Why a proposal with these new rules waits for a person; empty when it may be adopted at once."""
     reasons: list[str] = []
     if verdict != "ship":
         said = "there was no verdict" if verdict is None else f"the verdict is {verdict!r}"
@@ -152,8 +147,7 @@ def kept_rules(state: Path) -> Rules:
 
 
 def taken_out(night: str, rules: Rules) -> tuple[tuple[str, Rule], ...]:
-    """The rules of a night that are kept and stand no longer, with none of a later night in their place; each with
-    its document."""
+    """The rules of a night that a person took out, each with the path of its document."""
     found = ((real, rule) for real, those in rules.documents.items() for rule in those)
     return tuple((real, rule) for real, rule in found if rule.night == night and _gone(rule))
 

@@ -1,6 +1,6 @@
 """Taking back what was adopted: a night, or one rule."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from etude.errors import InputError
@@ -79,8 +79,7 @@ def revert(night: str, state: Path, *, on_write: OnWrite = silent) -> Reverted:
 
 def revert_rule(rule: str, state: Path, *, on_write: OnWrite = silent) -> Reverted:
     """Take one rule out, by its id; out of each document that has it, when a night wrote it into several. A night of
-    which nothing is left then is taken back.
-    """
+    which nothing is left then is taken back."""
     with locked(state):
         settle(state, on_write)
         work = _Work(state)
@@ -115,11 +114,7 @@ def _unknown(rule: str, rules: Rules) -> InputError:
 
 
 class _Work:
-    """A revert in the making: what it writes, and what it reports.
-
-    Args:
-        night: the one that is taken back.
-    """
+    """A revert in the making, of a night or of one rule: what it writes, and what it reports."""
 
     def __init__(self, state: Path, night: str = BY_HAND) -> None:
         self.receipts = receipts(state)
@@ -136,22 +131,21 @@ class _Work:
         now, real = _now(document.live), document.live.real
         dead = {rule.text for rule in active(document.before) if rule.night in self._dead}
         if now.data == document.text.encode() and not dead:
-            self.rules[real] = document.before
+            why = {rule.id: rule.ablation for rule in document.rules}
+            self.rules[real] = tuple(
+                rule.model_copy(update={"ablation": why.get(rule.id, "")}) for rule in document.before
+            )
             self._put(document, now, document.live.data, document.made)
             return
         before = self._report.back
-        known = {rule.text for place, rule in taken_out(night, Rules(documents=self.rules)) if place == real}
-        self.cut(document, [rule.text for rule in document.added], known)
+        out = {rule.id for place, rule in taken_out(night, Rules(documents=self.rules)) if place == real}
+        self.cut(document, [rule.text for rule in document.added if rule.id not in out])
         there = {*self._report.back[len(before) :], *dead}
         self._note("not_put_back", *(rule.text for rule in document.removed if rule.text not in there))
 
-    def cut(self, document: Proposed, texts: Sequence[str], known: Collection[str] = ()) -> None:
+    def cut(self, document: Proposed, texts: Sequence[str]) -> None:
         """Take rules of these texts out, each of them once, and put the texts that they replaced back. The block goes
-        too if an adoption brought it and nothing is left in it; so does the file.
-
-        Args:
-            known: texts of rules that were taken out before, which is not worth reporting.
-        """
+        too if an adoption brought it and nothing is left in it; so does the file."""
         now, real = _now(document.live), document.live.real
         block = revised(self.rules.get(real, ()), block_of(now.text), BY_HAND)
         left, found = list(texts), list[str]()
@@ -159,7 +153,7 @@ class _Work:
             if rule.text in left:
                 left.remove(rule.text)
                 found.append(rule.id)
-        self._note("gone", *(text for text in left if text not in known))
+        self._note("gone", *left)
         if not found:  # what a person has made of the rules since, the next night reads from the file
             return
         after = taken_back(block, found, self._dead)

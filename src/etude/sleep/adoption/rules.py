@@ -75,7 +75,7 @@ class Rule(Record):
     retired: str = ""
     """The night that took it out; empty for a rule that was taken out by hand or is active."""
     ablation: str = ""
-    """What was measured without it, where it was taken out because nothing missed it."""
+    """What was measured without it, where nothing missed it: it was taken out, and a person may have put it back."""
     replaces: str = ""
     """Id of the rule whose text this one has in other words, in its place; empty for a rule that is new."""
     after: str = "\n"
@@ -98,16 +98,11 @@ def said(text: str) -> str:
 def revised(
     before: Sequence[Rule], block: str, night: str, evidence: Mapping[str, Evidence] | None = None
 ) -> tuple[Rule, ...]:
-    """The rules after a night: those of `block` in their order, then the retired ones.
+    """The rules after a night, or after a person's changes (`BY_HAND`): those of `block` in their order, then the
+    retired ones, which are no longer in it.
 
     A rule whose text is as before keeps its id, night and evidence. Any other is new and gets the evidence of the
-    texts that it is or holds; where it is like a rule that is gone, it says which one it replaces. What is no longer
-    in the block is retired. With the night `BY_HAND` the rules are brought up to what a person has made of the block
-    since.
-
-    Args:
-        block: the inside of the learned block.
-        evidence: by the text of a rule, or a part of it.
+    texts that it is or holds; where it is like a rule that is gone, it says which one it replaces.
     """
     left: dict[str, list[Rule]] = {}
     for rule in active(before):
@@ -186,7 +181,7 @@ def taken_back(rules: Sequence[Rule], gone: Collection[str], dead: Collection[st
         before = next((one for one in earlier if one.night not in dead), None)
         if before in out:
             out.remove(before)
-            back = {"status": "active", "retired": "", "ablation": "", "after": rule.after}
+            back = {"status": "active", "retired": "", "after": rule.after}
             placed.append(before.model_copy(update=back))
             out.append(_retired(rule, BY_HAND))
         else:
@@ -195,11 +190,7 @@ def taken_back(rules: Sequence[Rule], gone: Collection[str], dead: Collection[st
 
 
 def _replacing(gone: Sequence[Rule], found: Sequence[Rule], known: Collection[str]) -> list[Rule]:
-    """The rules found; a new one that is like one that is gone with its id. The most alike come first.
-
-    Args:
-        known: ids of rules that are not new.
-    """
+    """The rules found; a new one (not in `known`) with the id of the one most like it that is gone."""
     pairs = [(old, new) for old in gone for new in found if new.id not in known]
     likeness = {(old.id, new.id): fuzz.ratio(said(old.text), said(new.text)) for old, new in pairs}
     replaces: dict[str, str] = {}
@@ -257,12 +248,8 @@ def _pieces(block: str) -> list[tuple[str, str]]:
 
 
 def _begins(line: str, item: int | None, blank: bool) -> tuple[bool, int | None, bool]:
-    """Whether a rule begins with this line; and how the next line finds the two:
-
-    Args:
-        item: how far the text of the present list item is indented; None outside of lists.
-        blank: the line before was blank or a heading, or there was none.
-    """
+    """Whether a rule begins with this line; and `item` and `blank` for the next line: how far the text of the list
+    item is indented, None outside of lists; whether a blank line, a heading or nothing stands before."""
     mark = LIST_MARK.match(line)
     indent = len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
     if item is not None and indent >= min(item, 2) and (indent >= item or not mark):

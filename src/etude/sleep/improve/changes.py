@@ -12,7 +12,7 @@ from etude.sleep.improve.confirm import Fresh
 from etude.sleep.improve.held_out import HeldOut, Shown
 from etude.sleep.limits import Spent
 
-__all__ = ["PLACES", "Change", "Cost", "LeftOut", "Place", "RuleTrial", "Status", "worst"]
+__all__ = ["PLACES", "Change", "Cost", "Place", "Status", "worst"]
 
 Place = Literal["skill", "memory"]
 PLACES: tuple[Place, ...] = ("skill", "memory")
@@ -35,42 +35,6 @@ class Cost(Record):
         if self.answers is not None:
             found += f", answers {self.answers[0]:,.0f} -> {self.answers[1]:,.0f} on average"
         return found
-
-
-class RuleTrial(Record):
-    """When a rule was last left out on trial."""
-
-    night: int
-    retired: bool
-    """Nothing missed it: its removal was proposed."""
-
-
-class LeftOut(Record):
-    """What leaving a rule out on trial has shown."""
-
-    rule: str
-    """Its id."""
-    text: str
-    tasks: int
-    """That were attempted again with and without it."""
-    missed: tuple[str, ...] = ()
-    """Ids of the tasks with a lower mean without it, the largest loss first."""
-    unscored: int = 0
-    """Tasks without a score with or without it."""
-
-    @property
-    def retired(self) -> bool:
-        """It is taken out: every task has a score and none a lower mean without it."""
-        return not self.missed and not self.unscored
-
-    @property
-    def told(self) -> str:
-        """What came of it, for people."""
-        if self.retired:
-            return f"none of {self.tasks} tasks does worse without it: taken out"
-        why = f"{len(self.missed)} of {self.tasks} tasks do worse without it" if self.missed else ""
-        void = f"attempts at {self.unscored} of {self.tasks} tasks errored" if self.unscored else ""
-        return f"{', '.join(one for one in (why, void) if one)}: stays"
 
 
 class Change(Record):
@@ -102,8 +66,8 @@ class Change(Record):
     """Answers came from the simulated world."""
     retired: Mapping[str, str] = Field(default_factory=dict[str, str])
     """Rules that are taken out because nothing misses them: by id, what was measured."""
-    left_out: tuple[LeftOut, ...] = ()
-    """All rules that were left out on trial, in the order of their trials."""
+    left_out: tuple[str, ...] = ()
+    """Ids of all rules that were left out on trial, in the order of their trials."""
 
     @property
     def baseline(self) -> float | None:

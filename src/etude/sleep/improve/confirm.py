@@ -59,9 +59,7 @@ def trials_of(config: SleepConfig, given: Given) -> int:
 async def confirmed(
     config: TrainConfig, before: Skill, after: Skill, trials: int, parts: Given
 ) -> tuple[Verdict, str, Comparison, Fresh]:
-    """Make fresh attempts under both documents and decide. Returns also what to append to the reason of the gate, and
-    what the decision rests on.
-    """
+    """Make fresh attempts under both documents and decide; also what to add to the reason, and on what it rests."""
     found = await acompare_skills(config, before, after, "val", trials, **parts)
     fresh = await asyncio.to_thread(_fresh_of, found.tried)
     lost = lost_in(found.tried) if config.gate.no_regression else ()

@@ -16,7 +16,7 @@ from etude.sleep.improve.consolidate import aconsolidate, parts_of, tasks_on
 from etude.sleep.improve.context import Documents
 from etude.sleep.improve.groups import Group, check_tasks, groups_of
 from etude.sleep.improve.known import Memory, remember, remembered
-from etude.sleep.improve.retire import Standing, pruned, standing
+from etude.sleep.improve.retire import Standing, pruned
 from etude.sleep.limits import Spent, spent_in, within
 from etude.sleep.places import LiveDocument
 from etude.sleep.report import Diagnosed, DocumentReport, diagnosed, untrained
@@ -51,11 +51,7 @@ class Improved(Record):
 async def improve(
     config: SleepConfig, tasks: Sequence[MinedTask], state: SleepState, number: int, spent: Spent, given: Given
 ) -> Improved:
-    """Improve every document that has tasks, and stage what passes the gate.
-
-    Args:
-        spent: what the night has used already.
-    """
+    """Improve every document that has tasks, and stage what passes the gate. The night has `spent` this already."""
     folder = state.night(number)
     memory, earlier = remembered(state, folder), archived(state)
     check_tasks(config, tasks)  # before anything is paid for
@@ -75,10 +71,10 @@ async def improve(
         }
         result = await aconsolidate(group.tasks, group.documents, settings, group.run, past, **given)
         if config.sleep.retire:
-            known: dict[Place, Standing] = {}
+            kept, known = kept_rules(state.folder).documents, dict[Place, Standing]()
             for place in PLACES:
                 real = group.live(place).real
-                known[place] = standing(state.folder, real, memory.trials.get(real, {}), earlier)
+                known[place] = Standing(kept.get(real, ()), memory.trials.get(real, {}), earlier)
             after = sum((change.spent for change in result.changes), spent)
             result = await pruned(within(config, after), group, result, known, given)
         changes += [(group, change) for change in result.changes]

@@ -53,12 +53,8 @@ class Group(NamedTuple):
 def groups_of(
     config: SleepConfig, tasks: Sequence[MinedTask], runs: Path = Path()
 ) -> tuple[tuple[Group, ...], tuple[str, ...]]:
-    """The groups that have tasks; and which skills with tasks of their own cannot be improved, and why. Their tasks
-    go to the documents of all.
-
-    Args:
-        runs: where the run folders of the night are.
-    """
+    """The groups that have tasks, with run folders below `runs`; and which skills with tasks of their own cannot be
+    improved, and why. Their tasks go to the documents of all."""
     sleep, project = config.sleep, Path(config.sleep.project)
     learned, memory = documents_of(sleep)
     found: list[Group] = []

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from etude.records import LedgerEntry, Record
-from etude.sleep.improve.changes import Change, RuleTrial
+from etude.sleep.improve.changes import Change
 from etude.sleep.state import SleepState, read_kept
 from etude.sleep.tasks.mined import original_id
 
@@ -23,11 +23,11 @@ _TRIALS = 500
 class Memory(Record):
     """By the real path of the document."""
 
-    version: Literal[4] = 4
+    version: Literal[5] = 5
     tried: dict[str, tuple[LedgerEntry, ...]] = Field(default_factory=dict[str, tuple[LedgerEntry, ...]])
     """Edits that nights have tried. They cite real tasks, by id, instead of attempts."""
-    trials: dict[str, dict[str, RuleTrial]] = Field(default_factory=dict[str, dict[str, RuleTrial]])
-    """The last trial of each rule, by its id."""
+    trials: dict[str, dict[str, int]] = Field(default_factory=dict[str, dict[str, int]])
+    """The night of the last trial of each rule, by its id."""
 
     def ledger(self, real: str, held: Collection[str]) -> tuple[LedgerEntry, ...]:
         """The edits that were tried on a document, for the optimizer: none that cites a task of `held`."""
@@ -61,7 +61,7 @@ def remember(state: SleepState, memory: Memory, night: int, came: Iterable[tuple
         known = tried.get(real, ())
         edits = tried_edits(change.held_out.ledger, change.held_out.cited)
         tried[real] = (*known, *(entry for entry in edits if entry not in known))[-_LEDGER:]
-        tonight = {one.rule: RuleTrial(night=night, retired=one.retired) for one in change.left_out}
+        tonight = dict.fromkeys(change.left_out, night)
         before = [(rule, trial) for rule, trial in trials.get(real, {}).items() if rule not in tonight]
         trials[real] = dict([*before, *tonight.items()][-_TRIALS:])
     state.keep(state.folder / KNOWN, Memory(tried=tried, trials=trials))

@@ -4,14 +4,12 @@ A block that only grows costs tokens in every conversation, and what once helped
 or be known to a later model. Texts that a person wrote are never touched.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from etude.measure.compare import acompare_skills
 from etude.records import Skill
-from etude.sleep.adoption.adopt import kept_rules, receipts
 from etude.sleep.adoption.rules import (
     BY_HAND,
     Rule,
@@ -25,7 +23,7 @@ from etude.sleep.adoption.rules import (
 )
 from etude.sleep.adoption.structure import plain
 from etude.sleep.config import SleepConfig
-from etude.sleep.improve.changes import Change, LeftOut, Place, RuleTrial
+from etude.sleep.improve.changes import Change, Place
 from etude.sleep.improve.consolidate import Consolidation, parts_of
 from etude.sleep.improve.context import Documents
 from etude.sleep.improve.groups import Group
@@ -33,7 +31,7 @@ from etude.sleep.limits import Spent, spent_in, within
 from etude.sleep.tasks.mined import MinedTask, original_id
 from etude.workbench import Given
 
-__all__ = ["Standing", "due", "left_out", "pruned", "standing"]
+__all__ = ["Standing", "due", "left_out", "pruned"]
 
 _QUOTED = 80
 """Most characters of a rule that a reason has."""
@@ -44,19 +42,10 @@ class Standing(NamedTuple):
 
     rules: Sequence[Rule] = ()
     """As they were last adopted, the retired ones too."""
-    tried: Mapping[str, RuleTrial] = MappingProxyType({})
-    """The last trial of each, by id."""
-    put_back: Collection[str] = ()
-    """Ids of those whose removal was adopted: where one stands all the same, a person wants it."""
+    tried: Mapping[str, int] = MappingProxyType({})
+    """The night of the last trial of each, by id."""
     tasks: Sequence[MinedTask] = ()
     """Of earlier nights."""
-
-
-def standing(state: Path, real: str, tried: Mapping[str, RuleTrial], tasks: Sequence[MinedTask] = ()) -> Standing:
-    """What is known of the rules of a document, by its real path."""
-    adopted = {one.night for one in receipts(state) if any(each.live.real == real for each in one.documents)}
-    put_back = {rule for rule, trial in tried.items() if trial.retired and f"{trial.night:04d}" in adopted}
-    return Standing(kept_rules(state).documents.get(real, ()), tried, put_back, tasks)
 
 
 async def pruned(
@@ -87,19 +76,17 @@ async def pruned(
 def due(known: Standing) -> tuple[Rule, ...]:
     """The rules that nights wrote and that stand in the document, in the order in which they are left out: those that
     were never tried, then those whose last trial is longest ago; of these the oldest first, of one night in their
-    order. What a rule says in other words is as old, and was tried as lately, as what it said before.
-
-    Never what a person wrote, also where a night reworded it, nor what a person has put back.
-    """
+    order. A reworded rule is as old, and was tried as lately, as what it said before. Never what a person wrote, also
+    where a night reworded it, nor what a person has put back."""
     past = {rule.id: lineage(rule, known.rules) for rule in active(known.rules)}
     ours = [
         rule
         for rule in active(known.rules)
-        if all(one.night != BY_HAND and one.id not in known.put_back for one in past[rule.id])
+        if all(one.night != BY_HAND and not one.ablation for one in past[rule.id])
     ]
 
     def order(rule: Rule) -> tuple[int, str]:
-        last = max((known.tried[one.id].night for one in past[rule.id] if one.id in known.tried), default=0)
+        last = max(known.tried.get(one.id, 0) for one in past[rule.id])
         return last, min(one.night for one in past[rule.id])
 
     return tuple(sorted(ours, key=order))
@@ -118,7 +105,8 @@ async def _tried(
 ) -> Change:
     """The change with what the trials found; its comparison is one of the candidate only."""
     run, trials = config.for_run(group.run, _name(change.place)), config.sleep.confirm_trials
-    document, retired, tried = change.after if change.proposed else change.before, dict[str, str](), list[LeftOut]()
+    document = change.after if change.proposed else change.before
+    retired, stays, tried = dict[str, str](), list[str](), list[str]()
     for rule in due(known):
         if len(tried) == config.sleep.retire:
             break
@@ -129,13 +117,14 @@ async def _tried(
         found = await acompare_skills(run, document, shorter, "val", trials, **parts)
         unscored = len(tasks) - len(found.gained) - len(found.lost) - found.equal
         missed = tuple(flip.task for flip in found.lost)
-        tried.append(LeftOut(rule=rule.id, text=rule.text, tasks=len(tasks), missed=missed, unscored=unscored))
-        if tried[-1].retired:
+        tried.append(rule.id)
+        if missed or unscored:
+            stays.append(_stays(rule, len(tasks), missed, unscored))
+        else:
             document = shorter
             retired[rule.id] = (
                 f"{len(tasks)} tasks, fresh attempts at each with and without it: {trials}; none does worse without"
             )
-    stays = [f"left out on trial: {plain(one.text, _QUOTED)!r}, {one.told}" for one in tried if not one.retired]
     gone = [f"rules retired, which nothing misses: {len(retired)}"] if retired else []
     update: dict[str, object] = {"left_out": tuple(tried), "reason": "; ".join([change.reason, *stays, *gone])}
     if retired:
@@ -143,6 +132,15 @@ async def _tried(
     if retired and not change.proposed:
         update |= {"confirmed": None, "fresh": None, "status": "accepted", "proposed": True}
     return change.model_copy(update=update)
+
+
+def _stays(rule: Rule, tasks: int, missed: Sequence[str], unscored: int) -> str:
+    """Why a rule that was left out on trial stays, for people."""
+    why = (
+        f"{len(missed)} of {tasks} tasks do worse without it ({plain(', '.join(missed), _QUOTED)})" if missed else ""
+    )
+    void = f"attempts at {unscored} of {tasks} tasks errored" if unscored else ""
+    return f"left out on trial: {plain(rule.text, _QUOTED)!r}, {', '.join(filter(None, (why, void)))}: stays"
 
 
 def _tasks(rule: Rule, group: Group, known: Standing) -> tuple[MinedTask, ...]:
