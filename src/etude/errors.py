@@ -88,9 +88,17 @@ class StopRun(EtudeError):
 
 
 class BudgetStop(StopRun):
-    """A budget is used up. Resumes with a larger one."""
+    """A budget is used up. Resumes with a larger one.
+
+    Args:
+        limit: which of `calls`, `tokens` and `usd` is used up; empty for another reason to stop.
+    """
 
     exit_code = 3
+
+    def __init__(self, message: str, *, hint: str = "", limit: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.limit = limit
 
 
 class OutageStop(StopRun):

@@ -64,7 +64,6 @@ BUILT_IN: dict[Family, dict[str, str]] = {
         "copilot-cli": "etude.sleep.transcripts.sources.copilot_cli:CopilotCli",
         "cursor": "etude.sleep.transcripts.sources.cursor:Cursor",
         "gemini-cli": "etude.sleep.transcripts.sources.gemini:GeminiCli",
-        "jsonl": "etude.sleep.transcripts.sources.plain:Plain",
         "opencode": "etude.sleep.transcripts.sources.opencode:OpenCode",
         "pi": "etude.sleep.transcripts.sources.pi:Pi",
         "qwen-code": "etude.sleep.transcripts.sources.qwen:QwenCode",

@@ -23,8 +23,8 @@ from etude.testing import ScriptedModel
 from etude.testing.source import within_seconds
 from etude.workbench import Given
 
-ALL = tuple(names("sources"))
-PROGRAMS = [name for name in ALL if name != "jsonl"]
+PROGRAMS = names("sources")
+ALL = tuple(sorted((*PROGRAMS, "jsonl")))
 
 
 @pytest.fixture

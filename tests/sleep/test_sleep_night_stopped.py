@@ -238,14 +238,16 @@ def test_a_limit_of_money_or_tokens_is_told_as_it_was_set() -> None:
     limits = LimitsSection(usd=2.5, tokens=12_000)
     spent = Spent(calls=3, tokens=11_000, usd=2.25)
     part = BudgetStop(
-        "limits.usd = 0.3 is reached: 0.1 used and 0.1 reserved, the next request (judge) needs up to 0.2", hint="h"
+        "limits.usd = 0.3 is reached: 0.1 used and 0.1 reserved, the next request (judge) needs up to 0.2",
+        hint="h",
+        limit="usd",
     )
     found = of_the_night(part, limits, spent)
     assert found.message == "limits.usd = 2.5 is reached: 2.25 used in this night"
     assert found.hint == "raise `limits.usd` and run the same command again"
     unknown = of_the_night(part, limits, spent.model_copy(update={"usd": None}))
     assert "an unknown sum used in this night" in unknown.message
-    gone = BudgetStop("limits.tokens = 7 is used up by the parts of the night before this one", hint="h")
+    gone = BudgetStop("limits.tokens = 7 is used up", hint="h", limit="tokens")
     assert of_the_night(gone, limits, spent).message == "limits.tokens = 12,000 is reached: 11,000 used in this night"
     other = BudgetStop("limits.usd = 2 cannot be kept: the price is unknown", hint="h")
     assert of_the_night(other, limits, spent) is other

@@ -10,7 +10,7 @@ import pytest
 
 from etude.sleep.transcripts.sessions import Found, Reading, Session, Turn
 from etude.sleep.transcripts.sources.base import Source
-from etude.sleep.transcripts.sources.plain import VARIABLE, Plain
+from etude.sleep.transcripts.sources.plain import Plain
 from etude.testing import SourceContract
 from etude.testing.source import ID, PROJECT, START, dated, turns_of, within_seconds
 
@@ -24,10 +24,10 @@ class Careless(Source):
         self._change = change
 
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
-        return Plain().find(home, environ)
+        return Plain(home).find(home, environ) if home.is_dir() else ()
 
     def _read(self, found: Found) -> Reading:
-        return self._change(found, Plain().read(found))
+        return self._change(found, Plain(Path(found.path)).read(found))
 
 
 class CarelessContract(SourceContract):
@@ -36,9 +36,6 @@ class CarelessContract(SourceContract):
 
     def make_source(self) -> Source:
         return Careless(self._change)
-
-    def environ(self, home: Path) -> Mapping[str, str]:
-        return {VARIABLE: str(home)} if home.is_dir() else {}
 
     def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
         path = home / f"{id}.jsonl"

@@ -118,9 +118,8 @@ class SleepSection(Section):
     @field_validator("agent")
     @classmethod
     def _known(cls, value: str) -> str:
-        known = [name for name in names("sources") if name != "jsonl"]
-        if value not in known:
-            raise ValueError(f"no agent has that name; {did_you_mean(value, known)}")
+        if value not in names("sources"):
+            raise ValueError(f"no agent has that name; {did_you_mean(value, names('sources'))}")
         return value
 
     @field_validator("skill", "memory")

@@ -1,7 +1,6 @@
 """What a night would do and cost, before anything is sent."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from etude.models import price_of
 from etude.models.wrappers.metered import cost
@@ -17,15 +16,13 @@ from etude.sleep.transcripts.sessions import Session
 __all__ = ["NightForecast", "forecast_night"]
 
 _TASKS_OF_A_SESSION = (0.3, 1.5)
-"""How many tasks a session is likely to give, after clustering: from little to much."""
-_ATTEMPT = ((300, 100), (2_500, 1_200))
-"""Tokens of an attempt, input and output, without the documents: from little to much."""
-_ANALYSIS = ((2_000, 200), (20_000, 2_500))
-_GRADE = ((500, 50), (3_000, 400))
-_ASKED = ((40, 1), (300, 50))
-"""Of the question whether a model is there."""
+"""How many tasks a session is likely to give, after clustering: from little to much, as all below."""
+_ATTEMPT, _ANALYSIS, _GRADE = ((300, 100), (2_500, 1_200)), ((2_000, 200), (20_000, 2_500)), ((500, 50), (3_000, 400))
+"""Tokens of a call, input and output; an attempt has those of the documents as well."""
+_PING = ((40, 1), (300, 50))
+"""The question whether a model is there."""
 _MINED = (100, 1_500)
-"""Output only: the input is known."""
+"""Output tokens about a session, whose length is known."""
 _PER_TOKEN = 4
 
 
@@ -46,15 +43,6 @@ class NightForecast(Record):
     assumptions: tuple[str, ...]
 
 
-class _Bound(NamedTuple):
-    """One end of all ranges."""
-
-    tasks: int
-    calls: tuple[int, int, int]
-    """Of target, optimizer and judge."""
-    usages: tuple[Usage, Usage, Usage]
-
-
 def forecast_night(
     config: SleepConfig, sessions: Sequence[Session], tasks: Sequence[MinedTask] | None, document_chars: int
 ) -> NightForecast:
@@ -65,73 +53,58 @@ def forecast_night(
         tasks: from a task file, in place of mining.
         document_chars: length of the documents that the agent reads.
     """
-    low, high = (_bound(config, sessions, tasks, document_chars, bound) for bound in (0, 1))
-    models = (config.target, config.optimizer, config.judge or config.optimizer)
-    prices = [price_of(section, config.prices) for section in models]
-    spent = [[cost(usage, price) for usage, price in zip(end.usages, prices, strict=True)] for end in (low, high)]
-    money = [sum(each for each in end if each is not None) for end in spent]
-    target, optimizer, judge = (Span(low=few, high=many) for few, many in zip(low.calls, high.calls, strict=True))
+    low, high = (_end(config, sessions, tasks, document_chars // _PER_TOKEN, bound) for bound in (0, 1))
+    spans = {name: None if high[name] is None else Span(low=low[name] or 0, high=high[name] or 0) for name in low}
+    few, many = _TASKS_OF_A_SESSION
+    assumptions = (
+        f"a session gives {few} to {many} tasks" if tasks is None else "the tasks of the file",
+        "an attempt is one call" if config.agent.name == "chat" else "an attempt of a program is many calls",
+        f"tokens of an attempt without the documents: {sum(_ATTEMPT[0])} to {sum(_ATTEMPT[1]):,}",
+    )
     if tasks is None and not sessions:
         assumptions = ("each model is only asked whether it is there",)
-    else:
-        rates = f"a session gives {_TASKS_OF_A_SESSION[0]} to {_TASKS_OF_A_SESSION[1]} tasks"
-        assumptions = (
-            rates if tasks is None else "the tasks of the file",
-            "an attempt is one call" if config.agent.name == "chat" else "an attempt of a program is many calls",
-            f"tokens of an attempt without the documents: {sum(_ATTEMPT[0])} to {sum(_ATTEMPT[1]):,}",
-        )
-    return NightForecast(
-        sessions=len(sessions),
-        tasks=Span(low=low.tasks, high=high.tasks),
-        target_calls=target,
-        optimizer_calls=optimizer,
-        judge_calls=judge,
-        tokens=Span(low=sum(u.total for u in low.usages), high=sum(u.total for u in high.usages)),
-        usd=None if any(None in end for end in spent) else Span(low=money[0], high=money[1]),
-        assumptions=assumptions,
+    return NightForecast.model_validate({"sessions": len(sessions), "assumptions": assumptions, **spans})
+
+
+def _end(
+    config: SleepConfig, sessions: Sequence[Session], tasks: Sequence[MinedTask] | None, document: int, bound: int
+) -> dict[str, float | None]:
+    """The low end (0) or the high one (1) of each range."""
+    mined = [] if tasks is not None else [len(session_text(session)) // _PER_TOKEN for session in sessions]
+    count = (
+        min(config.sleep.max_tasks, round(len(mined) * _TASKS_OF_A_SESSION[bound])) if tasks is None else len(tasks)
     )
-
-
-def _bound(
-    config: SleepConfig,
-    sessions: Sequence[Session],
-    tasks: Sequence[MinedTask] | None,
-    document_chars: int,
-    bound: int,
-) -> _Bound:
-    """The low end (0) or the high one (1)."""
-    mined = len(sessions) if tasks is None else 0
-    count = min(config.sleep.max_tasks, round(mined * _TASKS_OF_A_SESSION[bound])) if tasks is None else len(tasks)
     attempts, analyses = _training(config, _sides(config, count, tasks), bound)
-    probes = count if tasks is None and bound else 0
+    probes = count * bound if tasks is None else 0
     dreams = probes if config.sleep.dream else 0
-    other = mined * (3 if bound else 1)
-    calls = (1 + attempts, 1 + other + dreams + analyses, (1 + probes + attempts) * bound)
+    calls = (1 + attempts, 1 + len(mined) * (1, 3)[bound] + dreams + analyses, (1 + probes + attempts) * bound)
+    kinds, more = (_ATTEMPT, _ANALYSIS, _GRADE), ((calls[0] * document, 0), (sum(mined), len(mined) * _MINED[bound]))
     if tasks is None and not sessions:
-        asked = _ASKED[bound]
-        used = [Usage(input_tokens=each * asked[0], output_tokens=each * asked[1]) for each in calls]
-        return _Bound(count, calls, (used[0], used[1], used[2]))
-    text = sum(len(session_text(session)) for session in sessions) // _PER_TOKEN if tasks is None else 0
-    attempt, analysis, grade = _ATTEMPT[bound], _ANALYSIS[bound], _GRADE[bound]
-    rest = max(0, calls[1] - mined)
-    documents = document_chars // _PER_TOKEN
-    usages = (
-        Usage(input_tokens=calls[0] * (attempt[0] + documents), output_tokens=calls[0] * attempt[1]),
-        Usage(input_tokens=text + rest * analysis[0], output_tokens=mined * _MINED[bound] + rest * analysis[1]),
-        Usage(input_tokens=calls[2] * grade[0], output_tokens=calls[2] * grade[1]),
-    )
-    return _Bound(count, calls, usages)
+        kinds, more = (_PING, _PING, _PING), ((0, 0), (0, 0))
+    usages = [
+        Usage(input_tokens=number * kind[bound][0] + extra[0], output_tokens=number * kind[bound][1] + extra[1])
+        for number, kind, extra in zip(
+            (calls[0], calls[1] - len(mined), calls[2]), kinds, (*more, (0, 0)), strict=True
+        )
+    ]
+    models = (config.target, config.optimizer, config.judge or config.optimizer)
+    costs = [cost(usage, price_of(model, config.prices)) for usage, model in zip(usages, models, strict=True)]
+    return {
+        "tasks": count,
+        **dict(zip(("target_calls", "optimizer_calls", "judge_calls"), calls, strict=True)),
+        "tokens": sum(usage.total for usage in usages),
+        "usd": None if None in costs else sum(each or 0 for each in costs),
+    }
 
 
 def _sides(config: SleepConfig, count: int, tasks: Sequence[MinedTask] | None) -> tuple[int, int, int]:
     """How many tasks are for training, for the gate and for the test: those of a file where it says so."""
-    sleep = config.sleep
-    if tasks is not None and any(task.split != "train" for task in tasks):
-        splits = [task.split for task in tasks]
+    splits = [task.split for task in tasks or ()]
+    if set(splits) - {"train"}:
         return splits.count("train"), splits.count("val"), splits.count("test")
-    val, test = round(count * sleep.val_fraction), round(count * config.test_fraction)
+    val, test = round(count * config.sleep.val_fraction), round(count * config.test_fraction)
     train = max(0, count - val - test)
-    return train + (0 if tasks is not None else 2 * train * sleep.dream), val, test
+    return train * (1 + (2 * config.sleep.dream if tasks is None else 0)), val, test
 
 
 def _training(config: SleepConfig, sides: tuple[int, int, int], bound: int) -> tuple[int, int]:

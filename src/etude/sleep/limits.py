@@ -1,6 +1,5 @@
 """The budget of a night. Each of its parts gets what the others left."""
 
-import re
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -16,8 +15,6 @@ from etude.store.views import JOURNAL
 from etude.workbench import StopSwitch
 
 __all__ = ["Deadline", "Spent", "of_the_night", "spent_in", "spent_so_far", "within"]
-
-_OF_A_PART = re.compile(r"limits\.(calls|tokens|usd) = \S+ is (?:reached|used up)\b")
 
 
 class Spent(Record):
@@ -63,6 +60,7 @@ def within(config: SleepConfig, spent: Spent) -> SleepConfig:
             raise BudgetStop(
                 f"limits.{name} = {limit:g} is used up by the parts of the night before this one",
                 hint=f"raise limits.{name} and run the same command again",
+                limit=name,
             )
     return config.model_copy(update={"limits": config.limits.model_copy(update=left)})
 
@@ -106,13 +104,11 @@ def of_the_night(stop: BudgetStop, limits: LimitsSection, spent: Spent) -> Budge
     Args:
         spent: by all parts.
     """
-    found = _OF_A_PART.match(stop.message)
-    limit = None if found is None else getattr(limits, found[1])
-    if found is None or limit is None:
+    if not stop.limit:
         return stop
-    used = getattr(spent, found[1])
+    used = getattr(spent, stop.limit)
     shown = "an unknown sum" if used is None else f"{round(used, 4):,}"
     return BudgetStop(
-        f"limits.{found[1]} = {limit:,} is reached: {shown} used in this night",
-        hint=f"raise `limits.{found[1]}` and run the same command again",
+        f"limits.{stop.limit} = {getattr(limits, stop.limit):,} is reached: {shown} used in this night",
+        hint=f"raise `limits.{stop.limit}` and run the same command again",
     )

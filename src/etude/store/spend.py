@@ -204,4 +204,5 @@ def _refusal(name: str, limit: str, state: str, role: Role, need: str) -> Budget
     return BudgetStop(
         f"limits.{name} = {limit} is reached: {state}, the next request ({role}) needs {need}",
         hint=f"raise `limits.{name}` and run the same command again",
+        limit=name,
     )

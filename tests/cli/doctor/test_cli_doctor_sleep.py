@@ -197,7 +197,7 @@ def test_tasks_that_no_night_can_use_are_told(night: Path, capsys: Captured) -> 
     file = {"format": "etude.tasks", "version": 1, "reviewed": True, "tasks": tasks}
     Path("tasks.json").write_text(json.dumps(file))
     ((status, text),) = told(checks(capsys, "--sleep.tasks", "tasks.json", code=1), "tasks")
-    assert (status, "the same text" in text) == ("wrong", True), text
+    assert (status, "the same input" in text) == ("wrong", True), text
 
 
 def test_a_pause_that_holds_is_named_with_the_way_out(night: Path, here: Path, capsys: Captured) -> None:

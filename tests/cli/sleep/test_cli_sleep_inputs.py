@@ -74,7 +74,6 @@ def test_where_there_is_no_night_it_is_said_how_to_have_one(verb: str, sleeper: 
         (["harvest", "--hours", "x"], "argument --hours: 'x' is not a number of hours above 0"),
         (["harvest", "--source", "claude-cod"], "unknown source 'claude-cod'"),
         (["harvest", "--hours", "99999999"], "'99999999' is not a number of hours above 0 and up to 876,000"),
-        (["harvest", "--source", "jsonl"], "the source 'jsonl' has nothing to read"),
         (["run", "--sleep.lookback_hours", "1e9"], "--sleep.lookback_hours"),
         (["run", "--sleep.agent", "claude_code"], "no agent has that name; did you mean 'claude-code'?"),
         (["run", "--max_tasks", "3"], "unknown option '--max_tasks'"),

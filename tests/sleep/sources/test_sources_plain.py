@@ -9,7 +9,7 @@ import pytest
 
 from etude.errors import ConfigError
 from etude.sleep.transcripts.sessions import Found, Reading, Turn
-from etude.sleep.transcripts.sources.plain import VARIABLE, Plain
+from etude.sleep.transcripts.sources.plain import Plain
 from etude.testing import SourceContract
 from etude.testing.source import ID, PROJECT, dated
 
@@ -30,13 +30,20 @@ def write(home: Path, records: Sequence[Any], name: str = "shop.jsonl") -> Path:
     return path
 
 
+class InHome(Plain):
+    """Reads the folder `transcripts` of a home."""
+
+    def __init__(self) -> None:
+        super().__init__(Path())
+
+    def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
+        self._path = home / "transcripts"
+        return super().find(home, environ) if self._path.exists() else ()
+
+
 class PlainContract(SourceContract):
     def make_source(self) -> Plain:
-        return Plain()
-
-    def environ(self, home: Path) -> Mapping[str, str]:
-        folder = home / "transcripts"
-        return {VARIABLE: str(folder)} if folder.is_dir() else {}
+        return InHome()
 
 
 class TestSessionsOnALine(PlainContract):
@@ -60,29 +67,20 @@ def readings(home: Path) -> dict[str, Reading]:
     return {found.id: source.read(found) for found in source.find(home, {})}
 
 
-def test_a_file_or_a_folder_can_be_named_by_the_path_or_by_the_environment(tmp_path: Path) -> None:
+def test_a_file_or_a_folder_can_be_named(tmp_path: Path) -> None:
     path = write(tmp_path, [{"prompt": "Hello"}])
-    for source, environ in (
-        (Plain(path), {}),
-        (Plain(path.parent), {VARIABLE: "/nowhere"}),
-        (Plain(), {VARIABLE: str(path)}),
-        (Plain(), {VARIABLE: str(path.parent)}),
-    ):
-        (found,) = source.find(tmp_path, environ)
+    for place in (path, path.parent):
+        (found,) = Plain(place).find(tmp_path, {})
         assert found.id == "shop"
-    assert Plain().find(tmp_path, {}) == ()
 
 
 def test_a_path_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
     missing = tmp_path / "missing"
     with pytest.raises(ConfigError) as raised:
-        Plain().find(tmp_path, {VARIABLE: str(missing)})
-    assert str(raised.value) == (
-        f"ETUDE_TRANSCRIPTS = {str(missing)!r} is neither a file nor a folder\n"
-        "hint: name a .jsonl file, or a folder that has such files"
-    )
-    with pytest.raises(ConfigError, match="the path of transcripts = "):
         Plain(missing).find(tmp_path, {})
+    assert str(raised.value) == (
+        f"{str(missing)!r} is neither a file nor a folder\nhint: name a .jsonl file, or a folder that has such files"
+    )
 
 
 def test_one_file_may_hold_sessions_and_turns(tmp_path: Path) -> None:
@@ -162,7 +160,7 @@ def test_a_session_that_its_file_no_longer_has_is_named(tmp_path: Path) -> None:
     path = write(tmp_path, [{"session": "a", "prompt": "One"}])
     found = find(tmp_path)["a"]
     path.write_text(json.dumps({"session": "b", "prompt": "One"}))
-    assert Plain().read(found).problem == "has no session 'a' any more"
+    assert Plain(path).read(found).problem == "has no session 'a' any more"
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="there is no file here that nobody can read")

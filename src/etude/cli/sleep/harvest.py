@@ -2,17 +2,13 @@
 
 import argparse
 import os
-from pathlib import Path
 
-from etude.cli.parsing.usage import UsageError
 from etude.cli.sleep.text import counts, result
 from etude.cli.terminal.tables import text_lines
-from etude.config.loading import is_path
 from etude.sleep.adoption.structure import plain
 from etude.sleep.tasks.gather import Surroundings
 from etude.sleep.transcripts.harvest import Asked, harvest
-from etude.sleep.transcripts.sources import converted, programs, source_of
-from etude.sleep.transcripts.sources.plain import VARIABLE
+from etude.sleep.transcripts.sources import sources_named
 
 __all__ = ["run"]
 
@@ -23,10 +19,7 @@ def run(args: argparse.Namespace) -> int:
     names: list[str] = list(dict.fromkeys(args.source or ()))
     scope = None if args.project is None else os.path.realpath(args.project)
     asked = Asked(now=around.now(), scope=scope, hours=args.hours, limit=args.limit, newest=True)
-    if "jsonl" in names and not around.environ.get(VARIABLE):
-        raise UsageError("the source 'jsonl' has nothing to read", hint=f"set {VARIABLE} to a file or folder")
-    sources = [converted(Path(name)) if is_path(name) else source_of(name) for name in names] or programs()
-    found = harvest(sources, None, asked, home=around.home, environ=around.environ)
+    found = harvest(sources_named(names), None, asked, home=around.home, environ=around.environ)
     table = [("source", "session", "started (UTC)", "turns", "project", "first request")]
     for each in found.sessions:
         session = each.session

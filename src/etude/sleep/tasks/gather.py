@@ -25,7 +25,7 @@ from etude.sleep.tasks.mining import mine
 from etude.sleep.tasks.probe import Doubt, probe
 from etude.sleep.transcripts.harvest import Asked, Harvest, harvest
 from etude.sleep.transcripts.ledger import Entry, Ledger
-from etude.sleep.transcripts.sources import Source, converted, programs, source_of
+from etude.sleep.transcripts.sources import Source, sources_named
 from etude.workbench import Workbench
 
 __all__ = [
@@ -138,8 +138,7 @@ def sources_of(config: SleepConfig) -> list[Source]:
         raise ConfigError(
             f"sleep.sources: {missing!r} does not exist", hint="name a .jsonl file, or a folder that has such files"
         )
-    found = [converted(Path(name)) if is_path(name) else source_of(name) for name in named]
-    return found if named else list(programs())
+    return sources_named(named)
 
 
 def settings_of(config: SleepConfig) -> dict[str, str]:

@@ -5,32 +5,25 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
+from etude.config.loading import is_path
 from etude.registry import find, names
 from etude.sleep.transcripts.sources.base import Source
 from etude.sleep.transcripts.sources.plain import Plain
 
-__all__ = ["Source", "converted", "programs", "source_of"]
+__all__ = ["Source", "source_of", "sources_named"]
+
+
+def sources_named(named: Sequence[str]) -> list[Source]:
+    """The sources of those names, where a path is a JSONL file of converted transcripts or a folder of such files; by
+    default those of all programs whose reader was tried on real transcripts.
+
+    Raises:
+        ConfigError: a name is unknown; the source of an installed package cannot be loaded.
+    """
+    found = [Plain(Path(name)) if is_path(name) else source_of(name) for name in named or names("sources")]
+    return found if named else [source for source in found if source.verified]
 
 
 def source_of(name: str) -> Source:
-    """The source of that name.
-
-    Raises:
-        ConfigError: there is none, or it cannot be loaded.
-    """
+    """The source of that name; a ConfigError where there is none, or it cannot be loaded."""
     return cast(Source, find("sources", name)())
-
-
-def programs() -> Sequence[Source]:
-    """The sources of all programs whose reader was tried on real transcripts.
-
-    Raises:
-        ConfigError: one of an installed package cannot be loaded.
-    """
-    found = (source_of(name) for name in names("sources") if name != Plain.name)
-    return [source for source in found if source.verified]
-
-
-def converted(path: Path) -> Source:
-    """The transcripts in a JSONL file, or in a folder of such files."""
-    return Plain(path)

@@ -24,10 +24,7 @@ from etude.sleep.transcripts.sources.base import Source
 from etude.sleep.transcripts.sources.conversation import Conversation
 from etude.sleep.transcripts.sources.lines import files_under, found_in, items, records, table, text
 
-__all__ = ["VARIABLE", "Plain"]
-
-VARIABLE = "ETUDE_TRANSCRIPTS"
-"""Names the file or the folder."""
+__all__ = ["Plain"]
 
 _DEPTH = 8
 
@@ -41,15 +38,11 @@ class _Told:
 
 
 class Plain(Source):
-    """Transcripts in the format of this module, in a file or a folder that the user names."""
+    """Transcripts in the format of this module, in a file, or in the `.jsonl` files of a folder."""
 
     name = "jsonl"
 
-    def __init__(self, path: Path | None = None) -> None:
-        """
-        Args:
-            path: a file, or a folder with `.jsonl` files; without it, `ETUDE_TRANSCRIPTS` of the environment.
-        """
+    def __init__(self, path: Path) -> None:
         self._path = path
         self._last: tuple[str, str, dict[str, _Told]] = ("", "", {})
 
@@ -59,19 +52,14 @@ class Plain(Source):
         Raises:
             ConfigError: there is no file or folder at the path.
         """
-        named = environ.get(VARIABLE, "")
-        root = self._path or (Path(named).expanduser() if named else None)
-        if root is None:
-            return ()
-        if root.is_dir():
-            files = list(files_under(root, ".jsonl", _DEPTH))
-        elif root.is_file():
-            path = root.resolve()
+        if self._path.is_dir():
+            files = list(files_under(self._path, ".jsonl", _DEPTH))
+        elif self._path.is_file():
+            path = self._path.resolve()
             files = [(path, path.stat())]
         else:
-            where = "the path of transcripts" if self._path else VARIABLE
             raise ConfigError(
-                f"{where} = {str(root)!r} is neither a file nor a folder",
+                f"{str(self._path)!r} is neither a file nor a folder",
                 hint="name a .jsonl file, or a folder that has such files",
             )
         return found_in(self.name, ((id, path, state) for path, state in files for id in self._ids(path)))
