@@ -101,11 +101,9 @@ def test_sessions_come_clean_and_without_secrets_the_one_changed_first_first(led
     assert found.sessions[1].session.turns[0].prompt == "use [redacted:MY_KEY]"
     assert found.redacted == {"MY_KEY": 1, "email": 1, "token": 1}
     assert found.skipped == {"command": 1, "sidechain": 2}
-    assert [
-        counts.model_dump(include={"source", "found", "read", "taken", "beyond"}) for counts in found.sources
-    ] == [
-        {"source": "memory", "found": 2, "read": 2, "taken": 2, "beyond": 0},
-        {"source": "other", "found": 1, "read": 1, "taken": 1, "beyond": 0},
+    assert [(each.source, each.found, each.read, each.taken, each.beyond) for each in found.sources] == [
+        ("memory", 2, 2, 2, 0),
+        ("other", 1, 1, 1, 0),
     ]
     assert found.sources[0].redacted == {"email": 1, "token": 1}
     assert (found.problems, found.beyond) == ((), 0)

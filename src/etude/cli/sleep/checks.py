@@ -5,7 +5,7 @@ from pathlib import Path
 
 from etude.cli.doctor.checks import check_parts, check_writable
 from etude.cli.doctor.findings import Findings
-from etude.cli.sleep.text import paused_since, task_notes
+from etude.cli.sleep.text import pause_line, task_notes
 from etude.errors import ConfigError
 from etude.sleep.config import SleepConfig
 from etude.sleep.improve.groups import check_tasks
@@ -85,4 +85,4 @@ def _state(config: SleepConfig, around: Surroundings, found: Findings) -> None:
     with found.checking("pause"):
         note = paused(state, around.now())
         if note is not None:
-            found.note("pause", paused_since(note), "`etude sleep resume` ends it")
+            found.note("pause", pause_line(note), "`etude sleep resume` ends it")

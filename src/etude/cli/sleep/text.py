@@ -29,7 +29,6 @@ __all__ = [
     "elsewhere",
     "harvest_rows",
     "pause_line",
-    "paused_since",
     "print_report",
     "print_rows",
     "result",
@@ -154,16 +153,12 @@ def _next(report: NightReport, stands: str, where: str, outdated: bool) -> list[
     return ["", "next:", *(f"  {line}" for line in lines)] if lines else []
 
 
-def paused_since(note: Pause) -> str:
-    """As in `paused since 2026-09-20 10:00 (UTC) until 2026-10-01: on holiday`."""
+def pause_line(note: Pause, args: argparse.Namespace | None = None) -> str:
+    """As in `paused since 2026-09-20 10:00 (UTC) until 2026-10-01: on holiday`; with arguments also how it ends."""
+    ends = "" if args is None else f"; resume with: {output.program()} sleep resume{elsewhere(args)}"
     until = "" if note.until is None else f" until {note.until}"
     why = f": {plain(note.reason, 200)}" if note.reason.strip() else ""
-    return f"paused since {note.since:%Y-%m-%d %H:%M} (UTC){until}{why}"
-
-
-def pause_line(note: Pause, args: argparse.Namespace) -> str:
-    """The pause that holds, and how it ends."""
-    return f"{paused_since(note)}; resume with: {output.program()} sleep resume{elsewhere(args)}"
+    return f"paused since {note.since:%Y-%m-%d %H:%M} (UTC){until}{why}{ends}"
 
 
 def elsewhere(args: argparse.Namespace) -> str:

@@ -135,10 +135,10 @@ class NightEnvironment(Environment):
 def _commands(tasks: Sequence[MinedTask], *, unsafe: bool) -> dict[str, Scorer]:
     """By task. Nothing is looked for where there are none."""
     judged = [task for task in tasks if task.command]
-    sandbox = find_sandbox(unsafe=unsafe) if judged else None
-    found: dict[str, Scorer] = {}
+    if not judged:
+        return {}
+    sandbox, found = find_sandbox(unsafe=unsafe), dict[str, Scorer]()
     for task in judged:
-        assert sandbox is not None
         folders = [Path(task.project)] if task.project else []
         command = Command.parse(task.command, [*folders, Path()], f"task {task.id!r}: command")
         found[task.id] = CommandScorer("answer", command, _LIMITS, sandbox)

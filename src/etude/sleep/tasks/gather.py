@@ -49,17 +49,13 @@ _ARCHIVED = 1000
 """Tasks of earlier nights that are kept, the latest ones. All of `test` are kept: they could come back elsewhere."""
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True)
 class Surroundings:
     """What a night depends on in addition to its settings."""
 
     home: Path = field(default_factory=Path.home)
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-    now: Callable[[], datetime] = _now
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
     """The clock, in UTC."""
     command: Command | None = None
     """With which the night is begun or continued: its report keeps it, and nothing depends on it."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, Self, TypeVar
+from typing import Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
@@ -13,8 +13,6 @@ from etude.records import Record, Split, Task, digest
 from etude.stages.shared.render import fence
 
 __all__ = ["Feedback", "MinedTask", "Origin", "SessionRef", "merged", "original_id", "task_id"]
-
-T = TypeVar("T")
 
 Origin = Literal["real", "dream", "recall"]
 Feedback = Literal["satisfied", "unsatisfied", "unknown"]
@@ -151,15 +149,11 @@ def _one(tasks: Sequence[MinedTask]) -> MinedTask:
 
     first = min(tasks, key=rank)
     sessions = {(session.source, session.id): session for task in tasks for session in task.sessions}
-    labels = [task.feedback for task in tasks if task.feedback != "unknown"]
+    labels = {task.feedback for task in tasks if task.feedback != "unknown"}
     return first.model_copy(
         update={
             "sessions": tuple(sessions[key] for key in sorted(sessions)),
-            "feedback": _agreed(labels, "unknown"),
-            "skill": _agreed([task.skill for task in tasks], ""),
+            "feedback": labels.pop() if len(labels) == 1 else "unknown",
+            "skill": first.skill if all(task.skill == first.skill for task in tasks) else "",
         }
     )
-
-
-def _agreed(values: Sequence[T], otherwise: T) -> T:
-    return values[0] if values and all(value == values[0] for value in values) else otherwise

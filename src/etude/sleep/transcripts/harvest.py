@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -46,7 +47,8 @@ class Harvested(Record):
     """Index of the first turn that no night has used; those before it are context."""
 
 
-class SourceCounts(Record):
+@dataclass
+class SourceCounts:
     """What became of the sessions of one source."""
 
     source: str
@@ -58,9 +60,9 @@ class SourceCounts(Record):
     """Sessions with new turns that this night works on."""
     beyond: int = 0
     """Sessions that wait because the limit was reached."""
-    skipped: dict[str, int] = Field(default_factory=dict[str, int])
+    skipped: Counter[str] = field(default_factory=Counter[str])
     """Sessions, turns and records that were left out, by reason."""
-    redacted: dict[str, int] = Field(default_factory=dict[str, int])
+    redacted: Counter[str] = field(default_factory=Counter[str])
     """Secrets that were taken out, by kind."""
 
 
@@ -78,12 +80,12 @@ class Harvest(Record):
     @property
     def skipped(self) -> dict[str, int]:
         """What was left out of all sources, by reason."""
-        return dict(sorted(sum((Counter(each.skipped) for each in self.sources), Counter[str]()).items()))
+        return dict(sorted(sum((each.skipped for each in self.sources), Counter[str]()).items()))
 
     @property
     def redacted(self) -> dict[str, int]:
         """Secrets that were taken out of all sources, by kind."""
-        return dict(sorted(sum((Counter(each.redacted) for each in self.sources), Counter[str]()).items()))
+        return dict(sorted(sum((each.redacted for each in self.sources), Counter[str]()).items()))
 
     @property
     def beyond(self) -> int:
@@ -146,7 +148,7 @@ def _order(found: Found) -> tuple[datetime, str, str]:
     return (found.changed or _NEVER, found.source, found.id)
 
 
-def _newest(found: Sequence[Found], tally: "_Tally") -> list[Found]:
+def _newest(found: Sequence[Found], tally: SourceCounts) -> list[Found]:
     """One of each session: a program may keep a copy elsewhere."""
     chosen: dict[str, Found] = {}
     for each in found:
@@ -162,13 +164,6 @@ def _problem(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-class _Tally:
-    def __init__(self) -> None:
-        self.found = self.read = self.taken = self.beyond = 0
-        self.skipped = Counter[str]()
-        self.redacted = Counter[str]()
-
-
 class _Work:
     """A harvest under way."""
 
@@ -177,13 +172,13 @@ class _Work:
         self._asked = asked
         self._redactor = redactor
         self._since = None if asked.hours is None else asked.now.astimezone(UTC) - timedelta(hours=asked.hours)
-        self._tallies: dict[str, _Tally] = {}
+        self._tallies: dict[str, SourceCounts] = {}
         self._sessions: list[Harvested] = []
         self._problems: list[str] = []
         self._entries: list[Entry] = []
 
-    def tally(self, source: str) -> _Tally:
-        return self._tallies.setdefault(source, _Tally())
+    def tally(self, source: str) -> SourceCounts:
+        return self._tallies.setdefault(source, SourceCounts(source))
 
     def problem(self, text: str) -> None:
         self._problems.append(self._redactor.redact(text)[:_LONGEST_PROBLEM])
@@ -191,7 +186,7 @@ class _Work:
     def result(self) -> Harvest:
         return Harvest(
             sessions=tuple(self._sessions),
-            sources=tuple(SourceCounts(source=name, **vars(tally)) for name, tally in self._tallies.items()),
+            sources=tuple(self._tallies.values()),
             problems=tuple(self._problems),
             entries=tuple(self._entries),
         )
@@ -246,7 +241,7 @@ class _Work:
     def _too_old(self, moment: datetime | None) -> str:
         return "too old" if self._since is not None and moment is not None and moment < self._since else ""
 
-    def _weigh(self, session: Session, copied: int, found: Found, tally: _Tally, entry: Entry | None) -> None:
+    def _weigh(self, session: Session, copied: int, found: Found, tally: SourceCounts, entry: Entry | None) -> None:
         """Decide what becomes of a session that was read."""
         known = max(used_turns(entry, session), copied)
         clean = cleaned(session, seen=known)

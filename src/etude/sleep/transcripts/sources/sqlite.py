@@ -18,7 +18,7 @@ from pathlib import Path
 from etude.sleep.transcripts.sessions import Found
 from etude.sleep.transcripts.sources.lines import LONG_LINE, moment, open_regular, reason_of
 
-__all__ = ["MOST_BYTES", "Databases", "Row", "columns", "rows"]
+__all__ = ["MOST_BYTES", "Databases", "Row", "rows"]
 
 MOST_BYTES = 2 * 2**30
 """A larger database is not copied."""
@@ -113,17 +113,12 @@ class Databases:
         raise OSError(0, "it is being written to")
 
 
-def columns(database: sqlite3.Connection, table: str) -> set[str]:
-    """The names of a table's columns; none where there is no such table."""
-    return {str(row[1]) for row in database.execute(f"PRAGMA table_info({table})")}
-
-
 def rows(
     database: sqlite3.Connection, table: str, wanted: tuple[str, ...], rest: str, *values: object
 ) -> Iterator[Row]:
     """Rows with those of the wanted columns that the table has; the others are None. `rest` is what follows the
     table in the query."""
-    there = columns(database, table)
+    there = {str(row[1]) for row in database.execute(f"PRAGMA table_info({table})")}
     names = [name for name in wanted if name in there]
     if not names:
         return
