@@ -44,7 +44,13 @@ class World:
         }
 
     def config(self, **limits: Any) -> Any:
-        return make_config({"run": {"folder": str(self._folder)}, "limits": {"concurrency": 1, **limits}})
+        return make_config(
+            {
+                "env": {"allow_constant_gold": True},
+                "run": {"folder": str(self._folder)},
+                "limits": {"concurrency": 1, **limits},
+            }
+        )
 
     def compare(
         self,

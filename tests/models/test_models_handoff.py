@@ -214,6 +214,7 @@ def train(folder: Path, target: ChatModel, optimizer: ChatModel) -> Summary:
     settings = {
         "train": {"epochs": 1, "batch_size": 8},
         "search": {"policy": "paper"},
+        "reflect": {"minibatch_size": 2},
         "run": {"folder": str(folder)},
     }
     env = ListEnvironment(TASKS[:8], TASKS[8:16], TASKS[16:], scorer="exact")

@@ -99,7 +99,7 @@ def a_task(name: str, **more: Any) -> dict[str, Any]:
     [
         (
             [a_task("a", intent="The same words."), a_task("b", intent="The same words.", split="val")],
-            "the same text",
+            "is in two splits",
         ),
         ([a_task("a"), a_task("b", split="val", command=["nosuch-program-x"])], "nosuch-program-x"),
     ],

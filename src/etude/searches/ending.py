@@ -2,7 +2,7 @@
 
 import random
 
-from etude.comparison import decide
+from etude.comparison import FRESH, decide
 from etude.concurrency import together
 from etude.records import AppliedEdit, Candidate, Edit, Evaluation, Task, TrainState, Verdict
 from etude.run_log import RunLog
@@ -14,6 +14,10 @@ from etude.stages.tidy import WITNESSES, Removal, superfluous, unmissed
 from etude.workbench import Workbench
 
 __all__ = ["tidied", "validated"]
+
+
+_MORE = 40
+"""Training tasks that are attempted again where validation does not show a gain."""
 
 
 async def tidied(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
@@ -58,7 +62,8 @@ def _witnesses(edit: Edit, state: TrainState, solved: list[Task], seed: int) -> 
 
 async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:
     """Score the best and the initial skill on the validation tasks. Where these do not show that the best one is
-    better (one-sided, 95%), the initial one is what the run hands out.
+    better (one-sided, 95%), training tasks are attempted again; where these do not show it either, the initial one
+    is what the run hands out.
 
     Raises:
         VoidStop: more attempts are void than `limits.max_void_eval` allows.
@@ -68,7 +73,7 @@ async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainSt
     log.begin("validation", state.step, state.epoch, len(skills) * len(tasks))
     first, *others = await together(evaluate(bench.rollout, skill, tasks, "val") for skill in skills)
     best = others[0] if others else first
-    shown = not others or _better(bench, first, best)
+    shown = not others or await _better(bench, state, first, best)
     means = ["every attempt errored" if mean is None else f"{mean:.3f}" for mean in map(log.mean, (first, *others))]
     log.end("validation", state.step, ", then ".join(means))
     voids = state.voids + sum(len(each.voids) for each in (first, *others))
@@ -78,8 +83,26 @@ async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainSt
     return state.model_copy(update=update)
 
 
-def _better(bench: Workbench, before: Evaluation, after: Evaluation) -> bool:
-    gate = bench.config.gate
-    old, new = (each.values(gate.metric, gate.mixed_weight) for each in (before, after))
+async def _better(bench: Workbench, state: TrainState, before: Evaluation, after: Evaluation) -> bool:
+    """Whether validation shows it, or, where it points that way with too few tasks, these and training tasks in a
+    fresh trial."""
+    old, new = _values(bench, before), _values(bench, after)
+    both = [task for task in old if task in new]
+    if sum(new[task] for task in both) <= sum(old[task] for task in both):
+        return False
+    if _shows(old, new):
+        return True
+    tasks = list(bench.tasks["train"])
+    random.Random(bench.config.train.seed).shuffle(tasks)
+    skills = (bench.skill, state.best)
+    more = await together(evaluate(bench.rollout, skill, tasks[:_MORE], "train", first=FRESH) for skill in skills)
+    return _shows(old | _values(bench, more[0]), new | _values(bench, more[1]))
+
+
+def _shows(old: dict[str, float], new: dict[str, float]) -> bool:
     both = [task for task in old if task in new]
     return bool(both) and decide([old[task] for task in both], [new[task] for task in both]).verdict == "ship"
+
+
+def _values(bench: Workbench, evaluation: Evaluation) -> dict[str, float]:
+    return evaluation.values(bench.config.gate.metric, bench.config.gate.mixed_weight)

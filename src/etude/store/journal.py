@@ -89,7 +89,10 @@ class SqliteJournal(Journal):
             _note(kind, key_hash, stored)
             return self._load(kind, type, stored)
         if self.sealed and kind != DECISION:
-            raise StopRun(f"the journal lacks a fact of kind {kind!r} that the run needs")
+            raise StopRun(
+                f"the journal lacks a fact of kind {kind!r} that the run needs",
+                hint="run the same training again: it pays for what is missing",
+            )
         under_way = self._under_way[key_hash] = asyncio.get_running_loop().create_future()
         try:
             started = time.monotonic()

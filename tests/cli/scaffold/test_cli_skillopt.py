@@ -318,7 +318,10 @@ def test_questions_about_pictures_keep_their_pictures(here: Path, capsys: Captur
         for number in range(4):
             write(f"docs/{split}/pages/{number}.png", "").write_bytes(PNG + bytes([start, number]))
         images = [[f"pages/{number}.png", "https://a/b.png"] for number in range(4)]
-        rows = [{"question": "What is the total?", "answer": "7", "scan": {"front": image}} for image in images]
+        rows = [
+            {"question": "What is the total?", "answer": str(70 + 10 * start + number), "scan": {"front": image}}
+            for number, image in enumerate(images)
+        ]
         write(f"docs/{split}/items.json", rows)
     write("c.yaml", "env: {name: DocVQA, split_dir: docs}\n")
     result = found(capsys, "c.yaml")

@@ -98,7 +98,7 @@ def test_tasks_of_two_sides_with_the_same_text_are_refused_before_a_night(sleepe
     for verb in ("dry-run", "run"):
         capsys.readouterr()
         assert main(["sleep", verb, "--sleep.tasks", str(path)]) == 2
-        assert "error: train 'a' and val 'b' have the same text" in capsys.readouterr().err
+        assert "is in two splits: train 'a' = val 'b'" in capsys.readouterr().err
 
 
 def test_an_answer_that_looks_like_a_secret_is_refused_where_a_person_reviews_it(
