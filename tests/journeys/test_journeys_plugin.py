@@ -135,13 +135,14 @@ def test_a_broken_plugin_is_named_and_does_not_break_the_rest(python: Path, tmp_
             "plugin empty",
         }
         assert checks["plugin worse"]["text"] == (
-            "broken-plugin 2.0: scorer 'worse' cannot be loaded from 'broken_plugin.scorer:Worse': "
+            "scorer 'worse' cannot be loaded from 'broken_plugin.scorer:Worse': "
             "No module named 'no_such_package'"
         )
         assert checks["plugin empty"]["text"] == (
-            "broken-plugin 2.0: environment 'empty' from 'broken_plugin.environment:Empty' has no "
+            "environment 'empty' from 'broken_plugin.environment:Empty' has no "
             "`from_options(options, *, where, judge)`"
         )
+        assert "broken-plugin 2.0" in checks["plugin worse"]["hint"]
         command = [python, "-m", "etude", "train", *config, "--train.epochs", "1", "--json"]
         assert json.loads(run(*command, cwd=tmp_path))["simulated"]
     finally:
