@@ -142,7 +142,7 @@ def test_a_broken_plugin_is_named_and_does_not_break_the_rest(python: Path, tmp_
             "environment 'empty' from 'broken_plugin.environment:Empty' has no "
             "`from_options(options, *, where, judge)`"
         )
-        assert "broken-plugin 2.0" in checks["plugin worse"]["hint"]
+        assert "broken-plugin 2.0" in checks["plugin worse"]["fix"]
         command = [python, "-m", "etude", "train", *config, "--train.epochs", "1", "--json"]
         assert json.loads(run(*command, cwd=tmp_path))["simulated"]
     finally:
