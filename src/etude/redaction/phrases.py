@@ -8,8 +8,6 @@ import re
 
 from etude.redaction.shapes import Shape
 
-__all__ = ["TOLD_SHAPES"]
-
 _ENGLISH = ("password", "passphrase", "pwd")
 """What follows `=` or `:` after these in the same line, `assignments` judges: it knows paths, code and types."""
 _SAID = r"(?:\s{0,4}(?:\b(?:is|was|ist|lautet|est|es|è)\b:?|是|は|为|：)|:\s{0,3}\n)"

@@ -9,17 +9,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = [
-    "SHAPES",
-    "TRANSCRIPT_SHAPES",
-    "Shape",
-    "has_marker",
-    "without_addresses",
-    "without_cut_secrets",
-    "without_shapes",
-    "without_terminal",
-]
-
 
 class Shape(NamedTuple):
     """One kind of credential."""

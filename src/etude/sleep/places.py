@@ -13,18 +13,6 @@ from etude.skill import Document
 from etude.skill.folder import DOCUMENT
 from etude.sleep.config import SleepSection
 
-__all__ = [
-    "Kind",
-    "LiveDocument",
-    "document_paths",
-    "documents_of",
-    "located",
-    "memory_path",
-    "read_document",
-    "skill_path",
-    "skill_paths",
-]
-
 Kind = Literal["skill", "memory"]
 
 _SUFFIXES = (".md", ".markdown", ".mdc")

@@ -14,9 +14,6 @@ from etude.records import SPLITS, Score, Split, Task, Trajectory, canonical
 from etude.sandbox import Limits, find_sandbox
 from etude.sleep.tasks.mined import MinedTask
 
-__all__ = ["NightEnvironment", "SlowPattern"]
-
-
 _LIMITS = Limits(seconds=60)
 """Of the command of a task."""
 

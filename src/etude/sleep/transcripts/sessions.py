@@ -7,8 +7,6 @@ from pydantic import AwareDatetime, Field, model_validator
 
 from etude.records import Record, digest
 
-__all__ = ["Found", "Reading", "Session", "ToolUse", "Turn"]
-
 
 class ToolUse(Record):
     """One tool call of the agent."""

@@ -8,8 +8,6 @@ from typing import ClassVar
 from etude.sleep.transcripts.sessions import Found, Reading
 from etude.sleep.transcripts.sources.lines import reason_of
 
-__all__ = ["Source"]
-
 
 class Source(ABC):
     """The transcripts of one agent program. Reads, and never writes, moves or locks anything of the program's.

@@ -19,8 +19,6 @@ from etude.sleep.transcripts.sources.lines import (
 )
 from etude.sleep.transcripts.sources.sqlite import Databases, rows
 
-__all__ = ["CopilotCli"]
-
 _EVENTS = "events.jsonl"
 _SESSION = ("id", "cwd", "created_at", "updated_at")
 _TURN = ("user_message", "assistant_response", "timestamp")

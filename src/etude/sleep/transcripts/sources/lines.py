@@ -16,28 +16,6 @@ from typing import Any, BinaryIO, cast
 
 from etude.sleep.transcripts.sessions import Found
 
-__all__ = [
-    "LONG_LINE",
-    "as_json",
-    "files_under",
-    "found_in",
-    "head",
-    "items",
-    "moment",
-    "newest_first",
-    "object_of",
-    "once",
-    "open_regular",
-    "program_folder",
-    "read_object",
-    "reason_of",
-    "records",
-    "table",
-    "text",
-    "texts",
-    "without_notes",
-]
-
 LONG_LINE = 8 * 2**20
 """Bytes. Longer lines are left out unread: they hold pictures and dumps, and would fill the memory."""
 

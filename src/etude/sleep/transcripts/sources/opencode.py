@@ -26,8 +26,6 @@ from etude.sleep.transcripts.sources.lines import (
 )
 from etude.sleep.transcripts.sources.sqlite import Databases, rows
 
-__all__ = ["OpenCode"]
-
 _DATA = f"CASE WHEN length(data) <= {LONG_LINE} THEN data END AS data"
 _SESSION = ("id", "parent_id", "directory", "revert", "time_created", "time_updated")
 

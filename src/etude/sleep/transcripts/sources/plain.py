@@ -24,8 +24,6 @@ from etude.sleep.transcripts.sources.base import Source
 from etude.sleep.transcripts.sources.conversation import Conversation
 from etude.sleep.transcripts.sources.lines import files_under, found_in, items, records, table, text
 
-__all__ = ["Plain"]
-
 _DEPTH = 8
 
 
