@@ -21,8 +21,8 @@ class Source(ABC):
 
     @abstractmethod
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
-        """The sessions under a home folder, the one changed last first; none when the program was never used. Reads
-        no more of each than it must. What cannot be read is one of them, and its reading has the reason.
+        """The sessions under a home folder, each once, in any order; none when the program was never used. Reads no
+        more of each than it must. What cannot be read is one of them, and its reading has the reason.
 
         Args:
             home: the user's home folder.

@@ -17,7 +17,6 @@ from etude.sleep.transcripts.sources.lines import (
     LONG_LINE,
     files_under,
     moment,
-    newest_first,
     object_of,
     program_folder,
     read_object,
@@ -53,7 +52,7 @@ class OpenCode(Source):
         found = {each.id: each for each in self._stored(data / "storage")}
         # The program leaves the files of what it took over into the database.
         found |= {each.id: each for each in self._databases.found(self.name, database, _sessions)}
-        return newest_first(found.values())
+        return list(found.values())
 
     def _read(self, found: Found) -> Reading:
         if problem := self._databases.problem(found):
