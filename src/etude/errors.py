@@ -167,7 +167,7 @@ class BoundaryError(EtudeError):
         self.cause = cause
 
 
-def told(message: str) -> str:
+def in_plain_words(message: str) -> str:
     """What pydantic says of a value, in the words of the files that people write."""
     return message.removeprefix("Value error, ").replace("a valid tuple", "a list").replace("a valid list", "a list")
 

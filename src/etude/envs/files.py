@@ -42,7 +42,7 @@ def read_rows(path: Path, form: FileFormat | None = None) -> list[Row]:
 
     Raises:
         DataError: the file is missing, empty or broken; names file and line.
-        ConfigError: the format cannot be told, or needs a package that is not installed.
+        ConfigError: the format is not known, or needs a package that is not installed.
     """
     form = form or _SUFFIXES.get(path.suffix.lower())
     if form is None:
