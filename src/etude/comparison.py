@@ -74,10 +74,7 @@ class Decision(NamedTuple):
 def decide(before: Sequence[float], after: Sequence[float], margin: float = 0.0) -> Decision:
     """Ship or not, from the values of the same tasks under both skills: `do not ship` when the difference is at most
     `margin`, `ship` when it is above 0, each with 95% confidence (one-sided).
-
-    Raises:
-        ValueError: no values, or not as many of one as of the other.
-    """
+    Raises ValueError: no values, or not as many of one as of the other."""
     bounds = difference_interval(before, after, 0.90)
     verdict: ShipVerdict = "do not ship" if bounds.high <= margin else "ship" if bounds.low > 0 else "inconclusive"
     return Decision(verdict, difference_interval(before, after), bounds.low, bounds.high)

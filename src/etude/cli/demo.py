@@ -65,10 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 def make_project(folder: Path) -> None:
     """Write generated tasks, a weak skill and the settings into a fresh folder.
-
-    Raises:
-        ConfigError: the folder has something else in it, or cannot be written.
-    """
+    Raises ConfigError: the folder has something else in it, or cannot be written."""
     try:
         if folder.exists() and any(folder.iterdir()):
             raise ConfigError(f"{str(folder)!r} is not empty and is not a demo project", hint="give another --folder")

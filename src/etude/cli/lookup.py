@@ -54,10 +54,7 @@ def is_run(path: Path) -> bool:
 
 def find_run(name: str) -> RunView:
     """A run by its path, else by its name in ./runs.
-
-    Raises:
-        DataError: there is no such run, or one of its files is damaged.
-    """
+    Raises DataError: there is no such run, or one of its files is damaged."""
     place = _place(name)
     if name and is_run(place):
         return read_run(place)
@@ -71,11 +68,7 @@ def find_run(name: str) -> RunView:
 
 
 def last_run() -> str:
-    """The run in ./runs that changed last.
-
-    Raises:
-        DataError: there is none.
-    """
+    """The run in ./runs that changed last. Raises DataError: there is none."""
     names = run_names(RUNS)
     if not names:
         raise DataError(f"there is no run in {str(RUNS)!r}", hint="give the path of a run")
@@ -84,11 +77,7 @@ def last_run() -> str:
 
 def find_skill(text: str) -> NamedSkill:
     """A skill by its path, or as `RUN:initial`, `RUN:best` or `RUN:STEP`.
-
-    Raises:
-        SkillError: the path holds no skill.
-        DataError: there is no such run or step.
-    """
+    Raises SkillError: the path holds no skill; DataError: there is no such run or step."""
     if os.path.lexists(text) and not is_run(Path(text)):
         return NamedSkill(text, load_skill(text))
     if is_run(_place(text)):
@@ -104,11 +93,7 @@ def find_skill(text: str) -> NamedSkill:
 
 def skill_of(run: RunView, which: str) -> NamedSkill:
     """A skill of a run: `initial`, `best` or the number of a step; else the path of any skill.
-
-    Raises:
-        SkillError: the path holds no skill.
-        DataError: the run has no such step.
-    """
+    Raises SkillError: the path holds no skill; DataError: the run has no such step."""
     last = f"its last step so far is {int(Path(run.skills[-1]).stem)}" if run.skills else "no step has begun yet"
     if not _is_which(which):
         if not os.path.lexists(which):

@@ -20,11 +20,7 @@ _UNSAFE = "unsafe_no_sandbox"
 
 def read_settings(args: argparse.Namespace, path: Path | None = None) -> TrainConfig:
     """The file, by default the CONFIG argument or `etude.yaml` here, with what the command line sets on top of it.
-
-    Raises:
-        UsageError: there is no file.
-        ConfigError: a setting is unknown or out of range.
-    """
+    Raises UsageError: there is no file; ConfigError: a setting is unknown or out of range."""
     file = path or Path(args.config or DEFAULT_CONFIG)
     if path is None and args.config is None and not file.exists():
         raise UsageError(

@@ -21,10 +21,7 @@ ENVIRONMENT_PREFIX = "ETUDE_"
 
 def parse(model: type[M], data: Any, *, where: str) -> M:
     """Validate `data` and turn the first problem into a ConfigError that names file or section and key.
-
-    Raises:
-        ConfigError: an unknown key, a wrong type, a value out of range.
-    """
+    Raises ConfigError: an unknown key, a wrong type, a value out of range."""
     try:
         return model.model_validate(data)
     except ValidationError as error:

@@ -45,12 +45,8 @@ class DatasetEnvironment(Environment):
     """Tasks from files or the hub, scored by a scorer. Each file is read once, at construction.
 
     `scorer` replaces the one of the settings; `judge` makes the model that the `rubric` scorer asks; `library` stands
-    in for the library `datasets`.
-
-    Raises:
-        ConfigError: a setting is wrong or missing.
-        DataError: a file is missing or broken, or the splits overlap; names file and line.
-    """
+    in for the library `datasets`. Raises ConfigError: a setting is wrong or missing; DataError: a file is missing or
+    broken, or the splits overlap; names file and line."""
 
     name = "dataset"
     options_type: ClassVar[type[DatasetConfig]] = DatasetConfig

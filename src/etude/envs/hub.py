@@ -33,14 +33,9 @@ class HubDataset:
     ) -> tuple[list[Row], str]:
         """The rows of a split, as in `train` or `train[:80%]`, and the fingerprint the library gives them.
 
-        Class labels become their names, pictures in `image_column` references of `images`. Other columns of media
-        are left out.
-
-        Raises:
-            ConfigError: the library is not installed.
-            DataError: there is no such dataset, configuration, revision or split; it is empty, or holds what is not
-                JSON.
-        """
+        Class labels become their names, pictures in `image_column` references of `images`. Other columns of media are
+        left out. Raises ConfigError: the library is not installed; DataError: there is no such dataset,
+        configuration, revision or split; it is empty, or holds what is not JSON."""
         library = library if library is not None else _library(self.name)
         place = f"{self.name} {split}"
         try:

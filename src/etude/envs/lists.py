@@ -48,11 +48,7 @@ class TaskLists:
 
 def as_tasks(source: TaskSource, split: str, images: Images) -> tuple[Task, ...]:
     """The tasks of a list or a function; those without an id are named after their input. Paths of pictures count
-    from the current folder.
-
-    Raises:
-        DataError: an item is nothing that a task can be made of; names its position.
-    """
+    from the current folder. Raises DataError: an item is nothing that a task can be made of; names its position."""
     items = source() if callable(source) else source
     return with_ids([_as_task(item, f"{split}[{index}]", images) for index, item in enumerate(items)])
 
@@ -106,11 +102,8 @@ class ListedTasks(Environment):
 
 class ListEnvironment(ListedTasks):
     """Tasks given as lists, scored by a scorer or a function `score(task, answer)`.
-
-    Raises:
-        DataError: the splits cannot be used; at construction, or for functions when tasks are first asked for.
-        ConfigError: the scorer is unknown.
-    """
+    Raises DataError: the splits cannot be used; at construction, or for functions when tasks are first asked for;
+    ConfigError: the scorer is unknown."""
 
     def __init__(
         self,

@@ -36,12 +36,8 @@ class TaskFiles:
         """The files of one task, by their path in the workspace.
 
         `value` is a path from `folder`, a list of paths, or an object of path in the workspace to path. A file gets
-        its own name, the content of a folder goes to the top of the workspace.
-
-        Raises:
-            DataError: a file is missing, cannot be read or may not be seen, two have the same name, or there is too
-                much; names `place`.
-        """
+        its own name, the content of a folder goes to the top of the workspace. Raises DataError: a file is missing,
+        cannot be read or may not be seen, two have the same name, or there is too much; names `place`."""
         found: dict[str, File] = {}
         size = 0
         for name, source in _named(value, place):

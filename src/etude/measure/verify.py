@@ -141,10 +141,7 @@ def _was_stopped(folder: Path) -> bool:
 
 def _changed_facts(said: Provenance, copy: Path, folder: Path) -> list[Problem]:
     """Lines that rest on facts which the journal does not hold as they were.
-
-    Raises:
-        DataError: the provenance is that of another run.
-    """
+    Raises DataError: the provenance is that of another run."""
     journal = SqliteJournal(copy, read_only=True)
     try:
         identity = digest(journal.identity)[:16]

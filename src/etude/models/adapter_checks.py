@@ -49,11 +49,8 @@ def make_model(model: str, provider: Callable[[str], Any]) -> "Model":
 
 def check_thinking(name: str, model: "Model", settings: ModelSection) -> None:
     """Make sure that the wished thinking reaches the model: pydantic-ai leaves out what its profile does not have.
-
-    Raises:
-        ConfigError: the effort is not a level that pydantic-ai knows, the model has no thinking to set, or none that
-            can be switched off.
-    """
+    Raises ConfigError: the effort is not a level that pydantic-ai knows, the model has no thinking to set, or none
+    that can be switched off."""
     from pydantic_ai.settings import ThinkingEffort
 
     effort, switch = settings.reasoning_effort, settings.thinking

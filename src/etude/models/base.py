@@ -50,12 +50,8 @@ def shorten(message: str) -> str:
 
 
 def check_headers(headers: Mapping[str, str]) -> None:
-    """Make sure that the headers can be sent.
-
-    Raises:
-        ConfigError: a name or a value has a character that HTTP does not carry there, or a name is empty. The value
-            itself is not repeated: it may be a secret.
-    """
+    """Make sure that the headers can be sent. Raises ConfigError: a name or a value has a character that HTTP does
+    not carry there, or a name is empty. The value itself is not repeated: it may be a secret."""
     for name, value in headers.items():
         if not name or _NO_NAME.search(name) or _NO_VALUE.search(value) or value != value.strip():
             raise ConfigError(

@@ -177,10 +177,7 @@ def _http_library(sdk: Any) -> Any:
 
 def shown_address(base_url: str) -> str:
     """The address as it may be shown: without user, password and query.
-
-    Raises:
-        ConfigError: it is not an http(s) address.
-    """
+    Raises ConfigError: it is not an http(s) address."""
     hint = "write it as in http://127.0.0.1:8000/v1"
     try:
         parts = urlsplit(base_url)

@@ -96,10 +96,7 @@ class Database:
     @contextmanager
     def write(self) -> Generator[sqlite3.Connection]:
         """One transaction: committed when the block ends, rolled back when it raises.
-
-        Raises:
-            StopRun: the file cannot be written, as when the disk is full.
-        """
+        Raises StopRun: the file cannot be written, as when the disk is full."""
         number = self._writes + 1
         try:
             self._connection.execute("BEGIN IMMEDIATE")

@@ -148,10 +148,7 @@ class SqliteJournal(Journal):
     def claim_identity(self, identity: dict[str, JsonValue]) -> None:
         """Store the settings that decide the result; on later runs, check that they are still the same. As long as
         there is no fact nothing depends on them, and other ones take their place.
-
-        Raises:
-            IdentityError: settings differ; names each with its old and new value.
-        """
+        Raises IdentityError: settings differ; names each with its old and new value."""
         claimed = cast(dict[str, JsonValue], self._redactor.redact_value(json.loads(canonical(identity))))
         known = self.identity
         changes = [] if known is None else list(_changes("", known, claimed))
@@ -166,10 +163,7 @@ class SqliteJournal(Journal):
 
     def fork_from(self, parent: Path | str) -> None:
         """Copy the facts of another journal, without its decisions, its identity and what it spent.
-
-        Raises:
-            DataError: there is no such journal.
-        """
+        Raises DataError: there is no such journal."""
         source = Database(Path(parent), read_only=True)
         try:
             with self.database.write() as connection:

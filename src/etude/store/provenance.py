@@ -106,11 +106,7 @@ def exported(provenance: Provenance, text: str) -> Provenance:
 
 
 def read_provenance(path: Path) -> Provenance | None:
-    """What a file holds; None when there is none.
-
-    Raises:
-        DataError: it cannot be read.
-    """
+    """What a file holds; None when there is none. Raises DataError: it cannot be read."""
     try:
         return Provenance.model_validate_json(path.read_bytes())
     except FileNotFoundError:

@@ -89,12 +89,8 @@ class RunFolder:
     """
 
     def __init__(self, path: Path, *, redactor: Redactor | None = None) -> None:
-        """Lock the folder `path`, which exists, and open its journal.
-
-        Raises:
-            LockedError: another process works in the folder.
-            IdentityError: the journal has an unknown format version.
-        """
+        """Lock the folder `path`, which exists, and open its journal. Raises LockedError: another process works in
+        the folder; IdentityError: the journal has an unknown format version."""
         self.path = path
         self.name = path.name
         self.redactor = redactor or Redactor()
@@ -147,23 +143,15 @@ class RunFolder:
         return run
 
     def write_json(self, relative: str, value: Any) -> Path:
-        """Write JSON data, records in it included; equal values give equal bytes.
-
-        Raises:
-            DataError: `relative` leads out of the run folder.
-            StopRun: the file cannot be written, as when the disk is full.
-        """
+        """Write JSON data, records in it included; equal values give equal bytes. Raises DataError: `relative` leads
+        out of the run folder; StopRun: the file cannot be written, as when the disk is full."""
         text = _pretty(to_jsonable_python(value, context={"view": True}))
         redacted = self.redactor.redact_json(text)
         return self._write(relative, (text if redacted == text else _pretty(json.loads(redacted))) + "\n")
 
     def write_text(self, relative: str, text: str) -> Path:
-        """Write a text as UTF-8.
-
-        Raises:
-            DataError: `relative` leads out of the run folder.
-            StopRun: the file cannot be written, as when the disk is full.
-        """
+        """Write a text as UTF-8. Raises DataError: `relative` leads out of the run folder; StopRun: the file cannot
+        be written, as when the disk is full."""
         return self._write(relative, self.redactor.redact(text))
 
     def write_skill(self, number: int, text: str) -> Path:
@@ -179,10 +167,7 @@ class RunFolder:
 
     def write_best(self, skill: Skill) -> Path:
         """Write a skill with its files to `best/<skill>/`; returns that folder.
-
-        Raises:
-            SkillError: the name of the skill or of a file leads out of that folder.
-        """
+        Raises SkillError: the name of the skill or of a file leads out of that folder."""
         exact = skill.with_text(self.redactor.exact.redact(skill.text))
         try:
             return save_skill(exact, self.path / "best").parent

@@ -66,12 +66,8 @@ class Regex(AnswerScorer[RegexOptions]):
         return not self.options.pattern
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
-        """hard = soft: 0 or 1.
-
-        Raises:
-            DataError: a gold answer is not a regular expression.
-            BoundaryError: the match took too long, or the process that does it died.
-        """
+        """hard = soft: 0 or 1. Raises DataError: a gold answer is not a regular expression; BoundaryError: the match
+        took too long, or the process that does it died."""
         return await asyncio.to_thread(self.compare, task, trajectory.answer)
 
     def compare(self, task: Task, answer: str) -> Score:
@@ -89,10 +85,7 @@ class Regex(AnswerScorer[RegexOptions]):
 
     def patterns(self, task: Task) -> tuple[str, ...]:
         """The one of the settings, else those of the task.
-
-        Raises:
-            DataError: one is not a regular expression, or there is none.
-        """
+        Raises DataError: one is not a regular expression, or there is none."""
         patterns = (self.options.pattern,) if self.options.pattern else accepted(task)
         for pattern in patterns:
             try:

@@ -67,10 +67,7 @@ class Python:
 
     async def read(self, file: File, ranges: Sequence[Sequence[Any]]) -> dict[str, Any]:
         """What `cells.read_cells` finds in a workbook that need not be one, or `error`.
-
-        Raises:
-            BoundaryError: reading took too long, or broke.
-        """
+        Raises BoundaryError: reading took too long, or broke."""
         request = json.dumps({"path": "workbook.xlsx", "ranges": [list(each) for each in ranges]})
         with Workspace() as workspace:
             workspace.fill({"workbook.xlsx": file})

@@ -33,11 +33,7 @@ _OF_EXACT_ANSWERS = tuple(rule for family in FAMILIES if not family.prose for ru
 
 
 def families_named(name: str | None) -> tuple[Family, ...]:
-    """The family of that name; the three `IN_TURN` without a name.
-
-    Raises:
-        ConfigError: no family has that name.
-    """
+    """The family of that name; the three `IN_TURN` without a name. Raises ConfigError: no family has that name."""
     if name is None:
         return IN_TURN
     chosen = tuple(family for family in FAMILIES if family.name == name)
