@@ -1,5 +1,6 @@
 """Runs and skills by the names that people type."""
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -114,6 +115,13 @@ def skill_of(run: RunView, which: str) -> NamedSkill:
     if name not in run.skills:
         raise DataError(f"run {run.name!r} has no skill of step {step}", hint=f"{last}; 0 is the initial skill")
     return NamedSkill("initial" if step == 0 else f"step {step}", _base(run).with_text(_read(run, name)), step, run)
+
+
+def here(run: RunView) -> list[tuple[str, str]]:
+    """Flags that name the folder of a run: it may have been moved since its settings were written."""
+    path = Path(run.path)
+    path = path if path.name not in ("", "..") else path.resolve()
+    return [("run.folder", json.dumps(str(path.parent))), ("run.name", json.dumps(path.name))]
 
 
 def planned(run: RunView) -> int | None:
