@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 
 from pydantic import JsonValue
 
-from etude.errors import ConfigError, DataError
+from etude.errors import ConfigError, DataError, not_installed
 
 FileFormat = Literal["jsonl", "json", "csv", "parquet"]
 
@@ -161,10 +161,7 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
     try:
         parquet = import_module("pyarrow.parquet")
     except ImportError:
-        raise ConfigError(
-            f"{path}: reading Parquet needs pyarrow, which is not installed",
-            hint="pip install 'etude[parquet]'",
-        ) from None
+        raise not_installed(f"{path}: reading Parquet", "pyarrow", "parquet") from None
     try:
         found = cast(list[dict[str, Any]], parquet.read_table(path).to_pylist())
     except (ValueError, OSError) as error:

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from etude.envs.files import Row, plain
 from etude.envs.images import Images
-from etude.errors import ConfigError, DataError
+from etude.errors import DataError, not_installed
 
 
 class HubLibrary(Protocol):
@@ -71,10 +71,7 @@ def _library(name: str) -> HubLibrary:
     try:
         return cast(HubLibrary, import_module("datasets"))
     except ImportError:
-        raise ConfigError(
-            f"hub dataset {name!r} needs the library datasets, which is not installed",
-            hint="pip install 'etude[hf]'",
-        ) from None
+        raise not_installed(f"hub dataset {name!r}", "the library datasets", "hf") from None
 
 
 def _without_media(data: Any, kept: str | None) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from etude.envs.scorers.base import shorten
 from etude.envs.spreadsheet import cells
-from etude.errors import BoundaryError, ConfigError
+from etude.errors import BoundaryError, ConfigError, not_installed
 from etude.programs.installed import find_program, installed
 from etude.records import File, canonical
 from etude.sandbox import Finished, Limits, Sandbox, Workspace, run
@@ -124,10 +124,7 @@ def _last_line(stream: bytes) -> str:
 def _check_openpyxl(program: Path, name: str | None, where: str) -> None:
     if name is None:
         if find_spec("openpyxl") is None:
-            raise ConfigError(
-                "the environment 'spreadsheet' needs openpyxl, which is not installed",
-                hint="pip install 'etude[spreadsheet]'",
-            )
+            raise not_installed("the environment 'spreadsheet'", "openpyxl", "spreadsheet")
         return
     try:
         done = subprocess.run([program, "-c", "import openpyxl"], capture_output=True, timeout=60, check=False)

@@ -13,18 +13,6 @@ from etude.simulation.families.sorting import Sorting
 from etude.simulation.families.summaries import Summaries
 from etude.simulation.rules import Rule
 
-__all__ = [
-    "FAMILIES",
-    "IN_TURN",
-    "RULES",
-    "Family",
-    "FoundTask",
-    "families_named",
-    "find_tasks",
-    "rule_by_id",
-    "telling_rules",
-]
-
 IN_TURN: tuple[Family, ...] = (Sorting(), Counting(), Dates())
 """The world of many small rules that hardly touch each other."""
 FAMILIES: tuple[Family, ...] = (*IN_TURN, Parcels(), Slips(), Briefs(), Summaries())
