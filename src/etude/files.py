@@ -4,6 +4,8 @@ import os
 import secrets
 from pathlib import Path
 
+from etude.errors import StopRun
+
 TEMPORARY = ".etude-"
 """What the names of files begin with while they are written, next to those that they replace."""
 
@@ -28,6 +30,12 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o666, durable: boo
         raise
     if durable:
         sync_folder(path.parent)
+
+
+def unwritable(what: str, problem: object) -> StopRun:
+    """For a file that a run cannot go without, as when the disk is full."""
+    hint = "free some space or fix the permissions, then run the same command again"
+    return StopRun(f"{what} cannot be written: {problem}", hint=hint)
 
 
 def sync_folder(folder: Path) -> None:

@@ -7,7 +7,8 @@ from etude.events import RunFinished
 from etude.intervals import mean_interval
 from etude.records import Evaluation, TrainState, digest
 from etude.records.summary import Comparison, Cost, Forecast, Interval, SkillScores, Summary
-from etude.store.provenance import PROVENANCE, Changes
+from etude.skill.folder import PROVENANCE
+from etude.store.provenance import Changes
 from etude.store.views import SUMMARY
 from etude.workbench import Workbench
 
@@ -82,13 +83,9 @@ def report(
     return summary
 
 
-def _values(bench: Workbench, evaluation: Evaluation | None) -> dict[str, float]:
-    gate = bench.config.gate
-    return {} if evaluation is None else evaluation.values(gate.metric, gate.mixed_weight)
-
-
 def _interval(bench: Workbench, evaluation: Evaluation | None) -> Interval | None:
-    values = _values(bench, evaluation)
+    gate = bench.config.gate
+    values = {} if evaluation is None else evaluation.values(gate.metric, gate.mixed_weight)
     return mean_interval(list(values.values())) if values else None
 
 

@@ -11,7 +11,8 @@ from etude.cli.terminal.progress import counted
 from etude.cli.terminal.tables import text_lines
 from etude.errors import DataError
 from etude.records.provenance import Line, Provenance, ProvenEdit
-from etude.store.provenance import PROVENANCE, read_provenance
+from etude.skill.folder import PROVENANCE
+from etude.store.provenance import read_provenance
 
 
 def run(args: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ from etude.records.summary import Summary
 from etude.skill import load_skill
 from etude.skill.folder import DOCUMENT, read_folder
 from etude.store import RunView, StepView, read_events, read_run, run_names
-from etude.store.views import JOURNAL
+from etude.store.views import JOURNAL, runs_in
 
 RUNS = Path(RUNS_FOLDER)
 
@@ -65,7 +65,7 @@ def find_run(name: str) -> RunView:
             f"{name!r} is a skill of a run, not a run",
             hint=f"give {run!r} alone; `{output.program()} diff {run}` compares two of its skills",
         )
-    raise DataError(f"there is no run in {str(place)!r}", hint=_runs_in(place, place / RUNS, place.parent, RUNS))
+    raise DataError(f"there is no run in {str(place)!r}", hint=runs_in(place, place / RUNS, place.parent, RUNS))
 
 
 def last_run() -> str:
@@ -88,7 +88,7 @@ def find_skill(text: str) -> NamedSkill:
         return skill_of(find_run(run), which)._replace(label=text)
     raise SkillError(
         f"skill {text!r} does not exist",
-        hint=f"give the path of a skill, or RUN:best, RUN:initial or RUN:STEP; {_runs_in(RUNS)}",
+        hint=f"give the path of a skill, or RUN:best, RUN:initial or RUN:STEP; {runs_in(RUNS)}",
     )
 
 
@@ -201,14 +201,6 @@ def _place(name: str) -> Path:
 
 def _is_which(text: str) -> bool:
     return text in ("initial", "best") or text.isdecimal()
-
-
-def _runs_in(*folders: Path) -> str:
-    """The runs in the first folder that holds any, as a hint."""
-    for folder in folders:
-        if names := run_names(folder):
-            return f"runs in {str(folder)!r}: {', '.join(names)}"
-    return f"{str(folders[-1])!r} holds no runs"
 
 
 def _best(run: RunView) -> tuple[str, int | None]:

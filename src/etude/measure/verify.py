@@ -13,17 +13,15 @@ from etude.config import TrainConfig
 from etude.errors import DataError, StopRun
 from etude.records import Record, Skill, digest
 from etude.records.provenance import Line, Provenance
-from etude.records.summary import Summary
 from etude.skill import Document
 from etude.skill.export import without_markers
+from etude.skill.folder import PROVENANCE
 from etude.skill.lines import lines_of
-from etude.store import SqliteJournal
-from etude.store.provenance import PROVENANCE, exported, read_provenance
-from etude.store.views import JOURNAL, SUMMARY
+from etude.store import SqliteJournal, read_run
+from etude.store.provenance import exported, read_provenance
+from etude.store.views import JOURNAL
 from etude.trainer import Trainer
 from etude.workbench import Given
-
-__all__ = ["Problem", "Verification", "averify_skill", "verify_skill"]
 
 
 class Problem(Record):
@@ -74,7 +72,8 @@ async def averify_skill(
     if not (folder / JOURNAL).exists():
         raise DataError(f"{str(folder / JOURNAL)!r} is missing: nothing can be recomputed", hint="restore the file")
     said = carried or read_provenance(folder / PROVENANCE)
-    was_stopped = _was_stopped(folder)
+    summary = read_run(folder).summary
+    was_stopped = summary is None or bool(summary.get("stopped"))
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place) / config.run.name / JOURNAL
         try:
@@ -125,18 +124,6 @@ async def _replayed(config: TrainConfig, place: Path, given: Given) -> _Replay:
     assert provenance is not None
     text = (place / run.name / summary.best.skill).read_bytes().decode()
     return _Replay(text, provenance, stopped, summary.steps)
-
-
-def _was_stopped(folder: Path) -> bool:
-    """The run itself has not ended, or has ended early."""
-    try:
-        return bool(Summary.model_validate_json((folder / SUMMARY).read_bytes()).stopped)
-    except FileNotFoundError:
-        return True
-    except (OSError, ValueError) as error:
-        raise DataError(
-            f"{str(folder / SUMMARY)!r} cannot be read", hint="run `train` again: it writes the file again"
-        ) from error
 
 
 def _changed_facts(said: Provenance, copy: Path, folder: Path) -> list[Problem]:

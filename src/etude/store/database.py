@@ -7,7 +7,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from etude.errors import DataError, IdentityError, StopRun
+from etude.errors import DataError, IdentityError
+from etude.files import unwritable
 
 FORMAT = "1"
 BUSY_MILLISECONDS = 5_000
@@ -78,7 +79,7 @@ class Database:
                 self._open(f"{options}&immutable=1", read_only)
         except sqlite3.DatabaseError as error:
             if refused_by_disk(error):
-                raise _unwritable(path, error) from error
+                raise unwritable(f"journal {str(path)!r}", error) from error
             if _code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) and path.exists():
                 raise DataError(
                     f"journal {str(path)!r} cannot be opened, the folder {str(path.parent)!r} cannot be written to",
@@ -109,7 +110,7 @@ class Database:
                 self._connection.rollback()
                 raise
         except sqlite3.OperationalError as error:
-            raise _unwritable(self.path, error) from error
+            raise unwritable(f"journal {str(self.path)!r}", error) from error
         self._writes = number
         if self._on_write is not None:
             self._on_write("after", number)
@@ -175,10 +176,3 @@ def _has_log(path: Path) -> bool:
     """Whether a process that uses the database, or was killed, left what is not yet in the file."""
     log = path.with_name(f"{path.name}-wal")
     return log.exists() and log.stat().st_size > 0
-
-
-def _unwritable(path: Path, error: sqlite3.DatabaseError) -> StopRun:
-    return StopRun(
-        f"journal {str(path)!r} cannot be written: {error}",
-        hint="free some space or fix the permissions, then run the same command again",
-    )

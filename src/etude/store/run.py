@@ -19,9 +19,9 @@ from filelock import FileLock, Timeout
 from pydantic_core import to_jsonable_python
 
 from etude.config import RunSection
-from etude.errors import ConfigError, DataError, LockedError, StopRun
+from etude.errors import ConfigError, DataError, LockedError
 from etude.events import Event
-from etude.files import remove_leftovers, write_atomically
+from etude.files import remove_leftovers, unwritable, write_atomically
 from etude.records import Skill
 from etude.redaction.redactor import Redactor
 from etude.skill import save_skill
@@ -172,7 +172,7 @@ class RunFolder:
         try:
             return save_skill(exact, self.path / "best").parent
         except OSError as error:
-            raise _unwritable(self.path / "best", error) from error
+            raise unwritable(repr(str(self.path / "best")), error.strerror) from error
 
     def close(self) -> None:
         """Close the journal and the event log, and give the folder free. Closing twice does no harm."""
@@ -195,19 +195,12 @@ class RunFolder:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, text.encode(errors="backslashreplace"))
         except OSError as error:
-            raise _unwritable(path, error) from error
+            raise unwritable(repr(str(path)), error.strerror) from error
         return path
 
 
 def _pretty(data: Any) -> str:
     return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2, sort_keys=True)
-
-
-def _unwritable(path: Path, error: OSError) -> StopRun:
-    return StopRun(
-        f"{str(path)!r} cannot be written: {error.strerror}",
-        hint="free some space or fix the permissions, then run the same command again",
-    )
 
 
 def _plain(name: str, setting: str) -> str:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, JsonValue
 
 from etude.config import Section, parse
 from etude.errors import ConfigError, DataError
-from etude.protocols import Scorer
+from etude.protocols import Environment, Scorer
 from etude.records import Message, Score, Task, Trajectory, canonical
 from etude.registry import find
 
@@ -68,6 +68,21 @@ class AnswerScorer(Scorer, Generic[Options]):
     def fingerprint(self) -> str:
         """Name and all settings that decide a score."""
         return canonical([self.name, self.options.identity()])
+
+
+class ScoredEnvironment(Environment):
+    """An environment whose attempts a scorer scores."""
+
+    scorer: Scorer
+
+    async def score(self, task: Task, trajectory: Trajectory) -> Score:
+        """What the scorer says."""
+        return await self.scorer.score(task, trajectory)
+
+    @property
+    def repeatable(self) -> bool:
+        """As the scorer."""
+        return self.scorer.repeatable
 
 
 def accepted(task: Task) -> tuple[str, ...]:
