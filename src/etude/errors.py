@@ -88,11 +88,8 @@ class StopRun(EtudeError):
 
 
 class BudgetStop(StopRun):
-    """A budget is used up. Resumes with a larger one.
-
-    Args:
-        limit: which of `calls`, `tokens` and `usd` is used up; empty for another reason to stop.
-    """
+    """A budget is used up: the `limit` of `calls`, `tokens` or `usd`, empty for another reason. Resumes with a larger
+    one."""
 
     exit_code = 3
 

@@ -11,12 +11,9 @@ TEMPORARY = ".etude-"
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o666, durable: bool = False) -> None:
-    """Write a file in one move, in a folder that exists. A failed write leaves no trace.
-
-    Args:
-        mode: its permissions, less what the umask takes away.
-        durable: the file is on the disk when this returns; without it a power cut may undo the write.
-    """
+    """Write a file in one move, in a folder that exists, with the permissions of `mode` less what the umask takes
+    away. A failed write leaves no trace. What is `durable` is on the disk when this returns; else a power cut may
+    undo it."""
     temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
     try:
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:

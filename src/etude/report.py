@@ -29,12 +29,8 @@ def report(
     bench: Workbench, state: TrainState, measured: Measured, stopped: str | None, seconds: float | None
 ) -> Summary:
     """Write `best/`, its `provenance.json`, `ship.json` (the comparison, if there was one) and `summary.json`, tell
-    the sinks, return the summary.
-
-    Args:
-        seconds: how long the run took; None where everything was known, so that the time of the run that did the work
-            stays.
-    """
+    the sinks, return the summary. `seconds` is how long the run took; None where everything was known, so that the
+    time of the run that did the work stays."""
     best = bench.folder.write_best(state.best) / "SKILL.md"
     ship = measured.comparison
     if ship is not None:

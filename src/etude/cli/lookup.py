@@ -165,11 +165,8 @@ def resume_command(run: RunView) -> str | None:
 
 
 def reached_limit(stopped: str | None) -> str:
-    """The setting to raise before resuming, as in `limits.calls`; empty when the run did not stop because of it.
-
-    Args:
-        stopped: the reason of the stop, as in a summary or a `StopRun`.
-    """
+    """The setting to raise before resuming, as in `limits.calls`, by the reason of a stop as in a summary or a
+    `StopRun`; empty when the run did not stop because of one."""
     found = _LIMIT.match(stopped or "")
     return f"limits.{found[1]}" if found else ""
 

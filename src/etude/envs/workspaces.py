@@ -22,11 +22,8 @@ MOST_FILES = 1_000
 
 
 class TaskFiles:
-    """Reads the files that tasks name, each once.
-
-    Args:
-        forbidden: files that no agent may see, and what they are: data with gold answers, graders.
-    """
+    """Reads the files that tasks name, each once. `forbidden` are files that no agent may see, and what they are:
+    data with gold answers, graders."""
 
     def __init__(self, forbidden: Mapping[Path, str]) -> None:
         self._forbidden = {path.resolve(): what for path, what in forbidden.items()}

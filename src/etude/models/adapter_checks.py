@@ -14,14 +14,8 @@ _EXTRA = re.compile(r"pydantic-ai-slim\[([\w-]+)\]")
 
 
 def make_model(model: str, provider: Callable[[str], Any]) -> "Model":
-    """The model that pydantic-ai has by this name.
-
-    Args:
-        provider: makes a provider of its name.
-
-    Raises:
-        ConfigError: there is none, its package is not installed, or the provider lacks something, as its key.
-    """
+    """The model that pydantic-ai has by this name; `provider` makes one of a provider's name. Raises ConfigError:
+    there is none, its package is not installed, or the provider lacks something, as its key."""
     from openai import OpenAIError  # raised by the client of most providers whose key is set and empty
     from pydantic_ai.exceptions import UserError
     from pydantic_ai.models import infer_model

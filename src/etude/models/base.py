@@ -16,11 +16,7 @@ LONGEST_QUOTE = 500
 
 
 class ProviderModel(ChatModel):
-    """A model made from its settings.
-
-    Args:
-        name: what a person calls it, with its provider.
-    """
+    """A model made from its settings. Its name is what a person calls it, with its provider."""
 
     def __init__(self, name: str, settings: ModelSection) -> None:
         self.name = name

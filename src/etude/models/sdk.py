@@ -62,14 +62,8 @@ class _Clients:
 
 
 class SdkModel(ProviderModel):
-    """A model behind an SDK, which is imported with the first request.
-
-    Args:
-        name: the model's name at the server.
-
-    Raises:
-        ConfigError: the address is not a URL, or a header cannot be sent.
-    """
+    """A model behind an SDK, which is imported with the first request, by its name at the server. Raises ConfigError:
+    the address is not a URL, or a header cannot be sent."""
 
     def __init__(
         self, provider: str, name: str, settings: ModelSection, base_url: str, key: Key, form: Format

@@ -46,14 +46,9 @@ def watched_writes(hook: WriteHook) -> Generator[None]:
 
 class Database:
     """One connection. Every write is one transaction, on disk before `write` ends, so that it outlives the process.
-
-    The connection may move to another thread but not be used by two at a time.
-
-    Raises:
-        DataError: the file is missing (when only reading) or is not an SQLite database.
-        IdentityError: the file has an unknown format version.
-        StopRun: the disk is full or cannot be written.
-    """
+    The connection may move to another thread but not be used by two at a time. Raises DataError: the file is missing
+    (when only reading) or is not an SQLite database; IdentityError: it has an unknown format version; StopRun: the
+    disk is full or cannot be written."""
 
     def __init__(
         self,

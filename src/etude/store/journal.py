@@ -45,16 +45,11 @@ def facts_noted() -> Generator[dict[str, str]]:
 
 
 class SqliteJournal(Journal):
-    """Facts in an SQLite file. One process writes; others may read at the same time (`read_only`).
+    """Facts in an SQLite file. One process writes; others may read at the same time (`read_only`). Raises as
+    `Database`.
 
     A fact is on disk before `once` returns it, in the form in which every later reader gets it: as JSON, without
-    secrets, and with U+FFFD where a text held half of a surrogate pair.
-
-    Raises:
-        DataError: the file cannot be used.
-        IdentityError: it has an unknown format version.
-        StopRun: a fact could not be written.
-    """
+    secrets, and with U+FFFD where a text held half of a surrogate pair."""
 
     def __init__(
         self,

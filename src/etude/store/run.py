@@ -111,15 +111,12 @@ class RunFolder:
         fork: str | None = None,
         redactor: Redactor | None = None,
     ) -> Self:
-        """Create or reopen the run folder of a config. `fork` names a run in the same folder: a fresh run starts
-        over its facts; a run that has begun already continues from its own. Unless another redactor is given, the
-        secrets of this process's environment are kept out of the folder.
+        """Create or reopen the run folder of a config. `fork` names a run in the same folder: a fresh run starts over
+        its facts; a run that has begun already continues from its own. Unless another redactor is given, the secrets
+        of this process's environment are kept out of the folder.
 
-        Raises:
-            ConfigError: a name is not a plain folder name, or the folder cannot be created or written to.
-            DataError: there is no run to fork from.
-            LockedError: another process works in the folder.
-        """
+        Raises ConfigError: a name is not a plain folder name, or the folder cannot be created or written to;
+        DataError: there is no run to fork from; LockedError: another process works in the folder."""
         folder = Path(section.folder)
         path = folder / _plain(section.name, "run.name")
         parent = None if fork is None else folder / _plain(fork, "--fork") / JOURNAL

@@ -114,14 +114,8 @@ class Checks(AnswerScorer[ChecksOptions]):
         return self.decide(self.requirements(task).checks, answer, ())
 
     def decide(self, checks: Sequence[Check], answer: str, tools: Sequence[str]) -> Score:
-        """The score of an answer by at least one check; blocks as `compare` does.
-
-        Args:
-            tools: names of the tools that were called.
-
-        Raises:
-            BoundaryError: a match took too long, or the process that does it died.
-        """
+        """The score of an answer by at least one check, with the names of the `tools` that were called; blocks as
+        `compare` does. Raises BoundaryError: a match took too long, or the process that does it died."""
         if not answer.strip():
             return _nothing()
         seen = Seen(answer, tuple(tools), self._matcher)
