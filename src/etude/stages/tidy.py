@@ -15,8 +15,6 @@ from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import skill_block
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
-__all__ = ["WITNESSES", "Removal", "superfluous", "unmissed"]
-
 WITNESSES = 6
 """Tasks on which a line is missed or not. A line that matters to them goes unnoticed in 2 of 100 cases if its tasks
 fail every second time without it, and a line that nothing needs stays in 2 of 100 if tasks fail in 7 of 100 attempts
