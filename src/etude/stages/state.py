@@ -66,7 +66,9 @@ def after_proof(state: TrainState, proof: Proof, attempts: Sequence[Attempt]) ->
     """Enter the edits of a proof into the ledger and count; remember the attempts made with those that stay."""
     # What was not seen to help was not seen to harm either.
     entries = tuple(
-        _entry(state, one.edit, "applied", proof.accepted) if one.kept else _entry(state, one.edit, "dropped", None)
+        _entry(state, one.edit, "applied", proof.accepted).model_copy(update={"tasks": tuple(dict.fromkeys((*one.needed, *one.mends)))})
+        if one.kept
+        else _entry(state, one.edit, "dropped", None)
         for one in proof.edits
     )
     known = {attempt.task.id: attempt for attempt in attempts if attempt.score is not None}
