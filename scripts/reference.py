@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from pydantic_core import PydanticUndefined
 
 from etude import errors
-from etude.agents.chat import ChatOptions
+from etude.agents.answers import AnswerOptions
 from etude.agents.program import CommandOptions, ProgramOptions
 from etude.agents.tools import ToolsOptions
 from etude.cli.parsing.parser import VERBS, overview
@@ -110,7 +110,7 @@ FURTHER: dict[str, list[tuple[str, str, type[Section]]]] = {
     ],
     "search": [("Further keys are options of the policy. Those of `evidence`:", "search.", EvidenceOptions)],
     "agent": [
-        ("Further keys are options of the agent. Those of `chat`:", "agent.", ChatOptions),
+        ("Further keys are options of the agent. Those of `chat`:", "agent.", AnswerOptions),
         ("Those of `tools`, in addition to the one of `chat`:", "agent.", ToolsOptions),
         (
             "Those of agent programs (`claude-code`, ...), which have that of `chat` and the `limits` of `tools`:",

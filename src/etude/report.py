@@ -7,7 +7,8 @@ from etude.events import RunFinished
 from etude.intervals import mean_interval
 from etude.records import Evaluation, TrainState, digest
 from etude.records.summary import Comparison, Cost, Forecast, Interval, SkillScores, Summary
-from etude.store.provenance import PROVENANCE, Changes
+from etude.skill.folder import PROVENANCE
+from etude.store.provenance import Changes
 from etude.store.views import SUMMARY
 from etude.workbench import Workbench
 

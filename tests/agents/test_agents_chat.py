@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from etude import ListEnvironment, Trainer
-from etude.agents.chat import ChatAgent, ChatOptions
+from etude.agents.answers import AnswerOptions, AnswerReader
+from etude.agents.chat import ChatAgent
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.prompts import Prompts
 from etude.protocols import ChatModel
@@ -23,7 +24,7 @@ class TestChatAgent(AgentContract):
 
 class TestChatAgentWithAPattern(AgentContract):
     def make_agent(self, target: ChatModel) -> ChatAgent:
-        return ChatAgent(target, Prompts(), ChatOptions(answer_pattern="Answer: (.*)"))
+        return ChatAgent(target, Prompts(), AnswerOptions(answer_pattern="Answer: (.*)"))
 
     def reply(self, answer: str) -> str:
         return f"Let me think.\nAnswer: {answer}"
@@ -31,7 +32,7 @@ class TestChatAgentWithAPattern(AgentContract):
 
 async def attempt(line: Line, skill: str = "", pattern: str | None = None, trial: int = 0):
     model = ScriptedModel([line])
-    agent = ChatAgent(model, Prompts(), ChatOptions(answer_pattern=pattern))
+    agent = ChatAgent(model, Prompts(), AnswerOptions(answer_pattern=pattern))
     trajectory = await agent.attempt(TASK, Skill(text=skill), trial)
     return trajectory, model.requests[0]
 
@@ -80,15 +81,14 @@ async def test_the_last_marked_answer_counts_else_the_whole_reply(
 
 
 async def test_a_search_for_the_answer_that_takes_too_long_leaves_the_attempt_without_one() -> None:
-    model = ScriptedModel(["a" * 60 + "!", "aaa"])
-    agent = ChatAgent(model, Prompts(), ChatOptions(answer_pattern="^(?:a+)+(a)$"), seconds=1.0)
+    answers = AnswerReader("chat", "^(?:a+)+(a)$", seconds=1.0)
     with pytest.raises(BoundaryError) as caught:
-        await agent.attempt(TASK, Skill(text=""), 0)
+        await answers.read("a" * 60 + "!")
     assert str(caught.value) == (
         "agent 'chat', answer_pattern '^(?:a+)+(a)$': TimeoutError: no result after 1 s; "
         "simplify nested or repeated wildcards"
     )
-    assert (await agent.attempt(TASK, Skill(text=""), 0)).answer == "a"
+    assert await answers.read("aaa") == "a"
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_the_fingerprint_changes_with_prompt_and_options() -> None:
     agents = [
         ChatAgent(model, Prompts()),
         ChatAgent(model, Prompts({"chat": "Answer."})),
-        ChatAgent(model, Prompts(), ChatOptions(answer_pattern="(.)")),
+        ChatAgent(model, Prompts(), AnswerOptions(answer_pattern="(.)")),
         ChatAgent(ScriptedModel([], name="scripted:other"), Prompts()),
     ]
     assert len({agent.fingerprint() for agent in agents}) == 4
@@ -121,7 +121,7 @@ def test_it_is_built_from_the_options_of_its_section() -> None:
     agent = ChatAgent.from_options({"answer_pattern": "(.)"}, ScriptedModel([]), Prompts(), where="agent")
     assert (
         agent.fingerprint()
-        == ChatAgent(ScriptedModel([]), Prompts(), ChatOptions(answer_pattern="(.)")).fingerprint()
+        == ChatAgent(ScriptedModel([]), Prompts(), AnswerOptions(answer_pattern="(.)")).fingerprint()
     )
 
 

@@ -135,8 +135,7 @@ def test_a_broken_plugin_is_named_and_does_not_break_the_rest(python: Path, tmp_
             "plugin empty",
         }
         assert checks["plugin worse"]["text"] == (
-            "scorer 'worse' cannot be loaded from 'broken_plugin.scorer:Worse': "
-            "No module named 'no_such_package'"
+            "scorer 'worse' cannot be loaded from 'broken_plugin.scorer:Worse': No module named 'no_such_package'"
         )
         assert checks["plugin empty"]["text"] == (
             "environment 'empty' from 'broken_plugin.environment:Empty' has no "

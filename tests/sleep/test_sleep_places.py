@@ -8,10 +8,9 @@ import pytest
 from etude.errors import SkillError
 from etude.records import Skill
 from etude.skill import Document, validate_skill
-from etude.sleep.places import located, memory_path, read_document, skill_path, skill_paths
+from etude.sleep.config import SleepSection
+from etude.sleep.places import document_paths, located, read_document, skill_paths
 from rows import rows
-
-P = Path("/p")
 
 
 @rows(
@@ -26,22 +25,20 @@ P = Path("/p")
         ("copilot-cli", ".github/copilot-instructions.md", ".github/skills/s/SKILL.md"),
         ("vscode-copilot", ".github/copilot-instructions.md", ".github/skills/s/SKILL.md"),
         ("cursor", ".cursor/rules/etude.mdc", ".agents/skills/s/SKILL.md"),
-        ("something else", "AGENTS.md", ".agents/skills/s/SKILL.md"),
     ],
 )
 def test_each_agent_has_its_own_memory_file_and_folder_of_skills(agent: str, memory: str, skill: str) -> None:
-    assert memory_path(P, agent) == P / memory
-    assert skill_path(P, agent, "s") == P / skill
+    found = document_paths(SleepSection(project="/p", agent=agent, skill="s"))
+    assert found == {"skill": Path("/p", skill), "memory": Path("/p", memory)}
 
 
 def test_the_skills_of_a_project_are_found_by_their_folders(tmp_path: Path) -> None:
-    for name in ("b", "a"):
-        skill_path(tmp_path, "codex", name).parent.mkdir(parents=True)
-        skill_path(tmp_path, "codex", name).write_text("x")
+    paths = {name: tmp_path / ".codex/skills" / name / "SKILL.md" for name in ("a", "b")}
+    for path in reversed(paths.values()):
+        path.parent.mkdir(parents=True)
+        path.write_text("x")
     (tmp_path / ".codex/skills/empty").mkdir()
-    assert list(skill_paths(tmp_path, "codex").items()) == [
-        (name, skill_path(tmp_path, "codex", name)) for name in ("a", "b")
-    ]
+    assert list(skill_paths(tmp_path, "codex").items()) == list(paths.items())
     assert skill_paths(tmp_path, "claude-code") == {}
 
 
@@ -60,12 +57,12 @@ def test_a_missing_file_is_an_empty_document(tmp_path: Path) -> None:
 
 
 def test_a_new_skill_begins_with_the_front_matter_that_skills_need(tmp_path: Path) -> None:
-    live = read_document(skill_path(tmp_path, "claude-code", "learned"), "skill", tmp_path)
+    live = read_document(tmp_path / "learned" / "SKILL.md", "skill", tmp_path)
     assert validate_skill(Skill(name="learned", text=live.opening), strict=True) == []
 
 
 def test_a_new_rule_file_of_cursor_is_always_applied(tmp_path: Path) -> None:
-    live = read_document(memory_path(tmp_path, "cursor"), "memory", tmp_path)
+    live = read_document(tmp_path / ".cursor/rules/etude.mdc", "memory", tmp_path)
     assert Document.parse(live.opening).meta["alwaysApply"] is True
 
 

@@ -3,14 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from etude.agents.answers import (
-    ANSWER_SECONDS,
-    AnswerOptions,
-    AnswerReader,
-    question,
-    reply_failure,
-    with_skill,
-)
+from etude.agents.answers import AnswerOptions, AnswerReader, question, reply_failure, with_skill
 from etude.config import parse
 from etude.errors import DataError
 from etude.prompts import Prompts
@@ -18,39 +11,24 @@ from etude.protocols import Agent, ChatModel
 from etude.records import ChatRequest, Skill, Task, Trajectory, assistant, digest, system
 
 
-class ChatOptions(AnswerOptions):
-    """Options of the chat agent."""
-
-
 class ChatAgent(Agent):
-    """Asks a chat model once. Its model calls are facts, so its attempts need not be.
-
-    Args:
-        seconds: longest search for `answer_pattern` in one reply.
-    """
+    """Asks a chat model once. Its model calls are facts, so its attempts need not be."""
 
     name = "chat"
     journals_calls: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        target: ChatModel,
-        prompts: Prompts,
-        options: ChatOptions | None = None,
-        *,
-        seconds: float = ANSWER_SECONDS,
-    ) -> None:
+    def __init__(self, target: ChatModel, prompts: Prompts, options: AnswerOptions | None = None) -> None:
         self._target = target
         self._prompt = prompts["chat"]
-        self._options = options or ChatOptions()
-        self._answers = AnswerReader(self.name, self._options.answer_pattern, seconds)
+        self._options = options or AnswerOptions()
+        self._answers = AnswerReader(self.name, self._options.answer_pattern)
 
     @classmethod
     def from_options(
         cls, options: Mapping[str, Any], target: ChatModel, prompts: Prompts, *, where: str
     ) -> "ChatAgent":
         """Build from the options of the `agent` section. Raises ConfigError: an unknown or bad option."""
-        return cls(target, prompts, parse(ChatOptions, dict(options), where=where))
+        return cls(target, prompts, parse(AnswerOptions, dict(options), where=where))
 
     def fingerprint(self) -> str:
         """Changes with the model, its settings, the prompt and the options."""

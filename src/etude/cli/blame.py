@@ -12,7 +12,8 @@ from etude.cli.terminal.summary_text import LOUD, SIMULATED
 from etude.cli.terminal.tables import text_lines
 from etude.errors import DataError
 from etude.records.provenance import Line, Provenance, ProvenEdit
-from etude.store.provenance import PROVENANCE, read_provenance
+from etude.skill.folder import PROVENANCE
+from etude.store.provenance import read_provenance
 
 
 def run(args: argparse.Namespace) -> int:

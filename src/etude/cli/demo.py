@@ -4,7 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
-from etude.cli.parsing.parser import DEFAULT_CONFIG
+from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.settings import read_settings
 from etude.cli.terminal import output
 from etude.cli.train import train

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.parsing.flags import Flags
-from etude.cli.parsing.parser import DEFAULT_CONFIG
 from etude.cli.parsing.usage import UsageError
 from etude.config import TrainConfig, load_config
 from etude.errors import ConfigError

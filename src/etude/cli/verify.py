@@ -11,7 +11,8 @@ from etude.config import load_config
 from etude.errors import DataError
 from etude.measure.verify import Verification, verify_skill
 from etude.records.provenance import Provenance
-from etude.store.provenance import PROVENANCE, read_provenance
+from etude.skill.folder import PROVENANCE
+from etude.store.provenance import read_provenance
 from etude.store.views import JOURNAL
 
 

@@ -16,14 +16,13 @@ from etude.records.provenance import Line, Provenance
 from etude.records.summary import Summary
 from etude.skill import Document
 from etude.skill.export import without_markers
+from etude.skill.folder import PROVENANCE
 from etude.skill.lines import lines_of
 from etude.store import SqliteJournal
-from etude.store.provenance import PROVENANCE, exported, read_provenance
+from etude.store.provenance import exported, read_provenance
 from etude.store.views import JOURNAL, SUMMARY
 from etude.trainer import Trainer
 from etude.workbench import Given
-
-__all__ = ["Problem", "Verification", "averify_skill", "verify_skill"]
 
 
 class Problem(Record):

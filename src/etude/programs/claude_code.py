@@ -91,7 +91,7 @@ class ClaudeCode(Program):
                 end = line
             elif line.type in ("assistant", "user") and line.parent_tool_use_id is None:
                 _tell(telling, line.type, line.message)
-        common = Report(messages=tuple(telling.messages), exit_codes=telling.exit_codes, ended=end is not None)
+        common = telling.report(ended=end is not None)
         if end is None:
             return common
         used = end.usage

@@ -115,7 +115,7 @@ class Codex(Program):
 
     def read(self, finished: Finished, order: Order) -> Report:
         telling = _read_session(read_files(order.home, ".codex/sessions/*/*/*/rollout-*.jsonl"))
-        report = Report(messages=tuple(telling.messages), exit_codes=telling.exit_codes, ended=False)
+        report = telling.report(ended=False)
         for event in read_lines(finished.stdout, _Event):
             if event.type == "item.completed" and event.item.type == "agent_message":
                 report = replace(report, answer=event.item.text)

@@ -109,8 +109,7 @@ class OpenCode(Program):
         return Launch((*argv, *order.arguments), env, order.prompt.encode())
 
     def read(self, finished: Finished, order: Order) -> Report:
-        telling = Telling()
-        report = Report(ended=False)
+        telling, usage, ended, error = Telling(), Usage(), False, ""
         for line in read_lines(finished.stdout, _Line):
             part = line.part
             if line.type == "text":
@@ -119,16 +118,10 @@ class OpenCode(Program):
                 telling.says("", [Call(part.call, part.tool, json.dumps(part.state.input))])
                 telling.result(part.call, part.state.output or part.state.error, part.state.metadata.exit)
             elif line.type == "step_finish":
-                report = replace(report, usage=report.usage + _usage(part.tokens), ended=part.reason != "tool-calls")
+                usage, ended = usage + _usage(part.tokens), part.reason != "tool-calls"
             elif line.type == "error":
-                report = replace(report, error=_words(line.error))
-        return replace(
-            report,
-            answer=telling.last_text,
-            messages=tuple(telling.messages),
-            exit_codes=telling.exit_codes,
-            ended=report.ended or bool(report.error),
-        )
+                error = _words(line.error)
+        return replace(telling.report(ended=ended or bool(error)), answer=telling.last_text, usage=usage, error=error)
 
 
 def _words(error: _Error) -> str:

@@ -83,8 +83,7 @@ class Pi(Program):
         return Launch((*argv, *order.arguments), env, order.prompt.encode())
 
     def read(self, finished: Finished, order: Order) -> Report:
-        telling = Telling()
-        report = Report(ended=False)
+        telling, usage, ended, error = Telling(), Usage(), False, ""
         for record in read_lines(read_files(order.home, ".pi/agent/sessions/*/*.jsonl"), _Record):
             message = record.message
             if record.type != "message":
@@ -93,12 +92,10 @@ class Pi(Program):
                 telling.says_in(message.content)
                 error = message.error or "an error" if message.stop_reason in ("error", "aborted") else ""
                 ended = bool(error) or message.stop_reason in ("stop", "length")
-                report = replace(report, usage=report.usage + _usage(message.usage), error=error, ended=ended)
+                usage += _usage(message.usage)
             elif message.role == "toolResult":
                 _tell_result(telling, message)
-        return replace(
-            report, answer=telling.last_text, messages=tuple(telling.messages), exit_codes=telling.exit_codes
-        )
+        return replace(telling.report(ended=ended), answer=telling.last_text, usage=usage, error=error)
 
 
 def _tell_result(telling: Telling, message: _Message) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple, cast
 
 from pydantic import AliasChoices, Field, JsonValue
 
-from etude.programs.base import Lenient
+from etude.programs.base import Lenient, Report
 from etude.records import Message, TextPart, ToolCall
 
 
@@ -67,6 +67,10 @@ class Telling:
     def tool(self, id: str) -> str:
         """Name of the tool that was called, empty when there was no call."""
         return self._tools.get(id, "")
+
+    def report(self, *, ended: bool) -> Report:
+        """What was said and done, for a program that came to its end or did not."""
+        return Report(messages=tuple(self.messages), exit_codes=self.exit_codes, ended=ended)
 
     @property
     def last_text(self) -> str:

@@ -8,8 +8,6 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-__all__ = ["secret_kind", "without_assignments"]
-
 _MARKERS = ("pass", "pwd", "secret", "token", "key")
 _NAMES = (
     r"passw(?:or)?d|passphrase|passcode|(?<=[_-])pass|pwd|secret|token"

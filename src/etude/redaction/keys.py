@@ -6,8 +6,6 @@ from typing import Any, cast
 from etude.errors import ConfigError
 from etude.redaction.redactor import SHORTEST_KEY, Redactor
 
-__all__ = ["check_keys"]
-
 
 def check_keys(settings: Mapping[str, Any], environ: Mapping[str, str], keys: Sequence[str]) -> None:
     """Make sure that the settings are the same once keys are taken out of them.

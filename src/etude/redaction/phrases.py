@@ -6,9 +6,7 @@ there has a digit in it, and a length.
 
 import re
 
-from etude.redaction.shapes import Shape
-
-__all__ = ["TOLD_SHAPES"]
+from etude.redaction.shapes import Shape, shape
 
 _ENGLISH = ("password", "passphrase", "pwd")
 """What follows `=` or `:` after these in the same line, `assignments` judges: it knows paths, code and types."""
@@ -27,56 +25,40 @@ _VALUE = (
 )
 
 TOLD_SHAPES: tuple[Shape, ...] = (
-    Shape(
+    shape(
         "private-key",
         ("client-key-data",),
-        re.compile(
-            r"(?P<keep>client-key-data\\{0,8}[\"']?\s{0,8}:\s{0,8}\\{0,8}[\"']?)[A-Za-z0-9+/]{16,}=*", re.IGNORECASE
-        ),
+        r"(?P<keep>client-key-data\\{0,8}[\"']?\s{0,8}:\s{0,8}\\{0,8}[\"']?)[A-Za-z0-9+/]{16,}=*",
+        re.IGNORECASE,
     ),
     # As `.netrc` has it.
-    Shape(
+    shape(
         "password",
         ("login",),
-        re.compile(
-            r"(?P<keep>login\s{1,8}[^\s\"']{1,128}\s{1,8}password\s{1,8})(?![\[<$*{])(?=[^\s\d]{0,64}\d)[^\s\"'\\]{4,}",
-            re.IGNORECASE,
-        ),
+        r"(?P<keep>login\s{1,8}[^\s\"']{1,128}\s{1,8}password\s{1,8})(?![\[<$*{])(?=[^\s\d]{0,64}\d)[^\s\"'\\]{4,}",
+        re.IGNORECASE,
     ),
-    Shape(
+    shape(
         "authorization",
         ("authorization",),
-        re.compile(
-            r"(?P<keep>(?<!\w)authorization\\{0,8}[\"']?\s{0,8}[:=]\s{0,8}\\{0,8}[\"']?(?:bearer|basic)\s{1,8})"
-            r"(?!auth|token|credential|your|access)[\w.~+/-]{8,}=*",
-            re.IGNORECASE,
-        ),
+        r"(?P<keep>(?<!\w)authorization\\{0,8}[\"']?\s{0,8}[:=]\s{0,8}\\{0,8}[\"']?(?:bearer|basic)\s{1,8})"
+        r"(?!auth|token|credential|your|access)[\w.~+/-]{8,}=*",
+        re.IGNORECASE,
     ),
-    Shape(
-        "password",
-        _ENGLISH,
-        re.compile(
-            rf"(?P<keep>(?:{'|'.join(_ENGLISH)}){_SAID}\s{{0,4}}[\"'`]?){_VALUE}",
-            re.IGNORECASE,
-        ),
-    ),
-    Shape("password", _NAMES, re.compile(rf"(?P<keep>(?:{'|'.join(_NAMES)}){_IS}){_VALUE}", re.IGNORECASE)),
-    Shape(
+    shape("password", _ENGLISH, rf"(?P<keep>(?:{'|'.join(_ENGLISH)}){_SAID}\s{{0,4}}[\"'`]?){_VALUE}", re.IGNORECASE),
+    shape("password", _NAMES, rf"(?P<keep>(?:{'|'.join(_NAMES)}){_IS}){_VALUE}", re.IGNORECASE),
+    shape(
         "token",
         ("token",),
-        re.compile(
-            r"(?P<keep>(?<![A-Za-z0-9])token (?:is:? )?)(?!(?:base|sha|md|utf)-?\d)"
-            r"(?=[A-Za-z_-]{0,64}\d)(?=[\d_-]{0,64}[A-Za-z])[A-Za-z0-9_-]{10,}(?![\w.(/])",
-            re.IGNORECASE,
-        ),
+        r"(?P<keep>(?<![A-Za-z0-9])token (?:is:? )?)(?!(?:base|sha|md|utf)-?\d)"
+        r"(?=[A-Za-z_-]{0,64}\d)(?=[\d_-]{0,64}[A-Za-z])[A-Za-z0-9_-]{10,}(?![\w.(/])",
+        re.IGNORECASE,
     ),
-    Shape(
+    shape(
         "api-key",
         ("key ", "key\t"),
-        re.compile(
-            r"(?P<keep>(?:_|api[ _-]?|access[ _-]?|secret[ _-]?|private[ _-]?)key[ \t]{1,4})"
-            r"(?=[A-Za-z]{0,64}\d)[A-Za-z0-9]{20,}[A-Za-z0-9+/]*={0,2}(?![\w.(-])",
-            re.IGNORECASE,
-        ),
+        r"(?P<keep>(?:_|api[ _-]?|access[ _-]?|secret[ _-]?|private[ _-]?)key[ \t]{1,4})"
+        r"(?=[A-Za-z]{0,64}\d)[A-Za-z0-9]{20,}[A-Za-z0-9+/]*={0,2}(?![\w.(-])",
+        re.IGNORECASE,
     ),
 )

@@ -26,9 +26,6 @@ from etude.redaction.shapes import (
     without_terminal,
 )
 
-__all__ = ["SHORTEST_KEY", "Redactor"]
-
-
 _SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 _SHORTEST_SECRET = 12
 SHORTEST_KEY = 8

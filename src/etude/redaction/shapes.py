@@ -9,17 +9,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = [
-    "SHAPES",
-    "TRANSCRIPT_SHAPES",
-    "Shape",
-    "has_marker",
-    "without_addresses",
-    "without_cut_secrets",
-    "without_shapes",
-    "without_terminal",
-]
-
 
 class Shape(NamedTuple):
     """One kind of credential."""
@@ -29,6 +18,11 @@ class Shape(NamedTuple):
     """Lower-case texts, one of which every match contains: looking for them is far cheaper than the pattern."""
     pattern: re.Pattern[str]
     """What a group `keep` matches stays in front of the redaction."""
+
+
+def shape(kind: str, markers: tuple[str, ...], pattern: str, flags: re.RegexFlag = re.NOFLAG) -> Shape:
+    """A shape with its pattern as text."""
+    return Shape(kind, markers, re.compile(pattern, flags))
 
 
 _START = r"(?<![A-Za-z0-9_-])"
@@ -50,79 +44,65 @@ def _tokens(start: str, sure: str, inside: str) -> tuple[Shape, ...]:
         inside: what may be before the beginning of a JSON web token, from the start of its word on.
     """
     return (
-        Shape(
+        shape(
             "api-key",
             ("sk-",),
-            re.compile(
-                rf"{sure}sk-(?:ant|proj|svcacct)-[A-Za-z0-9_-]{{16,}}"
-                rf"|{start}sk-(?:(?:or|admin)-[A-Za-z0-9_-]{{16,}}|[A-Za-z0-9]{{20,}}"
-                r"|(?=(?:[A-Za-z_-]{0,40}\d){6})[A-Za-z0-9_-]{20,})"
-            ),
+            rf"{sure}sk-(?:ant|proj|svcacct)-[A-Za-z0-9_-]{{16,}}"
+            rf"|{start}sk-(?:(?:or|admin)-[A-Za-z0-9_-]{{16,}}|[A-Za-z0-9]{{20,}}"
+            r"|(?=(?:[A-Za-z_-]{0,40}\d){6})[A-Za-z0-9_-]{20,})",
         ),
-        Shape("api-key", ("gsk_", "hf_", "xai-"), re.compile(rf"{sure}(?:gsk_|hf_|xai-)[A-Za-z0-9]{{20,}}")),
-        Shape("api-key", ("k_live_", "k_test_"), re.compile(rf"{sure}[rs]k_(?:live|test)_[A-Za-z0-9]{{16,}}")),
-        Shape("api-key", ("aiza",), re.compile(rf"{sure}AIza[A-Za-z0-9_-]{{35}}{_END}")),
-        Shape("aws-key", ("akia", "asia"), re.compile(rf"{sure}A[KS]IA[0-9A-Z]{{16}}(?![A-Za-z0-9])")),
-        Shape(
+        shape("api-key", ("gsk_", "hf_", "xai-"), rf"{sure}(?:gsk_|hf_|xai-)[A-Za-z0-9]{{20,}}"),
+        shape("api-key", ("k_live_", "k_test_"), rf"{sure}[rs]k_(?:live|test)_[A-Za-z0-9]{{16,}}"),
+        shape("api-key", ("aiza",), rf"{sure}AIza[A-Za-z0-9_-]{{35}}{_END}"),
+        shape("aws-key", ("akia", "asia"), rf"{sure}A[KS]IA[0-9A-Z]{{16}}(?![A-Za-z0-9])"),
+        shape(
             "token",
             ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"),
-            re.compile(rf"{sure}(?:gh[pousr]_[A-Za-z0-9]{{20,}}|github_pat_\w{{20,}}|glpat-[A-Za-z0-9_-]{{20,}})"),
+            rf"{sure}(?:gh[pousr]_[A-Za-z0-9]{{20,}}|github_pat_\w{{20,}}|glpat-[A-Za-z0-9_-]{{20,}})",
         ),
-        Shape("token", ("xox",), re.compile(rf"{sure}xox[abeoprs]-[A-Za-z0-9-]{{10,}}")),
-        Shape(
-            "jwt",
-            ("eyj",),
-            re.compile(rf"{_START}{inside}eyJ[A-Za-z0-9_-]{{8,}}+\.eyJ[A-Za-z0-9_-]{{8,}}\.[A-Za-z0-9_-]*"),
-        ),
+        shape("token", ("xox",), rf"{sure}xox[abeoprs]-[A-Za-z0-9-]{{10,}}"),
+        shape("jwt", ("eyj",), rf"{_START}{inside}eyJ[A-Za-z0-9_-]{{8,}}+\.eyJ[A-Za-z0-9_-]{{8,}}\.[A-Za-z0-9_-]*"),
     )
 
 
 _PRIVATE_KEY = (
-    Shape(
+    shape(
         "private-key",
         ("private key-----", "private key block-----"),
-        re.compile(
-            r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"
-            # The text up to the next line of dashes, so that many beginnings without an end are read once each.
-            rf"(?:[^-]*+(?:-(?!----(?:BEGIN|END) )[^-]*+)*+{_PEM_END}"
-            r"|(?:(?:\s|\\{1,8}[nr])*[A-Za-z0-9+/=]{16,})+)"
-        ),
+        r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----"
+        # The text up to the next line of dashes, so that many beginnings without an end are read once each.
+        rf"(?:[^-]*+(?:-(?!----(?:BEGIN|END) )[^-]*+)*+{_PEM_END}"
+        r"|(?:(?:\s|\\{1,8}[nr])*[A-Za-z0-9+/=]{16,})+)",
     ),
 )
 _CREDENTIALS = (
-    Shape(
+    shape(
         "password",
         ("://",),
         # The scheme is not matched: looking for its beginning from every letter of a long word takes its square.
-        re.compile(r"(?P<keep>(?<=[A-Za-z0-9+.-])://)[^\s/:@\"'<>\[]*:[^\s/@\"'<>]+(?=@)"),
+        r"(?P<keep>(?<=[A-Za-z0-9+.-])://)[^\s/:@\"'<>\[]*:[^\s/@\"'<>]+(?=@)",
     ),
-    Shape(
+    shape(
         "authorization",
         ("authorization",),
-        re.compile(
-            r"(?P<keep>authorization\\?[\"']?\s*[:=]\s*\\?[\"']?(?:bearer|basic|token)\s+)"
-            rf"(?-i:{_MIXED})[\w.~+/-]{{8,}}=*",
-            re.IGNORECASE,
-        ),
+        r"(?P<keep>authorization\\?[\"']?\s*[:=]\s*\\?[\"']?(?:bearer|basic|token)\s+)"
+        rf"(?-i:{_MIXED})[\w.~+/-]{{8,}}=*",
+        re.IGNORECASE,
     ),
-    Shape(
+    shape(
         "authorization",
         ("authorization",),
-        re.compile(
-            r"(?P<keep>authorization\\?[\"']?\s*[:=]\s*\\?[\"']?)(?=[\w.-]*\d)[\w.~+/-]{20,}=*", re.IGNORECASE
-        ),
+        r"(?P<keep>authorization\\?[\"']?\s*[:=]\s*\\?[\"']?)(?=[\w.-]*\d)[\w.~+/-]{20,}=*",
+        re.IGNORECASE,
     ),
-    Shape(
+    shape(
         "authorization",
         ("api-key", "api_key", "apikey"),
-        re.compile(
-            rf"(?P<keep>{_LOOSE}x-api-key\\?[\"']?\s*[:=]\s*\\?[\"']?)(?=[\w.-]*\d)[\w.-]{{8,}}", re.IGNORECASE
-        ),
+        rf"(?P<keep>{_LOOSE}x-api-key\\?[\"']?\s*[:=]\s*\\?[\"']?)(?=[\w.-]*\d)[\w.-]{{8,}}",
+        re.IGNORECASE,
     ),
-    Shape(
-        "authorization",
-        ("bearer",),
-        re.compile(rf"(?P<keep>{_LOOSE}bearer\s+)(?-i:{_MIXED})[\w.~+/-]{{16,}}=*", re.IGNORECASE),
+    shape(
+        "authorization", ("bearer",), rf"(?P<keep>{_LOOSE}bearer\s+)(?-i:{_MIXED})[\w.~+/-]{{16,}}=*", re.IGNORECASE
     ),
 )
 
@@ -146,87 +126,72 @@ _PREFIXES = (*_SURE_PREFIXES, *_SHORT_PREFIXES, *_DASHED_PREFIXES, _AGE)
 _COOKIE = r"\\?[\"']?\s{0,8}[:=]\s{0,8}"
 
 TRANSCRIPT_SHAPES: tuple[Shape, ...] = (
-    Shape(
+    shape(
         "token",
         _SURE_PREFIXES + _SHORT_PREFIXES,
-        re.compile(
-            rf"(?:{'|'.join(map(re.escape, _SURE_PREFIXES))}|{_LOOSE}(?:{'|'.join(_SHORT_PREFIXES)}))"
-            r"(?=[a-z]{0,64}\d)[a-z0-9]{20,}(?:_[a-f0-9]{8,})?",
-            re.IGNORECASE,
-        ),
+        rf"(?:{'|'.join(map(re.escape, _SURE_PREFIXES))}|{_LOOSE}(?:{'|'.join(_SHORT_PREFIXES)}))"
+        r"(?=[a-z]{0,64}\d)[a-z0-9]{20,}(?:_[a-f0-9]{8,})?",
+        re.IGNORECASE,
     ),
-    Shape(
+    shape(
         "token",
         _DASHED_PREFIXES,
-        re.compile(
-            rf"{_LOOSE}(?:{'|'.join(map(re.escape, _DASHED_PREFIXES))})(?=[a-z_-]{{0,64}}\d)[\w-]{{20,}}",
-            re.IGNORECASE,
-        ),
+        rf"{_LOOSE}(?:{'|'.join(map(re.escape, _DASHED_PREFIXES))})(?=[a-z_-]{{0,64}}\d)[\w-]{{20,}}",
+        re.IGNORECASE,
     ),
-    Shape("token", (_AGE,), re.compile(rf"{_AGE}[a-z0-9]{{20,}}", re.IGNORECASE)),
-    Shape("token", ("sg.",), re.compile(rf"{_LOOSE}SG\.[\w-]{{16,64}}\.[\w-]{{16,64}}{_END}")),
-    Shape("token", (":aa",), re.compile(rf"(?<!\d)\d{{8,10}}:AA[\w-]{{30,40}}{_END}")),
-    Shape("api-key", ("jqqj9",), re.compile(rf"{_LOOSE}[A-Za-z0-9]{{52}}JQQJ9[A-Za-z0-9]{{27}}(?![A-Za-z0-9])")),
-    Shape("secret", ("q~",), re.compile(rf"(?:(?<![\w~.-])|{_ESCAPE})[\w~.-]{{3}}\dQ~[\w~.-]{{31,34}}(?![\w~.-])")),
-    Shape(
+    shape("token", (_AGE,), rf"{_AGE}[a-z0-9]{{20,}}", re.IGNORECASE),
+    shape("token", ("sg.",), rf"{_LOOSE}SG\.[\w-]{{16,64}}\.[\w-]{{16,64}}{_END}"),
+    shape("token", (":aa",), rf"(?<!\d)\d{{8,10}}:AA[\w-]{{30,40}}{_END}"),
+    shape("api-key", ("jqqj9",), rf"{_LOOSE}[A-Za-z0-9]{{52}}JQQJ9[A-Za-z0-9]{{27}}(?![A-Za-z0-9])"),
+    shape("secret", ("q~",), rf"(?:(?<![\w~.-])|{_ESCAPE})[\w~.-]{{3}}\dQ~[\w~.-]{{31,34}}(?![\w~.-])"),
+    shape(
         "webhook",
         ("hooks.slack.com/", "/api/webhooks/", "webhook.office.com/"),
-        re.compile(
-            r"(?P<keep>hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/webhooks/"
-            r"|webhook\.office\.com/webhookb2/)[\w/@.-]{8,}",
-            re.IGNORECASE,
-        ),
+        r"(?P<keep>hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/webhooks/"
+        r"|webhook\.office\.com/webhookb2/)[\w/@.-]{8,}",
+        re.IGNORECASE,
     ),
-    Shape(
+    shape(
         "cookie",
         ("cookie",),
         # In quotes as a whole (`-H 'Cookie: a=b'`, `"Cookie": "a=b"`), else up to the end of the line.
-        re.compile(
-            rf"(?P<keep>(?<=[\"'])(?:set-)?cookie:\s{{0,8}}|cookie{_COOKIE}\\?[\"'])(?=[\w.-]{{1,128}}=)[^\r\n\"']+"
-            rf"|(?P<keep2>{_LOOSE}(?:set-)?cookie:\s{{0,8}})(?=[\w.-]{{1,128}}=)"
-            r"(?:[^\r\n\\\"']|\"[^\"\r\n]{0,512}\")+",
-            re.IGNORECASE,
-        ),
+        rf"(?P<keep>(?<=[\"'])(?:set-)?cookie:\s{{0,8}}|cookie{_COOKIE}\\?[\"'])(?=[\w.-]{{1,128}}=)[^\r\n\"']+"
+        rf"|(?P<keep2>{_LOOSE}(?:set-)?cookie:\s{{0,8}})(?=[\w.-]{{1,128}}=)"
+        r"(?:[^\r\n\\\"']|\"[^\"\r\n]{0,512}\")+",
+        re.IGNORECASE,
     ),
     # Up to the last `@` before a slash: passwords may have one of their own.
-    Shape("password", ("://",), re.compile(r"(?P<keep>://)[^\s/:@\"'<>\[]*:[^\s/\"'<>]+(?=@)")),
-    Shape("token", ("://",), re.compile(r"(?P<keep>://)(?=[A-Za-z_-]*\d)[\w-]{16,}(?=@)")),
-    Shape(
+    shape("password", ("://",), r"(?P<keep>://)[^\s/:@\"'<>\[]*:[^\s/\"'<>]+(?=@)"),
+    shape("token", ("://",), r"(?P<keep>://)(?=[A-Za-z_-]*\d)[\w-]{16,}(?=@)"),
+    shape(
         "signature",
         ("sig=", "signature="),
-        re.compile(rf"(?P<keep>(?:(?<![A-Za-z])|{_ESCAPE})(?:sig|signature)=)[\w%+/-]{{16,}}=*", re.IGNORECASE),
+        rf"(?P<keep>(?:(?<![A-Za-z])|{_ESCAPE})(?:sig|signature)=)[\w%+/-]{{16,}}=*",
+        re.IGNORECASE,
     ),
-    Shape(
+    shape(
         "password",
         ("</",),
-        re.compile(
-            r"(?P<keep><(?:\w{1,32}:)?(?:password|passphrase|secret|token)>)(?!\[redacted:|\$|\{|\*+<)"
-            r"[^<>\s]{1,512}(?=</)",
-            re.IGNORECASE,
-        ),
+        r"(?P<keep><(?:\w{1,32}:)?(?:password|passphrase|secret|token)>)(?!\[redacted:|\$|\{|\*+<)"
+        r"[^<>\s]{1,512}(?=</)",
+        re.IGNORECASE,
     ),
-    Shape(
+    shape(
         "password",
         ("mysql", "mariadb"),
-        re.compile(
-            rf"(?P<keep>{_LOOSE}(?:mysql|mariadb)[\w-]{{0,20}} (?:[^\n|;&]{{0,200}}? )??-p)(?![\s$<\[-])[^\s\"'|;&]+"
-        ),
+        rf"(?P<keep>{_LOOSE}(?:mysql|mariadb)[\w-]{{0,20}} (?:[^\n|;&]{{0,200}}? )??-p)(?![\s$<\[-])[^\s\"'|;&]+",
     ),
-    Shape(
+    shape(
         "password",
         ("sshpass", " login", "mongo", "redis-cli"),
-        re.compile(
-            rf"(?P<keep>{_LOOSE}(?:sshpass|(?:docker|podman|registry) login|mongo[a-z]{{0,8}}|redis-cli) "
-            r"(?:[^\n|;&]{0,200}? )??(?:-p|-a) {0,4}[\"']?)(?![\s$<\[\"'-])(?=[^\s]*[^\s\d.])[^\s\"'|;&]+"
-        ),
+        rf"(?P<keep>{_LOOSE}(?:sshpass|(?:docker|podman|registry) login|mongo[a-z]{{0,8}}|redis-cli) "
+        r"(?:[^\n|;&]{0,200}? )??(?:-p|-a) {0,4}[\"']?)(?![\s$<\[\"'-])(?=[^\s]*[^\s\d.])[^\s\"'|;&]+",
     ),
-    Shape(
+    shape(
         "password",
         ("curl", "wget"),
-        re.compile(
-            rf"(?P<keep>{_LOOSE}(?:curl|wget) (?:[^\n|;&]{{0,200}}? )??(?:-u|--user) {{0,4}}[\"']?[\w.@-]{{0,64}}:)"
-            r"(?![\s$<\[\"'])[^\s\"'|;&]+"
-        ),
+        rf"(?P<keep>{_LOOSE}(?:curl|wget) (?:[^\n|;&]{{0,200}}? )??(?:-u|--user) {{0,4}}[\"']?[\w.@-]{{0,64}}:)"
+        r"(?![\s$<\[\"'])[^\s\"'|;&]+",
     ),
     *_PRIVATE_KEY,
     *_tokens(_LOOSE, "", r"(?P<keep>[A-Za-z0-9_-]{0,64}?)"),

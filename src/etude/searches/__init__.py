@@ -14,8 +14,6 @@ from etude.searches.base import Search, SearchOptions
 from etude.searches.forecast import Known, StageWork
 from etude.workbench import Workbench
 
-__all__ = ["Policy", "Search", "SearchOptions", "policy_of", "search_of"]
-
 
 class Policy(NamedTuple):
     """A search policy and its options, as the settings have them."""

@@ -12,8 +12,6 @@ from etude.run_log import RunLog
 from etude.searches.forecast import Known, StageWork
 from etude.workbench import Workbench
 
-__all__ = ["Search", "SearchOptions", "give_up"]
-
 
 class SearchOptions(Section):
     """Options of a search policy: further keys of the section `search`."""

@@ -14,9 +14,6 @@ from etude.stages.state import after_verdict
 from etude.stages.tidy import MOST_TRIES, Removal, superfluous, unmissed
 from etude.workbench import Workbench
 
-__all__ = ["tidied", "validated"]
-
-
 _MORE = 40
 """Training tasks that are attempted again where validation does not show a gain."""
 

@@ -10,8 +10,6 @@ from etude.stages.shared.longitudinal import Pair, compare_epochs
 from etude.stages.slow_update import slow_update
 from etude.workbench import Workbench
 
-__all__ = ["Try", "end_epoch"]
-
 Try = Callable[[TrainState, Candidate, Sequence[Pair]], Awaitable[TrainState]]
 """What a search does with the slow update's candidate, given the tasks it answers under both skills."""
 

@@ -16,8 +16,6 @@ from etude.searches.headroom import TRIALS, Headroom, known_headroom
 from etude.skill import token_count
 from etude.workbench import Workbench
 
-__all__ = ["forecast_attempts", "forecast_run"]
-
 _IMAGE_TOKENS = 1000
 _MESSAGE_TOKENS = 8
 _GROWTH = 250

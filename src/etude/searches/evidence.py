@@ -46,8 +46,6 @@ from etude.stages.state import after_proof, after_rollout
 from etude.stages.tidy import MOST_TRIES
 from etude.workbench import Workbench
 
-__all__ = ["EvidenceOptions", "EvidenceSearch", "Proposed"]
-
 _PROPOSED = 6
 """Most edits that one analysis may propose."""
 _WITNESSES = 8

@@ -8,8 +8,6 @@ from etude.records.summary import Interval
 from etude.stages.evaluation import known_evaluation
 from etude.workbench import Workbench
 
-__all__ = ["TRIALS", "Headroom", "known_headroom"]
-
 TRIALS = 2
 """Attempts at each validation task: the fewest that differ."""
 

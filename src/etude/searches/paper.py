@@ -27,8 +27,6 @@ from etude.searches.steps import Acceptance, Proposer, batches_of
 from etude.stages.update_modes import update_mode
 from etude.workbench import Workbench
 
-__all__ = ["PaperSearch"]
-
 _EVALUATED, _EVALUATED_EPOCHS = 1 / 3, 4
 """Share of the steps that have a candidate worth evaluating, at least, and the epochs that this is said of."""
 _RACED = 0.5

@@ -27,8 +27,6 @@ from etude.searches.steps import Acceptance, Batch, Proposer, batches_of
 from etude.stages.update_modes import UPDATE_MODES
 from etude.workbench import Workbench
 
-__all__ = ["RewriteFirstSearch"]
-
 
 class RewriteFirstSearch(Search):
     """Its first epoch is one step with all training tasks and makes a whole new document. Later ones are those of

@@ -23,8 +23,6 @@ from etude.stages.state import accept, after_rollout, after_verdict
 from etude.stages.update_modes import UpdateMode
 from etude.workbench import Workbench
 
-__all__ = ["Acceptance", "Batch", "Made", "Proposer", "Read", "batches_of"]
-
 _REMEASURED = 10_000
 """Trial numbers from here on are those of accepted skills that are measured again."""
 

@@ -12,8 +12,6 @@ from etude.records import AppliedEdit
 from etude.skill.edits import apply_edit
 from etude.skill.lines import lines_of
 
-__all__ = ["INITIAL", "Origin", "blame", "carried", "texts_of"]
-
 T = TypeVar("T")
 
 

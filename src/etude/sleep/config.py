@@ -13,18 +13,6 @@ from etude.config.sections import AgentSection
 from etude.errors import ConfigError, did_you_mean
 from etude.registry import find, names
 
-__all__ = [
-    "EACH",
-    "LEARNED",
-    "MOST_HOURS",
-    "SECTIONS_OF_ITS_OWN",
-    "SleepConfig",
-    "SleepSection",
-    "load_sleep_config",
-    "load_sleep_section",
-    "make_sleep_config",
-]
-
 NIGHT: dict[str, Any] = {
     "search": {"policy": "rewrite_first"},
     "train": {"epochs": 8, "fresh_attempts": True},

@@ -13,8 +13,6 @@ from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.mining import session_text
 from etude.sleep.transcripts.sessions import Session
 
-__all__ = ["NightForecast", "forecast_night"]
-
 _TASKS_OF_A_SESSION = (0.3, 1.5)
 """How many tasks a session is likely to give, after clustering: from little to much, as all below."""
 _ATTEMPT, _ANALYSIS, _GRADE = ((300, 100), (2_500, 1_200)), ((2_000, 200), (20_000, 2_500)), ((500, 50), (3_000, 400))

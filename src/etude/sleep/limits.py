@@ -14,8 +14,6 @@ from etude.store.journal import SqliteJournal
 from etude.store.views import JOURNAL
 from etude.workbench import StopSwitch
 
-__all__ = ["Deadline", "Spent", "of_the_night", "spent_in", "spent_so_far", "within"]
-
 
 class Spent(Record):
     """What was used, over all processes that worked on it."""

@@ -42,8 +42,6 @@ from etude.sleep.transcripts.ledger import Ledger
 from etude.sleep.transcripts.sources import Source
 from etude.workbench import Given, StopSwitch, Workbench
 
-__all__ = ["DIAGNOSTICS", "REPORT", "TASKS", "arun_night", "read_report", "read_tasks", "unfinished"]
-
 TASKS = "tasks.json"
 DIAGNOSTICS = "diagnostics.json"
 

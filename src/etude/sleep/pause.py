@@ -9,8 +9,6 @@ from etude.errors import DataError, InputError
 from etude.records import Record
 from etude.sleep.state import SleepState, read_kept
 
-__all__ = ["PAUSE", "Pause", "pause", "paused", "resume"]
-
 PAUSE = "pause.json"
 
 

@@ -13,18 +13,6 @@ from etude.skill import Document
 from etude.skill.folder import DOCUMENT
 from etude.sleep.config import SleepSection
 
-__all__ = [
-    "Kind",
-    "LiveDocument",
-    "document_paths",
-    "documents_of",
-    "located",
-    "memory_path",
-    "read_document",
-    "skill_path",
-    "skill_paths",
-]
-
 Kind = Literal["skill", "memory"]
 
 _SUFFIXES = (".md", ".markdown", ".mdc")
@@ -62,16 +50,6 @@ class LiveDocument(Record):
         return ""
 
 
-def memory_path(project: Path, agent: str) -> Path:
-    """The agent's memory file in the project, whether or not it exists."""
-    return project / place_of(agent).memory
-
-
-def skill_path(project: Path, agent: str, name: str) -> Path:
-    """The SKILL.md of that name among the agent's skills of the project, whether or not it exists."""
-    return project / place_of(agent).skills / name / DOCUMENT
-
-
 def skill_paths(project: Path, agent: str) -> dict[str, Path]:
     """The agent's skills of the project that exist, by the name of their folder, sorted."""
     folder = project / place_of(agent).skills
@@ -80,19 +58,15 @@ def skill_paths(project: Path, agent: str) -> dict[str, Path]:
 
 def document_paths(sleep: SleepSection) -> Mapping[Kind, Path]:
     """Where the skill and the memory file of a night are, whether or not they exist."""
-    project = Path(sleep.project)
+    project, place = Path(sleep.project), place_of(sleep.agent)
     return {
-        "skill": Path(sleep.skill_path or skill_path(project, sleep.agent, sleep.skill_name)),
-        "memory": Path(sleep.memory_path or memory_path(project, sleep.agent)),
+        "skill": Path(sleep.skill_path or project / place.skills / sleep.skill_name / DOCUMENT),
+        "memory": Path(sleep.memory_path or project / place.memory),
     }
 
 
 def documents_of(sleep: SleepSection) -> tuple[LiveDocument, LiveDocument]:
-    """The skill and the memory file of a night, as they are now.
-
-    Raises:
-        SkillError: as `read_document`.
-    """
+    """The skill and the memory file of a night, as they are now; errors as of `read_document`."""
     paths, named = document_paths(sleep), [Path(path) for path in sleep.named_paths]
     # The memory file first: it is there before any night, so what is wrong with it is reported first.
     memory = read_document(paths["memory"], "memory", Path(sleep.project), named)

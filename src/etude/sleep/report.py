@@ -15,17 +15,6 @@ from etude.sleep.limits import Spent
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.probe import Doubt
 
-__all__ = [
-    "Command",
-    "Diagnosed",
-    "Diagnostics",
-    "DocumentReport",
-    "NightReport",
-    "NightStatus",
-    "diagnosed",
-    "untrained",
-]
-
 NightStatus = Literal["running", "proposed", "adopted", "no change", "nothing to do", "error"]
 """How a night stands.
 

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from etude.errors import EtudeError, InputError
 
-__all__ = ["PROFILE", "command_of", "install", "installed", "job_name", "line_of", "remove"]
-
 PROFILE = "test ! -r ~/.profile || . ~/.profile"
 """What the job begins with: keys and other variables come from there."""
 _LONGEST = 990

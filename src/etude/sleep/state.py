@@ -20,17 +20,6 @@ from etude.errors import ConfigError, DataError, StopRun
 from etude.files import write_atomically
 from etude.records import Record
 
-__all__ = [
-    "REPORT",
-    "SleepState",
-    "as_json",
-    "read_kept",
-    "state_folder",
-    "unwritable",
-    "why_unreadable",
-    "write_private",
-]
-
 REPORT = "night.json"
 """The file in the folder of a night that says how it stands."""
 R = TypeVar("R", bound=Record)

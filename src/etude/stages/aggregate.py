@@ -12,8 +12,6 @@ from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.proposals import PatchReply, Proposals, folded, valid_edits
 from etude.stages.shared.render import patches_block, skill_block
 
-__all__ = ["aggregate", "unite"]
-
 G = TypeVar("G")
 
 

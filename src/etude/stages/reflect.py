@@ -18,19 +18,6 @@ from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.proposals import Forms, PatchReply, Proposals, Source, valid_edits
 from etude.stages.shared.render import attempt_block, edit_budget_line, fence, ledger_block, skill_block
 
-__all__ = [
-    "Analysis",
-    "Context",
-    "Reflection",
-    "after_reflection",
-    "analyses",
-    "count_silence",
-    "deep_groups",
-    "is_silent",
-    "reflect",
-    "shallow_groups",
-]
-
 _CONTRASTS = 3
 """Passing attempts of the same kind shown next to a group of failures: enough to refute a wrong cause, and short."""
 

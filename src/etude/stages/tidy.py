@@ -16,8 +16,6 @@ from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import skill_block
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
-__all__ = ["MOST_TRIES", "Removal", "superfluous", "unmissed"]
-
 MOST_TRIES = 18
 """Most attempts for one line."""
 _ROUND = 6

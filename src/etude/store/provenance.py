@@ -10,9 +10,6 @@ from etude.records import AppliedEdit, Attempt, Candidate, Edit, EditEvidence, P
 from etude.records.provenance import Change, Line, Provenance, ProvenEdit
 from etude.skill import token_count
 from etude.skill.blame import INITIAL, Origin, blame, carried, texts_of
-from etude.skill.folder import PROVENANCE
-
-__all__ = ["PROVENANCE", "Changes", "exported", "read_provenance"]
 
 _UNSAID = "the search policy did not report this change"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from etude.envs.scorers.base import make_scorer
-from etude.envs.scorers.checks import Checks, ChecksOptions, Criteria, combined, form_warning, read_criteria
-from etude.envs.scorers.checks_operators import OPERATORS, Check
+from etude.envs.scorers.checks import Checks, ChecksOptions, Criteria, combined, read_criteria
+from etude.envs.scorers.checks_operators import OPERATORS
 from etude.envs.scorers.rubric import Grade
 from etude.errors import BoundaryError, ConfigError, DataError
 from etude.records import Message, Score, Task, ToolCall, Trajectory, assistant
@@ -341,17 +341,6 @@ def test_the_time_limit_does_not_change_the_fingerprint_and_the_judge_does() -> 
     assert Checks().fingerprint() != Checks(judge=Graded).fingerprint()
 
 
-def test_tasks_that_are_judged_by_form_alone_are_told() -> None:
-    form, content = Check(op="max_chars", arg=9), Check(op="contains", arg="x")
-    criteria = {f"t{at}": Criteria(checks=(form,)) for at in range(7)}
-    safe = {"both": Criteria(checks=(form, content)), "judged": Criteria(checks=(form,), rubric="It is good.")}
-    assert form_warning(safe) == ""
-    assert form_warning({**safe, "t": Criteria(checks=(form,))}) == (
-        "the checks of 't' look at the form of an answer only: add a check of what it says, or a rubric"
-    )
-    assert form_warning(criteria).startswith("the checks of 't0', 't1', 't2', 't3', 't4', and 2 more look at")
-
-
 def test_criteria_survive_being_stored() -> None:
     gold = {"checks": [{"op": "regex", "arg": "5", "multiline": True}, {"op": "max_chars", "arg": 5}], "rubric": "r"}
     criteria = read_criteria(gold, "here")
@@ -365,5 +354,3 @@ def test_the_page_of_checks_names_every_operator_with_what_it_takes_and_its_flag
     assert rows == [
         (name, each.takes, flags[each.ignore_case], flags[each.multiline]) for name, each in OPERATORS.items()
     ]
-    forms = ", ".join(f"`{name}`" for name, each in OPERATORS.items() if each.form)
-    assert f"Checks of form alone ({forms})" in PAGE.read_text()

@@ -168,12 +168,12 @@ def test_a_session_without_events_is_read_from_the_store(tmp_path):
     assert session.project == PROJECT
 
 
-def test_a_session_with_events_is_read_from_them_and_sessions_of_both_are_in_order(tmp_path):
+def test_a_session_with_events_is_read_from_them(tmp_path):
     path = TestEvents().write_session(tmp_path, turns_of("From the events."))
     store(tmp_path, ID, ("From the store.", "Done."))
     store(tmp_path, OTHER, ("Stored.", "Done."), updated="2026-05-04 11:00:00")
     found = CopilotCli().find(tmp_path, {})
-    assert [(each.id, Path(each.path).name) for each in found] == [(OTHER, "session-store.db"), (ID, path.name)]
+    assert {each.id: Path(each.path).name for each in found} == {OTHER: "session-store.db", ID: path.name}
 
 
 def test_a_stored_session_that_goes_on_gets_another_revision_and_one_that_is_gone_is_named(tmp_path):

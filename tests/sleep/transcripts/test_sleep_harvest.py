@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from pydantic import ValidationError
 
+from etude.records import digest
 from etude.redaction.redactor import Redactor
 from etude.sleep.transcripts.cleaning import OBSERVERS, OWN
 from etude.sleep.transcripts.harvest import Asked, Harvest, Harvested, harvest, in_scope
@@ -55,7 +56,8 @@ class Memory(Source):
 
     def found(self, id):
         reading = self.readings[id]
-        revision = reading.session.hash if isinstance(reading, Reading) and reading.session else "r"
+        session = reading.session if isinstance(reading, Reading) else None
+        revision = "r" if session is None else digest(session.model_dump(mode="json"))
         return Found(source=self.name, id=id, path=f"/{id}", revision=revision, changed=self.changed[id])
 
     def _read(self, found):

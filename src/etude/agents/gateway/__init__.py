@@ -17,10 +17,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from etude.agents.gateway.server import GatewayServer
-from etude.agents.gateway.session import Exchange, GatewaySession
+from etude.agents.gateway.session import GatewaySession
 from etude.protocols import ChatModel
 
-__all__ = ["Exchange", "Gateway", "GatewaySession"]
+__all__ = ["Gateway", "GatewaySession"]
 
 KEEPALIVE_SECONDS = 15.0
 """A streamed answer that takes longer is begun before it is known, so that the program keeps waiting."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from etude.agents.gateway.session import HUNG_UP, MOST_BYTES, REFUSED, FormatName, GatewaySession, Turn
+from etude.agents.gateway.session import HUNG_UP, MOST_BYTES, REFUSED, GatewaySession, Turn
 from etude.errors import ConfigError
 from etude.formats import CHAT, MESSAGES, RESPONSES, BadBody, Call, Format, estimate, with_field
 from etude.sandbox.scratch import Scratch
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-FORMATS: Mapping[FormatName, Format] = {"chat": CHAT, "responses": RESPONSES, "messages": MESSAGES}
+_FORMATS = (CHAT, RESPONSES, MESSAGES)
 STOP_SECONDS = 5
 """How long answers under way may take when the server stops."""
 NO_SESSION = "This API key belongs to no attempt under way."
@@ -123,7 +123,7 @@ class _Application:
 
         return Starlette(
             routes=[
-                *(Route(f"/v1{FORMATS[name].path}", self._answering(name), methods=["POST"]) for name in FORMATS),
+                *(Route(f"/v1{form.path}", self._answering(form), methods=["POST"]) for form in _FORMATS),
                 Route("/v1/messages/count_tokens", self.count_tokens, methods=["POST"]),
                 Route("/v1/models", self.models),
                 Route("/v1/models/{name:path}", self.model),
@@ -132,14 +132,13 @@ class _Application:
             ]
         )
 
-    def _answering(self, name: FormatName) -> "Callable[[Request], Awaitable[Response]]":
+    def _answering(self, form: Format) -> "Callable[[Request], Awaitable[Response]]":
         async def respond(request: "Request") -> "Response":
-            return await self._respond(name, request)
+            return await self._respond(form, request)
 
         return respond
 
-    async def _respond(self, name: FormatName, request: "Request") -> "Response":
-        form = FORMATS[name]
+    async def _respond(self, form: Format, request: "Request") -> "Response":
         session = self._session(request)
         if session is None:
             return _error(form, 401, NO_SESSION)
@@ -147,12 +146,12 @@ class _Application:
             body = await _body(request, session)
             call = form.read_request(body, None)
         except BadBody as error:
-            session.unreadable(name, error)
+            session.unreadable(error)
             return _error(form, REFUSED, error.message)
         refusal = session.refusal(len(body))
         if refusal:
             return _error(form, REFUSED, refusal)
-        turn = session.ask(name, call.named, call.request, stream=call.stream, size=len(body))
+        turn = session.ask(call.request, len(body))
         gone = asyncio.create_task(_left(request))
         try:
             over = await turn.wait(self._keepalive if call.stream else None, gone)

@@ -2,15 +2,11 @@
 
 import asyncio
 import secrets
-import time
 from pathlib import Path
-from typing import Literal
 
 from etude.errors import BoundaryError, EtudeError, InputError, RejectedRequest
 from etude.protocols import ChatModel
 from etude.records import ChatRequest, Message, Record, Reply, TextPart, Usage
-
-FormatName = Literal["chat", "responses", "messages"]
 
 HUNG_UP = 499
 """Status of a request that its program no longer waited for when the answer came."""
@@ -28,18 +24,11 @@ MOST_REJECTED = 20
 class Exchange(Record):
     """One request of a program, answered or not."""
 
-    wire: FormatName
-    model: str = ""
-    """The model as the program named it."""
-    messages: int = 0
-    """How many messages the request had."""
-    stream: bool = False
     status: int
     """The status that the program got: 200, an error, or 499 when it had hung up before the answer came."""
     finish: str = ""
     """How the reply ended, as `Reply.finish`."""
     usage: Usage = Usage()
-    seconds: float = 0.0
     error: str = ""
 
 
@@ -148,39 +137,33 @@ class GatewaySession:
             return f"{len(self._turns)} model requests of the attempt are under way already"
         return ""
 
-    def ask(self, wire: FormatName, named: str, request: ChatRequest, *, stream: bool, size: int = 0) -> Turn:
+    def ask(self, request: ChatRequest, size: int = 0) -> Turn:
         """Send a request to the model. Only when `refusal` is empty and the session has not ended."""
         request = request.model_copy(update={"seed": self.trial})
         self._begun += 1
-        started = time.monotonic()
-        turn = Turn(asyncio.create_task(self._complete(request)), size)
+        turn = Turn(asyncio.create_task(self._model.complete(request)), size)
         self._turns.add(turn)
-        head = Exchange(wire=wire, model=named, messages=len(request.messages), stream=stream, status=200)
 
         def done(task: asyncio.Task[Reply]) -> None:
             self._turns.discard(turn)
             turn.error = self._failure(task)
             reply = turn.reply
-            status = HUNG_UP if turn.hung_up else head.status if reply is not None else REFUSED
-            update: dict[str, object] = {"status": status, "seconds": time.monotonic() - started}
             if reply is not None:
-                update |= {"usage": reply.usage, "finish": reply.finish}
+                status = HUNG_UP if turn.hung_up else 200
+                self.log.append(Exchange(status=status, finish=reply.finish, usage=reply.usage))
                 self._keep(request, reply)
-            elif turn.error is not None:
-                update["error"] = turn.error.message
-            self.log.append(head.model_copy(update=update))
+            else:
+                error = "" if turn.error is None else turn.error.message
+                self.log.append(Exchange(status=HUNG_UP if turn.hung_up else REFUSED, error=error))
             turn.over.set_result(None)
 
         turn.task.add_done_callback(done)
         return turn
 
-    async def _complete(self, request: ChatRequest) -> Reply:
-        return await self._model.complete(request)
-
-    def unreadable(self, wire: FormatName, error: InputError) -> None:
+    def unreadable(self, error: InputError) -> None:
         """Note a request that could not be read."""
         self._reject(error)
-        self.log.append(Exchange(wire=wire, status=REFUSED, error=error.message))
+        self.log.append(Exchange(status=REFUSED, error=error.message))
 
     def _reject(self, error: EtudeError) -> None:
         """A request that cannot be taken. The program may send another, but not the same for ever."""

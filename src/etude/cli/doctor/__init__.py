@@ -15,7 +15,7 @@ from etude.cli.doctor.checks import (
     check_sandbox,
 )
 from etude.cli.doctor.findings import Findings
-from etude.cli.parsing.parser import DEFAULT_CONFIG
+from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.settings import with_options
 from etude.cli.sleep.checks import check_night
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG

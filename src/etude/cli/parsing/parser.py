@@ -3,13 +3,10 @@
 from collections.abc import Sequence
 
 from etude.cli.parsing import arguments
-from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.cli.parsing.usage import UsageError
-from etude.cli.parsing.verb import Parser, Verb
+from etude.cli.parsing.verb import Verb
 from etude.cli.sleep.verbs import SLEEP
 from etude.errors import did_you_mean
-
-__all__ = ["DEFAULT_CONFIG", "GROUPS", "VERBS", "Parser", "Verb", "find_verb", "overview", "read_verb"]
 
 GROUPS = {"sleep": "improve skill and memory at night from the transcripts of local agents"}
 """Verbs that are followed by another one."""

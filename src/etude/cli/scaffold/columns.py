@@ -9,7 +9,7 @@ from statistics import median
 
 from pydantic import JsonValue
 
-from etude.cli.parsing.parser import DEFAULT_CONFIG
+from etude.cli.parsing.arguments import DEFAULT_CONFIG
 from etude.envs.files import Row
 from etude.envs.images import is_web
 from etude.envs.rows import GUESSES

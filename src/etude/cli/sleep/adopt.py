@@ -10,8 +10,6 @@ from etude.cli.terminal import output
 from etude.sleep.adoption.adopt import adopt, selected
 from etude.sleep.adoption.proposal import read_proposal
 
-__all__ = ["run"]
-
 
 def run(args: argparse.Namespace) -> int:
     """Put the proposal of a night in place."""

@@ -15,8 +15,6 @@ from etude.sleep.schedule import installed, job_name
 from etude.sleep.tasks.files import replay
 from etude.sleep.tasks.gather import Surroundings, from_file, sources_of, state_of
 
-__all__ = ["check_night"]
-
 _EACH = "`etude sleep harvest` shows each source"
 
 

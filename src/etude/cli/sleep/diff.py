@@ -6,8 +6,6 @@ from etude.cli.sleep.settings import WAITING, find_nights
 from etude.cli.terminal import output
 from etude.sleep.adoption.proposal import DIFF, read_proposal
 
-__all__ = ["run"]
-
 
 def run(args: argparse.Namespace) -> int:
     """Print what the proposal of a night would change, and note where it does not wait for a person."""

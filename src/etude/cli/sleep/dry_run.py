@@ -17,8 +17,6 @@ from etude.sleep.tasks.gather import Surroundings, from_file, gleaned, sources_o
 from etude.sleep.transcripts.harvest import Harvest
 from etude.sleep.transcripts.ledger import Ledger, under_way
 
-__all__ = ["run"]
-
 
 def run(args: argparse.Namespace) -> int:
     """Print what a night would read, do and cost. Asks no model and writes nothing."""

@@ -18,8 +18,6 @@ from etude.sleep.night import DIAGNOSTICS
 from etude.sleep.report import Diagnosed, Diagnostics
 from etude.sleep.state import read_kept
 
-__all__ = ["run"]
-
 _LINE = 160
 
 

@@ -10,8 +10,6 @@ from etude.sleep.tasks.gather import Surroundings
 from etude.sleep.transcripts.harvest import Asked, harvest
 from etude.sleep.transcripts.sources import sources_named
 
-__all__ = ["run"]
-
 
 def run(args: argparse.Namespace) -> int:
     """Print the newest sessions that are found, without secrets, whether or not a night has used them."""

@@ -7,8 +7,6 @@ from etude.cli.sleep.text import pause_line, result
 from etude.sleep.pause import pause
 from etude.sleep.tasks.gather import Surroundings
 
-__all__ = ["run"]
-
 
 def run(args: argparse.Namespace) -> int:
     """Let no night of the project begin. Asks no model; a night that is under way continues."""

@@ -6,8 +6,6 @@ from etude.cli.sleep.settings import find_nights
 from etude.cli.sleep.text import result
 from etude.sleep.pause import resume
 
-__all__ = ["run"]
-
 
 def run(args: argparse.Namespace) -> int:
     """Let nights begin again."""

@@ -8,8 +8,6 @@ from etude.cli.sleep.text import result
 from etude.sleep.adoption.revert import revert, revert_rule
 from etude.sleep.adoption.structure import plain
 
-__all__ = ["run"]
-
 
 def run(args: argparse.Namespace) -> int:
     """Take back what a night changed, or one rule."""

@@ -14,8 +14,6 @@ from etude.sleep.pause import paused
 from etude.sleep.report import Command, NightReport
 from etude.sleep.tasks.gather import Surroundings, state_of
 
-__all__ = ["run"]
-
 
 def run(args: argparse.Namespace) -> int:
     """Work through a night and say what came of it; one that stops early says why and how to resume it. In a pause

@@ -17,8 +17,6 @@ from etude.sleep.config import SleepConfig
 from etude.sleep.schedule import PROFILE, command_of, install, job_name, line_of
 from etude.sleep.tasks.gather import Surroundings, state_of
 
-__all__ = ["run"]
-
 _PLACES = re.compile(
     r"ETUDE_\w+|XDG_(?:STATE|DATA|CONFIG)_HOME|CLAUDE_CONFIG_DIR|CODEX_HOME|COPILOT_HOME|GEMINI_CLI_HOME|OPENCODE_DB"
     r"|PI_CODING_AGENT_DIR|QWEN_HOME|QWEN_RUNTIME_DIR|VSCODE_PORTABLE"

@@ -14,13 +14,11 @@ from etude.errors import InputError
 from etude.sleep.adoption.adopt import Receipt, receipts, recover
 from etude.sleep.adoption.proposal import FOLDER, PROPOSAL, Proposed, read_proposal
 from etude.sleep.config import SleepConfig, SleepSection, load_sleep_config, load_sleep_section
-from etude.sleep.night import REPORT, read_report
+from etude.sleep.night import read_report
 from etude.sleep.report import NightReport
-from etude.sleep.state import SleepState
+from etude.sleep.state import REPORT, SleepState
 from etude.sleep.tasks.gather import Surroundings, state_in
 from etude.sleep.transcripts.ledger import under_way
-
-__all__ = ["WAITING", "Nights", "find_nights", "find_project", "read_config", "settings_in"]
 
 WAITING = ("proposed", "partly adopted")
 """How nights stand of which something waits for a person."""

@@ -13,8 +13,6 @@ from etude.sleep.pause import paused
 from etude.sleep.tasks.gather import Surroundings
 from etude.sleep.transcripts.ledger import Ledger
 
-__all__ = ["run"]
-
 
 def run(args: argparse.Namespace) -> int:
     """Print the nights of the project, how its sessions stand, and what waits for a person."""

@@ -11,8 +11,6 @@ from etude.sleep.adoption.structure import plain
 from etude.sleep.night import read_tasks
 from etude.sleep.tasks.files import TaskFile, review, write
 
-__all__ = ["run"]
-
 
 def run(args: argparse.Namespace) -> int:
     """Print the tasks of a night, write them to a file for a person to read, or note that a person has read one."""

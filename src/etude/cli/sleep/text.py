@@ -22,20 +22,6 @@ from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.tasks.probe import HOLLOW
 from etude.sleep.transcripts.harvest import Harvest
 
-__all__ = [
-    "continues",
-    "counts",
-    "document_lines",
-    "elsewhere",
-    "harvest_rows",
-    "pause_line",
-    "print_report",
-    "print_rows",
-    "result",
-    "rules_data",
-    "task_notes",
-]
-
 _RULE_FIELDS = {"id", "text", "status", "evidence", "replaces", "ablation"}
 _JUDGE = "name another `judge`: it grades the words of a rubric, not the work"
 _SCRIPT = re.compile(r"[^-].*\.(?:py|sh|bash|js|mjs|ts|rb|pl|php|lua|R)")

@@ -8,8 +8,6 @@ from etude.cli.sleep.settings import find_project, settings_in
 from etude.cli.sleep.text import result
 from etude.sleep.schedule import job_name, remove
 
-__all__ = ["run"]
-
 
 def run(args: argparse.Namespace) -> int:
     """Run the night of a project no more."""

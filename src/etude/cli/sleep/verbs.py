@@ -11,7 +11,6 @@ from etude.cli.parsing.verb import Verb
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
-__all__ = ["DEFAULT_SLEEP_CONFIG", "SLEEP"]
 
 DEFAULT_SLEEP_CONFIG = "sleep.yaml"
 _MOST_HOURS = 876_000

@@ -179,22 +179,6 @@ def _nothing() -> Score:
     return Score(hard=0, soft=0, feedback="there is no answer")
 
 
-def form_warning(criteria: Mapping[str, Criteria]) -> str:
-    """A sentence about the tasks, by id, that are judged by form alone; empty when there are none."""
-    shaped = sorted(
-        name
-        for name, each in criteria.items()
-        if not each.rubric and all(OPERATORS[check.op].form for check in each.checks)
-    )
-    if not shaped:
-        return ""
-    more = f", and {len(shaped) - _SHOWN} more" if len(shaped) > _SHOWN else ""
-    return (
-        f"the checks of {', '.join(map(repr, shaped[:_SHOWN]))}{more} look at the form of an answer only: "
-        "add a check of what it says, or a rubric"
-    )
-
-
 def read_criteria(gold: JsonValue, where: str, options: ChecksOptions | None = None) -> Criteria:
     """The criteria in a gold: a list of checks, a mapping with `checks` and `rubric`, or either as JSON text. The
     `kind: rule` of published task files is understood. The flags of `options` hold where a check does not say.

@@ -138,8 +138,6 @@ class Operator:
     ignore_case: bool | None = None
     """The default of the flag; None for an operator that has no such flag."""
     multiline: bool | None = None
-    form: bool = False
-    """It looks at the form of an answer only: an answer without any content can pass."""
 
 
 def _section_present(check: Check, seen: Seen) -> bool:
@@ -159,14 +157,12 @@ OPERATORS: Mapping[Op, Operator] = {
         "a heading",
         passes=_section_present,
         symptom=lambda check, seen: f"there is no section on {str(check.arg)!r}, or nothing in it",
-        form=True,
     ),
     "section_contains": Operator(
         "a text",
         passes=_section_contains,
         symptom=lambda check, seen: f"no heading is about {str(check.arg)!r}",
         ignore_case=True,
-        form=True,
     ),
     "regex": Operator(
         "a pattern",
@@ -198,19 +194,16 @@ OPERATORS: Mapping[Op, Operator] = {
         "a number",
         passes=lambda check, seen: seen.length <= check.number,
         symptom=lambda check, seen: f"the answer is too long: {seen.length:,} characters, at most {check.number:,}",
-        form=True,
     ),
     "min_chars": Operator(
         "a number",
         passes=lambda check, seen: seen.length >= check.number,
         symptom=lambda check, seen: f"the answer is too short: {seen.length:,} characters, at least {check.number:,}",
-        form=True,
     ),
     "no_refusal": Operator(
         "nothing",
         passes=lambda check, seen: not refuses(seen.answer),
         symptom=lambda check, seen: "the answer refuses the task",
-        form=True,
     ),
     "tool_called": Operator(
         "the name of a tool",

@@ -27,21 +27,6 @@ from etude.sleep.adoption.transaction import (
 from etude.sleep.places import LiveDocument, read_document
 from etude.sleep.state import as_json, read_kept
 
-__all__ = [
-    "RULES",
-    "Receipt",
-    "adopt",
-    "adoptable",
-    "kept_rules",
-    "receipts",
-    "record",
-    "recover",
-    "replaced",
-    "selected",
-    "stands",
-    "taken_out",
-]
-
 RULES = "rules.json"
 _ADOPTED = "adopted"
 

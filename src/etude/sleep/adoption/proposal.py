@@ -22,8 +22,6 @@ from etude.sleep.adoption.structure import doubts, plain, visible
 from etude.sleep.places import LiveDocument, read_document
 from etude.sleep.state import as_json, read_kept, write_private
 
-__all__ = ["DIFF", "FOLDER", "PROPOSAL", "Proposal", "Proposed", "again", "opened", "read_proposal", "stage"]
-
 FOLDER = "proposal"
 PROPOSAL = "proposal.json"
 DIFF = "proposal.diff"

@@ -32,8 +32,6 @@ from etude.sleep.adoption.rules import (
 from etude.sleep.adoption.transaction import OnWrite, Write, carry_out, locked, settle, silent
 from etude.sleep.places import LiveDocument, read_document
 
-__all__ = ["Reverted", "revert", "revert_rule"]
-
 
 class Reverted(Record):
     """What was taken back. Paths as they were named when the night was adopted."""

@@ -17,22 +17,6 @@ from etude.skill.fences import Fences, closed
 from etude.skill.lines import lines_of
 from etude.skill.markers import made_harmless, pretends
 
-__all__ = [
-    "BY_HAND",
-    "Evidence",
-    "Rule",
-    "Rules",
-    "active",
-    "block_of",
-    "lineage",
-    "render",
-    "revised",
-    "said",
-    "taken_back",
-    "with_block",
-    "without",
-]
-
 BY_HAND = ""
 """The night of a rule that no night wrote."""
 _SAME_RULE = 60

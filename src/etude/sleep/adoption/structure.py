@@ -9,8 +9,6 @@ from etude.redaction.redactor import Redactor
 from etude.skill.anchors import LIST_MARK
 from etude.skill.markers import looks_like_marker
 
-__all__ = ["MAX_CHARS", "doubts", "plain", "visible"]
-
 MAX_CHARS = 200
 """Longest rule that is adopted without a person."""
 

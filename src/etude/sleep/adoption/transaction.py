@@ -19,8 +19,6 @@ from etude.files import TEMPORARY, sync_folder, write_atomically
 from etude.records import Record
 from etude.sleep.state import read_kept, unwritable
 
-__all__ = ["PENDING", "OnWrite", "Recovery", "Write", "carry_out", "locked", "missing_folders", "settle", "silent"]
-
 LOCK = "adopt.lock"
 PENDING = "pending.json"
 

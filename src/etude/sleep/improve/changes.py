@@ -12,8 +12,6 @@ from etude.sleep.improve.confirm import Fresh
 from etude.sleep.improve.held_out import HeldOut, Shown
 from etude.sleep.limits import Spent
 
-__all__ = ["PLACES", "Change", "Cost", "Place", "Status", "worst"]
-
 Place = Literal["skill", "memory"]
 PLACES: tuple[Place, ...] = ("skill", "memory")
 """The order in which documents are improved."""

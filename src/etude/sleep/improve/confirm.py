@@ -16,8 +16,6 @@ from etude.records.summary import Comparison, Tried
 from etude.sleep.config import SleepConfig
 from etude.workbench import Given
 
-__all__ = ["ALPHA", "Fresh", "confirmed", "lost_in", "trials_of"]
-
 ALPHA = 0.05
 """Highest p with which a candidate is proposed, so that one that changes nothing is proposed in at most 5% of nights.
 A constant: a user who wants more certainty raises `sleep.confirm_trials`, which also finds more of the real gains."""

@@ -25,8 +25,6 @@ from etude.sleep.tasks.mined import MinedTask
 from etude.trainer import Trainer
 from etude.workbench import Given, Past
 
-__all__ = ["BLOCK_TOKENS", "Consolidation", "aconsolidate", "consolidate", "parts_of", "tasks_on", "with_judge"]
-
 BLOCK_TOKENS = 1_500
 """Room in the block, estimated as characters / 4: what is learned is read in every conversation."""
 GATE_OFF = "the gate is off: it was not tried on held-out tasks"

@@ -16,8 +16,6 @@ from etude.skill import Document
 from etude.skill.document import BOM
 from etude.skill.markers import read_marker
 
-__all__ = ["Documents", "InContext", "stand_ins"]
-
 _STAND_IN = "[1] A note about what was asked. (This tool stands in for the user's; nothing was really done.)"
 
 

@@ -25,8 +25,6 @@ from etude.sleep.tasks.gather import archived
 from etude.sleep.tasks.mined import MinedTask
 from etude.workbench import Given, Past
 
-__all__ = ["Improved", "improve"]
-
 
 class Improved(Record):
     """What came of the documents."""

@@ -17,8 +17,6 @@ from etude.sleep.places import LiveDocument, documents_of, read_document, skill_
 from etude.sleep.tasks.environment import NightEnvironment
 from etude.sleep.tasks.mined import MinedTask
 
-__all__ = ["Group", "check_tasks", "groups_of", "opened_chars"]
-
 _A_RULE = 50
 """Tokens that a rule has at least, its block with it."""
 

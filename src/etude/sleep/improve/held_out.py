@@ -9,8 +9,6 @@ from etude.records import Attempt, Candidate, Evaluation, LedgerEntry, Record, S
 from etude.stages.gate import GateResult
 from etude.workbench import Observer, Workbench
 
-__all__ = ["HeldOut", "HeldOutObserver", "Shown"]
-
 _SHOWN = 2_000
 """Characters of a response that are kept."""
 _REPLIES = 64

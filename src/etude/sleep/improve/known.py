@@ -11,8 +11,6 @@ from etude.sleep.improve.changes import Change
 from etude.sleep.state import SleepState, read_kept
 from etude.sleep.tasks.mined import original_id
 
-__all__ = ["KNOWN", "Memory", "remember", "remembered", "tried_edits"]
-
 KNOWN = "known.json"
 _LEDGER = 200
 """Edits of earlier nights that are kept for the optimizer, the latest ones."""

@@ -31,8 +31,6 @@ from etude.sleep.limits import Spent, spent_in, within
 from etude.sleep.tasks.mined import MinedTask, original_id
 from etude.workbench import Given
 
-__all__ = ["Standing", "due", "left_out", "pruned"]
-
 _QUOTED = 80
 """Most characters of a rule that a reason has."""
 

@@ -12,8 +12,6 @@ from etude.envs.splits import fold
 from etude.records import Split, digest
 from etude.sleep.tasks.mined import MinedTask
 
-__all__ = ["NEAR", "alike", "by_recurrence", "divide", "likeness", "near"]
-
 NEAR = 0.75
 """Likeness from which two intents count as the same wish."""
 _NEAR_SUBJECT = 0.5

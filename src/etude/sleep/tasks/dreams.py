@@ -13,8 +13,6 @@ from etude.sleep.tasks.mining import Mined, all_of
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import fence
 
-__all__ = ["dream", "kept_pieces", "recall", "recalled"]
-
 _LEAST_LIKE = 0.2
 """A task of an earlier night that has less in common with tonight's is no help."""
 _QUOTED = re.compile(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from etude.envs.grading import Command, CommandScorer
 from etude.envs.scorers.base import Judge
-from etude.envs.scorers.checks import Checks, ChecksOptions, Criteria, combined, form_warning
+from etude.envs.scorers.checks import Checks, ChecksOptions, combined
 from etude.envs.scorers.text import Exact
 from etude.envs.splits import check_splits
 from etude.errors import BoundaryError, ConfigError, DataError, StopRun
@@ -13,9 +13,6 @@ from etude.protocols import Environment, Scorer
 from etude.records import SPLITS, Score, Split, Task, Trajectory, canonical
 from etude.sandbox import Limits, find_sandbox
 from etude.sleep.tasks.mined import MinedTask
-
-__all__ = ["NightEnvironment", "SlowPattern"]
-
 
 _LIMITS = Limits(seconds=60)
 """Of the command of a task."""
@@ -65,9 +62,9 @@ class NightEnvironment(Environment):
         self._checks = Checks(options, judge)
         self._open = Checks(options, judge, for_people=True)
         self._exact = Exact()
-        self._graded = any(task.rubric.strip() for task in tasks)
         judged = next((task.id for task in tasks if task.rubric.strip()), None)
-        if judged is not None and judge is None:
+        self._graded = judged is not None
+        if self._graded and judge is None:
             raise ConfigError(
                 f"task {judged!r} has a rubric, and there is no model to judge by it",
                 hint="name a model for the judge, or leave the rubric out",
@@ -78,13 +75,7 @@ class NightEnvironment(Environment):
         self._commands = _commands(tasks, unsafe=unsafe_no_sandbox)
         self._mined = frozenset(task.id for task in tasks if task.night is not None)
         self._training = frozenset(task.id for task in self._tasks["train"])
-        doubts = check_splits(*(self._tasks[split] for split in SPLITS), need=())
-        criteria = {
-            task.id: Criteria(checks=task.checks, rubric=task.rubric)
-            for task in tasks
-            if not (task.exact or task.command)
-        }
-        self._warnings = tuple(text for text in (form_warning(criteria), *doubts) if text)
+        check_splits(*(self._tasks[split] for split in SPLITS), need=())
 
     def tasks(self, split: Split) -> tuple[Task, ...]:
         """The tasks of a side, in the order given."""
@@ -92,8 +83,7 @@ class NightEnvironment(Environment):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is doubtful about the tasks, one sentence each."""
-        return self._warnings
+        return ()
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
         """All criteria of the task together; an empty answer meets none of them, and is not shown to the judge.

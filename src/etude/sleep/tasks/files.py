@@ -20,8 +20,6 @@ from etude.redaction.redactor import Redactor
 from etude.sleep.tasks.mined import MinedTask
 from etude.sleep.transcripts.sources.lines import open_regular
 
-__all__ = ["Replayed", "TaskFile", "read", "replay", "review", "write"]
-
 _ASK_FOR_A_TEXT = ("contains", "section_contains", "section_present")
 
 

@@ -28,21 +28,6 @@ from etude.sleep.transcripts.ledger import Entry, Ledger
 from etude.sleep.transcripts.sources import Source, sources_named
 from etude.workbench import Workbench
 
-__all__ = [
-    "Gathered",
-    "Surroundings",
-    "archive",
-    "archived",
-    "divided",
-    "from_file",
-    "from_transcripts",
-    "gleaned",
-    "settings_of",
-    "sources_of",
-    "state_in",
-    "state_of",
-]
-
 _FEWEST = 3
 """Tasks of earlier nights that stand in for a side."""
 _ARCHIVED = 1000

@@ -12,8 +12,6 @@ from etude.envs.splits import fold
 from etude.records import Record, Split, Task, digest
 from etude.stages.shared.render import fence
 
-__all__ = ["Feedback", "MinedTask", "Origin", "SessionRef", "merged", "original_id", "task_id"]
-
 Origin = Literal["real", "dream", "recall"]
 Feedback = Literal["satisfied", "unsatisfied", "unknown"]
 

@@ -17,8 +17,6 @@ from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
 from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import fence
 
-__all__ = ["FailedSession", "Mined", "all_of", "mine", "session_text"]
-
 MOST_TASKS = 3
 """Tasks that are taken from one session."""
 SESSION_CHARS = 16_000

@@ -12,8 +12,6 @@ from etude.protocols import Environment
 from etude.records import Record, Trajectory
 from etude.sleep.tasks.mined import MinedTask
 
-__all__ = ["HOLLOW", "SLOW", "Doubt", "hollow_answer", "probe"]
-
 HOLLOW = "its judge passes a hollow answer"
 SLOW = "a pattern of its checks takes too long"
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")

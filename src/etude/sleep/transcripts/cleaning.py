@@ -9,8 +9,6 @@ from etude.prompts import Prompts, prompt_names
 from etude.records import Record
 from etude.sleep.transcripts.sessions import Session, Turn
 
-__all__ = ["OBSERVERS", "OWN", "Cleaned", "cleaned", "left_out"]
-
 OWN = "etude-sleep: this conversation is an attempt of etude, not a user's"
 """A line of every prompt that etude sends during sleep, so that no later night takes the conversation for a
 user's."""

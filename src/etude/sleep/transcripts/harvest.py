@@ -17,8 +17,6 @@ from etude.sleep.transcripts.redaction import redacted
 from etude.sleep.transcripts.sessions import Found, Session
 from etude.sleep.transcripts.sources.base import Source
 
-__all__ = ["Asked", "Harvest", "Harvested", "SourceCounts", "harvest", "in_scope"]
-
 _LONGEST_PROBLEM = 300
 _NEVER = datetime.min.replace(tzinfo=UTC)
 

@@ -17,8 +17,6 @@ from etude.records import Record, digest
 from etude.sleep.state import read_kept, unwritable, write_private
 from etude.sleep.transcripts.sessions import Session
 
-__all__ = ["Entry", "Ledger", "Status", "under_way", "used_turns"]
-
 Status = Literal["queued", "used", "own", "empty", "outside"]
 """`queued`: waits for a night. `used`: a night has learnt from it. `own`: etude's own. `empty`: nothing in it is
 of use. `outside`: it is of another project."""

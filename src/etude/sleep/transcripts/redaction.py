@@ -10,8 +10,6 @@ from etude.prompts.cuts import cut_middle
 from etude.redaction.redactor import Redactor
 from etude.sleep.transcripts.sessions import Session, ToolUse, Turn
 
-__all__ = ["LONG_PROMPT", "LONG_TEXT", "redacted"]
-
 LONG_TEXT = 8_000
 """Characters. What goes into a tool or comes out of it is cut to about as many once it has no secrets."""
 LONG_PROMPT = 64_000

@@ -5,9 +5,7 @@ from typing import Self
 
 from pydantic import AwareDatetime, Field, model_validator
 
-from etude.records import Record, digest
-
-__all__ = ["Found", "Reading", "Session", "ToolUse", "Turn"]
+from etude.records import Record
 
 
 class ToolUse(Record):
@@ -59,11 +57,6 @@ class Session(Record):
             if moment is not None and (offset := moment.utcoffset()) != (moment - moment):
                 raise ValueError(f"a time of session {self.id!r} has offset {offset}, not UTC")
         return self
-
-    @property
-    def hash(self) -> str:
-        """16 hex digits over all that it says."""
-        return digest(self.model_dump(mode="json"))[:16]
 
 
 class Found(Record):

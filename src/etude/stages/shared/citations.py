@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 from etude.records import Attempt
 from etude.stages.shared.proposals import Proposals
 
-__all__ = ["Citations"]
-
 P = TypeVar("P", bound=Proposals)
 
 _LEAST = 4

@@ -6,8 +6,6 @@ Source: QuickXplain (Junker 2004, AAAI, "Preferred Explanations and Relaxations 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-__all__ = ["explain"]
-
 T = TypeVar("T")
 
 

@@ -8,8 +8,6 @@ from pydantic import JsonValue
 
 from etude.records import Task
 
-__all__ = ["Golds"]
-
 _WORD = re.compile(r"[^\W_]+")
 _RUN = 8
 """Words in a row of a longer answer that are taken for a copy."""

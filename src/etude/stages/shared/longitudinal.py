@@ -10,8 +10,6 @@ from etude.records import Attempt, Record, Skill, Task
 from etude.stages.shared.render import attempt_block, fence
 from etude.stages.shared.rollout import Rollout
 
-__all__ = ["CATEGORIES", "Category", "Pair", "compare_epochs", "pairs_block", "skills_block"]
-
 Category = Literal["improved", "regressed", "persistent_fail", "stable_success"]
 CATEGORIES: tuple[Category, ...] = ("regressed", "persistent_fail", "improved", "stable_success")
 _CHANGED = ("improved", "regressed")

@@ -14,8 +14,6 @@ from etude.records import Message, TextPart, system
 from etude.stages.shared.render import Shared, fence
 from etude.store.journal import facts_noted
 
-__all__ = ["Optimizer", "ReplyForm"]
-
 M = TypeVar("M", bound=BaseModel)
 F = TypeVar("F", bound="ReplyForm")
 

@@ -10,19 +10,6 @@ from pydantic import BeforeValidator
 from etude.records import Edit, PatchOp, SuggestionOp
 from etude.stages.shared.optimizer import ReplyForm
 
-__all__ = [
-    "DocumentReply",
-    "EditReply",
-    "Forms",
-    "PatchReply",
-    "Proposals",
-    "RoutedReply",
-    "Source",
-    "SuggestionsReply",
-    "folded",
-    "valid_edits",
-]
-
 Source = Literal["failures", "successes"]
 Cause = Literal["skill_defect", "execution_lapse"]
 

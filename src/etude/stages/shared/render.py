@@ -9,19 +9,6 @@ from etude.records import Attempt, Edit, LedgerEntry, Patch, Skill
 from etude.skill import Document
 from etude.stages.shared.transcript import files_text, transcript_text
 
-__all__ = [
-    "Shared",
-    "attempt_block",
-    "cut_middle",
-    "edit_budget_line",
-    "edit_row",
-    "fence",
-    "ledger_block",
-    "patches_block",
-    "skill_block",
-]
-
-
 _LEDGER_CHARS = 600
 """Most characters of an earlier edit that are shown: enough to know it again, where it is a whole document."""
 

@@ -17,9 +17,6 @@ from etude.protocols import Agent, Environment, Executor, Journal
 from etude.records import Attempt, Score, Skill, Split, Task, Trajectory, Usage, digest
 from etude.store.journal import facts_noted
 
-__all__ = ["PlannedAttempt", "Rollout", "VoidLimit", "attempt_id", "too_many_voids"]
-
-
 VoidLimit = Literal["max_void", "max_void_eval"]
 """The setting in `limits` that says how many attempts may be void."""
 

@@ -6,8 +6,6 @@ from itertools import pairwise
 
 from etude.records import Edit, Record, Task
 
-__all__ = ["LeftOut", "carries", "own_runs", "single_statements"]
-
 _ITEM = re.compile(r"^(?:[-*+]|\d{1,3}[.)])\s", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _RUN = 8

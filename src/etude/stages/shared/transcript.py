@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from etude.prompts.cuts import cut_middle
 from etude.records import Attempt, File, Message, TextPart
 
-__all__ = ["files_text", "transcript_text"]
-
 _LEAST = 200
 """Characters of a tool's output that are shown however many outputs there are: less says nothing."""
 _MARK = 50

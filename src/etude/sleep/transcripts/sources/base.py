@@ -8,8 +8,6 @@ from typing import ClassVar
 from etude.sleep.transcripts.sessions import Found, Reading
 from etude.sleep.transcripts.sources.lines import reason_of
 
-__all__ = ["Source"]
-
 
 class Source(ABC):
     """The transcripts of one agent program. Reads, and never writes, moves or locks anything of the program's.
@@ -23,8 +21,8 @@ class Source(ABC):
 
     @abstractmethod
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
-        """The sessions under a home folder, the one changed last first; none when the program was never used. Reads
-        no more of each than it must. What cannot be read is one of them, and its reading has the reason.
+        """The sessions under a home folder, each once, in any order; none when the program was never used. Reads no
+        more of each than it must. What cannot be read is one of them, and its reading has the reason.
 
         Args:
             home: the user's home folder.

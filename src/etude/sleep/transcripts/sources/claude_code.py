@@ -31,8 +31,6 @@ from etude.sleep.transcripts.sources.lines import (
     without_notes,
 )
 
-__all__ = ["ClaudeCode"]
-
 _NOTES = frozenset(
     re.findall(
         r"[\w-]+",

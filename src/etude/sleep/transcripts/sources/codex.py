@@ -25,8 +25,6 @@ from etude.sleep.transcripts.sources.lines import (
     without_notes,
 )
 
-__all__ = ["Codex"]
-
 _NAME = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\Z")
 _NOTES = frozenset(
     re.findall(

@@ -11,8 +11,6 @@ from etude.prompts.cuts import cut_middle
 from etude.sleep.transcripts.sessions import Found, Reading, Session, ToolUse, Turn
 from etude.sleep.transcripts.sources.lines import as_json, moment, records, text
 
-__all__ = ["LONGEST_PATH", "Conversation"]
-
 _MOST_READ = 40_000
 """Characters. What goes into a tool or comes out of it is cut to about as many; JSON that is cut is redacted as text,
 so that shorter cuts wait until secrets are out (`redaction`)."""

@@ -12,14 +12,11 @@ from etude.sleep.transcripts.sources.lines import (
     files_under,
     found_in,
     items,
-    newest_first,
     program_folder,
     table,
     text,
 )
 from etude.sleep.transcripts.sources.sqlite import Databases, rows
-
-__all__ = ["CopilotCli"]
 
 _EVENTS = "events.jsonl"
 _SESSION = ("id", "cwd", "created_at", "updated_at")
@@ -44,7 +41,7 @@ class CopilotCli(Source):
         found = {each.id: each for each in self._databases.found(self.name, folder / "session-store.db", _sessions)}
         # The events tell of tools, failures and skills; the store does not.
         found |= {each.id: each for each in found_in(self.name, told)}
-        return newest_first(found.values())
+        return list(found.values())
 
     def _read(self, found: Found) -> Reading:
         if problem := self._databases.problem(found):

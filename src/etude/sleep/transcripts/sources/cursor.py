@@ -12,8 +12,6 @@ from etude.sleep.transcripts.sources.base import Source
 from etude.sleep.transcripts.sources.conversation import Conversation
 from etude.sleep.transcripts.sources.lines import files_under, found_in, items, read_object, table, text, texts
 
-__all__ = ["Cursor"]
-
 _OPEN, _CLOSE = "<user_query>", "</user_query>"
 
 

@@ -29,8 +29,6 @@ from etude.sleep.transcripts.sources.lines import (
 )
 from etude.sleep.transcripts.sources.qwen import answered, parts_text, typed
 
-__all__ = ["GeminiCli"]
-
 _PATHS = ("file_path", "absolute_path", "dir_path", "path")
 _FAILED = {"success": False, "error": True, "cancelled": True}
 _EXIT = re.compile(r"^Exit Code: [1-9]", re.MULTILINE)

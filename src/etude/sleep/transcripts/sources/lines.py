@@ -16,28 +16,6 @@ from typing import Any, BinaryIO, cast
 
 from etude.sleep.transcripts.sessions import Found
 
-__all__ = [
-    "LONG_LINE",
-    "as_json",
-    "files_under",
-    "found_in",
-    "head",
-    "items",
-    "moment",
-    "newest_first",
-    "object_of",
-    "once",
-    "open_regular",
-    "program_folder",
-    "read_object",
-    "reason_of",
-    "records",
-    "table",
-    "text",
-    "texts",
-    "without_notes",
-]
-
 LONG_LINE = 8 * 2**20
 """Bytes. Longer lines are left out unread: they hold pictures and dumps, and would fill the memory."""
 
@@ -78,20 +56,18 @@ def files_under(root: Path, suffix: str, depth: int) -> Iterator[tuple[Path, os.
 
 
 def found_in(source: str, files: Iterable[tuple[str, Path, os.stat_result]]) -> tuple[Found, ...]:
-    """Sessions, one to a file, the one changed last first. Of several files with one id, the one changed last."""
-    ordered = sorted(files, key=lambda file: (-file[2].st_mtime_ns, str(file[1])))
-    found: dict[str, Found] = {}
-    for id, path, state in ordered:
-        if id not in found:
-            revision = f"{state.st_size}:{state.st_mtime_ns}"
-            changed = moment(state.st_mtime_ns // 1000 / 1000)
-            found[id] = Found(source=source, id=id, path=str(path), revision=revision, changed=changed)
-    return tuple(found.values())
-
-
-def newest_first(found: Iterable[Found]) -> list[Found]:
-    """Sessions, the one changed last first."""
-    return sorted(found, key=lambda each: (each.changed or _EPOCH, each.id), reverse=True)
+    """Sessions, one to a file. Of several files with one id, the one changed last."""
+    last = {id: (path, state) for id, path, state in sorted(files, key=lambda file: (file[2].st_mtime_ns, file[1]))}
+    return tuple(
+        Found(
+            source=source,
+            id=id,
+            path=str(path),
+            revision=f"{state.st_size}:{state.st_mtime_ns}",
+            changed=moment(state.st_mtime_ns // 1000 / 1000),
+        )
+        for id, (path, state) in last.items()
+    )
 
 
 def open_regular(path: str | Path) -> BinaryIO:

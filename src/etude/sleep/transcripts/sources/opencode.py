@@ -17,7 +17,6 @@ from etude.sleep.transcripts.sources.lines import (
     LONG_LINE,
     files_under,
     moment,
-    newest_first,
     object_of,
     program_folder,
     read_object,
@@ -25,8 +24,6 @@ from etude.sleep.transcripts.sources.lines import (
     text,
 )
 from etude.sleep.transcripts.sources.sqlite import Databases, rows
-
-__all__ = ["OpenCode"]
 
 _DATA = f"CASE WHEN length(data) <= {LONG_LINE} THEN data END AS data"
 _SESSION = ("id", "parent_id", "directory", "revert", "time_created", "time_updated")
@@ -55,7 +52,7 @@ class OpenCode(Source):
         found = {each.id: each for each in self._stored(data / "storage")}
         # The program leaves the files of what it took over into the database.
         found |= {each.id: each for each in self._databases.found(self.name, database, _sessions)}
-        return newest_first(found.values())
+        return list(found.values())
 
     def _read(self, found: Found) -> Reading:
         if problem := self._databases.problem(found):

@@ -13,8 +13,6 @@ from etude.sleep.transcripts.sources.base import Source
 from etude.sleep.transcripts.sources.conversation import Conversation
 from etude.sleep.transcripts.sources.lines import files_under, found_in, items, program_folder, table, texts
 
-__all__ = ["Pi"]
-
 _SKILL = '<skill name="'
 
 

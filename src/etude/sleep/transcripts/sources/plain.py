@@ -24,8 +24,6 @@ from etude.sleep.transcripts.sources.base import Source
 from etude.sleep.transcripts.sources.conversation import Conversation
 from etude.sleep.transcripts.sources.lines import files_under, found_in, items, records, table, text
 
-__all__ = ["Plain"]
-
 _DEPTH = 8
 
 
@@ -65,9 +63,9 @@ class Plain(Source):
         return found_in(self.name, ((id, path, state) for path, state in files for id in self._ids(path)))
 
     def _ids(self, path: Path) -> Sequence[str]:
-        """The sessions of a file, the last one first."""
+        """The sessions of a file."""
         try:
-            return list(reversed(self._told(path)))
+            return list(self._told(path))
         except OSError:  # reading it says why it cannot be read
             return [path.stem]
 

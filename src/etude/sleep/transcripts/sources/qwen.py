@@ -21,8 +21,6 @@ from etude.sleep.transcripts.sources.lines import (
     without_notes,
 )
 
-__all__ = ["QwenCode", "answered", "parts_text", "typed"]
-
 _NOTES = frozenset({"system-reminder", "session_context", "task-notification"})
 _FAILED = {"success": False, "error": True, "cancelled": True}
 _REFERENCED = "\n--- Content from referenced files ---"

@@ -18,8 +18,6 @@ from pathlib import Path
 from etude.sleep.transcripts.sessions import Found
 from etude.sleep.transcripts.sources.lines import LONG_LINE, moment, open_regular, reason_of
 
-__all__ = ["MOST_BYTES", "Databases", "Row", "rows"]
-
 MOST_BYTES = 2 * 2**30
 """A larger database is not copied."""
 

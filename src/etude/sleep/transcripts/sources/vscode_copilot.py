@@ -12,8 +12,6 @@ from etude.sleep.transcripts.sources.base import Source
 from etude.sleep.transcripts.sources.conversation import Conversation
 from etude.sleep.transcripts.sources.lines import files_under, found_in, items, read_object, table, text
 
-__all__ = ["VSCodeCopilot"]
-
 _EXTENSION = "github.copilot-chat"
 _EDITIONS = ("Code", "Code - Insiders")
 _STOPPED = (2, 3)
