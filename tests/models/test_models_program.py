@@ -97,12 +97,20 @@ class TestCodex(ChatModelContract):
 
 
 @every_program
-def test_a_question_is_answered_without_tools(program: str) -> None:
+def test_a_question_is_answered_without_tools_and_leaves_nothing_in_the_users_home(
+    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transcript there would be taken for the user's words in a later night."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / ".codex"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / ".claude"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     with running_endpoint() as endpoint:
         reply = asyncio.run(make(f"{program}/target", base_url=endpoint.url).complete(QUESTION))
     assert reply.text
     assert reply.tool_calls == ()
     assert reply.usage.input_tokens > 0
+    assert list(tmp_path.rglob("*")) == []
 
 
 @every_program
@@ -122,10 +130,15 @@ def test_what_will_never_pass_is_told_at_once_and_is_no_answer(
 
 
 @every_program
-@pytest.mark.parametrize("answer", [said("429 Too Many Requests", "{}"), said("500 Broken", "{}"), None])
-def test_what_may_pass_is_told_as_such_and_is_no_answer(program: str, answer: bytes | None) -> None:
+def test_what_may_pass_is_told_as_such_and_is_no_answer(program: str) -> None:
     with pytest.raises(TransientError):
-        ask(program, answer, timeout=5.0)
+        ask(program, said("429 Too Many Requests", "{}"), timeout=5.0)
+
+
+@programs
+def test_silence_is_no_answer_and_may_pass() -> None:
+    with pytest.raises(TransientError, match="no answer within 3 seconds"):
+        ask("codex", None, timeout=3.0)
 
 
 @programs
