@@ -192,7 +192,11 @@ class Proving:
         )
         pairs = [pair for pair, value in zip(pairs, values, strict=True) if _worse(value, pair[2])]
         values = await self._values(
-            [(task, tuple(i for i in everything if i != index), trial) for index, task, _ in pairs for trial in (1, 2)]
+            [
+                (task, tuple(i for i in everything if i != index), trial)
+                for index, task, _ in pairs
+                for trial in (1, 2)
+            ]
         )
         needed: list[tuple[str, ...]] = [() for _ in everything]
         for number, (index, task, best) in enumerate(pairs):

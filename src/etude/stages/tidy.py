@@ -62,7 +62,9 @@ async def unmissed(rollout: Rollout, skill: Skill, removals: Sequence[Removal], 
     sums = [0.0 for _ in removals]
     for first in range(0, MOST_TRIES, _ROUND):
         open_ = [n for n, removal in enumerate(removals) if abs(sums[n]) < _SURE and removal.witnesses]
-        text, _ = apply_edits(skill.text, [one.edit for one, total in zip(removals, sums, strict=True) if total < _SURE])
+        text, _ = apply_edits(
+            skill.text, [one.edit for one, total in zip(removals, sums, strict=True) if total < _SURE]
+        )
         shorter = skill.with_text(text)
         theirs = {n: _tries(removals[n], shorter, first) for n in open_}
         planned = {(one.task.id, one.trial): one for tries in theirs.values() for one in tries}
