@@ -33,7 +33,7 @@ class Target:
     seed: int = 0
 
 
-HARSH = Target(slip=0.022, long_skill=700, per_length=0.025, sampled=True)
+HARSH = Target(slip=0.022, long_skill=700, per_length=0.03, sampled=True)
 """The target of the harsh world: every change of the text draws again, and 100 tokens too many cost some points."""
 
 
