@@ -63,9 +63,9 @@ def test_blame_prints_the_skill_line_by_line_and_what_a_line_rests_on(
     assert len(lines) == 4 + len(provenance(Path("runs/demo")).lines)
     assert lines[3].split() == ["1", "initial", "1", "---"]
     assert main(["blame", str(number)]) == 0
-    told = capsys.readouterr().out
-    assert "from      step" in told
-    assert "needed    " in told
+    said = capsys.readouterr().out
+    assert "from      step" in said
+    assert "needed    " in said
     assert main(["blame", "demo", "1"]) == 0
     assert "from      initial" in capsys.readouterr().out
     assert main(["blame", "demo", "999"]) == 2
@@ -152,14 +152,14 @@ def test_where_the_journal_has_a_gap_is_said_with_the_lines_that_cannot_be_recom
         connection.execute("delete from facts where key_hash = ?", (other,))
         connection.commit()
     assert verify() == 1
-    told = capsys.readouterr().out
-    assert "the run cannot be repeated beyond step" in told
-    assert "line 1:" not in told
-    assert f"line {learned()[0]}: it cannot be recomputed" in told
+    said = capsys.readouterr().out
+    assert "the run cannot be repeated beyond step" in said
+    assert "line 1:" not in said
+    assert f"line {learned()[0]}: it cannot be recomputed" in said
 
 
 def test_other_damage_is_reported_as_such(demo_project: Path, capsys: Captured) -> None:
-    def told(code: int) -> str:
+    def said(code: int) -> str:
         assert verify() == code
         return capsys.readouterr().err
 
@@ -167,15 +167,15 @@ def test_other_damage_is_reported_as_such(demo_project: Path, capsys: Captured) 
     assert verify() == 0  # all of it is recomputed
     data = json.loads(Path("kept.json").read_text())
     (RUN / "provenance.json").write_text(json.dumps(data | {"identity": "0" * 16}))
-    assert "the skill comes from another run" in told(2)
+    assert "the skill comes from another run" in said(2)
     (RUN / "provenance.json").write_text("{")
-    assert "is damaged" in told(2)
+    assert "is damaged" in said(2)
     shutil.move("kept.json", RUN / "provenance.json")
     journal = RUN / "journal.db"
     whole = journal.read_bytes()
     journal.write_bytes(whole[: len(whole) // 2])
-    assert "is malformed" in told(2)
+    assert "is malformed" in said(2)
     journal.write_bytes(b"no database " * 999)
-    assert "cannot be used" in told(2)
+    assert "cannot be used" in said(2)
     journal.unlink()
-    assert "is missing: nothing can be recomputed" in told(2)
+    assert "is missing: nothing can be recomputed" in said(2)

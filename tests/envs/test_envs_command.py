@@ -208,9 +208,9 @@ async def test_a_check_that_is_not_run_to_its_end_gives_no_score(
 
 async def test_a_check_is_not_told_the_gold_answer_and_knows_the_task(project: Project) -> None:
     env = project.check("import os, sys; print(os.environ['ETUDE_TASK_ID'], sys.stdin.read()); sys.exit(1)")
-    name, _, told = (await env.score(TASK, left(x="y"))).feedback.partition(" ")
+    name, _, said = (await env.score(TASK, left(x="y"))).feedback.partition(" ")
     assert name == "t"
-    attempt = json.loads(told)
+    attempt = json.loads(said)
     assert attempt["answer"] == "I did it."
     assert attempt["changed"] == ["x"]
     assert attempt["task"]["data"] == {"column": 7}

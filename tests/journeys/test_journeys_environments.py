@@ -27,6 +27,7 @@ def run(capsys, *words: str) -> dict:
 
 def test_the_project_with_a_grader_of_its_own_trains_and_a_second_start_calls_nobody(tmp_path, capsys) -> None:
     words = [str(ROOT / "examples" / "command" / "etude.yaml"), "--run.folder", str(tmp_path)]
+    words += ["--env.limit={train: 20, val: 10, test: 16}", "--train.epochs", "1"]
     first = run(capsys, *words)
     assert first["test_gain"]["mean"] > 0.2
     again = run(capsys, *words)
@@ -58,7 +59,7 @@ def test_an_agent_with_tools_learns_from_a_check_of_its_workspace(tmp_path: Path
     (tmp_path / "start" / "notes").mkdir(parents=True)
     (tmp_path / "start" / "notes" / "rules.md").write_text("Be brief.")
     (tmp_path / "checks" / "check.py").write_text(CHECK)
-    tasks = make_tasks("counting", 30, seed=5)
+    tasks = make_tasks("counting", 18, seed=5)
     (tmp_path / "checks" / "expected.json").write_text(json.dumps({task.id: str(task.gold) for task in tasks}))
     rows = [
         {"id": task.id, "input": f"{task.input} Write the answer to answer.txt.", "files": "start"} for task in tasks

@@ -17,6 +17,9 @@ from etude import BudgetStop, OutageStop, Trainer, load_config
 from etude.simulation.endpoint import running_endpoint
 from etude.simulation.faults import Faults
 
+LONGER = (10, 10, 6)
+"""Enough tasks for any fault to strike."""
+
 
 def train(config: Path, **flags: str):
     dotted = [(name.replace("__", "."), value) for name, value in flags.items()]
@@ -40,6 +43,15 @@ def undisturbed(tmp_path_factory) -> tuple[dict[str, bytes], int]:
         return tree(folder / "runs"), endpoint.stats()["answered"]
 
 
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory) -> tuple[dict[str, bytes], int]:
+    """A longer run without any fault."""
+    folder = tmp_path_factory.mktemp("quiet")
+    with running_endpoint() as endpoint:
+        train(make_project(folder, endpoint.url, sizes=LONGER))
+        return tree(folder / "runs"), endpoint.stats()["answered"]
+
+
 def same(mine: dict[str, bytes], wanted: dict[str, bytes]) -> bool:
     """Equal but for what names the endpoint, whose port differs: settings, and the facts that lines rest on."""
     own = ("config.yaml", "provenance.json")
@@ -56,19 +68,14 @@ def test_training_over_http_gives_what_training_in_process_gives(tmp_path, undis
     "fault",
     ["rate_limit", "rate_limit_bare", "server_error", "drop", "broken_json", "truncated", "empty", "cut_structured"],
 )
-def test_a_tenth_of_faulty_answers_changes_nothing_in_the_result(tmp_path, fault: str) -> None:
-    quiet, disturbed = tmp_path / "quiet", tmp_path / "disturbed"
-    quiet.mkdir()
-    disturbed.mkdir()
-    with running_endpoint() as endpoint:
-        train(make_project(quiet, endpoint.url, sizes=(10, 10, 6)))
+def test_a_tenth_of_faulty_answers_changes_nothing_in_the_result(tmp_path, quiet, fault: str) -> None:
     # There are few structured requests: more of them have to be hit.
     rate = 0.3 if fault == "cut_structured" else 0.1
     with running_endpoint(faults=Faults(retry_after=0.05, seed=1, **{fault: rate})) as endpoint:
-        train(make_project(disturbed, endpoint.url, sizes=(10, 10, 6)))
+        train(make_project(tmp_path, endpoint.url, sizes=LONGER))
         stats = endpoint.stats()
     assert stats["by_fault"][fault] > 0
-    assert same(tree(disturbed / "runs"), tree(quiet / "runs"))
+    assert same(tree(tmp_path / "runs"), quiet[0])
 
 
 def test_all_faults_together_change_nothing_in_the_result(tmp_path, undisturbed) -> None:
@@ -81,18 +88,11 @@ def test_all_faults_together_change_nothing_in_the_result(tmp_path, undisturbed)
 
 
 @pytest.mark.slow
-def test_twenty_kills_from_outside_cost_no_answer_twice(tmp_path) -> None:
-    rng = random.Random(20)
-    quiet, killed = tmp_path / "quiet", tmp_path / "killed"
-    quiet.mkdir()
-    killed.mkdir()
-    with running_endpoint() as endpoint:
-        train(make_project(quiet, endpoint.url, sizes=(10, 10, 6)))
-        whole = endpoint.stats()["answered"]
-    kills = 0
+def test_ten_kills_from_outside_cost_no_answer_twice(tmp_path, quiet) -> None:
+    rng, kills = random.Random(20), 0
     with running_endpoint(latency=0.3) as endpoint:
-        config = make_project(killed, endpoint.url, sizes=(10, 10, 6))
-        while kills < 20:
+        config = make_project(tmp_path, endpoint.url, sizes=LONGER)
+        while kills < 10:
             with process(config, "--limits.concurrency", "4") as run:
                 # A process needs most of a second to start: some die before the first call, some after a few.
                 time.sleep(rng.uniform(0.5, 1.7))
@@ -104,8 +104,8 @@ def test_twenty_kills_from_outside_cost_no_answer_twice(tmp_path) -> None:
             _, errors = run.communicate(timeout=120)
         assert run.returncode == 0, errors
         stats = endpoint.stats()
-    assert same(tree(killed / "runs"), tree(quiet / "runs"))
-    assert stats["answered"] - stats["repeated"] == whole
+    assert same(tree(tmp_path / "runs"), quiet[0])
+    assert stats["answered"] - stats["repeated"] == quiet[1]
     # What was answered twice was in flight at a kill: 4 attempts, or the optimizer calls of a step.
     assert stats["repeated"] <= 4 * kills
 

@@ -115,23 +115,19 @@ def test_a_night_over_http_is_proposed_adopted_and_reverted_without_a_trace(
     assert endpoint.stats()["received"] == asked + 2
 
 
-def test_a_memory_file_gets_its_block_and_loses_it_again(tmp_path: Path, endpoint: Endpoint) -> None:
+def test_a_linked_memory_file_gets_its_block_where_it_is_and_loses_it_again(
+    tmp_path: Path, endpoint: Endpoint
+) -> None:
     small = Small(tmp_path, n=6)
-    memory = small.project / "CLAUDE.md"
+    memory = small.project / "AGENTS.md"
+    (small.project / "CLAUDE.md").rename(memory)
+    (small.project / "CLAUDE.md").symlink_to("AGENTS.md")
     memory.chmod(0o640)
     settings(small, endpoint.url, skill=False)
     report = through_a_night(small)
     assert [(one["name"], one["status"]) for one in report["documents"]] == [("memory", "accepted")]
-    assert memory.stat().st_mode & 0o777 == 0o640
-
-
-def test_a_linked_memory_file_is_changed_where_it_is(tmp_path: Path, endpoint: Endpoint) -> None:
-    small = Small(tmp_path, n=6)
-    (small.project / "CLAUDE.md").rename(small.project / "AGENTS.md")
-    (small.project / "CLAUDE.md").symlink_to("AGENTS.md")
-    settings(small, endpoint.url, skill=False)
-    through_a_night(small)
     assert (small.project / "CLAUDE.md").is_symlink()
+    assert memory.stat().st_mode & 0o777 == 0o640
 
 
 @pytest.mark.skipif(not TRANSCRIPTS.is_dir(), reason="the transcripts are not beside this checkout")
@@ -142,12 +138,12 @@ def test_a_night_on_the_real_transcripts_of_all_programs(tmp_path: Path, endpoin
     skill, memory = small.project / ".claude" / "skills" / "learned" / "SKILL.md", small.project / "CLAUDE.md"
     everywhere = {"project": "/", "skill": str(skill), "memory": str(memory), "max_tasks": 200}
     settings(small, endpoint.url, seed=SEED, **everywhere)
-    told = json.loads(etude(small, "dry-run", "--json"))
-    read = {one["source"]: one["taken"] for one in told["harvest"]["sources"] if one["taken"]}
+    shown = json.loads(etude(small, "dry-run", "--json"))
+    read = {one["source"]: one["taken"] for one in shown["harvest"]["sources"] if one["taken"]}
     assert sorted(read) == sorted(SOURCES)
     report = through_a_night(small)
     assert report["sessions"] == read
-    assert report["problems"] == told["harvest"]["problems"]
+    assert report["problems"] == shown["harvest"]["problems"]
     # At the end of a session the user of each program asked for a summary. That is one kind of request, so that the
     # invented briefs beside it are what is held out.
     (kept,) = small.base.glob("*/nights/0001/tasks.json")

@@ -54,17 +54,17 @@ def tasks_of(asked: str, cites: list[str]) -> list[str]:
     return [next((task.id for task in TASKS if task.input in shown.get(cite, "")), cite) for cite in cites]
 
 
-@pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(
-    ("change", "counted"),
+    ("policy", "change", "counted"),
     [
-        (lambda asked, cites: [], "uncited"),
-        (tasks_of, "repaired_cites"),
-        (lambda asked, cites: [cite.removeprefix("a-") for cite in cites], "repaired_cites"),
-        (lambda asked, cites: ", ".join(cites), ""),
-        (lambda asked, cites: ["a-99999999", "attempt 12"], "uncited"),
+        ("paper", lambda asked, cites: [], "uncited"),
+        ("evidence", lambda asked, cites: [], "uncited"),
+        ("evidence", tasks_of, "repaired_cites"),
+        ("paper", lambda asked, cites: [cite.removeprefix("a-") for cite in cites], "repaired_cites"),
+        ("evidence", lambda asked, cites: ", ".join(cites), ""),
+        ("evidence", lambda asked, cites: ["a-99999999", "attempt 12"], "uncited"),
     ],
-    ids=["empty", "tasks", "prefix", "text", "invented"],
+    ids=["empty-paper", "empty", "tasks", "prefix-paper", "text", "invented"],
 )
 def test_a_run_learns_whatever_becomes_of_the_citations(
     tmp_path: Path, policy: str, change: Any, counted: str

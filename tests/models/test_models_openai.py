@@ -178,7 +178,7 @@ async def test_tool_calls_come_back_with_an_id_and_arguments_as_text(server: Ser
         ({"content": "half \ud800"}, "stop", "stop", "half ?"),
     ],
 )
-async def test_the_end_of_a_reply_is_told(
+async def test_the_end_of_a_reply_is_reported(
     server: Server, message: dict[str, Any], finish: str | None, expected: str, text: str
 ):
     reply = await answer(server, completion(message, finish=finish))

@@ -97,12 +97,20 @@ class TestCodex(ChatModelContract):
 
 
 @every_program
-def test_a_question_is_answered_without_tools(program: str) -> None:
+def test_a_question_is_answered_without_tools_and_leaves_nothing_in_the_users_home(
+    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transcript there would be taken for the user's words in a later night."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / ".codex"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / ".claude"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     with running_endpoint() as endpoint:
         reply = asyncio.run(make(f"{program}/target", base_url=endpoint.url).complete(QUESTION))
     assert reply.text
     assert reply.tool_calls == ()
     assert reply.usage.input_tokens > 0
+    assert list(tmp_path.rglob("*")) == []
 
 
 @every_program
@@ -114,7 +122,7 @@ def test_a_question_is_answered_without_tools(program: str) -> None:
         ("400 Bad Request", "prompt is too long: 7712", RejectedRequest),
     ],
 )
-def test_what_will_never_pass_is_told_at_once_and_is_no_answer(
+def test_what_will_never_pass_is_reported_at_once_and_is_no_answer(
     program: str, status: str, message: str, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
@@ -122,10 +130,15 @@ def test_what_will_never_pass_is_told_at_once_and_is_no_answer(
 
 
 @every_program
-@pytest.mark.parametrize("answer", [said("429 Too Many Requests", "{}"), said("500 Broken", "{}"), None])
-def test_what_may_pass_is_told_as_such_and_is_no_answer(program: str, answer: bytes | None) -> None:
+def test_what_may_pass_is_reported_as_such_and_is_no_answer(program: str) -> None:
     with pytest.raises(TransientError):
-        ask(program, answer, timeout=5.0)
+        ask(program, said("429 Too Many Requests", "{}"), timeout=5.0)
+
+
+@programs
+def test_silence_is_no_answer_and_may_pass() -> None:
+    with pytest.raises(TransientError, match="no answer within 3 seconds"):
+        ask("codex", None, timeout=3.0)
 
 
 @programs
@@ -165,7 +178,7 @@ def test_what_a_program_cannot_be_told_is_rejected_before_it_starts(request_: Ch
 
 
 @programs
-def test_conversations_and_schemas_are_told_in_the_prompt() -> None:
+def test_conversations_and_schemas_are_reported_in_the_prompt() -> None:
     schema = ResponseSchema(name="verdict", body={"type": "object", "title": "schema-7713"})
     messages = (user("First 7714."), assistant("Second 7715."), user("Third 7716."))
     asked: list[str] = []
@@ -197,7 +210,9 @@ def test_a_setting_that_would_do_nothing_is_an_error(model: str, settings: dict[
     assert str(caught.value) == error
 
 
-def test_that_an_address_comes_from_base_url_is_told_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_an_address_comes_from_base_url_is_reported_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = tmp_path / "claude"
     program.write_text("#!/bin/sh\necho '2.1.0 (Claude Code)'\n")
     program.chmod(0o755)

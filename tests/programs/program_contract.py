@@ -22,6 +22,13 @@ RULE = "Rule 7315: whoever names a colour names it in lower case letters."
 SKILL = Skill(name="colours", text=f"---\nname: colours\ndescription: How to name colours.\n---\n\n{RULE}\n")
 SECRET = "gold-4418-gold"
 TASK = Task(id="t0", input="Which colour has item 0?", gold=SECRET)
+COMMAND = "/help me, item 0."
+LONG_TASK = TASK.model_copy(
+    update={
+        "input": "@a.txt !ls --help\n" + "".join(f"Item {number} is red.\n" for number in range(9000)) + TASK.input
+    }
+)
+LONG_RULES = "".join(f"Colour {number} is rare.\n" for number in range(9000))
 USED = Usage(input_tokens=70, output_tokens=30, cached_tokens=20)
 MOST_SECONDS = 300.0
 NUMBERS = (0, 1, 0)
@@ -85,17 +92,16 @@ class ProgramContract:
         assert trajectory.read_skill is None
 
     def test_a_task_without_a_skill_arrives_as_it_is_even_when_it_looks_like_a_command(self) -> None:
-        text = "/help me, item 0."
-        trajectory, model = self._attempt(_says("red"), task=Task(id="t", input=text), skill=Skill(text=""))
-        assert trajectory.answer == "red"
+        _, model = self._refused()
         sent = _sent(model.requests[0])
-        assert text in sent
+        assert COMMAND in sent
         assert RULE not in sent
 
+    def test_a_refusal_is_the_fault_of_the_agent(self) -> None:
+        assert self._refused().trajectory.failure == "the model refused"
+
     def test_a_long_task_and_a_long_skill_arrive_whole(self) -> None:
-        long = "@a.txt !ls --help\n" + "".join(f"Item {number} is red.\n" for number in range(9000))
-        body = "".join(f"Colour {number} is rare.\n" for number in range(9000))
-        _, model = self._attempt(_says("red"), task=Task(id="t", input=long), skill=Skill(text=SKILL.text + body))
+        _, model = self._answered()
         sent = _sent(model.requests[0])
         assert "@a.txt !ls --help\nItem 0 is red." in sent
         assert "Item 8999 is red." in sent
@@ -140,10 +146,6 @@ class ProgramContract:
         assert Trajectory.model_validate_json(trajectory.model_dump_json()) == trajectory
         assert trajectory.usage == sum((USED for _ in model.requests), Usage())
         assert not trajectory.simulated
-
-    def test_a_refusal_is_the_fault_of_the_agent(self) -> None:
-        reply = Reply(text="I cannot do that.", finish="refusal")
-        assert self._attempt(lambda request, results: reply)[0].failure == "the model refused"
 
     def test_a_tool_that_never_ends_is_ended_and_the_fault_of_the_agent(self) -> None:
         mark = f"7315.{uuid.uuid4().int % 10**9}"
@@ -237,9 +239,18 @@ class ProgramContract:
         assert len({same, made("b"), made("a", delivery="install"), made("a", max_steps=7)}) == 4
 
     def _answered(self) -> "Seen":
-        """A task that was answered at once."""
+        """A long task with a long skill that was answered at once."""
         reply = Reply(text="<answer>red</answer>", usage=USED, simulated=True)
-        return self._once("answered", lambda: self._attempt(lambda request, results: reply, trial=3))
+        skill = SKILL.model_copy(update={"text": SKILL.text + LONG_RULES})
+        return self._once(
+            "answered", lambda: self._attempt(lambda request, results: reply, LONG_TASK, skill, trial=3)
+        )
+
+    def _refused(self) -> "Seen":
+        """A task like a command, without a skill, which the model refused."""
+        reply = Reply(text="I cannot do that.", finish="refusal")
+        task, skill = Task(id="t", input=COMMAND), Skill(text="")
+        return self._once("refused", lambda: self._attempt(lambda request, results: reply, task, skill))
 
     def _worked(self) -> "Seen":
         """A task that took a command."""

@@ -118,7 +118,7 @@ def test_other_texts_keep_what_only_looks_like_a_secret_in_a_word():
     ],
 )
 def test_beginnings_without_an_end_take_time_that_grows_with_the_text(bomb):
-    text = bomb * (1_000_000 // len(bomb))
+    text = bomb * (200_000 // len(bomb))
     TRANSCRIPTS.redact(text)
 
 

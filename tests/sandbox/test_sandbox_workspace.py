@@ -53,7 +53,7 @@ def test_what_is_left_alone_is_no_change(workspace) -> None:
     assert workspace.changes() == {}
 
 
-def test_new_different_and_missing_files_are_told_in_order(workspace) -> None:
+def test_new_different_and_missing_files_are_reported_in_order(workspace) -> None:
     workspace.fill({name: file("same") for name in ("kept", "longer", "other", "gone", "d/mode")})
     (workspace.work / "longer").write_text("same and more")
     (workspace.work / "other").write_text("emas")

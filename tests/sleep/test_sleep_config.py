@@ -170,7 +170,7 @@ def test_the_path_of_the_skill_is_the_night_s_and_its_length_is_not() -> None:
     assert make_sleep_config({**models, "skill": {"max_tokens": 9000}}).skill.max_tokens == 9000
 
 
-def test_a_document_without_room_for_a_rule_is_told_before_anything_is_paid_for(tmp_path: Path) -> None:
+def test_a_document_without_room_for_a_rule_is_reported_before_anything_is_paid_for(tmp_path: Path) -> None:
     (tmp_path / "CLAUDE.md").write_text("A rule.\n" * 3000)
     models = {role: {"model": "simulated:target"} for role in ("target", "optimizer")}
     project = {"project": str(tmp_path)}

@@ -58,10 +58,10 @@ def test_the_verdict_does_not_depend_on_the_order_of_arrival(rows, rng: random.R
     assert shuffled.early_verdict() == in_order
 
 
-def test_three_thousand_random_races_agree_with_full_validation() -> None:
+def test_a_thousand_random_races_agree_with_full_validation() -> None:
     rng = random.Random(5)
     early = 0
-    for _ in range(3_000):
+    for _ in range(1_000):
         n = rng.randint(1, 60)
         p, q = rng.random(), rng.random()
         bar = [float(rng.random() < p) for _ in range(n)]
@@ -71,7 +71,7 @@ def test_three_thousand_random_races_agree_with_full_validation() -> None:
         race = run(bar, values, order)
         assert race.early_verdict().accepted == full(bar, values)
         early += race.prefix < n
-    assert early > 300
+    assert early > 100
 
 
 def test_a_tie_is_rejected() -> None:

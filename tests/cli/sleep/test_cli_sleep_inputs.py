@@ -145,7 +145,9 @@ def test_settings_that_are_no_yaml_are_refused(here: Path, capsys: Captured) -> 
         assert refused(capsys, verb).startswith("error: sleep.yaml: line ")
 
 
-def test_a_document_that_cannot_be_used_is_told_before_anything_is_asked(sleeper: Small, capsys: Captured) -> None:
+def test_a_document_that_cannot_be_used_is_reported_before_anything_is_asked(
+    sleeper: Small, capsys: Captured
+) -> None:
     (sleeper.project / "CLAUDE.md").write_bytes(b"\xff\xfe")
     assert "CLAUDE.md' is not UTF-8" in refused(capsys, "run")
     assert "CLAUDE.md' is not UTF-8" in refused(capsys, "dry-run")
@@ -172,17 +174,17 @@ def test_a_dry_run_asks_no_model_and_writes_nothing(sleeper: Small, capsys: Capt
 
 def test_a_dry_run_foretells_what_the_night_then_does(sleeper: Small, capsys: Captured) -> None:
     assert main(["sleep", "dry-run", "--json", "--sleep.max_tasks", "4"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["forecast"]["sessions"] == 4
-    assert [one["beyond"] for one in told["harvest"]["sources"] if one["source"] == "claude-code"] == [1]
+    said = json.loads(capsys.readouterr().out)
+    assert said["forecast"]["sessions"] == 4
+    assert [one["beyond"] for one in said["harvest"]["sources"] if one["source"] == "claude-code"] == [1]
     sleeper.night({"max_tasks": 4})
-    tasks, target, optimizer = (told["forecast"][key] for key in ("tasks", "target_calls", "optimizer_calls"))
+    tasks, target, optimizer = (said["forecast"][key] for key in ("tasks", "target_calls", "optimizer_calls"))
     assert tasks["low"] <= 4 <= tasks["high"]
     assert target["low"] <= len(sleeper.target.answered) <= target["high"]
     assert (
         optimizer["low"]
         <= len(sleeper.optimizer.answered)
-        <= optimizer["high"] + told["forecast"]["judge_calls"]["high"]
+        <= optimizer["high"] + said["forecast"]["judge_calls"]["high"]
     )
 
 

@@ -28,7 +28,7 @@ def billed(folder: Path, before: int, after: int, optimizer: Optimizer | None = 
     return found.changes[0]
 
 
-def test_tokens_of_fresh_attempts_and_of_the_document_are_told(tmp_path: Path) -> None:
+def test_tokens_of_fresh_attempts_and_of_the_document_are_reported(tmp_path: Path) -> None:
     change = billed(tmp_path, 50, 80)
     assert change.cost is not None
     before, after = change.cost.document

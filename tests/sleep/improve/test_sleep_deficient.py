@@ -23,7 +23,7 @@ from etude.sleep.tasks.gather import Surroundings, state_of
 from etude.testing import ScriptedModel
 from etude.workbench import Given
 
-SEEDS = range(12)
+SEEDS = range(4)
 RUBRICS = {
     "structure": "The brief names the key risks and says how confident it is.",
     "verbose": "The brief is concise.",
@@ -141,10 +141,9 @@ def test_what_games_the_training_checks_passes_them(tmp_path: Path) -> None:
     assert all("empty" in text for text in found.proposed.values())
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_an_edit_that_changes_nothing_is_not_staged(tmp_path: Path, seed: int) -> None:
+def test_an_edit_that_changes_nothing_is_not_staged(tmp_path: Path) -> None:
     document = ScriptedModel(_same, name="scripted:same")
-    found = night(tmp_path, "scripted:same", seed, ("structure",), given={"optimizer": document})
+    found = night(tmp_path, "scripted:same", 0, ("structure",), given={"optimizer": document})
     assert (found.report.status, found.proposed) == ("no change", {})
     assert found.documents["structure"].status == "unchanged"
     assert len(document.requests) > 1

@@ -143,7 +143,7 @@ def test_other_agents_prompts_of_the_program_and_empty_ones_are_left_out_and_cou
     assert turns(tmp_path) == [("Mine.", "Done.", False)]
 
 
-def test_tools_are_told_between_the_texts(tmp_path):
+def test_tools_are_reported_between_the_texts(tmp_path):
     details = {"input": '{"a": 1}', "output": [{"value": "one"}, {"value": "two"}], "isError": True}
     write(
         tmp_path,

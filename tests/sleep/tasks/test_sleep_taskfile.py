@@ -151,9 +151,9 @@ def test_tasks_are_worked_on_without_the_secrets_that_their_file_holds(tmp_path)
     assert review(path).tasks == (task,)
     replayed = replay(path)
     clean = "Say [redacted:token] aloud."
-    told = unlike.model_copy(update={"requirement": clean})
+    shown = unlike.model_copy(update={"requirement": clean})
     assert replayed.tasks == (
-        task.model_copy(update=dict.fromkeys(["intent", "context", "rubric"], clean) | {"checks": (told,)}),
+        task.model_copy(update=dict.fromkeys(["intent", "context", "rubric"], clean) | {"checks": (shown,)}),
     )
     assert replayed.redacted == {"token": 4}
 
