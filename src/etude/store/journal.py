@@ -45,16 +45,11 @@ def facts_noted() -> Generator[dict[str, str]]:
 
 
 class SqliteJournal(Journal):
-    """Facts in an SQLite file. One process writes; others may read at the same time (`read_only`).
+    """Facts in an SQLite file. One process writes; others may read at the same time (`read_only`). Raises as
+    `Database`.
 
     A fact is on disk before `once` returns it, in the form in which every later reader gets it: as JSON, without
-    secrets, and with U+FFFD where a text held half of a surrogate pair.
-
-    Raises:
-        DataError: the file cannot be used.
-        IdentityError: it has an unknown format version.
-        StopRun: a fact could not be written.
-    """
+    secrets, and with U+FFFD where a text held half of a surrogate pair."""
 
     def __init__(
         self,
@@ -153,10 +148,7 @@ class SqliteJournal(Journal):
     def claim_identity(self, identity: dict[str, JsonValue]) -> None:
         """Store the settings that decide the result; on later runs, check that they are still the same. As long as
         there is no fact nothing depends on them, and other ones take their place.
-
-        Raises:
-            IdentityError: settings differ; names each with its old and new value.
-        """
+        Raises IdentityError: settings differ; names each with its old and new value."""
         claimed = cast(dict[str, JsonValue], self._redactor.redact_value(json.loads(canonical(identity))))
         known = self.identity
         changes = [] if known is None else list(_changes("", known, claimed))
@@ -171,10 +163,7 @@ class SqliteJournal(Journal):
 
     def fork_from(self, parent: Path | str) -> None:
         """Copy the facts of another journal, without its decisions, its identity and what it spent.
-
-        Raises:
-            DataError: there is no such journal.
-        """
+        Raises DataError: there is no such journal."""
         source = Database(Path(parent), read_only=True)
         try:
             with self.database.write() as connection:
