@@ -109,14 +109,9 @@ def _roles(config: TrainConfig) -> dict[Role, ModelSection | None]:
 
 @asynccontextmanager
 async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = True) -> AsyncGenerator[Workbench, None]:
-    """Build and check everything, open the run folder, close it all at the end.
-
-    Args:
-        claim: the run folder belongs to these settings; False only borrows its journal.
-
-    Raises:
-        InputError: something cannot be used as it is. Nothing was paid for.
-    """
+    """Build and check everything, open the run folder, close it all at the end. Without `claim` the folder belongs to
+    other settings and only its journal is borrowed. Raises InputError: something cannot be used as it is. Nothing was
+    paid for."""
     parts = _Parts(config, given)
     switch, observer = given.get("switch") or StopSwitch(), given.get("observer") or Observer()
     # The environment is checked before the folder exists, with a judge that is wired once it does.

@@ -74,10 +74,7 @@ class Decision(NamedTuple):
 def decide(before: Sequence[float], after: Sequence[float], margin: float = 0.0) -> Decision:
     """Ship or not, from the values of the same tasks under both skills: `do not ship` when the difference is at most
     `margin`, `ship` when it is above 0, each with 95% confidence (one-sided).
-
-    Raises:
-        ValueError: no values, or not as many of one as of the other.
-    """
+    Raises ValueError: no values, or not as many of one as of the other."""
     bounds = difference_interval(before, after, 0.90)
     verdict: ShipVerdict = "do not ship" if bounds.high <= margin else "ship" if bounds.low > 0 else "inconclusive"
     return Decision(verdict, difference_interval(before, after), bounds.low, bounds.high)
@@ -86,19 +83,14 @@ def decide(before: Sequence[float], after: Sequence[float], margin: float = 0.0)
 async def compare_on(
     bench: Workbench, skills: tuple[Skill, Skill], split: Split, trials: int | range, margin: float = 0.0
 ) -> Comparison:
-    """Attempt every task of a split `trials` times under both skills (A, B) and decide whether to ship B.
+    """Attempt every task of a split under both skills (A, B), in `trials` (how many, or their numbers), and decide
+    whether to ship B. `margin` is the smallest gain worth having, in [0, 1).
 
     Attempts of both are interleaved, so that a model that changes meanwhile favours neither. Equal skills are
     attempted once; there is nothing to ship then.
 
-    Args:
-        trials: how many, or their numbers.
-        margin: the smallest gain worth having, in [0, 1).
-
-    Raises:
-        DataError: no task has a score under both skills.
-        StopRun: a budget is used up, an endpoint is dead, or too many attempts errored.
-    """
+    Raises DataError: no task has a score under both skills; StopRun: a budget is used up, an endpoint is dead, or too
+    many attempts errored."""
     openings = await open_test(bench, skills) if split == "test" else 0
     first = 0 if split == "test" else FRESH
     numbers = range(first, first + trials) if isinstance(trials, int) else trials

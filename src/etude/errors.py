@@ -88,11 +88,8 @@ class StopRun(EtudeError):
 
 
 class BudgetStop(StopRun):
-    """A budget is used up. Resumes with a larger one.
-
-    Args:
-        limit: which of `calls`, `tokens` and `usd` is used up; empty for another reason to stop.
-    """
+    """A budget is used up: the `limit` of `calls`, `tokens` or `usd`, empty for another reason. Resumes with a larger
+    one."""
 
     exit_code = 3
 
@@ -165,6 +162,11 @@ class BoundaryError(EtudeError):
         super().__init__(f"{where}: {type(cause).__name__}: {cause}")
         self.where = where
         self.cause = cause
+
+
+def not_installed(what: str, package: str, extra: str) -> ConfigError:
+    """For something that needs a package that an extra of etude brings."""
+    return ConfigError(f"{what} needs {package}, which is not installed", hint=f"pip install 'etude[{extra}]'")
 
 
 def told(message: str) -> str:

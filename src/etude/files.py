@@ -4,17 +4,16 @@ import os
 import secrets
 from pathlib import Path
 
+from etude.errors import StopRun
+
 TEMPORARY = ".etude-"
 """What the names of files begin with while they are written, next to those that they replace."""
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o666, durable: bool = False) -> None:
-    """Write a file in one move, in a folder that exists. A failed write leaves no trace.
-
-    Args:
-        mode: its permissions, less what the umask takes away.
-        durable: the file is on the disk when this returns; without it a power cut may undo the write.
-    """
+    """Write a file in one move, in a folder that exists, with the permissions of `mode` less what the umask takes
+    away. A failed write leaves no trace. What is `durable` is on the disk when this returns; else a power cut may
+    undo it."""
     temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
     try:
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
@@ -28,6 +27,12 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o666, durable: boo
         raise
     if durable:
         sync_folder(path.parent)
+
+
+def unwritable(what: str, problem: object) -> StopRun:
+    """For a file that a run cannot go without, as when the disk is full."""
+    hint = "free some space or fix the permissions, then run the same command again"
+    return StopRun(f"{what} cannot be written: {problem}", hint=hint)
 
 
 def sync_folder(folder: Path) -> None:

@@ -28,10 +28,7 @@ def mean_interval(values: Sequence[float]) -> Interval:
 
     For proportions that is the interval of Agresti and Coull (1998, The American Statistician 52:119) with Student's
     quantile. The added values keep it honest where the seen ones hardly vary.
-
-    Raises:
-        ValueError: there are no values.
-    """
+    Raises ValueError: there are no values."""
     if not values:
         raise ValueError("an interval needs at least one value")
     low, high = _t_ends([*values, 0.0, 0.0, 1.0, 1.0], 0.95)
@@ -61,10 +58,7 @@ def difference_interval(before: Sequence[float], after: Sequence[float], confide
 
 def t_interval(values: Sequence[float]) -> tuple[float, float]:
     """Student's 95% t interval (Student 1908) of the mean of independent repetitions.
-
-    Raises:
-        ValueError: there are fewer than two values.
-    """
+    Raises ValueError: there are fewer than two values."""
     if len(values) < 2:
         raise ValueError(f"a t interval needs at least two values, got {len(values)}")
     return _t_ends(values, 0.95)

@@ -125,12 +125,8 @@ def origin(point: EntryPoint) -> str:
 def find(family: Family, name: str) -> Any:
     """The class behind a name. Imports it when asked, not before.
 
-    A built-in wins over plugins of its name.
-
-    Raises:
-        ConfigError: nothing has that name, several plugins have it, importing it failed, or it lacks what its family
-            needs.
-    """
+    A built-in wins over plugins of its name. Raises ConfigError: nothing has that name, several plugins have it,
+    importing it failed, or it lacks what its family needs."""
     if name in BUILT_IN[family]:
         return _loaded(family, name, BUILT_IN[family][name], hint="install etude again")
     points = [point for point in plugins(family) if point.name == name]
@@ -154,10 +150,7 @@ def find(family: Family, name: str) -> Any:
 
 def load(family: Family, point: EntryPoint) -> Any:
     """The class behind one entry point.
-
-    Raises:
-        ConfigError: importing it failed, or it lacks what its family needs.
-    """
+    Raises ConfigError: importing it failed, or it lacks what its family needs."""
     path = point.value.partition("[")[0].strip()  # what follows are extras, which decide nothing here
     if ":" not in path:
         raise ConfigError(

@@ -29,12 +29,8 @@ def report(
     bench: Workbench, state: TrainState, measured: Measured, stopped: str | None, seconds: float | None
 ) -> Summary:
     """Write `best/`, its `provenance.json`, `ship.json` (the comparison, if there was one) and `summary.json`, tell
-    the sinks, return the summary.
-
-    Args:
-        seconds: how long the run took; None where everything was known, so that the time of the run that did the work
-            stays.
-    """
+    the sinks, return the summary. `seconds` is how long the run took; None where everything was known, so that the
+    time of the run that did the work stays."""
     best = bench.folder.write_best(state.best) / "SKILL.md"
     ship = measured.comparison
     if ship is not None:
@@ -83,13 +79,9 @@ def report(
     return summary
 
 
-def _values(bench: Workbench, evaluation: Evaluation | None) -> dict[str, float]:
-    gate = bench.config.gate
-    return {} if evaluation is None else evaluation.values(gate.metric, gate.mixed_weight)
-
-
 def _interval(bench: Workbench, evaluation: Evaluation | None) -> Interval | None:
-    values = _values(bench, evaluation)
+    gate = bench.config.gate
+    values = {} if evaluation is None else evaluation.values(gate.metric, gate.mixed_weight)
     return mean_interval(list(values.values())) if values else None
 
 

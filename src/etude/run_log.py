@@ -130,11 +130,7 @@ class RunLog:
         result: GateResult | None,
         skipped: str,
     ) -> None:
-        """The gate decided, or there was nothing to decide.
-
-        Args:
-            states: before and after.
-        """
+        """The gate decided, or there was nothing to decide, between the two states."""
         before, after = states
         self._bench.observer.decided(candidate, result, skipped)
         action = "skipped" if result is None else "accepted" if result.verdict.accepted else "rejected"

@@ -143,11 +143,8 @@ class Workbench:
 
 
 class Watched(Wrapper):
-    """The outermost wrapper of a role: knows whether answers are simulated, and lets nothing pass after a stop.
-
-    Args:
-        hear: is given the text of each answer.
-    """
+    """The outermost wrapper of a role: knows whether answers are simulated, gives `hear` the text of each, and lets
+    nothing pass after a stop."""
 
     def __init__(
         self, model: ChatModel, check: Callable[[], None], price: Price | None, hear: Callable[[str], None]

@@ -7,10 +7,10 @@ import pytest
 from stages_doubles import CallsAgent, Desk, make_rollout
 
 from etude.records import Edit, Skill, Task
-from etude.stages.tidy import WITNESSES, Removal, superfluous, unmissed
+from etude.stages.tidy import MOST_TRIES, Removal, superfluous, unmissed
 
 SKILL = Skill(text="# Counting\n\n- Count.\n- Count all.\n- Add up.\n")
-TASKS = [Task(id=f"t{number}", input="?", gold="yes") for number in range(WITNESSES)]
+TASKS = [Task(id=f"t{number}", input="?", gold="yes") for number in range(6)]
 Solves = Callable[[Task, str, int], bool]
 
 
@@ -50,10 +50,16 @@ async def test_a_line_stays_where_three_tasks_fail_without_it() -> None:
     assert gone == set()
 
 
-async def test_a_line_with_a_few_failures_is_tried_once_more() -> None:
-    gone, attempts = await tidy(lambda task, skill, trial: trial > 0 or task.id > "t1", "- Add up.")
+async def test_a_line_whose_tasks_fail_now_and_then_is_tried_again_and_goes() -> None:
+    gone, attempts = await tidy(lambda task, skill, trial: trial > 0 or task.id > "t0", "- Add up.")
     assert gone == {"- Add up."}
-    assert len(attempts) == 2 * WITNESSES
+    assert len(attempts) == 2 * len(TASKS)
+
+
+async def test_a_line_stays_in_doubt() -> None:
+    gone, attempts = await tidy(lambda task, skill, trial: task.id > "t0" or trial == 1, "- Add up.", tasks=TASKS[:4])
+    assert gone == set()
+    assert len(attempts) == MOST_TRIES
 
 
 async def test_a_line_that_is_needed_stays_while_another_one_goes() -> None:
@@ -65,6 +71,11 @@ async def test_a_line_that_is_needed_stays_while_another_one_goes() -> None:
     assert [edit.target for edit in gone] == ["- Count all."]
 
 
-async def test_attempts_are_at_most_two_for_each_task_of_each_line() -> None:
+async def test_lines_with_the_same_tasks_share_attempts() -> None:
     _, attempts = await tidy(lambda task, skill, trial: task.id > "t0", "- Count all.", "- Add up.")
-    assert len(attempts) <= 2 * WITNESSES
+    assert len(attempts) <= MOST_TRIES
+
+
+async def test_a_line_without_a_solved_task_stays() -> None:
+    gone, attempts = await tidy(lambda task, skill, trial: True, "- Add up.", tasks=())
+    assert (gone, attempts) == (set(), [])

@@ -8,7 +8,6 @@ from typing import Any
 from etude.cli.lookup import find_run, is_run, last_run
 from etude.cli.terminal import output
 from etude.cli.terminal.progress import counted
-from etude.cli.terminal.summary_text import LOUD, SIMULATED
 from etude.cli.terminal.tables import text_lines
 from etude.errors import DataError
 from etude.records.provenance import Line, Provenance, ProvenEdit
@@ -32,10 +31,8 @@ def run(args: argparse.Namespace) -> int:
         whole = provenance.model_dump(mode="json")
         output.json_result(whole if line is None else {"number": line, **_data(provenance, line)})
         return 0
-    if provenance.simulated:
-        output.line(SIMULATED, LOUD)
-    for text in _table(provenance) if line is None else _details(provenance, line):
-        output.line(text)
+    shown = _table(provenance) if line is None else _details(provenance, line)
+    output.lines(shown, simulated=provenance.simulated)
     return 0
 
 

@@ -1,14 +1,13 @@
 """`etude compare`."""
 
 import argparse
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from etude.cli.lookup import find_skill
+from etude.cli.lookup import find_skill, here
 from etude.cli.settings import read_settings, with_options
 from etude.cli.terminal import output
-from etude.cli.terminal.summary_text import LOUD, SIMULATED, score, seen_before, settle_lines
+from etude.cli.terminal.summary_text import score, seen_before, settle_lines
 from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
 from etude.config import TrainConfig, load_config
@@ -31,25 +30,18 @@ def run(args: argparse.Namespace) -> int:
         return await acompare_skills(config, a.skill, b.skill, args.split, args.trials, margin=args.margin, **given)
 
     result = watch(config, work, args.command)
-    code = EXIT_CODES[result.verdict]
     if args.json:
         output.json_result(result.model_dump(mode="json"))
-        return code
-    if result.simulated:
-        output.line(SIMULATED, LOUD)
-    for text in _lines(result, a.label, b.label):
-        output.line(text)
-    return code
+    else:
+        output.lines(_lines(result, a.label, b.label), simulated=result.simulated)
+    return EXIT_CODES[result.verdict]
 
 
 def _settings(args: argparse.Namespace, run: RunView | None) -> TrainConfig:
     """From the CONFIG argument; else those of the run that A or B comes from, whose answers are cached."""
     if args.config is not None or run is None:
         return read_settings(args)
-    path = Path(run.path)
-    # The folder may have been moved since its settings were written.
-    here = [("run.folder", json.dumps(str(path.parent))), ("run.name", json.dumps(path.name))]
-    return with_options(lambda flags: load_config(path / "config.yaml", flags=flags), args, here)
+    return with_options(lambda flags: load_config(Path(run.path, "config.yaml"), flags=flags), args, here(run))
 
 
 def _lines(result: Comparison, a: str, b: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 from etude.cli.parsing.arguments import DEFAULT_CONFIG
+from etude.cli.scaffold.project import writing
 from etude.cli.settings import read_settings
 from etude.cli.terminal import output
 from etude.cli.train import train
@@ -65,14 +66,11 @@ def run(args: argparse.Namespace) -> int:
 
 def make_project(folder: Path) -> None:
     """Write generated tasks, a weak skill and the settings into a fresh folder.
-
-    Raises:
-        ConfigError: the folder has something else in it, or cannot be written.
-    """
-    try:
-        if folder.exists() and any(folder.iterdir()):
+    Raises ConfigError: the folder has something else in it, or cannot be written."""
+    with writing(folder):
+        if any(folder.iterdir()):
             raise ConfigError(f"{str(folder)!r} is not empty and is not a demo project", hint="give another --folder")
-        (folder / "data").mkdir(parents=True)
+        (folder / "data").mkdir()
         tasks = make_tasks(None, sum(SIZES.values()), SEED)
         for split, size in SIZES.items():
             some, tasks = tasks[:size], tasks[size:]
@@ -80,10 +78,6 @@ def make_project(folder: Path) -> None:
         save_skill(Skill(name=SKILL, text=SEED_SKILL), folder / "skills")
         # Last: a project is whole once it has its settings.
         (folder / DEFAULT_CONFIG).write_text(CONFIG, encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(
-            f"{str(folder)!r} cannot be written: {error.strerror}", hint="give another --folder"
-        ) from None
 
 
 def _line(task: Task) -> str:

@@ -5,11 +5,8 @@ from collections.abc import Iterator
 
 from etude.cli.lookup import Decision, NamedSkill, decisions, find_run, skill_of
 from etude.cli.terminal import output
-from etude.records import Skill
 from etude.skill.diff import unified_diff
 from etude.store import RunView
-
-COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def run(args: argparse.Namespace) -> int:
@@ -18,7 +15,8 @@ def run(args: argparse.Namespace) -> int:
     a, b = skill_of(view, args.a), skill_of(view, args.b)
     between = tuple(_between(view, a, b))
     diff = unified_diff(a.skill.text, b.skill.text, a.label, b.label)
-    files = _other_files(a.skill, b.skill)
+    names = {*a.skill.files, *b.skill.files}
+    files = sorted(name for name in names if a.skill.files.get(name) != b.skill.files.get(name))
     if args.json:
         steps = [{"name": decision.name, **decision.view.model_dump(mode="json")} for decision in between]
         result = {"run": view.name, "a": _data(a), "b": _data(b), "steps": steps, "files": files, "diff": diff}
@@ -30,8 +28,7 @@ def run(args: argparse.Namespace) -> int:
     for name in files:
         output.line(f"file {name!r} differs")
     output.line()
-    for text in (diff or "the texts are equal\n").removesuffix("\n").split("\n"):
-        output.line(text, COLOURS.get(text[:1]))
+    output.diff(diff or "the texts are equal")
     return 0
 
 
@@ -48,10 +45,6 @@ def _verdict(decision: Decision) -> str:
     best = ", became the best skill" if view.best else ""
     reason = f": {view.reason}" if view.reason else ""
     return f"{name} {view.action or 'under way'}{best}{reason}"
-
-
-def _other_files(a: Skill, b: Skill) -> list[str]:
-    return sorted(name for name in {*a.files, *b.files} if a.files.get(name) != b.files.get(name))
 
 
 def _data(named: NamedSkill) -> dict[str, str | int | None]:

@@ -8,7 +8,7 @@ from etude.cli.lookup import NamedSkill, find_skill
 from etude.cli.parsing.usage import UsageError
 from etude.cli.settings import read_settings
 from etude.cli.terminal import output
-from etude.cli.terminal.summary_text import LOUD, SIMULATED, score, seen_before
+from etude.cli.terminal.summary_text import score, seen_before
 from etude.cli.terminal.tables import csv_lines, markdown_lines, text_lines
 from etude.cli.watch import watch
 from etude.config import TrainConfig
@@ -34,7 +34,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--json and --format {args.format} cannot be combined", hint="give one of them")
     config = read_settings(args)
     configs = [_with_target(config, model) for model in args.target] if args.target else [config]
-    skills = [find_skill(name) for name in args.skill] if args.skill else [_own(config)]
+    own = config.skill.path
+    skills = list(map(find_skill, args.skill or ())) or [NamedSkill(own or "(empty)", load_skill(own))]
     for one in configs:
         build_model(one.target)  # a bad name is reported before the first call
     asked = [(skill, one) for skill in skills for one in configs]
@@ -70,10 +71,6 @@ def _print_rows(rows: Rows, args: argparse.Namespace, error: Mapping[str, Any] =
         _print_table(rows, args.format)
 
 
-def _own(config: TrainConfig) -> NamedSkill:
-    return NamedSkill(config.skill.path or "(empty)", load_skill(config.skill.path))
-
-
 def _with_target(config: TrainConfig, model: str) -> TrainConfig:
     """The settings with another target at the same endpoint; the price was that of the model in the settings."""
     change = {} if model == config.target.model else {"model": model, "price": None}
@@ -90,7 +87,7 @@ def _evaluate(config: TrainConfig, skill: NamedSkill, args: argparse.Namespace) 
 
 def _print(result: SkillEvaluation) -> None:
     if result.simulated:
-        output.line(SIMULATED, LOUD)
+        output.line(output.SIMULATED, output.LOUD)
     trials = f", {result.trials} trials each" if result.trials > 1 else ""
     output.line(f"skill   {result.skill} ({result.hash})")
     output.line(f"{result.split:<8}{score(result.score)}  n={result.score.n}{trials}, mean {result.metric} score")
@@ -109,14 +106,11 @@ def _print_table(rows: Rows, form: str) -> None:
     if form == "csv":
         lines = csv_lines([_DATA_COLUMNS, *(_data_row(label, result) for label, result in rows)])
     elif form == "markdown":
-        title = f"{about}. **{SIMULATED}**" if simulated else f"{about}."
+        title = f"{about}. **{output.SIMULATED}**" if simulated else f"{about}."
         lines = [title, "", *markdown_lines([_COLUMNS, *(_row(label, result) for label, result in rows)])]
     else:
         lines = [*text_lines([_COLUMNS, *(_row(label, result) for label, result in rows)]), "", about]
-        if simulated:
-            output.line(SIMULATED, LOUD)
-    for text in lines:
-        output.line(text)
+    output.lines(lines, simulated=simulated and form == "text")
 
 
 def _row(label: str, result: SkillEvaluation) -> tuple[str, ...]:

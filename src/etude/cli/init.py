@@ -65,10 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 def find_files(data: Path) -> dict[str, Path]:
     """`path`, or `train`, `val` and `test`, to the files of a dataset.
-
-    Raises:
-        DataError: there is nothing, or not what makes a dataset.
-    """
+    Raises DataError: there is nothing, or not what makes a dataset."""
     if not data.exists():
         raise DataError(f"data {str(data)!r} does not exist", hint="give a data file or a folder of them")
     if not data.is_dir():

@@ -1,5 +1,6 @@
 """Runs and skills by the names that people type."""
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from etude.records.summary import Summary
 from etude.skill import load_skill
 from etude.skill.folder import DOCUMENT, read_folder
 from etude.store import RunView, StepView, read_events, read_run, run_names
-from etude.store.views import JOURNAL
+from etude.store.views import JOURNAL, runs_in
 
 RUNS = Path(RUNS_FOLDER)
 
@@ -54,10 +55,7 @@ def is_run(path: Path) -> bool:
 
 def find_run(name: str) -> RunView:
     """A run by its path, else by its name in ./runs.
-
-    Raises:
-        DataError: there is no such run, or one of its files is damaged.
-    """
+    Raises DataError: there is no such run, or one of its files is damaged."""
     place = _place(name)
     if name and is_run(place):
         return read_run(place)
@@ -67,15 +65,11 @@ def find_run(name: str) -> RunView:
             f"{name!r} is a skill of a run, not a run",
             hint=f"give {run!r} alone; `{output.program()} diff {run}` compares two of its skills",
         )
-    raise DataError(f"there is no run in {str(place)!r}", hint=_runs_in(place, place / RUNS, place.parent, RUNS))
+    raise DataError(f"there is no run in {str(place)!r}", hint=runs_in(place, place / RUNS, place.parent, RUNS))
 
 
 def last_run() -> str:
-    """The run in ./runs that changed last.
-
-    Raises:
-        DataError: there is none.
-    """
+    """The run in ./runs that changed last. Raises DataError: there is none."""
     names = run_names(RUNS)
     if not names:
         raise DataError(f"there is no run in {str(RUNS)!r}", hint="give the path of a run")
@@ -84,11 +78,7 @@ def last_run() -> str:
 
 def find_skill(text: str) -> NamedSkill:
     """A skill by its path, or as `RUN:initial`, `RUN:best` or `RUN:STEP`.
-
-    Raises:
-        SkillError: the path holds no skill.
-        DataError: there is no such run or step.
-    """
+    Raises SkillError: the path holds no skill; DataError: there is no such run or step."""
     if os.path.lexists(text) and not is_run(Path(text)):
         return NamedSkill(text, load_skill(text))
     if is_run(_place(text)):
@@ -98,17 +88,13 @@ def find_skill(text: str) -> NamedSkill:
         return skill_of(find_run(run), which)._replace(label=text)
     raise SkillError(
         f"skill {text!r} does not exist",
-        hint=f"give the path of a skill, or RUN:best, RUN:initial or RUN:STEP; {_runs_in(RUNS)}",
+        hint=f"give the path of a skill, or RUN:best, RUN:initial or RUN:STEP; {runs_in(RUNS)}",
     )
 
 
 def skill_of(run: RunView, which: str) -> NamedSkill:
     """A skill of a run: `initial`, `best` or the number of a step; else the path of any skill.
-
-    Raises:
-        SkillError: the path holds no skill.
-        DataError: the run has no such step.
-    """
+    Raises SkillError: the path holds no skill; DataError: the run has no such step."""
     last = f"its last step so far is {int(Path(run.skills[-1]).stem)}" if run.skills else "no step has begun yet"
     if not _is_which(which):
         if not os.path.lexists(which):
@@ -129,6 +115,13 @@ def skill_of(run: RunView, which: str) -> NamedSkill:
     if name not in run.skills:
         raise DataError(f"run {run.name!r} has no skill of step {step}", hint=f"{last}; 0 is the initial skill")
     return NamedSkill("initial" if step == 0 else f"step {step}", _base(run).with_text(_read(run, name)), step, run)
+
+
+def here(run: RunView) -> list[tuple[str, str]]:
+    """Flags that name the folder of a run: it may have been moved since its settings were written."""
+    path = Path(run.path)
+    path = path if path.name not in ("", "..") else path.resolve()
+    return [("run.folder", json.dumps(str(path.parent))), ("run.name", json.dumps(path.name))]
 
 
 def planned(run: RunView) -> int | None:
@@ -172,11 +165,8 @@ def resume_command(run: RunView) -> str | None:
 
 
 def reached_limit(stopped: str | None) -> str:
-    """The setting to raise before resuming, as in `limits.calls`; empty when the run did not stop because of it.
-
-    Args:
-        stopped: the reason of the stop, as in a summary or a `StopRun`.
-    """
+    """The setting to raise before resuming, as in `limits.calls`, by the reason of a stop as in a summary or a
+    `StopRun`; empty when the run did not stop because of one."""
     found = _LIMIT.match(stopped or "")
     return f"limits.{found[1]}" if found else ""
 
@@ -208,14 +198,6 @@ def _place(name: str) -> Path:
 
 def _is_which(text: str) -> bool:
     return text in ("initial", "best") or text.isdecimal()
-
-
-def _runs_in(*folders: Path) -> str:
-    """The runs in the first folder that holds any, as a hint."""
-    for folder in folders:
-        if names := run_names(folder):
-            return f"runs in {str(folder)!r}: {', '.join(names)}"
-    return f"{str(folders[-1])!r} holds no runs"
 
 
 def _best(run: RunView) -> tuple[str, int | None]:

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from etude.cli.settings import read_settings
 from etude.cli.terminal import output
-from etude.cli.terminal.progress import duration, short
-from etude.cli.terminal.summary_text import LOUD, money, score, span
+from etude.cli.terminal.progress import counted, duration, short
+from etude.cli.terminal.summary_text import money, score, span
 from etude.cli.terminal.tables import text_lines
 from etude.cli.watch import watch
 from etude.measure.plan import Plan, aplan
@@ -25,9 +25,8 @@ def run(args: argparse.Namespace) -> int:
         output.json_result(plan.model_dump(mode="json"))
         return 0
     if plan.simulated:
-        output.line(_SIMULATED, LOUD)
-    for text in plan_lines(plan):
-        output.line(text)
+        output.line(_SIMULATED, output.LOUD)
+    output.lines(plan_lines(plan))
     for advice in plan.warnings:
         output.line(f"warning: {advice.text}", "yellow")
         output.line(f"  hint: {advice.hint}")
@@ -37,8 +36,7 @@ def run(args: argparse.Namespace) -> int:
 def plan_lines(plan: Plan) -> Iterator[str]:
     """What the run will use, by role and by stage; what the splits can show; how much there is to gain."""
     sizes = ", ".join(f"{count:,} {split}" for split, count in plan.tasks.items())
-    epochs = f"{plan.epochs} epoch{'s' if plan.epochs > 1 else ''}"
-    yield f"run {plan.name!r}: policy {plan.forecast.policy}, {epochs}; {sizes} tasks"
+    yield f"run {plan.name!r}: policy {plan.forecast.policy}, {counted(plan.epochs, 'epoch')}; {sizes} tasks"
     yield ""
     yield from _forecast(plan.forecast)
     yield ""
@@ -73,7 +71,7 @@ def _detectable(plan: Plan) -> Iterator[str]:
     known = "measured" if plan.noise_measured else "assumed"
     yield "smallest gain that 4 of 5 comparisons would detect (paired, significance level 5%, one-sided):"
     for each in plan.detectable:
-        trials = f"{each.trials} trial{'s' if each.trials > 1 else ''}"
+        trials = counted(each.trials, "trial")
         gain = "none, there are too few tasks" if each.gain is None else f"{each.gain:+.2f}"
         yield f"  {each.split:<5} {gain}  ({each.tasks:,} tasks, {trials}; noise {plan.noise:.2f} {known})"
 
@@ -86,7 +84,7 @@ def _headroom(plan: Plan) -> Iterator[str]:
         yield f"room for improvement: unknown; --measure finds out with {TRIALS * tasks:,} attempts{reused}"
         return
     n = found.score.n
-    trials = f"{found.trials} trial{'s' if found.trials > 1 else ''}"
+    trials = counted(found.trials, "trial")
     yield f"room for improvement: the initial skill scores {score(found.score)} on {n:,} validation tasks, {trials}"
     yield f"  {found.always:,} of {n:,} tasks always pass, {len(found.never):,} never pass"
     if found.never:

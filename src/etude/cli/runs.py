@@ -4,7 +4,7 @@ import argparse
 import os
 import shutil
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -14,6 +14,7 @@ from filelock import FileLock, Timeout
 from etude.cli.lookup import larger, planned, reached_limit, resume_command, summary_of
 from etude.cli.parsing.usage import UsageError
 from etude.cli.terminal import output
+from etude.cli.terminal.progress import counted
 from etude.cli.terminal.summary_text import money
 from etude.cli.terminal.tables import text_lines
 from etude.config import LimitsSection
@@ -74,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
                 "--keep, --older-than and --yes belong to `etude runs prune`",
                 hint="write `etude runs prune ...`, or leave them out to list the runs",
             )
-        lines = sorted(_runs(folder), key=lambda line: line.changed, reverse=True)
+        found = (_line(folder / name) for name in run_names(folder))
+        lines = sorted(found, key=lambda line: line.changed, reverse=True)
         _list(lines, folder, args.json)
         return 0
     if args.keep is None and args.older_than is None:
@@ -83,11 +85,6 @@ def run(args: argparse.Namespace) -> int:
         )
     _prune(folder, args)
     return 0
-
-
-def _runs(folder: Path) -> Iterator[RunLine]:
-    for name in run_names(folder):
-        yield _line(folder / name)
 
 
 def _line(path: Path) -> RunLine:
@@ -158,8 +155,7 @@ def _list(lines: Sequence[RunLine], folder: Path, as_json: bool) -> None:
     if not lines:
         output.line(f"{str(folder)!r} holds no runs")
         return
-    for text in text_lines([_COLUMNS, *map(_row, lines)]):
-        output.line(text)
+    output.lines(text_lines([_COLUMNS, *map(_row, lines)]))
     if any(line.simulated for line in lines):
         output.line("* simulated models: the score says nothing about a real model")
     for line in lines:
@@ -181,7 +177,7 @@ def _row(line: RunLine) -> tuple[str, ...]:
 
 
 def _total(sizes: Collection[int]) -> str:
-    return f"{len(sizes)} {'run' if len(sizes) == 1 else 'runs'}, {size(sum(sizes))}"
+    return f"{counted(len(sizes), 'run')}, {size(sum(sizes))}"
 
 
 def size(count: int) -> str:

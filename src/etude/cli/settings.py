@@ -20,11 +20,7 @@ _UNSAFE = "unsafe_no_sandbox"
 
 def read_settings(args: argparse.Namespace, path: Path | None = None) -> TrainConfig:
     """The file, by default the CONFIG argument or `etude.yaml` here, with what the command line sets on top of it.
-
-    Raises:
-        UsageError: there is no file.
-        ConfigError: a setting is unknown or out of range.
-    """
+    Raises UsageError: there is no file; ConfigError: a setting is unknown or out of range."""
     file = path or Path(args.config or DEFAULT_CONFIG)
     if path is None and args.config is None and not file.exists():
         raise UsageError(
@@ -35,15 +31,8 @@ def read_settings(args: argparse.Namespace, path: Path | None = None) -> TrainCo
 
 
 def with_options(load: Callable[[Flags], C], args: argparse.Namespace, before: Sequence[tuple[str, str]] = ()) -> C:
-    """Settings with what the command line sets on top of them.
-
-    Args:
-        load: loads the settings with these flags.
-        before: flags that those of the command line win over.
-
-    Raises:
-        ConfigError: a setting is unknown or out of range.
-    """
+    """Settings that `load` gives with flags: those of `before`, then what the command line sets. Raises ConfigError:
+    a setting is unknown or out of range."""
     # As JSON, which is YAML, so that a name like 7 stays text.
     named = {"preset": getattr(args, "preset", None), "run.name": getattr(args, "name", None)}
     flags = [*before, *((key, json.dumps(value)) for key, value in named.items() if value is not None), *args.flags]

@@ -54,8 +54,7 @@ def run(args: argparse.Namespace) -> int:
         if view.outdated:
             output.line("when it last stopped:")
         print_summary(summary)
-    for text in _table(view):
-        output.line(text)
+    output.lines(_table(view, summary))
     _print_files(view)
     return 0
 
@@ -77,7 +76,7 @@ def _print_state(view: RunView, summary: Summary | None) -> None:
         output.line(f"run {view.name}: finished")
 
 
-def _table(view: RunView) -> Iterator[str]:
+def _table(view: RunView, summary: Summary | None) -> Iterator[str]:
     if view.evaluations_only:
         return
     if not view.steps:
@@ -89,19 +88,17 @@ def _table(view: RunView) -> Iterator[str]:
     yield ""
     yield from text_lines([[row[column] for column in shown] for row in (_COLUMNS, *rows)])
     if any(step.best for step in (*view.steps, *view.epochs)):
-        yield "* became the best skill"
+        withheld = summary is not None and summary.withheld
+        yield "* became the best skill" + (" of the search, which was not shown to be better" if withheld else "")
 
 
 def _row(name: str, step: StepView) -> tuple[str, ...]:
     action = "under way" if step.action is None else f"{step.action} *" if step.best else step.action
-    scores = "" if step.current is None else f"{step.current:.3f} -> {_or_dash(step.candidate)}"
+    candidate = "-" if step.candidate is None else f"{step.candidate:.3f}"
+    scores = "" if step.current is None else f"{step.current:.3f} -> {candidate}"
     tokens = "" if step.skill_tokens is None else str(step.skill_tokens)
     edits = ", ".join(f"{step.edits[fate]} {fate}" for fate in _FATES if fate in step.edits)
     return name, action, scores, tokens, edits, step.reason
-
-
-def _or_dash(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
 
 
 def _print_files(view: RunView) -> None:
@@ -136,8 +133,7 @@ def _show_step(view: RunView, number: int, as_json: bool) -> None:
     output.line(f"step {number} of run {view.name}: {step.action or 'under way'}")
     if step.reason:
         output.line(f"reason: {step.reason}")
-    for text in _task_lines(tasks):
-        output.line(text)
+    output.lines(_task_lines(tasks))
     for place, applied in enumerate(edits, 1):
         detail = f", {applied.detail}" if applied.detail else ""
         _print_edit(f"edit {place} ({applied.edit.op}): {applied.fate}{detail}", applied.edit)
@@ -145,8 +141,7 @@ def _show_step(view: RunView, number: int, as_json: bool) -> None:
         _print_edit(f"not tested ({one.edit.op}): {one.why}", one.edit)
     if diff:
         output.line()
-        for text in diff.splitlines():
-            output.line(text, {"+": "green", "-": "red", "@": "cyan"}.get(text[:1]))
+        output.diff(diff)
     output.line()
     output.line(f"files: {folder}")
 

@@ -16,16 +16,10 @@ INTERRUPTED = 130
 
 def run(args: argparse.Namespace) -> int:
     """Serve until interrupted."""
-    from etude.simulation.endpoint import make_app, serve
+    from etude.simulation.endpoint import check_installed, serve
 
     faults = read_faults(args.fault, args.outage_after)
-    try:
-        make_app()
-    except ImportError:
-        raise ConfigError(
-            "the simulated endpoint needs starlette and uvicorn, which are not installed",
-            hint="pip install 'etude[serve]'",
-        ) from None
+    check_installed()
     port = _free_port(args.host, args.port)
     _announce(args.host, port, args.json)
     try:

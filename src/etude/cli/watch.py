@@ -23,10 +23,7 @@ def watch(config: TrainConfig, work: Work[T], command: str) -> T:
 
     The first Ctrl-C finishes what is in flight, the second stops now. So does SIGTERM: what sends it, as `timeout`,
     systemd and docker do, kills soon after. Programs that `work` runs have ended when this returns.
-
-    Raises:
-        StopRun: it was stopped; the hint has `command`, which resumes it. Whatever `work` raises.
-    """
+    Raises StopRun: it was stopped; the hint has `command`, which resumes it. Whatever `work` raises."""
     with open_console({role: price_of(section, config.prices) for role, section in config.models.items()}) as console:
         try:
             return asyncio.run(_stoppable(work, console))

@@ -21,10 +21,7 @@ ENVIRONMENT_PREFIX = "ETUDE_"
 
 def parse(model: type[M], data: Any, *, where: str) -> M:
     """Validate `data` and turn the first problem into a ConfigError that names file or section and key.
-
-    Raises:
-        ConfigError: an unknown key, a wrong type, a value out of range.
-    """
+    Raises ConfigError: an unknown key, a wrong type, a value out of range."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -123,11 +120,7 @@ def load_settings(
     environ: Mapping[str, str] | None = None,
     kind: type[Section] = TrainConfig,
 ) -> C:
-    """As `load_config`, for settings of another kind.
-
-    Args:
-        kind: the class that has all sections of these settings.
-    """
+    """As `load_config`, for settings of another kind: the class that has all their sections."""
     data = _read_yaml(Path(path), kind) if path is not None else {}
     places: dict[str, str] = {}
     for name, text in sorted((os.environ if environ is None else environ).items()):

@@ -37,12 +37,8 @@ class CommandConfig(DatasetConfig):
 
 
 class CommandEnvironment(DatasetEnvironment):
-    """As `DatasetEnvironment`, scored by a command.
-
-    Raises:
-        ConfigError: a setting is wrong or missing, there is no such program, or there is no sandbox.
-        DataError: a file is missing or broken, or the splits overlap.
-    """
+    """As `DatasetEnvironment`, scored by a command. Raises ConfigError: a setting is wrong or missing, there is no
+    such program, or there is no sandbox; DataError: a file is missing or broken, or the splits overlap."""
 
     name = "command"
     options_type: ClassVar[type[DatasetConfig]] = CommandConfig

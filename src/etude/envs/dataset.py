@@ -11,13 +11,13 @@ from etude.envs.files import FileFormat, Row, read_rows
 from etude.envs.hub import HubDataset, HubLibrary
 from etude.envs.images import Images
 from etude.envs.rows import Fields, Template, tasks_from_rows, with_ids
-from etude.envs.scorers.base import Judge, make_scorer
+from etude.envs.scorers.base import Judge, ScoredEnvironment, make_scorer
 from etude.envs.sources import Sources
 from etude.envs.splits import check_splits
 from etude.envs.workspaces import TaskFiles
 from etude.errors import ConfigError
-from etude.protocols import Environment, Scorer
-from etude.records import Score, Split, Task, Trajectory, canonical
+from etude.protocols import Scorer
+from etude.records import Split, Task, canonical
 
 
 class DatasetConfig(Sources):
@@ -41,16 +41,12 @@ class DatasetConfig(Sources):
     """Name of the scorer, or a mapping of `name` and the scorer's own settings."""
 
 
-class DatasetEnvironment(Environment):
+class DatasetEnvironment(ScoredEnvironment):
     """Tasks from files or the hub, scored by a scorer. Each file is read once, at construction.
 
     `scorer` replaces the one of the settings; `judge` makes the model that the `rubric` scorer asks; `library` stands
-    in for the library `datasets`.
-
-    Raises:
-        ConfigError: a setting is wrong or missing.
-        DataError: a file is missing or broken, or the splits overlap; names file and line.
-    """
+    in for the library `datasets`. Raises ConfigError: a setting is wrong or missing; DataError: a file is missing or
+    broken, or the splits overlap; names file and line."""
 
     name = "dataset"
     options_type: ClassVar[type[DatasetConfig]] = DatasetConfig
@@ -75,8 +71,7 @@ class DatasetEnvironment(Environment):
         files = _sources(self.config, where)
         data = {} if self.config.hub is not None else {Path(file): "a file of tasks" for file in files.values()}
         self._files = TaskFiles({**data, **self.hidden()})
-        splits = self.config.read(files, self._read_file if self.config.hub is None else self._read_hub)
-        self._tasks = splits
+        self._tasks = splits = self.config.read(files, self._read_file if self.config.hub is None else self._read_hub)
         self._warnings = tuple(check_splits(splits["train"], splits["val"], splits["test"], names=files))
 
     @classmethod
@@ -92,15 +87,6 @@ class DatasetEnvironment(Environment):
     def tasks(self, split: Split) -> tuple[Task, ...]:
         """All tasks of a split, always in the same order."""
         return self._tasks[split]
-
-    async def score(self, task: Task, trajectory: Trajectory) -> Score:
-        """What the scorer says."""
-        return await self.scorer.score(task, trajectory)
-
-    @property
-    def repeatable(self) -> bool:
-        """As the scorer."""
-        return self.scorer.repeatable
 
     def fingerprint(self) -> str:
         """Name, scorer and, for a dataset of the hub, its revision and what the library calls its content."""

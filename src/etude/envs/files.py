@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 
 from pydantic import JsonValue
 
-from etude.errors import ConfigError, DataError
+from etude.errors import ConfigError, DataError, not_installed
 
 FileFormat = Literal["jsonl", "json", "csv", "parquet"]
 
@@ -39,11 +39,8 @@ def read_rows(path: Path, form: FileFormat | None = None) -> list[Row]:
     """All rows of a JSONL, JSON, CSV or Parquet file; the suffix says which unless `form` does.
 
     A JSON file is a list of objects, or an object in which exactly one value is such a list.
-
-    Raises:
-        DataError: the file is missing, empty or broken; names file and line.
-        ConfigError: the format cannot be told, or needs a package that is not installed.
-    """
+    Raises DataError: the file is missing, empty or broken; names file and line; ConfigError: the format cannot be
+    told, or needs a package that is not installed."""
     form = form or _SUFFIXES.get(path.suffix.lower())
     if form is None:
         raise ConfigError(
@@ -164,10 +161,7 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
     try:
         parquet = import_module("pyarrow.parquet")
     except ImportError:
-        raise ConfigError(
-            f"{path}: reading Parquet needs pyarrow, which is not installed",
-            hint="pip install 'etude[parquet]'",
-        ) from None
+        raise not_installed(f"{path}: reading Parquet", "pyarrow", "parquet") from None
     try:
         found = cast(list[dict[str, Any]], parquet.read_table(path).to_pylist())
     except (ValueError, OSError) as error:
@@ -181,10 +175,7 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
 
 def plain(value: Any, where: str) -> JsonValue:
     """JSON for what a table can hold; NaN stands for a missing value there.
-
-    Raises:
-        DataError: there is none; `where` is part of the message.
-    """
+    Raises DataError: there is none; `where` is part of the message."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):

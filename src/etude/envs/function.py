@@ -68,10 +68,7 @@ class FunctionEnvironment(ListedTasks):
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
         """The score the function returned, else what the scorer says about its answer.
-
-        Raises:
-            BoundaryError: there is neither.
-        """
+        Raises BoundaryError: there is neither."""
         returned = returned_score(trajectory)
         if returned is not None:
             return returned
@@ -101,12 +98,8 @@ class FunctionAgent(Agent):
         self._threads: Threads | None = None
 
     async def attempt(self, task: Task, skill: Skill, trial: int) -> Trajectory:
-        """Call the function once. What it raises is raised.
-
-        Raises:
-            BoundaryError: it returned something unusable, or returned although its last request to the target
-                failed: whatever it made of that is not a score.
-        """
+        """Call the function once. What it raises is raised. Raises BoundaryError: it returned something unusable, or
+        returned although its last request to the target failed: whatever it made of that is not a score."""
         target = Target(self._model, trial)
         if _is_async(self._function):
             result = await cast(Awaitable[Any], self._function(task, skill, target))

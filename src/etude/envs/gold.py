@@ -20,10 +20,7 @@ async def check_gold(env: Environment, tasks: Iterable[Task]) -> None:
 
     No answer is scored in environments whose `scorer` has no say about gold answers: those of other makers, those
     that ask a model, functions, checks and patterns.
-
-    Raises:
-        DataError: a task that the scorer cannot use, or gold answers without full marks; names the tasks.
-    """
+    Raises DataError: a task that the scorer cannot use, or gold answers without full marks; names the tasks."""
     tasks = tuple(tasks)
     scorer = getattr(env, "scorer", None)
     if isinstance(scorer, Scorer):
@@ -53,11 +50,7 @@ async def check_gold(env: Environment, tasks: Iterable[Task]) -> None:
 
 async def check_varied(env: Environment, splits: Mapping[Split, Sequence[Task]]) -> None:
     """See that no fixed reply solves a split: its most frequent gold answer is scored on all of its tasks. Of
-    environments whose gold answers cannot be scored, nothing is asked.
-
-    Raises:
-        DataError: one does.
-    """
+    environments whose gold answers cannot be scored, nothing is asked. Raises DataError: one does."""
     scorer = getattr(env, "scorer", None)
     if not isinstance(scorer, AnswerScorer) or not scorer.checks_gold:
         return

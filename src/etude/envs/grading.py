@@ -49,10 +49,7 @@ class Command:
     @staticmethod
     def parse(command: str | Sequence[str], folders: Sequence[Path], where: str) -> "Command":
         """Words that name a file or a folder from one of `folders` stand for it; the first word is a program.
-
-        Raises:
-            ConfigError: there is no program, or none that can be started, or a quote is left open.
-        """
+        Raises ConfigError: there is no program, or none that can be started, or a quote is left open."""
         try:
             written = shlex.split(command) if isinstance(command, str) else list(command)
         except ValueError as error:
@@ -71,10 +68,7 @@ class Command:
 
     def with_readable(self, paths: Sequence[str], folders: Sequence[Path], where: str) -> "Command":
         """The same with further files and folders to read, seen from `folders`.
-
-        Raises:
-            ConfigError: one does not exist.
-        """
+        Raises ConfigError: one does not exist."""
         found: list[Path] = []
         for text in paths:
             path = _existing(text, folders)
@@ -145,10 +139,7 @@ class CommandScorer(Scorer):
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
         """What the command says.
-
-        Raises:
-            BoundaryError: it broke, took too long, or said nothing that can be understood.
-        """
+        Raises BoundaryError: it broke, took too long, or said nothing that can be understood."""
         with Workspace() as workspace:
             workspace.fill(_files_for(self._form, task, trajectory))
             finished = await self._run(workspace, task, trajectory)

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from etude.envs.files import Row, plain
 from etude.envs.images import Images
-from etude.errors import ConfigError, DataError
+from etude.errors import DataError, not_installed
 
 
 class HubLibrary(Protocol):
@@ -33,14 +33,9 @@ class HubDataset:
     ) -> tuple[list[Row], str]:
         """The rows of a split, as in `train` or `train[:80%]`, and the fingerprint the library gives them.
 
-        Class labels become their names, pictures in `image_column` references of `images`. Other columns of media
-        are left out.
-
-        Raises:
-            ConfigError: the library is not installed.
-            DataError: there is no such dataset, configuration, revision or split; it is empty, or holds what is not
-                JSON.
-        """
+        Class labels become their names, pictures in `image_column` references of `images`. Other columns of media are
+        left out. Raises ConfigError: the library is not installed; DataError: there is no such dataset,
+        configuration, revision or split; it is empty, or holds what is not JSON."""
         library = library if library is not None else _library(self.name)
         place = f"{self.name} {split}"
         try:
@@ -76,10 +71,7 @@ def _library(name: str) -> HubLibrary:
     try:
         return cast(HubLibrary, import_module("datasets"))
     except ImportError:
-        raise ConfigError(
-            f"hub dataset {name!r} needs the library datasets, which is not installed",
-            hint="pip install 'etude[hf]'",
-        ) from None
+        raise not_installed(f"hub dataset {name!r}", "the library datasets", "hf") from None
 
 
 def _without_media(data: Any, kept: str | None) -> Any:

@@ -54,10 +54,7 @@ class Images:
 
     def add(self, value: str, folder: Path, place: str) -> str:
         """What a task holds for a path (from `folder`), a data URL, a reference of this object or an http(s) address.
-
-        Raises:
-            DataError: the file is missing, too large or no picture; names it, and `place`.
-        """
+        Raises DataError: the file is missing, too large or no picture; names it, and `place`."""
         if is_web(value) or value in self._sources:
             return value
         if value.lower().startswith("data:"):
@@ -72,11 +69,7 @@ class Images:
 
     def add_bytes(self, load: Callable[[], bytes], name: str, what: str) -> str:
         """The reference of a picture whose bytes `load` returns, now and whenever it is sent. `what` is what errors
-        call it.
-
-        Raises:
-            DataError: it cannot be read, is too large or no picture.
-        """
+        call it. Raises DataError: it cannot be read, is too large or no picture."""
         data = _loaded(load, what)
         _check_size(len(data), what)
         kind = media_type(data)
@@ -88,10 +81,7 @@ class Images:
 
     def url(self, reference: str) -> str:
         """What a model is sent: a data URL for a reference; addresses and data URLs as they are. Reads a file.
-
-        Raises:
-            DataError: the file has changed or is gone, or the reference comes from elsewhere.
-        """
+        Raises DataError: the file has changed or is gone, or the reference comes from elsewhere."""
         if is_web(reference) or reference.lower().startswith("data:"):
             return reference
         source = self._sources.get(reference)

@@ -10,11 +10,12 @@ from pydantic import ValidationError
 from etude.envs.files import Row
 from etude.envs.images import Images
 from etude.envs.rows import Fields, tasks_from_rows, with_ids
+from etude.envs.scorers.base import ScoredEnvironment
 from etude.envs.scorers.function import ScorerLike, as_scorer
 from etude.envs.splits import check_splits
 from etude.errors import DataError
-from etude.protocols import Environment, Scorer
-from etude.records import Score, Split, Task, Trajectory, canonical
+from etude.protocols import Environment
+from etude.records import Split, Task, canonical
 
 TaskLike = Task | Mapping[str, Any] | tuple[str, Any]
 """A task, a mapping with the columns of a data file, or a pair of input and gold."""
@@ -48,11 +49,7 @@ class TaskLists:
 
 def as_tasks(source: TaskSource, split: str, images: Images) -> tuple[Task, ...]:
     """The tasks of a list or a function; those without an id are named after their input. Paths of pictures count
-    from the current folder.
-
-    Raises:
-        DataError: an item is nothing that a task can be made of; names its position.
-    """
+    from the current folder. Raises DataError: an item is nothing that a task can be made of; names its position."""
     items = source() if callable(source) else source
     return with_ids([_as_task(item, f"{split}[{index}]", images) for index, item in enumerate(items)])
 
@@ -104,13 +101,10 @@ class ListedTasks(Environment):
         return self._lists.images.url(reference)
 
 
-class ListEnvironment(ListedTasks):
+class ListEnvironment(ListedTasks, ScoredEnvironment):
     """Tasks given as lists, scored by a scorer or a function `score(task, answer)`.
-
-    Raises:
-        DataError: the splits cannot be used; at construction, or for functions when tasks are first asked for.
-        ConfigError: the scorer is unknown.
-    """
+    Raises DataError: the splits cannot be used; at construction, or for functions when tasks are first asked for;
+    ConfigError: the scorer is unknown."""
 
     def __init__(
         self,
@@ -122,19 +116,10 @@ class ListEnvironment(ListedTasks):
         name: str = "list",
     ) -> None:
         self.name = name
-        self.scorer: Scorer = as_scorer(scorer, "scorer")
+        self.scorer = as_scorer(scorer, "scorer")
         super().__init__(TaskLists(train, val, test))
         if not any(callable(source) for source in (train, val, test)):
             self.tasks("train")
-
-    async def score(self, task: Task, trajectory: Trajectory) -> Score:
-        """What the scorer says."""
-        return await self.scorer.score(task, trajectory)
-
-    @property
-    def repeatable(self) -> bool:
-        """As the scorer."""
-        return self.scorer.repeatable
 
     def fingerprint(self) -> str:
         """Name and scorer."""

@@ -44,10 +44,7 @@ class Fields(Section):
 
 class Template:
     """Text with `{column}` placeholders; `{{` and `}}` are plain braces.
-
-    Raises:
-        ConfigError: a brace without its partner, or an empty placeholder.
-    """
+    Raises ConfigError: a brace without its partner, or an empty placeholder."""
 
     def __init__(self, text: str, where: str) -> None:
         try:
@@ -76,13 +73,10 @@ def tasks_from_rows(
 ) -> tuple[Task, ...]:
     """Tasks in the order of the rows; the id of a row without one is empty, `with_ids` fills it in.
 
-    Columns without a meaning of their own go to `Task.data`. Columns that `fields` does not name are guessed from
-    the first row, except images and files. `image` makes of each picture's value, and its place, what the task
-    holds; `files` makes the task's files in the same way.
-
-    Raises:
-        DataError: a column is missing, or its value cannot be used; names place and columns.
-    """
+    Columns without a meaning of their own go to `Task.data`. Columns that `fields` does not name are guessed from the
+    first row, except images and files. `image` makes of each picture's value, and its place, what the task holds;
+    `files` makes the task's files in the same way.
+    Raises DataError: a column is missing, or its value cannot be used; names place and columns."""
     named = {field: column for field, column in fields if column is not None}
     columns = {**_guess(rows[0].columns), **named}
     if template is not None:

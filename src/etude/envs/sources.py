@@ -40,10 +40,7 @@ class Sources(Section):
 
     def files(self, where: str, missing: str = "give 'path', or 'train', 'val' and 'test'") -> dict[Split, str]:
         """The file behind each split; with `path` the same for all. `missing` is the hint when there is none.
-
-        Raises:
-            ConfigError: nothing is given, too little, or what excludes each other.
-        """
+        Raises ConfigError: nothing is given, too little, or what excludes each other."""
         given: dict[Split, str | None] = {"train": self.train, "val": self.val, "test": self.test}
         files: dict[Split, str] = {split: file for split, file in given.items() if file is not None}
         if self.path is not None:

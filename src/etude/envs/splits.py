@@ -46,12 +46,8 @@ def check_splits(
 ) -> list[str]:
     """Refuse splits that would make a score worthless; return what is merely doubtful, one sentence each.
 
-    `names` says where each split comes from (file names), for the messages.
-
-    Raises:
-        DataError: a split that is needed is empty; the same input, case and white space apart, is in two splits;
-            two tasks have the same id.
-    """
+    `names` says where each split comes from (file names), for the messages. Raises DataError: a split that is needed
+    is empty; the same input, case and white space apart, is in two splits; two tasks have the same id."""
     splits: dict[Split, Sequence[Task]] = {"train": train, "val": val, "test": test}
     labels: dict[Split, str] = {
         split: f"{split} ({names[split]})" if names and names.get(split) else split for split in SPLITS

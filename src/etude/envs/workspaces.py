@@ -22,11 +22,8 @@ MOST_FILES = 1_000
 
 
 class TaskFiles:
-    """Reads the files that tasks name, each once.
-
-    Args:
-        forbidden: files that no agent may see, and what they are: data with gold answers, graders.
-    """
+    """Reads the files that tasks name, each once. `forbidden` are files that no agent may see, and what they are:
+    data with gold answers, graders."""
 
     def __init__(self, forbidden: Mapping[Path, str]) -> None:
         self._forbidden = {path.resolve(): what for path, what in forbidden.items()}
@@ -36,12 +33,8 @@ class TaskFiles:
         """The files of one task, by their path in the workspace.
 
         `value` is a path from `folder`, a list of paths, or an object of path in the workspace to path. A file gets
-        its own name, the content of a folder goes to the top of the workspace.
-
-        Raises:
-            DataError: a file is missing, cannot be read or may not be seen, two have the same name, or there is too
-                much; names `place`.
-        """
+        its own name, the content of a folder goes to the top of the workspace. Raises DataError: a file is missing,
+        cannot be read or may not be seen, two have the same name, or there is too much; names `place`."""
         found: dict[str, File] = {}
         size = 0
         for name, source in _named(value, place):

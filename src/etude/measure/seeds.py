@@ -10,7 +10,7 @@ from typing import Self, Unpack
 from etude.concurrency import run_to_end
 from etude.config import TrainConfig
 from etude.errors import ConfigError, StopRun
-from etude.files import write_atomically
+from etude.files import unwritable, write_atomically
 from etude.intervals import t_interval
 from etude.records import Metric, Record
 from etude.records.summary import Interval, Summary
@@ -106,7 +106,11 @@ async def atrain_seeds(config: TrainConfig, seeds: Sequence[int], **given: Unpac
     folder, name = Path(config.run.folder), config.run.name
     path = folder / f"{name}-seeds.json"
     report = _report(name, summaries, path)
-    _write(path, json.dumps(report.model_dump(mode="json"), ensure_ascii=False, indent=2) + "\n")
+    text = json.dumps(report.model_dump(mode="json"), ensure_ascii=False, indent=2) + "\n"
+    try:
+        write_atomically(path, text.encode())
+    except OSError as error:
+        raise unwritable(repr(str(path)), error.strerror) from error
     return report
 
 
@@ -128,16 +132,6 @@ def _where(seeds: Sequence[int], number: int) -> str:
         if some:
             parts.append(f"{what}: {', '.join(map(str, some))}")
     return "; ".join(parts)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        write_atomically(path, text.encode())
-    except OSError as error:
-        raise StopRun(
-            f"{str(path)!r} cannot be written: {error.strerror}",
-            hint="free some space or fix the permissions, then run the same command again",
-        ) from error
 
 
 def _report(name: str, summaries: Mapping[int, Summary], path: Path) -> SeedReport:

@@ -13,14 +13,13 @@ from etude.config import TrainConfig
 from etude.errors import DataError, StopRun
 from etude.records import Record, Skill, digest
 from etude.records.provenance import Line, Provenance
-from etude.records.summary import Summary
 from etude.skill import Document
 from etude.skill.export import without_markers
 from etude.skill.folder import PROVENANCE
 from etude.skill.lines import lines_of
-from etude.store import SqliteJournal
+from etude.store import SqliteJournal, read_run
 from etude.store.provenance import exported, read_provenance
-from etude.store.views import JOURNAL, SUMMARY
+from etude.store.views import JOURNAL
 from etude.trainer import Trainer
 from etude.workbench import Given
 
@@ -73,12 +72,13 @@ async def averify_skill(
     if not (folder / JOURNAL).exists():
         raise DataError(f"{str(folder / JOURNAL)!r} is missing: nothing can be recomputed", hint="restore the file")
     said = carried or read_provenance(folder / PROVENANCE)
-    was_stopped = _was_stopped(folder)
+    summary = read_run(folder).summary
+    was_stopped = summary is None or bool(summary.get("stopped"))
     with tempfile.TemporaryDirectory() as place:
         copy = Path(place) / config.run.name / JOURNAL
         try:
             _copy(folder / JOURNAL, copy)
-            problems = [] if said is None else _changed_facts(said, copy, folder)
+            problems = ([] if said is None else _changed_facts(said, copy, folder)) or _damaged(copy)
             again = None if problems else await _replayed(config, Path(place), given)
         except sqlite3.DatabaseError as error:
             raise DataError(
@@ -126,24 +126,9 @@ async def _replayed(config: TrainConfig, place: Path, given: Given) -> _Replay:
     return _Replay(text, provenance, stopped, summary.steps)
 
 
-def _was_stopped(folder: Path) -> bool:
-    """The run itself has not ended, or has ended early."""
-    try:
-        return bool(Summary.model_validate_json((folder / SUMMARY).read_bytes()).stopped)
-    except FileNotFoundError:
-        return True
-    except (OSError, ValueError) as error:
-        raise DataError(
-            f"{str(folder / SUMMARY)!r} cannot be read", hint="run `train` again: it writes the file again"
-        ) from error
-
-
 def _changed_facts(said: Provenance, copy: Path, folder: Path) -> list[Problem]:
     """Lines that rest on facts which the journal does not hold as they were.
-
-    Raises:
-        DataError: the provenance is that of another run.
-    """
+    Raises DataError: the provenance is that of another run."""
     journal = SqliteJournal(copy, read_only=True)
     try:
         identity = digest(journal.identity)[:16]
@@ -163,6 +148,15 @@ def _changed_facts(said: Provenance, copy: Path, folder: Path) -> list[Problem]:
         Problem(line=None, what=f"a change rests on the fact {name!r}, which {state}")
         for name, state in changed.items()
     ]
+
+
+def _damaged(copy: Path) -> list[Problem]:
+    journal = SqliteJournal(copy, read_only=True)
+    try:
+        what = "the fact {!r} was changed in the journal; no line rests on it"
+        return [Problem(line=None, what=what.format(name)) for name in journal.damaged()]
+    finally:
+        journal.close()
 
 
 def _state(journal: SqliteJournal, name: str, value: str) -> str:

@@ -30,10 +30,7 @@ __all__ = [
 def build_model(settings: ModelSection) -> ChatModel:
     """The bare model that `settings.model` names: `provider:name`, where the provider is a built-in, an entry point
     or an import path `package.module:Class`. It is made as `Class(name, settings)`.
-
-    Raises:
-        ConfigError: no colon, no name, an unknown provider, or what the provider itself refuses.
-    """
+    Raises ConfigError: no colon, no name, an unknown provider, or what the provider itself refuses."""
     provider, name = _split(settings.model)
     return find("models", provider)(name, settings)
 

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, cast
 
 from etude.config import ModelSection
-from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError
+from etude.errors import ConfigError, ModelError, RejectedRequest, RejectedRole, TransientError, not_installed
 from etude.formats.errors import ServerError, as_model_error
 from etude.models.adapter_checks import check_thinking, make_model, takes
 from etude.models.adapter_messages import model_messages, parameters, read_reply
@@ -39,10 +39,7 @@ class AdapterModel(ProviderModel):
 
     def __init__(self, name: str, settings: ModelSection, model: "Model | None" = None) -> None:
         if find_spec("pydantic_ai") is None:
-            hint = "pip install 'etude[providers]'"
-            raise ConfigError(
-                f"adapter:{name} needs the package 'pydantic-ai-slim', which is not installed", hint=hint
-            )
+            raise not_installed(f"adapter:{name}", "the package 'pydantic-ai-slim'", "providers")
         if settings.api != "chat" or settings.api_key_command is not None:
             given = "api_key_command" if settings.api_key_command is not None else f"api = {settings.api!r}"
             raise ConfigError(f"{given} is not a setting of adapter: models", hint="leave it out")

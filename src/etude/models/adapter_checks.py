@@ -14,14 +14,8 @@ _EXTRA = re.compile(r"pydantic-ai-slim\[([\w-]+)\]")
 
 
 def make_model(model: str, provider: Callable[[str], Any]) -> "Model":
-    """The model that pydantic-ai has by this name.
-
-    Args:
-        provider: makes a provider of its name.
-
-    Raises:
-        ConfigError: there is none, its package is not installed, or the provider lacks something, as its key.
-    """
+    """The model that pydantic-ai has by this name; `provider` makes one of a provider's name. Raises ConfigError:
+    there is none, its package is not installed, or the provider lacks something, as its key."""
     from openai import OpenAIError  # raised by the client of most providers whose key is set and empty
     from pydantic_ai.exceptions import UserError
     from pydantic_ai.models import infer_model
@@ -49,11 +43,8 @@ def make_model(model: str, provider: Callable[[str], Any]) -> "Model":
 
 def check_thinking(name: str, model: "Model", settings: ModelSection) -> None:
     """Make sure that the wished thinking reaches the model: pydantic-ai leaves out what its profile does not have.
-
-    Raises:
-        ConfigError: the effort is not a level that pydantic-ai knows, the model has no thinking to set, or none that
-            can be switched off.
-    """
+    Raises ConfigError: the effort is not a level that pydantic-ai knows, the model has no thinking to set, or none
+    that can be switched off."""
     from pydantic_ai.settings import ThinkingEffort
 
     effort, switch = settings.reasoning_effort, settings.thinking

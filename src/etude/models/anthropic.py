@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from etude.config import ModelSection
-from etude.errors import ConfigError
+from etude.errors import ConfigError, not_installed
 from etude.formats import MESSAGES
 from etude.models.keys import Key
 from etude.models.sdk import SdkModel
@@ -33,8 +33,7 @@ class AnthropicModel(SdkModel):
 
     def __init__(self, name: str, settings: ModelSection) -> None:
         if find_spec("anthropic") is None:
-            hint = "pip install 'etude[anthropic]'"
-            raise ConfigError(f"anthropic:{name} needs the package 'anthropic', which is not installed", hint=hint)
+            raise not_installed(f"anthropic:{name}", "the package 'anthropic'", "anthropic")
         own_server = settings.base_url or os.environ.get("ANTHROPIC_BASE_URL")
         address = (own_server or ANTHROPIC).rstrip("/").removesuffix("/v1")
         super().__init__("anthropic", name, settings, address, Key(settings, needed=not own_server), MESSAGES)

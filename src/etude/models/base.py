@@ -16,11 +16,7 @@ LONGEST_QUOTE = 500
 
 
 class ProviderModel(ChatModel):
-    """A model made from its settings.
-
-    Args:
-        name: what a person calls it, with its provider.
-    """
+    """A model made from its settings. Its name is what a person calls it, with its provider."""
 
     def __init__(self, name: str, settings: ModelSection) -> None:
         self.name = name
@@ -50,12 +46,8 @@ def shorten(message: str) -> str:
 
 
 def check_headers(headers: Mapping[str, str]) -> None:
-    """Make sure that the headers can be sent.
-
-    Raises:
-        ConfigError: a name or a value has a character that HTTP does not carry there, or a name is empty. The value
-            itself is not repeated: it may be a secret.
-    """
+    """Make sure that the headers can be sent. Raises ConfigError: a name or a value has a character that HTTP does
+    not carry there, or a name is empty. The value itself is not repeated: it may be a secret."""
     for name, value in headers.items():
         if not name or _NO_NAME.search(name) or _NO_VALUE.search(value) or value != value.strip():
             raise ConfigError(

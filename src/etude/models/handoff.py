@@ -63,13 +63,9 @@ class HandoffModel(TextModel):
         return self.name
 
     async def complete(self, request: ChatRequest) -> Reply:
-        """The answer to a question that has one.
-
-        Raises:
-            HandoffStop: it has none yet, and neither is any other question being written.
-            RejectedRequest: the request has pictures or tools.
-            RejectedRole: the folder cannot be written or read.
-        """
+        """The answer to a question that has one. Raises HandoffStop: it has none yet, and neither is any other
+        question being written; RejectedRequest: the request has pictures or tools; RejectedRole: the folder cannot be
+        written or read."""
         refuse_beyond_text(request, tools="a handoff takes no tools", pictures="a handoff takes no pictures")
         file = f"{_hash(request)}.md"
         self._asked += 1

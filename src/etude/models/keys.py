@@ -35,14 +35,8 @@ def used_key_variable(settings: ModelSection) -> str | None:
 
 
 class Key:
-    """The key of a role.
-
-    Args:
-        needed: the server is known to refuse requests without one.
-
-    Raises:
-        ConfigError: no key where one is needed, one that cannot be sent, or a command that does not exist.
-    """
+    """The key of a role; `needed` where the server is known to refuse requests without one. Raises ConfigError: no
+    key where one is needed, one that cannot be sent, or a command that does not exist."""
 
     def __init__(self, settings: ModelSection, *, needed: bool) -> None:
         self.variable = key_variable(settings)

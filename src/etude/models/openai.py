@@ -17,14 +17,8 @@ OPENAI = "https://api.openai.com/v1"
 
 
 class OpenAIInterface(SdkModel):
-    """A model behind Chat Completions or, with `api: responses`, behind Responses.
-
-    Args:
-        at_openai: the models there are OpenAI's own.
-
-    Raises:
-        ConfigError: as `SdkModel`, and where thinking is switched that has no switch.
-    """
+    """A model behind Chat Completions or, with `api: responses`, behind Responses; `at_openai` where the models are
+    OpenAI's own. Raises ConfigError: as `SdkModel`, and where thinking is switched that has no switch."""
 
     _query: Mapping[str, str] = MappingProxyType({})
     """What follows the address of every request behind a `?`."""
@@ -67,16 +61,9 @@ class OpenAIInterface(SdkModel):
 
 
 class OpenAIModel(OpenAIInterface):
-    """OpenAI's own models, or those of a compatible server. The address is `base_url`, else OPENAI_BASE_URL, else
-    OpenAI's own.
-
-    Args:
-        name: the model's name at the server.
-
-    Raises:
-        ConfigError: the address is not a URL, OpenAI's own server is meant and no key is set, or thinking is switched
-            where there is no switch.
-    """
+    """OpenAI's own models, or those of a compatible server, by their name there. The address is `base_url`, else
+    OPENAI_BASE_URL, else OpenAI's own. Raises ConfigError: the address is not a URL, OpenAI's own server is meant and
+    no key is set, or thinking is switched where there is no switch."""
 
     def __init__(self, name: str, settings: ModelSection) -> None:
         address = settings.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI

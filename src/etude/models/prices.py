@@ -10,14 +10,10 @@ _UNKNOWN: Mapping[str, Price] = MappingProxyType({})
 
 
 def price_of(settings: ModelSection, prices: Mapping[str, Price] = _UNKNOWN, name: str | None = None) -> Price | None:
-    """The price of a role: its own, else that of its model in the table, else nothing for the simulated world.
+    """The price of a role: its own, else that of its model in the table `prices` of the config, else nothing for the
+    simulated world; None when unknown. `name` is the model, where it is not the one that the settings name.
 
-    There are no built-in prices: they change, and a wrong one is worse than none. None is an unknown price.
-
-    Args:
-        prices: the table `prices` of the config: model, as in `openai:gpt-5.5`, to price.
-        name: the model, where it is not the one that the settings name.
-    """
+    There are no built-in prices: they change, and a wrong one is worse than none."""
     model = settings.model if name is None else name
     if settings.price is not None:
         return settings.price

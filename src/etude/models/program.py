@@ -62,13 +62,9 @@ class ProgramModel(TextModel):
         return digest([self.name, self._version, self._settings.identity()])
 
     async def complete(self, request: ChatRequest) -> Reply:
-        """Start the program, ask, and wait for its end.
-
-        Raises:
-            RejectedRequest: the request has pictures or tools, or is too long.
-            RejectedRole: the login is refused or expired, the model is not served, the program is outdated.
-            TransientError: rate limits, time-outs, and whatever else may pass.
-        """
+        """Start the program, ask, and wait for its end. Raises RejectedRequest: the request has pictures or tools, or
+        is too long; RejectedRole: the login is refused or expired, the model is not served, the program is outdated;
+        TransientError: rate limits, time-outs, and other temporary errors."""
         system, prompt = _texts(request)
         async with self._room:
             with ExitStack() as stack:

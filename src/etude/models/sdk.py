@@ -62,14 +62,8 @@ class _Clients:
 
 
 class SdkModel(ProviderModel):
-    """A model behind an SDK, which is imported with the first request.
-
-    Args:
-        name: the model's name at the server.
-
-    Raises:
-        ConfigError: the address is not a URL, or a header cannot be sent.
-    """
+    """A model behind an SDK, which is imported with the first request, by its name at the server. Raises ConfigError:
+    the address is not a URL, or a header cannot be sent."""
 
     def __init__(
         self, provider: str, name: str, settings: ModelSection, base_url: str, key: Key, form: Format
@@ -177,10 +171,7 @@ def _http_library(sdk: Any) -> Any:
 
 def shown_address(base_url: str) -> str:
     """The address as it may be shown: without user, password and query.
-
-    Raises:
-        ConfigError: it is not an http(s) address.
-    """
+    Raises ConfigError: it is not an http(s) address."""
     hint = "write it as in http://127.0.0.1:8000/v1"
     try:
         parts = urlsplit(base_url)

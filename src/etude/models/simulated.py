@@ -9,14 +9,8 @@ from etude.simulation import check_name, respond
 
 
 class SimulatedModel(ProviderModel):
-    """Answers as the simulated world does: at once, for nothing, and the same request always the same.
-
-    Args:
-        name: who in that world answers, as in `target` or `optimizer`.
-
-    Raises:
-        ConfigError: the simulated world does not know the name.
-    """
+    """Answers as `target`, `optimizer` or another one of the simulated world does: at once, for nothing, and the same
+    request always the same. Raises ConfigError: the simulated world does not know the name."""
 
     def __init__(self, name: str, settings: ModelSection) -> None:
         check_name(name)

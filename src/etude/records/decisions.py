@@ -133,7 +133,7 @@ class LedgerEntry(Record):
     types: tuple[str, ...] = ()
     """Types of the tasks whose attempts the edit cites."""
     tasks: tuple[str, ...] = ()
-    """Ids of these tasks."""
+    """Ids of these tasks, and of those that were seen to need it."""
 
 
 class TrainState(Record):

@@ -1,6 +1,7 @@
 """How a search ends that does not steer by validation: the skill is tidied, then shown to be better, or not."""
 
 import random
+from collections import Counter
 
 from etude.comparison import FRESH, decide
 from etude.concurrency import together
@@ -10,7 +11,7 @@ from etude.skill import apply_edits
 from etude.stages.evaluation import evaluate
 from etude.stages.gate import GateResult
 from etude.stages.state import after_verdict
-from etude.stages.tidy import WITNESSES, Removal, superfluous, unmissed
+from etude.stages.tidy import MOST_TRIES, Removal, superfluous, unmissed
 from etude.workbench import Workbench
 
 _MORE = 40
@@ -47,14 +48,21 @@ async def tidied(bench: Workbench, log: RunLog, state: TrainState) -> TrainState
 
 
 def _witnesses(edit: Edit, state: TrainState, solved: list[Task], seed: int) -> list[Task]:
-    """Solved tasks that tell whether a line is missed: those it was written for, those of their types, any."""
-    entries = [entry for entry in state.ledger if entry.accepted and edit.target in entry.edit.content]
+    """Solved tasks that tell whether a line is missed: those it was written for, or, if no one knows these, some of
+    each type."""
+    said = edit.target.strip().lstrip("-*+ ")  # an edit may have come without its bullet
+    entries = [entry for entry in state.ledger if entry.accepted and said in entry.edit.content]
     own = {task for entry in entries for task in entry.tasks}
-    types = {kind for entry in entries for kind in entry.types}
     shuffled = list(solved)
-    random.Random(f"{seed} {edit.target}").shuffle(shuffled)
-    shuffled.sort(key=lambda task: (task.id not in own, task.type not in types))
-    return shuffled[:WITNESSES]
+    random.Random(seed).shuffle(shuffled)
+    if own.intersection(task.id for task in solved):
+        return [task for task in shuffled if task.id in own]
+    seen = Counter[str]()
+    order: dict[str, int] = {}
+    for task in shuffled:
+        seen[task.type] += 1
+        order[task.id] = seen[task.type]
+    return sorted(shuffled, key=lambda task: order[task.id])[:MOST_TRIES]
 
 
 async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:

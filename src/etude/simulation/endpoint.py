@@ -28,9 +28,10 @@ import socket
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from etude.errors import ConfigError
+from etude.errors import not_installed
 from etude.formats import CHAT, MESSAGES, RESPONSES
 from etude.simulation.faults import Faults
 from etude.simulation.optimizer.reading import Reader, read_prompt
@@ -46,13 +47,11 @@ def make_app(
     faults: Faults = NO_FAULTS,
     latency: float = 0.0,
     key: str | None = None,
-    *,
-    jitter: float = 0.0,
     read: Reader = read_prompt,
 ) -> "Starlette":
     """The ASGI application. Arguments as in `serve`, whose server is needed for faults that cut connections. `read`
     takes prompts to an optimizer apart; give another one for programs whose prompts look different from etude's."""
-    return _app(Service(faults, latency, jitter, key, read))
+    return _app(Service(faults, latency, key, read))
 
 
 def _app(service: Service) -> "Starlette":
@@ -81,14 +80,16 @@ def _app(service: Service) -> "Starlette":
     )
 
 
+def check_installed() -> None:
+    """Raises ConfigError: starlette or uvicorn is not installed."""
+    if not all(map(find_spec, ("starlette", "uvicorn"))):
+        raise not_installed("the simulated endpoint", "starlette and uvicorn", "serve")
+
+
 def _server(service: Service, host: str, port: int) -> Any:
-    try:
-        import uvicorn
-        from uvicorn.protocols.http.h11_impl import H11Protocol
-    except ImportError:
-        raise ConfigError(
-            "the simulated endpoint needs starlette and uvicorn", hint="pip install 'etude[serve]'"
-        ) from None
+    check_installed()
+    import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Protocol(H11Protocol):
         """Gives the application its connection, so that faults can cut it."""
@@ -117,8 +118,6 @@ def serve(
     faults: Faults = NO_FAULTS,
     latency: float = 0.0,
     key: str | None = None,
-    *,
-    jitter: float = 0.0,
 ) -> None:
     """Serve until interrupted.
 
@@ -126,12 +125,11 @@ def serve(
         faults: What goes wrong how often.
         latency: Seconds before each answer.
         key: The API key clients must send; None accepts any.
-        jitter: Up to this many seconds more, fixed by the request body.
 
     Raises:
         ConfigError: starlette or uvicorn is not installed.
     """
-    _server(Service(faults, latency, jitter, key), host, port).run()
+    _server(Service(faults, latency, key), host, port).run()
 
 
 class Endpoint:
@@ -156,11 +154,9 @@ class Endpoint:
 
 
 @contextmanager
-def running_endpoint(
-    faults: Faults = NO_FAULTS, latency: float = 0.0, key: str | None = None, *, jitter: float = 0.0
-) -> Generator[Endpoint]:
+def running_endpoint(faults: Faults = NO_FAULTS, latency: float = 0.0, key: str | None = None) -> Generator[Endpoint]:
     """An endpoint on a free loopback port, in a thread, for as long as the context lasts. Arguments as in `serve`."""
-    service = Service(faults, latency, jitter, key)
+    service = Service(faults, latency, key)
     server = _server(service, "127.0.0.1", 0)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         # Connections inherit it. Without it each answer waits 40 milliseconds for its second packet.

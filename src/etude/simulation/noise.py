@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from etude.simulation.families import telling_rules
 from etude.simulation.families.base import Family, Faults, relevant
-from etude.simulation.rules import Rule, State, states
+from etude.simulation.rules import Rule, State, states, taught
 from etude.simulation.skill import skill_tokens
 from etude.simulation.text import between, uniform
 
@@ -33,7 +33,7 @@ class Target:
     seed: int = 0
 
 
-HARSH = Target(slip=0.022, long_skill=700, per_length=0.025, sampled=True)
+HARSH = Target(slip=0.022, long_skill=700, per_length=0.03, sampled=True)
 """The target of the harsh world: every change of the text draws again, and 100 tokens too many cost some points."""
 
 
@@ -79,10 +79,7 @@ def fault_rates(target: Target, family: Family, task: str, instructions: str) ->
 def draw_faults(target: Target, family: Family, task: str, instructions: str, trial: int) -> Faults:
     """The steps that go wrong in one trial."""
     known = states(instructions, family.rules)
-    context = ("steady",) if target.steady else (instructions if target.sampled else _taught(known), trial)
+    text = instructions if target.sampled else ",".join(taught(dict(sorted(known.items()))))
+    context = ("steady",) if target.steady else (text, trial)
     rates = fault_rates(target, family, task, instructions)
     return frozenset(rule for rule, rate in rates.items() if uniform(target.seed, task, rule, *context) < rate)
-
-
-def _taught(known: Mapping[str, State]) -> str:
-    return ",".join(f"{rule}={state.value}" for rule, state in sorted(known.items()) if state != State.UNTAUGHT)

@@ -165,6 +165,11 @@ def states(text: str, rules: Iterable[Rule]) -> Mapping[str, State]:
     return {rule: _state(seen) for rule, seen in signs.items()}
 
 
+def taught(known: Mapping[str, State]) -> list[str]:
+    """What is said about rules, in their order: what draws depend on."""
+    return [f"{rule}={state.value}" for rule, state in known.items() if state != State.UNTAUGHT]
+
+
 def _state(signs: set[int]) -> State:
     if not signs:
         return State.UNTAUGHT

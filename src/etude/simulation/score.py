@@ -13,10 +13,7 @@ from etude.simulation.text import same_answer
 
 def expected_hard(target: Target, skill_text: str, tasks: Iterable[Task]) -> float:
     """Mean over the tasks of the probability that the answer equals the gold answer; 0 for tasks it cannot do.
-
-    Raises:
-        ValueError: there are no tasks.
-    """
+    Raises ValueError: there are no tasks."""
     chances = [_chance(target, skill_text, task) for task in tasks]
     if not chances:
         raise ValueError("a true score needs at least one task")

@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from etude.formats import CHAT, BadBody, Call, Format, with_field
 from etude.simulation.faults import FaultDice, FaultName, Faults
 from etude.simulation.optimizer.reading import Reader, read_prompt
-from etude.simulation.text import uniform
 from etude.simulation.wire import TRIAL_HEADER, clip, cut, empty, model_of, wants_json, with_usual_json
 from etude.simulation.world import is_model, names, respond
 
@@ -62,12 +61,9 @@ class Stats:
 class Service:
     """What a running endpoint knows: faults, latency, key and counts."""
 
-    def __init__(
-        self, faults: Faults, latency: float, jitter: float, key: str | None, read: Reader = read_prompt
-    ) -> None:
+    def __init__(self, faults: Faults, latency: float, key: str | None, read: Reader = read_prompt) -> None:
         self.dice = FaultDice(faults)
         self.latency = latency
-        self.jitter = jitter
         self.key = key
         self.read = read
         self.stats = Stats()
@@ -107,7 +103,7 @@ class Service:
         fault = self.dice.draw(_question(call), wants_json=wants_json(call))
         if fault is not None:
             self.stats.by_fault[fault] += 1
-        await asyncio.sleep(self.latency + self.jitter * uniform("jitter", key))
+        await asyncio.sleep(self.latency)
         refused = self._refuse(form, fault)
         return refused if refused is not None else self._answer(form, call, key, fault)
 

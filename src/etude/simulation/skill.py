@@ -68,11 +68,7 @@ description: Briefs, analyses and advice on decisions.
 
 def seed_skill(family: str | None) -> str:
     """A weak skill to start from, for tasks that `make_tasks` makes of the same family. One of its rules is wrong;
-    the one for `briefs` teaches none.
-
-    Raises:
-        ConfigError: no family has that name.
-    """
+    the one for `briefs` teaches none. Raises ConfigError: no family has that name."""
     first = families_named(family)[0]
     if first in IN_TURN:
         return SEED_SKILL

@@ -10,10 +10,7 @@ from etude.simulation.families.base import right_answer
 def make_tasks(family: str | None, count: int, seed: int) -> list[Task]:
     """`count` different tasks of a family; without one, of `sorting`, `counting` and `dates` in turn. The same
     arguments give the same tasks, and fewer of them are the first of more.
-
-    Raises:
-        ConfigError: no family has that name.
-    """
+    Raises ConfigError: no family has that name."""
     chosen = families_named(family)
     rngs = {known.name: random.Random(f"{known.name}/{seed}") for known in chosen}
     tasks: dict[str, Task] = {}

@@ -60,11 +60,7 @@ def names() -> tuple[str, ...]:
 
 
 def check_name(model: str) -> None:
-    """Make sure that there is such a model.
-
-    Raises:
-        ConfigError: there is none.
-    """
+    """Make sure that there is such a model. Raises ConfigError: there is none."""
     if not is_model(model):
         raise ConfigError(f"unknown simulated model {model!r}", hint=did_you_mean(model, names()))
 
@@ -97,11 +93,7 @@ def _profile(model: str) -> Profile | None:
 
 def respond(model: str, request: ChatRequest, read: Reader = read_prompt) -> Reply:
     """What the model answers. The same model and request always give the same reply. An optimizer takes the request
-    apart with `read`.
-
-    Raises:
-        ConfigError: there is no such model.
-    """
+    apart with `read`. Raises ConfigError: there is no such model."""
     check_name(model)
     target, profile = _target(model), _profile(model)
     if target is not None:
@@ -116,11 +108,7 @@ def true_score(skill_text: str, tasks: Iterable[Task], model: str = "target") ->
     """The exact expected `hard` of a target with this skill, mean over the tasks, in [0, 1].
 
     A trial can be luckier or not; this is what many trials tend to.
-
-    Raises:
-        ConfigError: no target has that name.
-        ValueError: there are no tasks.
-    """
+    Raises ConfigError: no target has that name; ValueError: there are no tasks."""
     return expected_hard(_known_target(model), skill_text, tasks)
 
 
@@ -129,11 +117,7 @@ def best_attainable(tasks: Iterable[Task], model: str = "target") -> float:
 
     It is the one of a skill that states every rule of their families once and nothing else. Where a gold answer is
     wrong, another skill may exceed it.
-
-    Raises:
-        ConfigError: no target has that name.
-        ValueError: there are no tasks.
-    """
+    Raises ConfigError: no target has that name; ValueError: there are no tasks."""
     known = tuple(tasks)
     return expected_hard(_known_target(model), best_skill(known), known)
 

@@ -35,17 +35,11 @@ def texts_of(text: str) -> list[str]:
 def blame(
     origins: Sequence[Origin], texts: tuple[str, str], edits: Sequence[AppliedEdit], change: int
 ) -> list[Origin]:
-    """The origin of each line of a text after a change.
+    """The origin of each line of a text after the change of this number, from the origins of the lines before and the
+    texts before and after.
 
     Edits in place are made once more, one by one. Lines that these do not explain, as those of a rewrite or of a
-    region, belong to the edit whose content has them, else to the change as a whole.
-
-    Args:
-        origins: of the lines before.
-        texts: before and after.
-        edits: of the change, with their fates.
-        change: its number.
-    """
+    region, belong to the edit whose content has them, else to the change as a whole."""
     (text, after), found = texts, list(origins)
     made = [number for number, edit in enumerate(edits) if edit.fate in ("applied", "repaired")]
     for number in made:
@@ -69,12 +63,8 @@ def blame(
 def carried(
     marks: Sequence[T], before: Sequence[str], after: Sequence[str], new: T, *, shortened: bool = False
 ) -> list[T]:
-    """The mark of each line of `after`: that of the line of `before` that it is, else `new`.
-
-    Args:
-        marks: of the lines of `before`.
-        shortened: lines that differ are what is left of those that stood there, and keep their marks.
-    """
+    """The mark of each line of `after`: that of the line of `before` that it is, else `new`. With `shortened`, lines
+    that differ are what is left of those that stood there, and keep their marks."""
     head = 0
     while head < min(len(before), len(after)) and before[head] == after[head]:
         head += 1

@@ -68,11 +68,8 @@ class Document:
     @staticmethod
     def parse(text: str) -> "Document":
         """Read a document. `Document.parse(text).render() == text` for every text that can be read.
-
-        Raises:
-            SkillError: the front matter is unclosed, no YAML or no mapping; or a region is unclosed, nested, closed
-                before it begins or has a name that another region has. Names the line, counted from 1.
-        """
+        Raises SkillError: the front matter is unclosed, no YAML or no mapping; or a region is unclosed, nested,
+        closed before it begins or has a name that another region has. Names the line, counted from 1."""
         lines = lines_of(text)
         if text.startswith(BOM):
             lines[0] = Line(lines[0].text[len(BOM) :], len(BOM), lines[0].stop)
@@ -135,12 +132,9 @@ class Document:
         """The document with this content in the region, which is added at the tail when it does not exist.
 
         The region's content becomes `content`, with the line ends of the document, and with every text in it that
-        looks like a marker made harmless: `etude:begin` turns into `etude begin`, so no content can close its
-        region or open another.
-
-        Raises:
-            SkillError: the name is not a lowercase letter followed by lowercase letters, digits, `-` and `_`.
-        """
+        looks like a marker made harmless: `etude:begin` turns into `etude begin`, so no content can close its region
+        or open another.
+        Raises SkillError: the name is not a lowercase letter followed by lowercase letters, digits, `-` and `_`."""
         if not NAME.fullmatch(name):
             raise SkillError(f"region name {name!r} must match {NAME.pattern}", hint="for example 'slow-update'")
         if content == self.region(name):

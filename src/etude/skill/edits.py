@@ -45,10 +45,7 @@ class _Revision:
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> tuple[str, tuple[AppliedEdit, ...]]:
     """Apply `edits` in order, each to what the one before left; one fate for each. Same input, same result.
-
-    Raises:
-        SkillError: `text` is a document that cannot be read.
-    """
+    Raises SkillError: `text` is a document that cannot be read."""
     Document.parse(text)
     applied: list[AppliedEdit] = []
     for edit in edits:
@@ -68,10 +65,7 @@ def apply_edit(text: str, edit: Edit) -> tuple[str, AppliedEdit]:
 
     Blank lines around the content do not count, its line ends become those of the document. Content that holds
     something like a region marker is `protected`. How anchors are found is in `etude.skill.anchors`.
-
-    Raises:
-        SkillError: `text` is a document that cannot be read.
-    """
+    Raises SkillError: `text` is a document that cannot be read."""
     document = Document.parse(text)
     result = _revise(document, edit)
     if isinstance(result, _Revision):

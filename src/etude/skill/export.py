@@ -81,12 +81,9 @@ def export_skill(
 def check_replaceable(skill: Skill, place: Path) -> None:
     """Make sure that writing `skill` over the folder `place` leaves that skill there and nothing else.
 
-    Files of an earlier export cannot be told from files that a person added, so none is deleted: those
-    that `skill` does not have are named instead. What `load_skill` passes over, as `__pycache__`, does not count.
-
-    Raises:
-        SkillError: the folder has such files, or holds something that cannot be read as a skill.
-    """
+    Files of an earlier export cannot be told from files that a person added, so none is deleted: those that `skill`
+    does not have are named instead. What `load_skill` passes over, as `__pycache__`, does not count.
+    Raises SkillError: the folder has such files, or holds something that cannot be read as a skill."""
     try:
         if not place.is_dir() or not any(place.iterdir()):
             return

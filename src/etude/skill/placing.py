@@ -14,13 +14,8 @@ from etude.skill.markers import is_marker_comment, made_harmless, pretends, read
 
 
 def divided(old: Sequence[str], names: Sequence[str], text: str) -> list[str]:
-    """`text` in pieces: what goes before each region, and after the last. None has a marker, or blank lines at its
-    edges.
-
-    Args:
-        old: the pieces that the text takes the place of, likewise one more than there are regions.
-        names: of the regions, in their order.
-    """
+    """`text` in pieces: what goes before each of the regions with these names, and after the last, in place of the
+    `old` pieces. None has a marker, or blank lines at its edges."""
     pieces, marked = _passages(text, familiar={line for piece in old for line in statements(piece)})
     places = [index for index, name in enumerate(marked, start=1) if name in names]
     if [marked[place - 1] for place in places] == list(names):
@@ -33,14 +28,11 @@ def divided(old: Sequence[str], names: Sequence[str], text: str) -> list[str]:
 
 
 def inside(name: str, old: str, text: str, above: str, below: str) -> str:
-    """What `text` has for the inside of the region `name`: without markers, or blank lines at its edges.
+    """What `text` has for the inside of the region `name`, in place of `old`: without markers, or blank lines at its
+    edges.
 
     What stands between the region's marker lines, if there is one such pair and something between them. Else all of
-    the text, without its copy of all that stands above the region and of all that stands below it.
-
-    Args:
-        old: the inside that the text takes the place of.
-    """
+    the text, without its copy of all that stands above the region and of all that stands below it."""
     lines = [line.text for line in lines_of(text)]
     markers = [(index, marker) for index, line in enumerate(lines) if (marker := read_marker(line))]
     pairs = [

@@ -111,8 +111,9 @@ class Proving:
         needed = await self.leave_one_out(fixed)
         kept = [index for index in everything if needed[index]]
         missed = await self._missed(kept, fixed)
-        if missed:
-            for index, tasks in (await self.cover(kept, missed)).items():
+        again = await self._missed(kept, missed, 1)
+        if again:
+            for index, tasks in (await self.cover(kept, again)).items():
                 needed[index] = (*needed[index], *tasks)
             kept = [index for index in everything if needed[index]]
             missed = await self._missed(kept, fixed)
@@ -189,17 +190,25 @@ class Proving:
         values = await self._values(
             [(task, tuple(i for i in everything if i != index), 0) for index, task, _ in pairs]
         )
+        pairs = [pair for pair, value in zip(pairs, values, strict=True) if _worse(value, pair[2])]
+        values = await self._values(
+            [
+                (task, tuple(i for i in everything if i != index), trial)
+                for index, task, _ in pairs
+                for trial in (1, 2)
+            ]
+        )
         needed: list[tuple[str, ...]] = [() for _ in everything]
-        for (index, task, best), value in zip(pairs, values, strict=True):
-            if _worse(value, best):
+        for number, (index, task, best) in enumerate(pairs):
+            if any(_worse(value, best) for value in values[2 * number : 2 * number + 2]):
                 needed[index] = (task.id,)
         return needed
 
-    async def _missed(self, kept: Sequence[int], fixed: Sequence[_Fixed]) -> list[_Fixed]:
+    async def _missed(self, kept: Sequence[int], fixed: Sequence[_Fixed], trial: int = 0) -> list[_Fixed]:
         """Tasks that do better with all edits but not with those that are kept."""
         if not kept:
             return list(fixed)
-        values = await self._values([(attempt.task, kept, 0) for attempt, _ in fixed])
+        values = await self._values([(attempt.task, kept, trial) for attempt, _ in fixed])
         return [one for one, value in zip(fixed, values, strict=True) if _worse(value, one[1])]
 
     async def cover(self, kept: Sequence[int], missed: Sequence[_Fixed]) -> dict[int, tuple[str, ...]]:

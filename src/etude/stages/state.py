@@ -66,7 +66,9 @@ def after_proof(state: TrainState, proof: Proof, attempts: Sequence[Attempt]) ->
     """Enter the edits of a proof into the ledger and count; remember the attempts made with those that stay."""
     # What was not seen to help was not seen to harm either.
     entries = tuple(
-        _entry(state, one.edit, "applied", proof.accepted) if one.kept else _entry(state, one.edit, "dropped", None)
+        _entry(state, one.edit, "applied", proof.accepted, needed=one.needed)
+        if one.kept
+        else _entry(state, one.edit, "dropped", None)
         for one in proof.edits
     )
     known = {attempt.task.id: attempt for attempt in attempts if attempt.score is not None}
@@ -82,7 +84,12 @@ def after_proof(state: TrainState, proof: Proof, attempts: Sequence[Attempt]) ->
 
 
 def _entry(
-    state: TrainState, edit: Edit, fate: EditFate, accepted: bool | None, change: float | None = None
+    state: TrainState,
+    edit: Edit,
+    fate: EditFate,
+    accepted: bool | None,
+    change: float | None = None,
+    needed: Sequence[str] = (),
 ) -> LedgerEntry:
     cited = {attempt.id: attempt.task for attempt in state.earlier.values()}
     tasks = [cited[cite] for cite in edit.cites if cite in cited]
@@ -93,5 +100,5 @@ def _entry(
         accepted=accepted,
         change=change,
         types=tuple(sorted({task.type for task in tasks})),
-        tasks=tuple(dict.fromkeys(task.id for task in tasks)),
+        tasks=tuple(dict.fromkeys((*needed, *(task.id for task in tasks)))),
     )

@@ -7,16 +7,17 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from etude.errors import DataError, IdentityError, StopRun
+from etude.errors import DataError, IdentityError
+from etude.files import unwritable
 
-FORMAT = "1"
+FORMAT = "2"
 BUSY_MILLISECONDS = 5_000
 
 _SCHEMA = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     """CREATE TABLE facts (
         kind TEXT NOT NULL, key_hash TEXT NOT NULL, key TEXT, value TEXT NOT NULL,
-        seconds REAL NOT NULL, created TEXT NOT NULL, PRIMARY KEY (kind, key_hash))""",
+        digest TEXT NOT NULL, seconds REAL NOT NULL, created TEXT NOT NULL, PRIMARY KEY (kind, key_hash))""",
     """CREATE TABLE spend (
         ticket INTEGER PRIMARY KEY, role TEXT NOT NULL, tokens_bound INTEGER NOT NULL, usd_bound REAL,
         input_tokens INTEGER, output_tokens INTEGER, cached_tokens INTEGER, usd REAL, state TEXT NOT NULL)""",
@@ -45,14 +46,9 @@ def watched_writes(hook: WriteHook) -> Generator[None]:
 
 class Database:
     """One connection. Every write is one transaction, on disk before `write` ends, so that it outlives the process.
-
-    The connection may move to another thread but not be used by two at a time.
-
-    Raises:
-        DataError: the file is missing (when only reading) or is not an SQLite database.
-        IdentityError: the file has an unknown format version.
-        StopRun: the disk is full or cannot be written.
-    """
+    The connection may move to another thread but not be used by two at a time. Raises DataError: the file is missing
+    (when only reading) or is not an SQLite database; IdentityError: it has an unknown format version; StopRun: the
+    disk is full or cannot be written."""
 
     def __init__(
         self,
@@ -78,7 +74,7 @@ class Database:
                 self._open(f"{options}&immutable=1", read_only)
         except sqlite3.DatabaseError as error:
             if refused_by_disk(error):
-                raise _unwritable(path, error) from error
+                raise unwritable(f"journal {str(path)!r}", error) from error
             if _code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) and path.exists():
                 raise DataError(
                     f"journal {str(path)!r} cannot be opened, the folder {str(path.parent)!r} cannot be written to",
@@ -96,10 +92,7 @@ class Database:
     @contextmanager
     def write(self) -> Generator[sqlite3.Connection]:
         """One transaction: committed when the block ends, rolled back when it raises.
-
-        Raises:
-            StopRun: the file cannot be written, as when the disk is full.
-        """
+        Raises StopRun: the file cannot be written, as when the disk is full."""
         number = self._writes + 1
         try:
             self._connection.execute("BEGIN IMMEDIATE")
@@ -112,7 +105,7 @@ class Database:
                 self._connection.rollback()
                 raise
         except sqlite3.OperationalError as error:
-            raise _unwritable(self.path, error) from error
+            raise unwritable(f"journal {str(self.path)!r}", error) from error
         self._writes = number
         if self._on_write is not None:
             self._on_write("after", number)
@@ -178,10 +171,3 @@ def _has_log(path: Path) -> bool:
     """Whether a process that uses the database, or was killed, left what is not yet in the file."""
     log = path.with_name(f"{path.name}-wal")
     return log.exists() and log.stat().st_size > 0
-
-
-def _unwritable(path: Path, error: sqlite3.DatabaseError) -> StopRun:
-    return StopRun(
-        f"journal {str(path)!r} cannot be written: {error}",
-        hint="free some space or fix the permissions, then run the same command again",
-    )

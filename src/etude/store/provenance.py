@@ -15,11 +15,7 @@ _UNSAID = "the search policy did not report this change"
 
 
 class Changes:
-    """What changed a skill so far.
-
-    Args:
-        skill: the initial one.
-    """
+    """What changed a skill so far, from the initial one on."""
 
     def __init__(self, skill: Skill) -> None:
         self._changes: list[Change] = []
@@ -41,12 +37,8 @@ class Changes:
         reason: str,
         answers: Mapping[str, str],
     ) -> None:
-        """It was decided on a candidate. Where it was not accepted nothing changes.
-
-        Args:
-            states: before and after.
-            answers: the optimizer's since the last decision, as facts.
-        """
+        """It was decided on a candidate, between the two states. Where it was not accepted nothing changes. `answers`
+        are the optimizer's since the last decision, as facts."""
         tried, proof = self._tried, self._proof
         self._tried, self._proof = (), None
         old, new = states[0].current, states[1].current
@@ -103,11 +95,7 @@ def exported(provenance: Provenance, text: str) -> Provenance:
 
 
 def read_provenance(path: Path) -> Provenance | None:
-    """What a file holds; None when there is none.
-
-    Raises:
-        DataError: it cannot be read.
-    """
+    """What a file holds; None when there is none. Raises DataError: it cannot be read."""
     try:
         return Provenance.model_validate_json(path.read_bytes())
     except FileNotFoundError:

@@ -19,9 +19,9 @@ from filelock import FileLock, Timeout
 from pydantic_core import to_jsonable_python
 
 from etude.config import RunSection
-from etude.errors import ConfigError, DataError, LockedError, StopRun
+from etude.errors import ConfigError, DataError, LockedError
 from etude.events import Event
-from etude.files import remove_leftovers, write_atomically
+from etude.files import remove_leftovers, unwritable, write_atomically
 from etude.records import Skill
 from etude.redaction.redactor import Redactor
 from etude.skill import save_skill
@@ -89,12 +89,8 @@ class RunFolder:
     """
 
     def __init__(self, path: Path, *, redactor: Redactor | None = None) -> None:
-        """Lock the folder `path`, which exists, and open its journal.
-
-        Raises:
-            LockedError: another process works in the folder.
-            IdentityError: the journal has an unknown format version.
-        """
+        """Lock the folder `path`, which exists, and open its journal. Raises LockedError: another process works in
+        the folder; IdentityError: the journal has an unknown format version."""
         self.path = path
         self.name = path.name
         self.redactor = redactor or Redactor()
@@ -115,15 +111,12 @@ class RunFolder:
         fork: str | None = None,
         redactor: Redactor | None = None,
     ) -> Self:
-        """Create or reopen the run folder of a config. `fork` names a run in the same folder: a fresh run starts
-        over its facts; a run that has begun already continues from its own. Unless another redactor is given, the
-        secrets of this process's environment are kept out of the folder.
+        """Create or reopen the run folder of a config. `fork` names a run in the same folder: a fresh run starts over
+        its facts; a run that has begun already continues from its own. Unless another redactor is given, the secrets
+        of this process's environment are kept out of the folder.
 
-        Raises:
-            ConfigError: a name is not a plain folder name, or the folder cannot be created or written to.
-            DataError: there is no run to fork from.
-            LockedError: another process works in the folder.
-        """
+        Raises ConfigError: a name is not a plain folder name, or the folder cannot be created or written to;
+        DataError: there is no run to fork from; LockedError: another process works in the folder."""
         folder = Path(section.folder)
         path = folder / _plain(section.name, "run.name")
         parent = None if fork is None else folder / _plain(fork, "--fork") / JOURNAL
@@ -147,23 +140,15 @@ class RunFolder:
         return run
 
     def write_json(self, relative: str, value: Any) -> Path:
-        """Write JSON data, records in it included; equal values give equal bytes.
-
-        Raises:
-            DataError: `relative` leads out of the run folder.
-            StopRun: the file cannot be written, as when the disk is full.
-        """
+        """Write JSON data, records in it included; equal values give equal bytes. Raises DataError: `relative` leads
+        out of the run folder; StopRun: the file cannot be written, as when the disk is full."""
         text = _pretty(to_jsonable_python(value, context={"view": True}))
         redacted = self.redactor.redact_json(text)
         return self._write(relative, (text if redacted == text else _pretty(json.loads(redacted))) + "\n")
 
     def write_text(self, relative: str, text: str) -> Path:
-        """Write a text as UTF-8.
-
-        Raises:
-            DataError: `relative` leads out of the run folder.
-            StopRun: the file cannot be written, as when the disk is full.
-        """
+        """Write a text as UTF-8. Raises DataError: `relative` leads out of the run folder; StopRun: the file cannot
+        be written, as when the disk is full."""
         return self._write(relative, self.redactor.redact(text))
 
     def write_skill(self, number: int, text: str) -> Path:
@@ -179,15 +164,12 @@ class RunFolder:
 
     def write_best(self, skill: Skill) -> Path:
         """Write a skill with its files to `best/<skill>/`; returns that folder.
-
-        Raises:
-            SkillError: the name of the skill or of a file leads out of that folder.
-        """
+        Raises SkillError: the name of the skill or of a file leads out of that folder."""
         exact = skill.with_text(self.redactor.exact.redact(skill.text))
         try:
             return save_skill(exact, self.path / "best").parent
         except OSError as error:
-            raise _unwritable(self.path / "best", error) from error
+            raise unwritable(repr(str(self.path / "best")), error.strerror) from error
 
     def close(self) -> None:
         """Close the journal and the event log, and give the folder free. Closing twice does no harm."""
@@ -210,19 +192,12 @@ class RunFolder:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(path, text.encode(errors="backslashreplace"))
         except OSError as error:
-            raise _unwritable(path, error) from error
+            raise unwritable(repr(str(path)), error.strerror) from error
         return path
 
 
 def _pretty(data: Any) -> str:
     return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2, sort_keys=True)
-
-
-def _unwritable(path: Path, error: OSError) -> StopRun:
-    return StopRun(
-        f"{str(path)!r} cannot be written: {error.strerror}",
-        hint="free some space or fix the permissions, then run the same command again",
-    )
 
 
 def _plain(name: str, setting: str) -> str:

@@ -67,10 +67,7 @@ class SqliteSpend(Spend):
 
         A bound that does not fit next to the bounds of requests under way waits until they are settled or withdrawn:
         most cost far less than their bounds, and a question without an answer yet is not a call.
-
-        Raises:
-            BudgetStop: the bound does not fit into what is left. Nothing was written.
-        """
+        Raises BudgetStop: the bound does not fit into what is left. Nothing was written."""
         while True:
             settled = self._settled = self._settled or asyncio.Event()
             try:
@@ -107,12 +104,9 @@ class SqliteSpend(Spend):
             connection.execute("DELETE FROM spend WHERE ticket = ? AND state = 'open'", (ticket,))
 
     async def settle(self, ticket: int, usage: Usage | None, usd: float | None) -> None:
-        """Replace the bound by what was billed. `usage` None: the request failed without a bill; it still counts as
-        a call. `usd` None with a usage: billed at an unknown price.
-
-        Raises:
-            ValueError: the ticket was never given out or is settled already.
-        """
+        """Replace the bound by what was billed. `usage` None: the request failed without a bill; it still counts as a
+        call. `usd` None with a usage: billed at an unknown price.
+        Raises ValueError: the ticket was never given out or is settled already."""
         self.abandon(ticket)
         billed = Usage() if usage is None else usage
         unpriced = usage is not None and usd is None

@@ -116,9 +116,15 @@ def run_names(folder: Path | str) -> tuple[str, ...]:
 
 def missing_run(path: Path) -> DataError:
     """The error for a folder that holds no run; its hint names the other runs of that folder."""
-    names = run_names(path.parent)
-    hint = f"runs in {str(path.parent)!r}: {', '.join(names)}" if names else f"{str(path.parent)!r} holds no runs"
-    return DataError(f"there is no run in {str(path)!r}", hint=hint)
+    return DataError(f"there is no run in {str(path)!r}", hint=runs_in(path.parent))
+
+
+def runs_in(*folders: Path) -> str:
+    """The runs in the first folder that holds any, as a hint."""
+    for folder in folders:
+        if names := run_names(folder):
+            return f"runs in {str(folder)!r}: {', '.join(names)}"
+    return f"{str(folders[-1])!r} holds no runs"
 
 
 def is_running(path: Path | str) -> bool:

@@ -12,10 +12,7 @@ _DOTTED = re.compile(r"--([A-Za-z_]\w*(?:\.[\w-]+)+)(?:=(.*))?", re.DOTALL)
 
 def take_dotted(words: Sequence[str]) -> tuple[list[str], Flags]:
     """(the other words, the flags as (dotted key, YAML text)), both in their order. `--` ends the flags.
-
-    Raises:
-        UsageError: a flag has no value.
-    """
+    Raises UsageError: a flag has no value."""
     rest: list[str] = []
     flags: Flags = []
     waiting = list(words)

@@ -71,10 +71,7 @@ class Verb:
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
         """The arguments; `flags` has the dotted ones as (key, YAML text).
-
-        Raises:
-            UsageError: an argument is unknown, missing or out of range.
-        """
+        Raises UsageError: an argument is unknown, missing or out of range."""
         rest, flags = take_dotted(words)
         if flags and not self.dotted:
             raise UsageError(f"`etude {self.name}` takes no settings, but --{flags[0][0]} was given", hint=self._see)

@@ -64,10 +64,7 @@ class Columns:
 
 def guess_columns(rows: Sequence[Row], folder: Path = Path()) -> Columns:
     """Look at the first rows; paths of pictures count from `folder`.
-
-    Raises:
-        DataError: no column can be the input, or none the gold answer.
-    """
+    Raises DataError: no column can be the input, or none the gold answer."""
     sample = rows[:SAMPLE]
     names = list(sample[0].columns)
     folded = _by_folded_name(sample[0].columns)

@@ -53,11 +53,7 @@ def fit_scorer(
     files: Mapping[str, Path], columns: Columns, more: Mapping[str, object]
 ) -> tuple[DatasetEnvironment, Columns]:
     """The environment, and the columns with the scorer `exact` if theirs does not accept all gold answers: the guess
-    came from the first rows; later ones can be of another kind.
-
-    Raises:
-        DataError: the gold answers cannot be used.
-    """
+    came from the first rows; later ones can be of another kind. Raises DataError: the gold answers cannot be used."""
     env = DatasetEnvironment(env_options(files, columns, more))
     tasks = [task for split in SPLITS for task in env.tasks(split)]
     try:

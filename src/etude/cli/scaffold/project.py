@@ -35,10 +35,7 @@ class Project:
 
 def check_free(config: Path, force: bool) -> None:
     """Make sure that no project is overwritten by mistake.
-
-    Raises:
-        ConfigError: there is one, and `force` is not set.
-    """
+    Raises ConfigError: there is one, and `force` is not set."""
     if config.exists() and not force:
         raise ConfigError(f"{str(config)!r} exists already", hint="give another --folder, or --force to overwrite it")
 

@@ -12,7 +12,7 @@ from etude.cli.lookup import larger
 from etude.cli.sleep.settings import WAITING
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
-from etude.cli.terminal.summary_text import LOUD, SIMULATED
+from etude.cli.terminal.output import LOUD, SIMULATED
 from etude.sleep.adoption.rules import Rule
 from etude.sleep.adoption.structure import plain
 from etude.sleep.limits import Spent

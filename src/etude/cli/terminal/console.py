@@ -29,13 +29,9 @@ _STYLES = {"accepted": "green", "rejected": "dim", "skipped": "yellow"}
 
 
 class Console:
-    """Turns events into lines. Cheap: an attempt that went well prints nothing.
-
-    Args:
-        progress: kept up to date with the events.
-        printer: prints a line; when it fails because the reader is gone, nothing more is printed.
-        stages: print a line for every stage, and one now and then during a long one.
-    """
+    """Turns events into lines. Cheap: an attempt that went well prints nothing. `progress` is kept up to date; with
+    `stages` there is a line for every stage, and one now and then during a long one. When `printer` fails because the
+    reader is gone, nothing more is printed."""
 
     def __init__(
         self,

@@ -4,11 +4,16 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Protocol
 
 from etude.cli.terminal.streams import results
 from etude.errors import EtudeError
+
+LOUD = "yellow bold"
+SIMULATED = "SIMULATED MODELS: these scores say nothing about a real model."
+_DIFF = {"+": "green", "-": "red", "@": "cyan"}
 
 
 class Printer(Protocol):
@@ -28,6 +33,20 @@ def line(text: str = "", style: str | None = None) -> None:
     from rich.console import Console
 
     Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True).print(text, style=style)
+
+
+def lines(texts: Iterable[str], *, simulated: bool = False) -> None:
+    """Lines of the result; the first one says so where answers were simulated."""
+    if simulated:
+        line(SIMULATED, LOUD)
+    for text in texts:
+        line(text)
+
+
+def diff(text: str) -> None:
+    """A unified diff, in colours."""
+    for each in text.removesuffix("\n").split("\n"):
+        line(each, _DIFF.get(each[:1]))
 
 
 def program() -> str:

@@ -57,12 +57,8 @@ class StageProgress:
 
 
 class Progress:
-    """The state of a run. Calls, tokens and money are those of this process.
-
-    Args:
-        prices: of each role; money is unknown once a role without a price has answered.
-        clock: gives seconds.
-    """
+    """The state of a run. Calls, tokens and money are those of this process; money is unknown once a role without a
+    price has answered."""
 
     def __init__(self, prices: Prices, clock: Callable[[], float] = monotonic) -> None:
         self.name = ""

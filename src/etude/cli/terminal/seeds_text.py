@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from etude.cli.terminal import output
-from etude.cli.terminal.summary_text import LOUD, SIMULATED, money
+from etude.cli.terminal.progress import counted
+from etude.cli.terminal.summary_text import money
 from etude.cli.terminal.tables import text_lines
 from etude.measure.seeds import SeedReport, SeedResult, Spread
 
@@ -12,14 +13,8 @@ _COLUMNS = ("seed", "run", "val", "best val", "test", "best test", "gain", "call
 
 def print_seeds(report: SeedReport) -> None:
     """Print it on stdout."""
-    if report.simulated:
-        output.line(SIMULATED, LOUD)
-    for text in text_lines([_COLUMNS, *map(_row, report.seeds)]):
-        output.line(text)
-    output.line()
-    for text in _spreads(report):
-        output.line(text)
-    output.line(f"file      {report.file}")
+    table = text_lines([_COLUMNS, *map(_row, report.seeds)])
+    output.lines([*table, "", *_spreads(report), f"file      {report.file}"], simulated=report.simulated)
 
 
 def _row(result: SeedResult) -> tuple[str, ...]:
@@ -34,14 +29,11 @@ def _spreads(report: SeedReport) -> Iterator[str]:
     if report.initial_test is None or report.best_test is None or report.gain is None:
         yield "test      not measured"
         return
-    yield f"{'':10}mean    sd     95% interval      (mean {report.metric} score over {_seeds(report)}, test)"
+    seeds = counted(len(report.seeds), "seed")
+    yield f"{'':10}mean    sd     95% interval      (mean {report.metric} score over {seeds}, test)"
     yield f"initial   {_spread(report.initial_test, '')}"
     yield f"best      {_spread(report.best_test, '')}"
     yield f"gain      {_spread(report.gain, '+')}"
-
-
-def _seeds(report: SeedReport) -> str:
-    return "1 seed" if len(report.seeds) == 1 else f"{len(report.seeds)} seeds"
 
 
 def _spread(spread: Spread, sign: str) -> str:

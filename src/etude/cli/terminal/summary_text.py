@@ -7,16 +7,10 @@ from etude.cli.terminal import output
 from etude.cli.terminal.progress import duration, short
 from etude.records.summary import Cost, Forecast, Interval, Settle, Span, Summary
 
-LOUD = "yellow bold"
-SIMULATED = "SIMULATED MODELS: these scores say nothing about a real model."
-
 
 def print_summary(summary: Summary) -> None:
     """Print it on stdout."""
-    if summary.simulated:
-        output.line(SIMULATED, LOUD)
-    for text in summary_lines(summary):
-        output.line(text)
+    output.lines(summary_lines(summary), simulated=summary.simulated)
 
 
 def summary_lines(summary: Summary) -> Iterator[str]:
@@ -96,8 +90,7 @@ def _scores(summary: Summary) -> Iterator[str]:
     if summary.settle is not None:
         yield from settle_lines(summary.settle)
     if summary.test_openings > 1:
-        times = summary.test_openings
-        yield f"{'test split':<12}{seen_before(times)}"
+        yield f"{'test split':<12}{seen_before(summary.test_openings)}"
 
 
 def seen_before(openings: int) -> str:

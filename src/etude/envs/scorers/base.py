@@ -8,7 +8,7 @@ from pydantic import BaseModel, JsonValue
 
 from etude.config import Section, parse
 from etude.errors import ConfigError, DataError
-from etude.protocols import Scorer
+from etude.protocols import Environment, Scorer
 from etude.records import Message, Score, Task, Trajectory, canonical
 from etude.registry import find
 
@@ -44,10 +44,7 @@ class AnswerScorer(Scorer, Generic[Options]):
     @classmethod
     def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
         """The scorer for the settings of the `scorer` section; `judge` makes the model that some scorers ask.
-
-        Raises:
-            ConfigError: an unknown key or a bad value; `where` is part of the message.
-        """
+        Raises ConfigError: an unknown key or a bad value; `where` is part of the message."""
         del judge
         return cls(parse(cls.options_type, dict(options), where=where))
 
@@ -73,12 +70,24 @@ class AnswerScorer(Scorer, Generic[Options]):
         return canonical([self.name, self.options.identity()])
 
 
+class ScoredEnvironment(Environment):
+    """An environment whose attempts a scorer scores."""
+
+    scorer: Scorer
+
+    async def score(self, task: Task, trajectory: Trajectory) -> Score:
+        """What the scorer says."""
+        return await self.scorer.score(task, trajectory)
+
+    @property
+    def repeatable(self) -> bool:
+        """As the scorer."""
+        return self.scorer.repeatable
+
+
 def accepted(task: Task) -> tuple[str, ...]:
     """The gold answers as text; a list is several that are equally right.
-
-    Raises:
-        DataError: there is none, or it is an object.
-    """
+    Raises DataError: there is none, or it is an object."""
     golds = task.gold if isinstance(task.gold, list) else [task.gold]
     texts = tuple(gold if isinstance(gold, str) else canonical(gold) for gold in golds if gold is not None)
     if not texts:
@@ -118,10 +127,7 @@ def expected(golds: Sequence[str], got: str, note: str = "") -> str:
 
 def make_scorer(spec: str | Mapping[str, JsonValue], where: str, judge: Callable[[], Judge] | None = None) -> Scorer:
     """The scorer a config asks for: a name, or a mapping of `name` and the scorer's own settings.
-
-    Raises:
-        ConfigError: the name is unknown or missing, or a setting is wrong.
-    """
+    Raises ConfigError: the name is unknown or missing, or a setting is wrong."""
     options = {"name": spec} if isinstance(spec, str) else dict(spec)
     name = options.pop("name", None)
     if not isinstance(name, str):

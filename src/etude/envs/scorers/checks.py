@@ -84,12 +84,8 @@ class Checks(AnswerScorer[ChecksOptions]):
         return _patterns(self.requirements(task).checks)
 
     def requirements(self, task: Task) -> Criteria:
-        """What a task requires, with the flags of the settings.
-
-        Raises:
-            DataError: an unknown operator, a broken pattern, a missing or wrong argument, checks that exclude each
-                other, a rubric without a judge.
-        """
+        """What a task requires, with the flags of the settings. Raises DataError: an unknown operator, a broken
+        pattern, a missing or wrong argument, checks that exclude each other, a rubric without a judge."""
         criteria = read_criteria(task.gold, f"task {task.id!r}", self.options)
         if criteria.rubric and self._judge is None:
             raise DataError(
@@ -99,12 +95,8 @@ class Checks(AnswerScorer[ChecksOptions]):
         return criteria
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
-        """Checks and rubric of the task together.
-
-        Raises:
-            DataError: the gold is not a list of checks.
-            BoundaryError: a match took too long, or the process that does it died.
-        """
+        """Checks and rubric of the task together. Raises DataError: the gold is not a list of checks; BoundaryError:
+        a match took too long, or the process that does it died."""
         criteria = self.requirements(task)
         if not trajectory.answer.strip():
             return _nothing()
@@ -122,14 +114,8 @@ class Checks(AnswerScorer[ChecksOptions]):
         return self.decide(self.requirements(task).checks, answer, ())
 
     def decide(self, checks: Sequence[Check], answer: str, tools: Sequence[str]) -> Score:
-        """The score of an answer by at least one check; blocks as `compare` does.
-
-        Args:
-            tools: names of the tools that were called.
-
-        Raises:
-            BoundaryError: a match took too long, or the process that does it died.
-        """
+        """The score of an answer by at least one check, with the names of the `tools` that were called; blocks as
+        `compare` does. Raises BoundaryError: a match took too long, or the process that does it died."""
         if not answer.strip():
             return _nothing()
         seen = Seen(answer, tuple(tools), self._matcher)
@@ -182,10 +168,7 @@ def _nothing() -> Score:
 def read_criteria(gold: JsonValue, where: str, options: ChecksOptions | None = None) -> Criteria:
     """The criteria in a gold: a list of checks, a mapping with `checks` and `rubric`, or either as JSON text. The
     `kind: rule` of published task files is understood. The flags of `options` hold where a check does not say.
-
-    Raises:
-        DataError: it is none of these, or a check cannot be used; `where` is part of the message.
-    """
+    Raises DataError: it is none of these, or a check cannot be used; `where` is part of the message."""
     if isinstance(gold, str):
         try:
             gold = cast(JsonValue, json.loads(gold))

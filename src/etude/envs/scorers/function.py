@@ -38,10 +38,7 @@ class FunctionScorer(Scorer):
 
 def as_score(value: object, where: str) -> Score:
     """A Score from what a function returned; a number or a truth value counts as both hard and soft.
-
-    Raises:
-        BoundaryError: `value` is neither a Score nor a number in [0, 1].
-    """
+    Raises BoundaryError: `value` is neither a Score nor a number in [0, 1]."""
     if isinstance(value, Score):
         return value
     if not isinstance(value, int | float):

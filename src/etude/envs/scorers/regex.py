@@ -21,13 +21,7 @@ class RegexOptions(Section):
 
     pattern: str = ""
     """The expression (Python `re`) that every answer must match; when empty, each task's gold is one, or several of
-    which one must match."""
-    ignore_case: bool = False
-    """Ignore case."""
-    multiline: bool = False
-    """`^` and `$` match at every line."""
-    dotall: bool = False
-    """The dot also matches line breaks."""
+    which one must match. Flags stand in it, as in `(?im)^total`."""
     whole: bool = False
     """The whole answer must match; False looks for a match anywhere."""
     seconds: float = Field(default=5.0, gt=0)
@@ -44,8 +38,6 @@ class Regex(AnswerScorer[RegexOptions]):
 
     def __init__(self, options: RegexOptions | None = None) -> None:
         super().__init__(options)
-        flags = {re.I: self.options.ignore_case, re.M: self.options.multiline, re.S: self.options.dotall}
-        self._flags = sum(int(flag) for flag, wanted in flags.items() if wanted)
         self._matcher = Matcher(self.options.seconds)
 
     @classmethod
@@ -53,7 +45,7 @@ class Regex(AnswerScorer[RegexOptions]):
         """As for all scorers; the pattern is compiled, so that a broken one is found at once."""
         scorer = super().from_options(options, where, judge)
         try:
-            re.compile(scorer.options.pattern, scorer._flags)
+            re.compile(scorer.options.pattern)
         except re.error as error:
             raise ConfigError(
                 f"{where}: pattern = {scorer.options.pattern!r}: {error}", hint="fix the regular expression"
@@ -66,12 +58,8 @@ class Regex(AnswerScorer[RegexOptions]):
         return not self.options.pattern
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
-        """hard = soft: 0 or 1.
-
-        Raises:
-            DataError: a gold answer is not a regular expression.
-            BoundaryError: the match took too long, or the process that does it died.
-        """
+        """hard = soft: 0 or 1. Raises DataError: a gold answer is not a regular expression; BoundaryError: the match
+        took too long, or the process that does it died."""
         return await asyncio.to_thread(self.compare, task, trajectory.answer)
 
     def compare(self, task: Task, answer: str) -> Score:
@@ -89,14 +77,11 @@ class Regex(AnswerScorer[RegexOptions]):
 
     def patterns(self, task: Task) -> tuple[str, ...]:
         """The one of the settings, else those of the task.
-
-        Raises:
-            DataError: one is not a regular expression, or there is none.
-        """
+        Raises DataError: one is not a regular expression, or there is none."""
         patterns = (self.options.pattern,) if self.options.pattern else accepted(task)
         for pattern in patterns:
             try:
-                re.compile(pattern, self._flags)
+                re.compile(pattern)
             except re.error as error:
                 raise DataError(
                     f"task {task.id!r}: gold {pattern!r} is not a regular expression: {error}",
@@ -106,6 +91,6 @@ class Regex(AnswerScorer[RegexOptions]):
 
     def _matches(self, pattern: str, answer: str) -> bool:
         try:
-            return self._matcher.matches(pattern, answer, flags=self._flags, whole=self.options.whole)
+            return self._matcher.matches(pattern, answer, whole=self.options.whole)
         except (TimeoutError, ChildProcessError) as error:
             raise BoundaryError(f"scorer 'regex', pattern {pattern!r}", error) from None

@@ -51,10 +51,7 @@ class Rubric(Scorer):
     @classmethod
     def from_options(cls, options: Mapping[str, Any], where: str, judge: Callable[[], Judge] | None) -> Self:
         """The scorer for the settings of the `scorer` section.
-
-        Raises:
-            ConfigError: neither `rubric` nor `column` is given, or there is no judge to ask.
-        """
+        Raises ConfigError: neither `rubric` nor `column` is given, or there is no judge to ask."""
         settings = parse(RubricOptions, dict(options), where=where)
         if not settings.rubric.strip() and not settings.column:
             raise ConfigError(f"{where}: 'rubric' is missing", hint="say what makes an answer good")

@@ -71,11 +71,7 @@ def parse_ranges(position: str, sheets: str, first_sheet: str, place: str) -> tu
 
     A range that names no sheet is on the first one of `sheets`, the data's list of sheets with answers, else on the
     first sheet of the workbook. `A:C` are whole columns, `2:5` whole rows, and a second corner without a column has
-    that of the first.
-
-    Raises:
-        DataError: no range can be read from it; names `place`.
-    """
+    that of the first. Raises DataError: no range can be read from it; names `place`."""
     default = _unquoted(sheets.split(",")[0]) or first_sheet
     return tuple(_range(part, default, place) for part in position.split(","))
 

@@ -45,10 +45,7 @@ def _number(value: float) -> float | str:
 
 def open_workbook(path: str, *, formulas: bool = False) -> Any:
     """A workbook with the values it stores, or with the formulas behind them.
-
-    Raises:
-        ValueError: no workbook, or one that is too large. Broken ones raise whatever openpyxl does.
-    """
+    Raises ValueError: no workbook, or one that is too large. Broken ones raise whatever openpyxl does."""
     from openpyxl import load_workbook
 
     try:

@@ -42,10 +42,7 @@ class Answer(NamedTuple):
 
 def read_instructions(path: str) -> tuple[Task, ...]:
     """The instructions of a data set, without their workbooks. `path` is the JSON file or the folder it is in.
-
-    Raises:
-        DataError: the file is missing or broken, or lacks a column.
-    """
+    Raises DataError: the file is missing or broken, or lacks a column."""
     file = Path(path, "dataset.json") if Path(path).is_dir() else Path(path)
     rows = read_rows(file)
     kind = "instruction_type" if "instruction_type" in rows[0].columns else None
@@ -71,10 +68,7 @@ def _placed(task: Task, row: Row, folder: Path) -> Task:
 
 def with_workbooks(task: Task) -> tuple[Task, Answer]:
     """A task of `read_instructions` with its input workbook and a preview of it, and what is right.
-
-    Raises:
-        DataError: a workbook is missing or broken, or the answer's cells are not in it.
-    """
+    Raises DataError: a workbook is missing or broken, or the answer's cells are not in it."""
     folder, place = Path(str(task.data["folder"])), f"task {task.id!r}"
     paths = [_find(folder, endings, place) for endings in (_INPUTS, _GOLDS)]
     files = TaskFiles({})

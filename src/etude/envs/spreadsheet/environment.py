@@ -45,11 +45,8 @@ class SpreadsheetConfig(Sources):
 
 class SpreadsheetEnvironment(Environment):
     """Tasks of the published data set. All workbooks are read once, at construction.
-
-    Raises:
-        ConfigError: a setting is wrong, there is no sandbox, or openpyxl is not installed.
-        DataError: a file is missing or broken, or the splits overlap.
-    """
+    Raises ConfigError: a setting is wrong, there is no sandbox, or openpyxl is not installed; DataError: a file is
+    missing or broken, or the splits overlap."""
 
     name = "spreadsheet"
     options_type = SpreadsheetConfig
@@ -91,11 +88,8 @@ class SpreadsheetEnvironment(Environment):
         """1 when every cell that counts holds what it should, else 0, with the first wrong cells as feedback.
 
         An agent that changed the input instead of saving another workbook is taken to mean that one.
-
-        Raises:
-            DataError: the task is not of this environment.
-            BoundaryError: the workbook could not be read to its end within the limits.
-        """
+        Raises DataError: the task is not of this environment; BoundaryError: the workbook could not be read to its
+        end within the limits."""
         if task.id not in self._answers:
             raise DataError(
                 f"task {task.id!r} is none of this environment's",

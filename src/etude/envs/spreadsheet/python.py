@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from etude.envs.scorers.base import shorten
 from etude.envs.spreadsheet import cells
-from etude.errors import BoundaryError, ConfigError
+from etude.errors import BoundaryError, ConfigError, not_installed
 from etude.programs.installed import find_program, installed
 from etude.records import File, canonical
 from etude.sandbox import Finished, Limits, Sandbox, Workspace, run
@@ -67,10 +67,7 @@ class Python:
 
     async def read(self, file: File, ranges: Sequence[Sequence[Any]]) -> dict[str, Any]:
         """What `cells.read_cells` finds in a workbook that need not be one, or `error`.
-
-        Raises:
-            BoundaryError: reading took too long, or broke.
-        """
+        Raises BoundaryError: reading took too long, or broke."""
         request = json.dumps({"path": "workbook.xlsx", "ranges": [list(each) for each in ranges]})
         with Workspace() as workspace:
             workspace.fill({"workbook.xlsx": file})
@@ -127,10 +124,7 @@ def _last_line(stream: bytes) -> str:
 def _check_openpyxl(program: Path, name: str | None, where: str) -> None:
     if name is None:
         if find_spec("openpyxl") is None:
-            raise ConfigError(
-                "the environment 'spreadsheet' needs openpyxl, which is not installed",
-                hint="pip install 'etude[spreadsheet]'",
-            )
+            raise not_installed("the environment 'spreadsheet'", "openpyxl", "spreadsheet")
         return
     try:
         done = subprocess.run([program, "-c", "import openpyxl"], capture_output=True, timeout=60, check=False)

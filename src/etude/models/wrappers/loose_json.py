@@ -14,12 +14,8 @@ _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 def find_object(text: str) -> dict[str, Any]:
     """The JSON object in `text`: the whole of it, the only fenced block, or the only one in surrounding prose.
 
-    Line breaks inside strings are let pass, and a `<think>` block at the start is left out. Nothing is guessed:
-    two objects, or one that is broken, are errors.
-
-    Raises:
-        ValueError: says what is wrong, in words a model can act on.
-    """
+    Line breaks inside strings are let pass, and a `<think>` block at the start is left out. Nothing is guessed: two
+    objects, or one that is broken, are errors. Raises ValueError: says what is wrong, in words a model can act on."""
     text = _THOUGHT.sub("", text).strip()
     whole = _decode(text)
     if whole is not None:

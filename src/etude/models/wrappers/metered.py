@@ -16,18 +16,13 @@ IMAGE_TOKENS = 2000
 
 
 class Metered(Wrapper):
-    """Reserves an upper bound with `spend` before a request is sent, and settles it with the bill.
+    """Reserves an upper bound with `spend` before a request is sent, and settles it with the bill. Raises BudgetStop:
+    the bound does not fit into what is left; nothing was sent.
 
-    A `ModelError` is settled without a bill. A request that was cancelled keeps its bound: it may have been billed.
-    A question of a handoff that has no answer yet is withdrawn.
-    A reply without token counts is counted, and returned, with an estimate of four characters to a token.
-
-    Args:
-        price: None when unknown; money is then None too, except that answers of the simulated world cost nothing.
-
-    Raises:
-        BudgetStop: the bound does not fit into what is left; nothing was sent.
-    """
+    A `ModelError` is settled without a bill. A request that was cancelled keeps its bound: it may have been billed. A
+    question of a handoff that has no answer yet is withdrawn. A reply without token counts is counted, and returned,
+    with an estimate of four characters to a token. Without a `price` money is None, except that answers of the
+    simulated world cost nothing."""
 
     def __init__(
         self,

@@ -8,11 +8,8 @@ from etude.records import ChatRequest, ImagePart, Message, Reply
 
 
 class Pictured(Wrapper):
-    """Sends pictures in place of the references to them.
-
-    Args:
-        url_of: makes a data URL of a reference, and raises when there is no such picture. Called in a thread.
-    """
+    """Sends pictures in place of the references to them. `url_of` makes a data URL of a reference, in a thread, and
+    raises when there is no such picture."""
 
     def __init__(self, model: ChatModel, url_of: Callable[[str], str]) -> None:
         super().__init__(model)

@@ -12,12 +12,9 @@ _DROPPED = frozenset({"title", "default", "discriminator", "minLength", "maxLeng
 
 
 def strict_schema(reply_type: type[BaseModel]) -> Schema:
-    """JSON schema of `reply_type` as strict servers take it: every property required, no others allowed, no
-    defaults, references in place of which stands what they refer to.
-
-    Raises:
-        TypeError: the type has a free-form mapping or refers to itself, which a strict schema cannot say.
-    """
+    """JSON schema of `reply_type` as strict servers take it: every property required, no others allowed, no defaults,
+    references in place of which stands what they refer to.
+    Raises TypeError: the type has a free-form mapping or refers to itself, which a strict schema cannot say."""
     schema = reply_type.model_json_schema()
     definitions = cast(dict[str, Any], schema.pop("$defs", {}))
     return cast(Schema, _strict(schema, definitions, (reply_type.__name__,)))

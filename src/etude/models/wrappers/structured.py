@@ -43,17 +43,12 @@ class _Form:
 
 
 class Structured(Wrapper):
-    """Asks for replies of a pydantic type: by JSON schema, by forced tool or by showing a skeleton.
+    """Asks for replies of a pydantic type: by JSON schema, by forced tool or by showing a skeleton, at most
+    `attempts` times.
 
-    A rung that the server rejects is left for the next one, and not tried again once a lower one was taken. An
-    answer that does not validate is shown to the model with what is wrong, for another one.
-
-    Args:
-        rung: where the ladder is entered.
-        attempts: most answers that are asked for.
-        notice: called when a rung is left.
-        journal: remembers which rungs were left, so that a resumed run does not try them again.
-    """
+    The ladder is entered at `rung`. A rung that the server rejects is left for the next one, which `notice` is told
+    and `journal` remembers, and not tried again once a lower one was taken. An answer that does not validate is shown
+    to the model with what is wrong, for another one."""
 
     def __init__(
         self,
@@ -77,13 +72,9 @@ class Structured(Wrapper):
         return self._rung
 
     async def ask(self, messages: Sequence[Message], reply_type: type[T], *, seed: int | None = None) -> T:
-        """The model's answer to `messages` as a `reply_type`. Keys that the type does not know are ignored.
-
-        Raises:
-            UnusableReply: no answer validated; names the last problem.
-            RejectedRequest: the server accepts the question on no rung.
-            TransientError, RejectedRole, StopRun: as the model inside raises them.
-        """
+        """The model's answer to `messages` as a `reply_type`. Keys that the type does not know are ignored. Raises
+        UnusableReply: no answer validated; names the last problem; RejectedRequest: the server accepts the question
+        on no rung; whatever else the model inside raises."""
         form = self._form(reply_type)
         corrections: list[Message] = []
         problem = ""

@@ -13,18 +13,6 @@ from etude.simulation.families.sorting import Sorting
 from etude.simulation.families.summaries import Summaries
 from etude.simulation.rules import Rule
 
-__all__ = [
-    "FAMILIES",
-    "IN_TURN",
-    "RULES",
-    "Family",
-    "FoundTask",
-    "families_named",
-    "find_tasks",
-    "rule_by_id",
-    "telling_rules",
-]
-
 IN_TURN: tuple[Family, ...] = (Sorting(), Counting(), Dates())
 """The world of many small rules that hardly touch each other."""
 FAMILIES: tuple[Family, ...] = (*IN_TURN, Parcels(), Slips(), Briefs(), Summaries())
@@ -33,11 +21,7 @@ _OF_EXACT_ANSWERS = tuple(rule for family in FAMILIES if not family.prose for ru
 
 
 def families_named(name: str | None) -> tuple[Family, ...]:
-    """The family of that name; the three `IN_TURN` without a name.
-
-    Raises:
-        ConfigError: no family has that name.
-    """
+    """The family of that name; the three `IN_TURN` without a name. Raises ConfigError: no family has that name."""
     if name is None:
         return IN_TURN
     chosen = tuple(family for family in FAMILIES if family.name == name)

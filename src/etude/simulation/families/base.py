@@ -44,6 +44,12 @@ class Family(ABC):
     def make(self, rng: random.Random) -> str:
         """A new task text."""
 
+    def match(self, text: str) -> re.Match[str]:
+        """What the pattern finds in a task text."""
+        found = self.pattern.search(text)
+        assert found is not None
+        return found
+
     def accepts(self, text: str) -> bool:
         """Whether a match of the pattern is a task of this family."""
         return bool(text)

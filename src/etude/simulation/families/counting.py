@@ -50,10 +50,11 @@ class Counting(Family):
     )
 
     def accepts(self, text: str) -> bool:
-        return _parse(text)[0].casefold() in _DOUBTS
+        return self.match(text)["kind"].casefold() in _DOUBTS
 
     def solve(self, text: str, faults: Faults) -> Solution:
-        kind, entries = _parse(text)
+        found = self.match(text)
+        kind, entries = found["kind"].casefold(), [_read(part) for part in _SEPARATOR.split(found["list"]) if part]
         if "counting.last" in faults:
             entries = entries[:-1]
         addends = [_addend(entry, kind, faults) for entry in entries]
@@ -77,12 +78,6 @@ def _entry(rng: random.Random, thing: str) -> str:
     if rng.random() < 0.6:
         return f"{'an' if thing[0] in 'aeiou' else 'a'} {thing}"
     return f"{NUMBERS[rng.randint(2, 5)]} {plural(thing)}"
-
-
-def _parse(text: str) -> tuple[str, list[_Entry]]:
-    found = Counting.pattern.search(text)
-    assert found is not None
-    return found["kind"].casefold(), [_read(part) for part in _SEPARATOR.split(found["list"]) if part]
 
 
 def _read(part: str) -> _Entry:

@@ -43,8 +43,7 @@ class Dates(Family):
     )
 
     def solve(self, text: str, faults: Faults) -> Solution:
-        found = Dates.pattern.search(text)
-        assert found is not None
+        found = self.match(text)
         if found["since"]:
             days = _between(_read(found["since"]), _read(found["till"]), faults)
             extra = 1 if found["both"] and "dates.both_ends" not in faults else 0
@@ -58,7 +57,8 @@ class Dates(Family):
             sign = 1 if found["way"] == "after" else -1
             result = _shift(base, sign, count, found["unit"], faults)
             work = f"Went {count} {found['unit']}s from {found['base']}."
-        return Solution(_write(result, _format_of(text), faults), work)
+        shape = next(shape for shape in FORMATS if shape in text)
+        return Solution(_write(result, shape, faults), work)
 
     def make(self, rng: random.Random) -> str:
         draw = rng.random()
@@ -144,10 +144,6 @@ def _read(text: str) -> _Day:
 
 def _name(day: _Day) -> str:
     return f"{MONTHS[day.month - 1]} {day.day}, {day.year}"
-
-
-def _format_of(text: str) -> str:
-    return next(shape for shape in FORMATS if shape in text)
 
 
 def _write(day: _Day, shape: str, faults: Faults) -> str:

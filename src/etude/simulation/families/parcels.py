@@ -40,8 +40,7 @@ class Parcels(Family):
     )
 
     def solve(self, text: str, faults: Faults) -> Solution:
-        found = Parcels.pattern.search(text)
-        assert found is not None
+        found = self.match(text)
         volume = int(found["length"]) * int(found["width"]) * int(found["height"])
         weights = (
             int(found["weight"].replace(".", "")) * _CUBIC_CM // 10,

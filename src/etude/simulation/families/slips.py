@@ -73,8 +73,7 @@ class Slips(Family):
     )
 
     def solve(self, text: str, faults: Faults) -> Solution:
-        found = Slips.pattern.search(text)
-        assert found is not None
+        found = self.match(text)
         parts: list[str] = []
         for entry in found["fields"].split(";"):
             field, value = entry.split()
@@ -86,13 +85,10 @@ class Slips(Family):
         return Solution("/".join(parts), f"Wrote {len(parts)} fields.")
 
     def accepts(self, text: str) -> bool:
-        found = Slips.pattern.search(text)
-        return found is not None and all(entry.split()[0] in _FIELDS for entry in found["fields"].split(";"))
+        return all(entry.split()[0] in _FIELDS for entry in self.match(text)["fields"].split(";"))
 
     def kind(self, text: str) -> str:
-        found = Slips.pattern.search(text)
-        assert found is not None
-        return found["kind"]
+        return self.match(text)["kind"]
 
     def make(self, rng: random.Random) -> str:
         chosen = rng.sample(sorted(_FIELDS), rng.randint(3, 4))

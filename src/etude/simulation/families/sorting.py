@@ -34,7 +34,7 @@ class Sorting(Family):
     )
 
     def solve(self, text: str, faults: Faults) -> Solution:
-        words = _words(text)
+        words: list[str] = self.match(text)["words"].replace(",", " ").split()
         if "sorting.complete" in faults and len(words) >= LONG_LIST:
             words.pop()
         if "sorting.repeats" in faults:
@@ -55,12 +55,6 @@ class Sorting(Family):
         else:
             words = _mixed(rng)
         return rng.choice(_OPENINGS).format(" ".join(words))
-
-
-def _words(text: str) -> list[str]:
-    found = Sorting.pattern.search(text)
-    assert found is not None
-    return found["words"].replace(",", " ").split()
 
 
 def _place(word: str, faults: Faults) -> tuple[str, bool, str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from etude.simulation.families import RULES, rule_by_id
 from etude.simulation.optimizer.diagnosis import Finding
 from etude.simulation.optimizer.profiles import Profile
-from etude.simulation.rules import Rule, State, Statement, statements
+from etude.simulation.rules import Rule, State, Statement, statements, taught
 from etude.simulation.text import learned_blocks, pick, squeeze, uniform
 
 VAGUE = (
@@ -51,8 +51,7 @@ class Proposal:
 
 def content_key(parts: Sequence[object], known: Mapping[str, State]) -> str:
     """What draws depend on: the parts, and what the skill teaches."""
-    taught = sorted(f"{rule}={state.value}" for rule, state in known.items() if state != State.UNTAUGHT)
-    return "\x1e".join([*(str(part) for part in parts), *taught])
+    return "\x1e".join([*map(str, parts), *sorted(taught(known))])
 
 
 def propose(
@@ -136,15 +135,12 @@ def _correct(
         if taught_elsewhere:
             return Proposal("delete", wrong, "", "This line contradicts another one and misleads.", cites)
         return Proposal("replace", wrong, text, "This line misleads: the attempts did what it says.", cites)
-    near = next((one.sentence for one in said if one.rule.startswith(f"{rule.family}.") and one.sign > 0), None)
-    anchor = _line_of(near, skill) if near is not None else None
+    near = (one.sentence for one in said if one.rule.startswith(f"{rule.family}.") and one.sign > 0)
+    first = next(near, None)
+    anchor = next((line.strip() for line in skill.splitlines() if first is not None and first in line), None)
     if anchor is not None and uniform("anchored", draw) < 0.5:
         return Proposal("insert_after", anchor, f"- {text}", reason, cites)
     return Proposal("append", "", f"- {text}", reason, cites)
-
-
-def _line_of(sentence: str, skill: str) -> str | None:
-    return next((line.strip() for line in skill.splitlines() if sentence in line), None)
 
 
 def _misanchored(proposal: Proposal, skill: str, draw: str) -> Proposal:

@@ -28,10 +28,7 @@ _SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv", ".parquet")
 
 def read_settings(path: Path, below: Sequence[Path] = ()) -> dict[str, Any]:
     """The settings of a file over those of the files in `_base_`.
-
-    Raises:
-        ConfigError: a file cannot be read, is not a YAML mapping or inherits from itself.
-    """
+    Raises ConfigError: a file cannot be read, is not a YAML mapping or inherits from itself."""
     if path.resolve() in below:
         raise ConfigError(f"{path} inherits from itself by {BASE!r}", hint=f"remove one of the {BASE!r} entries")
     try:
@@ -51,12 +48,8 @@ def read_settings(path: Path, below: Sequence[Path] = ()) -> dict[str, Any]:
 
 
 def find_tasks(found: Conversion, config: Path) -> dict[str, Path]:
-    """The files of tasks, by split, or one as `path`.
-
-    Raises:
-        ConfigError: the settings name none.
-        DataError: a file or a folder does not exist, or a split has no file of its own.
-    """
+    """The files of tasks, by split, or one as `path`. Raises ConfigError: the settings name none; DataError: a file
+    or a folder does not exist, or a split has no file of its own."""
     by_ratio = found.take("env.split_mode") == "ratio" and "env.data_path" in found.given
     if not by_ratio and (folder := found.take("env.split_dir")) is not None:
         return _split_files(find_near(folder, config, DataError))
@@ -78,11 +71,7 @@ def find_tasks(found: Conversion, config: Path) -> dict[str, Path]:
 
 def find_near(path: Any, config: Path, kind: type[InputError]) -> Path:
     """The file or folder that a settings file means: from the current folder, else from the file's own folder or one
-    above, as SkillOpt is run from its repository.
-
-    Raises:
-        InputError: of this kind; it does not exist.
-    """
+    above, as SkillOpt is run from its repository. Raises InputError: of this kind; it does not exist."""
     folders = (Path(), *config.absolute().parents)
     place = next((folder / str(path) for folder in folders if (folder / str(path)).exists()), None)
     if place is None:

@@ -39,10 +39,7 @@ SKILL = Path("skill", "SKILL.md")
 
 def import_project(config: Path, folder: Path, *, force: bool, as_json: bool) -> int:
     """Read the file and what it names, write a project, say what could not be carried over. Returns the exit code.
-
-    Raises:
-        InputError: the file or its data cannot be used. Nothing was written.
-    """
+    Raises InputError: the file or its data cannot be used. Nothing was written."""
     config_path = folder / DEFAULT_CONFIG
     check_free(config_path, force)
     found = convert(read_settings(config))
@@ -113,10 +110,7 @@ def _notes(name: str, kind: str, columns: Columns, by_ratio: bool) -> Iterator[s
 
 def _skill(found: Conversion, name: str, config: Path) -> str:
     """The text of SKILL.md, empty when the run starts without a skill. `name` is that of the environment.
-
-    Raises:
-        SkillError: the skill that is named does not exist or cannot be read.
-    """
+    Raises SkillError: the skill that is named does not exist or cannot be read."""
     path = found.take("env.skill_init")
     if path is None:
         return ""
