@@ -371,7 +371,6 @@ def test_a_limit_saves_reading_the_other_workbooks(data: DataSet) -> None:
         ("```python\r\na\r\n```", "a\n"),
         ("```python\na", None),
         ("```bash\nls\n```", None),
-        ("a = 1", None),
     ],
 )
 def test_the_last_python_block_of_a_reply_counts(text: str, code: str | None) -> None:

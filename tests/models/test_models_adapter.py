@@ -273,7 +273,6 @@ async def test_a_silent_model_is_given_up_after_the_timeout():
     [
         ({"model": "adapter:nonsense"}, "model 'adapter:nonsense' names no provider and model of its own"),
         ({"model": "adapter:nosuch:m"}, "adapter:nosuch:m: Unknown provider: nosuch"),
-        ({"model": "adapter:google:"}, "model 'adapter:google:' names no provider and model of its own"),
         ({"model": "adapter:test", "api": "responses"}, "api = 'responses' is not a setting of adapter: models"),
         ({"model": "adapter:test", "api_key_command": "x"}, "api_key_command is not a setting of adapter: models"),
         ({"model": "adapter:anthropic:m", "api_key_env": "NO_SUCH"}, "environment variable 'NO_SUCH' is not set"),

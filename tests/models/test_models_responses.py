@@ -197,7 +197,6 @@ async def test_an_answer_that_failed_tells_why(server: Server, answered: bytes, 
         events({"type": "response.completed"}),
         http(200, {"choices": []}),
         http(200, b'{"output": '),
-        http(200, b"<html>"),
     ],
 )
 async def test_a_body_that_is_no_whole_response_is_transient(server: Server, answered: bytes):

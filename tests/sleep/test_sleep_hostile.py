@@ -231,13 +231,10 @@ def test_a_task_file_that_is_none_is_refused_with_its_name(tmp_path: Path, data:
         ({"checks": [{"op": "regex", "arg": "("}]}, "regex"),
         ({"checks": [{"op": "no_such", "arg": "x"}]}, "no_such"),
         ({"checks": [{"op": "tool_called", "arg": "../../evil"}]}, "evil"),
-        ({"checks": [{"op": "tool_called", "arg": "/etc/passwd"}]}, "passwd"),
         ({"checks": [{"op": "max_chars", "arg": True}]}, "max_chars"),
-        ({"split": "../x"}, "split"),
         ({"intent": "x" * 100_000}, "intent"),
         ({"checks": "rm -rf"}, "checks"),
         ({"origin": "dream"}, "origin"),
-        ({"evil": 1}, "evil"),
         ({"id": ""}, "id"),
     ],
 )

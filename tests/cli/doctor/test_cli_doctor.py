@@ -64,11 +64,9 @@ def test_without_a_config_the_installation_is_checked(here: Path, capsys: Captur
     [
         (["--trian.epochs", "1"], "config", "demo/etude.yaml: unknown key 'trian'", "did you mean 'train'?"),
         (["--env.train", "nope.jsonl"], "data", "data file 'nope.jsonl' does not exist", "give the path of a file"),
-        (["--env.name", "datset"], "data", "unknown environment 'datset'", "did you mean 'dataset'?"),
         (["--skill.path", "nope"], "skill", "skill 'nope' does not exist", "give a skill folder"),
         (["--skill.max_tokens", "5"], "skill", "everyday-tasks: about ", "shorten the skill or raise"),
         (["--target.model", "openai:x"], "target", "environment variable 'OPENAI_API_KEY' is not set", "put the key"),
-        (["--target.model", "simulated:x"], "target", "unknown simulated model 'x'", "allowed: judge"),
         (["--optimizer.model", "opnai:x"], "optimizer", "model 'opnai:x' names no known provider", "did you mean"),
         (["--env.scorer", "numeric"], "scorer", "the scorer 'numeric' does not accept", "fix these gold answers"),
         (

@@ -214,7 +214,6 @@ def test_turns_that_were_aborted_or_failed_are_interrupted(tmp_path: Path) -> No
         ("Process running with session ID 7\nOutput:\nso far", "so far", None),
         ("plain text", "plain text", None),
         ({"content": "no", "success": False}, "no", True),
-        ({"files": 3}, '{"files": 3}', None),
         ([{"type": "input_text", "text": "a"}, {"type": "input_text", "text": "b"}], "a\nb", None),
     ],
 )

@@ -90,7 +90,14 @@ class TestDatabase(SourceContract):
 
     def spoil(self, path: Path, id: str, junk: bytes) -> None:
         with contextlib.closing(sqlite3.connect(path)) as database, database:
-            row = {"id": "prt_z", "message_id": f"msg_{id}_0b", "session_id": id, "time_created": 1, "data": junk}
+            (number,) = database.execute("SELECT count(*) FROM part").fetchone()
+            row = {
+                "id": f"prt_z{number}",
+                "message_id": f"msg_{id}_0b",
+                "session_id": id,
+                "time_created": 1,
+                "data": junk,
+            }
             insert(database, "part", row)
 
     def records(self, path: Path) -> list[Any]:
@@ -138,7 +145,8 @@ class TestStorage(SourceContract):
         return dated(path, turns)
 
     def spoil(self, path: Path, id: str, junk: bytes) -> None:
-        (path.parents[2] / "part" / f"msg_{id}_0b" / "prt_9.json").write_bytes(junk)
+        folder = path.parents[2] / "part" / f"msg_{id}_0b"
+        (folder / f"prt_9{len(list(folder.iterdir()))}.json").write_bytes(junk)
 
     def records(self, path: Path) -> list[Any]:
         storage = path.parents[2]
