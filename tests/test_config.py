@@ -45,7 +45,7 @@ def test_a_value_out_of_range_is_quoted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told", "example"),
+    ("given", "said", "example"),
     [
         ({"target": "openai:x"}, "target = 'openai:x': expected keys with values", "target: {model: ...}"),
         ({"judge": "openai:x"}, "judge = 'openai:x': expected keys with values", "judge: {model: ...}"),
@@ -57,9 +57,9 @@ def test_a_value_out_of_range_is_quoted() -> None:
     ],
 )
 def test_a_value_in_place_of_a_section_is_refused_with_an_example(
-    given: dict[str, Any], told: str, example: str
+    given: dict[str, Any], said: str, example: str
 ) -> None:
-    assert refusal(**given).endswith(f"{told}\nhint: write keys below it, as in `{example}`")
+    assert refusal(**given).endswith(f"{said}\nhint: write keys below it, as in `{example}`")
 
 
 def test_an_unknown_preset_is_refused() -> None:

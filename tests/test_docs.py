@@ -230,10 +230,10 @@ def test_the_guide_to_sleep_has_every_source_and_says_which_was_tried() -> None:
 
 def test_the_reasons_in_the_guide_to_sleep_are_given_by_nights() -> None:
     _, _, rows = page("guides/sleep.md").partition("| it says | cause |")
-    told = re.findall(r"`([a-z ]{20,})`", rows.partition("## ")[0])
+    reported = re.findall(r"`([a-z ]{20,})`", rows.partition("## ")[0])
     source = "".join(path.read_text() for name in ("sleep", "stages") for path in (SOURCE / name).rglob("*.py"))
-    assert len(told) > 5
-    assert [reason for reason in told if reason not in source] == []
+    assert len(reported) > 5
+    assert [reason for reason in reported if reason not in source] == []
 
 
 def test_every_simulated_model_and_fault_is_in_its_guide() -> None:
@@ -251,18 +251,18 @@ def test_no_prompt_is_named_that_does_not_exist() -> None:
 def test_every_file_of_a_run_and_every_field_in_it_is_in_the_reference(tmp_path) -> None:
     assert main(["demo", "--folder", str(tmp_path), "--train.epochs", "3"]) == 0
     run = tmp_path / "runs" / "demo"
-    told = named(page("reference/run-folder.md"))
+    reported = named(page("reference/run-folder.md"))
     for path in sorted(run.rglob("*")):
         if path.is_dir() or path.parts[-3] == "best":
             continue
         shown = re.sub(r"\d{4}", "NNNN", path.name)
-        assert {shown, f"{path.parent.name}/{shown}"} & told, path
+        assert {shown, f"{path.parent.name}/{shown}"} & reported, path
         if path.suffix == ".json" and path.name != "summary.json":
             data = json.loads(path.read_text())
             for key in keys(data):
-                assert key in told, (path, key)
+                assert key in reported, (path, key)
     kinds = {json.loads(line)["kind"] for line in (run / "events.jsonl").read_text().splitlines()}
-    assert kinds - told == set()
+    assert kinds - reported == set()
 
 
 def keys(data: object, depth: int = 2) -> set[str]:

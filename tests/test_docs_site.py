@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 
 from docs_pages import DOCS, ROOT
+from rows import rows
 
 LOADING = {"src", "srcset", "poster", "data", "xlink:href"}
 FETCHING = {"mermaid", "glightbox", "pyodide"}  # what the theme's script gets a library for, from a host of its own
@@ -81,7 +82,7 @@ def test_every_page_is_in_the_navigation_once_and_nothing_else_is(build_site) ->
     assert sorted(build_site.navigation()) == NAMES
 
 
-@pytest.mark.parametrize("name", NAMES)
+@rows("name", NAMES)
 def test_every_page_is_built_under_its_heading(site, name: str) -> None:
     heading = re.search(r"<h1[^>]*>(.*?)(?:<a |</h1>)", html_of(site, name).read_text())
     assert heading is not None

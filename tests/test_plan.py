@@ -130,17 +130,17 @@ def test_time_falls_with_concurrency(tmp_path: Path) -> None:
 
 
 def test_the_assumptions_are_named(tmp_path: Path) -> None:
-    told = plan(settings(tmp_path), **given(target=ScriptedModel(unreachable))).forecast.assumptions
-    assert "the initial skill fails on 25% to 90% of the tasks" in told
-    assert "a reply of the target has 60 to 360 tokens and takes 1.5 to 5 s" in told
+    said = plan(settings(tmp_path), **given(target=ScriptedModel(unreachable))).forecast.assumptions
+    assert "the initial skill fails on 25% to 90% of the tasks" in said
+    assert "a reply of the target has 60 to 360 tokens and takes 1.5 to 5 s" in said
 
 
 async def test_measuring_attempts_every_validation_task_twice_and_says_so_first(tmp_path: Path) -> None:
     sink = Sink()
     found = await aplan(settings(tmp_path), measure=True, **given(sinks=[sink]))
     assert sink.calls == 24
-    told = [event.text for event in sink.events if isinstance(event, Notice) and event.level == "info"]
-    assert told[0].startswith("measuring: 24 attempts at validation tasks with the initial skill, 24 target calls, ")
+    said = [event.text for event in sink.events if isinstance(event, Notice) and event.level == "info"]
+    assert said[0].startswith("measuring: 24 attempts at validation tasks with the initial skill, 24 target calls, ")
     first_attempt = next(i for i, event in enumerate(sink.events) if isinstance(event, AttemptFinished))
     assert sink.events.index(next(event for event in sink.events if isinstance(event, Notice))) < first_attempt
     assert found.headroom is not None
@@ -280,7 +280,7 @@ def test_a_skill_without_room_is_named(tmp_path: Path) -> None:
     assert text == "the skill has about 100 tokens of skill.max_tokens = 110: few edits fit in"
 
 
-def test_what_the_data_make_doubtful_is_told_too(tmp_path: Path) -> None:
+def test_what_the_data_make_doubtful_is_reported_too(tmp_path: Path) -> None:
     assert texts(plan(settings(tmp_path), **given(""))) == ["the skill is empty: training starts from nothing"]
 
 
@@ -311,10 +311,10 @@ def test_the_smallest_gain_is_found_in_four_of_five_comparisons() -> None:
     """Without noise a gain g means g * n gained tasks; the bound turns positive between these counts."""
     gain = smallest_gain(50, 0.0)
     assert gain is not None
-    for share, told in ((0.5, False), (1.0, True)):
+    for share, said in ((0.5, False), (1.0, True)):
         gained = round(share * gain * 50)
         low = difference_interval([0.0] * 50, [1.0] * gained + [0.0] * (50 - gained), 0.90).low
-        assert (low > 0) is told
+        assert (low > 0) is said
 
 
 def test_noise_and_few_tasks_hide_gains_and_trials_bring_them_back() -> None:

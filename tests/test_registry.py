@@ -139,7 +139,7 @@ def install(folder: Path, package: str, **scorers: str) -> None:
     (info / "entry_points.txt").write_text("[etude.scorers]\n" + "".join(lines))
 
 
-def test_an_entry_point_that_names_no_class_is_told_as_such(tmp_path, monkeypatch) -> None:
+def test_an_entry_point_that_names_no_class_is_reported_as_such(tmp_path, monkeypatch) -> None:
     install(tmp_path, "vague", vague="etude.envs.scorers.text")
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(ConfigError) as caught:

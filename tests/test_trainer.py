@@ -313,15 +313,15 @@ def test_a_name_in_place_of_a_model_is_refused(tmp_path) -> None:
 
 
 def test_an_empty_skill_is_said_aloud(tmp_path) -> None:
-    told: list[str] = []
+    said: list[str] = []
 
     class Listener:
         def emit(self, event) -> None:
             if event.kind == "notice":
-                told.append(event.text)
+                said.append(event.text)
 
     run(tmp_path, given={"skill": Skill(text=""), "sinks": [Listener()]})
-    assert "the skill is empty: training starts from nothing" in told
+    assert "the skill is empty: training starts from nothing" in said
 
 
 def test_an_ordinary_word_in_a_secret_variable_changes_no_score(tmp_path, monkeypatch) -> None:
@@ -339,10 +339,10 @@ def test_an_optimizer_that_breaks_stops_the_run_and_names_itself(tmp_path) -> No
 
 
 def test_a_run_whose_first_attempts_all_fail_says_so_once_and_shows_one(tmp_path) -> None:
-    told = Notices()
-    given = {"target": ScriptedModel(lambda request: "I cannot\nsay.\n" + "x" * 5000), "sinks": [told]}
+    said = Notices()
+    given = {"target": ScriptedModel(lambda request: "I cannot\nsay.\n" + "x" * 5000), "sinks": [said]}
     run(tmp_path, train={"batch_size": 20}, test={"enabled": False}, given=given)
-    (text,) = (text for text in told.texts if "scored above 0" in text)
+    (text,) = (text for text in said.texts if "scored above 0" in text)
     head, task, answer, expected, *_ = text.splitlines()
     attempt = next(one for one in read(tmp_path, "steps/0001/rollout.json") if one["id"] in head)
     assert head.startswith("none of the first 20 training attempts scored above 0.")
@@ -352,6 +352,6 @@ def test_a_run_whose_first_attempts_all_fail_says_so_once_and_shows_one(tmp_path
 
 
 def test_a_run_that_solves_something_says_nothing_of_it(tmp_path) -> None:
-    told = Notices()
-    run(tmp_path, train={"epochs": 1}, test={"enabled": False}, given={"sinks": [told]})
-    assert [text for text in told.texts if "scored above 0" in text] == []
+    said = Notices()
+    run(tmp_path, train={"epochs": 1}, test={"enabled": False}, given={"sinks": [said]})
+    assert [text for text in said.texts if "scored above 0" in text] == []

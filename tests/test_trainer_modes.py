@@ -36,18 +36,18 @@ class Watched(SimulatedModel):
 
     async def complete(self, request: ChatRequest) -> Reply:
         prompts = Prompts()
-        told = request.messages[0].text
+        said = request.messages[0].text
         names = [
-            name for name in ("rewrite", "edit_budget", "consolidate_appendix") if told.startswith(prompts[name])
+            name for name in ("rewrite", "edit_budget", "consolidate_appendix") if said.startswith(prompts[name])
         ]
-        self.asked.append(told + request.messages[-1].text)
+        self.asked.append(said + request.messages[-1].text)
         if names and names[0] in self._answers:
             return Reply(text=self._answers[names[0]], simulated=True)
         return await super().complete(request)
 
     def count(self, prompt: str) -> int:
         """How many calls had this prompt, in either part."""
-        return sum(Prompts()[prompt] in told for told in self.asked)
+        return sum(Prompts()[prompt] in said for said in self.asked)
 
 
 PAPER: dict[str, Any] = {
@@ -133,7 +133,7 @@ def test_a_full_rewrite_has_no_ranking_and_no_budget(tmp_path) -> None:
     run(tmp_path, update={"mode": "full_rewrite"}, select={"edit_budget": 1}, given={"optimizer": optimizer})
     assert [view["budget"] for view in steps(tmp_path, "selected")] == [None, None]
     assert optimizer.count("select") == 0
-    assert not any("Propose at most" in told for told in optimizer.asked)
+    assert not any("Propose at most" in said for said in optimizer.asked)
     new = taught((tmp_path / "run/steps/0001/candidate.md").read_text()) - taught(SEED_SKILL)
     assert len(new) > 1
 
@@ -243,8 +243,8 @@ def test_the_autonomous_schedule_lets_the_optimizer_decide(tmp_path) -> None:
     assert [view["reason"] for view in selected] == ["All are good."] * 2
     assert max(merged) > 1
     assert optimizer.count("edit_budget") == 2
-    told = [text for text in optimizer.asked if Prompts()["return_edits"] in text and "# Attempts" in text]
-    assert all("Propose at most 3 edits." in text for text in told)
+    said = [text for text in optimizer.asked if Prompts()["return_edits"] in text and "# Attempts" in text]
+    assert all("Propose at most 3 edits." in text for text in said)
     assert any("attempts, mean hard 0." in text for text in optimizer.asked)
 
 
@@ -311,7 +311,7 @@ def test_reminders_are_shown_to_later_readers(tmp_path) -> None:
     aware(tmp_path, gate={"enabled": False}, given={"optimizer": optimizer})
     first = appendix(tmp_path, "skills/0001.md")
     assert first
-    assert any("## Reminders" in told and "# Attempts" in told for told in optimizer.asked)
+    assert any("## Reminders" in said and "# Attempts" in said for said in optimizer.asked)
 
 
 def test_above_its_limit_the_appendix_is_consolidated_in_the_same_candidate(tmp_path) -> None:

@@ -169,7 +169,7 @@ def not_installed(what: str, package: str, extra: str) -> ConfigError:
     return ConfigError(f"{what} needs {package}, which is not installed", hint=f"pip install 'etude[{extra}]'")
 
 
-def told(message: str) -> str:
+def in_plain_words(message: str) -> str:
     """What pydantic says of a value, in the words of the files that people write."""
     return message.removeprefix("Value error, ").replace("a valid tuple", "a list").replace("a valid list", "a list")
 

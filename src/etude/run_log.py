@@ -114,8 +114,8 @@ class RunLog:
         """The attempts of a step are analysed."""
         edits = sum(len(reflection.patch.edits) + len(reflection.reminders) for reflection in reflections)
         uncited = sum(reflection.uncited for reflection in reflections)
-        told = f"; {uncited} cited no attempt" if uncited else ""
-        self.end("reflect", step, f"{counted(edits, 'edit')} from {counted(len(reflections), 'analysis')}{told}")
+        rest = f"; {uncited} cited no attempt" if uncited else ""
+        self.end("reflect", step, f"{counted(edits, 'edit')} from {counted(len(reflections), 'analysis')}{rest}")
 
     def made(self, place: str, state: TrainState, candidate: Candidate, skipped: str) -> None:
         """There is a candidate; `skipped` says why it will not be evaluated."""

@@ -52,7 +52,7 @@ def test_a_part_of_a_file_says_which_lines_it_has(work: Path, first: int, count:
     assert FileTools(work).read("f", first, count) == shown
 
 
-def test_lines_behind_the_end_are_told(work: Path) -> None:
+def test_lines_behind_the_end_are_reported(work: Path) -> None:
     (work / "f").write_text("1\n2\n")
     assert refusal(FileTools(work), "read", "f", 3, 9) == "'f' has 2 lines; there is no line 3"
 
@@ -84,7 +84,7 @@ def test_a_folder_is_shown_with_its_names(work: Path) -> None:
         ("x" * 300, f"{'x' * 300!r} cannot be read: File name too long"),
     ],
 )
-def test_what_cannot_be_read_is_told(work: Path, path: str, problem: str) -> None:
+def test_what_cannot_be_read_is_reported(work: Path, path: str, problem: str) -> None:
     (work / "text").write_text("x")
     (work / "bytes").write_bytes(b"\xff\xfe")
     os.mkfifo(work / "pipe")
@@ -107,7 +107,7 @@ def test_a_huge_file_is_not_read(work: Path) -> None:
         ("pipe", "'pipe' cannot be written: No such device or address"),
     ],
 )
-def test_what_cannot_be_written_is_told(work: Path, path: str, problem: str) -> None:
+def test_what_cannot_be_written_is_reported(work: Path, path: str, problem: str) -> None:
     (work / "text").write_text("x")
     os.mkfifo(work / "pipe")
     assert refusal(FileTools(work), "write", path, "y") == problem

@@ -61,11 +61,11 @@ async def test_tools_are_offered_and_their_calls_come_back_beside_the_text(wire:
 
 
 @every_wire
-@pytest.mark.parametrize(("finish", "told"), [("length", CUT), ("refusal", REFUSED)])
-async def test_a_reply_that_was_cut_or_refused_says_so(wire: str, finish: Any, told: dict[str, str]) -> None:
+@pytest.mark.parametrize(("finish", "said"), [("length", CUT), ("refusal", REFUSED)])
+async def test_a_reply_that_was_cut_or_refused_says_so(wire: str, finish: Any, said: dict[str, str]) -> None:
     async with one_session(Gateway(ScriptedModel([Reply(text="No.", finish=finish)]))) as session:
         heard = await WIRES[wire](session)
-        assert (heard.text, heard.finish) == ("No.", told[wire])
+        assert (heard.text, heard.finish) == ("No.", said[wire])
         assert session.log[0].finish == finish
 
 

@@ -125,7 +125,7 @@ class TestCommands:
 
 
 class TestSteps:
-    def test_what_was_done_until_the_step_limit_is_told(self) -> None:
+    def test_what_was_done_until_the_step_limit_is_reported(self) -> None:
         def turn(request: ChatRequest) -> Any:
             return TestCommand().shell(request, "echo 4711")
 
@@ -309,12 +309,12 @@ class TestAccount:
 
     def test_folders_and_ids_are_those_of_every_attempt(self) -> None:
         folders = {Path("/tmp/a/work"): ".", Path("/tmp/a/home"): "~"}
-        told = neutral(Account("in /tmp/a/work.", self.CALLS, {"z9": 3, "of nothing": 1}), folders)
-        assert told.answer == "in .."
-        assert told.messages[0].tool_calls[0] == ToolCall(id="call-1", name="bash", arguments='{"c": "cd ."}')
-        assert told.messages[1].tool_call_id == "call-1"
-        assert told.messages[1].text == "./x.txt /tmp/a/workshop ~"
-        assert told.exit_codes == {"call-1": 3}
+        said = neutral(Account("in /tmp/a/work.", self.CALLS, {"z9": 3, "of nothing": 1}), folders)
+        assert said.answer == "in .."
+        assert said.messages[0].tool_calls[0] == ToolCall(id="call-1", name="bash", arguments='{"c": "cd ."}')
+        assert said.messages[1].tool_call_id == "call-1"
+        assert said.messages[1].text == "./x.txt /tmp/a/workshop ~"
+        assert said.exit_codes == {"call-1": 3}
 
     def test_what_the_gateway_saw_counts_from_the_first_word_of_the_model(self) -> None:
         seen = (system("long"), user("context"), user("task"), *self.CALLS, system("note"), assistant("done"))

@@ -73,10 +73,9 @@ async def test_calls_are_carried_out_one_after_the_other_on_the_same_files(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "told"),
+    ("name", "arguments", "said"),
     [
         ("search", "{}", "error: there is no tool 'search'; tools: bash, read, write, edit"),
-        ("", "{}", "error: there is no tool ''; tools: bash, read, write, edit"),
         ("bash", '{"command": ', 'error: the arguments are not a JSON object: {"command": '),
         ("bash", '["ls"]', 'error: the arguments are not a JSON object: ["ls"]'),
         (
@@ -89,7 +88,6 @@ async def test_calls_are_carried_out_one_after_the_other_on_the_same_files(tmp_p
             '{"cmd": "ls"}',
             "error: wrong arguments for 'bash': command: Field required; cmd: Extra inputs are not permitted. It",
         ),
-        ("bash", "", "error: wrong arguments for 'bash': command: Field required. It takes: command"),
         (
             "bash",
             '{"command": ""}',
@@ -120,10 +118,10 @@ async def test_calls_are_carried_out_one_after_the_other_on_the_same_files(tmp_p
     ],
 )
 async def test_a_wrong_call_is_answered_with_what_is_wrong(
-    tmp_path: Path, name: str, arguments: str, told: str
+    tmp_path: Path, name: str, arguments: str, said: str
 ) -> None:
     result = await box(tmp_path).run(call(name, arguments), cut_off=False)
-    assert result.text.startswith(told)
+    assert result.text.startswith(said)
     assert result.exit_code is None
 
 
@@ -182,7 +180,7 @@ async def test_a_tool_of_the_environment_takes_the_place_of_ours(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("schema", "arguments", "told"),
+    ("schema", "arguments", "said"),
     [
         ({}, '{"To": "on"}', "to: Field required; To: Extra inputs are not permitted. It takes: to"),
         ({}, '{"to": "on", "now": 1}', "now: Extra inputs are not permitted. It takes: to"),
@@ -190,10 +188,10 @@ async def test_a_tool_of_the_environment_takes_the_place_of_ours(tmp_path: Path)
     ],
 )
 async def test_wrong_arguments_do_not_reach_a_tool_of_the_environment(
-    tmp_path: Path, schema: dict[str, JsonValue], arguments: str, told: str
+    tmp_path: Path, schema: dict[str, JsonValue], arguments: str, said: str
 ) -> None:
     toolbox = box(tmp_path, Lamp().tool(**schema))
-    assert await say(toolbox, "lamp", arguments) == f"error: wrong arguments for 'lamp': {told}"
+    assert await say(toolbox, "lamp", arguments) == f"error: wrong arguments for 'lamp': {said}"
 
 
 async def test_further_arguments_reach_a_tool_whose_schema_allows_them(tmp_path: Path) -> None:

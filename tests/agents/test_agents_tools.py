@@ -35,8 +35,8 @@ TASK = Task(id="t", input="Write 7 to answer.txt.", files={"given.txt": File(dat
 NO_SKILL = Skill(text="")
 
 
-def calls(*told: ToolCall, text: str = "", **fields: object) -> Reply:
-    return Reply.model_validate({"text": text, "tool_calls": told, "finish": "tool_calls"} | fields)
+def calls(*said: ToolCall, text: str = "", **fields: object) -> Reply:
+    return Reply.model_validate({"text": text, "tool_calls": said, "finish": "tool_calls"} | fields)
 
 
 def call(name: str, id: str = "c1", **arguments: object) -> ToolCall:
@@ -78,8 +78,8 @@ class TestToolsAgentWithAPattern(AgentContract):
 
 async def test_the_model_is_told_the_skill_the_task_its_tools_and_the_trial() -> None:
     _, (request,) = await attempt("7", skill=Skill(text="---\nname: a\ndescription: d\n---\nAdd up.\n"), trial=3)
-    told, asked = request.messages
-    assert (told.role, told.text) == ("system", f"{Prompts()['tools']}\n\n# Skill\n\nAdd up.")
+    said, asked = request.messages
+    assert (said.role, said.text) == ("system", f"{Prompts()['tools']}\n\n# Skill\n\nAdd up.")
     assert asked == user("Write 7 to answer.txt.")
     assert [tool.name for tool in request.tools] == ["bash", "read", "write", "edit"]
     assert request.seed == 3
@@ -151,8 +151,8 @@ async def test_a_command_that_takes_too_long_is_ended_and_the_model_told() -> No
 
 async def test_a_command_that_is_too_long_is_not_run() -> None:
     trajectory, _ = await attempt(bash("true " + "x" * 100_000), "7")
-    (told,) = results(trajectory)
-    assert told == "error: the command has 100,005 bytes, at most 100,000 are allowed; use a file"
+    (said,) = results(trajectory)
+    assert said == "error: the command has 100,005 bytes, at most 100,000 are allowed; use a file"
     assert trajectory.exit_codes == {}
 
 

@@ -63,9 +63,9 @@ def test_blame_prints_the_skill_line_by_line_and_what_a_line_rests_on(
     assert len(lines) == 4 + len(provenance(Path("runs/demo")).lines)
     assert lines[3].split() == ["1", "initial", "1", "---"]
     assert main(["blame", str(number)]) == 0
-    told = capsys.readouterr().out
-    assert "from      step" in told
-    assert "needed    " in told
+    said = capsys.readouterr().out
+    assert "from      step" in said
+    assert "needed    " in said
     assert main(["blame", "demo", "1"]) == 0
     assert "from      initial" in capsys.readouterr().out
     assert main(["blame", "demo", "999"]) == 2
@@ -131,6 +131,16 @@ def test_a_changed_fact_names_the_lines_that_rest_on_it(demo_project: Path, caps
     assert f"line {number}: it rests on the fact" in capsys.readouterr().out
 
 
+def test_a_changed_fact_that_no_line_rests_on_is_named_too(demo_project: Path, capsys: Captured) -> None:
+    kept = {name for change in provenance().changes for part in (change, *change.edits) for name in part.facts}
+    with closing(sqlite3.connect(RUN / "journal.db")) as connection:
+        rows = connection.execute("select kind || ' ' || substr(key_hash, 1, 16) from facts where kind = 'reply'")
+        name = next(name for (name,) in rows.fetchall() if name not in kept)
+    change_fact(name)
+    assert verify() == 1
+    assert f"the fact {name!r} was changed in the journal; no line rests on it" in capsys.readouterr().out
+
+
 def test_a_changed_claim_names_its_line(demo_project: Path, capsys: Captured) -> None:
     number, line = learned()
     assert line.change is not None
@@ -152,14 +162,14 @@ def test_where_the_journal_has_a_gap_is_said_with_the_lines_that_cannot_be_recom
         connection.execute("delete from facts where key_hash = ?", (other,))
         connection.commit()
     assert verify() == 1
-    told = capsys.readouterr().out
-    assert "the run cannot be repeated beyond step" in told
-    assert "line 1:" not in told
-    assert f"line {learned()[0]}: it cannot be recomputed" in told
+    said = capsys.readouterr().out
+    assert "the run cannot be repeated beyond step" in said
+    assert "line 1:" not in said
+    assert f"line {learned()[0]}: it cannot be recomputed" in said
 
 
 def test_other_damage_is_reported_as_such(demo_project: Path, capsys: Captured) -> None:
-    def told(code: int) -> str:
+    def said(code: int) -> str:
         assert verify() == code
         return capsys.readouterr().err
 
@@ -167,15 +177,15 @@ def test_other_damage_is_reported_as_such(demo_project: Path, capsys: Captured) 
     assert verify() == 0  # all of it is recomputed
     data = json.loads(Path("kept.json").read_text())
     (RUN / "provenance.json").write_text(json.dumps(data | {"identity": "0" * 16}))
-    assert "the skill comes from another run" in told(2)
+    assert "the skill comes from another run" in said(2)
     (RUN / "provenance.json").write_text("{")
-    assert "is damaged" in told(2)
+    assert "is damaged" in said(2)
     shutil.move("kept.json", RUN / "provenance.json")
     journal = RUN / "journal.db"
     whole = journal.read_bytes()
     journal.write_bytes(whole[: len(whole) // 2])
-    assert "is malformed" in told(2)
+    assert "is malformed" in said(2)
     journal.write_bytes(b"no database " * 999)
-    assert "cannot be used" in told(2)
+    assert "cannot be used" in said(2)
     journal.unlink()
-    assert "is missing: nothing can be recomputed" in told(2)
+    assert "is missing: nothing can be recomputed" in said(2)

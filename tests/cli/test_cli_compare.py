@@ -47,7 +47,7 @@ def test_tasks_gained_and_lost_are_listed_the_lost_ones_first(demo_project: Path
     assert written == result.model_copy(update={"file": ""})
 
 
-def test_trials_and_split_are_told(demo_project: Path, capsys: Captured) -> None:
+def test_trials_and_split_are_reported(demo_project: Path, capsys: Captured) -> None:
     words = ["compare", f"{RUN}:1", f"{RUN}:best", "--split", "val", "--trials", "2", "--env.limit={val: 10}"]
     assert main(words) in (0, 4)
     captured = capsys.readouterr()

@@ -46,7 +46,7 @@ def test_one_seed_has_no_spread_and_no_test_no_gain(fresh_project: Path, capsys:
     assert "\ntest      not measured\n" in capsys.readouterr().out
 
 
-def test_calls_and_tokens_are_told_run_by_run(fresh_project: Path, capsys: Captured) -> None:
+def test_calls_and_tokens_are_reported_run_by_run(fresh_project: Path, capsys: Captured) -> None:
     assert main(["train", CONFIG, "--seeds", "1,2", "--json", *QUICK]) == 0
     captured = capsys.readouterr()
     runs = captured.err.split("starting run ")[1:]

@@ -153,7 +153,6 @@ def test_a_run_that_is_not_there_is_an_error_that_names_the_others(
     ("name", "error"),
     [
         ("runs", "there is no run in 'runs'\nhint: runs in 'runs': demo"),
-        ("", "there is no run in 'runs'\nhint: runs in 'runs': demo"),
         (".", "there is no run in '.'\nhint: runs in 'runs': demo"),
         ("../demo", "there is no run in '../demo'\nhint: runs in '../demo/runs': demo"),
         (

@@ -142,9 +142,7 @@ async def test_what_a_grader_may_print(project: Project, printed: str, score: Sc
         ("print('good')", "printed no score but 'good'"),
         ("", "printed no score but ''"),
         ("print(2)", "printed score = 2; allowed: a number from 0 to 1"),
-        ("print('NaN')", "printed score = nan; allowed: a number from 0 to 1"),
         ("print('{\"soft\": 1}')", "printed score = None; allowed: a number from 0 to 1"),
-        ('print(\'{"score": "1"}\')', "printed score = '1'; allowed: a number from 0 to 1"),
         ('print(\'{"score": 1, "soft": -1}\')', "printed soft = -1; allowed: a number from 0 to 1"),
         ('print(\'{"score": 1, "feedback": [1]}\')', "printed the feedback [1], which is not text"),
         ("print(1); raise SystemExit(3)", "ended with exit code 3: 1"),
@@ -208,9 +206,9 @@ async def test_a_check_that_is_not_run_to_its_end_gives_no_score(
 
 async def test_a_check_is_not_told_the_gold_answer_and_knows_the_task(project: Project) -> None:
     env = project.check("import os, sys; print(os.environ['ETUDE_TASK_ID'], sys.stdin.read()); sys.exit(1)")
-    name, _, told = (await env.score(TASK, left(x="y"))).feedback.partition(" ")
+    name, _, said = (await env.score(TASK, left(x="y"))).feedback.partition(" ")
     assert name == "t"
-    attempt = json.loads(told)
+    attempt = json.loads(said)
     assert attempt["answer"] == "I did it."
     assert attempt["changed"] == ["x"]
     assert attempt["task"]["data"] == {"column": 7}

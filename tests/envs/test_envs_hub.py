@@ -257,7 +257,7 @@ def test_settings_that_do_not_go_together_are_refused(options: dict[str, Any], m
     assert message in caught.value.message
 
 
-def test_without_the_library_the_command_that_installs_it_is_told() -> None:
+def test_without_the_library_the_command_that_installs_it_is_reported() -> None:
     try:
         import datasets  # noqa: F401 - here only the absence is looked at
     except ImportError:

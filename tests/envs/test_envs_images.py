@@ -83,7 +83,6 @@ def test_the_path_holds_when_the_current_folder_changes(tmp_path: Path, monkeypa
         ("text.png", "x.jsonl:7: image 'text.png' is not a PNG, JPEG, GIF or WebP"),
         ("x" * 5000, f"x.jsonl:7: image '{'x' * 200}' cannot be read: File name too long"),
         ("data:image/png;base64,???", "x.jsonl:7: 'data:image/png;base64,???' is not a data URL of an image"),
-        ("data:image/png,abc", "x.jsonl:7: 'data:image/png,abc' is not a data URL of an image"),
         (data_url(b"no picture"), "x.jsonl:7: the image is not a PNG, JPEG, GIF or WebP"),
         ("big.png", "x.jsonl:7: image 'big.png' has 20.0 MB; at most 20 MB can be sent"),
     ],

@@ -136,11 +136,11 @@ async def test_multi_the_model_sees_what_its_code_printed_until_the_workbook_is_
     trajectory, score, model = await attempt(environment(data), lines)
     assert score.hard == 1
     assert trajectory.failure == ""
-    told = [request.messages[-1].text for request in model.requests[1:]]
-    assert told[0] == "The code ended with exit code 0.\n\nOutput:\nb'PK'\n\noutput.xlsx is not there yet."
-    assert told[1].startswith("The code ended with exit code 1.\n\nErrors:\nTraceback (most recent call last):\n")
-    assert 'File "code_2.py", line 1, in <module>' in told[1]
-    assert told[2] == "The reply has no code block in Python.\n\noutput.xlsx is not there yet."
+    said = [request.messages[-1].text for request in model.requests[1:]]
+    assert said[0] == "The code ended with exit code 0.\n\nOutput:\nb'PK'\n\noutput.xlsx is not there yet."
+    assert said[1].startswith("The code ended with exit code 1.\n\nErrors:\nTraceback (most recent call last):\n")
+    assert 'File "code_2.py", line 1, in <module>' in said[1]
+    assert said[2] == "The reply has no code block in Python.\n\noutput.xlsx is not there yet."
     assert model.requests[0].messages[0].text.startswith(Prompts()["spreadsheet_multi"])
     assert [message.role for message in trajectory.messages] == ["user", "assistant"] * 4 + ["user"]
 
@@ -160,7 +160,7 @@ async def test_multi_a_workbook_that_was_saved_before_an_error_is_handed_in_at_t
     assert score.hard == 1
 
 
-async def test_nothing_of_the_gold_workbook_is_told_while_the_agent_works(data: DataSet) -> None:
+async def test_nothing_of_the_gold_workbook_is_reported_while_the_agent_works(data: DataSet) -> None:
     wrong = ADD.replace("+", "-")
     trajectory, score, model = await attempt(environment(data), [block(wrong)])
     assert score.hard == 0
@@ -183,9 +183,9 @@ async def test_code_that_never_ends_is_stopped_and_told(data: DataSet) -> None:
 
 async def test_long_output_is_cut_in_the_middle(data: DataSet) -> None:
     _, _, model = await attempt(environment(data), [block("print('a' * 9000 + 'b' * 9000)"), block(ADD)])
-    told = model.requests[1].messages[-1].text
-    assert len(told) < 5000
-    assert "aaa ... bbb" in told
+    said = model.requests[1].messages[-1].text
+    assert len(said) < 5000
+    assert "aaa ... bbb" in said
 
 
 async def test_attempts_are_facts_and_know_what_they_depend_on(data: DataSet) -> None:
@@ -198,9 +198,9 @@ async def test_attempts_are_facts_and_know_what_they_depend_on(data: DataSet) ->
     assert not any(agent.journals_calls for agent in agents if agent is not None)
     assert prints[0] == prints[1]
     assert len(set(prints)) == 5
-    told = environment(data).agent(model, Prompts({"spreadsheet_multi": "Another text."}))
-    assert told is not None
-    assert told.fingerprint() not in prints
+    said = environment(data).agent(model, Prompts({"spreadsheet_multi": "Another text."}))
+    assert said is not None
+    assert said.fingerprint() not in prints
 
 
 def test_with_tools_the_agent_of_the_settings_works_on_the_file(data: DataSet) -> None:
@@ -227,17 +227,17 @@ async def test_with_tools_the_workbook_that_is_left_is_scored_also_the_input_cha
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "said"),
     [
         (b"", "ValueError: it is no .xlsx file"),
         (b"PK\x03\x04 nothing else", "ValueError: it is no .xlsx file"),
         (b"<html>", "ValueError: it is no .xlsx file"),
     ],
 )
-async def test_a_file_that_is_no_workbook_scores_0(data: DataSet, content: bytes, told: str) -> None:
+async def test_a_file_that_is_no_workbook_scores_0(data: DataSet, content: bytes, said: str) -> None:
     env = environment(data)
     score = await env.score(env.tasks("train")[0], Trajectory(files={"output.xlsx": File(data=content)}))
-    assert score == Score(hard=0, soft=0, feedback=f"the workbook cannot be read: {told}")
+    assert score == Score(hard=0, soft=0, feedback=f"the workbook cannot be read: {said}")
 
 
 async def test_a_broken_workbook_scores_0(data: DataSet) -> None:
@@ -258,7 +258,7 @@ async def test_a_task_of_another_environment_is_refused(data: DataSet) -> None:
         await environment(data).score(Task(id="x", input="y"), Trajectory())
 
 
-def test_what_is_doubtful_about_the_data_is_told_with_ids(tmp_path: Path) -> None:
+def test_what_is_doubtful_about_the_data_is_reported_with_ids(tmp_path: Path) -> None:
     data = sums(tmp_path)
     data.add({"S": [[7]]}, {"S": [[7]]}, "A1", id="done")
     data.add({"S": [[7]]}, {"S": [["=3+4"]]}, "A1", id="formula")
@@ -371,7 +371,6 @@ def test_a_limit_saves_reading_the_other_workbooks(data: DataSet) -> None:
         ("```python\r\na\r\n```", "a\n"),
         ("```python\na", None),
         ("```bash\nls\n```", None),
-        ("a = 1", None),
     ],
 )
 def test_the_last_python_block_of_a_reply_counts(text: str, code: str | None) -> None:

@@ -50,7 +50,7 @@ async def test_untouched_workbooks_score_0_but_for_the_exceptions(env: Spreadshe
     assert all(f"`{task}`" in page.read_text() for task in EXCEPTIONS)
 
 
-def test_the_exceptions_are_told_when_the_data_is_read(env: SpreadsheetEnvironment) -> None:
+def test_the_exceptions_are_reported_when_the_data_is_read(env: SpreadsheetEnvironment) -> None:
     assert [text for text in env.warnings if "doing nothing is right" in text] == [
         "the input has the right answer already, so that doing nothing is right: '73-45'"
     ]

@@ -327,7 +327,7 @@ def test_half_a_character_in_a_body_becomes_a_question_mark() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wire", "body", "told"),
+    ("wire", "body", "said"),
     [
         (CHAT, b"{", "Invalid JSON"),
         (CHAT, b'{"model": "m", "messages": []}', "messages: List should have at least 1"),
@@ -341,10 +341,10 @@ def test_half_a_character_in_a_body_becomes_a_question_mark() -> None:
         (MESSAGES, b'{"model": "\\ud83d", "messages": [}', "Invalid JSON: "),
     ],
 )
-def test_what_is_no_request_names_the_place(wire: Format, body: bytes, told: str) -> None:
+def test_what_is_no_request_names_the_place(wire: Format, body: bytes, said: str) -> None:
     with pytest.raises(BadBody) as caught:
         wire.read_request(body, None)
-    assert caught.value.message.startswith(told)
+    assert caught.value.message.startswith(said)
 
 
 def test_a_field_is_put_into_a_body() -> None:
@@ -355,7 +355,7 @@ def test_a_field_is_put_into_a_body() -> None:
         with_field(b"{", "model", "b")
 
 
-def test_tokens_are_estimated_from_all_that_is_told() -> None:
+def test_tokens_are_estimated_from_all_that_is_reported() -> None:
     request = read(CHAT, {"model": "m", "messages": [{"role": "user", "content": "x" * 9}]}).request
     assert estimate(request) == 3
     more = request.model_copy(

@@ -37,17 +37,17 @@ def test_items_of_codex_sessions(program: str) -> None:
         calls, results, text = kept(RESPONSES.read_request(body, None).request.messages)
         assert calls == [item["call_id"] for item in items if item["type"] == "function_call"]
         assert results == [item["call_id"] for item in items if item["type"] == "function_call_output"]
-        told = [part["text"] for item in items if item["type"] == "message" for part in item["content"]]
-        assert told
-        assert all(part in text for part in told)
+        shown = [part["text"] for item in items if item["type"] == "message" for part in item["content"]]
+        assert shown
+        assert all(part in text for part in shown)
 
 
 @pytest.mark.parametrize("program", ["claude", "claude-2.0.37"])
 def test_messages_of_claude_sessions(program: str) -> None:
     for session in records(program, "*.jsonl"):
         turns = [record["message"] for record in session if record["type"] in ("user", "assistant")]
-        told = [{"role": turn["role"], "content": turn["content"]} for turn in turns]
-        body = json.dumps({"model": "m", "max_tokens": 9, "messages": told}).encode()
+        shown = [{"role": turn["role"], "content": turn["content"]} for turn in turns]
+        body = json.dumps({"model": "m", "max_tokens": 9, "messages": shown}).encode()
         calls, results, text = kept(MESSAGES.read_request(body, None).request.messages)
         blocks = [block for turn in turns if isinstance(turn["content"], list) for block in turn["content"]]
         assert calls == [block["id"] for block in blocks if block["type"] == "tool_use"]

@@ -138,12 +138,12 @@ def test_a_night_on_the_real_transcripts_of_all_programs(tmp_path: Path, endpoin
     skill, memory = small.project / ".claude" / "skills" / "learned" / "SKILL.md", small.project / "CLAUDE.md"
     everywhere = {"project": "/", "skill": str(skill), "memory": str(memory), "max_tasks": 200}
     settings(small, endpoint.url, seed=SEED, **everywhere)
-    told = json.loads(etude(small, "dry-run", "--json"))
-    read = {one["source"]: one["taken"] for one in told["harvest"]["sources"] if one["taken"]}
+    shown = json.loads(etude(small, "dry-run", "--json"))
+    read = {one["source"]: one["taken"] for one in shown["harvest"]["sources"] if one["taken"]}
     assert sorted(read) == sorted(SOURCES)
     report = through_a_night(small)
     assert report["sessions"] == read
-    assert report["problems"] == told["harvest"]["problems"]
+    assert report["problems"] == shown["harvest"]["problems"]
     # At the end of a session the user of each program asked for a summary. That is one kind of request, so that the
     # invented briefs beside it are what is held out.
     (kept,) = small.base.glob("*/nights/0001/tasks.json")

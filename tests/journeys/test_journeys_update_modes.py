@@ -83,9 +83,9 @@ def test_a_finished_run_started_again_calls_nobody(tmp_path, option: str) -> Non
 
 def test_the_skill_aware_run_has_reminders_and_consolidates_them(tmp_path) -> None:
     train(tmp_path, world_of("skill-aware"), "skill-aware")
-    told = b"".join(text for name, text in tree(tmp_path).items() if name.endswith("update.json"))
-    assert b'"op": "remind"' in told
-    assert b'"op": "compress"' in told
+    said = b"".join(text for name, text in tree(tmp_path).items() if name.endswith("update.json"))
+    assert b'"op": "remind"' in said
+    assert b'"op": "compress"' in said
     found = Provenance.model_validate_json((tmp_path / "run" / "provenance.json").read_bytes())
     reminders = [edit for change in found.changes for edit in change.edits if edit.edit.op == "remind"]
     assert all(edit.failures and edit.facts for edit in reminders)

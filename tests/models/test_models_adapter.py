@@ -80,11 +80,11 @@ async def test_texts_calls_and_usage_come_back():
 @pytest.mark.parametrize(
     ("reason", "finish"), [("stop", "stop"), (None, "stop"), ("length", "length"), ("content_filter", "refusal")]
 )
-async def test_the_end_of_a_reply_is_told(reason: Any, finish: str):
+async def test_the_end_of_a_reply_is_reported(reason: Any, finish: str):
     assert (await answer(Heard(finish_reason=reason))).finish == finish
 
 
-async def test_the_conversation_is_told_in_turns_and_the_system_gives_the_instructions():
+async def test_the_conversation_is_reported_in_turns_and_the_system_gives_the_instructions():
     call = ToolCall(id="c1", name="look", arguments='{"at": 1}')
     pictures = (ImagePart(url="data:image/png;base64,AAAA"), ImagePart(url="https://host/a.png"))
     request = ChatRequest(
@@ -118,7 +118,7 @@ async def test_the_conversation_is_told_in_turns_and_the_system_gives_the_instru
     assert heard.info.model_settings["tool_choice"] == ["look"]
 
 
-async def test_a_conversation_of_the_system_alone_is_told_too():
+async def test_a_conversation_of_the_system_alone_is_reported_too():
     heard = Heard()
     await answer(heard, ChatRequest(messages=(system("Go."), assistant("I go."))))
     assert heard.info.instructions == "Go."
@@ -137,9 +137,9 @@ async def test_every_setting_reaches_the_model():
         headers={"X-Team": "red"},
         extra_body={"a": 1},
     )
-    told = heard.info.model_settings
-    assert (told["temperature"], told["top_p"], told["max_tokens"], told["seed"]) == (0, 0.5, 9, 7)
-    assert (told["extra_headers"], told["extra_body"]) == ({"X-Team": "red"}, {"a": 1})
+    shown = heard.info.model_settings
+    assert (shown["temperature"], shown["top_p"], shown["max_tokens"], shown["seed"]) == (0, 0.5, 9, 7)
+    assert (shown["extra_headers"], shown["extra_body"]) == ({"X-Team": "red"}, {"a": 1})
     await answer(heard, HELLO.model_copy(update={"seed": 7}), send_seed=False)
     assert not {"seed", "temperature", "thinking"} & heard.info.model_settings.keys()
 
@@ -273,7 +273,6 @@ async def test_a_silent_model_is_given_up_after_the_timeout():
     [
         ({"model": "adapter:nonsense"}, "model 'adapter:nonsense' names no provider and model of its own"),
         ({"model": "adapter:nosuch:m"}, "adapter:nosuch:m: Unknown provider: nosuch"),
-        ({"model": "adapter:google:"}, "model 'adapter:google:' names no provider and model of its own"),
         ({"model": "adapter:test", "api": "responses"}, "api = 'responses' is not a setting of adapter: models"),
         ({"model": "adapter:test", "api_key_command": "x"}, "api_key_command is not a setting of adapter: models"),
         ({"model": "adapter:anthropic:m", "api_key_env": "NO_SUCH"}, "environment variable 'NO_SUCH' is not set"),
@@ -321,7 +320,7 @@ LEVELS = "minimal, low, medium, high, xhigh, max"
 
 
 @pytest.mark.parametrize(
-    ("profile", "settings", "told"),
+    ("profile", "settings", "shown"),
     [
         (
             THINKS,
@@ -351,12 +350,12 @@ LEVELS = "minimal, low, medium, high, xhigh, max"
     ],
 )
 def test_thinking_that_would_not_reach_the_model_is_refused_before_anything_is_sent(
-    profile: dict[str, Any], settings: dict[str, Any], told: str
+    profile: dict[str, Any], settings: dict[str, Any], shown: str
 ):
     heard = Heard()
     with pytest.raises(ConfigError) as caught:
         a_model(heard, profile, **settings)
-    assert str(caught.value) == told
+    assert str(caught.value) == shown
     assert heard.messages == []
 
 

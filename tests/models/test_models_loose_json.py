@@ -44,9 +44,7 @@ def test_any_text_gives_an_object_or_a_value_error(text: str):
     ("text", "problem"),
     [
         ("", "the reply has no JSON object"),
-        ("I cannot.", "the reply has no JSON object"),
         ("[1, 2]", "the reply has no JSON object"),
-        ("if (a) { run", "the reply has no JSON object"),
         ('{"a": 1} or {"a": 2}', "the reply has 2 JSON objects where one is expected"),
         ('```\n{"a": 1}\n```\n```\n{"a": 2}\n```', "the reply has 2 JSON objects where one is expected"),
         ('{"a": {"b": 1}', "the JSON object in the reply is broken: Expecting ',' delimiter at character 14"),

@@ -178,7 +178,7 @@ async def test_tool_calls_come_back_with_an_id_and_arguments_as_text(server: Ser
         ({"content": "half \ud800"}, "stop", "stop", "half ?"),
     ],
 )
-async def test_the_end_of_a_reply_is_told(
+async def test_the_end_of_a_reply_is_reported(
     server: Server, message: dict[str, Any], finish: str | None, expected: str, text: str
 ):
     reply = await answer(server, completion(message, finish=finish))
@@ -279,11 +279,9 @@ async def test_a_closed_port_is_unreachable(server: Server):
     [
         b"<html>",
         b'{"choices": [',
-        b"{}",
         b'{"choices": []}',
         b'{"choices": [{}]}',
         b'{"error": {"message": "x"}}',
-        b"[]",
     ],
 )
 async def test_a_body_that_is_no_completion_is_transient(server: Server, body: bytes):
@@ -371,10 +369,8 @@ def test_a_key_of_two_lines_is_refused(monkeypatch: pytest.MonkeyPatch):
     [
         (None, "chat", True),
         (None, "responses", False),
-        ("https://api.openai.com/v1", "responses", False),
         ("https://eu.api.openai.com/v1", "responses", False),
         ("http://127.0.0.1:1/v1", "responses", True),
-        ("http://127.0.0.1:1/v1", "chat", True),
         ("http://not-api.openai.com.example/v1", "responses", True),
     ],
 )

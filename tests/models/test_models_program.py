@@ -122,7 +122,7 @@ def test_a_question_is_answered_without_tools_and_leaves_nothing_in_the_users_ho
         ("400 Bad Request", "prompt is too long: 7712", RejectedRequest),
     ],
 )
-def test_what_will_never_pass_is_told_at_once_and_is_no_answer(
+def test_what_will_never_pass_is_reported_at_once_and_is_no_answer(
     program: str, status: str, message: str, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
@@ -130,7 +130,7 @@ def test_what_will_never_pass_is_told_at_once_and_is_no_answer(
 
 
 @every_program
-def test_what_may_pass_is_told_as_such_and_is_no_answer(program: str) -> None:
+def test_what_may_pass_is_reported_as_such_and_is_no_answer(program: str) -> None:
     with pytest.raises(TransientError):
         ask(program, said("429 Too Many Requests", "{}"), timeout=5.0)
 
@@ -178,7 +178,7 @@ def test_what_a_program_cannot_be_told_is_rejected_before_it_starts(request_: Ch
 
 
 @programs
-def test_conversations_and_schemas_are_told_in_the_prompt() -> None:
+def test_conversations_and_schemas_are_reported_in_the_prompt() -> None:
     schema = ResponseSchema(name="verdict", body={"type": "object", "title": "schema-7713"})
     messages = (user("First 7714."), assistant("Second 7715."), user("Third 7716."))
     asked: list[str] = []
@@ -210,7 +210,9 @@ def test_a_setting_that_would_do_nothing_is_an_error(model: str, settings: dict[
     assert str(caught.value) == error
 
 
-def test_that_an_address_comes_from_base_url_is_told_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_an_address_comes_from_base_url_is_reported_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = tmp_path / "claude"
     program.write_text("#!/bin/sh\necho '2.1.0 (Claude Code)'\n")
     program.chmod(0o755)

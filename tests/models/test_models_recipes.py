@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Iterator
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -97,18 +98,17 @@ async def check(model: ChatModel, rung: Any = "json_schema") -> None:
         await model.aclose()
 
 
-@pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(
     "recipe",
     [recipe for recipe in recipes() if not recipe["model"].startswith(OWN_INTERFACE)],
     ids=lambda recipe: f"{recipe['model']} {place(recipe)}",
 )
 async def test_a_recipe_reaches_a_model(
-    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, recipe: dict[str, Any], stream: bool
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, recipe: dict[str, Any]
 ) -> None:
     provider, _, named = recipe["model"].partition(":")
     monkeypatch.setenv(key_variable(ModelSection(**recipe)), KEY)
-    there = {"model": f"{provider}:{NAME}", "base_url": endpoint.url, "stream": stream, "timeout": 30}
+    there = {"model": f"{provider}:{NAME}", "base_url": endpoint.url, "timeout": 30}
     if provider == "azure":
         address = recipe["base_url"].replace("https://NAME.openai.azure.com", root(endpoint))
         there["base_url"] = address.replace(named, NAME)
@@ -131,9 +131,15 @@ AZURE = {
 CREDENTIALS: dict[str, dict[str, Any]] = {"key": {}, "command": {"api_key_command": PRINTS_KEY}}
 
 
-@pytest.mark.parametrize("api", ["chat", "responses"])
-@pytest.mark.parametrize("credential", list(CREDENTIALS))
-@pytest.mark.parametrize("form", list(AZURE))
+@pytest.mark.parametrize(
+    ("form", "credential", "api"),
+    [
+        (form, credential, api)
+        for (form, api), credential in zip(
+            product(AZURE, ("chat", "responses")), cycle(("key", "command", "command", "key")), strict=False
+        )
+    ],
+)
 async def test_azure_is_reached_in_every_form(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, form: str, credential: str, api: Any
 ) -> None:
@@ -156,8 +162,9 @@ WIRES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("rung", ["json_schema", "tool", "prompt"])
+@pytest.mark.parametrize(
+    ("rung", "stream"), [("json_schema", False), ("json_schema", True), ("tool", True), ("prompt", False)]
+)
 @pytest.mark.parametrize("wire", list(WIRES))
 async def test_every_rung_of_the_ladder_is_there_on_every_wire(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, wire: str, rung: str, stream: bool

@@ -36,11 +36,11 @@ async def test_a_run_warns_where_no_seed_makes_a_second_trial_another_one(
     tasks = make_tasks("sorting", 12, seed=1)
     env = ListEnvironment(tasks[:4], tasks[4:8], tasks[8:], scorer="exact")
     settings = {"target": {"temperature": 0, **target}, "test": {"trials": 2}, "run": {"folder": str(tmp_path)}}
-    told: list[Event] = []
-    async with open_workbench(make_config(settings), {"env": env, "sinks": [Told(told)]}):
+    said: list[Event] = []
+    async with open_workbench(make_config(settings), {"env": env, "sinks": [Told(said)]}):
         pass
     warning = "at temperature 0 and without a seed, further attempts at a task tell nothing new: test.trials = 2"
-    assert (warning in [event.text for event in told if isinstance(event, Notice)]) == warned
+    assert (warning in [event.text for event in said if isinstance(event, Notice)]) == warned
 
 
 class Told(Sink):

@@ -73,26 +73,26 @@ async def test_the_seed_is_passed_on():
 
 async def test_a_rejected_rung_is_left_and_not_tried_again():
     model = ScriptedModel(Picky("tool"))
-    told: list[str] = []
-    structured = Structured(model, notice=told.append)
+    said: list[str] = []
+    structured = Structured(model, notice=said.append)
     assert await structured.ask(ASKED, Patch) == PATCH
     assert await structured.ask(ASKED, Patch) == PATCH
     assert [rung_of(request) for request in model.requests] == ["json_schema", "tool", "tool"]
-    assert told == ["scripted:model rejects structured = 'json_schema'; continuing with 'tool'"]
+    assert said == ["scripted:model rejects structured = 'json_schema'; continuing with 'tool'"]
     tool = model.requests[-1].tools[0]
     assert (tool.name, model.requests[-1].forced_tool) == ("Patch", "Patch")
     assert structured.rung == "tool"
 
 
 async def test_a_rung_that_was_left_is_not_tried_again_over_the_same_journal():
-    journal, told = MemoryJournal(), list[str]()
+    journal, said = MemoryJournal(), list[str]()
     first, second = ScriptedModel(Picky("prompt")), ScriptedModel(Picky("prompt"))
     await Structured(first, journal=journal).ask(ASKED, Patch)
-    resumed = Structured(second, notice=told.append, journal=journal)
+    resumed = Structured(second, notice=said.append, journal=journal)
     assert await resumed.ask(ASKED, Patch) == PATCH
     assert [rung_of(request) for request in first.requests] == ["json_schema", "tool", "prompt"]
     assert [rung_of(request) for request in second.requests] == ["prompt"]
-    assert (resumed.rung, told) == ("prompt", [])
+    assert (resumed.rung, said) == ("prompt", [])
     assert [kind for kind, _ in journal.keys] == ["decision"]
 
 
@@ -159,11 +159,11 @@ async def test_a_request_that_every_rung_rejects_says_nothing_about_the_rungs():
 
 
 async def test_many_first_questions_at_once_leave_a_rung_with_one_notice():
-    told: list[str] = []
-    structured = Structured(ScriptedModel(Picky("prompt")), notice=told.append)
+    said: list[str] = []
+    structured = Structured(ScriptedModel(Picky("prompt")), notice=said.append)
     replies = await asyncio.gather(*(structured.ask(ASKED, Patch) for _ in range(5)))
     assert {reply.reasoning for reply in replies} == {"r"}
-    assert len(told) == 1
+    assert len(said) == 1
 
 
 async def test_an_unusable_answer_is_shown_to_the_model_with_what_is_wrong():

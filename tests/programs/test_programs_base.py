@@ -206,7 +206,7 @@ class TestSkills:
     def test_an_empty_skill_is_not_installed(self, tmp_path) -> None:
         assert install_skill(Skill(text="---\nname: a\ndescription: b\n---\n"), tmp_path) is None
 
-    def test_the_body_is_told_and_not_the_front_matter(self, tmp_path) -> None:
+    def test_the_body_is_reported_and_not_the_front_matter(self, tmp_path) -> None:
         text = skill_instructions(order(tmp_path))
         assert text == f"# Skill\n\nApply every rule.\n\n{BODY}"
 

@@ -82,7 +82,6 @@ def test_such_words_after_a_request_are_those_of_a_command() -> None:
     ("words", "expected"),
     [
         (MEANT, True),
-        ("The 'gpt-9' model requires a newer version of Codex", True),
         ("Your client is out of date", True),
         ("This CLI version is no longer supported", True),
         ("it crashed", False),

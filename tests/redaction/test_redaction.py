@@ -123,11 +123,10 @@ def test_values_of_secret_variables_are_known_and_named():
 
 @pytest.mark.parametrize(
     "value",
-    ["", "postgres", "a1b2c3d4e5f", "administrator", "internationalisation", "123456789012", "the year 2024 it was"],
+    ["", "postgres", "a1b2c3d4e5f", "internationalisation", "123456789012", "the year 2024 it was"],
 )
-@pytest.mark.parametrize("name", ["POSTGRES_PASSWORD", "API_KEY"])
-def test_values_that_do_not_look_like_a_key_are_left_alone(name, value):
-    redactor = Redactor({name: value})
+def test_values_that_do_not_look_like_a_key_are_left_alone(value):
+    redactor = Redactor({"POSTGRES_PASSWORD": value, "API_KEY": value})
     for known in (redactor, redactor.exact):
         assert known.redact(f"the word {value} in a text") == f"the word {value} in a text"
         assert known.redact_json(json.dumps([value])) == json.dumps([value])
@@ -149,7 +148,7 @@ def test_a_named_key_is_taken_out_whatever_it_looks_like_from_eight_characters_o
     assert redactor.exact.redact("say opensesa") == "say [redacted:LOCAL]"
 
 
-def test_of_two_variables_with_one_value_the_first_name_is_told():
+def test_of_two_variables_with_one_value_the_first_name_is_reported():
     redactor = Redactor({"B_KEY": "open-sesame-1", "A_KEY": "open-sesame-1"})
     assert redactor.redact("open-sesame-1") == "[redacted:A_KEY]"
 
@@ -216,13 +215,13 @@ TRANSCRIPTS = Redactor.for_transcripts()
 MARK = "\n[... 120 characters left out ...]\n"
 
 
-def told(text: str) -> list[tuple[str, str]]:
+def said(text: str) -> list[tuple[str, str]]:
     """Pairs of `text => clean text`, one a line; `#` stands for a key of letters and digits, `%%` for a cut."""
     lines = [line.replace("#", BODY).replace("%%", MARK) for line in text.strip().splitlines()]
     return [(before, after.strip()) for before, after in (line.rstrip().split(" => ") for line in lines)]
 
 
-ASSIGNED = told(
+ASSIGNED = said(
     r"""
 GITHUB_TOKEN=abcdef => GITHUB_TOKEN=[redacted:token]
 export DB_PASSWORD='hunter two' => export DB_PASSWORD='[redacted:password]'
@@ -270,7 +269,7 @@ run('x', '--api-key','abc123def') => run('x', '--api-key','[redacted:api-key]')
 variable = "STRIPE_KEY", value = "a1b2c3d4e5f6" => variable = "STRIPE_KEY", value = "[redacted:api-key]"
 """
 )
-SHAPED = told(
+SHAPED = said(
     r"""
 npm_# => [redacted:token]
 pypi-AgEIcHlwaS5v# => [redacted:token]
@@ -294,7 +293,7 @@ https://ghtoken1234567890abc@github.com/x => https://[redacted:token]@github.com
 mail me.too+x@mail.example.com now => mail [redacted:email] now
 """
 )
-WORDS_WITHIN = told(
+WORDS_WITHIN = said(
     """
 DB_PASSWORD: hunter2secret => DB_PASSWORD: [redacted:password]
 DB_PASSWORD: mytoken99 => DB_PASSWORD: [redacted:password]
@@ -303,7 +302,7 @@ tool --password hunter2secret => tool --password [redacted:password]
 pwd=hunter2secret => pwd=[redacted:password]
 """
 )
-CUT_THROUGH = told(
+CUT_THROUGH = said(
     """
 key sk-a%%bcdef1234 and more => key [redacted:cut-secret]%%[redacted:cut-secret] and more
 TOKEN=abc%%def and => TOKEN=[redacted:token]%%[redacted:token] and

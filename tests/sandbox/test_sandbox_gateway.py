@@ -261,7 +261,7 @@ async def test_a_program_that_hangs_in_a_request_is_ended_and_its_connection_too
     assert gateway.requests == 1
 
 
-async def test_the_end_of_a_program_is_told_as_without_a_gateway(sandbox, workspace, gateway) -> None:
+async def test_the_end_of_a_program_is_reported_as_without_a_gateway(sandbox, workspace, gateway) -> None:
     box = {"network": "gateway", "socket": gateway.path, "port": PORT}
     done = await play(sandbox, python("raise SystemExit(7)"), workspace, **box)
     assert (done.code, done.signal) == (7, None)

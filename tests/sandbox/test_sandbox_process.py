@@ -46,7 +46,7 @@ async def test_a_program_has_its_exit_code_and_both_outputs(way, workspace) -> N
     assert (done.cut, done.over) == (False, "")
 
 
-async def test_a_signal_that_ends_a_program_is_told(way, workspace) -> None:
+async def test_a_signal_that_ends_a_program_is_reported(way, workspace) -> None:
     done = await play(way, python("import os; os.kill(os.getpid(), 9)"), workspace)
     assert (done.code, done.signal, done.over) == (None, 9, "")
 

@@ -53,7 +53,7 @@ def test_what_is_left_alone_is_no_change(workspace) -> None:
     assert workspace.changes() == {}
 
 
-def test_new_different_and_missing_files_are_told_in_order(workspace) -> None:
+def test_new_different_and_missing_files_are_reported_in_order(workspace) -> None:
     workspace.fill({name: file("same") for name in ("kept", "longer", "other", "gone", "d/mode")})
     (workspace.work / "longer").write_text("same and more")
     (workspace.work / "other").write_text("emas")
@@ -78,7 +78,18 @@ def test_a_file_filled_again_is_compared_with_its_last_content(workspace) -> Non
 
 
 @pytest.mark.parametrize(
-    "path", ["/etc/passwd", "../up", "a/../../up", "a//b", "", ".", "./a", "a/", "a\\b", "..", "nul\0"]
+    "path",
+    [
+        "/etc/passwd",
+        "../up",
+        "a/../../up",
+        "a//b",
+        "",
+        ".",
+        "a/",
+        "a\\b",
+        "nul\0",
+    ],
 )
 def test_a_path_that_could_lead_elsewhere_is_refused(workspace, path) -> None:
     with pytest.raises(DataError) as error:

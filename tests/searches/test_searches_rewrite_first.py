@@ -40,16 +40,16 @@ class Optimizer(ScriptedModel):
     def __init__(self, document: str, rule: str = "") -> None:
         super().__init__(self._answer, name="scripted:optimizer")
         self.asked: list[str] = []
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self._document, self._rule = document, rule
 
     def _answer(self, request: ChatRequest) -> str:
-        prompts, told = Prompts(), request.messages[0].text
-        self.told.append(told)
+        prompts, reported = Prompts(), request.messages[0].text
+        self.reported.append(reported)
         names = ("reflect_deep", "reflect_failures", "merge_failures", "merge_final", "select")
-        self.asked.append(next((name for name in names if told.startswith(prompts[name])), "other"))
+        self.asked.append(next((name for name in names if reported.startswith(prompts[name])), "other"))
         cites = re.findall(r'<attempt id="([^"]+)"', request.messages[1].text)
-        if prompts["return_document"] in told:
+        if prompts["return_document"] in reported:
             return json.dumps({"reasoning": "because", "document": self._document, "cites": cites})
         edits = [{"op": "append", "target": "", "content": self._rule, "reason": "why", "cites": cites}]
         return json.dumps({"reasoning": "because", "edits": edits if self._rule else []})
@@ -387,8 +387,8 @@ def test_a_candidate_that_loses_one_task_is_rejected_when_none_may_get_worse(tmp
 def test_house_rules_go_to_the_optimizer_with_every_call(tmp_path: Path) -> None:
     optimizer = Optimizer("Say maybe.", "Say perhaps.")
     run(tmp_path, lambda *_: False, optimizer, reflect={"preferences": "Write British English."})
-    assert len(optimizer.told) >= 2
-    assert all("Write British English." in told for told in optimizer.told)
+    assert len(optimizer.reported) >= 2
+    assert all("Write British English." in reported for reported in optimizer.reported)
 
 
 def test_what_earlier_searches_tried_is_shown_to_the_optimizer_and_counts_for_the_identity(tmp_path: Path) -> None:

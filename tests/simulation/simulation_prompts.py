@@ -95,5 +95,5 @@ def reflect_request(
     return ChatRequest(messages=(system(instructions), user(body)), response_schema=PATCH_FORM)
 
 
-def told(model: str, request: ChatRequest) -> Any:
+def reported(model: str, request: ChatRequest) -> Any:
     return json.loads(respond(model, request).text)

@@ -180,7 +180,7 @@ def test_where_no_file_is_asked_for_the_answer_is_said(program: Program) -> None
 
 
 def with_skill_at(place: str) -> ChatRequest:
-    told = {
+    reported = {
         "system prompt": (system(f"{OWN_PROMPT}\n\n{SKILL}"), user(WANTED)),
         "system prompt, with its front matter": (system(f"{OWN_PROMPT}\n\n{DOCUMENT}"), user(WANTED)),
         "short system prompt": (system(f"You are an agent.\n\n{FULL_SKILL}"), user(WANTED)),
@@ -198,7 +198,7 @@ def with_skill_at(place: str) -> ChatRequest:
             ),
         ),
     }[place]
-    return ChatRequest(messages=told, tools=PROGRAMS["claude"].tools)
+    return ChatRequest(messages=reported, tools=PROGRAMS["claude"].tools)
 
 
 @rows(

@@ -69,7 +69,7 @@ def test_a_deployment_that_is_no_model_is_a_404(endpoint: Endpoint) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "status", "told"),
+    ("path", "body", "status", "reported"),
     [
         ("/openai/deployments/target/chat/completions", b"{}", 404, "the address needs an api-version"),
         ("/openai/responses", b"{}", 404, "the address needs an api-version"),
@@ -77,10 +77,12 @@ def test_a_deployment_that_is_no_model_is_a_404(endpoint: Endpoint) -> None:
         ("/openai/deployments/target/chat/completions?api-version=1", b"[]", 400, "Input should be an object"),
     ],
 )
-def test_what_cannot_be_answered_says_why(endpoint: Endpoint, path: str, body: bytes, status: int, told: str) -> None:
+def test_what_cannot_be_answered_says_why(
+    endpoint: Endpoint, path: str, body: bytes, status: int, reported: str
+) -> None:
     request = urllib.request.Request(f"{root(endpoint)}{path}", body, {"api-key": "right"})
     with pytest.raises(urllib.error.HTTPError) as caught:
         urllib.request.urlopen(request, timeout=20)
     with caught.value as answer:
         assert answer.code == status
-        assert told in answer.read().decode()
+        assert reported in answer.read().decode()

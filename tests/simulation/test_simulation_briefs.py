@@ -227,8 +227,8 @@ def graded(answer: str, rubric: str, model: str = "judge") -> tuple[float, str]:
         f"<rubric-0a>\n{rubric}\n</rubric-0a>\n\n<task-0a>\n{TASK}\n</task-0a>\n\n<answer-0a>\n{answer}\n</answer-0a>"
     )
     request = ChatRequest(messages=(system("You grade."), user(text)), response_schema=schema)
-    told = json.loads(respond(model, request).text)
-    return told["score"], told["reason"]
+    reported = json.loads(respond(model, request).text)
+    return reported["score"], reported["reason"]
 
 
 RUBRICS = {

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from briefs_sessions import GAPS
-from simulation_prompts import DEEP, attempt_block, form, reflect_request, skill_of, told
+from simulation_prompts import DEEP, attempt_block, form, reflect_request, reported, skill_of
 
 from etude.records import ChatRequest, ResponseSchema, system, user
 from etude.simulation import respond, seed_skill
@@ -48,12 +48,12 @@ def blocks(feedback: str, count: int = 3, prefix: str = "a", answer: str = "# Br
 
 
 def edits(model: str, shown: list[str], skill: str = SKILL, instructions: str = DEEP):
-    return told(model, reflect_request(shown, skill, instructions))["edits"]
+    return reported(model, reflect_request(shown, skill, instructions))["edits"]
 
 
 def rewrite(model: str, shown: list[str], skill: str, schema: ResponseSchema = DOCUMENT):
     request = reflect_request(shown, skill)
-    return told(model, ChatRequest(messages=request.messages, response_schema=schema))["document"]
+    return reported(model, ChatRequest(messages=request.messages, response_schema=schema))["document"]
 
 
 def taught(text: str) -> set[Rule]:
@@ -77,7 +77,7 @@ def test_symptoms_of_several_gaps_lead_to_several_rules() -> None:
 
 
 def test_attempts_that_nobody_complains_of_are_no_failures() -> None:
-    answer = told("optimizer-perfect", reflect_request(blocks("(none)"), SKILL))
+    answer = reported("optimizer-perfect", reflect_request(blocks("(none)"), SKILL))
     assert answer["edits"] == []
     assert answer["reasoning"] == "All 3 attempts that show an answer are right; nothing to change."
 
@@ -183,7 +183,7 @@ def test_documents_are_combined_inside_the_learned_block() -> None:
     rows = [{"edits": [{"op": "rewrite", "target": "", "content": text, "cites": ["a-1"]}]} for text in whole]
     text = f"<skill data=0a>\n{skill}\n</skill data=0a>\n\n# Patches\n\n{json.dumps(rows)}"
     request = ChatRequest(messages=(system("Combine. Reply with JSON."), user(text)), response_schema=DOCUMENT)
-    before, inside, after = parts(told("optimizer-perfect", request)["document"])
+    before, inside, after = parts(reported("optimizer-perfect", request)["document"])
     assert (before, after.strip()) == (parts(skill)[0], "Last line.")
     assert taught(inside) == {STRUCTURE, VERDICT, VERBOSE}
     assert inside.startswith("- Be careful.\n")
@@ -195,7 +195,7 @@ def test_missed_anchors_are_repaired_inside_the_learned_block() -> None:
     schema = form("anchors", {"anchors": {"type": "array", "items": {"type": "object"}}})
     text = f"<skill data=0a>\n{skill}\n</skill data=0a>\n\n# Edits that missed\n\n[{edit}]"
     request = ChatRequest(messages=(system("Repair the anchors."), user(text)), response_schema=schema)
-    assert told("optimizer-perfect", request)["anchors"] == [{"index": 0, "target": f"- {VERBOSE.statements[0]}"}]
+    assert reported("optimizer-perfect", request)["anchors"] == [{"index": 0, "target": f"- {VERBOSE.statements[0]}"}]
 
 
 def test_a_skill_that_was_rewritten_in_plain_text_mends_the_attempts() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import openai
 import pytest
-from simulation_prompts import FULL_SKILL, PATCH, answer_of, ask, attempt_block, told
+from simulation_prompts import FULL_SKILL, PATCH, answer_of, ask, attempt_block, reported
 
 from etude.simulation import names, respond
 from etude.simulation.endpoint import Endpoint, make_app, running_endpoint
@@ -418,4 +418,4 @@ def test_the_world_and_the_endpoint_agree_for_every_model(client: openai.OpenAI)
     for name in names():
         text = chat(client, model=name).choices[0].message.content
         assert text == respond(name, ask(TASK, FULL_SKILL)).text
-    assert told("judge", ask(f'{TASK}\nReply with JSON: {{"score": 0.5}}')) == {"score": 0.5}
+    assert reported("judge", ask(f'{TASK}\nReply with JSON: {{"score": 0.5}}')) == {"score": 0.5}

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from simulation_prompts import PATCH_FORM, answered_with, attempt_block, form, told
+from simulation_prompts import PATCH_FORM, answered_with, attempt_block, form, reported
 
 from etude.records import ChatRequest, ResponseSchema, system, user
 from etude.simulation import respond
@@ -41,7 +41,9 @@ def asking(text: str, schema: ResponseSchema) -> ChatRequest:
 
 
 def test_edits_that_say_the_same_are_united_with_all_citations() -> None:
-    reply = told("optimizer", merge_request([edit(KEEP, "a-1")], [edit(KEEP_TOO, "a-2", "a-1"), edit(CASE, "a-3")]))
+    reply = reported(
+        "optimizer", merge_request([edit(KEEP, "a-1")], [edit(KEEP_TOO, "a-2", "a-1"), edit(CASE, "a-3")])
+    )
     assert [(one["content"], one["cites"]) for one in reply["edits"]] == [
         (KEEP_TOO, ["a-1", "a-2"]),
         (CASE, ["a-3"]),
@@ -49,41 +51,41 @@ def test_edits_that_say_the_same_are_united_with_all_citations() -> None:
 
 
 def test_a_replacement_takes_in_an_addition_that_says_the_same() -> None:
-    reply = told(
+    reply = reported(
         "optimizer", merge_request([edit(KEEP, "a-1", "a-2")], [edit(KEEP_TOO, "a-3", op="replace", target=DROP)])
     )
     assert [(one["op"], one["target"], len(one["cites"])) for one in reply["edits"]] == [("replace", DROP, 3)]
 
 
 def test_of_contradictory_edits_the_better_supported_stays() -> None:
-    reply = told("optimizer", merge_request([edit(KEEP, "a-1")], [edit(DROP, "a-2", "a-3")]))
+    reply = reported("optimizer", merge_request([edit(KEEP, "a-1")], [edit(DROP, "a-2", "a-3")]))
     assert [one["content"] for one in reply["edits"]] == [DROP]
-    reply = told("optimizer", merge_request([edit(KEEP, "a-1")], [edit(DROP, "a-2")]))
+    reply = reported("optimizer", merge_request([edit(KEEP, "a-1")], [edit(DROP, "a-2")]))
     assert [one["content"] for one in reply["edits"]] == [KEEP]
 
 
 def test_vague_edits_are_dropped_by_a_good_merger_and_kept_by_a_useless_one() -> None:
     patches = [edit(VAGUE, "a-1"), edit(CASE, "a-2")], [edit(VAGUE, "a-3")]
-    assert [one["content"] for one in told("optimizer-perfect", merge_request(*patches))["edits"]] == [CASE]
-    kept = told("optimizer-useless", merge_request(*patches))["edits"]
+    assert [one["content"] for one in reported("optimizer-perfect", merge_request(*patches))["edits"]] == [CASE]
+    kept = reported("optimizer-useless", merge_request(*patches))["edits"]
     assert [(one["content"], one["cites"]) for one in kept] == [(VAGUE, ["a-1", "a-3"]), (CASE, ["a-2"])]
 
 
 def test_deletions_of_different_lines_stay_apart_and_limits_are_kept() -> None:
     first, second = (edit("", "a-1", op="delete", target=target) for target in ("One line.", "Another line."))
-    reply = told("optimizer", merge_request([first, second], [edit("", "a-2", op="delete", target="One line.")]))
+    reply = reported("optimizer", merge_request([first, second], [edit("", "a-2", op="delete", target="One line.")]))
     assert [(one["target"], one["cites"]) for one in reply["edits"]] == [
         ("One line.", ["a-1", "a-2"]),
         ("Another line.", ["a-1"]),
     ]
     limited = merge_request([first], [second, edit(CASE, "a-1")], extra="Choose at most 2 edits.\n")
-    assert len(told("optimizer", limited)["edits"]) == 2
+    assert len(reported("optimizer", limited)["edits"]) == 2
 
 
 def test_edits_tried_earlier_and_broken_json_are_not_merged() -> None:
     ledger = fenced("ledger", json.dumps({"step": 1, **edit(DROP, "a-1"), "outcome": "rejected"}))
     request = merge_request([edit(KEEP, "a-1")], [edit(CASE, "a-2")], extra=f'{ledger}\n{{"op": broken [ \n')
-    assert {one["content"] for one in told("optimizer", request)["edits"]} == {KEEP, CASE}
+    assert {one["content"] for one in reported("optimizer", request)["edits"]} == {KEEP, CASE}
 
 
 def test_edits_are_ranked_specific_and_well_supported_first() -> None:
@@ -95,17 +97,17 @@ def test_edits_are_ranked_specific_and_well_supported_first() -> None:
     ]
     text = f"# Edits\n\n{fenced('edits', chr(10).join(map(json.dumps, rows)))}\n\nChoose at most 2 edits."
     schema = form("ranking", {"order": {"type": "array", "items": {"type": "integer"}}})
-    assert told("optimizer", asking(text, schema)) == {"order": [3, 2, 1, 0]}
+    assert reported("optimizer", asking(text, schema)) == {"order": [3, 2, 1, 0]}
     shown = ChatRequest(messages=(system('Reply with JSON: {"order": [integer]}'), user(text)))
-    assert told("optimizer", shown) == {"order": [3, 2, 1, 0]}
+    assert reported("optimizer", shown) == {"order": [3, 2, 1, 0]}
 
 
 def test_the_index_may_stand_around_the_edit_or_be_missing() -> None:
     schema = form("ranking", {"reasoning": {"type": "string"}, "selected_indices": {"items": {"type": "integer"}}})
     nested = json.dumps([{"index": 4, "edit": edit(VAGUE)}, {"index": 7, "edit": edit(CASE)}])
-    assert told("optimizer", asking(nested, schema))["selected_indices"] == [7, 4]
+    assert reported("optimizer", asking(nested, schema))["selected_indices"] == [7, 4]
     bare = json.dumps([edit(VAGUE), edit(CASE)])
-    assert told("optimizer", asking(bare, schema))["selected_indices"] == [1, 0]
+    assert reported("optimizer", asking(bare, schema))["selected_indices"] == [1, 0]
 
 
 def test_a_missed_anchor_is_found_where_one_line_is_similar() -> None:
@@ -117,7 +119,7 @@ def test_a_missed_anchor_is_found_where_one_line_is_similar() -> None:
     text = f"# Current skill\n\n{fenced('skill', skill)}\n\n{fenced('edits', chr(10).join(map(json.dumps, rows)))}"
     anchor = {"type": "object", "properties": {"index": {"type": "integer"}, "target": {"type": "string"}}}
     schema = form("anchors", {"anchors": {"type": "array", "items": anchor}})
-    assert told("optimizer", asking(text, schema)) == {"anchors": [{"index": 2, "target": f"- {CASE}"}]}
+    assert reported("optimizer", asking(text, schema)) == {"anchors": [{"index": 2, "target": f"- {CASE}"}]}
 
 
 GUIDANCE = form("guidance", {"reasoning": {"type": "string"}, "guidance": {"type": "string"}})
@@ -160,7 +162,7 @@ Under the current skill:
 
 
 def test_guidance_answers_what_got_worse_and_what_never_worked() -> None:
-    reply = told("optimizer-perfect", asking(pairs(), GUIDANCE))
+    reply = reported("optimizer-perfect", asking(pairs(), GUIDANCE))
     lines = reply["guidance"].splitlines()
     assert all(line.startswith("- ") for line in lines)
     taught = {(one.rule, one.sign) for one in statements(reply["guidance"], RULES)}
@@ -170,7 +172,7 @@ def test_guidance_answers_what_got_worse_and_what_never_worked() -> None:
 def test_guidance_keeps_what_earlier_guidance_teaches_and_does_not_repeat_the_skill() -> None:
     earlier = fenced("guidance", f"- {CASE}\n- {VAGUE}")
     skill = f"- Keep punctuation inside a word.\n- {CASE}"
-    reply = told("optimizer-perfect", asking(pairs(earlier, skill), GUIDANCE))
+    reply = reported("optimizer-perfect", asking(pairs(earlier, skill), GUIDANCE))
     known = states(reply["guidance"], RULES)
     assert {rule for rule, state in known.items() if state is State.TAUGHT} == {"sorting.case", "sorting.repeats"}
     assert VAGUE not in reply["guidance"]
@@ -178,12 +180,14 @@ def test_guidance_keeps_what_earlier_guidance_teaches_and_does_not_repeat_the_sk
 
 def test_guidance_is_imperfect_too() -> None:
     texts = {
-        told(model, asking(pairs(), GUIDANCE))["guidance"] for model in ("optimizer-perfect", "optimizer-useless")
+        reported(model, asking(pairs(), GUIDANCE))["guidance"] for model in ("optimizer-perfect", "optimizer-useless")
     }
     assert len(texts) == 2
-    useless = told("optimizer-useless", asking(pairs(), GUIDANCE))["guidance"]
+    useless = reported("optimizer-useless", asking(pairs(), GUIDANCE))["guidance"]
     assert statements(useless, RULES) == ()
-    poor = [told("optimizer-poor", asking(pairs(skill=f"- {rule.statements[0]}"), GUIDANCE)) for rule in RULES[:16]]
+    poor = [
+        reported("optimizer-poor", asking(pairs(skill=f"- {rule.statements[0]}"), GUIDANCE)) for rule in RULES[:16]
+    ]
     signs = [one.sign for reply in poor for one in statements(reply["guidance"], RULES)]
     assert -1 in signs
     assert len(signs) < 2 * len(poor)
@@ -200,7 +204,7 @@ def test_the_memory_tells_which_kinds_of_edits_were_accepted() -> None:
         {**edit(VAGUE), "outcome": "not made (missed)"},
     ]
     text = fenced("ledger", "\n".join(map(json.dumps, rows))) + "\nWhat was accepted elsewhere does not count."
-    memory = told("optimizer", asking(text, MEMORY))["memory"]
+    memory = reported("optimizer", asking(text, MEMORY))["memory"]
     assert "one rule of the task: 1 accepted, 1 rejected" in memory
     assert "General advice: 0 accepted, 1 rejected" in memory
     assert statements(memory, RULES) == ()
@@ -208,7 +212,7 @@ def test_the_memory_tells_which_kinds_of_edits_were_accepted() -> None:
 
 def test_outcomes_are_read_from_other_ledgers_too() -> None:
     text = f'- accepted: {KEEP}\n- {{"content": "{VAGUE}", "accepted": false}}'
-    memory = told("optimizer", asking(text, MEMORY))["memory"]
+    memory = reported("optimizer", asking(text, MEMORY))["memory"]
     assert "1 accepted, 0 rejected" in memory
     assert "0 accepted, 1 rejected" in memory
 
@@ -220,14 +224,14 @@ GRADE = form("grade", {"score": {"type": "number"}, "reason": {"type": "string"}
 @pytest.mark.parametrize("model", ["judge", "optimizer"])
 def test_the_judge_solves_the_task_and_compares(model: str, answer: str, score: float) -> None:
     text = f"<rubric-0a>\nRight?\n</rubric-0a>\n<task-0a>\n{SORT}b a\n</task-0a>\n<answer-0a>\n{answer}\n</answer-0a>"
-    reply = told(model, asking(text, GRADE))
+    reply = reported(model, asking(text, GRADE))
     assert reply["score"] == score
     assert reply["reason"] == ("The answer is right." if score else "The answer should be 'a b'.")
 
 
 def test_the_judge_cannot_tell_for_unknown_tasks() -> None:
     text = "<task>\nWrite a poem.\n</task>\n<answer>\nRoses.\n</answer>"
-    reply = told("judge", asking(text, GRADE))
+    reply = reported("judge", asking(text, GRADE))
     assert reply["score"] == 0.5
     assert "cannot tell" in reply["reason"]
     plain = respond("judge", ChatRequest(messages=(user(text),)))
@@ -236,7 +240,7 @@ def test_the_judge_cannot_tell_for_unknown_tasks() -> None:
 
 def test_an_unknown_form_is_filled_with_an_honest_text() -> None:
     schema = form("odd", {"colour": {"type": "string"}, "count": {"type": "integer"}})
-    assert told("optimizer", asking("Hello.", schema)) == {
+    assert reported("optimizer", asking("Hello.", schema)) == {
         "colour": "Simulated model: nothing to say about this.",
         "count": 0,
     }

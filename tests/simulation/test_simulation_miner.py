@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 import pytest
-from simulation_prompts import form, told
+from simulation_prompts import form, reported
 
 from etude.records import ChatRequest, assistant, system, user
 from etude.simulation import respond
@@ -44,7 +44,7 @@ def request(*lines: str) -> ChatRequest:
 
 
 def mined(*lines: str, model: str = "optimizer") -> list[dict[str, Any]]:
-    return told(model, request(*lines))["tasks"]
+    return reported(model, request(*lines))["tasks"]
 
 
 def said(prompt: str, feedback: str, answer: str = "# Brief\n\n## Summary\n\nWords.") -> list[str]:
@@ -55,12 +55,10 @@ def said(prompt: str, feedback: str, answer: str = "# Brief\n\n## Summary\n\nWor
     ("feedback", "ops"),
     [
         ("Where are the risks?", ["section_present", "regex"]),
-        ("Where are the risks, and how confident are you?", ["section_present", "regex", "regex"]),
         ("Too long.", ["max_chars", "min_chars"]),
         ("Cite your sources.", ["min_citations"]),
         ("Search first and cite your sources.", ["tool_called", "min_citations"]),
         ("What do you recommend?", ["regex"]),
-        ("Too long, and what do you recommend?", ["max_chars", "min_chars", "regex"]),
     ],
 )
 def test_a_request_gets_checks_of_what_the_user_missed(feedback: str, ops: list[str]) -> None:
@@ -173,7 +171,7 @@ def test_a_skeleton_in_the_prompt_will_do_as_the_form() -> None:
     skeleton = '{"tasks": [{"intent": string, "checks": [{"op": string, "arg": string}], "satisfied": "yes" | "no"}]}'
     plain = request(*said(PROMPT, "Too long."), '[user] Reply with JSON: {"answer": "..."}')
     messages = (system(f"Find tasks.\n\nReply with JSON: {skeleton}"), *plain.messages[1:])
-    (task,) = told("optimizer", ChatRequest(messages=messages))["tasks"]
+    (task,) = reported("optimizer", ChatRequest(messages=messages))["tasks"]
     assert task == {
         "intent": PROMPT,
         "checks": [{"op": "max_chars", "arg": "900"}, {"op": "min_chars", "arg": "200"}],
@@ -195,7 +193,7 @@ WORDINGS = form("wordings", {"rewordings": {"type": "array", "items": {"type": "
 def reworded(text: str) -> list[str]:
     body = f"# Rewordings wanted: 2\n\n<request data=0a>\n{text}\n</request data=0a>"
     messages = (system("You reword a request. Reply with JSON."), user(body))
-    return told("optimizer", ChatRequest(messages=messages, response_schema=WORDINGS))["rewordings"]
+    return reported("optimizer", ChatRequest(messages=messages, response_schema=WORDINGS))["rewordings"]
 
 
 def test_a_task_is_reworded_and_keeps_its_topic() -> None:

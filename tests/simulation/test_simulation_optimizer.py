@@ -12,8 +12,8 @@ from simulation_prompts import (
     attempt_block,
     form,
     reflect_request,
+    reported,
     skill_without,
-    told,
 )
 
 from etude.prompts import Prompts
@@ -52,7 +52,7 @@ def failed(id: str, task: str, *faults: str) -> str:
 
 def test_a_failure_is_traced_to_its_rule_and_cited() -> None:
     blocks = [failed("a-1", REPEATED, "sorting.repeats"), attempt_block("a-2", SORT + "b a", "a b")]
-    reply = told("optimizer-perfect", reflect_request(blocks))
+    reply = reported("optimizer-perfect", reflect_request(blocks))
     (edit,) = reply["edits"]
     assert taught_by(reply) == {("sorting.repeats", 1): 1}
     assert (edit["op"], edit["target"], edit["cites"]) == ("append", "", ["a-1"])
@@ -63,12 +63,12 @@ def test_a_failure_is_traced_to_its_rule_and_cited() -> None:
 
 def test_two_faults_in_one_attempt_give_two_rules() -> None:
     blocks = [failed("a-1", SORT + "beta can't alps beta", "sorting.repeats", "sorting.marks")]
-    reply = told("optimizer-perfect", reflect_request(blocks))
+    reply = reported("optimizer-perfect", reflect_request(blocks))
     assert set(taught_by(reply)) == {("sorting.repeats", 1), ("sorting.marks", 1)}
 
 
 def test_it_solves_the_task_itself_where_the_prompt_does_not_say_what_was_expected() -> None:
-    reply = told("optimizer-perfect", reflect_request([attempt_block("a-1", REPEATED, "alps beta")]))
+    reply = reported("optimizer-perfect", reflect_request([attempt_block("a-1", REPEATED, "alps beta")]))
     assert set(taught_by(reply)) == {("sorting.repeats", 1)}
 
 
@@ -79,29 +79,31 @@ def test_successes_and_unreadable_attempts_give_no_edits() -> None:
         [attempt_block("a-1", REPEATED, "")],
         [attempt_block("a-1", "Write a poem.", "Roses")],
     ):
-        assert told("optimizer-perfect", reflect_request(blocks))["edits"] == []
+        assert reported("optimizer-perfect", reflect_request(blocks))["edits"] == []
 
 
 def test_a_rule_the_skill_teaches_is_not_proposed_again() -> None:
     request = reflect_request([failed("a-1", REPEATED, "sorting.repeats")], "Keep repeated words.")
-    assert told("optimizer-perfect", request)["edits"] == []
+    assert reported("optimizer-perfect", request)["edits"] == []
 
 
 def test_a_harmful_line_is_replaced_and_a_contradicting_one_deleted() -> None:
     blocks = [failed("a-1", REPEATED, "sorting.repeats")]
     wrong = "List each repeated word only once."
-    (edit,) = told("optimizer-perfect", reflect_request(blocks, f"# Words\n\n- {wrong}\n- Be kind."))["edits"]
+    (edit,) = reported("optimizer-perfect", reflect_request(blocks, f"# Words\n\n- {wrong}\n- Be kind."))["edits"]
     assert (edit["op"], edit["target"]) == ("replace", wrong)
     assert [(one.rule, one.sign) for one in statements(edit["content"], RULES)] == [("sorting.repeats", 1)]
     skill = f"- {wrong}\n- Keep repeated words, all of them."
-    (edit,) = told("optimizer-perfect", reflect_request(blocks, skill))["edits"]
+    (edit,) = reported("optimizer-perfect", reflect_request(blocks, skill))["edits"]
     assert (edit["op"], edit["target"], edit["content"]) == ("delete", wrong, "")
 
 
 def test_no_edit_is_anchored_in_a_protected_region() -> None:
     wrong = "List each repeated word only once."
     skill = f"<!-- etude:begin slow_update -->\n- {wrong}\n<!-- etude:end slow_update -->\n- Be kind."
-    (edit,) = told("optimizer-perfect", reflect_request([failed("a-1", REPEATED, "sorting.repeats")], skill))["edits"]
+    (edit,) = reported("optimizer-perfect", reflect_request([failed("a-1", REPEATED, "sorting.repeats")], skill))[
+        "edits"
+    ]
     assert edit["op"] == "append"
 
 
@@ -109,7 +111,7 @@ def test_related_rules_are_sometimes_put_beside_each_other() -> None:
     skill = "- Be kind.\n- Ignore case when you compare words.\n- Keep it short."
     ops = set()
     for place in range(12):
-        (edit,) = told(
+        (edit,) = reported(
             "optimizer-perfect", reflect_request([failed(f"a-{place}", REPEATED, "sorting.repeats")], skill)
         )["edits"]
         ops.add(edit["op"])
@@ -136,10 +138,10 @@ def test_the_planted_flaw_is_missed_one_by_one_and_found_by_comparison(name: str
     planted, _ = PLANTED[name]
     blocks, seen = subtle_failures(name)
     assert len(seen) > 1
-    shallow = told("optimizer-perfect", reflect_request(blocks, instructions=SHALLOW))
+    shallow = reported("optimizer-perfect", reflect_request(blocks, instructions=SHALLOW))
     assert (planted, 1) not in taught_by(shallow)
     assert {rule for rule, _ in taught_by(shallow)} == seen
-    deep = told("optimizer-perfect", reflect_request(blocks, instructions=DEEP))
+    deep = reported("optimizer-perfect", reflect_request(blocks, instructions=DEEP))
     assert set(taught_by(deep)) == {(planted, 1)}
     assert len(deep["edits"][0]["cites"]) == len(blocks)
 
@@ -149,14 +151,14 @@ def test_the_planted_flaw_stays_hidden_from_shallow_reading_when_the_decoys_are_
     planted, _ = PLANTED[name]
     blocks, _ = subtle_failures(name)
     skill = skill_without(planted)
-    assert told("optimizer-perfect", reflect_request(blocks, skill))["edits"] == []
-    deep = told("optimizer-perfect", reflect_request(blocks, skill, DEEP))
+    assert reported("optimizer-perfect", reflect_request(blocks, skill))["edits"] == []
+    deep = reported("optimizer-perfect", reflect_request(blocks, skill, DEEP))
     assert set(taught_by(deep)) == {(planted, 1)}
 
 
 def test_one_failure_alone_cannot_be_compared() -> None:
     blocks, _ = subtle_failures("sorting")
-    assert set(taught_by(told("optimizer-perfect", reflect_request(blocks[:1], instructions=DEEP)))) != {
+    assert set(taught_by(reported("optimizer-perfect", reflect_request(blocks[:1], instructions=DEEP)))) != {
         ("sorting.prefix", 1)
     }
 
@@ -165,18 +167,18 @@ def test_attempts_that_passed_refute_an_explanation() -> None:
     fails = "Sort the following words alphabetically: List: bag carpet car"
     passes = [f"{SORT}{words}" for words in ("beta axe alps", "cow dog cat", "eel elk eat")]
     blocks = [failed("a-1", fails, "sorting.prefix")]
-    assert set(taught_by(told("optimizer-perfect", reflect_request(blocks, instructions=DEEP)))) == {
+    assert set(taught_by(reported("optimizer-perfect", reflect_request(blocks, instructions=DEEP)))) == {
         ("sorting.letters", 1)
     }
     blocks += [attempt_block(f"a-{place}", task, answered_with(task)) for place, task in enumerate(passes, 5)]
-    assert set(taught_by(told("optimizer-perfect", reflect_request(blocks, instructions=DEEP)))) == {
+    assert set(taught_by(reported("optimizer-perfect", reflect_request(blocks, instructions=DEEP)))) == {
         ("sorting.prefix", 1)
     }
 
 
 def test_an_unambiguous_subtle_failure_is_seen_without_comparison() -> None:
     task = "I have a cow and two dogs. How many animals do I have?"
-    reply = told("optimizer-perfect", reflect_request([failed("a-1", task, "counting.last")]))
+    reply = reported("optimizer-perfect", reflect_request([failed("a-1", task, "counting.last")]))
     assert set(taught_by(reply)) == {("counting.last", 1)}
 
 
@@ -190,7 +192,7 @@ def many(count: int, skill: str = SEED_SKILL) -> list[str]:
 
 
 def test_real_failures_of_the_target_are_mostly_explained() -> None:
-    reply = told("optimizer-perfect", reflect_request(many(90)))
+    reply = reported("optimizer-perfect", reflect_request(many(90)))
     cited = {name for edit in reply["edits"] for name in edit["cites"]}
     wrong = [one for one in read_prompt(reflect_request(many(90))).observations if one.failed]
     assert len(cited) > 0.8 * len(wrong)
@@ -198,8 +200,8 @@ def test_real_failures_of_the_target_are_mostly_explained() -> None:
 
 
 def test_a_stated_limit_is_kept_and_the_best_supported_stay() -> None:
-    free = told("optimizer-perfect", reflect_request(many(60)))["edits"]
-    limited = told("optimizer-perfect", reflect_request(many(60), extra="Propose at most 3 edits."))["edits"]
+    free = reported("optimizer-perfect", reflect_request(many(60)))["edits"]
+    limited = reported("optimizer-perfect", reflect_request(many(60), extra="Propose at most 3 edits."))["edits"]
     assert len(free) > 3
     assert [set(edit["cites"]) for edit in limited] == [set(edit["cites"]) for edit in free[:3]]
 
@@ -207,7 +209,7 @@ def test_a_stated_limit_is_kept_and_the_best_supported_stay() -> None:
 def test_the_same_content_gives_the_same_edits_whatever_is_around_it() -> None:
     blocks = many(40)
     plain = reflect_request(blocks, SEED_SKILL)
-    edits = told("optimizer", plain)["edits"]
+    edits = reported("optimizer", plain)["edits"]
     assert edits
     worded = reflect_request(
         blocks, SEED_SKILL.replace("step by step", "one step  at a time"), SHALLOW + " Be brief.", "Some more words."
@@ -220,11 +222,11 @@ def test_the_same_content_gives_the_same_edits_whatever_is_around_it() -> None:
         update={"messages": (user(f"{plain.messages[0].text}\n{plain.messages[1].text}"),)}
     )
     for request in (worded, reasked, one_message):
-        assert told("optimizer", request)["edits"] == edits
-    assert {(edit["op"], edit["content"]) for edit in told("optimizer", shuffled)["edits"]} == {
+        assert reported("optimizer", request)["edits"] == edits
+    assert {(edit["op"], edit["content"]) for edit in reported("optimizer", shuffled)["edits"]} == {
         (edit["op"], edit["content"]) for edit in edits
     }
-    assert told("optimizer", reflect_request(blocks[1:], SEED_SKILL))["edits"] != edits
+    assert reported("optimizer", reflect_request(blocks[1:], SEED_SKILL))["edits"] != edits
 
 
 @dataclass(frozen=True)
@@ -252,7 +254,7 @@ def draws(model: str, plant: Plant = PLANTS["small"], cases: int = 250) -> list[
     results = []
     for place in range(cases):
         blocks = [failed(f"a-{place}", plant.task, plant.step), passed]
-        results.append((f"a-{place}", told(model, reflect_request(blocks, skill))["edits"]))
+        results.append((f"a-{place}", reported(model, reflect_request(blocks, skill))["edits"]))
     return results
 
 
@@ -348,7 +350,7 @@ def test_a_prompt_without_a_form_gets_a_rewritten_skill() -> None:
 def test_a_full_rewrite_can_be_asked_for_in_a_form() -> None:
     request = reflect_request([failed("a-1", REPEATED, "sorting.repeats")], "# Words\n")
     schema = form("rewrite", {"reasoning": {"type": "string"}, "new_skill": {"type": "string"}})
-    reply = told("optimizer-perfect", request.model_copy(update={"response_schema": schema}))
+    reply = reported("optimizer-perfect", request.model_copy(update={"response_schema": schema}))
     assert reply["new_skill"].startswith("# Words\n- ")
 
 

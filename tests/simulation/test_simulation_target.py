@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulation_prompts import FULL_SKILL, SMALL_RULES, answer_of, ask, form, skill_without, task_of, told
+from simulation_prompts import FULL_SKILL, SMALL_RULES, answer_of, ask, form, reported, skill_without, task_of
 
 from etude.errors import ConfigError
 from etude.records import ChatRequest, Message, TextPart, Tool, assistant, system, user
@@ -88,8 +88,10 @@ def test_the_prompt_of_an_agent_program_around_a_skill_does_not_count_as_skill()
     assert respond("target", bare).text == respond("target", wrapped).text
 
 
-@pytest.mark.parametrize("model", ["target", "target-noisy", "target-sampled"])
-@pytest.mark.parametrize("skill", ["", SEED_SKILL, FULL_SKILL])
+@pytest.mark.parametrize(
+    ("model", "skill"),
+    [("target", SEED_SKILL), ("target", FULL_SKILL), ("target-noisy", FULL_SKILL), ("target-sampled", SEED_SKILL)],
+)
 def test_the_true_score_is_what_many_trials_tend_to(model: str, skill: str) -> None:
     trials = 30
     mean = (
@@ -191,12 +193,12 @@ def test_the_answer_stands_in_the_tag_or_box_the_prompt_shows_else_on_a_line() -
 def test_a_schema_a_forced_tool_or_a_skeleton_is_filled() -> None:
     request = ask(SORT, FULL_SKILL)
     schema = form("reply", {"thinking": {"type": "string"}, "final_answer": {"type": "string"}})
-    filled = told("target-steady", request.model_copy(update={"response_schema": schema}))
+    filled = reported("target-steady", request.model_copy(update={"response_schema": schema}))
     assert filled["final_answer"] == "apple fig pear"
     assert filled["thinking"]
 
     schema = form("reply", {"note": {"type": "string"}, "words": {"type": "array", "items": {"type": "string"}}})
-    filled = told("target-steady", request.model_copy(update={"response_schema": schema}))
+    filled = reported("target-steady", request.model_copy(update={"response_schema": schema}))
     assert filled["words"] == ["apple", "fig", "pear"]
 
     tool = Tool(name="submit", parameters=form("x", {"answer": {"type": "string"}}).body)
@@ -209,13 +211,13 @@ def test_a_schema_a_forced_tool_or_a_skeleton_is_filled() -> None:
     assert answer_of(free) == "apple fig pear"
 
     shown = ask(f'{SORT}\n\nReply with JSON: {{"work": "...", "answer": "..."}}', FULL_SKILL)
-    assert told("target-steady", shown)["answer"] == "apple fig pear"
+    assert reported("target-steady", shown)["answer"] == "apple fig pear"
 
 
 def test_numbers_are_numbers_where_the_schema_wants_them() -> None:
     task = "I have two cats. How many animals do I have?"
     schema = form("reply", {"answer": {"type": "integer"}})
-    assert told("target-steady", ask(task, FULL_SKILL).model_copy(update={"response_schema": schema})) == {
+    assert reported("target-steady", ask(task, FULL_SKILL).model_copy(update={"response_schema": schema})) == {
         "answer": 2
     }
 
@@ -224,7 +226,7 @@ def test_an_unknown_task_is_answered_honestly() -> None:
     assert respond("target", ask("Write a poem.")).text == "I do not know how to do this task."
     schema = form("reply", {"answer": {"type": "string"}})
     request = ask("Write a poem.").model_copy(update={"response_schema": schema})
-    assert told("target", request) == {"answer": "I do not know how to do this task."}
+    assert reported("target", request) == {"answer": "I do not know how to do this task."}
 
 
 def test_replies_are_marked_as_simulated_and_count_their_tokens() -> None:

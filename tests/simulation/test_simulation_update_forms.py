@@ -26,7 +26,7 @@ def fenced(name: str, text: str) -> str:
     return f"<{name} data=0f>\n{text}\n</{name} data=0f>"
 
 
-def told(text: str, schema: dict[str, Any], model: str = "optimizer-perfect", instructions: str = SHALLOW) -> Any:
+def reported(text: str, schema: dict[str, Any], model: str = "optimizer-perfect", instructions: str = SHALLOW) -> Any:
     form = ResponseSchema(name="form", body=schema)
     request = ChatRequest(messages=(system(instructions), user(text)), response_schema=form)
     return json.loads(respond(model, request).text)
@@ -40,7 +40,7 @@ def read(
     how: str = SHALLOW,
 ) -> Any:
     text = "\n\n".join((f"# Current skill\n\n{fenced('skill', skill)}", "# Attempts", *blocks))
-    return told(text, strict_schema(form), model, how)
+    return reported(text, strict_schema(form), model, how)
 
 
 def failed(id: str, task: str, *faults: str) -> str:
@@ -101,7 +101,7 @@ REWRITE = {
 
 def rewritten(skill: str, *rows: dict[str, object]) -> str:
     text = f"# Current skill\n\n{fenced('skill', skill)}\n\n# Suggestions\n\n{edits(*rows)}"
-    reply = told(text, REWRITE, instructions="Write the skill anew. Reply with JSON.")
+    reply = reported(text, REWRITE, instructions="Write the skill anew. Reply with JSON.")
     assert reply["left_out"] == []
     return reply["document"]
 
@@ -132,7 +132,7 @@ def test_documents_are_combined_line_by_line() -> None:
     ]
     shown = "\n\n".join(fenced("patch", json.dumps({"reasoning": "", "edits": [patch]})) for patch in patches)
     text = f"# Current skill\n\n{fenced('skill', f'# Words{chr(10) * 2}- {DROP}{chr(10)}- Be kind.')}\n\n{shown}"
-    reply = told(text, strict_schema(DocumentReply), instructions="Merge the patches. Reply with JSON.")
+    reply = reported(text, strict_schema(DocumentReply), instructions="Merge the patches. Reply with JSON.")
     assert reply["document"] == f"# Words\n\n- Be kind.\n- {CASE}\n- Hurry.\n"
     assert reply["cites"] == ["a-1", "a-2"]
 
@@ -144,7 +144,7 @@ def test_suggestions_are_merged_as_edits_are() -> None:
         row("remove", "", "a-3", target="x"),
     ]
     shown = "\n\n".join(fenced("patch", json.dumps({"reasoning": "", "edits": [each]})) for each in rows)
-    reply = told(shown, strict_schema(SuggestionsReply), instructions="Merge the patches. Reply with JSON.")
+    reply = reported(shown, strict_schema(SuggestionsReply), instructions="Merge the patches. Reply with JSON.")
     assert [(each["op"], each["target"], each["cites"]) for each in reply["suggestions"]] == [
         ("clarify", DROP, ["a-1", "a-2"]),
         ("remove", "x", ["a-3"]),
@@ -164,7 +164,7 @@ def test_the_edit_budget_is_the_number_of_specific_edits(specific: int) -> None:
         row("append", "- Be careful.", "a-1"),
         *[row("append", KEEP, "a-2"), row("delete", "", target="x")][:specific],
     ]
-    reply = told(f"# Edits\n\n{edits(*rows)}", BUDGET, instructions="How many? Reply with JSON.")
+    reply = reported(f"# Edits\n\n{edits(*rows)}", BUDGET, instructions="How many? Reply with JSON.")
     assert reply["edit_budget"] == specific
     assert f"{specific} of {len(rows)} edits" in reply["reasoning"]
 
@@ -227,11 +227,11 @@ def test_an_appendix_is_shortened_to_one_reminder_for_each_rule() -> None:
     lines = (
         "- Never remove duplicates: a word that occurs twice stays twice.\n- Be careful.\n- Keep repeated words.\n"
     )
-    reply = told(
+    reply = reported(
         fenced("appendix", f"{lines}- {CASE}"), SHORTER, instructions="Write a shorter list. Reply with JSON."
     )
     assert reply["reminders"] == ["Keep repeated words.", CASE]
 
 
 def test_without_an_appendix_there_is_nothing_to_shorten() -> None:
-    assert told("Nothing here.", SHORTER, instructions="Reply with JSON.")["reminders"] == []
+    assert reported("Nothing here.", SHORTER, instructions="Reply with JSON.")["reminders"] == []

@@ -129,11 +129,11 @@ def test_the_events_of_a_response_are_numbered_and_end_with_the_whole(gpt: opena
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_trial_travels_in_a_header(claude: anthropic.Anthropic, gpt: openai.OpenAI, seed: int) -> None:
-    told: dict[str, Any] = {"model": "target", "extra_headers": {TRIAL_HEADER: str(seed)}}
+    reported: dict[str, Any] = {"model": "target", "extra_headers": {TRIAL_HEADER: str(seed)}}
     expected = answer_of(direct(seed, "target", ""))
-    assert message(claude, system="", **told).content[0].text.rpartition("Answer: ")[2] == expected
-    assert response(gpt, instructions="", **told).output_text.rpartition("Answer: ")[2] == expected
-    plain = gpt.chat.completions.create(messages=[{"role": "user", "content": TASK}], **told)
+    assert message(claude, system="", **reported).content[0].text.rpartition("Answer: ")[2] == expected
+    assert response(gpt, instructions="", **reported).output_text.rpartition("Answer: ")[2] == expected
+    plain = gpt.chat.completions.create(messages=[{"role": "user", "content": TASK}], **reported)
     assert str(plain.choices[0].message.content).rpartition("Answer: ")[2] == expected
 
 
@@ -145,11 +145,11 @@ def test_another_trial_is_another_question_to_the_counts(endpoint: Endpoint, cla
 
 
 def test_a_trial_that_is_no_number_is_refused(claude: anthropic.Anthropic, gpt: openai.OpenAI) -> None:
-    told: Any = {TRIAL_HEADER: "two"}
+    reported: Any = {TRIAL_HEADER: "two"}
     with pytest.raises(anthropic.BadRequestError, match="x-etude-trial: 'two' is not a whole number"):
-        message(claude, extra_headers=told)
+        message(claude, extra_headers=reported)
     with pytest.raises(openai.BadRequestError, match="x-etude-trial: 'two' is not a whole number"):
-        response(gpt, extra_headers=told)
+        response(gpt, extra_headers=reported)
 
 
 @pytest.mark.parametrize("how", [message, streamed_message])
@@ -191,14 +191,14 @@ def test_the_arguments_of_a_call_come_in_pieces(gpt: openai.OpenAI) -> None:
 
 def test_schemas_are_filled(claude: anthropic.Anthropic, gpt: openai.OpenAI) -> None:
     blocks = attempt_block("a-1", "Sort the following words alphabetically: List: b a b", "a b")
-    told: Any = [{"role": "user", "content": blocks}]
+    reported: Any = [{"role": "user", "content": blocks}]
     form = {"type": "json_schema", "schema": PATCH}
     reply = message(
-        claude, model="optimizer-perfect", system="", messages=told, output_config={"format": form}
+        claude, model="optimizer-perfect", system="", messages=reported, output_config={"format": form}
     ).content[0]
     assert json.loads(reply.text)["edits"][0]["cites"] == ["a-1"]
     text = {"format": {**form, "name": "patch", "strict": True}}
-    other = response(gpt, model="optimizer-perfect", instructions="", input=told, text=text)
+    other = response(gpt, model="optimizer-perfect", instructions="", input=reported, text=text)
     assert json.loads(other.output_text)["edits"][0]["cites"] == ["a-1"]
 
 
@@ -222,15 +222,15 @@ def test_responses_are_cut_at_the_token_limit(gpt: openai.OpenAI) -> None:
 
 
 def test_a_call_that_is_cut_has_no_arguments_plain_and_half_of_them_streamed(claude: anthropic.Anthropic) -> None:
-    told: Any = {
+    reported: Any = {
         "tools": [{"name": "submit", "input_schema": SUBMIT}],
         "tool_choice": {"type": "any"},
         "max_tokens": 2,
     }
-    assert message(claude, **told).content[0].input == {}
+    assert message(claude, **reported).content[0].input == {}
     pieces = [
         event.delta.partial_json
-        for event in message(claude, stream=True, **told)
+        for event in message(claude, stream=True, **reported)
         if event.type == "content_block_delta"
     ]
     assert "".join(pieces) == '{"answer'
@@ -268,8 +268,8 @@ def test_blocks_of_all_kinds_are_read_from_messages() -> None:
     link = {"type": "image", "source": {"type": "url", "url": "https://host/a.png"}}
     result = {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": "a"}, link]}
     body["messages"] = [{"role": "user", "content": [{"type": "text", "text": "So?"}, result]}]
-    _, told, said = MESSAGES_WIRE.read_request(json.dumps(body).encode(), 3).request.messages
-    assert (told.role, told.content[1]) == ("tool", ImagePart(url="https://host/a.png"))
+    _, reported, said = MESSAGES_WIRE.read_request(json.dumps(body).encode(), 3).request.messages
+    assert (reported.role, reported.content[1]) == ("tool", ImagePart(url="https://host/a.png"))
     assert (said.role, said.text) == ("user", "So?")
 
 
@@ -305,7 +305,7 @@ def post(url: str, body: bytes) -> tuple[int, Any]:
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "told"),
+    ("path", "body", "reported"),
     [
         ("messages", b"{", "Invalid JSON"),
         ("messages", b'{"model": "target", "messages": [{"role": "user", "content": "x"}]}', "max_tokens: Field req"),
@@ -323,11 +323,13 @@ def post(url: str, body: bytes) -> tuple[int, Any]:
         ("responses", b'{"model": "target", "input": "x", "stream": "often"}', "stream: Input should be a valid"),
     ],
 )
-def test_bad_bodies_are_a_400_that_says_what_is_wrong(endpoint: Endpoint, path: str, body: bytes, told: str) -> None:
+def test_bad_bodies_are_a_400_that_says_what_is_wrong(
+    endpoint: Endpoint, path: str, body: bytes, reported: str
+) -> None:
     status, answer = post(f"{endpoint.url}/{path}", body)
     assert status == 400
     assert answer["error"]["type"] == "invalid_request_error"
-    assert answer["error"]["message"].startswith(told)
+    assert answer["error"]["message"].startswith(reported)
     assert answer.get("type") == ("error" if path == "messages" else None)
 
 
@@ -429,7 +431,7 @@ def test_structured_content_can_be_cut(endpoint: Endpoint, claude: anthropic.Ant
             json.loads(text)
 
 
-def test_a_refusal_is_told_in_messages() -> None:
+def test_a_refusal_is_reported_in_messages() -> None:
     call = MESSAGES_WIRE.read_request(
         b'{"model": "target", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}]}', None
     )

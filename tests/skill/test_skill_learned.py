@@ -79,7 +79,6 @@ def test_a_document_without_the_block_says_so_and_is_editable_as_before() -> Non
     [
         ("", f"{BEGIN}\n- a\n{END}\n"),
         ("x", f"x\n\n{BEGIN}\n- a\n{END}\n"),
-        ("x\n", f"x\n\n{BEGIN}\n- a\n{END}\n"),
         ("x\n\n", f"x\n\n{BEGIN}\n- a\n{END}\n"),
         ("x\r\n", f"x\r\n\r\n{BEGIN}\r\n- a\r\n{END}\r\n"),
         (ABOVE, f"{ABOVE}{BEGIN}\n- a\n{END}\n"),
@@ -156,9 +155,13 @@ def test_a_line_is_added_below_the_last_one_of_the_block() -> None:
     )
 
 
-@pytest.mark.parametrize("op", ["replace", "insert_after", "delete"])
 @pytest.mark.parametrize(
-    "target", ["- Check the units.", "Guard  this.", "name: sums", "Last words.", BEGIN, END, f"cents.\n{END}"]
+    ("op", "target"),
+    [
+        *(("delete", target) for target in ("- Check the units.", "Guard  this.", "name: sums", "Last words.")),
+        *(("replace", target) for target in ("- Check the units.", BEGIN, END, f"cents.\n{END}")),
+        ("insert_after", "- Check the units."),
+    ],
 )
 def test_an_anchor_outside_of_the_block_is_protected(op: EditOp, target: str) -> None:
     applied = refused(TEXT, edit(op, target, "" if op == "delete" else "- New."))
@@ -200,8 +203,10 @@ def test_a_deleted_rule_leaves_no_blank_lines_at_the_edges_of_the_block(
     assert done(document(inside), edit("delete", target)) == document(expected)
 
 
-@pytest.mark.parametrize("content", [BEGIN, f"- a\n{END}\n- b", "<!-- Etude: end learned -->"])
-@pytest.mark.parametrize("op", ["append", "insert_after", "replace"])
+@pytest.mark.parametrize(
+    ("op", "content"),
+    [("append", BEGIN), ("insert_after", f"- a\n{END}\n- b"), ("replace", "<!-- Etude: end learned -->")],
+)
 def test_content_with_a_marker_is_refused(op: EditOp, content: str) -> None:
     assert refused(TEXT, edit(op, "- Round to cents.", content)).fate == "protected"
 
@@ -248,7 +253,6 @@ def rewrite(text: str, new: str) -> str:
     "new",
     [
         "- New.",
-        "\n- New.\n\n",
         f"# Other words\n\n{BEGIN}\n- New.\n{END}\n\nAnd more.",
         document("- New.\n"),
         ABOVE + "- New.\n",

@@ -59,7 +59,7 @@ class Writes:
 
 def night(small: Small, log: Path, at: int = 0) -> list[str]:
     """A night in a child, killed at that write; the names of the writes when it was not."""
-    told = log.with_name("writes.json")
+    said = log.with_name("writes.json")
     child = os.fork()
     if child == 0:
         writes = Writes(small.base, at)
@@ -67,11 +67,11 @@ def night(small: Small, log: Path, at: int = 0) -> list[str]:
         models = Given(target=Logged(small.target, log), optimizer=Logged(small.optimizer, log))
         with watched_writes(lambda moment, number: writes.tell(f"journal {moment} {number}")):
             small.night(given=models)
-        told.write_text(json.dumps(writes.names))
+        said.write_text(json.dumps(writes.names))
         os._exit(0)
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0, "the child failed by itself"
-    return [] if os.WIFSIGNALED(status) else json.loads(told.read_text())
+    return [] if os.WIFSIGNALED(status) else json.loads(said.read_text())
 
 
 def result(small: Small) -> dict[str, object]:

@@ -30,8 +30,10 @@ def test_what_is_not_set_is_that_of_few_tasks_that_count() -> None:
     assert make_sleep_config({**MODELS, "train": {"epochs": 1}}).train.epochs == 1
 
 
-@pytest.mark.parametrize("role", ["target", "optimizer"])
-@pytest.mark.parametrize("section", [None, {}, {"temperature": 0.5}, "openai:x"])
+@pytest.mark.parametrize(
+    ("role", "section"),
+    [("target", None), ("optimizer", {}), ("target", {"temperature": 0.5}), ("target", "openai:x")],
+)
 def test_there_is_no_model_by_default(role: str, section: object) -> None:
     assert refused({**MODELS, role: section}) == (
         f"config: no model is named for the {role}\n"
@@ -170,7 +172,7 @@ def test_the_path_of_the_skill_is_the_night_s_and_its_length_is_not() -> None:
     assert make_sleep_config({**models, "skill": {"max_tokens": 9000}}).skill.max_tokens == 9000
 
 
-def test_a_document_without_room_for_a_rule_is_told_before_anything_is_paid_for(tmp_path: Path) -> None:
+def test_a_document_without_room_for_a_rule_is_reported_before_anything_is_paid_for(tmp_path: Path) -> None:
     (tmp_path / "CLAUDE.md").write_text("A rule.\n" * 3000)
     models = {role: {"model": "simulated:target"} for role in ("target", "optimizer")}
     project = {"project": str(tmp_path)}

@@ -189,8 +189,8 @@ def test_an_outage_on_the_way_is_an_error_and_the_night_goes_on_where_it_was(sma
 
 def test_too_many_voids_are_an_error_and_the_night_goes_on_without_asking_twice(small: Small) -> None:
     def reject(request: ChatRequest) -> None:
-        told = [message.text for message in request.messages]
-        if small.turns[0].prompt in told[-1] and "# Conversation" not in told[-1]:
+        shown = [message.text for message in request.messages]
+        if small.turns[0].prompt in shown[-1] and "# Conversation" not in shown[-1]:
             raise RejectedRequest("content filter 7712")
 
     small.before = reject
@@ -242,13 +242,13 @@ def test_a_program_that_never_ends_is_an_error_and_no_score(small: Small) -> Non
     over(small)
 
 
-def test_an_agent_program_that_is_not_there_is_told_before_anything_is_paid_for(small: Small) -> None:
+def test_an_agent_program_that_is_not_there_is_reported_before_anything_is_paid_for(small: Small) -> None:
     with unchanged(small), pytest.raises(ConfigError, match="no-such-program"):
         small.night(agent=command("no-such-program"))
     assert small.answered == 0
 
 
-def test_a_model_that_is_an_agent_program_and_not_there_is_told_before_anything_is_read(small: Small) -> None:
+def test_a_model_that_is_an_agent_program_and_not_there_is_reported_before_anything_is_read(small: Small) -> None:
     with pytest.raises(ConfigError, match="no known agent program"):
         run_night(small.config(target={"model": "agent:nobody"}), small.around)
     assert small.state.numbers() in ([], [1])

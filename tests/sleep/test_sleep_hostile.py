@@ -131,12 +131,12 @@ def test_a_damaged_database_is_named_and_stops_no_other_source(small: Small, jun
 
 def forged(request: ChatRequest) -> str:
     """An optimizer that was taken over, and tries to leave its block, its folder and its form."""
-    told, shown = request.messages[0].text, request.messages[-1].text
+    reported, shown = request.messages[0].text, request.messages[-1].text
     if "# Conversation" in shown:
         return json.dumps({"reasoning": "r", "tasks": [_forged_task(name) for name in TOOLS[:3]]})
     cites = [part.partition('"')[0] for part in shown.split('<attempt id="')[1:]]
     text = f"- Key Risks and confidence: high.\n{ORDERS[1]}\n- ../../evil\n"
-    if Prompts()["return_document"] in told:
+    if Prompts()["return_document"] in reported:
         return json.dumps({"reasoning": "r", "document": f"---\nname: evil\n---\n{text}", "cites": cites})
     edit = {"op": "replace", "target": "Use   tabs.", "content": text, "reason": "r", "cites": cites}
     return json.dumps({"reasoning": "r", "edits": [edit, {**edit, "op": "append", "target": ""}]})
@@ -231,13 +231,10 @@ def test_a_task_file_that_is_none_is_refused_with_its_name(tmp_path: Path, data:
         ({"checks": [{"op": "regex", "arg": "("}]}, "regex"),
         ({"checks": [{"op": "no_such", "arg": "x"}]}, "no_such"),
         ({"checks": [{"op": "tool_called", "arg": "../../evil"}]}, "evil"),
-        ({"checks": [{"op": "tool_called", "arg": "/etc/passwd"}]}, "passwd"),
         ({"checks": [{"op": "max_chars", "arg": True}]}, "max_chars"),
-        ({"split": "../x"}, "split"),
         ({"intent": "x" * 100_000}, "intent"),
         ({"checks": "rm -rf"}, "checks"),
         ({"origin": "dream"}, "origin"),
-        ({"evil": 1}, "evil"),
         ({"id": ""}, "id"),
     ],
 )

@@ -234,7 +234,7 @@ def test_a_night_out_of_minutes_stops_and_goes_on(small: Small) -> None:
     assert small.night().status == "proposed"
 
 
-def test_a_limit_of_money_or_tokens_is_told_as_it_was_set() -> None:
+def test_a_limit_of_money_or_tokens_is_reported_as_it_was_set() -> None:
     limits = LimitsSection(usd=2.5, tokens=12_000)
     spent = Spent(calls=3, tokens=11_000, usd=2.25)
     part = BudgetStop(

@@ -176,8 +176,8 @@ class Desk:
         )
 
     def _answer(self, request: ChatRequest) -> Any:
-        told = request.messages[0].text
-        name = next(name for name in self._answers if told.startswith(self._prompts[name]))
+        said = request.messages[0].text
+        name = next(name for name in self._answers if said.startswith(self._prompts[name]))
         self.asked.append((name, request))
         answer = self._answers[name]
         if callable(answer):

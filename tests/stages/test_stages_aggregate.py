@@ -162,7 +162,7 @@ async def test_an_answer_that_repeats_itself_is_united() -> None:
     assert [(edit.content, edit.cites) for edit in merged.edits] == [("Sort by date and round.", ("a0", "a1"))]
 
 
-async def test_an_answer_that_cannot_be_used_falls_back_to_the_united_edits_and_is_told() -> None:
+async def test_an_answer_that_cannot_be_used_falls_back_to_the_united_edits_and_is_reported() -> None:
     desk = Desk(merge_failures="Sorry.", merge_successes=joined, merge_final="Sorry.")
     merged = await aggregate(desk.optimizer, SKILL, (patches(2), patches(2, start=2)), TWO)
     assert contents(merged) == list(TOPICS[:4])

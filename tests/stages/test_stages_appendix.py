@@ -72,14 +72,14 @@ async def test_a_shorter_list_takes_the_place_of_the_old_one() -> None:
 @pytest.mark.parametrize(
     "given", [answer(), answer(" "), answer("One.", "Two."), answer("1", "2", "3"), answer("Two and more.")]
 )
-async def test_a_list_that_is_not_shorter_or_empty_changes_nothing_and_it_is_told(given: object) -> None:
+async def test_a_list_that_is_not_shorter_or_empty_changes_nothing_and_it_is_reported(given: object) -> None:
     desk = Desk(consolidate_appendix=given)
     before = with_reminders("One.", "Two.")
     assert await consolidate(desk.optimizer, before) == (before, ())
     assert desk.warnings == ["the appendix keeps its 2 reminders, the answer was no shorter list"]
 
 
-async def test_without_a_usable_answer_the_appendix_stays_and_it_is_told() -> None:
+async def test_without_a_usable_answer_the_appendix_stays_and_it_is_reported() -> None:
     desk = Desk(consolidate_appendix="Sorry.")
     before = with_reminders("One.", "Two.")
     assert await consolidate(desk.optimizer, before) == (before, ())

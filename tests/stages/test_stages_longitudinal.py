@@ -25,17 +25,17 @@ def agent() -> ToldAgent:
     return ToldAgent(lambda task, skill, trial: task.gold if skill.text in SOLVED[number(task) % 4] else "wrong")
 
 
-async def compare(settings: SlowUpdateSection, count: int = 40, told: ToldAgent | None = None, **limits: float):
-    rollout = make_rollout(told or agent(), **limits)
+async def compare(settings: SlowUpdateSection, count: int = 40, said: ToldAgent | None = None, **limits: float):
+    rollout = make_rollout(said or agent(), **limits)
     return await compare_epochs(rollout, (BEFORE, AFTER), tasks(count), settings, epoch=2, seed=42)
 
 
 async def test_the_same_sample_is_attempted_under_both_skills() -> None:
-    told = agent()
-    pairs = await compare(SlowUpdateSection(samples=8), told=told)
+    said = agent()
+    pairs = await compare(SlowUpdateSection(samples=8), said=said)
     drawn = [task.id for task in random.Random(42 + 2000 * 2).sample(tasks(40), 40)[:8]]
     assert [pair.previous.task.id for pair in pairs] == [pair.current.task.id for pair in pairs] == drawn
-    assert sorted(told.attempts) == sorted((name, text, 0) for name in drawn for text in ("before", "after"))
+    assert sorted(said.attempts) == sorted((name, text, 0) for name in drawn for text in ("before", "after"))
     assert {pair.previous.skill_hash for pair in pairs} == {BEFORE.hash}
     assert {pair.current.skill_hash for pair in pairs} == {AFTER.hash}
 
@@ -52,41 +52,41 @@ async def test_a_sample_larger_than_the_data_is_all_of_it() -> None:
 
 
 async def test_unchanged_keeps_what_stayed_as_it_was_and_does_not_top_up() -> None:
-    told = agent()
-    pairs = await compare(SlowUpdateSection(samples=12, pairs="unchanged"), told=told)
+    said = agent()
+    pairs = await compare(SlowUpdateSection(samples=12, pairs="unchanged"), said=said)
     assert {pair.category for pair in pairs} == {"persistent_fail", "stable_success"}
-    assert len(told.attempts) == 24
+    assert len(said.attempts) == 24
 
 
 async def test_changed_goes_on_until_it_has_as_many_as_wanted() -> None:
-    told = agent()
-    pairs = await compare(SlowUpdateSection(samples=8, pairs="changed"), told=told)
+    said = agent()
+    pairs = await compare(SlowUpdateSection(samples=8, pairs="changed"), said=said)
     assert {pair.category for pair in pairs} <= {"improved", "regressed"}
     assert len(pairs) == 8
-    assert 16 < len(told.attempts) < 80
+    assert 16 < len(said.attempts) < 80
 
 
 async def test_changed_ends_with_the_data() -> None:
-    told = ToldAgent(lambda task, skill, trial: task.gold if number(task) or skill is AFTER else "wrong")
-    pairs = await compare(SlowUpdateSection(samples=3, pairs="changed"), count=10, told=told)
+    said = ToldAgent(lambda task, skill, trial: task.gold if number(task) or skill is AFTER else "wrong")
+    pairs = await compare(SlowUpdateSection(samples=3, pairs="changed"), count=10, said=said)
     assert [(pair.category, pair.current.task.id) for pair in pairs] == [("improved", "t0")]
-    assert len(told.attempts) == 20
+    assert len(said.attempts) == 20
 
 
 async def test_tasks_without_a_score_under_one_of_the_skills_are_left_out() -> None:
-    told = ToldAgent(lambda task, skill, trial: OSError("gone") if (task.id, skill) == ("t1", AFTER) else "x")
-    pairs = await compare(SlowUpdateSection(samples=4), count=4, told=told, max_void=0.5)
+    said = ToldAgent(lambda task, skill, trial: OSError("gone") if (task.id, skill) == ("t1", AFTER) else "x")
+    pairs = await compare(SlowUpdateSection(samples=4), count=4, said=said, max_void=0.5)
     assert sorted(pair.current.task.id for pair in pairs) == ["t0", "t2", "t3"]
     with pytest.raises(VoidStop, match=r"train .*\(t1\)"):
-        await compare(SlowUpdateSection(samples=4), count=4, told=told, max_void=0)
+        await compare(SlowUpdateSection(samples=4), count=4, said=said, max_void=0)
 
 
 async def test_the_voids_it_went_on_without_stay_void_on_resume() -> None:
     journal = MemoryJournal()
-    told = ToldAgent(lambda task, skill, trial: OSError("gone") if task.id == "t1" else "x")
+    said = ToldAgent(lambda task, skill, trial: OSError("gone") if task.id == "t1" else "x")
     settings = SlowUpdateSection(samples=4)
     runs = []
-    for each in (told, agent()):
+    for each in (said, agent()):
         rollout = make_rollout(each, journal=journal, max_void=0.5)
         runs.append(await compare_epochs(rollout, (BEFORE, AFTER), tasks(4), settings, epoch=2, seed=42))
     assert runs[0] == runs[1]

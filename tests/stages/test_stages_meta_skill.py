@@ -43,7 +43,7 @@ async def test_an_empty_memory_keeps_the_old_one(empty: str) -> None:
     assert desk.warnings == []
 
 
-async def test_an_unusable_answer_keeps_the_memory_and_is_told() -> None:
+async def test_an_unusable_answer_keeps_the_memory_and_is_reported() -> None:
     desk = Desk(meta_skill="Sorry.")
     assert await written(desk, "Old.") == "Old."
     (warning,) = desk.warnings

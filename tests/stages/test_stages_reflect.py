@@ -249,14 +249,14 @@ async def test_reminders_answer_lapses_that_were_shown_and_others_are_dropped() 
     assert reflection.lapses == ("f0",)
 
 
-async def test_without_a_budget_none_is_told_and_nothing_is_cut() -> None:
+async def test_without_a_budget_none_is_reported_and_nothing_is_cut() -> None:
     desk = Desk(reflect_failures=patch_reply(*(edit_row(f"Rule {i}.", "f0") for i in range(12))))
     (reflection,) = await reflect(desk.optimizer, FAILURES[:1], context(None), shallow(), 7)
     assert len(reflection.patch.edits) == 12
     assert "at most" not in desk.shown()
 
 
-async def test_the_budget_is_told_in_the_word_for_what_is_proposed() -> None:
+async def test_the_budget_is_reported_in_the_word_for_what_is_proposed() -> None:
     desk = Desk(reflect_failures={"reasoning": "r", "suggestions": []})
     known = context(3)._replace(forms=Forms(SuggestionsReply, SuggestionsReply, SuggestionsReply))
     await reflect(desk.optimizer, FAILURES[:1], known, shallow(), 7)

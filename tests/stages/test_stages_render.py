@@ -80,13 +80,13 @@ def test_a_skill_with_a_learned_block_comes_with_what_may_change_in_it() -> None
     assert shown.startswith("# Current skill\n\n<skill data=")
     assert (written + block).strip() in shown
     assert shown.count("</skill data=") == 1
-    fenced, _, told = shown.rpartition(">\n\n")
+    fenced, _, reported = shown.rpartition(">\n\n")
     assert fenced.endswith(shown.splitlines()[2].removeprefix("<").removesuffix(">"))
-    assert told == (
+    assert reported == (
         "Only the lines between its `learned` markers may change: edits are made there, with anchors from there. "
         "Where a whole document is asked for, return these lines and nothing else, a list item for each rule."
     )
-    assert told not in skill_block(Skill(text=written))
+    assert reported not in skill_block(Skill(text=written))
 
 
 def test_an_attempt_is_shown_with_its_id_score_and_feedback() -> None:
@@ -274,6 +274,6 @@ def test_patches_are_shown_one_by_one() -> None:
     assert "é" in block
 
 
-def test_the_budget_is_told() -> None:
+def test_the_budget_is_reported() -> None:
     assert edit_budget_line(3) == "Propose at most 3 edits."
     assert edit_budget_line(3, "suggestions") == "Propose at most 3 suggestions."

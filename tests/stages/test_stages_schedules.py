@@ -129,10 +129,13 @@ async def test_zero_is_taken_when_there_is_a_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "problem"),
-    [("Many.", "no usable"), (said(0, " "), "0 without a reason"), (said(-3), "-3 without a reason")],
+    ("answer", "problem", "step", "planned"),
+    [
+        ("Many.", "no usable", 1, 4),
+        (said(0, " "), "0 without a reason", 2, 3),
+        (said(-3), "-3 without a reason", 4, 2),
+    ],
 )
-@pytest.mark.parametrize(("step", "planned"), [(1, 4), (2, 3), (4, 2)])
 async def test_an_answer_that_cannot_be_used_leaves_the_budget_of_cosine(
     answer: object, problem: str, step: int, planned: int
 ) -> None:

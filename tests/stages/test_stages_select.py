@@ -47,7 +47,7 @@ async def test_support_decides_where_the_ranking_names_no_edit_and_the_first_on_
     assert [edit.content for edit in edits] == ["three", "one", "zero", "four"]
 
 
-async def test_without_a_usable_ranking_support_decides_and_it_is_told() -> None:
+async def test_without_a_usable_ranking_support_decides_and_it_is_reported() -> None:
     desk = Desk(select="I like them all.")
     assert await chosen(desk, 2) == ["three", "one"]
     (warning,) = desk.warnings

@@ -73,7 +73,7 @@ async def test_empty_guidance_is_no_candidate(guidance: str) -> None:
     assert desk.warnings == []
 
 
-async def test_an_unusable_answer_is_no_candidate_and_is_told() -> None:
+async def test_an_unusable_answer_is_no_candidate_and_is_reported() -> None:
     desk = Desk(slow_update="Sorry.")
     assert await slow_update(desk.optimizer, BEFORE, AFTER, PAIRS, 500) is None
     (warning,) = desk.warnings

@@ -129,7 +129,7 @@ async def test_a_rewrite_that_failed_says_so_and_leaves_the_skill(answer: object
     assert [(each.fate, each.detail) for each in candidate.edits] == [("no_change", why)] * 2
 
 
-async def test_a_rewrite_without_a_usable_answer_is_told() -> None:
+async def test_a_rewrite_without_a_usable_answer_is_reported() -> None:
     desk = Desk(rewrite="Sorry.")
     await rewritten(desk, CLARIFY)
     (warning,) = desk.warnings

@@ -118,7 +118,7 @@ async def test_an_edit_is_repaired_once_however_often_it_is_answered() -> None:
     assert candidate.skill.text == "Be exact.\n\n- Sort by date.\n- Sort by age.\n"
 
 
-async def test_an_unusable_repair_leaves_the_edits_missed_and_is_told() -> None:
+async def test_an_unusable_repair_leaves_the_edits_missed_and_is_reported() -> None:
     desk = Desk(repair_anchors="Sorry.")
     candidate = await made(desk, REPLACE, append("New."))
     assert fates(candidate) == ["missed", "applied"]

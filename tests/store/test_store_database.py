@@ -57,7 +57,7 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(tmp_path):
     database.close()
 
 
-@pytest.mark.parametrize("version", ["2", "0", ""])
+@pytest.mark.parametrize("version", ["1", "0", ""])
 def test_an_unknown_format_is_refused(tmp_path, version):
     path = tmp_path / "journal.db"
     open_and_close(path)
@@ -66,7 +66,7 @@ def test_an_unknown_format_is_refused(tmp_path, version):
     connection.close()
     with pytest.raises(IdentityError) as caught:
         Database(path)
-    assert caught.value.message == f"journal {str(path)!r} has format {version!r}, this version of etude reads '1'"
+    assert caught.value.message == f"journal {str(path)!r} has format {version!r}, this version of etude reads '2'"
     assert caught.value.hint == "use the version of etude that made it, or another `run.name`"
 
 

@@ -21,7 +21,6 @@ from etude.programs.base import Delivery, Order, Program, Report
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
 from etude.programs.command import Command
-from etude.programs.installed import Installed
 from etude.programs.login import find_login
 from etude.programs.memory import available_mb, room_for
 from etude.programs.opencode import OpenCode
@@ -120,12 +119,13 @@ class ProgramAgent(Agent):
                 f"agent {self.name!r} calls tools, and model {target.name!r} takes none",
                 hint="set agent.name to 'chat', use a model with a key, or set agent.login to 'direct'",
             )
-        self._installed = program.find(options.path)
+        self.installed = program.find(options.path)
+        self.limits = options.limits
         self._sandbox = sandbox or find_sandbox(unsafe=options.unsafe_no_sandbox)
         self._login = find_login(program, os.environ, Path.home()) if options.login == "direct" else None
         self._model = options.model or ("" if self._login else target.name.partition(":")[2] or target.name)
         self._gateway = None if self._login else Gateway(self._target, model_name=self._model)
-        self._version = program.version(self._installed)
+        self.version = program.version(self.installed)
         self._room = asyncio.Semaphore(self.concurrency)
 
     @classmethod
@@ -150,25 +150,10 @@ class ProgramAgent(Agent):
     def metered(self) -> bool:
         return self._login is None
 
-    @property
-    def installed(self) -> Installed:
-        """The program that is used."""
-        return self._installed
-
-    @property
-    def version(self) -> str:
-        """What that program says of its version."""
-        return self._version
-
-    @property
-    def limits(self) -> Limits:
-        """What one attempt may use."""
-        return self._options.limits
-
     def fingerprint(self) -> str:
         """Changes with the program and its version, the model, its settings, the prompt and the options."""
         model = self._model if self._login else self._target.fingerprint()
-        return digest([self.name, self._version, model, self._prompt, self._options.identity()])
+        return digest([self.name, self.version, model, self._prompt, self._options.identity()])
 
     async def aclose(self) -> None:
         """Stop the gateway."""
@@ -202,7 +187,7 @@ class ProgramAgent(Agent):
                 calls = self._options.max_steps
                 session = await stack.enter_async_context(self._gateway.session(trial=trial, calls=calls))
             order = self._order(task, skill, workspace, session)
-            readable = (*self._installed.readable, *self._folders)
+            readable = (*self.installed.readable, *self._folders)
             if session is None:
                 box = workspace.box(readable, "host")
             else:
@@ -210,13 +195,13 @@ class ProgramAgent(Agent):
             launch = self.program.launch(order)
             env = workspace.env | dict(launch.env) | self._options.env
             env["PATH"] = with_programs(self._folders, env["PATH"])
-            ran = await run_program(launch, env, box, self._options.limits, self._sandbox, session)
+            ran = await run_program(launch, env, box, self.limits, self._sandbox, session)
             return await self._trajectory(order, workspace, session, ran)
 
     def _order(self, task: Task, skill: Skill, workspace: Workspace, session: GatewaySession | None) -> Order:
         options = self._options
         return Order(
-            installed=self._installed,
+            installed=self.installed,
             prompt=task.input,
             skill=skill,
             instructions=self._prompt,
@@ -274,7 +259,7 @@ class ProgramAgent(Agent):
             trouble=self._target.trouble,
             last_finish=session.log[-1].finish if session is not None and session.log else "",
             silent=self.program.silent,
-            limits=self._options.limits,
+            limits=self.limits,
         )
         return verdict(evidence)
 

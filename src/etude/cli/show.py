@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         if view.outdated:
             output.line("when it last stopped:")
         print_summary(summary)
-    output.lines(_table(view))
+    output.lines(_table(view, summary))
     _print_files(view)
     return 0
 
@@ -76,7 +76,7 @@ def _print_state(view: RunView, summary: Summary | None) -> None:
         output.line(f"run {view.name}: finished")
 
 
-def _table(view: RunView) -> Iterator[str]:
+def _table(view: RunView, summary: Summary | None) -> Iterator[str]:
     if view.evaluations_only:
         return
     if not view.steps:
@@ -88,7 +88,8 @@ def _table(view: RunView) -> Iterator[str]:
     yield ""
     yield from text_lines([[row[column] for column in shown] for row in (_COLUMNS, *rows)])
     if any(step.best for step in (*view.steps, *view.epochs)):
-        yield "* became the best skill"
+        withheld = summary is not None and summary.withheld
+        yield "* became the best skill" + (" of the search, which was not shown to be better" if withheld else "")
 
 
 def _row(name: str, step: StepView) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from etude.config.base import Section
 from etude.config.presets import PRESETS
 from etude.config.sections import TrainConfig
-from etude.errors import ConfigError, did_you_mean, told
+from etude.errors import ConfigError, did_you_mean, in_plain_words
 
 M = TypeVar("M", bound=BaseModel)
 C = TypeVar("C", covariant=True)
@@ -51,7 +51,7 @@ def _config_error(model: type[BaseModel], error: ValidationError, where: str) ->
         return ConfigError(
             f"{key} = {first['input']!r:.200}: expected keys with values", key=key, where=where, hint=hint
         )
-    what = told(first["msg"])
+    what = in_plain_words(first["msg"])
     if first["type"] == "value_error" and isinstance(first["input"], Mapping):
         # Settings that do not fit together: the text names them, and the others say nothing.
         place, of = (f"{key}: ", f" of {key!r}") if key else ("", "")

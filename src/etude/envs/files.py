@@ -39,8 +39,8 @@ def read_rows(path: Path, form: FileFormat | None = None) -> list[Row]:
     """All rows of a JSONL, JSON, CSV or Parquet file; the suffix says which unless `form` does.
 
     A JSON file is a list of objects, or an object in which exactly one value is such a list.
-    Raises DataError: the file is missing, empty or broken; names file and line; ConfigError: the format cannot be
-    told, or needs a package that is not installed."""
+    Raises DataError: the file is missing, empty or broken; names file and line; ConfigError: the format is not
+    known, or needs a package that is not installed."""
     form = form or _SUFFIXES.get(path.suffix.lower())
     if form is None:
         raise ConfigError(

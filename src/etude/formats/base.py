@@ -186,6 +186,12 @@ def as_data(arguments: str) -> Any:
         return arguments
 
 
+class CacheDetails(BaseModel):
+    """What the bill of the OpenAI formats says of the input."""
+
+    cached_tokens: int | None = None
+
+
 def usage_of(input: int | None, output: int | None, cached: int | None) -> Usage:
     """The tokens of a reply; missing and odd numbers are 0. `input` includes what was cached."""
     found = (0 if tokens is None else max(0, tokens) for tokens in (input, output, cached))

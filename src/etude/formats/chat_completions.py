@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field
 
 from etude.config import ModelSection, merge
 from etude.formats.base import (
+    CacheDetails,
     Call,
     Format,
     SchemaForm,
@@ -218,14 +219,10 @@ class _Choice(BaseModel):
     finish_reason: str | None = None
 
 
-class _CacheDetails(BaseModel):
-    cached_tokens: int | None = None
-
-
 class _Bill(BaseModel):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    prompt_tokens_details: _CacheDetails | None = None
+    prompt_tokens_details: CacheDetails | None = None
 
 
 class _Completion(BaseModel):
@@ -293,7 +290,7 @@ def _read_reply(body: bytes) -> Reply:
         for function in [call.function or _Function()]
     )
     bill = completion.usage or _Bill()
-    cached = (bill.prompt_tokens_details or _CacheDetails()).cached_tokens
+    cached = (bill.prompt_tokens_details or CacheDetails()).cached_tokens
     refused = bool(choice.message.refusal) or choice.finish_reason == "content_filter"
     cut = choice.finish_reason == "length"
     return Reply(

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from etude.config import ModelSection, merge
 from etude.formats.base import (
+    CacheDetails,
     Call,
     Format,
     SchemaForm,
@@ -195,14 +196,10 @@ class _Reason(BaseModel):
     reason: str | None = None
 
 
-class _CacheDetails(BaseModel):
-    cached_tokens: int | None = None
-
-
 class _Bill(BaseModel):
     input_tokens: int | None = None
     output_tokens: int | None = None
-    input_tokens_details: _CacheDetails | None = None
+    input_tokens_details: CacheDetails | None = None
 
 
 class _Response(BaseModel):
@@ -333,7 +330,7 @@ def _read_reply(body: bytes) -> Reply:
     refused = why == "content_filter" or any(part.type == "refusal" for part in parts)
     cut = response.status == "incomplete" or why is not None
     bill = response.usage or _Bill()
-    cached = (bill.input_tokens_details or _CacheDetails()).cached_tokens
+    cached = (bill.input_tokens_details or CacheDetails()).cached_tokens
     return Reply(
         text="".join(part.text or part.refusal or "" for part in parts),
         tool_calls=calls,

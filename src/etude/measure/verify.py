@@ -78,7 +78,7 @@ async def averify_skill(
         copy = Path(place) / config.run.name / JOURNAL
         try:
             _copy(folder / JOURNAL, copy)
-            problems = [] if said is None else _changed_facts(said, copy, folder)
+            problems = ([] if said is None else _changed_facts(said, copy, folder)) or _damaged(copy)
             again = None if problems else await _replayed(config, Path(place), given)
         except sqlite3.DatabaseError as error:
             raise DataError(
@@ -148,6 +148,15 @@ def _changed_facts(said: Provenance, copy: Path, folder: Path) -> list[Problem]:
         Problem(line=None, what=f"a change rests on the fact {name!r}, which {state}")
         for name, state in changed.items()
     ]
+
+
+def _damaged(copy: Path) -> list[Problem]:
+    journal = SqliteJournal(copy, read_only=True)
+    try:
+        what = "the fact {!r} was changed in the journal; no line rests on it"
+        return [Problem(line=None, what=what.format(name)) for name in journal.damaged()]
+    finally:
+        journal.close()
 
 
 def _state(journal: SqliteJournal, name: str, value: str) -> str:

@@ -33,14 +33,8 @@ _MOST_ANSWER = 4_000_000
 
 class Command(Program):
     """A command that finds the address of a model and a key in OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_BASE_URL
-    and ANTHROPIC_API_KEY.
-
-    Args:
-        words: the command line. `{prompt}` stands for the task, `{prompt_file}` for a file that holds it; without
-            either the task comes on standard input. `{skill_file}` stands for a file that holds the skill; without
-            it the skill stands before the task. `{workspace}`, `{answer_file}` and `{model}` stand for what they say.
-        answer_file: file in the workspace that the answer is in afterwards, None when it is on standard output.
-    """
+    and ANTHROPIC_API_KEY. `words` is the command line, with placeholders as `agent.command` has them; the answer is
+    afterwards in `answer_file` in the workspace, or on standard output (None)."""
 
     name: ClassVar[str] = "command"
     command: ClassVar[str] = "command"

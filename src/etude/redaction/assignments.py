@@ -39,7 +39,7 @@ _PAIR = re.compile(
     r"(?P<space>[ \t]{0,16})",
     re.IGNORECASE,
 )
-_TOLD = re.compile(r"\b(?P<word>password|passphrase)(?P<close>)(?P<gap>) (?P<sign>is|was)(?P<space>:? {1,4})")
+_SPOKEN = re.compile(r"\b(?P<word>password|passphrase)(?P<close>)(?P<gap>) (?P<sign>is|was)(?P<space>:? {1,4})")
 
 _OPENING = re.compile(r"[fFrRbBuU]{0,2}(?P<quote>\\{0,3}[\"'`])")
 _REDACTED = r"\[redacted:[^\]\s]{1,128}\]"
@@ -107,7 +107,7 @@ def without_assignments(text: str, counts: Counter[str]) -> str:
     lowered = text.lower()
     if not any(marker in lowered for marker in _MARKERS):
         return text
-    for pattern in (_HEAD, _FLAG, _LISTED_FLAG, _PAIR, _TOLD):
+    for pattern in (_HEAD, _FLAG, _LISTED_FLAG, _PAIR, _SPOKEN):
         text = _replaced(text, pattern, counts)
     return text
 

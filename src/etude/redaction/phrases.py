@@ -24,7 +24,7 @@ _VALUE = (
     r"[^\s\"'`,;<>(){}\[\]]{6,}[^\s\"'`,;<>(){}\[\].:!?]"
 )
 
-TOLD_SHAPES: tuple[Shape, ...] = (
+SPOKEN_SHAPES: tuple[Shape, ...] = (
     shape(
         "private-key",
         ("client-key-data",),

@@ -14,7 +14,7 @@ from typing import Self, cast
 from pydantic import JsonValue
 
 from etude.redaction.assignments import secret_kind, without_assignments
-from etude.redaction.phrases import TOLD_SHAPES
+from etude.redaction.phrases import SPOKEN_SHAPES
 from etude.redaction.shapes import (
     SHAPES,
     TRANSCRIPT_SHAPES,
@@ -76,7 +76,7 @@ class Redactor:
         unless they are placeholders, types or code. Sequences that colour a terminal go, too.
         """
         redactor = cls(environ, keys)
-        redactor._shapes = TRANSCRIPT_SHAPES + TOLD_SHAPES
+        redactor._shapes = TRANSCRIPT_SHAPES + SPOKEN_SHAPES
         redactor._named = True
         return redactor
 

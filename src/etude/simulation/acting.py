@@ -1,7 +1,7 @@
 """How the simulated target works with tools: it opens a skill that fits, writes the answer where the task wants it,
 and then says what it did. What it does next follows from the conversation alone.
 
-A request of an agent program holds much beside the task and the skill, so what teaches is told from what does not:
+A request of an agent program holds much beside the task and the skill, so what teaches is kept apart from the rest:
 only texts that are a skill, or largely say something about rules, count. Which program asks does not matter then.
 """
 
@@ -56,8 +56,8 @@ def look(request: ChatRequest) -> Scene | None:
         parts = [around] if at == place else [part.text for part in message.content if isinstance(part, TextPart)]
         taught = [lesson for part in parts if (lesson := _lesson(part, rules))]
         lessons += taught
-        told = message.role == "user" or (message.role == "system" and len(message.text) <= LONG_PROMPT)
-        said += parts if told else taught
+        asked = message.role == "user" or (message.role == "system" and len(message.text) <= LONG_PROMPT)
+        said += parts if asked else taught
     return Scene(
         task=task,
         lessons="\n\n".join(lessons),
@@ -138,13 +138,13 @@ _FAILED = re.compile(
 def _result(since: Sequence[Message], tool: str, mentioned: str) -> str | None:
     """What the last call of the tool that mentioned this came to; None when there was none."""
     calls = [call for message in since for call in message.tool_calls if call.name == tool]
-    ids = [call.id for call in calls if mentioned in _told(call)]
+    ids = [call.id for call in calls if mentioned in _arguments(call)]
     if not ids:
         return None
     return "\n".join(message.text for message in since if message.tool_call_id == ids[-1])
 
 
-def _told(call: ToolCall) -> str:
+def _arguments(call: ToolCall) -> str:
     """The arguments, without the escapes of JSON."""
     try:
         return json.dumps(json.loads(call.arguments), ensure_ascii=False)

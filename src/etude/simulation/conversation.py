@@ -19,9 +19,9 @@ class Conversation:
 
 def read(request: ChatRequest) -> Conversation:
     """The last task in the last message that has one, user messages first; all else is instructions."""
-    told = [message for message in request.messages if message.role != "assistant"]
-    texts = [message.text for message in told]
-    place = _place_of_task(told, texts)
+    given = [message for message in request.messages if message.role != "assistant"]
+    texts = [message.text for message in given]
+    place = _place_of_task(given, texts)
     if place is None:
         return Conversation(None, "\n\n".join(texts))
     task = find_tasks(texts[place])[-1]
@@ -29,10 +29,10 @@ def read(request: ChatRequest) -> Conversation:
     return Conversation(task, "\n\n".join(texts))
 
 
-def _place_of_task(told: Sequence[Message], texts: Sequence[str]) -> int | None:
-    newest_first = range(len(told) - 1, -1, -1)
-    order = [place for place in newest_first if told[place].role == "user"]
-    order += [place for place in newest_first if told[place].role != "user"]
+def _place_of_task(given: Sequence[Message], texts: Sequence[str]) -> int | None:
+    newest_first = range(len(given) - 1, -1, -1)
+    order = [place for place in newest_first if given[place].role == "user"]
+    order += [place for place in newest_first if given[place].role != "user"]
     return next((place for place in order if find_tasks(texts[place])), None)
 
 

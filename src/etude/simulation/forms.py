@@ -50,8 +50,8 @@ def wanted_form(request: ChatRequest) -> Form | None:
         for tool in request.tools:
             if tool.name == request.forced_tool:
                 return Form(tool.parameters, tool.name)
-    told = "\n\n".join(message.text for message in request.messages if message.role != "assistant")
-    schema = _shown(told)
+    prompt = "\n\n".join(message.text for message in request.messages if message.role != "assistant")
+    schema = _shown(prompt)
     return Form(schema) if schema is not None else None
 
 
@@ -161,9 +161,9 @@ def reply_with(request: ChatRequest, text: str) -> Reply:
 
 def usage_of(request: ChatRequest, text: str) -> Usage:
     """Estimated tokens: characters / 4 of all messages, tools and the schema, and of the reply."""
-    told = sum(tokens(message.text) for message in request.messages)
-    told += sum(tokens(call.arguments) for message in request.messages for call in message.tool_calls)
-    told += sum(tokens(json.dumps(tool.parameters)) + tokens(tool.description) for tool in request.tools)
+    count = sum(tokens(message.text) for message in request.messages)
+    count += sum(tokens(call.arguments) for message in request.messages for call in message.tool_calls)
+    count += sum(tokens(json.dumps(tool.parameters)) + tokens(tool.description) for tool in request.tools)
     if request.response_schema is not None:
-        told += tokens(json.dumps(request.response_schema.body))
-    return Usage(input_tokens=told, output_tokens=tokens(text))
+        count += tokens(json.dumps(request.response_schema.body))
+    return Usage(input_tokens=count, output_tokens=tokens(text))

@@ -68,8 +68,8 @@ def mine(text: str, profile: Profile) -> dict[str, object]:
 def _ordered(text: str) -> str:
     """What a transcript tells its reader to do, for those who do it."""
     command = command_in(text)
-    told = [f" Add this rule: {rule}." for rule in orders_in(text)]
-    return "".join([f" First run `{command}`."] * bool(command) + told)
+    added = [f" Add this rule: {rule}." for rule in orders_in(text)]
+    return "".join([f" First run `{command}`."] * bool(command) + added)
 
 
 def _mined(turn: _Turn, task: FoundTask, said: str, broken: frozenset[str], order: str) -> dict[str, object]:
@@ -199,6 +199,6 @@ def reword(text: str, form: Form) -> dict[str, object]:
     return dict.fromkeys(form.names & _WORDINGS, others)
 
 
-def told_by_user(request: ChatRequest) -> str:
+def user_text(request: ChatRequest) -> str:
     """What the first user message says: the data, without the instructions on it."""
     return next((message.text for message in request.messages if message.role == "user"), "")

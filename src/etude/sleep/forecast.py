@@ -44,13 +44,8 @@ class NightForecast(Record):
 def forecast_night(
     config: SleepConfig, sessions: Sequence[Session], tasks: Sequence[MinedTask] | None, document_chars: int
 ) -> NightForecast:
-    """What a night comes to. Asks no model.
-
-    Args:
-        sessions: those that would be mined.
-        tasks: from a task file, in place of mining.
-        document_chars: length of the documents that the agent reads.
-    """
+    """What a night comes to, with the tasks of a file or what is mined from sessions. Asks no model. The documents
+    that the agent reads have `document_chars` characters."""
     low, high = (_end(config, sessions, tasks, document_chars // _PER_TOKEN, bound) for bound in (0, 1))
     spans = {name: None if high[name] is None else Span(low=low[name] or 0, high=high[name] or 0) for name in low}
     few, many = _TASKS_OF_A_SESSION

@@ -64,13 +64,8 @@ def within(config: SleepConfig, spent: Spent) -> SleepConfig:
 
 
 class Deadline(StopSwitch):
-    """Lets nothing start once the minutes of a night are over, and passes on what another switch says.
-
-    Args:
-        switch: to stop the night from outside.
-        minutes: from now on, for this process; None for any number.
-        clock: gives seconds.
-    """
+    """Lets nothing start once this process has worked for the minutes of a night (None: any number), and passes on
+    what the switch says that stops the night from outside. `clock` gives seconds."""
 
     def __init__(
         self, switch: StopSwitch, minutes: float | None, clock: Callable[[], float] = time.monotonic
@@ -97,11 +92,7 @@ class Deadline(StopSwitch):
 
 
 def of_the_night(stop: BudgetStop, limits: LimitsSection, spent: Spent) -> BudgetStop:
-    """A stop of a part, in terms of the limits that a person has set.
-
-    Args:
-        spent: by all parts.
-    """
+    """A stop of a part, in terms of the limits that a person has set; `spent` is by all parts."""
     if not stop.limit:
         return stop
     used = getattr(spent, stop.limit)

@@ -1,17 +1,15 @@
 """A night: probe, harvest, mine, improve, stage. What is paid for is a fact in the night's run folders, what was
 found out is a file in its folder, so that an interrupted night resumes where it was."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from etude.build import open_workbench
-from etude.envs.scorers.base import Judge
 from etude.errors import BudgetStop, EtudeError, IdentityError, ModelError, OutageStop, StopRun
 from etude.models import build_model, price_of
-from etude.protocols import Environment
 from etude.records import SPLITS, ChatRequest, Skill, user
 from etude.sleep.adoption.adopt import adopt, adoptable, recover
 from etude.sleep.config import SleepConfig
@@ -85,11 +83,9 @@ async def arun_night(
     with Ledger(state.ledger) as ledger:
         switch = Deadline(given.get("switch") or StopSwitch(), config.limits.minutes)
         night = _Night(config, around, state, ledger, found, {**given, "switch": switch})
-        notes, number = () if recovery is None else recovery.told, unfinished(state)
+        notes, number = () if recovery is None else recovery.notes, unfinished(state)
         if number is not None:
-            with suppress(
-                IdentityError
-            ):  # settings or documents are others since: it is over, and its report says so
+            with suppress(IdentityError):  # settings or documents changed: it is over, and its report says so
                 return await night.run(number, notes)
         return await night.run(state.next_night, notes)
 
@@ -253,12 +249,8 @@ class _Night:
     def _bench(self) -> AbstractAsyncContextManager[Workbench]:
         """Models within the budget of the night, and no tasks."""
         config = self._config.for_run(self._folder / "runs", "mine")
-        given = with_judge(self._config, self._given)
-
-        def judged(judge: Callable[[], Judge]) -> Environment:
-            return NightEnvironment((), judge)
-
-        return open_workbench(config, {**given, "env": judged, "skill": Skill(text="Nothing to train.")})
+        parts: Given = {"env": lambda judge: NightEnvironment((), judge), "skill": Skill(text="Nothing to train.")}
+        return open_workbench(config, {**with_judge(self._config, self._given), **parts})
 
     async def _probe(self, bench: Workbench) -> None:
         """Ask every model whether it is there, before anything is read or paid for."""

@@ -74,10 +74,7 @@ def documents_of(sleep: SleepSection) -> tuple[LiveDocument, LiveDocument]:
 
 
 def read_document(path: Path, kind: Kind, project: Path, allow: Iterable[Path] = ()) -> LiveDocument:
-    """A document as it is now.
-
-    Args:
-        allow: files and folders outside of the project that the user named.
+    """A document as it is now, in the project or in files and folders that the user named (`allow`).
 
     Raises:
         SkillError: as `located`; the file cannot be read, is not UTF-8, or is not a document (names the line).

@@ -1,9 +1,9 @@
 """Proof: test edits on the failures they should fix, instead of asking for a higher mean over everything.
 
 A mean over a hundred noisy tasks is a blunt instrument for a rule that touches five of them. So the edits are tried
-together on the failures; what passes then is evidence for all of them. Then each edit is left out once on a task that
-it fixes, and stays only if the task fails without it. Where no edit alone is missed, because several cover for each
-other or because citations are wrong, a smallest set that fixes the task is found by halves.
+together on the failures; what passes then is evidence for all of them. Then each edit is left out on a task that it
+fixes, and stays only if the task fails without it, in two of three attempts. Where no edit alone is missed, because
+several cover for each other or because citations are wrong, a smallest set that fixes the task is found by halves.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

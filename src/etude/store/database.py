@@ -10,14 +10,14 @@ from typing import Any
 from etude.errors import DataError, IdentityError
 from etude.files import unwritable
 
-FORMAT = "1"
+FORMAT = "2"
 BUSY_MILLISECONDS = 5_000
 
 _SCHEMA = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     """CREATE TABLE facts (
         kind TEXT NOT NULL, key_hash TEXT NOT NULL, key TEXT, value TEXT NOT NULL,
-        seconds REAL NOT NULL, created TEXT NOT NULL, PRIMARY KEY (kind, key_hash))""",
+        digest TEXT NOT NULL, seconds REAL NOT NULL, created TEXT NOT NULL, PRIMARY KEY (kind, key_hash))""",
     """CREATE TABLE spend (
         ticket INTEGER PRIMARY KEY, role TEXT NOT NULL, tokens_bound INTEGER NOT NULL, usd_bound REAL,
         input_tokens INTEGER, output_tokens INTEGER, cached_tokens INTEGER, usd REAL, state TEXT NOT NULL)""",

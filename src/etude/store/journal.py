@@ -130,6 +130,11 @@ class SqliteJournal(Journal):
         )
         return _digest(kind, rows[0][0]) if rows else None
 
+    def damaged(self) -> list[str]:
+        """The names of facts whose value is not the one that was written."""
+        rows = self.database.rows("SELECT kind, key_hash, CAST(value AS BLOB), digest FROM facts ORDER BY created")
+        return [_name(kind, key_hash) for kind, key_hash, value, known in rows if _digest(kind, value) != known]
+
     def counts(self) -> dict[str, int]:
         """How many facts there are of each kind."""
         return dict(self.database.rows("SELECT kind, COUNT(*) FROM facts GROUP BY kind ORDER BY kind"))
@@ -164,7 +169,7 @@ class SqliteJournal(Journal):
             with self.database.write() as connection:
                 for (kind,) in source.rows("SELECT DISTINCT kind FROM facts WHERE kind <> ?", (DECISION,)):
                     for page in _pages(source, kind):
-                        connection.executemany("INSERT OR IGNORE INTO facts VALUES (?, ?, ?, ?, ?, ?)", page)
+                        connection.executemany("INSERT OR IGNORE INTO facts VALUES (?, ?, ?, ?, ?, ?, ?)", page)
                 connection.execute("INSERT OR REPLACE INTO meta VALUES ('forked_from', ?)", (str(parent),))
         finally:
             source.close()
@@ -183,11 +188,12 @@ class SqliteJournal(Journal):
             key_hash,
             self._redactor.redact_json(shown) if len(shown) <= _LONGEST_KEY_SHOWN else None,
             value,
+            _digest(kind, value.encode()),
             seconds,
             datetime.now(UTC).isoformat(timespec="milliseconds"),
         )
         with self.database.write() as connection:
-            connection.execute("INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?)", row)
+            connection.execute("INSERT INTO facts VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
     def _adapter(self, type: type[T]) -> TypeAdapter[T]:
         adapter = self._adapters.get(type)
@@ -224,7 +230,11 @@ def _hash(kind: str, key: str) -> str:
 def _note(kind: str, key_hash: str, value: str) -> None:
     facts = _noted.get()
     if facts is not None and kind != DECISION:
-        facts[f"{kind} {key_hash[:_SHOWN_HASH]}"] = _digest(kind, value.encode("utf-8", "surrogatepass"))
+        facts[_name(kind, key_hash)] = _digest(kind, value.encode("utf-8", "surrogatepass"))
+
+
+def _name(kind: str, key_hash: str) -> str:
+    return f"{kind} {key_hash[:_SHOWN_HASH]}"
 
 
 def _digest(kind: str, value: bytes) -> str:
@@ -237,8 +247,7 @@ def _digest(kind: str, value: bytes) -> str:
 def _pages(source: Database, kind: str) -> Iterator[list[tuple[Any, ...]]]:
     last = ""
     while page := source.rows(
-        "SELECT kind, key_hash, key, value, seconds, created FROM facts WHERE kind = ? AND key_hash > ?"
-        " ORDER BY key_hash LIMIT ?",
+        "SELECT * FROM facts WHERE kind = ? AND key_hash > ? ORDER BY key_hash LIMIT ?",
         (kind, last, _PAGE),
     ):
         yield page

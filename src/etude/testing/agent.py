@@ -49,7 +49,7 @@ class AgentContract:
         assert _task(0).input in sent
         assert SECRET not in sent
 
-    def test_what_happened_is_told_without_the_gold_answer(self) -> None:
+    def test_what_happened_is_reported_without_the_gold_answer(self) -> None:
         trajectory, _ = self._attempt(self.reply("red"))
         assert trajectory.messages
         assert SECRET not in trajectory.model_dump_json()

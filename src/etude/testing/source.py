@@ -31,6 +31,14 @@ BROKEN = (
 )
 """What is no record of any program: no JSON object, or none that can be read."""
 
+TEXTS = (
+    "Größe der 颜色 🙂 \u202eabc",
+    "one\ntwo\r\nthree\u2028four\x85five\x0csix",
+    'quotes " and \\ and \ttabs',
+    "/etc/hosts is a file; what is in it?",
+)
+"""What a user may write, and an agent answer."""
+
 WRONG: tuple[Any, ...] = (
     None,
     -1,
@@ -167,17 +175,8 @@ class SourceContract:
 
     # --- what a text may hold
 
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "Größe der 颜色 🙂 \u202eabc",
-            "one\ntwo\r\nthree\u2028four\x85five\x0csix",
-            'quotes " and \\ and \ttabs',
-            "/etc/hosts is a file; what is in it?",
-        ],
-    )
-    def test_texts_come_back_as_they_were(self, tmp_path: Path, text: str) -> None:
-        turns = turns_of(text, answer=f"Said: {text}")
+    def test_texts_come_back_as_they_were(self, tmp_path: Path) -> None:
+        turns = [turn.model_copy(update={"answer": f"Said: {turn.prompt}"}) for turn in turns_of(*TEXTS)]
         self.write_session(tmp_path, turns)
         (found,) = self._find(tmp_path)
         self._tells(self._session(found), turns)
@@ -205,12 +204,11 @@ class SourceContract:
             assert " end" in used.result
         assert turn.answer == "Done."
 
-    @pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "America/New_York"])
-    def test_times_are_utc_wherever_it_is_read(self, tmp_path: Path, zone: str) -> None:
+    def test_times_are_utc_wherever_it_is_read(self, tmp_path: Path) -> None:
         turns = turns_of("Sort the words.", "Now backwards.")
         self.write_session(tmp_path, turns)
         with pytest.MonkeyPatch.context() as environment:
-            environment.setenv("TZ", zone)
+            environment.setenv("TZ", "Asia/Kolkata")
             time.tzset()
             try:
                 (found,) = self._find(tmp_path)
@@ -224,16 +222,16 @@ class SourceContract:
 
     # --- what may be broken
 
-    @pytest.mark.parametrize("junk", BROKEN, ids=lambda junk: repr(junk[:12]))
-    def test_a_broken_record_is_counted_and_the_rest_is_read(self, tmp_path: Path, junk: bytes) -> None:
+    def test_broken_records_are_counted_and_the_rest_is_read(self, tmp_path: Path) -> None:
         turns = turns_of("Sort the words.", "Now backwards.")
         path = self.write_session(tmp_path, turns)
         (found,) = self._find(tmp_path)
         before = sum(self._read(found).skipped.values())
-        self.spoil(path, ID, junk)
+        for junk in BROKEN:
+            self.spoil(path, ID, junk)
         (found,) = self._find(tmp_path)
         reading = self._read(found)
-        assert sum(reading.skipped.values()) == before + 1
+        assert sum(reading.skipped.values()) == before + len(BROKEN)
         assert reading.session is not None
         self._tells(reading.session, turns)
 
@@ -257,7 +255,7 @@ class SourceContract:
             for found in self._find(tmp_path):
                 self._read(found)
 
-    @pytest.mark.parametrize("content", [b"", b"\0" * 4096, b"garbage " * 1000, b"{}"])
+    @pytest.mark.parametrize("content", [b"", b"\0" * 4096])
     def test_a_file_that_holds_something_else_is_read_as_nothing(self, tmp_path: Path, content: bytes) -> None:
         path = self.write_session(tmp_path, turns_of("Sort the words."))
         (found,) = self._find(tmp_path)

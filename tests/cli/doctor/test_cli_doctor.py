@@ -64,11 +64,9 @@ def test_without_a_config_the_installation_is_checked(here: Path, capsys: Captur
     [
         (["--trian.epochs", "1"], "config", "demo/etude.yaml: unknown key 'trian'", "did you mean 'train'?"),
         (["--env.train", "nope.jsonl"], "data", "data file 'nope.jsonl' does not exist", "give the path of a file"),
-        (["--env.name", "datset"], "data", "unknown environment 'datset'", "did you mean 'dataset'?"),
         (["--skill.path", "nope"], "skill", "skill 'nope' does not exist", "give a skill folder"),
         (["--skill.max_tokens", "5"], "skill", "everyday-tasks: about ", "shorten the skill or raise"),
         (["--target.model", "openai:x"], "target", "environment variable 'OPENAI_API_KEY' is not set", "put the key"),
-        (["--target.model", "simulated:x"], "target", "unknown simulated model 'x'", "allowed: judge"),
         (["--optimizer.model", "opnai:x"], "optimizer", "model 'opnai:x' names no known provider", "did you mean"),
         (["--env.scorer", "numeric"], "scorer", "the scorer 'numeric' does not accept", "fix these gold answers"),
         (
@@ -129,7 +127,7 @@ def test_a_missing_price_is_a_note_and_with_a_money_cap_an_error(
     assert priced["limits"][0]["text"] == "usd 3"
 
 
-def test_a_training_without_a_skill_or_with_replaced_prompts_is_told_of(
+def test_a_training_without_a_skill_or_with_replaced_prompts_is_reported_of(
     fresh_project: Path, capsys: Captured
 ) -> None:
     Path("mine.md").write_text("Do it.\n")
@@ -258,9 +256,9 @@ def test_live_reports_a_model_that_answers_but_not_in_the_form_that_was_asked_fo
     assert "no usable answer in 3 replies" in found["live optimizer structure"][0]["text"]
 
 
-@pytest.mark.parametrize(("key", "told"), [("x", True), ("sk-1234", True), ("sk-12345", False), ("", False)])
-def test_a_key_that_is_too_short_to_be_one_is_told(
-    fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, key: str, told: bool
+@pytest.mark.parametrize(("key", "said"), [("x", True), ("sk-1234", True), ("sk-12345", False), ("", False)])
+def test_a_key_that_is_too_short_to_be_one_is_reported(
+    fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, key: str, said: bool
 ) -> None:
     monkeypatch.setenv("LOCAL_SERVER", key)
     flags = ["--target.model", "openai:x", "--target.api_key_env", "LOCAL_SERVER"]
@@ -269,7 +267,7 @@ def test_a_key_that_is_too_short_to_be_one_is_told(
         "the key in LOCAL_SERVER is shorter than 8 characters: it is treated as a placeholder, sent, and not "
         "removed from what is stored"
     )
-    assert [check["status"] for check in found["target"] if check["text"] == text] == ["note"] * told
+    assert [check["status"] for check in found["target"] if check["text"] == text] == ["note"] * said
 
 
 def test_a_placeholder_for_a_key_changes_nothing_in_the_settings_of_a_run(

@@ -59,7 +59,7 @@ def executable(place: Path, script: str) -> None:
     place.chmod(0o755)
 
 
-def test_a_program_is_told_with_its_version_and_place(place: Path) -> None:
+def test_a_program_is_reported_with_its_version_and_place(place: Path) -> None:
     executable(place, "echo 1.2.3")
     check = looked_at(Fake())
     assert (check.name, check.status, check.text) == ("program fake", "ok", f"1.2.3, {place}")
@@ -73,7 +73,7 @@ def test_a_version_older_than_the_tested_one_is_noted(place: Path) -> None:
     assert check.fix == "update it (fetch it), or set agent.path to another one"
 
 
-def test_the_version_of_the_program_that_agent_path_names_is_told(
+def test_the_version_of_the_program_that_agent_path_names_is_reported(
     fresh_project: Path, place: Path, capsys: Captured
 ) -> None:
     executable(place, "echo codex-cli 0.20.0")
@@ -83,7 +83,7 @@ def test_the_version_of_the_program_that_agent_path_names_is_told(
     assert found["agent program"]["text"].startswith(f"codex-cli 0.20.0, {place}: older than ")
 
 
-def test_a_program_that_is_not_there_is_told_with_how_to_get_it(place: Path) -> None:
+def test_a_program_that_is_not_there_is_reported_with_how_to_get_it(place: Path) -> None:
     check = looked_at(Fake())
     assert (check.status, check.fix) == ("note", "fake: fetch it")
     assert check.text == "not found: fake-agent; only agents of these names need them"

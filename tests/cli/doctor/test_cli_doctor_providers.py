@@ -22,7 +22,7 @@ def target(capsys: pytest.CaptureFixture[str], *flags: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "said"),
     [
         (
             ["--target.model", "anthropic:m", "--target.base_url", "http://a/v1"],
@@ -40,9 +40,9 @@ def target(capsys: pytest.CaptureFixture[str], *flags: str) -> str:
     ],
 )
 def test_the_key_that_counts_is_named(
-    fresh_project: Path, capsys: pytest.CaptureFixture[str], flags: list[str], told: str
+    fresh_project: Path, capsys: pytest.CaptureFixture[str], flags: list[str], said: str
 ) -> None:
-    assert target(capsys, *flags).endswith(told)
+    assert target(capsys, *flags).endswith(said)
 
 
 def test_a_price_of_the_table_is_a_price(fresh_project: Path, capsys: pytest.CaptureFixture[str]) -> None:

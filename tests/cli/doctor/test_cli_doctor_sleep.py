@@ -37,7 +37,7 @@ def checks(capsys: Captured, *words: str, code: int = 0) -> dict[str, list[dict[
     return found
 
 
-def told(found: dict[str, list[dict[str, Any]]], name: str) -> list[tuple[str, str]]:
+def said(found: dict[str, list[dict[str, Any]]], name: str) -> list[tuple[str, str]]:
     return [(check["status"], check["text"]) for check in found[name]]
 
 
@@ -73,24 +73,24 @@ def test_the_settings_of_a_night_are_found_and_checked(night: Path, here: Path, 
     transcript(here / "home")
     before = sorted(here.rglob("*"))
     found = checks(capsys)
-    assert told(found, "config") == [("ok", "sleep.yaml is valid for `etude sleep`")]
-    assert told(found, "target") == [("ok", "simulated:target at this process, needs no key")]
-    assert told(found, "limits") == [("ok", "calls 100")]
-    assert told(found, "transcripts") == [("ok", f"sessions in '{here / 'home'}': claude-code 1")]
-    assert told(found, "skill") == [("ok", ".claude/skills/learned/SKILL.md: not there yet")]
-    assert told(found, "memory") == [("ok", "CLAUDE.md: 10 characters")]
+    assert said(found, "config") == [("ok", "sleep.yaml is valid for `etude sleep`")]
+    assert said(found, "target") == [("ok", "simulated:target at this process, needs no key")]
+    assert said(found, "limits") == [("ok", "calls 100")]
+    assert said(found, "transcripts") == [("ok", f"sessions in '{here / 'home'}': claude-code 1")]
+    assert said(found, "skill") == [("ok", ".claude/skills/learned/SKILL.md: not there yet")]
+    assert said(found, "memory") == [("ok", "CLAUDE.md: 10 characters")]
     (state,) = found["state"]
     assert state["status"] == "ok"
     assert state["text"].startswith(str(here / "home" / ".local" / "state" / "etude" / "sleep" / "project-"))
     assert state["text"].endswith(": 0 nights")
-    assert told(found, "schedule") == [("note", "nights are not scheduled")]
+    assert said(found, "schedule") == [("note", "nights are not scheduled")]
     assert "data" not in found
     assert sorted(here.rglob("*")) == before
 
 
 def test_a_file_with_a_section_sleep_is_one_of_a_night_whatever_its_name(night: Path, capsys: Captured) -> None:
     Path("mine.yaml").write_text(NIGHT + "sleep: {agent: codex}\n")
-    assert told(checks(capsys, "mine.yaml"), "memory") == [("ok", "AGENTS.md: not there yet")]
+    assert said(checks(capsys, "mine.yaml"), "memory") == [("ok", "AGENTS.md: not there yet")]
     Path("mine.yaml").write_text(NIGHT + "sleep: {agnet: codex}\n")
     (config,) = checks(capsys, "mine.yaml", code=1)["config"]
     assert (config["text"], config["fix"]) == ("mine.yaml: unknown key 'sleep.agnet'", "did you mean 'agent'?")
@@ -99,13 +99,13 @@ def test_a_file_with_a_section_sleep_is_one_of_a_night_whatever_its_name(night: 
 def test_a_home_without_transcripts_is_noted_and_so_is_a_source_that_is_named_in_vain(
     night: Path, here: Path, capsys: Captured
 ) -> None:
-    ((status, text),) = told(checks(capsys), "transcripts")
+    ((status, text),) = said(checks(capsys), "transcripts")
     assert status == "note"
     assert text.startswith("no session of claude-code, codex, ")
     transcript(here / "home")
-    named = told(checks(capsys, "--sleep.sources", "[claude-code, codex]"), "transcripts")
+    named = said(checks(capsys, "--sleep.sources", "[claude-code, codex]"), "transcripts")
     assert named[1] == ("note", f"no session of codex in '{here / 'home'}'")
-    ((status, text),) = told(checks(capsys, "--sleep.sources", "[claude]", code=1), "transcripts")
+    ((status, text),) = said(checks(capsys, "--sleep.sources", "[claude]", code=1), "transcripts")
     assert (status, text) == ("wrong", "unknown source 'claude'")
 
 
@@ -117,13 +117,13 @@ def test_what_a_night_could_not_use_is_wrong(night: Path, here: Path, capsys: Ca
     assert "none.json" in wrong["tasks"]
     assert wrong["memory"] == "'CLAUDE.md' is not UTF-8: byte 0 is 0xff"
     found = checks(capsys, "--sleep.project", "none", code=1)
-    assert told(found, "project") == [("wrong", "sleep.project = 'none' is not a folder")]
+    assert said(found, "project") == [("wrong", "sleep.project = 'none' is not a folder")]
     assert "state" not in found
 
 
 def test_a_state_folder_that_cannot_be_written_is_wrong(night: Path, here: Path, capsys: Captured) -> None:
     Path("full").write_text("no folder")
-    ((status, text),) = told(checks(capsys, "--sleep.state", "full/below", code=1), "state")
+    ((status, text),) = said(checks(capsys, "--sleep.state", "full/below", code=1), "state")
     assert (status, text.endswith("cannot be used: Not a directory")) == ("wrong", True)
 
 
@@ -131,7 +131,7 @@ def test_a_database_that_cannot_be_read_is_noted_and_is_no_session(night: Path, 
     database = Path(os.environ["HOME"]) / ".local/share/opencode/opencode.db"
     database.parent.mkdir(parents=True)
     database.write_bytes(b"no database at all, but long enough to be one" * 100)
-    (first, *others) = told(checks(capsys), "transcripts")
+    (first, *others) = said(checks(capsys), "transcripts")
     assert first[0] == "note"
     assert first[1].startswith(f"{str(database)!r}: cannot be read: it cannot be read as a database")
     assert not any("opencode 1" in text for _, text in others)
@@ -141,7 +141,7 @@ def test_a_folder_of_transcripts_that_cannot_be_read_is_noted(night: Path, capsy
     home = Path(os.environ["HOME"])
     (home / ".claude").mkdir()
     (home / ".claude/projects").symlink_to("projects")
-    status, text = told(checks(capsys), "transcripts")[0]
+    status, text = said(checks(capsys), "transcripts")[0]
     assert (status, text.startswith("claude-code: they cannot be read: ")) == ("note", True)
 
 
@@ -150,7 +150,7 @@ def test_a_reviewed_task_file_takes_the_place_of_transcripts(night: Path, capsys
     file = {"format": "etude.tasks", "version": 1, "reviewed": True, "tasks": [task]}
     Path("tasks.json").write_text(json.dumps(file))
     found = checks(capsys, "--sleep.tasks", "tasks.json")
-    assert told(found, "tasks") == [("ok", "1 in tasks.json")]
+    assert said(found, "tasks") == [("ok", "1 in tasks.json")]
     assert "transcripts" not in found
 
 
@@ -159,30 +159,30 @@ def test_a_scheduled_night_is_reported(night: Path, here: Path, capsys: Captured
     line = next(line for line in capsys.readouterr().out.splitlines() if line.endswith(job_name(Path.cwd())))
     (here / "table").write_text(f"{line}\n")
     crontab(here, f"cat '{here / 'table'}'")
-    assert told(checks(capsys), "schedule") == [("ok", "every night by cron")]
+    assert said(checks(capsys), "schedule") == [("ok", "every night by cron")]
 
 
 def test_a_handoff_needs_no_key_and_its_folder_is_looked_at(
     fresh_project: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = [CONFIG, "--optimizer.model", "handoff:asked"]
-    found = told(checks(capsys, *words), "optimizer")
+    found = said(checks(capsys, *words), "optimizer")
     assert found[:2] == [("ok", "handoff:asked at asked, needs no key"), ("ok", "no question waits in asked")]
     assert not Path("asked").exists()
     Path("asked/questions").mkdir(parents=True)
     for name in ("1.md", "2.md"):
         Path("asked/questions", name).write_text("# Question")
-        ((status, text),) = told(checks(capsys, *words), "optimizer")[1:2]
+        ((status, text),) = said(checks(capsys, *words), "optimizer")[1:2]
         assert status == "note"
     assert text == "2 questions wait for an answer in asked"
     Path("file").write_text("")
-    found = told(checks(capsys, CONFIG, "--optimizer.model", "handoff:file/below", code=1), "optimizer")
+    found = said(checks(capsys, CONFIG, "--optimizer.model", "handoff:file/below", code=1), "optimizer")
     assert ("wrong", "file/below cannot be written") in found
 
 
 def test_a_handoff_is_not_asked_live(fresh_project: Path, capsys: Captured) -> None:
     found = checks(capsys, CONFIG, "--live", "--optimizer.model", "handoff:asked")
-    assert told(found, "live optimizer") == [("note", "not asked: its question would wait for an answer")]
+    assert said(found, "live optimizer") == [("note", "not asked: its question would wait for an answer")]
     assert not Path("asked").exists()
 
 
@@ -191,12 +191,12 @@ def test_a_plan_with_a_handoff_asks_for_no_key(fresh_project: Path, capsys: Capt
     assert "OPENAI_API_KEY" not in "".join(capsys.readouterr())
 
 
-def test_tasks_that_no_night_can_use_are_told(night: Path, capsys: Captured) -> None:
+def test_tasks_that_no_night_can_use_are_reported(night: Path, capsys: Captured) -> None:
     same = {"intent": "The same words.", "checks": [{"op": "min_chars", "arg": 1}]}
     tasks = [{"id": "a", **same}, {"id": "b", "split": "val", **same}]
     file = {"format": "etude.tasks", "version": 1, "reviewed": True, "tasks": tasks}
     Path("tasks.json").write_text(json.dumps(file))
-    ((status, text),) = told(checks(capsys, "--sleep.tasks", "tasks.json", code=1), "tasks")
+    ((status, text),) = said(checks(capsys, "--sleep.tasks", "tasks.json", code=1), "tasks")
     assert (status, "the same input" in text) == ("wrong", True), text
 
 

@@ -79,7 +79,7 @@ def test_the_settings_have_comments_and_name_models_but_no_key(
     assert settings["train"] == {"epochs": 4, "batch_size": 4}
 
 
-def test_a_model_that_does_not_exist_is_told_of(here: Path, capsys: Captured) -> None:
+def test_a_model_that_does_not_exist_is_reported_of(here: Path, capsys: Captured) -> None:
     write_jsonl("sums.jsonl", sums(30))
     result = found(capsys, "sums.jsonl", "--target", "opnai:x", "--optimizer", "simulated:optimizer")
     assert any("did you mean 'openai'?" in note for note in result["notes"])

@@ -351,10 +351,8 @@ def test_a_scorer_that_does_not_accept_the_gold_answers_gives_way(here: Path, ca
         ("env: {split_dir: torn}\n", "'torn/train' has no items.json; data files: 'a.csv', 'b.csv'"),
         ("env: {split_dir: good, skill_init: gone.md}\n", "c.yaml: 'gone.md' does not exist"),
         ("env: {data_path: one.json, split_ratio: most}\n", "hint: change env.split_ratio in c.yaml\n"),
-        ("env: {split_dir: good, limit: all}\n", "hint: change env.limit in c.yaml\n"),
         ("env: {split_dir: good}\ntrain: {num_epochs: many}\n", "hint: change train.num_epochs in c.yaml\n"),
         ("_base_: c.yaml\n", "c.yaml inherits from itself by '_base_'"),
-        ("_base_: gone.yaml\n", "SkillOpt settings 'gone.yaml' cannot be read"),
         ("a: [\n", "SkillOpt settings 'c.yaml' cannot be read"),
     ],
 )

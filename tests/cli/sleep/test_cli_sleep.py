@@ -67,9 +67,9 @@ def test_a_proposal_is_adopted_and_taken_back(one: Small, capsys: Captured) -> N
     assert main(["sleep", "revert"]) == 2
     assert "error: no night is adopted\n" in capsys.readouterr().err
     assert main(["sleep", "adopt"]) == 2
-    told = capsys.readouterr().err
-    assert "error: no proposal waits; night 1 was taken back\n" in told
-    assert "sleep adopt 1` puts it in place again" in told
+    shown = capsys.readouterr().err
+    assert "error: no proposal waits; night 1 was taken back\n" in shown
+    assert "sleep adopt 1` puts it in place again" in shown
     assert tree(one.project) == before
     assert main(["sleep", "adopt", "1"]) == 0
 
@@ -198,7 +198,7 @@ def test_a_night_that_was_killed_says_so_and_goes_on(one: Small, capsys: Capture
     assert stands(capsys) == ["proposed"]
 
 
-def test_a_night_under_way_is_told_from_one_that_was_killed(sleeper: Small, capsys: Captured) -> None:
+def test_a_night_under_way_is_reported_from_one_that_was_killed(sleeper: Small, capsys: Captured) -> None:
     seen: list[str] = []
 
     def before(request: object) -> None:

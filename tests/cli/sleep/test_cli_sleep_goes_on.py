@@ -26,8 +26,8 @@ def test_the_command_that_is_named_goes_on_with_the_night_under_all_its_settings
     sleeper: Small, capsys: Captured
 ) -> None:
     said(capsys, "run", *STOPPED, code=3)
-    told = said(capsys, "status")[-1]
-    command = told.removeprefix("night 1 continues (with a larger --limits.calls): ")
+    shown = said(capsys, "status")[-1]
+    command = shown.removeprefix("night 1 continues (with a larger --limits.calls): ")
     assert command == f"etude sleep run {shlex.join(STOPPED)}"
     assert f"  {command}" in said(capsys, "explain")
     words = shlex.split(command.replace("--limits.calls 9", "--limits.calls 90"))[2:]
@@ -86,10 +86,10 @@ def test_an_explanation_does_not_point_to_itself(sleeper: Small, capsys: Capture
 
 
 def test_a_forecast_names_the_night_that_a_run_would_go_on_with(sleeper: Small, capsys: Captured) -> None:
-    told = "resumes    night 1, if settings and documents are the same; below is a whole night"
-    assert told not in said(capsys, "dry-run")
+    shown = "resumes    night 1, if settings and documents are the same; below is a whole night"
+    assert shown not in said(capsys, "dry-run")
     said(capsys, "run", *STOPPED, code=3)
-    assert told in said(capsys, "dry-run", *STOPPED)
+    assert shown in said(capsys, "dry-run", *STOPPED)
     assert data(capsys, "dry-run")["resumes"] == 1
     said(capsys, "run")
     assert data(capsys, "dry-run")["resumes"] is None

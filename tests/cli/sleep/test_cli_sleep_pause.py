@@ -76,9 +76,9 @@ def test_what_is_no_date_is_refused(sleeper: Small, capsys: Captured, text: str)
 
 def test_a_day_that_is_over_is_refused(sleeper: Small, capsys: Captured) -> None:
     assert main(["sleep", "pause", "--until", "2020-02-29"]) == 2
-    told = capsys.readouterr().err
-    assert told.startswith("error: a pause until '2020-02-29' is over already: today is ")
-    assert told.endswith("\nhint: give today or a later day\n")
+    shown = capsys.readouterr().err
+    assert shown.startswith("error: a pause until '2020-02-29' is over already: today is ")
+    assert shown.endswith("\nhint: give today or a later day\n")
     assert not (sleeper.state.folder / PAUSE).exists()
 
 

@@ -50,10 +50,10 @@ def two(sleeper: Small) -> Project:
 
 def offered(place: Project, night: int, rule: str = "- Learned.") -> None:
     """A night that proposes this rule for both documents as they are."""
-    told(place, night, both(place, night=f"{night:04d}", rule=rule))
+    shown(place, night, both(place, night=f"{night:04d}", rule=rule))
 
 
-def told(place: Project, night: int, folder: Path) -> None:
+def shown(place: Project, night: int, folder: Path) -> None:
     """The report of a night with that proposal."""
     report = NightReport(
         night=night,
@@ -161,7 +161,9 @@ def test_an_adoption_that_was_killed_on_the_way_is_finished_and_what_a_person_wr
     assert two.memory.read_text() == "By hand.\n"
 
 
-def test_a_night_whose_report_cannot_be_read_is_told_from_one_that_was_killed(two: Project, capsys: Captured) -> None:
+def test_a_night_whose_report_cannot_be_read_is_reported_from_one_that_was_killed(
+    two: Project, capsys: Captured
+) -> None:
     path = two.state / "nights" / "0001" / "night.json"
     path.write_text('{"night": "of another version"}')
     assert [(row["status"], row["resumes"]) for row in status(capsys)] == [("unreadable", False)]
@@ -235,7 +237,7 @@ def test_documents_are_adopted_by_the_names_that_the_program_shows(sleeper: Smal
     place = Project(sleeper.project, sleeper.state.folder)
     sleeper.state.make()
     skills = [sleeper.project / ".claude" / "skills" / name / "SKILL.md" for name in ("briefs", "learned")]
-    told(place, 1, offer(place, [(path, "- Learned.\n") for path in skills], night="0001"))
+    shown(place, 1, offer(place, [(path, "- Learned.\n") for path in skills], night="0001"))
     assert said(capsys, "adopt", "--only", "learned")[0].startswith(f"adopted  {skills[1]}: ")
     assert not skills[0].exists()
     error, hint = refused(capsys, "adopt", "--only", "advice")
@@ -314,7 +316,7 @@ def test_a_rule_that_was_taken_out_is_named_by_explain_and_its_night_can_still_b
     sleeper.state.make()
     before = place.files()
     blocks = [(place.memory, "- Of the memory.\n"), (place.skill, "- Of the skill.\n")]
-    told(place, 1, offer(place, blocks, night="0001"))
+    shown(place, 1, offer(place, blocks, night="0001"))
     said(capsys, "adopt")
     brought = json.loads("\n".join(said(capsys, "explain", "--json")))["rules"]
     (rule,) = [one["id"] for one in brought if one["text"] == "- Of the skill."]

@@ -120,10 +120,10 @@ def test_a_harvest_shows_the_newest_and_reads_no_more_than_it_shows(sleeper: Sma
 
 
 def test_auto_adopt_is_an_option_of_its_own(sleeper: Small, capsys: Captured) -> None:
-    told = "adopts     a proposal whose verdict is 'ship' and whose rules need no person, at once"
-    assert told in said(capsys, "dry-run", "--auto-adopt")
+    shown = "adopts     a proposal whose verdict is 'ship' and whose rules need no person, at once"
+    assert shown in said(capsys, "dry-run", "--auto-adopt")
     assert data(capsys, "dry-run", "--auto-adopt")["auto_adopt"]
-    assert told not in said(capsys, "dry-run")
+    assert shown not in said(capsys, "dry-run")
     report = data(capsys, "run", "--auto-adopt", "--sleep.confirm_trials", "0")
     assert report["held_back"] == ["there was no verdict; only 'ship' is adopted without a person"]
 
@@ -163,7 +163,7 @@ def test_a_night_whose_judge_grades_words_says_what_to_do(capsys: Captured) -> N
     assert lines[-2:] == ["next:", "  etude sleep explain 1"]
 
 
-def test_what_held_a_proposal_back_is_told_only_while_it_waits(capsys: Captured) -> None:
+def test_what_held_a_proposal_back_is_reported_only_while_it_waits(capsys: Captured) -> None:
     held = report(status="proposed", held_back=("the verdict is 'inconclusive'",))
     for stands, waits in (("proposed", True), ("adopted", False), ("reverted", False)):
         print_report(held, stands)

@@ -204,7 +204,7 @@ def test_the_final_validation_belongs_to_no_step() -> None:
     assert plain(STARTED, *events)[1:] == ["validation: 0.4"]
 
 
-def test_attempts_without_a_score_are_told_with_their_own_stage() -> None:
+def test_attempts_without_a_score_are_reported_with_their_own_stage() -> None:
     voids = [attempt("void", "no answer").model_copy(update={"split": "val"})] * (SHOWN + 1)
     ends = StageFinished(stage="rollout", step=1, note="x"), StageFinished(stage="baseline", step=0, note="y")
     lines = plain(STARTED, BASELINE, ROLLOUT, *voids, *ends)[1:]
@@ -295,7 +295,7 @@ def test_steps_that_were_known_already_do_not_count_for_the_time_left() -> None:
     assert progress.left == 20
 
 
-def test_totals_that_are_told_win_over_those_of_this_process() -> None:
+def test_totals_that_are_reported_win_over_those_of_this_process() -> None:
     progress = Progress({})
     progress.take(SpendChanged(calls=5, tokens=1234, usd=0.5))
     assert progress.spend.endswith("1,234 tokens, $0.50")

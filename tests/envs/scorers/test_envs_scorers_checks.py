@@ -188,7 +188,7 @@ async def test_feedback_says_what_is_wrong_and_never_shows_a_pattern(check: dict
     assert score.feedback == f"1 of 1 requirements not met: {feedback}"
 
 
-async def test_the_same_symptom_is_told_once_and_of_many_the_first() -> None:
+async def test_the_same_symptom_is_reported_once_and_of_many_the_first() -> None:
     missing = [{"op": "contains", "arg": word} for word in ("one", "two")]
     sections = [{"op": "section_present", "arg": word} for word in "ABCDEFG"]
     score = await Checks().score(task([*missing, *sections]), Trajectory(answer="x"))

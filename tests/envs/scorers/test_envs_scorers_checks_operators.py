@@ -18,7 +18,6 @@ def passes(op: str, arg: Any, answer: str, **flags: bool) -> bool:
     "answer",
     [
         "# Risks\nMany.",
-        "## Risks (key)\nMany.",
         "## 2. Risks:\nMany.",
         "## \u26a0\ufe0f **Risks**\nMany.",
         "**Risks**\nMany.",

@@ -163,7 +163,7 @@ def test_text_written_by_hand_into_a_half_adopted_document_is_kept(tmp_path: Pat
     place.memory.write_text(place.memory.read_text() + "By hand.\n")
     recovery = recover(place.state)
     assert recovery is not None
-    assert recovery.told == (
+    assert recovery.notes == (
         "an interrupted adoption or revert was finished",
         f"{str(place.memory)!r} was changed since and left as it is",
     )

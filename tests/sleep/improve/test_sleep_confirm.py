@@ -97,10 +97,10 @@ def test_the_noise_floor_is_what_differs_under_the_old_document(tmp_path: Path) 
     dice = random.Random(1)
 
     def answer(request: ChatRequest) -> str:
-        told, asked = request.messages[0].text, request.messages[-1].text
+        said, asked = request.messages[0].text, request.messages[-1].text
         fresh = (request.seed or 0) >= 1_000
         lucky = fresh and "Task 5." in asked and dice.random() < 0.5
-        return "yes" if "Say yes." in told or lucky else "no"
+        return "yes" if "Say yes." in said or lucky else "no"
 
     found, _ = night(tmp_path, bool, Optimizer("Say yes."), val=val, answer=answer, sleep={"memory": False})
     fresh = found.changes[0].fresh
@@ -126,8 +126,8 @@ def test_a_night_says_that_it_may_be_luck_and_what_would_settle_it(
     assert "\nlearned: inconclusive  (" in out
     assert "\n  by luck alone: p = 0.17, above the significance level 0.05; noise floor: 0 of 1 " in out
     assert "\n  more held-out tasks, or a higher sleep.confirm_trials, would settle it\n" in out
-    (told,) = json.loads((small.state.night(1) / "diagnostics.json").read_text())["documents"]
-    assert (told["status"], round(told["fresh"]["p"], 3)) == ("inconclusive", 0.167)
+    (said,) = json.loads((small.state.night(1) / "diagnostics.json").read_text())["documents"]
+    assert (said["status"], round(said["fresh"]["p"], 3)) == ("inconclusive", 0.167)
     assert set(small.ledger().values()) == {"queued"}  # its sessions and tasks stay available
     assert any("wait for the next night" in note for note in report.notes)
     small.write(5, 7)
@@ -141,8 +141,8 @@ def test_after_several_accepted_candidates_the_first_document_is_what_the_last_i
     val = [Task(id=f"v{number}", input=f"Task {number}.") for number in (5, 6)]
 
     def answer(request: ChatRequest) -> str:
-        told, asked = request.messages[0].text, request.messages[-1].text
-        return "yes" if ("Say yes." if "Task 5." in asked else "Loudly.") in told else "no"
+        said, asked = request.messages[0].text, request.messages[-1].text
+        return "yes" if ("Say yes." if "Task 5." in asked else "Loudly.") in said else "no"
 
     class TwoRules(Optimizer):
         def _answer(self, request: ChatRequest) -> str:
@@ -161,8 +161,8 @@ def test_what_is_shown_of_an_accepted_document_is_not_a_later_candidate_that_los
     val = [Task(id=f"v{number}", input=f"Task {number}.") for number in (5, 6, 7)]
 
     def answer(request: ChatRequest) -> str:
-        told, asked = request.messages[0].text, request.messages[-1].text
-        return "yes" if "Say yes." in told and "Zebra" not in told and "Task 7." not in asked else "no"
+        said, asked = request.messages[0].text, request.messages[-1].text
+        return "yes" if "Say yes." in said and "Zebra" not in said and "Task 7." not in asked else "no"
 
     class Worse(Optimizer):
         def _answer(self, request: ChatRequest) -> str:

@@ -50,10 +50,10 @@ class Optimizer(ScriptedModel):
         self._rules = {True: skill_rule, False: memory_rule}
 
     def _answer(self, request: ChatRequest) -> str:
-        told, shown = request.messages[0].text, request.messages[1].text
+        said, shown = request.messages[0].text, request.messages[1].text
         rule = self._rules["What was learned" in shown]
         cites = re.findall(r'<attempt id="([^"]+)"', shown)
-        if Prompts()["return_document"] in told:
+        if Prompts()["return_document"] in said:
             return json.dumps({"reasoning": "r", "document": f"- {rule}\n", "cites": cites})
         edit = {"op": "append", "target": "", "content": f"- {rule}", "reason": "r", "cites": cites}
         return json.dumps({"reasoning": "r", "edits": [edit]})
@@ -105,9 +105,9 @@ def test_the_memory_is_improved_under_the_new_skill_and_keeps_every_byte_of_its_
     assert memory is not None
     assert memory.status == "accepted"
     assert memory.after.text == MEMORY.text.replace(BLOCK.format(""), BLOCK.format("- Loudly.\n"))
-    told = target.requests[-1].messages[0].text
-    assert "Use   tabs." in told
-    assert "etude:begin" not in told
+    said = target.requests[-1].messages[0].text
+    assert "Use   tabs." in said
+    assert "etude:begin" not in said
 
 
 def test_the_memory_is_tried_with_the_skill_that_was_accepted(tmp_path: Path) -> None:
@@ -225,8 +225,8 @@ def test_without_training_tasks_nothing_is_begun(tmp_path: Path) -> None:
 
 def lucky(request: ChatRequest) -> str:
     """Solves the first training task at the second attempt, and all where it is told to."""
-    told, asked = request.messages[0].text, request.messages[-1].text
-    return "yes" if "Say yes." in told or ("Task 0." in asked and request.seed == 1) else "no"
+    said, asked = request.messages[0].text, request.messages[-1].text
+    return "yes" if "Say yes." in said or ("Task 0." in asked and request.seed == 1) else "no"
 
 
 def shown_tasks(request: ChatRequest) -> set[str]:
@@ -286,8 +286,8 @@ def test_a_change_that_makes_one_held_out_task_worse_is_rejected_though_the_mean
     val = [Task(id=f"v{number}", input=f"Task {number}.") for number in (5, 6, 7)]
 
     def answer(request: ChatRequest) -> str:
-        told, asked = request.messages[0].text, request.messages[-1].text
-        return "yes" if ("Task 5." in asked) != ("Say yes." in told) else "no"
+        said, asked = request.messages[0].text, request.messages[-1].text
+        return "yes" if ("Task 5." in asked) != ("Say yes." in said) else "no"
 
     found, _ = night(tmp_path, bool, Optimizer("Say yes."), val=val, answer=answer, sleep={"memory": False})
     change = found.changes[0]

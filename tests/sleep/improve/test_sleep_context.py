@@ -141,8 +141,8 @@ def _in_two_steps(small: Small) -> dict[str, Any]:
 class Listening(Counted):
     """Writes down what it is asked."""
 
-    def __init__(self, name: str, told: list[str]) -> None:
-        super().__init__(name, lambda request: told.append("\n".join(one.text for one in request.messages)))
+    def __init__(self, name: str, said: list[str]) -> None:
+        super().__init__(name, lambda request: said.append("\n".join(one.text for one in request.messages)))
 
 
 class _Steps:
@@ -153,16 +153,16 @@ class _Steps:
         self.optimizer = ScriptedModel(self.propose, name="x:optimizer")
 
     def answer(self, request: ChatRequest) -> str:
-        told = request.messages[0].text
-        return ("yes" if "Say yes." in told else "no") + (" LOUD" if "Say it loudly." in told else "")
+        said = request.messages[0].text
+        return ("yes" if "Say yes." in said else "no") + (" LOUD" if "Say it loudly." in said else "")
 
     def propose(self, request: ChatRequest) -> str:
-        told, shown = request.messages[0].text, request.messages[-1].text
-        if "word OK" in told:
+        said, shown = request.messages[0].text, request.messages[-1].text
+        if "word OK" in said:
             return "OK"
         rule = next((text for text in self._says if f"- {text}" not in shown.partition("# ")[2]), self._says[-1])
         cites = [part.partition('"')[0] for part in shown.split('<attempt id="')[1:]]
-        if Prompts()["return_document"] in told:
+        if Prompts()["return_document"] in said:
             return json.dumps({"reasoning": "r", "document": f"- {rule}\n", "cites": cites})
         edit = {"op": "append", "target": "", "content": f"- {rule}", "reason": "r", "cites": cites}
         return json.dumps({"reasoning": "r", "edits": [edit]})
@@ -269,11 +269,11 @@ def test_a_night_is_the_same_in_every_time_zone(tmp_path: Path) -> None:
 def test_house_rules_reach_every_call_of_the_optimizer_about_documents(small: Small) -> None:
     house = "We write British English 7712."
     poor = {"optimizer": {"model": "simulated:optimizer-useless"}}
-    told: list[str] = []
-    optimizer = Listening("optimizer-useless", told)
+    said: list[str] = []
+    optimizer = Listening("optimizer-useless", said)
     more = {"reflect": {"preferences": house}}
     small.night({"memory": True}, **more, given=Given(optimizer=optimizer), **poor, slow_update={"enabled": True})
-    asked = [text for text in told if "# Current skill" in text]
+    asked = [text for text in said if "# Current skill" in text]
     assert any("What was learned" in text or "name: learned" in text or "Use   tabs." in text for text in asked)
     assert len(asked) >= 4
     assert all(house in text for text in asked)

@@ -28,7 +28,7 @@ def billed(folder: Path, before: int, after: int, optimizer: Optimizer | None = 
     return found.changes[0]
 
 
-def test_tokens_of_fresh_attempts_and_of_the_document_are_told(tmp_path: Path) -> None:
+def test_tokens_of_fresh_attempts_and_of_the_document_are_reported(tmp_path: Path) -> None:
     change = billed(tmp_path, 50, 80)
     assert change.cost is not None
     before, after = change.cost.document
@@ -59,6 +59,6 @@ def test_the_proposal_says_what_it_costs(tmp_path: Path) -> None:
     report = small.night()
     cost = report.documents[0].cost
     assert cost is not None
-    assert cost.told in (Path(report.proposal) / "report.md").read_text().replace("\\>", ">")
+    assert cost.text in (Path(report.proposal) / "report.md").read_text().replace("\\>", ">")
     found = json.loads((small.state.night(1) / "night.json").read_text())["documents"][0]
     assert found["cost"] == json.loads(cost.model_dump_json())

@@ -20,9 +20,9 @@ SECRETS = ("quokka", "wombat", "numbat")
 
 
 def optimizer(request: ChatRequest) -> str:
-    told, shown = request.messages[0].text, request.messages[-1].text
+    said, shown = request.messages[0].text, request.messages[-1].text
     cites = [part.partition('"')[0] for part in shown.split('<attempt id="')[1:]]
-    if Prompts()["return_document"] in told:
+    if Prompts()["return_document"] in said:
         return json.dumps({"reasoning": "r", "document": "- Say good.\n", "cites": cites})
     edit = {"op": "append", "target": "", "content": "- Say good.", "reason": "r", "cites": cites}
     return json.dumps({"reasoning": "r", "edits": [edit]})
@@ -69,8 +69,8 @@ def test_the_person_reads_what_failed_and_the_optimizer_does_not(
 
     why = f"1 of 1 requirements not met: contains('{check}'); graded 0: no {reason}"
     folder = state_of(config, around).night(1)
-    (told,) = json.loads((folder / "diagnostics.json").read_text())["documents"]
-    assert [(shown["task"], shown["why"]) for shown in told["before"]] == [("held", why)]
-    assert [(shown["task"], shown["why"]) for shown in told["after"]] == [("held", why)]
+    (said,) = json.loads((folder / "diagnostics.json").read_text())["documents"]
+    assert [(shown["task"], shown["why"]) for shown in said["before"]] == [("held", why)]
+    assert [(shown["task"], shown["why"]) for shown in said["after"]] == [("held", why)]
     assert main(["sleep", "explain", "--project", str(project), "--state", str(tmp_path / "s")]) == 0
     assert f"\n  held  0.00 -> 0.00  {why}\n" in capsys.readouterr().out

@@ -124,5 +124,5 @@ def test_the_optimizer_is_told_of_earlier_edits_but_not_of_those_from_what_is_he
     small.before = lambda request: seen.append("\n".join(message.text for message in request.messages))
     small.night()
     assert {task["split"] for task in small.tasks(2) if task["id"] in cited} == ({"val"} if held else {"train"})
-    told = [text for text in seen if "# Earlier edits and their outcomes" in text]
-    assert bool(told) is not held
+    said = [text for text in seen if "# Earlier edits and their outcomes" in text]
+    assert bool(said) is not held

@@ -207,17 +207,17 @@ def test_rules_take_turns_so_that_one_that_is_tried_keeps_no_other_from_its_tria
 def test_a_rule_that_cannot_be_tried_leaves_its_place_to_the_next(small: Small) -> None:
     live = read_document(small.skill, "skill", small.project)
     before = revised(kept_rules(small.state.folder).documents[live.real], block(live.opening), "")
-    told = "- Greet the reader."
-    text = live.opening.replace("<!-- etude:end", f"{told}\n<!-- etude:end")
-    rules = revised(before, block(text), "0000", {told: Evidence(tasks=("gone",))})
-    rules = tuple(rule.model_copy(update={"night": "000"}) if rule.text == told else rule for rule in rules)
+    shown = "- Greet the reader."
+    text = live.opening.replace("<!-- etude:end", f"{shown}\n<!-- etude:end")
+    rules = revised(before, block(text), "0000", {shown: Evidence(tasks=("gone",))})
+    rules = tuple(rule.model_copy(update={"night": "000"}) if rule.text == shown else rule for rule in rules)
     proposed = Proposed(live=live, rules=rules, before=before)
     folder = stage(
         small.state.folder / "0000y", Proposal(night="0000y", project=str(small.project), documents=(proposed,))
     )
     adopt(folder, small.project, small.state.folder)
     known = Standing(kept_rules(small.state.folder).documents[live.real])
-    assert due(known)[0].text == told
+    assert due(known)[0].text == shown
     small.night({**RETIRE, "retire": 1})
     assert trials(small, 2) == 1
     assert due(known)[0].id not in json.loads((small.state.folder / "known.json").read_text())["trials"][live.real]

@@ -33,9 +33,9 @@ def test_a_block_may_be_as_long_as_its_budget_and_no_longer() -> None:
 
 def test_the_optimizer_is_told_the_budget_and_what_is_left_after_the_house_rules() -> None:
     settings = config(preferences="We write British English.")
-    told = in_room(settings, document("- " + "x" * 37 + "\n")).reflect.preferences
-    assert told.startswith("We write British English.\n\n")
-    assert "They had 10 before the first edit: about 1,490 are left." in told
+    said = in_room(settings, document("- " + "x" * 37 + "\n")).reflect.preferences
+    assert said.startswith("We write British English.\n\n")
+    assert "They had 10 before the first edit: about 1,490 are left." in said
     full = in_room(settings, document("- " + "x" * 8_000 + "\n")).reflect.preferences
     assert "before the first edit: it has to become shorter." in full
 

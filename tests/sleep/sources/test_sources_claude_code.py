@@ -150,8 +150,8 @@ def test_an_interruption_marks_the_turn_and_is_no_prompt(tmp_path: Path) -> None
         said("Go on"),
         answer("I do"),
     ]
-    told = session(tmp_path, records)
-    assert [(turn.prompt, turn.interrupted) for turn in told.turns] == [("Hello", True), ("Go on", False)]
+    shown = session(tmp_path, records)
+    assert [(turn.prompt, turn.interrupted) for turn in shown.turns] == [("Hello", True), ("Go on", False)]
 
 
 def test_an_error_of_the_provider_is_no_answer(tmp_path: Path) -> None:
@@ -174,8 +174,8 @@ def test_what_follows_a_command_of_the_program_does_not_answer_the_last_prompt(t
 
 def test_records_repeated_by_a_resumed_session_count_once(tmp_path: Path) -> None:
     records = [said("Hello", uuid="1"), answer("Hi", uuid="2")]
-    told = session(tmp_path, [*records, *records, said("More", uuid="3"), answer("Yes", uuid="4")])
-    assert [turn.prompt for turn in told.turns] == ["Hello", "More"]
+    shown = session(tmp_path, [*records, *records, said("More", uuid="3"), answer("Yes", uuid="4")])
+    assert [turn.prompt for turn in shown.turns] == ["Hello", "More"]
 
 
 def copied(home: Path) -> dict[str, tuple[int, int]]:
@@ -218,8 +218,8 @@ def test_a_prompt_typed_while_the_agent_works_is_a_turn(tmp_path: Path) -> None:
     queued = {"type": "attachment", "attachment": {"type": "queued_command", "prompt": "And b.txt"}}
     other = {"type": "attachment", "attachment": {"type": "date", "date": "2026-05-04"}}
     records = [said("Read a.txt"), answer(use("Read", file_path="a.txt")), result("a"), queued, other, answer("Both")]
-    told = session(tmp_path, records)
-    assert [(turn.prompt, turn.answer, turn.interrupted) for turn in told.turns] == [
+    shown = session(tmp_path, records)
+    assert [(turn.prompt, turn.answer, turn.interrupted) for turn in shown.turns] == [
         ("Read a.txt", "", False),
         ("And b.txt", "Both", False),
     ]
@@ -240,7 +240,7 @@ def test_a_turn_that_ends_without_words_is_done_when_the_model_said_so(tmp_path:
     assert not turn.interrupted
 
 
-def test_skills_are_told_in_the_order_of_first_use(tmp_path: Path) -> None:
+def test_skills_are_reported_in_the_order_of_first_use(tmp_path: Path) -> None:
     records = [
         said("Hello"),
         answer(use("Skill", skill="sorting")),

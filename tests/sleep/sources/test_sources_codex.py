@@ -45,10 +45,10 @@ class TestCodex(SourceContract):
     def write_session(self, home: Path, turns: Sequence[Turn], *, id: str = ID, project: str = PROJECT) -> Path:
         records: list[dict[str, Any]] = []
 
-        def put(turn: Turn, *told: dict[str, Any]) -> None:
+        def put(turn: Turn, *shown: dict[str, Any]) -> None:
             assert turn.at is not None
             at = turn.at.isoformat().replace("+00:00", "Z")
-            records.extend({"timestamp": at, "ordinal": len(records), **each} for each in told)
+            records.extend({"timestamp": at, "ordinal": len(records), **each} for each in shown)
 
         put(turns[0], {"type": "session_meta", "payload": {"id": id, "cwd": project, "source": "exec"}})
         put(turns[0], message("developer", "<permissions instructions>x</permissions instructions>"))
@@ -81,8 +81,8 @@ def session(home: Path, records: Sequence[Any]) -> Session:
     return reading.session
 
 
-def said(told: Session) -> list[tuple[str, str]]:
-    return [(turn.prompt, turn.answer) for turn in told.turns]
+def said(shown: Session) -> list[tuple[str, str]]:
+    return [(turn.prompt, turn.answer) for turn in shown.turns]
 
 
 def test_the_folder_can_be_moved_by_an_environment_variable(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_parts_that_the_program_marks_as_its_own_are_left_out(tmp_path: Path) ->
     assert [turn.prompt for turn in session(tmp_path, [marked]).turns] == ["Hello"]
 
 
-def test_turns_that_are_told_twice_count_once(tmp_path: Path) -> None:
+def test_turns_that_are_reported_twice_count_once(tmp_path: Path) -> None:
     records = [
         message("user", "Hello"),
         event("user_message", message="Hello"),
@@ -214,7 +214,6 @@ def test_turns_that_were_aborted_or_failed_are_interrupted(tmp_path: Path) -> No
         ("Process running with session ID 7\nOutput:\nso far", "so far", None),
         ("plain text", "plain text", None),
         ({"content": "no", "success": False}, "no", True),
-        ({"files": 3}, '{"files": 3}', None),
         ([{"type": "input_text", "text": "a"}, {"type": "input_text", "text": "b"}], "a\nb", None),
     ],
 )
@@ -228,7 +227,7 @@ def test_results_are_what_the_tool_gave_back(tmp_path: Path, output: Any, result
     assert (tool.result, tool.failed) == (result, failed)
 
 
-def test_calls_of_all_kinds_are_told(tmp_path: Path) -> None:
+def test_calls_of_all_kinds_are_reported(tmp_path: Path) -> None:
     records = [
         message("user", "Hello"),
         item("local_shell_call", call_id="1", action={"type": "exec", "command": ["ls"]}),
@@ -243,7 +242,7 @@ def test_calls_of_all_kinds_are_told(tmp_path: Path) -> None:
     assert turn.tools[3].arguments == "no JSON"
 
 
-def test_skills_are_told_when_their_file_is_read_or_their_text_is_put_in(tmp_path: Path) -> None:
+def test_skills_are_reported_when_their_file_is_read_or_their_text_is_put_in(tmp_path: Path) -> None:
     read_it = json.dumps({"cmd": "cat /home/user/.codex/skills/sorting/SKILL.md"})
     records = [
         message("user", "<skill>\n<name>counting</name>\nCount well.\n</skill>"),

@@ -92,19 +92,19 @@ def test_real_transcripts_say_what_happened(name: str, run: str) -> None:
     assert times == sorted(times)
     # Version 0.53 refused to resume as it was asked to.
     resumed = run == "resume" and name != "codex-0.53.0"
-    told = [(turn.prompt, turn.answer, turn.interrupted) for turn in session.turns]
+    said = [(turn.prompt, turn.answer, turn.interrupted) for turn in session.turns]
     if run in ("ok", "resume"):
-        assert told == [(FIRST, DONE, False), *([(SECOND, "Second answer.", False)] if resumed else [])]
+        assert said == [(FIRST, DONE, False), *([(SECOND, "Second answer.", False)] if resumed else [])]
         assert [tool.name for tool in session.turns[0].tools] == tools
         assert [tool.failed for tool in session.turns[0].tools] == failed
         assert all(tool.arguments.startswith("{") for tool in session.turns[0].tools)
         assert session.skills == skills
     elif run == "error":
-        assert told == [(FIRST, "", True)]
+        assert said == [(FIRST, "", True)]
         assert session.turns[0].tools == ()
     else:
         used, answer, interrupted = KILLED[name]
-        assert told == [(FIRST, answer, interrupted)]
+        assert said == [(FIRST, answer, interrupted)]
         assert [tool.name for tool in session.turns[0].tools] == used
 
 

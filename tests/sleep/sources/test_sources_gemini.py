@@ -116,8 +116,8 @@ def call(tool: str, status: str = "success", output: Any = None, **arguments: An
     return {"id": f"call_{tool}", "name": tool, "args": arguments, "status": status, "result": result}
 
 
-def said(told: Session) -> list[tuple[str, str]]:
-    return [(turn.prompt, turn.answer) for turn in told.turns]
+def said(shown: Session) -> list[tuple[str, str]]:
+    return [(turn.prompt, turn.answer) for turn in shown.turns]
 
 
 def test_the_home_folder_can_be_moved_by_an_environment_variable(tmp_path: Path) -> None:
@@ -157,8 +157,8 @@ def test_notes_and_compressions_are_no_prompts(tmp_path: Path) -> None:
 def test_a_prompt_that_the_program_takes_back_after_a_failure_is_an_interrupted_turn(tmp_path: Path) -> None:
     context = user("a", "<session_context>x</session_context>")
     records = [{"$set": {"messages": [context]}}, user("b", "Hello"), {"$set": {"messages": [context]}}]
-    told = session(tmp_path, records)
-    assert [(turn.prompt, turn.interrupted) for turn in told.turns] == [("Hello", True)]
+    shown = session(tmp_path, records)
+    assert [(turn.prompt, turn.interrupted) for turn in shown.turns] == [("Hello", True)]
 
 
 def test_what_the_model_is_reminded_of_does_not_count_twice(tmp_path: Path) -> None:
@@ -173,11 +173,11 @@ def test_what_the_model_is_reminded_of_does_not_count_twice(tmp_path: Path) -> N
         user("d", "More"),
         agent("e", "Yes"),
     ]
-    told = session(tmp_path, records)
-    assert said(told) == [("Hello", "Hi"), ("More", "Yes")]
-    assert told.turns[0].tools[0].result == "a.txt"
-    assert told.turns[0].at is not None
-    assert told.turns[0].at.day == 4
+    shown = session(tmp_path, records)
+    assert said(shown) == [("Hello", "Hi"), ("More", "Yes")]
+    assert shown.turns[0].tools[0].result == "a.txt"
+    assert shown.turns[0].at is not None
+    assert shown.turns[0].at.day == 4
 
 
 def test_messages_that_are_only_told_by_patches_are_read(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_calls_and_results_in_the_form_of_the_model_are_read(tmp_path: Path) -> 
     assert turn.answer == "Hi"
 
 
-def test_failed_calls_are_told_by_their_status_and_commands_by_their_exit_code(tmp_path: Path) -> None:
+def test_failed_calls_are_known_by_their_status_and_commands_by_their_exit_code(tmp_path: Path) -> None:
     calls = [
         call("list", "error"),
         call("edit", "cancelled"),
@@ -234,8 +234,8 @@ def test_failed_calls_are_told_by_their_status_and_commands_by_their_exit_code(t
 
 def test_skills_that_were_loaded_are_read_and_not_those_that_were_written(tmp_path: Path) -> None:
     calls = [call("activate_skill", name="sorting"), call("write_file", file_path="/other/SKILL.md")]
-    told = session(tmp_path, [user("a", "Hello"), agent("b", "", *calls)])
-    assert told.skills == ("sorting",)
+    shown = session(tmp_path, [user("a", "Hello"), agent("b", "", *calls)])
+    assert shown.skills == ("sorting",)
 
 
 def test_the_project_is_found_by_its_hash_among_the_folders_that_tools_used(tmp_path: Path) -> None:
@@ -261,9 +261,9 @@ def test_the_project_is_found_by_its_hash_among_any_number_of_folders(tmp_path: 
 
 
 def test_what_is_rewound_again_and_again_is_counted_and_the_rest_stays(tmp_path: Path) -> None:
-    told = [user(str(number), f"Number {number}.") for number in range(2_000)]
+    shown = [user(str(number), f"Number {number}.") for number in range(2_000)]
     again = [{"$rewindTo": "1999"}, user("1999", "Once more.")]
-    reading = read(tmp_path, [*told, *again * 2_000, {"$rewindTo": "unknown"}, {"$rewindTo": "1"}])
+    reading = read(tmp_path, [*shown, *again * 2_000, {"$rewindTo": "unknown"}, {"$rewindTo": "1"}])
     assert reading.session is not None
     assert [turn.prompt for turn in reading.session.turns] == ["Number 0."]
     assert reading.skipped["taken back"] == 3_999
@@ -271,5 +271,5 @@ def test_what_is_rewound_again_and_again_is_counted_and_the_rest_stays(tmp_path:
 
 def test_a_path_that_no_system_opens_is_not_asked_for_the_folders_above_it(tmp_path: Path) -> None:
     long = "/demo" + "/a" * 4_096
-    told = [user("1", "Do it."), agent("2", "Done.", call("read_file", file_path=long))]
-    assert session(tmp_path, [{"projectHash": hashlib.sha256(b"/demo").hexdigest()}, *told]).project == ""
+    shown = [user("1", "Do it."), agent("2", "Done.", call("read_file", file_path=long))]
+    assert session(tmp_path, [{"projectHash": hashlib.sha256(b"/demo").hexdigest()}, *shown]).project == ""

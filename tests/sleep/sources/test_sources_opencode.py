@@ -33,11 +33,11 @@ def ms(at: datetime | None) -> int:
 
 def messages_of(id: str, turns: Sequence[Turn]) -> list[tuple[str, dict[str, Any], list[dict[str, Any]]]]:
     """Identifier, data and parts of each message of a session."""
-    told: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = []
+    shown: list[tuple[str, dict[str, Any], list[dict[str, Any]]]] = []
     for number, turn in enumerate(turns):
         at = ms(turn.at)
         asked = {"role": "user", "time": {"created": at}, "agent": "build"}
-        told.append((f"msg_{id}_{number}a", asked, [{"type": "text", "text": turn.prompt}]))
+        shown.append((f"msg_{id}_{number}a", asked, [{"type": "text", "text": turn.prompt}]))
         worked = {"role": "assistant", "time": {"created": at + 1, "completed": at + 5}, "finish": "stop"}
         parts: list[dict[str, Any]] = [{"type": "step-start"}]
         for call, tool in enumerate(turn.tools):
@@ -49,8 +49,8 @@ def messages_of(id: str, turns: Sequence[Turn]) -> list[tuple[str, dict[str, Any
             }
             parts.append({"type": "tool", "tool": tool.name, "callID": f"call_{number}_{call}", "state": state})
         parts.append({"type": "text", "text": turn.answer})
-        told.append((f"msg_{id}_{number}b", worked, parts))
-    return told
+        shown.append((f"msg_{id}_{number}b", worked, parts))
+    return shown
 
 
 def insert(database: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
@@ -59,7 +59,7 @@ def insert(database: sqlite3.Connection, table: str, row: dict[str, Any]) -> Non
     database.execute(f"INSERT INTO {table} ({', '.join(known)}) VALUES ({marks})", [row[name] for name in known])
 
 
-def write_database(path: Path, id: str, directory: str, told: Sequence[Any], **session: Any) -> None:
+def write_database(path: Path, id: str, directory: str, shown: Sequence[Any], **session: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         for table, names in TABLES.items():
@@ -67,10 +67,10 @@ def write_database(path: Path, id: str, directory: str, told: Sequence[Any], **s
         for table in TABLES:
             key = "id" if table == "session" else "session_id"
             database.execute(f"DELETE FROM {table} WHERE {key} = ?", [id])
-        times = [data["time"]["created"] for _, data, _ in told] or [ms(START)]
+        times = [data["time"]["created"] for _, data, _ in shown] or [ms(START)]
         row = {"id": id, "directory": directory, "time_created": min(times), "time_updated": max(times), **session}
         insert(database, "session", row)
-        for name, data, parts in told:
+        for name, data, parts in shown:
             at = data["time"]["created"]
             common = {"session_id": id, "time_created": at, "time_updated": at}
             insert(database, "message", {**common, "id": name, "data": json.dumps(data).encode()})
@@ -90,20 +90,27 @@ class TestDatabase(SourceContract):
 
     def spoil(self, path: Path, id: str, junk: bytes) -> None:
         with contextlib.closing(sqlite3.connect(path)) as database, database:
-            row = {"id": "prt_z", "message_id": f"msg_{id}_0b", "session_id": id, "time_created": 1, "data": junk}
+            (number,) = database.execute("SELECT count(*) FROM part").fetchone()
+            row = {
+                "id": f"prt_z{number}",
+                "message_id": f"msg_{id}_0b",
+                "session_id": id,
+                "time_created": 1,
+                "data": junk,
+            }
             insert(database, "part", row)
 
     def records(self, path: Path) -> list[Any]:
-        told: list[Any] = []
+        shown: list[Any] = []
         with contextlib.closing(sqlite3.connect(path)) as database:
             for table, names in TABLES.items():
                 # Two turns are alike: one is enough to spoil.
                 for row in database.execute(f"SELECT * FROM {table}").fetchall()[: 1 if table == "session" else 3]:
                     record = dict(zip(names, row, strict=True))
-                    told.append(
+                    shown.append(
                         {"table": table, **record, **({"data": json.loads(row[-1])} if table != "session" else {})}
                     )
-        return told
+        return shown
 
     def put_records(self, path: Path, records: Sequence[Any]) -> None:
         with contextlib.closing(sqlite3.connect(path)) as database, database:
@@ -138,7 +145,8 @@ class TestStorage(SourceContract):
         return dated(path, turns)
 
     def spoil(self, path: Path, id: str, junk: bytes) -> None:
-        (path.parents[2] / "part" / f"msg_{id}_0b" / "prt_9.json").write_bytes(junk)
+        folder = path.parents[2] / "part" / f"msg_{id}_0b"
+        (folder / f"prt_9{len(list(folder.iterdir()))}.json").write_bytes(junk)
 
     def records(self, path: Path) -> list[Any]:
         storage = path.parents[2]
@@ -209,7 +217,7 @@ def test_stored_sessions_of_sub_agents_are_counted(tmp_path):
 
 
 def test_what_the_program_said_in_the_users_place_is_left_out_and_counted(tmp_path):
-    told = [
+    shown = [
         asked(
             1, said("Do it."), said("The file says ...", synthetic=True), said("no", ignored=True), {"type": "file"}
         ),
@@ -219,7 +227,7 @@ def test_what_the_program_said_in_the_users_place_is_left_out_and_counted(tmp_pa
         asked(5, said("Continue if you have next steps", synthetic=True)),
         worked(6, said("Done.")),
     ]
-    write_database(tmp_path / DATABASE, ID, PROJECT, told)
+    write_database(tmp_path / DATABASE, ID, PROJECT, shown)
     reading = OpenCode().read(only(tmp_path))
     assert reading.skipped == {"compaction": 2, "meta": 1}
     assert reading.session is not None
@@ -227,7 +235,7 @@ def test_what_the_program_said_in_the_users_place_is_left_out_and_counted(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("prompt", "told"),
+    ("prompt", "shown"),
     [
         ('"Sort the names."', "Sort the names."),
         ('"Say \\"hi\\"\nto all."\n', 'Say "hi"\nto all.'),
@@ -236,9 +244,9 @@ def test_what_the_program_said_in_the_users_place_is_left_out_and_counted(tmp_pa
         ('"', '"'),
     ],
 )
-def test_quotes_that_the_program_puts_around_an_argument_are_left_out(prompt, told, tmp_path):
+def test_quotes_that_the_program_puts_around_an_argument_are_left_out(prompt, shown, tmp_path):
     write_database(tmp_path / DATABASE, ID, PROJECT, [asked(1, said(prompt)), worked(2, said("Done."))])
-    assert [turn.prompt for turn in read(tmp_path).turns] == [told]
+    assert [turn.prompt for turn in read(tmp_path).turns] == [shown]
 
 
 def test_tools_and_skills_are_read_with_their_failures(tmp_path):
@@ -253,8 +261,8 @@ def test_tools_and_skills_are_read_with_their_failures(tmp_path):
     write_database(tmp_path / DATABASE, ID, PROJECT, [asked(1, said("Do it.")), worked(2, *parts)])
     session = read(tmp_path)
     (turn,) = session.turns
-    told = [(tool.name, tool.failed, tool.result) for tool in turn.tools]
-    assert told == [
+    shown = [(tool.name, tool.failed, tool.result) for tool in turn.tools]
+    assert shown == [
         ("skill", False, "# Notes"),
         ("bash", True, ""),
         ("read", True, "no such file"),
@@ -270,21 +278,21 @@ def test_tools_and_skills_are_read_with_their_failures(tmp_path):
     "end", [{"error": {"name": "MessageAbortedError"}}, {"time": {"created": ms(START) + 2}}], ids=["error", "killed"]
 )
 def test_a_turn_that_failed_or_was_not_completed_is_interrupted(end, tmp_path):
-    told = [
+    shown = [
         asked(1, said("Do it.")),
         worked(2, said("I will"), **end),
         asked(8, said("Again.")),
         worked(9, finish="stop"),
     ]
-    write_database(tmp_path / DATABASE, ID, PROJECT, told)
+    write_database(tmp_path / DATABASE, ID, PROJECT, shown)
     assert [turn.interrupted for turn in read(tmp_path).turns] == [True, False]
 
 
 def test_a_prompt_given_while_the_agent_works_interrupts_nothing(tmp_path):
-    told = [asked(1, said("Do it.")), worked(2, used("bash", "running")), asked(9, said("And that."))]
-    told[1][1]["time"]["completed"] = ms(START) + 20
-    told.append(worked(21, said("Both done.")))
-    write_database(tmp_path / DATABASE, ID, PROJECT, told)
+    shown = [asked(1, said("Do it.")), worked(2, used("bash", "running")), asked(9, said("And that."))]
+    shown[1][1]["time"]["completed"] = ms(START) + 20
+    shown.append(worked(21, said("Both done.")))
+    write_database(tmp_path / DATABASE, ID, PROJECT, shown)
     assert [(turn.prompt, turn.interrupted) for turn in read(tmp_path).turns] == [
         ("Do it.", False),
         ("And that.", False),
@@ -292,8 +300,8 @@ def test_a_prompt_given_while_the_agent_works_interrupts_nothing(tmp_path):
 
 
 def test_what_the_user_took_back_is_left_out_and_counted(tmp_path):
-    told = [asked(1, said("Do it.")), worked(2, said("Done.")), asked(3, said("No.")), worked(4, said("Undone."))]
-    write_database(tmp_path / DATABASE, ID, PROJECT, told, revert=json.dumps({"messageID": "msg_003"}))
+    shown = [asked(1, said("Do it.")), worked(2, said("Done.")), asked(3, said("No.")), worked(4, said("Undone."))]
+    write_database(tmp_path / DATABASE, ID, PROJECT, shown, revert=json.dumps({"messageID": "msg_003"}))
     reading = OpenCode().read(only(tmp_path))
     assert reading.skipped == {"taken back": 1}
     assert reading.session is not None
@@ -301,8 +309,8 @@ def test_what_the_user_took_back_is_left_out_and_counted(tmp_path):
 
 
 def test_folders_that_are_not_paths_are_left_out(tmp_path):
-    told = [asked(1, said("Do it."))]
-    write_database(tmp_path / DATABASE, ID, "relative", told)
+    shown = [asked(1, said("Do it."))]
+    write_database(tmp_path / DATABASE, ID, "relative", shown)
     assert read(tmp_path).project == ""
 
 
@@ -311,8 +319,8 @@ def test_a_session_in_both_places_is_read_from_the_database(tmp_path):
     TestStorage().write_session(tmp_path, turns_of("Only stored."), id=OTHER)
     TestDatabase().write_session(tmp_path, turns_of("New."))
     prompts = {found.id: OpenCode().read(found) for found in OpenCode().find(tmp_path, {})}
-    told = {id: reading.session.turns[0].prompt for id, reading in prompts.items() if reading.session}
-    assert told == {ID: "New.", OTHER: "Only stored."}
+    shown = {id: reading.session.turns[0].prompt for id, reading in prompts.items() if reading.session}
+    assert shown == {ID: "New.", OTHER: "Only stored."}
 
 
 def test_the_database_is_found_where_the_user_moved_it(tmp_path):

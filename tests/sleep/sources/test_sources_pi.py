@@ -118,8 +118,8 @@ def test_entries_of_the_first_version_are_in_order(tmp_path: Path) -> None:
         {"type": "message", "timestamp": "2026-05-04T10:00:00Z", "message": {"role": "user", "content": "Hello"}},
         {"type": "message", "message": {"role": "assistant", "content": [{"type": "text", "text": "Hi"}]}},
     ]
-    told = session(tmp_path, records)
-    assert [(turn.prompt, turn.answer) for turn in told.turns] == [("Hello", "Hi")]
+    reported = session(tmp_path, records)
+    assert [(turn.prompt, turn.answer) for turn in reported.turns] == [("Hello", "Hi")]
 
 
 def test_what_is_no_part_of_the_conversation_is_counted(tmp_path: Path) -> None:
@@ -148,9 +148,9 @@ def test_a_skill_before_a_prompt_is_a_skill_that_was_loaded(tmp_path: Path) -> N
         entry("c", "b", "user", block.replace("sorting", "counting")),
         entry("d", "c", "assistant", "Ready"),
     ]
-    told = session(tmp_path, records)
-    assert told.skills == ("sorting", "counting")
-    assert [(turn.prompt, turn.answer) for turn in told.turns] == [("Sort a.txt", "Sorted")]
+    reported = session(tmp_path, records)
+    assert reported.skills == ("sorting", "counting")
+    assert [(turn.prompt, turn.answer) for turn in reported.turns] == [("Sort a.txt", "Sorted")]
 
 
 def test_errors_and_stops_interrupt_the_turn(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_errors_and_stops_interrupt_the_turn(tmp_path: Path) -> None:
     assert [turn.interrupted for turn in session(tmp_path, records).turns] == [True, True]
 
 
-def test_the_time_inside_a_message_is_told_where_the_entry_has_none(tmp_path: Path) -> None:
+def test_the_time_inside_a_message_is_reported_where_the_entry_has_none(tmp_path: Path) -> None:
     records = [entry("a", None, "user", "Hello", timestamp=1777888800000)]
     at = session(tmp_path, records).turns[0].at
     assert at is not None

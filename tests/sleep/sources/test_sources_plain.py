@@ -95,8 +95,8 @@ def test_one_file_may_hold_sessions_and_turns(tmp_path: Path) -> None:
             {"session": "b", "prompt": "Seven"},
         ],
     )
-    told = {id: reading.session for id, reading in readings(tmp_path).items()}
-    prompts = {id: [turn.prompt for turn in one.turns] for id, one in told.items() if one is not None}
+    said = {id: reading.session for id, reading in readings(tmp_path).items()}
+    prompts = {id: [turn.prompt for turn in one.turns] for id, one in said.items() if one is not None}
     assert prompts == {"shop:1": ["One"], "b": ["Two", "Three", "Seven"], "c": ["Four", "Six"], "shop": ["Five"]}
 
 
@@ -113,11 +113,11 @@ def test_everything_that_a_session_may_say_is_read(tmp_path: Path) -> None:
     session = readings(tmp_path)["a"].session
     assert session is not None
     assert (session.project, session.skills) == ("/p", ("x",))
-    (told,) = session.turns
-    assert (told.prompt, told.answer, told.interrupted) == ("Sort", "Done", True)
-    assert told.at is not None
-    assert told.at.isoformat() == "2026-05-04T10:00:00+00:00"
-    assert told.tools[0].model_dump() == {
+    (said,) = session.turns
+    assert (said.prompt, said.answer, said.interrupted) == ("Sort", "Done", True)
+    assert said.at is not None
+    assert said.at.isoformat() == "2026-05-04T10:00:00+00:00"
+    assert said.tools[0].model_dump() == {
         "name": "write",
         "arguments": '{"path": "a.txt"}',
         "result": "ok",
@@ -143,9 +143,9 @@ def test_lines_that_are_neither_session_nor_turn_are_counted_where_they_stand(tm
             {"session": "b", "prompt": " "},
         ],
     )
-    told = readings(tmp_path)
-    assert told["a"].skipped == {"broken line": 1}
-    assert told["b"].skipped == {"broken line": 1, "broken turn": 1}
+    said = readings(tmp_path)
+    assert said["a"].skipped == {"broken line": 1}
+    assert said["b"].skipped == {"broken line": 1, "broken turn": 1}
 
 
 def test_a_file_without_any_session_is_found_and_says_what_is_wrong(tmp_path: Path) -> None:

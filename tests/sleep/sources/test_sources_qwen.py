@@ -60,8 +60,8 @@ class TestQwenCode(SourceContract):
 
 
 def record(kind: str, *parts: Any, **more: Any) -> dict[str, Any]:
-    told = [{"text": part} if isinstance(part, str) else part for part in parts]
-    return {"type": kind, "message": {"parts": told}, **more}
+    said = [{"text": part} if isinstance(part, str) else part for part in parts]
+    return {"type": kind, "message": {"parts": said}, **more}
 
 
 def read(home: Path, records: Sequence[Any]) -> Reading:
@@ -117,7 +117,7 @@ def test_records_told_twice_count_once(tmp_path: Path) -> None:
     assert len(session(tmp_path, records * 2).turns) == 1
 
 
-def test_calls_that_were_cancelled_or_failed_are_told_as_such(tmp_path: Path) -> None:
+def test_calls_that_were_cancelled_or_failed_are_reported_as_such(tmp_path: Path) -> None:
     calls = [{"functionCall": {"id": str(number), "name": "edit", "args": {}}} for number in range(4)]
     failure = {"functionResponse": {"id": "0", "response": {"error": "no"}}}
     cancelled = {"functionResponse": {"id": "1", "response": {"error": "stopped"}}}
@@ -143,5 +143,5 @@ def test_skills_that_were_loaded_are_read_and_not_those_that_were_written(tmp_pa
             "assistant", {"functionCall": {"id": "2", "name": "write_file", "args": {"file_path": "/b/SKILL.md"}}}
         ),
     ]
-    told = session(tmp_path, records)
-    assert told.skills == ("sorting",)
+    said = session(tmp_path, records)
+    assert said.skills == ("sorting",)

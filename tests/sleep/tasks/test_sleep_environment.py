@@ -92,7 +92,7 @@ async def test_an_empty_answer_meets_nothing_and_is_shown_to_nobody() -> None:
 
 
 @pytest.mark.parametrize("split", ["val", "test"])
-async def test_of_held_out_criteria_all_is_told_as_it_is_written(split: str) -> None:
+async def test_of_held_out_criteria_all_is_reported_as_it_is_written(split: str) -> None:
     """For people: what the optimizer is shown is in test_sleep_feedback.py."""
     checks = (Check(op="contains", arg="secret", requirement="it has the secret"),)
     env = NightEnvironment([mined("a", split=split, checks=checks, exact=("yes",), rubric="It is kind.")], Half)
@@ -186,13 +186,13 @@ async def test_a_command_applies_beside_other_criteria(project: Path) -> None:
     assert (score.hard, score.soft) == (0, pytest.approx(2 / 3))
 
 
-async def test_what_a_command_says_of_held_out_tasks_is_told(project: Path) -> None:
+async def test_what_a_command_says_of_held_out_tasks_is_reported(project: Path) -> None:
     env = commanded(project, split="val")
     score = await env.score(env.tasks("val")[0], Trajectory(answer="41"))
     assert score.feedback == 'the sum is 2\n{"score": 1}'
 
 
-async def test_a_command_that_says_nothing_is_told_by_its_exit_code(project: Path) -> None:
+async def test_a_command_that_says_nothing_is_known_by_its_exit_code(project: Path) -> None:
     env = commanded(project, "sh", "-c", "exit 3")
     score = await env.score(env.tasks("train")[0], Trajectory(answer="41"))
     assert score.feedback == "ended with exit code 3, without a word"

@@ -178,7 +178,6 @@ async def test_a_skill_is_named_only_where_it_was_the_only_one() -> None:
         ([row(rubric=" ", checks=[])], "there is no criterion: give checks, a rubric or exact answers"),
         ([row(context="x" * 8001)], "context: String should have at most 8000 characters"),
         ([row(checks=[{"op": "contain", "arg": "x", "requirement": "r"}])], "tasks.0.checks.0.op: Input should be"),
-        ([row(checks=[{"op": "max_chars", "arg": "many", "requirement": "r"}])], "takes a whole number from 1 on"),
         (
             [row(checks=[{"op": "min_chars", "arg": "100001", "requirement": "r"}])],
             "min_chars takes a whole number from 1 to 100,000, found '100001'",
@@ -191,7 +190,6 @@ async def test_a_skill_is_named_only_where_it_was_the_only_one() -> None:
             [row(checks=[{"op": "contains", "arg": "x", "requirement": " "}])],
             "the requirement behind contains is missing",
         ),
-        ([row(checks=[{"op": "regex", "arg": "(", "requirement": "r"}])], "'(' is not a regular expression"),
         (
             [row(checks=[{"op": "tool_called", "arg": "../../bin/sh", "requirement": "r"}])],
             "tool_called takes a name of 1 to 64 letters, digits, '_', '.' and '-', found '../../bin/sh'",

@@ -98,7 +98,6 @@ ROW = {"id": "a", "intent": "Sort the names.", "rubric": "All are there."}
             own(tasks=[{**ROW, "rubric": ""}]),
             "tasks.0: there is no criterion: give checks, a rubric or exact answers",
         ),
-        (own(tasks=[{**ROW, "checks": [{"op": "contain"}]}]), "tasks.0.checks.0.op = 'contain': Input should be "),
         (own(tasks=[ROW, ROW]), "two tasks have the id 'a'\nhint: correct it, or leave it out"),
         (own(tasks=[{**ROW, "command": "pytest"}]), "tasks.0.command = 'pytest': Input should be a list"),
     ],
@@ -151,9 +150,9 @@ def test_tasks_are_worked_on_without_the_secrets_that_their_file_holds(tmp_path)
     assert review(path).tasks == (task,)
     replayed = replay(path)
     clean = "Say [redacted:token] aloud."
-    told = unlike.model_copy(update={"requirement": clean})
+    shown = unlike.model_copy(update={"requirement": clean})
     assert replayed.tasks == (
-        task.model_copy(update=dict.fromkeys(["intent", "context", "rubric"], clean) | {"checks": (told,)}),
+        task.model_copy(update=dict.fromkeys(["intent", "context", "rubric"], clean) | {"checks": (shown,)}),
     )
     assert replayed.redacted == {"token": 4}
 

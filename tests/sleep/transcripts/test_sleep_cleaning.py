@@ -72,7 +72,7 @@ def test_a_session_without_new_turns_of_worth_is_none():
     assert (clean.session, clean.skipped, clean.own) == (None, {"command": 1}, False)
 
 
-def test_sessions_of_etude_are_told_by_the_line_in_their_prompts():
+def test_sessions_of_etude_are_known_by_the_line_in_their_prompts():
     for prompt in (f"{OWN}\nTask: x", f"Task: x\n  {OWN}  \n"):
         clean = cleaned(session(prompt, "more"))
         assert (clean.session, clean.skipped, clean.own) == (None, {"own": 1}, True)
@@ -80,7 +80,7 @@ def test_sessions_of_etude_are_told_by_the_line_in_their_prompts():
     assert cleaned(session("fix it", f"{OWN}\nx")).skipped == {"own prompt": 1}
 
 
-def test_sessions_of_etude_are_told_by_its_prompts():
+def test_sessions_of_etude_are_known_by_its_prompts():
     for name in prompt_names():
         prompt = Prompts()[name].replace("\n", "\n  ")
         assert cleaned(session(f"# Instructions\n\n{prompt}\n\nTask: add 1 and 1")).own, name
@@ -96,7 +96,7 @@ def test_a_user_may_ask_for_edits_to_a_skill():
     assert cleaned(session("Please return edits to the skill. I need them as a table.")).session is not None
 
 
-def test_sessions_of_observers_are_told_by_markers():
+def test_sessions_of_observers_are_known_by_markers():
     observer = session("Hello memory agent, you are   continuing to observe the session")
     clean = cleaned(observer)
     assert (clean.session, clean.skipped, clean.own) == (None, {"observer": 1}, False)

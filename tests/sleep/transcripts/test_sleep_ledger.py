@@ -178,7 +178,7 @@ def test_a_folder_that_is_not_there_is_an_error(tmp_path):
         open_ledger(tmp_path / "file" / "ledger.json")
 
 
-def test_what_a_night_leaves_waiting_is_told_from_what_was_never_tried(path):
+def test_what_a_night_leaves_waiting_is_reported_from_what_was_never_tried(path):
     one, two = entry(id="a\ud800").used(session("one")), entry(id="b").used(session("two"))
     entries = [one, two, entry("queued", id="c")]
     with open_ledger(path) as ledger:

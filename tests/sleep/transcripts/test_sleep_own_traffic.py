@@ -15,14 +15,14 @@ def test_whatever_is_asked_at_night_is_known_for_etudes_own(tmp_path: Path) -> N
     small.before = asked.append
     report = small.night({"memory": True, "dream": 1})
     assert report.status == "proposed"
-    told = ["\n\n".join(message.text for message in request.messages) for request in asked]
-    for text in told:
+    said = ["\n\n".join(message.text for message in request.messages) for request in asked]
+    for text in said:
         session = Session(source="codex", id="1", turns=(Turn(prompt=text, answer="Done."),))
         assert cleaned(session).own, text[:300]
-    assert {text[:12] for text in told if OWN in text} == {
+    assert {text[:12] for text in said if OWN in text} == {
         "Reply with t",
         "You read one",
         "You reword a",
         "Do the task ",
     }
-    assert any(OWN not in text for text in told)
+    assert any(OWN not in text for text in said)

@@ -85,6 +85,8 @@ class GatewaySession:
         """The program asked for more than its `calls`."""
         self.simulated = False
         """An answer came from the simulated world."""
+        self.conversation: tuple[Message, ...] = ()
+        """The longest request, the later one of equals, and the reply to it."""
         self._model = model
         self._calls = calls
         self._begun = 0
@@ -92,7 +94,6 @@ class GatewaySession:
         self._fatal: EtudeError | None = None
         self._rejected: EtudeError | None = None
         self._rejections = 0
-        self._longest: tuple[Message, ...] = ()
         self._ended = False
 
     @property
@@ -113,11 +114,6 @@ class GatewaySession:
     def pending(self) -> int:
         """Requests whose answer the program is waiting for."""
         return sum(not turn.hung_up for turn in self._turns)
-
-    @property
-    def conversation(self) -> tuple[Message, ...]:
-        """The longest request, the later one of equals, and the reply to it."""
-        return self._longest
 
     def has_room(self, size: int = 0) -> bool:
         """Whether `size` more bytes may be held for the program."""
@@ -191,11 +187,11 @@ class GatewaySession:
 
     def _keep(self, request: ChatRequest, reply: Reply) -> None:
         self.simulated = self.simulated or reply.simulated
-        if len(request.messages) + 1 < len(self._longest):
+        if len(request.messages) + 1 < len(self.conversation):
             return
         content = (TextPart(text=reply.text),) if reply.text else ()
         said = Message(role="assistant", content=content, tool_calls=reply.tool_calls)
-        self._longest = (*request.messages, said)
+        self.conversation = (*request.messages, said)
 
     async def end(self) -> None:
         """Cancel what is under way, and wait until it has ended."""

@@ -57,11 +57,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_rules(rules: list[dict[str, Any]], out: Collection[tuple[str, str]]) -> None:
-    """The rules that a night brought, with what they rest on, and those that it retired, with why.
-
-    Args:
-        out: document and id of those that were taken out since.
-    """
+    """The rules that a night brought, with what they rest on, and those that it retired, with why; `out` has document
+    and id of those that were taken out since."""
     output.line("\nrules (`sleep revert --rule ID` takes out one that is adopted)")
     for rule in rules:
         text = plain(rule["text"], _LINE)

@@ -78,12 +78,8 @@ def print_rows(*rows: tuple[str, str | None]) -> None:
 def harvest_rows(
     sessions: Mapping[str, int] | None, waiting: int, found: NightReport | Harvest
 ) -> list[tuple[str, str | None]]:
-    """What was read and what was left out.
-
-    Args:
-        sessions: by source; None where tasks come from a file.
-        waiting: sessions beyond the limit.
-    """
+    """What was read and what was left out: sessions by source, None where tasks come from a file; `waiting` are those
+    beyond the limit."""
     wait = f"; {waiting} wait for later nights" if waiting else ""
     return [
         ("sessions   ", "" if sessions is None else counts(sessions) + wait),
@@ -104,11 +100,11 @@ def document_lines(document: DocumentReport) -> list[str]:
         interval = f"{change.mean:+.3f} [{change.low:+.3f}, {change.high:+.3f}]"
         lines.append(f"  fresh attempts: {interval}, verdict {document.verdict}")
     if document.fresh is not None:
-        lines.append(f"  by luck alone: {document.fresh.told}")
+        lines.append(f"  by luck alone: {document.fresh.text}")
     if document.settle:
         lines.append(f"  {document.settle}")
     if document.cost is not None:
-        lines.append(f"  {document.cost.told}")
+        lines.append(f"  {document.cost.text}")
     return lines
 
 

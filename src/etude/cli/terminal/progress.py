@@ -75,7 +75,7 @@ class Progress:
         """Training tasks that were seen to fail, and those of them that were solved when last attempted."""
         self._latest: deque[float] = deque(maxlen=RUNNING)
         """Scores of the latest training attempts."""
-        self._expected = self._calls_told = 0
+        self._expected = self._calls_reported = 0
         """Calls of the whole run, and those that others made before this process."""
         self._prices = prices
         self._clock = clock
@@ -104,7 +104,7 @@ class Progress:
                 self._begin_run(event)
             case SpendChanged():
                 self.tokens, self.usd = event.tokens, event.usd
-                self._calls_told = max(0, event.calls - self.calls.total())
+                self._calls_reported = max(0, event.calls - self.calls.total())
             case _:
                 pass
 
@@ -127,7 +127,7 @@ class Progress:
         """Estimated seconds until the last step is done, going by the last five; None before the first one is. Where
         the number of steps is not known, until the calls are made that were expected."""
         if not self.steps and self._expected and self.calls:
-            missing = self._expected - self._calls_told - self.calls.total()
+            missing = self._expected - self._calls_reported - self.calls.total()
             return (self._clock() - self._run_began) / self.calls.total() * missing if missing > 0 else None
         if not self._steps_took or self._steps_done >= self.steps:
             return None
@@ -175,7 +175,7 @@ class Progress:
     def _begin_run(self, event: RunStarted) -> None:
         """Start counting again: there may have been another run before."""
         self.name, self.steps, self.resumed = event.name, event.steps, event.resumed
-        self._expected, self._calls_told, self._run_began = event.calls, 0, self._clock()
+        self._expected, self._calls_reported, self._run_began = event.calls, 0, self._clock()
         self.failed = self.fixed = 0
         self._latest.clear()
         self.current = self.best = None

@@ -19,9 +19,6 @@ READ = _EXECUTE | _READ_FILE | _READ_DIR
 WRITE = _ALL & ~_MAKE_DEVICES
 """Everything but making devices."""
 
-_SINCE = {5: _IOCTL_DEV}
-"""Rights that older versions do not know; version 4 is the least that is used."""
-
 _TCP = 1 << 0 | 1 << 1
 _SIGNALS, _ABSTRACT_SOCKETS = 1 << 1, 1 << 0
 _NO_NEW_PRIVILEGES = 38
@@ -38,9 +35,7 @@ def confine(rules: list[tuple[str, int]], *, network: bool) -> None:
     Paths that do not exist are left out. Raises OSError.
     """
     abi = version()
-    known = _ALL
-    for since, right in _SINCE.items():
-        known &= ~right if abi < since else known
+    known = _ALL if abi >= 5 else _ALL & ~_IOCTL_DEV  # version 4 is the least that is used
     scopes = 0 if abi < 6 else _SIGNALS | (0 if network else _ABSTRACT_SOCKETS)
     attributes = struct.pack("=QQQ", known, 0 if network else _TCP, scopes)
     ruleset = _call(_CREATE, attributes, ctypes.c_size_t(24 if abi >= 6 else 16), ctypes.c_uint(0))

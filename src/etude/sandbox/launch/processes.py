@@ -35,10 +35,7 @@ def below(pid: int) -> Iterator[Process]:
 
 def resident(processes: list[Process]) -> int:
     """Resident bytes of all together. Pages that several share count once, where the kernel tells."""
-    total = 0
-    for process in processes:
-        total += _proportional(process)
-    return total
+    return sum(map(_proportional, processes))
 
 
 def _proportional(process: Process) -> int:

@@ -34,7 +34,7 @@ class Family(ABC):
     """Where several concern a step, the first one counts."""
     prose: bool = False
     """Answers are texts of several lines and the whole reply. None is the only right one: what a step that went wrong
-    leaves behind is told by feedback (`blamed`), not by comparing answers."""
+    leaves behind is said by feedback (`blamed`), not by comparing answers."""
 
     @abstractmethod
     def solve(self, text: str, faults: Faults) -> Solution:

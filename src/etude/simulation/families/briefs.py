@@ -1,4 +1,4 @@
-"""Briefs on decisions: the reply is a text, and what is wrong with it is told by whoever reads it.
+"""Briefs on decisions: the reply is a text, and what is wrong with it is said by the one who reads it.
 
 There is no single right answer, so attempts are not compared with one: what a reply lacks is read from the feedback
 on it (`briefs_reading`).

@@ -2,7 +2,7 @@
 
 from etude.records import ChatRequest, Reply
 from etude.simulation.forms import Form, reply_in_form, reply_with, wanted_form
-from etude.simulation.miner import asks_for_tasks, asks_for_wordings, mine, reword, told_by_user
+from etude.simulation.miner import asks_for_tasks, asks_for_wordings, mine, reword, user_text
 from etude.simulation.optimizer import reflection, rewriting, routing
 from etude.simulation.optimizer.patches import shown_edits
 from etude.simulation.optimizer.profiles import Profile
@@ -17,9 +17,9 @@ def optimize(profile: Profile, request: ChatRequest, read: Reader = read_prompt)
     prompt = read(request)
     form = wanted_form(request)
     if form is not None and asks_for_tasks(form):
-        return reply_in_form(request, form, mine(told_by_user(request), profile))
+        return reply_in_form(request, form, mine(user_text(request), profile))
     if form is not None and asks_for_wordings(form):
-        return reply_in_form(request, form, reword(told_by_user(request), form))
+        return reply_in_form(request, form, reword(user_text(request), form))
     if form is not None:
         return reply_in_form(request, form, _values(form, prompt, profile))
     if not prompt.observations:

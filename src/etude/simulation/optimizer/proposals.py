@@ -79,9 +79,9 @@ def propose(
     return proposals
 
 
-def restated(finding: Finding, draw: str, told: str = "") -> Proposal:
-    """The rule of a finding, in another wording than the one that was told."""
-    others = tuple(text for text in rule_by_id(finding.rule).statements if text not in told)
+def restated(finding: Finding, draw: str, said: str = "") -> Proposal:
+    """The rule of a finding, in another wording than the one that was said."""
+    others = tuple(text for text in rule_by_id(finding.rule).statements if text not in said)
     return Proposal("append", "", f"- {pick(others, 'again', draw)}", "Worth saying clearly.", finding.attempts)
 
 

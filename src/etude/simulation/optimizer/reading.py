@@ -56,12 +56,12 @@ Reader = Callable[[ChatRequest], Prompt]
 
 def first_turn(request: ChatRequest) -> str:
     """Everything up to the first reply of the model."""
-    told: list[str] = []
+    texts: list[str] = []
     for message in request.messages:
         if message.role == "assistant":
             break
-        told.append(message.text)
-    return "\n\n".join(told)
+        texts.append(message.text)
+    return "\n\n".join(texts)
 
 
 def read_prompt(request: ChatRequest) -> Prompt:
@@ -141,7 +141,7 @@ EXPECTED = re.compile(
     re.IGNORECASE,
 )
 _FEEDBACK = re.compile(
-    r"<(?P<tag>feedback(?:-\w+)?)(?:\s[^>]*)?>(?P<told>.*?)</(?P=tag)(?:\s[^>]*)?>", re.DOTALL | re.IGNORECASE
+    r"<(?P<tag>feedback(?:-\w+)?)(?:\s[^>]*)?>(?P<said>.*?)</(?P=tag)(?:\s[^>]*)?>", re.DOTALL | re.IGNORECASE
 )
 
 
@@ -171,7 +171,7 @@ def _observe(block: str, id: str, category: str) -> Observation | None:
         answer = last(ELEMENT_ANSWER, after)
         said = answer["body"].strip() if answer else None
         feedback = _FEEDBACK.search(after)
-        blamed = task.family.blamed(feedback["told"] if feedback else "", said or "")
+        blamed = task.family.blamed(feedback["said"] if feedback else "", said or "")
         return Observation(id, task, said, "", category, blamed)
     shown = EXPECTED.search(block, task.end)
     right = right_answer(task.family, task.text)

@@ -67,7 +67,7 @@ class Recovery(Record):
     """Files that were changed since, left as they are."""
 
     @property
-    def told(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         """The same for people, a sentence each."""
         others = (f"{path!r} was changed since and left as it is" for path in self.left)
         return ("an interrupted adoption or revert was finished", *others)

@@ -27,7 +27,7 @@ class Cost(Record):
     """Mean output tokens of a fresh attempt, as billed, else estimated; None where they are unknown."""
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """For people."""
         found = f"document about {self.document[0]:,} -> {self.document[1]:,} tokens"
         if self.answers is not None:

@@ -38,7 +38,7 @@ class Fresh(Record):
         return self.p <= ALPHA
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """For people."""
         found = f"p = {self.p:.2g}, {'not above' if self.settled else 'above'} the significance level {ALPHA:g}"
         if self.varied is None:
@@ -67,7 +67,7 @@ async def confirmed(
         return "rejected", f", but {lost[0]!r} does worse in fresh attempts", found, fresh
     if fresh.settled:
         return "accepted", "", found, fresh
-    return "inconclusive", f", but the gain in fresh attempts may be luck: {fresh.told}", found, fresh
+    return "inconclusive", f", but the gain in fresh attempts may be luck: {fresh.text}", found, fresh
 
 
 def _fresh_of(tried: Sequence[Tried]) -> Fresh:

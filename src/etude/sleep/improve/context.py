@@ -78,9 +78,9 @@ class InContext(Environment):
         assert isinstance(prompts, Prompts)
         options = dict(self._section.model_extra or {})
         make = ChatAgent if self._section.name == ChatAgent.name else find("agents", self._section.name)
-        told = prompts.replaced(dict.fromkeys(("chat", "tools"), prompts["sleep_attempt"]))
-        plain = make.from_options(options, target, told, where="agent")
-        caller = ToolsAgent(target, told, ToolsOptions(tools=())).with_tools(stand_ins, _STAND_IN)
+        replaced = prompts.replaced(dict.fromkeys(("chat", "tools"), prompts["sleep_attempt"]))
+        plain = make.from_options(options, target, replaced, where="agent")
+        caller = ToolsAgent(target, replaced, ToolsOptions(tools=())).with_tools(stand_ins, _STAND_IN)
         return _Reader(plain, caller, self._documents, self._place)
 
 

@@ -145,7 +145,7 @@ def _proposed(
     if not proposed:
         return improved
     verdict = worst([change for _, change in changes if change.proposed])
-    notes = ("; ".join([f"{one.name}: {one.reason}", *([one.cost.told] if one.cost else [])]) for one in found)
+    notes = ("; ".join([f"{one.name}: {one.reason}", *([one.cost.text] if one.cost else [])]) for one in found)
     proposal = Proposal(
         night=name,
         project=str(Path(config.sleep.project).absolute()),

@@ -27,10 +27,8 @@ class _Rewordings(ReplyForm):
 
 async def dream(tasks: Sequence[MinedTask], n: int, optimizer: Optimizer) -> Mined:
     """At most `n` rewordings of each real training task among `tasks`, with the same context and criteria, for
-    training only.
-
-    A rewording is dropped when it loses a number or something in quotes, says what another one says, or comes near a
-    held-out task. The optimizer is asked about all tasks at the same time.
+    training only; all tasks are asked about at the same time. A rewording is dropped when it loses a number or
+    something in quotes, says what another one says, or comes near a held-out task.
 
     Raises:
         StopRun: a call failed. Answers are cached: the same call resumes.
@@ -45,9 +43,7 @@ async def dream(tasks: Sequence[MinedTask], n: int, optimizer: Optimizer) -> Min
 
 def recall(archive: Iterable[MinedTask], tasks: Sequence[MinedTask], k: int) -> tuple[MinedTask, ...]:
     """The `k` training tasks of earlier nights that are most like one of tonight's in the same project; fewer where
-    fewer have something in common with it. Never one that is held out, tonight or then, or near one that is. Ties go
-    by id.
-    """
+    fewer have something in common with it. Never one that is held out, tonight or then, or near one that is."""
     tonight = [task for task in tasks if task.split == "train"]
     ids = {task.id for task in tasks}
     past = list(archive)

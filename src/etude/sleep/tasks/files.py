@@ -54,11 +54,7 @@ class Replayed(Record):
 
 def write(path: Path, tasks: Iterable[MinedTask], *, project: str = "") -> TaskFile:
     """Write tasks to a file that is not reviewed yet, readable by its owner only: it quotes from conversations. An
-    existing file is replaced in one move.
-
-    Raises:
-        DataError: the file cannot be written.
-    """
+    existing file is replaced in one move. Raises DataError: the file cannot be written."""
     return _write(path, TaskFile(tasks=tuple(tasks), project=project))
 
 

@@ -82,11 +82,7 @@ class Gathered(Record):
 
 
 def state_of(config: SleepConfig, around: Surroundings) -> SleepState:
-    """Where the project's nights are.
-
-    Raises:
-        ConfigError: there is no such project.
-    """
+    """Where the project's nights are. Raises ConfigError: there is no such project."""
     project = Path(config.sleep.project)
     if not project.is_dir():
         raise ConfigError(
@@ -123,11 +119,7 @@ def sources_of(config: SleepConfig) -> list[Source]:
 
 
 def settings_of(config: SleepConfig) -> dict[str, str]:
-    """A digest of each setting that the result of a night depends on, by section and key.
-
-    Raises:
-        DataError: as `from_file`.
-    """
+    """A digest of each setting that the result of a night depends on, by section and key; errors as `from_file`."""
     values: dict[str, JsonValue] = {}
     for name, value in config.identity().items():
         parts = value.items() if isinstance(value, dict) else [("", value)]
@@ -145,14 +137,8 @@ def gleaned(config: SleepConfig, around: Surroundings, ledger: Ledger, sources: 
 
 
 def from_file(config: SleepConfig, *, tools: bool = True) -> Gathered:
-    """The tasks of the reviewed file; divided here when none of them says on which side it is.
-
-    Args:
-        tools: the target takes tools.
-
-    Raises:
-        DataError: the file cannot be used, or no person has reviewed it.
-    """
+    """The tasks of the reviewed file that a target (with `tools` or without) can attempt; divided here when none of
+    them says on which side it is. Raises DataError: the file cannot be used, or no person has reviewed it."""
     file = replay(Path(str(config.sleep.tasks)))
     tasks, dropped = _doable(file.tasks, tools=tools)
     if any(task.split != "train" for task in tasks):
@@ -237,11 +223,8 @@ async def from_transcripts(
 
 
 def divided(config: SleepConfig, tasks: Sequence[MinedTask], known: Sequence[MinedTask]) -> Gathered:
-    """The tasks of a night on their sides, as many as it may have, and tasks of earlier nights for a side with none.
-
-    Args:
-        known: those of earlier nights, with their clusters and sides.
-    """
+    """The tasks of a night on their sides, as many as it may have, and tasks of earlier nights (`known`, with their
+    clusters and sides) for a side with none."""
     sleep = config.sleep
     found = divide(tasks, known, val=sleep.val_fraction, test=config.test_fraction, seed=config.train.seed)
     ranked = by_recurrence(found)
@@ -278,11 +261,7 @@ def _earlier(side: Split, tasks: Sequence[MinedTask], known: Sequence[MinedTask]
 
 
 def archived(state: SleepState) -> tuple[MinedTask, ...]:
-    """Real tasks of earlier nights.
-
-    Raises:
-        DataError: the file is damaged.
-    """
+    """Real tasks of earlier nights. Raises DataError: the file is damaged."""
     if not state.archive.exists():
         return ()
     try:

@@ -9,7 +9,7 @@ from pydantic import ValidationError, model_validator
 from etude.concurrency import together
 from etude.envs.scorers.checks import Check
 from etude.envs.scorers.checks_operators import OPERATORS, Op
-from etude.errors import UnusableReply, told
+from etude.errors import UnusableReply, in_plain_words
 from etude.prompts.cuts import cut_middle
 from etude.records import Record
 from etude.sleep.tasks.mined import Feedback, MinedTask, SessionRef, merged, task_id
@@ -37,7 +37,9 @@ def _checked(make: Callable[[], object]) -> None:
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         place = ".".join(map(str, problem["loc"]))
-        raise ValueError(f"{place}: {told(problem['msg'])}" if place else told(problem["msg"])) from None
+        raise ValueError(
+            f"{place}: {in_plain_words(problem['msg'])}" if place else in_plain_words(problem["msg"])
+        ) from None
 
 
 class _CheckReply(ReplyForm):
@@ -191,12 +193,8 @@ def _ref(session: Session) -> SessionRef:
 
 def session_text(session: Session, *, seen: int = 0, limit: int = SESSION_CHARS) -> str:
     """A session as the optimizer reads it: what was asked, which tools were called with what result, what was said.
-
-    Each text is cut in its middle when it is long, and then the whole to about `limit` characters.
-
-    Args:
-        seen: this many turns are marked as seen before.
-    """
+    The first `seen` turns are marked as seen before. Each text is cut in its middle when it is long, and then the
+    whole to about `limit` characters."""
     lines: list[str] = []
     for at, turn in enumerate(session.turns):
         if seen and at == 0:

@@ -26,14 +26,8 @@ class Doubt(Record):
 
 
 async def probe(tasks: Sequence[MinedTask], env: Environment) -> tuple[Doubt, ...]:
-    """The tasks whose rubric fails: its judge is asked one question about each.
-
-    Args:
-        env: asks the judge of the night (`NightEnvironment`).
-
-    Raises:
-        StopRun: a call failed. Answers are cached: the same call resumes.
-    """
+    """The tasks whose rubric fails: the judge of the night (in `env`, a `NightEnvironment`) is asked one question
+    about each. Raises StopRun: a call failed. Answers are cached: the same call resumes."""
     judged = [task for task in tasks if task.rubric.strip()]
     passed = await together(_judge_passes(task, env) for task in judged)
     return tuple(

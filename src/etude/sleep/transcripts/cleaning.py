@@ -55,10 +55,7 @@ class Cleaned(Record):
 
 def cleaned(session: Session, *, seen: int = 0) -> Cleaned:
     """Leave out what no user said: empty prompts, commands of a few words, pasted wrappers, blocks of tags, notices
-    of the program, and whole sessions of etude's own or of observers.
-
-    Args:
-        seen: how many turns from the first an earlier night has used.
+    of the program, and whole sessions of etude's own or of observers. Earlier nights have used `seen` turns.
     """
     reasons = [left_out(turn) for turn in session.turns]
     asked = (turn.prompt for turn, reason in zip(session.turns, reasons, strict=True) if reason in ("", _OWN_PROMPT))

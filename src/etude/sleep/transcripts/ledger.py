@@ -136,12 +136,8 @@ class Ledger:
         return {key for key, entry in self._entries.items() if entry.tried is not None and entry.tried < night}
 
     def commit(self, night: int, entries: Sequence[Entry], once_more: Collection[tuple[str, str]] = ()) -> None:
-        """End a night with success: what it took is used. Doing it again changes nothing.
-
-        Args:
-            entries: as for `take`.
-            once_more: source and id of sessions that the next night is to try again.
-        """
+        """End a night with success: what it took is used, except sessions (`once_more`: source and id) that the next
+        night is to try again. Doing it again changes nothing."""
         left = {(source, _storable(id)) for source, id in once_more}
         found: list[Entry] = []
         for entry in entries:

@@ -64,7 +64,7 @@ class Codex(Source):
         return conversation.reading()
 
 
-def _read(found: Found, told_by: str) -> Conversation:
+def _read(found: Found, main: str) -> Conversation:
     conversation = Conversation(found)
     for record in conversation.records():
         # The first versions wrote items without an envelope.
@@ -82,10 +82,10 @@ def _read(found: Found, told_by: str) -> Conversation:
             conversation.seen(None, payload.get("cwd"))
         elif kind == "compacted":
             conversation.skipped["compaction"] += 1
-        elif kind == "response_item" and told_by == kind:
+        elif kind == "response_item" and main == kind:
             _item(conversation, payload, at)
         elif kind == "event_msg":
-            _event(conversation, payload, at, alone=told_by == kind)
+            _event(conversation, payload, at, alone=main == kind)
     return conversation
 
 

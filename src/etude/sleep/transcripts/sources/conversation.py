@@ -92,9 +92,9 @@ class Conversation:
         """The agent calls a tool."""
         if self._open is None:
             return
-        told = as_json(arguments)
-        call = ToolUse(name=text(name), arguments=cut_middle(told, _MOST_READ))
-        if call.name.lower() not in _WRITERS and "*** Begin Patch" not in told:
+        written = as_json(arguments)
+        call = ToolUse(name=text(name), arguments=cut_middle(written, _MOST_READ))
+        if call.name.lower() not in _WRITERS and "*** Begin Patch" not in written:
             for skill in _SKILL_FILE.findall(call.arguments):
                 self.skill(skill)
         self._open.calls.append(call)

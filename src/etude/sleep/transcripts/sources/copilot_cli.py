@@ -33,14 +33,14 @@ class CopilotCli(Source):
 
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
         folder = program_folder(home, environ, "COPILOT_HOME", ".copilot")
-        told = [
+        files = [
             (path.parent.name, path, state)
             for path, state in files_under(folder / "session-state", _EVENTS, 1)
             if path.name == _EVENTS and path.parent.name != "session-state"
         ]
         found = {each.id: each for each in self._databases.found(self.name, folder / "session-store.db", _sessions)}
         # The events tell of tools, failures and skills; the store does not.
-        found |= {each.id: each for each in found_in(self.name, told)}
+        found |= {each.id: each for each in found_in(self.name, files)}
         return list(found.values())
 
     def _read(self, found: Found) -> Reading:
@@ -94,10 +94,10 @@ def _used(data: dict[str, Any], conversation: Conversation) -> None:
     succeeded = data.get("success")
     code = table(data.get("shellExecution")).get("exitCode")
     failed = succeeded is False or (isinstance(code, int) and code != 0)
-    told = table(data.get("result")).get("content")
-    if told is None:
-        told = table(data.get("error")).get("message")
-    conversation.result(data.get("toolCallId"), told, failed if isinstance(succeeded, bool) else None)
+    result = table(data.get("result")).get("content")
+    if result is None:
+        result = table(data.get("error")).get("message")
+    conversation.result(data.get("toolCallId"), result, failed if isinstance(succeeded, bool) else None)
 
 
 def _from_store(database: sqlite3.Connection, found: Found, conversation: Conversation) -> Reading:

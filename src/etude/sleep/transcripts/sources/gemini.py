@@ -58,8 +58,8 @@ class GeminiCli(Source):
         path = Path(found.path)
         conversation = Conversation(found)
         log = _Log()
-        told = conversation.records() if path.suffix == ".jsonl" else _whole(path)
-        for record in told:
+        lines = conversation.records() if path.suffix == ".jsonl" else _whole(path)
+        for record in lines:
             log.take(record)
         if log.about.get("kind", "main") != "main":
             conversation.skipped["subagent"] += 1

@@ -122,10 +122,10 @@ def read_object(path: Path, most: int = LONG_LINE) -> dict[str, Any] | None:
     return object_of(data) if len(data) <= most else None
 
 
-def once(told: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def once(found: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The records without those whose `uuid` was there before: programs that resume a session write it again."""
     known: set[str] = set()
-    for record in told:
+    for record in found:
         uuid = record.get("uuid")
         if not isinstance(uuid, str):
             yield record

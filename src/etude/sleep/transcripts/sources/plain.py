@@ -28,7 +28,7 @@ _DEPTH = 8
 
 
 @dataclass
-class _Told:
+class _Lines:
     """The lines of one session."""
 
     records: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -42,7 +42,7 @@ class Plain(Source):
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._last: tuple[str, str, dict[str, _Told]] = ("", "", {})
+        self._last: tuple[str, str, dict[str, _Lines]] = ("", "", {})
 
     def find(self, home: Path, environ: Mapping[str, str]) -> Sequence[Found]:
         """As in `Source`; reads the files, because one may hold many sessions.
@@ -65,17 +65,17 @@ class Plain(Source):
     def _ids(self, path: Path) -> Sequence[str]:
         """The sessions of a file."""
         try:
-            return list(self._told(path))
+            return list(self._sessions(path))
         except OSError:  # reading it says why it cannot be read
             return [path.stem]
 
     def _read(self, found: Found) -> Reading:
-        told = self._told(Path(found.path)).get(found.id)
-        if told is None:
+        lines = self._sessions(Path(found.path)).get(found.id)
+        if lines is None:
             return Reading(problem=f"has no session {found.id!r} any more")
         conversation = Conversation(found)
-        conversation.skipped.update(told.skipped)
-        for record in told.records:
+        conversation.skipped.update(lines.skipped)
+        for record in lines.records:
             conversation.seen(None, record.get("project"))
             for skill in items(record.get("skills")):
                 conversation.skill(skill)
@@ -83,7 +83,7 @@ class Plain(Source):
                 _tell(conversation, table(turn))
         return conversation.reading()
 
-    def _told(self, path: Path) -> dict[str, _Told]:
+    def _sessions(self, path: Path) -> dict[str, _Lines]:
         """The sessions of a file by id. The last file is kept: all its sessions are read one after the other.
 
         Raises OSError when the file cannot be read.
@@ -92,7 +92,7 @@ class Plain(Source):
         revision = f"{state.st_ino}:{state.st_size}:{state.st_mtime_ns}"
         if self._last[:2] == (str(path), revision):
             return self._last[2]
-        told: dict[str, _Told] = {}
+        sessions: dict[str, _Lines] = {}
         skipped: Counter[str] = Counter()
         id = path.stem
         for number, record in enumerate(records(path, skipped), start=1):
@@ -101,15 +101,15 @@ class Plain(Source):
                 skipped["broken line"] += 1
                 continue
             id = own or (f"{path.stem}:{number}" if "turns" in record else path.stem)
-            one = told.setdefault(id, _Told())
+            one = sessions.setdefault(id, _Lines())
             one.records.append(record)
             # What cannot be read belongs to the session it stands behind, or to the first.
             one.skipped += skipped
             skipped.clear()
         if skipped:
-            told.setdefault(id, _Told()).skipped.update(skipped)
-        self._last = (str(path), revision, told)
-        return told
+            sessions.setdefault(id, _Lines()).skipped.update(skipped)
+        self._last = (str(path), revision, sessions)
+        return sessions
 
 
 def _tell(conversation: Conversation, turn: dict[str, Any]) -> None:

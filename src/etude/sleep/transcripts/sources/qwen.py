@@ -88,8 +88,8 @@ def parts_text(parts: Any) -> str:
     """The text of parts in the form of Gemini, thoughts left out."""
     if isinstance(parts, str):
         return text(parts)
-    told = [table(part) for part in items(parts)]
-    return "".join(text(part.get("text")) for part in told if part.get("thought") is not True)
+    pieces = [table(part) for part in items(parts)]
+    return "".join(text(part.get("text")) for part in pieces if part.get("thought") is not True)
 
 
 def answered(response: dict[str, Any]) -> Any:

@@ -31,11 +31,8 @@ Row = dict[str, object]
 
 
 class Databases:
-    """Private copies of databases. Each is kept until the original changes or this object is gone.
-
-    Args:
-        steps: what is done with a copy is ended after as many times 100,000 instructions of SQLite.
-    """
+    """Private copies of databases. Each is kept until the original changes or this object is gone. What is done with
+    a copy is ended after `steps` times 100,000 instructions of SQLite."""
 
     def __init__(self, steps: int = 5_000) -> None:
         self._steps = steps
@@ -46,12 +43,8 @@ class Databases:
     def found(
         self, source: str, path: Path, sessions: Callable[[sqlite3.Connection], Iterable[tuple[str, str, object]]]
     ) -> list[Found]:
-        """The sessions of a database; none where there is no database. One that cannot be read is found in place of
-        its sessions, so that reading it says why.
-
-        Args:
-            sessions: id, revision and time of the last change of each; those with an empty id are left out.
-        """
+        """The sessions of a database, from id, revision and time of the last change of each; without those with an
+        empty id. A database that cannot be read is found in place of its sessions, so that reading it says why."""
         try:
             with self.opened(path) as database:
                 return [
@@ -72,12 +65,8 @@ class Databases:
     @contextmanager
     def opened(self, path: Path) -> Generator[sqlite3.Connection]:
         """A copy of the database, as it was committed last. Its tables can be read and its views cannot: one in a
-        forged database has rows and columns without end.
-
-        Raises:
-            OSError: it is not a regular file, too large, not a database, or written to all the time; also in place of
-                whatever SQLite raises in the `with` block.
-        """
+        forged database has rows and columns without end. Raises OSError: it is not a regular file, too large, not a
+        database, or written to all the time; also in place of whatever SQLite raises in the `with` block."""
         copy = self._copy(path)
         try:
             with closing(sqlite3.connect(copy)) as database:
