@@ -139,7 +139,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         models: dict[Role, Watched] = {}
         for role in parts.providers:
             model = Pictured(_paid(parts, role, spend, emit), env.image)
-            hear = observer.replied if role == "optimizer" else _unheard
+            hear = observer.replied if role == "optimizer" else Observer().replied
             models[role] = Watched(Journaled(model, folder.journal), switch.check, parts.price(role), hear)
 
         if "judge" in models:
@@ -150,7 +150,8 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
             folder.journal.claim_identity(_identity(config, parts, env, agent, tasks))
             folder.write_text("config.yaml", _yaml(config, folder))
         threads, bill = Threads(config.limits.concurrency), partial(cost, price=parts.price("target"))
-        run = (config.limits, emit, switch.check, threads, bill, partial(_simulated, models.get("judge")))
+        judged = models.get("judge")
+        run = (config.limits, emit, switch.check, threads, bill, lambda: judged is not None and judged.simulated)
         rollout = Rollout(agent, env, executor, folder.journal, *run)
         try:
             for notice in (*map(_warning, warnings), *parts.warnings()):
@@ -182,14 +183,6 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
 
 def _warning(text: str, hint: str = "training continues anyway; `etude doctor` checks data and skill") -> Notice:
     return Notice(level="warning", text=text, hint=hint)
-
-
-def _simulated(model: Watched | None) -> bool:
-    return model is not None and model.simulated
-
-
-def _unheard(text: str) -> None:
-    """For a model whose answers need not be observed."""
 
 
 def _redactor(config: TrainConfig, given: Given) -> Redactor:

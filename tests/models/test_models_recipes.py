@@ -13,9 +13,9 @@ import yaml
 from pydantic import BaseModel
 
 from etude.config import ModelSection
-from etude.models import Structured, build_model, key_variable
+from etude.models import Structured, build_model
 from etude.models.azure import AzureModel
-from etude.models.keys import Key
+from etude.models.keys import Key, key_variable
 from etude.models.openai import OpenAIInterface
 from etude.protocols import ChatModel
 from etude.records import ChatRequest, user

@@ -3,7 +3,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from etude.errors import SkillError
-from etude.records import AppliedEdit, Edit, EditOp
+from etude.records import AppliedEdit, Edit
+from etude.records.edits import EditOp
 from etude.skill.document import Document
 from etude.skill.edits import apply_edit, apply_edits
 from rows import rows

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from etude.records import AppliedEdit, Edit, EditOp, Skill
+from etude.records import AppliedEdit, Edit, Skill
+from etude.records.edits import EditOp
 from etude.skill import Document, apply_edit, apply_edits
 from etude.skill.diff import unified_diff
 from etude.skill.fences import closed, left_open

@@ -3,7 +3,8 @@ import sqlite3
 import pytest
 
 from etude.errors import DataError, IdentityError, StopRun
-from etude.store import Database, SqliteJournal
+from etude.store import SqliteJournal
+from etude.store.database import Database
 
 
 def open_and_close(path, **options):

@@ -16,8 +16,9 @@ from pydantic_core import PydanticSerializationError
 from etude.errors import DataError, IdentityError, StopRun
 from etude.records import Reply
 from etude.redaction import Redactor
-from etude.store import DECISION, SqliteJournal
+from etude.store import SqliteJournal
 from etude.store.database import watched_writes
+from etude.store.journal import DECISION
 from etude.testing.doubles import MemoryJournal
 
 

@@ -13,7 +13,8 @@ from etude.errors import ConfigError, DataError, IdentityError, LockedError, Ski
 from etude.events import Notice
 from etude.records import Edit, File, Patch, Score, Skill
 from etude.redaction import Redactor
-from etude.store import JsonlSink, RunFolder, read_events
+from etude.store import RunFolder, read_events
+from etude.store.run import JsonlSink
 
 NOTICE = Notice(level="info", text="hello")
 SECRET = "open-sesame-1"

@@ -4,16 +4,13 @@
 """
 
 from etude.config.base import Section
-from etude.config.loading import Make, file_data, load_config, load_settings, make_config, merge, parse
+from etude.config.loading import file_data, load_config, load_settings, make_config, merge, parse
 from etude.config.models import ModelSection, OptimizerSection, Price
-from etude.config.presets import PRESETS
 from etude.config.sections import GateSection, LimitsSection, RunSection, TrainConfig
 
 __all__ = [
-    "PRESETS",
     "GateSection",
     "LimitsSection",
-    "Make",
     "ModelSection",
     "OptimizerSection",
     "Price",

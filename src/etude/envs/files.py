@@ -80,12 +80,13 @@ def _read_text(path: Path) -> str:
         ) from None
 
 
-def _reject_constant(name: str) -> JsonValue:
+def reject_constant(name: str) -> JsonValue:
+    """For `parse_constant` of a JSON decoder: NaN and Infinity are refused."""
     raise ValueError(f"{name} is not JSON")
 
 
 def _load_json(text: str) -> JsonValue:
-    value = json.loads(text, parse_constant=_reject_constant)
+    value = json.loads(text, parse_constant=reject_constant)
     if "\\ud" in text or "\\uD" in text:
         # JSON can spell half a surrogate pair, which no later step could write down again.
         json.dumps(value, ensure_ascii=False).encode()

@@ -67,7 +67,5 @@ class Sources(Section):
             found = split_by_ratio(read(self.path), self.ratio, self.split_seed)
         else:
             found = {split: read(files[split]) if split in files else () for split in SPLITS}
-        return {split: tasks[: self._most(split)] for split, tasks in found.items()}
-
-    def _most(self, split: Split) -> int | None:
-        return self.limit.get(split) if isinstance(self.limit, dict) else self.limit
+        most = self.limit if isinstance(self.limit, dict) else dict.fromkeys(SPLITS, self.limit)
+        return {split: tasks[: most.get(split)] for split, tasks in found.items()}

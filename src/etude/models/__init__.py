@@ -2,14 +2,14 @@
 
 from etude.config import ModelSection
 from etude.errors import ConfigError, did_you_mean
-from etude.models.keys import key_variable, used_key_variable
+from etude.models.keys import used_key_variable
 from etude.models.prices import price_of
 from etude.models.wrappers.journaled import Journaled
 from etude.models.wrappers.limited import Limited
 from etude.models.wrappers.metered import Metered
 from etude.models.wrappers.retrying import Retrying
 from etude.models.wrappers.structured import Structured
-from etude.protocols import ChatModel, Wrapper
+from etude.protocols import ChatModel
 from etude.registry import find, names
 
 __all__ = [
@@ -18,10 +18,8 @@ __all__ = [
     "Metered",
     "Retrying",
     "Structured",
-    "Wrapper",
     "answered_by_hand",
     "build_model",
-    "key_variable",
     "price_of",
     "used_key_variable",
 ]

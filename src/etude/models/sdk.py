@@ -46,7 +46,10 @@ class _Clients:
     def one(self) -> Generator[Any]:
         """The client that was used last, whose connection is the least likely to be closed; a new one when none is
         idle."""
-        client = self._idle.pop() if self._idle else self._another()
+        if not self._idle:
+            self._made.append(self._make())
+            self._idle.append(self._made[-1])
+        client = self._idle.pop()
         try:
             yield client
         finally:
@@ -55,10 +58,6 @@ class _Clients:
     async def aclose(self) -> None:
         for client in self._made:
             await client.close()
-
-    def _another(self) -> Any:
-        self._made.append(self._make())
-        return self._made[-1]
 
 
 class SdkModel(ProviderModel):

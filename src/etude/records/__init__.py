@@ -1,9 +1,9 @@
 """Frozen records that travel between the parts. They compare by content and turn into JSON and back without loss."""
 
-from etude.records.attempts import Attempt, Outcome, Role, Trajectory
+from etude.records.attempts import Attempt, Role, Trajectory
 from etude.records.base import Record, canonical, digest
 from etude.records.decisions import EditEvidence, Evaluation, LedgerEntry, Proof, Tested, TrainState, Verdict
-from etude.records.edits import AppliedEdit, Candidate, Edit, EditFate, EditOp, Patch, PatchOp, SuggestionOp
+from etude.records.edits import AppliedEdit, Candidate, Edit, EditFate, Patch, PatchOp, SuggestionOp
 from etude.records.messages import (
     ChatRequest,
     ImagePart,
@@ -30,14 +30,12 @@ __all__ = [
     "Edit",
     "EditEvidence",
     "EditFate",
-    "EditOp",
     "Evaluation",
     "File",
     "ImagePart",
     "LedgerEntry",
     "Message",
     "Metric",
-    "Outcome",
     "Patch",
     "PatchOp",
     "Proof",

@@ -10,10 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from etude.records import ChatRequest, Message, Reply, TextPart, ToolCall, user
-from etude.simulation.conversation import answer_frame
+from etude.records import ChatRequest, Message, TextPart, ToolCall
 from etude.simulation.families import FoundTask, find_tasks, telling_rules
-from etude.simulation.forms import usage_of
 from etude.simulation.rules import Rule, statements
 from etude.simulation.text import learned_blocks, sentences
 from etude.simulation.tools import call_to_open, call_to_print, call_to_search, call_to_write
@@ -176,6 +174,8 @@ _SUBJECTS = {
     "counting": r"\b(?:count|thing|how many)",
     "dates": r"\b(?:date|day|calendar|month)",
     "parcels": r"\b(?:parcel|postage|tariff)",
+    "slips": r"\b(?:slip|code)",
+    "summaries": r"\b(?:summar|file)",
     "briefs": r"\b(?:brief|decision|decid|advis|advice|analys)",
 }
 """What the description of a skill for these tasks speaks of."""
@@ -211,22 +211,3 @@ def _listed(request: ChatRequest) -> list[_Listed]:
                 path = f"{roots[short]}/{rest}" if short in roots else entry["path"]
                 found.append(_Listed(entry["name"].strip(), entry["about"].strip(), path))
     return found
-
-
-def answer_text(scene: Scene, work: str, answer: str) -> str:
-    """What is said at the end, in the frame that is asked for; a text in prose is said as it is."""
-    if scene.task.family.prose:
-        return answer
-    before, after = answer_frame(scene.instructions)
-    return f"{work}\n{before}{answer}{after}"
-
-
-def reply_calling(request: ChatRequest, call: ToolCall) -> Reply:
-    """A reply that calls a tool."""
-    usage = usage_of(request, call.arguments)
-    return Reply(tool_calls=(call,), finish="tool_calls", usage=usage, simulated=True)
-
-
-def question(scene: Scene) -> ChatRequest:
-    """The request without what is the program's own: a form for the reply is looked for in this."""
-    return ChatRequest(messages=(user(scene.instructions),))

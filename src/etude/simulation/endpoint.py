@@ -1,20 +1,9 @@
 """The simulated world over HTTP, with latency and faults on request.
 
-    POST /v1/chat/completions    OpenAI Chat Completions
-    POST /v1/responses           OpenAI Responses
-    POST /v1/messages            Anthropic Messages
-    GET  /v1/models              the names of all models
-    GET  /stats                  POST /stats/reset
-    POST /faults                 changes the faults of the running endpoint (JSON fields of `Faults`)
-
-Chat Completions and Responses are there under Azure's addresses as well:
-
-    POST /openai/v1/chat/completions    POST /openai/deployments/{model}/chat/completions?api-version=...
-    POST /openai/v1/responses           POST /openai/responses?api-version=...
-
-All three formats answer plain and streamed, with tools and JSON schemas, and say the same. The key is taken from
-`Authorization: Bearer`, `x-api-key` or `api-key`. The trial is `seed` in Chat Completions; the others have no such
-field, so it travels in the header `x-etude-trial`, as a whole number. Without one there is trial 0.
+The addresses are the routes below; docs/guides/simulated-world.md tells what each is for. All three formats answer
+plain and streamed, with tools and JSON schemas, and say the same. The key is taken from `Authorization: Bearer`,
+`x-api-key` or `api-key`. The trial is `seed` in Chat Completions; the others have no such field, so it travels in the
+header `x-etude-trial`, as a whole number. Without one there is trial 0.
 
 Counts of tokens depend on the request alone, as all of an answer does. So none is reported as cached: what is in a
 cache depends on what was asked before.

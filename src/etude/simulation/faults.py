@@ -1,25 +1,10 @@
 """Faults of the endpoint: which ones, how often, and never for ever."""
 
 import random
-from typing import Literal, get_args
 
 from pydantic import Field
 
 from etude.records import Record
-
-FaultName = Literal[
-    "rate_limit",
-    "rate_limit_bare",
-    "server_error",
-    "unavailable",
-    "hang",
-    "drop",
-    "broken_json",
-    "truncated",
-    "empty",
-    "cut_structured",
-    "outage",
-]
 
 IN_A_ROW = 2
 """Faults that may hit the same question one after the other; the next time it is answered."""
@@ -62,7 +47,7 @@ class Faults(Record):
     """Seed of the draws."""
 
 
-_DRAWN: tuple[FaultName, ...] = tuple(name for name in get_args(FaultName) if name != "outage")
+_DRAWN = tuple(name for name, field in Faults.model_fields.items() if field.default == 0.0 and name != "seed")
 
 
 class FaultDice:
@@ -74,7 +59,7 @@ class FaultDice:
         self._in_a_row: dict[str, int] = {}
         self._answered = 0
 
-    def draw(self, question: str, *, wants_json: bool) -> FaultName | None:
+    def draw(self, question: str, *, wants_json: bool) -> str | None:
         """The fault that strikes a request with this question (its hash), None to answer it.
 
         A question that is asked again with corrections below it is the same question.
@@ -94,6 +79,6 @@ class FaultDice:
         """A request was answered; counts towards `outage_after`."""
         self._answered += 1
 
-    def _throw(self, wants_json: bool) -> FaultName | None:
+    def _throw(self, wants_json: bool) -> str | None:
         names = _DRAWN if wants_json else _DRAWN[:-1]  # the last one cuts JSON
         return next((name for name in names if self._rng.random() < getattr(self.faults, name)), None)

@@ -145,8 +145,12 @@ def reply_in_form(request: ChatRequest, form: Form, values: Mapping[str, Any]) -
     text = json.dumps(fill(form.schema, values), ensure_ascii=False)
     if form.tool is None:
         return reply_with(request, text)
-    call = ToolCall(id=f"call_{digest(text)[:12]}", name=form.tool, arguments=text)
-    usage = usage_of(request, text)
+    return reply_calling(request, ToolCall(id=f"call_{digest(text)[:12]}", name=form.tool, arguments=text))
+
+
+def reply_calling(request: ChatRequest, call: ToolCall) -> Reply:
+    """A reply that calls a tool."""
+    usage = usage_of(request, call.arguments)
     return Reply(tool_calls=(call,), finish="tool_calls", usage=usage, simulated=True)
 
 

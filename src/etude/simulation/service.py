@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from etude.formats import CHAT, BadBody, Call, Format, with_field
-from etude.simulation.faults import FaultDice, FaultName, Faults
+from etude.simulation.faults import FaultDice, Faults
 from etude.simulation.optimizer.reading import Reader, read_prompt
 from etude.simulation.wire import TRIAL_HEADER, clip, cut, empty, model_of, wants_json, with_usual_json
 from etude.simulation.world import is_model, names, respond
@@ -116,7 +116,7 @@ class Service:
         given = headers.get("authorization", "").removeprefix("Bearer ") if own is None else own
         return hmac.compare_digest(given.encode(), self.key.encode())
 
-    def _refuse(self, form: Format, fault: FaultName | None) -> "Response | None":
+    def _refuse(self, form: Format, fault: str | None) -> "Response | None":
         """The response to a request that is not answered at all."""
         if fault in ("rate_limit", "rate_limit_bare"):
             response = _error(form, 429, "Rate limit reached.")
@@ -131,7 +131,7 @@ class Service:
             return _severed(None, None, self.dice.faults.hang_seconds)
         return _severed(None, None, 0.0) if fault in ("drop", "outage") else None
 
-    def _answer(self, form: Format, call: Call, key: str, fault: FaultName | None) -> "Response":
+    def _answer(self, form: Format, call: Call, key: str, fault: str | None) -> "Response":
         from starlette.responses import Response, StreamingResponse
 
         reply = clip(respond(model_of(call), call.request, self.read), call.most_tokens)

@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 
 from etude.simulation.families import IN_TURN, families_named
+from etude.simulation.families.tables import table
 from etude.simulation.rules import Rule, statements
 from etude.simulation.text import tokens
 
@@ -22,49 +23,6 @@ description: Small everyday tasks with words, things and dates.
 - Keep the answer short.
 """
 
-_PARCELS_SKILL = """\
----
-name: parcel-prices
-description: Prices of parcels.
----
-
-# Parcel prices
-
-- Read the task carefully and work step by step.
-- Multiply the kilograms by the price of one kilogram and add the basic price.
-- Ostrey, Skarholm, Linsay and Vannoy are on the mainland.
-- Keep the answer short.
-"""
-
-_SLIPS_SKILL = """\
----
-name: slip-codes
-description: Codes of slips.
----
-
-# Codes of slips
-
-- Read the slip carefully and work step by step.
-- A code has all fields of the slip in their order, with a slash between them.
-- Write the courier in unabridged form on every slip.
-- Write the season by hand and the shade in ink.
-"""
-
-_BRIEFS_SKILL = """\
----
-name: brief-writer
-description: Briefs, analyses and advice on decisions.
----
-
-# Briefs
-
-- Say first what is to be decided.
-- Use headings and plain words.
-
-<!-- etude:begin learned -->
-<!-- etude:end learned -->
-"""
-
 
 def seed_skill(family: str | None) -> str:
     """A weak skill to start from, for tasks that `make_tasks` makes of the same family. One of its rules is wrong;
@@ -72,7 +30,7 @@ def seed_skill(family: str | None) -> str:
     first = families_named(family)[0]
     if first in IN_TURN:
         return SEED_SKILL
-    return {"parcels": _PARCELS_SKILL, "slips": _SLIPS_SKILL}.get(first.name, _BRIEFS_SKILL)
+    return table(first.name).get("skill") or table("briefs")["skill"]
 
 
 _FRONT_MATTER = re.compile(r"^---[ \t]*\n(?:[\w-]+:.*\n|[ \t]+.*\n)+---[ \t]*$", re.MULTILINE)

@@ -1,11 +1,11 @@
 """The simulated target: it does the task it finds, as well as the instructions around it taught it."""
 
-from etude.records import ChatRequest, Reply
-from etude.simulation.acting import Scene, answer_text, look, next_call, question, reply_calling
+from etude.records import ChatRequest, Reply, user
+from etude.simulation.acting import Scene, look, next_call
 from etude.simulation.coding import answer_in_code
 from etude.simulation.conversation import answer_frame, read
-from etude.simulation.families.base import Solution
-from etude.simulation.forms import Form, reply_in_form, reply_with, wanted_form
+from etude.simulation.families.base import Family, Faults, FoundTask, Solution
+from etude.simulation.forms import Form, reply_calling, reply_in_form, reply_with, wanted_form
 from etude.simulation.noise import Target, draw_faults
 from etude.simulation.schemas import concept
 
@@ -24,34 +24,42 @@ def attempt(target: Target, request: ChatRequest) -> Reply:
         if form is not None:
             return reply_in_form(request, form, {"answer": UNKNOWN_TASK, "reasoning": UNKNOWN_TASK})
         return reply_with(request, UNKNOWN_TASK)
-    family, text = conversation.task.family, conversation.task.text
-    trial = request.seed if request.seed is not None else 0
-    faults = draw_faults(target, family, text, conversation.instructions, trial)
-    solution = family.solve(text, faults)
+    family = conversation.task.family
+    _, solution = _solved(target, request, conversation.task, conversation.instructions)
     if form is not None:
         return reply_in_form(request, form, _values(form, solution))
-    if family.prose:
-        return reply_with(request, solution.answer)
-    code = answer_in_code(conversation.instructions, solution.answer)
+    code = None if family.prose else answer_in_code(conversation.instructions, solution.answer)
     if code is not None:
         return reply_with(request, f"{solution.work}\n\n{code}")
-    before, after = answer_frame(conversation.instructions)
-    return reply_with(request, f"{solution.work}\n{before}{solution.answer}{after}")
+    return reply_with(request, _said(family, conversation.instructions, solution))
 
 
 def _act(target: Target, request: ChatRequest, scene: Scene) -> Reply:
     """The next step of a request with tools."""
-    family, text = scene.task.family, scene.task.text
-    trial = request.seed if request.seed is not None else 0
-    faults = draw_faults(target, family, text, scene.lessons, trial)
-    solution = family.solve(text, faults)
-    call = next_call(request, scene, solution.answer, family.looks_up(text, faults))
+    family = scene.task.family
+    faults, solution = _solved(target, request, scene.task, scene.lessons)
+    call = next_call(request, scene, solution.answer, family.looks_up(scene.task.text, faults))
     if call is not None:
         return reply_calling(request, call)
-    form = wanted_form(question(scene))
+    # A form for the reply is looked for in what is not the program's own.
+    form = wanted_form(ChatRequest(messages=(user(scene.instructions),)))
     if form is not None:
         return reply_in_form(request, form, _values(form, solution))
-    return reply_with(request, answer_text(scene, solution.work, solution.answer))
+    return reply_with(request, _said(family, scene.instructions, solution))
+
+
+def _solved(target: Target, request: ChatRequest, task: FoundTask, lessons: str) -> tuple[Faults, Solution]:
+    """What goes wrong in this trial of the task, and what it comes to."""
+    faults = draw_faults(target, task.family, task.text, lessons, 0 if request.seed is None else request.seed)
+    return faults, task.family.solve(task.text, faults)
+
+
+def _said(family: Family, instructions: str, solution: Solution) -> str:
+    """What is said at the end, in the frame that is asked for; a text in prose is said as it is."""
+    if family.prose:
+        return solution.answer
+    before, after = answer_frame(instructions)
+    return f"{solution.work}\n{before}{solution.answer}{after}"
 
 
 def _values(form: Form, solution: Solution) -> dict[str, str]:

@@ -10,18 +10,7 @@ from etude.simulation.forms import wanted_form
 from etude.simulation.judge import judge
 from etude.simulation.noise import HARSH, Target, drawn
 from etude.simulation.optimizer import optimize
-from etude.simulation.optimizer.profiles import (
-    GOOD,
-    GULLIBLE,
-    HACKER,
-    MISCITING,
-    PERFECT,
-    POOR,
-    UNCITED,
-    USELESS,
-    Profile,
-    harsh,
-)
+from etude.simulation.optimizer.profiles import GOOD, PROFILES, Profile, harsh
 from etude.simulation.optimizer.reading import Reader, read_prompt
 from etude.simulation.score import best_skill, expected_hard
 from etude.simulation.target import attempt
@@ -35,16 +24,7 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
     }
 )
 OPTIMIZERS: Mapping[str, Profile] = MappingProxyType(
-    {
-        "optimizer": GOOD,
-        "optimizer-perfect": PERFECT,
-        "optimizer-poor": POOR,
-        "optimizer-useless": USELESS,
-        "optimizer-misciting": MISCITING,
-        "optimizer-uncited": UNCITED,
-        "optimizer-hacker": HACKER,
-        "optimizer-gullible": GULLIBLE,
-    }
+    {"optimizer": GOOD, **{f"optimizer-{profile.name}": profile for profile in PROFILES}}
 )
 JUDGE = "judge"
 

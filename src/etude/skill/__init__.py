@@ -1,12 +1,11 @@
 """The skill: its document, edits on it, and its folder on disk."""
 
-from etude.skill.document import Document, Region, token_count
+from etude.skill.document import Document, token_count
 from etude.skill.edits import apply_edit, apply_edits
 from etude.skill.folder import load_skill, save_skill, validate_skill
 
 __all__ = [
     "Document",
-    "Region",
     "apply_edit",
     "apply_edits",
     "load_skill",

@@ -1,15 +1,13 @@
 """What a run keeps: the journal of facts, the account of its spending, and the folder people look into."""
 
-from etude.store.database import Database
-from etude.store.journal import DECISION, SqliteJournal
-from etude.store.run import JsonlSink, RunFolder
+from etude.store.journal import SqliteJournal
+from etude.store.run import RunFolder
 from etude.store.spend import SpendTotals, SqliteSpend
 from etude.store.views import (
     GateView,
     RunView,
     SelectedView,
     StepView,
-    UntestedView,
     UpdateView,
     is_running,
     read_events,
@@ -18,10 +16,7 @@ from etude.store.views import (
 )
 
 __all__ = [
-    "DECISION",
-    "Database",
     "GateView",
-    "JsonlSink",
     "RunFolder",
     "RunView",
     "SelectedView",
@@ -29,7 +24,6 @@ __all__ = [
     "SqliteJournal",
     "SqliteSpend",
     "StepView",
-    "UntestedView",
     "UpdateView",
     "is_running",
     "read_events",

@@ -8,6 +8,7 @@ from typing import cast
 from pydantic import Field, JsonValue
 
 from etude.config import Section
+from etude.envs.files import reject_constant
 from etude.envs.scorers.base import AnswerScorer, expected, graded
 from etude.errors import DataError
 from etude.records import Score, Task, canonical
@@ -120,7 +121,7 @@ def read_json(answer: str) -> tuple[JsonValue] | None:
         return found
     best: tuple[JsonValue] | None = None
     longest = position = 0
-    decoder = json.JSONDecoder(parse_constant=_reject_constant)
+    decoder = json.JSONDecoder(parse_constant=reject_constant)
     for _ in range(_STARTS):
         start = min((at for at in (answer.find("{", position), answer.find("[", position)) if at >= 0), default=-1)
         if start < 0:
@@ -138,13 +139,9 @@ def read_json(answer: str) -> tuple[JsonValue] | None:
 
 def _parse(text: str) -> tuple[JsonValue] | None:
     try:
-        return (cast(JsonValue, json.loads(text, parse_constant=_reject_constant)),)
+        return (cast(JsonValue, json.loads(text, parse_constant=reject_constant)),)
     except (ValueError, RecursionError):
         return None
-
-
-def _reject_constant(name: str) -> JsonValue:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _fields(value: JsonValue, path: str = "") -> Iterator[tuple[str, JsonValue]]:

@@ -58,11 +58,9 @@ class Numeric(AnswerScorer[NumericOptions]):
         shown = [f"{value:.12g}" for value in values if value is not None]
         if got is None:
             return graded(False, 0.0, expected(shown, answer, "the answer holds no number"))
-        right = any(value is not None and self._near(value, got) for value in values)
+        near = {"rel_tol": self.options.rel_tol, "abs_tol": self.options.abs_tol}
+        right = any(value is not None and isclose(value, got, **near) for value in values)
         return graded(right, float(right), expected(shown, f"{got:.12g}"))
-
-    def _near(self, one: float, other: float) -> bool:
-        return isclose(one, other, rel_tol=self.options.rel_tol, abs_tol=self.options.abs_tol)
 
 
 def read_number(text: str, percent: Literal["drop", "fraction"] = "drop") -> float | None:

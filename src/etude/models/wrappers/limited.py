@@ -63,7 +63,8 @@ class Limited(Wrapper):
                 if error.rate_limited:
                     self._slow_down(error.retry_after, sent_after=halvings)
                 raise
-            self._speed_up()
+            if self._in_flight >= self.limit:
+                self._window = min(float(self._most), self._window + (1 / self._window if self._halvings else 1))
             return reply
         finally:
             self._in_flight -= 1
@@ -75,10 +76,6 @@ class Limited(Wrapper):
         if sent_after == self._halvings:
             self._halvings += 1
             self._window = max(1.0, self._window / 2)
-
-    def _speed_up(self) -> None:
-        if self._in_flight >= self.limit:
-            self._window = min(float(self._most), self._window + (1 / self._window if self._halvings else 1))
 
     async def _enter(self) -> None:
         turn = asyncio.get_running_loop().create_future()

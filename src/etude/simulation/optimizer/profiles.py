@@ -48,6 +48,8 @@ MISCITING = Profile("misciting", miscited=0.8)
 UNCITED = replace(GOOD, name="uncited", uncited=True)
 HACKER = Profile("hacker", gaming=1.0)
 GULLIBLE = Profile("gullible", gullible=True)
+PROFILES = (PERFECT, POOR, USELESS, MISCITING, UNCITED, HACKER, GULLIBLE)
+"""All but the one that is meant where none is named."""
 
 HARSH_RATES = {"repeats": 0.4, "broad": 0.2, "misread": 0.1, "simplifies": 0.06, "sweeping": 0.02}
 HARSH_RANGES = {
