@@ -46,7 +46,7 @@ class AzureModel(OpenAIInterface):
         key = Key(settings, needed=True)
         super().__init__("azure", name, settings, address.base_url, key, at_openai=True)
         self._query = address.query
-        self._key_header = address.older and not key.renews
+        self._key_header = address.older and key.command is None
 
     async def _post(self, client: Any, path: str, body: dict[str, Any], headers: dict[str, str]) -> bytes:
         """The older interface takes a token where OpenAI takes its keys, and its own keys elsewhere."""

@@ -15,6 +15,7 @@ from etude.records import ChatRequest, Reply, digest
 SETTLED = 0.5
 """Seconds without another question after which a run that waits for answers stops."""
 
+_WHOM = "who answers the questions of a handoff"
 _HEADINGS = {"system": "Instructions", "user": "User", "assistant": "Assistant", "tool": "Result of a tool"}
 
 _README = """\
@@ -52,7 +53,7 @@ class HandoffModel(TextModel):
     answered_by_hand = True
 
     def __init__(self, name: str, settings: ModelSection, *, settled: float = SETTLED) -> None:
-        refuse_settings(settings, "who answers the questions of a handoff", "base_url")
+        refuse_settings(settings, _WHOM, "base_url")
         super().__init__(f"handoff:{name}", settings)
         self.endpoint = name
         self._folder = Path(name).expanduser()
@@ -66,7 +67,7 @@ class HandoffModel(TextModel):
         """The answer to a question that has one. Raises HandoffStop: it has none yet, and neither is any other
         question being written; RejectedRequest: the request has pictures or tools; RejectedRole: the folder cannot be
         written or read."""
-        refuse_beyond_text(request, tools="a handoff takes no tools", pictures="a handoff takes no pictures")
+        refuse_beyond_text(request, _WHOM)
         file = f"{_hash(request)}.md"
         self._asked += 1
         try:
