@@ -40,15 +40,9 @@ class HandoffModel(TextModel):
 
     The hash is that of the conversation and the schema, so answers are found again in every run. The trial number is
     no part of it: a second attempt at the same gets the same answer, and tells nothing new. No setting reaches who
-    answers. Replies are counted with an estimate of their tokens and have no price.
-
-    Args:
-        name: the folder, made when there is something to ask.
-        settled: seconds without another question until the run stops.
-
-    Raises:
-        ConfigError: a setting that would do nothing.
-    """
+    answers. Replies are counted with an estimate of their tokens and have no price. The folder is made when there is
+    something to ask; `settled` are the seconds without another question until the run stops. Raises ConfigError: a
+    setting that would do nothing."""
 
     answered_by_hand = True
 

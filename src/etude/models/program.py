@@ -31,13 +31,9 @@ class ProgramModel(TextModel):
     """Asks an agent program: without tools, in an empty workspace, with the program's own login. Nothing the program
     uses is metered but what it tells, and no setting for sampling reaches its model.
 
-    Args:
-        name: the program, as in `codex`, and after a slash the model, as in `claude-code/claude-opus-5`.
-        settings: with `base_url` the program asks that server, with the key of `api_key_env`, in place of its own.
-
-    Raises:
-        ConfigError: the program is unknown, not installed or not logged in, or a setting does not reach it.
-    """
+    The name is that of the program, as in `codex`, and after a slash of the model, as in `claude-code/claude-opus-5`.
+    With `base_url` the program asks that server, with the key of `api_key_env`. Raises ConfigError: the program is
+    unknown, not installed or not logged in, or a setting does not reach it."""
 
     def __init__(self, name: str, settings: ModelSection) -> None:
         program, _, self._model = name.partition("/")
