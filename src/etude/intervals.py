@@ -41,13 +41,8 @@ def difference_interval(before: Sequence[float], after: Sequence[float], confide
 
     For paired proportions that is the interval of Bonett and Price (2012, Journal of Educational and Behavioral
     Statistics 37:479) with Student's quantile. The added tasks stand for losses and gains too rare to have been seen.
-
-    Args:
-        confidence: of the two-sided interval, in (0, 1); each end of a 0.90 interval is a one-sided 95% bound.
-
-    Raises:
-        ValueError: no values, or not as many of one as of the other.
-    """
+    `confidence` is that of the two-sided interval, in (0, 1); each end of a 0.90 interval is a one-sided 95% bound.
+    Raises ValueError: no values, or not as many of one as of the other."""
     if not before or len(before) != len(after):
         raise ValueError(f"a paired difference needs as many values of both, got {len(before)} and {len(after)}")
     differences = [new - old for old, new in zip(before, after, strict=True)]
@@ -92,14 +87,8 @@ def permutation(tasks: Sequence[Arms]) -> float:
 
     All ways to divide each task's attempts among the two are counted, so the test is exact (Fisher 1935, The Design
     of Experiments). It is about these very tasks; `difference_interval` is about all tasks that are like them. Where
-    there are too many ways to count, scores are rounded to coarser steps first, whichever skill had them.
-
-    Args:
-        tasks: the attempts at each task; it takes some seconds for 100 tasks with 20 trials each.
-
-    Raises:
-        ValueError: there are no tasks, or one without attempts.
-    """
+    there are too many ways to count, scores are rounded to coarser steps first, whichever skill had them. It takes
+    some seconds for 100 tasks with 20 trials each. Raises ValueError: there are no tasks, or one without attempts."""
     if not tasks or not all(task.before and task.after for task in tasks):
         raise ValueError("a permutation test needs tasks with attempts under both skills")
     strata = next((each for grid in _GRIDS if _steps(each := _whole(tasks, grid)) <= _MOST_STEPS), None)
@@ -146,10 +135,8 @@ def smallest_gain(tasks: int, noise: float, trials: int = 1) -> float | None:
     the differences have the variance noise / trials + g - g^2. For many tasks and one trial this is the formula
     n = (1.645 sqrt(d) + 0.842 sqrt(d - g^2))^2 / g^2 of Connor (1987, Biometrics 43:207) with d = noise + g.
 
-    Args:
-        noise: share of tasks whose outcome differs between two trials of one skill, in [0, 1].
-        trials: of each task under each skill.
-    """
+    `noise` is the share of tasks whose outcome differs between two trials of one skill, in [0, 1]; `trials` are those
+    of each task under each skill."""
 
     def detects(gain: float) -> bool:
         return _tells(gain, noise / trials + gain - gain * gain, tasks, 0.0)

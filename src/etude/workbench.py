@@ -7,7 +7,7 @@ from typing import NamedTuple, TypedDict
 
 from etude.config import Price, TrainConfig
 from etude.envs.scorers.base import Judge
-from etude.errors import Interrupted
+from etude.errors import DataError, Interrupted
 from etude.events import Event, SpendChanged
 from etude.models import Structured
 from etude.prompts import Prompts
@@ -130,6 +130,12 @@ class Workbench:
         return Optimizer(
             self.structured, self.prompts, self.emit, memory=memory, preferences=preferences, facts=known
         )
+
+    def split(self, name: Split) -> Sequence[Task]:
+        """The tasks of a split. Raises DataError: there are none."""
+        if not self.tasks[name]:
+            raise DataError(f"split {name!r} has no tasks", hint="choose another split or give it tasks")
+        return self.tasks[name]
 
     def tell_spend(self) -> None:
         """Emit what the run has used so far."""

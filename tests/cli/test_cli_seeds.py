@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -50,8 +51,7 @@ def test_calls_and_tokens_are_reported_run_by_run(fresh_project: Path, capsys: C
     assert main(["train", CONFIG, "--seeds", "1,2", "--json", *QUICK]) == 0
     captured = capsys.readouterr()
     runs = captured.err.split("starting run ")[1:]
-    said = [[line for line in run.splitlines() if "; " in line and line.endswith("$0.00")][-1] for run in runs]
-    calls = [int(line.rsplit("; ", 1)[1].split()[0].replace(",", "")) for line in said]
+    calls = [int(re.findall(r"; ([\d,]+) calls?, .*\$0\.00", run)[-1].replace(",", "")) for run in runs]
     seeds = json.loads(captured.out)["seeds"]
     assert all(count <= seed["calls"] for count, seed in zip(calls, seeds, strict=True))
 

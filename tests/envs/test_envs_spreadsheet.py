@@ -176,7 +176,7 @@ async def test_a_reply_that_was_cut_off_is_told_so(data: DataSet) -> None:
 
 
 async def test_code_that_never_ends_is_stopped_and_told(data: DataSet) -> None:
-    _, score, model = await attempt(environment(data, seconds=5), [block("while True: pass"), block(ADD)])
+    _, score, model = await attempt(environment(data, seconds=5), [block("import time\ntime.sleep(600)"), block(ADD)])
     assert score.hard == 1
     assert model.requests[1].messages[-1].text.startswith("The code was stopped after 5 seconds.")
 

@@ -57,7 +57,7 @@ PAPER: dict[str, Any] = {
 }
 """The published loop, with all of its parts."""
 EVIDENCE: dict[str, Any] = {
-    "search": {"failures": 3},
+    "search": {"failures": 2},
     "slow_update": {"enabled": True, "samples": 2},
 }
 """The default search with a slow update."""
@@ -171,12 +171,14 @@ def killed_at_writes(
 
     def keep(moment: str, number: int) -> None:
         nonlocal seen
+        if number % every:
+            return
         files = {str(path): path.read_bytes() for path in (folder / "run").rglob("*") if path.is_file()}
         lasting = {name: data for name, data in files.items() if not name.endswith(("-shm", "events.jsonl"))}
         lost = world.answered - facts(folder, "reply")
         # At concurrency 1 one answer at most was not yet written down.
         assert lost in (0, 1), (number, moment)
-        if lasting != seen and number % every == 0:
+        if lasting != seen:
             seen = lasting
             found.append(Left(copies / f"{number:03}-{moment}", world.answered, lost))
             shutil.copytree(folder, found[-1].folder)

@@ -141,7 +141,7 @@ def test_a_broken_plugin_is_named_and_does_not_break_the_rest(python: Path, tmp_
             "`from_options(options, *, where, judge)`"
         )
         assert "broken-plugin 2.0" in checks["plugin worse"]["fix"]
-        few = ["--train.epochs", "1", "--env.limit", "8"]
+        few = ["--train.epochs", "1", "--env.tasks", "24"]
         assert json.loads(run(python, "-m", "etude", "train", *config, *few, "--json", cwd=tmp_path))["simulated"]
     finally:
         run(sys.executable, "-m", "pip", "--python", python, "uninstall", "--quiet", "--yes", "broken-plugin")

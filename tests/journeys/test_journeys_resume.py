@@ -10,7 +10,8 @@ from small_run import EVIDENCE, PAPER, World, facts, killed_at_writes, settings,
 
 from etude.errors import BudgetStop, OutageStop, TransientError
 
-SEARCHES = {"paper": PAPER, "evidence": EVIDENCE}
+SEARCHES = {"paper": (PAPER, 5), "evidence": (EVIDENCE, 4)}
+"""Settings, and the number of training and of validation tasks."""
 
 
 class Whole(NamedTuple):
@@ -19,25 +20,28 @@ class Whole(NamedTuple):
     folder: Path
     world: World
     search: Mapping[str, Any]
+    size: int
 
 
 @pytest.fixture(scope="module", params=SEARCHES)
 def undisturbed(tmp_path_factory, request) -> Whole:
-    search, folder, world = SEARCHES[request.param], tmp_path_factory.mktemp("undisturbed"), World()
-    train(folder, world, settings(folder, search))
-    return Whole(folder, world, search)
+    (search, size), folder, world = SEARCHES[request.param], tmp_path_factory.mktemp("undisturbed"), World()
+    train(folder, world, settings(folder, search), size=size)
+    return Whole(folder, world, search, size)
 
 
 @pytest.mark.slow
 def test_a_run_killed_before_or_after_any_write_ends_as_an_undisturbed_one(tmp_path, undisturbed) -> None:
-    folder, world, search = undisturbed
+    folder, world, search, size = undisturbed
     assert facts(folder) <= 80
     wanted, place, first = tree(folder), tmp_path / "killed", World()
-    moments = killed_at_writes(lambda: train(place, first, settings(place, search)), place, first, tmp_path / "left")
+    moments = killed_at_writes(
+        lambda: train(place, first, settings(place, search), size=size), place, first, tmp_path / "left"
+    )
     assert len(moments) > facts(folder)
     for left, answered, lost in moments:
         again = World()
-        train(left, again, settings(left, search))
+        train(left, again, settings(left, search), size=size)
         assert tree(left) == wanted, left.name
         assert answered + again.answered == world.answered + lost, left.name
 
@@ -83,19 +87,20 @@ def test_an_outage_stops_the_run_and_the_resumed_run_is_the_same(tmp_path, calls
 
 @pytest.mark.parametrize("calls", [1, 10, 25])
 def test_a_budget_stops_the_run_and_a_larger_one_leads_to_the_same_result(tmp_path, undisturbed, calls: int) -> None:
-    folder, whole, search = undisturbed
+    folder, whole, search, size = undisturbed
     world = World()
     with pytest.raises(BudgetStop, match=f"limits.calls = {calls}"):
-        train(tmp_path, world, settings(tmp_path, search, limits={"concurrency": 1, "calls": calls}))
+        train(tmp_path, world, settings(tmp_path, search, limits={"concurrency": 1, "calls": calls}), size=size)
     assert world.answered == calls
-    train(tmp_path, world, settings(tmp_path, search))
+    train(tmp_path, world, settings(tmp_path, search), size=size)
     assert tree(tmp_path) == tree(folder)
     assert world.answered == whole.answered
 
 
 @pytest.mark.parametrize("concurrency", [2, 8, 64])
 def test_concurrency_changes_nothing_in_the_result(tmp_path, undisturbed, concurrency: int) -> None:
-    train(tmp_path, World(), settings(tmp_path, undisturbed.search, limits={"concurrency": concurrency}))
+    search, size = undisturbed.search, undisturbed.size
+    train(tmp_path, World(), settings(tmp_path, search, limits={"concurrency": concurrency}), size=size)
     mine, wanted = tree(tmp_path), tree(undisturbed.folder)
     mine.pop("config.yaml")
     wanted.pop("config.yaml")

@@ -152,11 +152,11 @@ def test_a_schema_is_shown_and_what_is_said_cannot_leave_its_fence(tmp_path):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"tools": (Tool(name="look", parameters={}),)}, "a handoff takes no tools"),
-        ({"forced_tool": "look"}, "a handoff takes no tools"),
+        ({"tools": (Tool(name="look", parameters={}),)}, "tools do not reach who answers the questions of a handoff"),
+        ({"forced_tool": "look"}, "tools do not reach who answers the questions of a handoff"),
         (
             {"messages": (Message(role="user", content=(ImagePart(url="https://example.org/a.png"),)),)},
-            "a handoff takes no pictures",
+            "pictures do not reach who answers the questions of a handoff",
         ),
     ],
 )

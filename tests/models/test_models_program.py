@@ -113,13 +113,17 @@ def test_a_question_is_answered_without_tools_and_leaves_nothing_in_the_users_ho
     assert list(tmp_path.rglob("*")) == []
 
 
-@every_program
+WRONG_KEY = ("401 Unauthorized", "Incorrect API key provided: 7712", RejectedRole)
+NO_MODEL = ("404 Not Found", "The model 7712 does not exist", RejectedRole)
+TOO_LONG = ("400 Bad Request", "prompt is too long: 7712", RejectedRequest)
+
+
+@programs
 @pytest.mark.parametrize(
-    ("status", "message", "error"),
+    ("program", "status", "message", "error"),
     [
-        ("401 Unauthorized", "Incorrect API key provided: 7712", RejectedRole),
-        ("404 Not Found", "The model 7712 does not exist", RejectedRole),
-        ("400 Bad Request", "prompt is too long: 7712", RejectedRequest),
+        *((name, *answer) for name in PROGRAMS for answer in (WRONG_KEY, TOO_LONG)),
+        *((name, *NO_MODEL) for name in ("claude-code", "codex")),
     ],
 )
 def test_what_will_never_pass_is_reported_at_once_and_is_no_answer(

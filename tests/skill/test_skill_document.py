@@ -71,7 +71,7 @@ def test_rendering_gives_back_what_was_parsed(text: str) -> None:
 
 
 @given(TEXTS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_every_text_that_can_be_parsed_renders_unchanged_and_its_spans_add_up(text: str) -> None:
     try:
         document = Document.parse(text)
@@ -243,7 +243,7 @@ def test_content_cannot_close_its_region_or_open_another() -> None:
 
 
 @given(TEXTS, st.sampled_from(["a", "x"]), TEXTS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_no_region_content_changes_anything_else(text: str, name: str, content: str) -> None:
     try:
         before = Document.parse(text)

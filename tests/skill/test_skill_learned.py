@@ -232,7 +232,7 @@ EDITS = st.builds(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(LINES, st.lists(EDITS, max_size=4), st.sampled_from(["\n", "\r\n", "\r"]))
 def test_no_edit_changes_a_byte_outside_of_the_block(inside: list[str], edits: list[Edit], line_end: str) -> None:
     lines = "".join(line + "\n" for line in inside if line != BEGIN)
@@ -286,7 +286,7 @@ def test_a_rewrite_of_nothing_but_copies_empties_the_block() -> None:
     assert rewritten(Skill(text=TEXT), "") is None
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(LINES, LINES.map("\n".join), st.sampled_from(["\n", "\r\n"]))
 def test_no_rewrite_changes_a_byte_outside_of_the_block(inside: list[str], new: str, line_end: str) -> None:
     text = document("".join(line + "\n" for line in inside if line != BEGIN)).replace("\n", line_end)

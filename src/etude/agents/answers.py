@@ -40,13 +40,8 @@ class AnswerOptions(Section):
 
 
 class AnswerReader:
-    """Finds the answer in a reply.
-
-    Args:
-        agent: whose replies these are, for errors.
-        pattern: as `AnswerOptions.answer_pattern`.
-        seconds: longest search for the pattern in one reply.
-    """
+    """Finds the answer in a reply of an agent, by `AnswerOptions.answer_pattern` if there is one, for which it looks
+    at most for `seconds`."""
 
     def __init__(self, agent: str, pattern: str | None, seconds: float = ANSWER_SECONDS) -> None:
         self._agent = agent

@@ -16,10 +16,7 @@ class FileTools:
     """The files of a workspace. Links are followed as long as they stay inside.
 
     A path is checked before it is opened. Nothing can change it in between: no command of the agent is running.
-
-    Args:
-        workspace: what relative paths count from.
-        read_only: further folders, which may be read.
+    Relative paths count from `workspace`; the folders of `read_only` may be read, too.
     """
 
     def __init__(self, workspace: Path, read_only: Sequence[Path] = ()) -> None:
@@ -27,11 +24,7 @@ class FileTools:
         self._read_only = tuple(Path(os.path.realpath(folder)) for folder in read_only)
 
     def read(self, path: str, first: int, count: int) -> str:
-        """Lines of a text file, counted from 1; the names in a folder.
-
-        Raises:
-            ToolMisuse: there is no such file, or it is not text.
-        """
+        """Lines of a text file, counted from 1; the names in a folder. Raises ToolMisuse: it is neither."""
         place = self._place(path)
         if os.path.isdir(place):
             return _entries(path, place)
@@ -51,11 +44,7 @@ class FileTools:
         return f"wrote {len(data):,} bytes to {path}"
 
     def edit(self, path: str, old: str, new: str) -> str:
-        """Replace a text that occurs exactly once.
-
-        Raises:
-            ToolMisuse: it does not, or the file cannot be read or written.
-        """
+        """Replace a text that occurs exactly once. Raises ToolMisuse: it does not, or the file cannot be written."""
         place = self._place(path, write=True)
         text = self._text(path, place)
         at = text.find(old)

@@ -130,11 +130,7 @@ class ProgramAgent(Agent):
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], target: ChatModel, prompts: Prompts, *, where: str) -> Self:
-        """Build from the options of the `agent` section.
-
-        Raises:
-            ConfigError: an unknown or bad option; the program or a sandbox is not there.
-        """
+        """Build from the options of the `agent` section; errors as of the class, or of an unknown or bad option."""
         return cls(cls.program, target, prompts, parse(ProgramOptions, dict(options), where=where))
 
     @property
@@ -296,6 +292,5 @@ class CommandAgent(ProgramAgent):
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], target: ChatModel, prompts: Prompts, *, where: str) -> Self:
-        """As `ProgramAgent.from_options`."""
         chosen = parse(CommandOptions, dict(options), where=where)
         return cls(Command(chosen.command, chosen.answer_file), target, prompts, chosen)

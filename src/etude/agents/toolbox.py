@@ -5,11 +5,12 @@ import json
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, cast
 
 from pydantic import Field, JsonValue, ValidationError, field_validator
 
 from etude.agents.file_tools import FileTools
+from etude.agents.shell import Shell
 from etude.agents.tool_results import Result, ToolMisuse
 from etude.errors import BoundaryError, EtudeError
 from etude.prompts.cuts import cut_middle
@@ -22,20 +23,12 @@ OWN_TOOLS: tuple[OwnTool, ...] = ("bash", "read", "write", "edit")
 _QUOTED_CHARS = 400
 
 
-class Runs(Protocol):
-    """Runs commands."""
-
-    async def run(self, command: str) -> Result:
-        """Run one in bash. Raises ToolMisuse for one that cannot be run."""
-        ...
-
-
 @dataclass(frozen=True)
 class Desk:
     """What tools work with in one attempt."""
 
     files: FileTools
-    shell: Runs | None
+    shell: Shell | None
     """None when `bash` is not among the tools."""
 
 
@@ -133,14 +126,8 @@ class Toolbox:
         return (*own, *brought)
 
     async def run(self, call: ToolCall, *, cut_off: bool) -> Result:
-        """Carry out a call. The result says what the model did wrong.
-
-        Args:
-            cut_off: the reply with the call reached its output limit, so that the call may be incomplete.
-
-        Raises:
-            BoundaryError: a tool of the environment failed.
-        """
+        """Carry out a call. The result says what the model did wrong; where the reply was `cut_off` at its output
+        limit, the call may be incomplete. Raises BoundaryError: a tool of the environment failed."""
         try:
             result = await self._carry_out(call)
         except ToolMisuse as error:

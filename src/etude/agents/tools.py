@@ -102,18 +102,13 @@ class ToolsAgent(Agent):
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], target: ChatModel, prompts: Prompts, *, where: str) -> Self:
-        """Build from the options of the `agent` section.
-
-        Raises:
-            ConfigError: an unknown or bad option, or no sandbox works here.
-        """
+        """Build from the options of the `agent` section; errors as of the class, or of an unknown or bad option."""
         return cls(target, prompts, parse(ToolsOptions, dict(options), where=where))
 
     def with_tools(self, tools: ToolSource, fingerprint: str) -> Self:
         """The same agent with the tools of an environment."""
         other = copy(self)
-        other._source = tools
-        other._source_fingerprint = fingerprint
+        other._source, other._source_fingerprint = tools, fingerprint
         return other
 
     def fingerprint(self) -> str:

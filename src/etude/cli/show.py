@@ -11,7 +11,7 @@ from etude.cli.lookup import decisions, find_run, larger, planned, reached_limit
 from etude.cli.terminal import output
 from etude.cli.terminal.progress import counted
 from etude.cli.terminal.summary_text import print_summary
-from etude.cli.terminal.tables import text_lines
+from etude.cli.terminal.tables import shown, text_lines
 from etude.errors import DataError
 from etude.records import Edit, Tested
 from etude.records.summary import Summary
@@ -94,8 +94,7 @@ def _table(view: RunView, summary: Summary | None) -> Iterator[str]:
 
 def _row(name: str, step: StepView) -> tuple[str, ...]:
     action = "under way" if step.action is None else f"{step.action} *" if step.best else step.action
-    candidate = "-" if step.candidate is None else f"{step.candidate:.3f}"
-    scores = "" if step.current is None else f"{step.current:.3f} -> {candidate}"
+    scores = "" if step.current is None else f"{step.current:.3f} -> {shown(step.candidate)}"
     tokens = "" if step.skill_tokens is None else str(step.skill_tokens)
     edits = ", ".join(f"{step.edits[fate]} {fate}" for fate in _FATES if fate in step.edits)
     return name, action, scores, tokens, edits, step.reason

@@ -32,14 +32,8 @@ _SIGNALS = range(129, 193)
 
 @dataclass(frozen=True)
 class Command:
-    """A command of the user's, ready to be run.
-
-    Args:
-        words: the program and its arguments; files of the user's by their absolute path.
-        files: those files.
-        readable: what the sandbox has to show.
-        shown: the command as the user wrote it.
-    """
+    """A command of the user's, ready to be run: the program and its arguments, with files of the user's by their
+    absolute path; these files; what the sandbox has to show; and the command as the user wrote it."""
 
     words: tuple[str, ...]
     files: tuple[Path, ...]

@@ -124,13 +124,10 @@ def split_by_ratio(
     """Divide tasks into train, val and test. The result depends on the tasks and the seed, not on their order.
 
     Every `type` is divided in the ratio, and what does not divide evenly is carried over to the next type, so that
-    the totals differ from the ratio by less than one task. Tasks of one `group`, and tasks with the same input
-    (case and white space apart), stay together; large groups can shift the totals. Each split comes in a random
-    order, so that any first part of it is a sample.
-
-    Raises:
-        ConfigError: the ratio is not three numbers of which none is negative and the first two are positive.
-    """
+    the totals differ from the ratio by less than one task. Tasks of one `group`, and tasks with the same input (case
+    and white space apart), stay together; large groups can shift the totals. Each split comes in a random order, so
+    that any first part of it is a sample. Raises ConfigError: the ratio is not three numbers of which none is
+    negative and the first two are positive."""
     weights = _weights(ratio)
     taken: dict[Split, Fraction] = dict.fromkeys(SPLITS, Fraction(0))
     due: dict[Split, Fraction] = dict.fromkeys(SPLITS, Fraction(0))

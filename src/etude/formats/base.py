@@ -102,11 +102,8 @@ def maker(reply: Reply) -> str:
 
 
 def parse_body(form: type[B], body: bytes) -> B:
-    """The body as `form`. Halves of characters become `?`.
-
-    Raises:
-        BadBody: it is not JSON, or not what the format has; names the place.
-    """
+    """The body as `form`. Halves of characters become `?`. Raises BadBody: it is not JSON, or not what the format
+    has; names the place."""
     try:
         if b"\\ud" in body.lower():
             return form.model_validate(_loaded(body))
@@ -156,11 +153,8 @@ def has_picture(message: Message) -> bool:
 
 
 def tool_call(at: int, id: str | None, name: str | None, arguments: Any) -> ToolCall:
-    """A call in a reply, whose arguments are text or data. Servers that give no ids get numbers.
-
-    Raises:
-        ValueError: it calls nothing.
-    """
+    """A call in a reply, whose arguments are text or data. Servers that give no ids get numbers. Raises ValueError:
+    it calls nothing."""
     if name is None:
         raise ValueError("a call of a tool without a name")
     return ToolCall(id=id or f"call_{at}", name=name, arguments=as_json(arguments))

@@ -94,11 +94,7 @@ class _Body(BaseModel):
 def write_request(
     model: str, request: ChatRequest, settings: ModelSection, *, limit: str = "max_tokens"
 ) -> dict[str, Any]:
-    """The body of a request.
-
-    Args:
-        limit: the field that bounds the reply: `max_tokens` or `max_completion_tokens`.
-    """
+    """The body of a request; `limit` is the field that bounds the reply: `max_tokens` or `max_completion_tokens`."""
     body: dict[str, Any] = {
         "model": model,
         "messages": [_write_message(message) for message in request.messages],

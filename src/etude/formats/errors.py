@@ -8,12 +8,8 @@ from etude.formats.events import dump
 
 
 class ServerError(Exception):
-    """The server says what went wrong.
-
-    Args:
-        status: the HTTP status that it has, or would have had before the stream began.
-        codes: the server's own names for it.
-    """
+    """The server says what went wrong: with the HTTP `status` that it has, or would have had before the stream began,
+    and the server's own names (`codes`) for it."""
 
     def __init__(self, status: int, message: str, codes: Iterable[str] = ()) -> None:
         super().__init__(message)
@@ -28,13 +24,8 @@ _NO_CREDIT = "credit balance is too low"
 
 
 def as_model_error(error: ServerError, wait: float | None, *, account: str, place: str) -> ModelError:
-    """What the error means for the role.
-
-    Args:
-        wait: seconds the server asked to wait.
-        account: the hint for a refused key or an empty account.
-        place: the hint for a model that is not there.
-    """
+    """What the error means for the role. The server asked to `wait` this many seconds; `account` is the hint for a
+    refused key or an empty account, `place` that for a model that is not there."""
     status, message = error.status, error.message
     if status in (401, 402, 403) or error.codes & _NO_MONEY or _NO_CREDIT in message:
         return RejectedRole(message, hint=account)

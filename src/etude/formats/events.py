@@ -16,11 +16,8 @@ def dump(data: object) -> bytes:
 
 
 def load(body: bytes) -> Any:
-    """The data in a body. Halves of characters, which JSON can spell and nothing can encode, become `?`.
-
-    Raises:
-        ValueError: it is not JSON.
-    """
+    """The data in a body. Halves of characters, which JSON can spell and nothing can encode, become `?`. Raises
+    ValueError: it is not JSON."""
     data = json.loads(body)
     return json.loads(dump(data)) if b"\\ud" in body.lower() else data
 
@@ -52,11 +49,8 @@ def is_streamed(body: bytes) -> bool:
 
 
 def read_events(body: bytes) -> list[dict[str, Any]]:
-    """The data of all events, in order, up to `[DONE]`, which comes out as an empty one.
-
-    Raises:
-        ValueError: the data of an event is not a JSON object.
-    """
+    """The data of all events, in order, up to `[DONE]`, which comes out as an empty one. Raises ValueError: the data
+    of an event is not a JSON object."""
     lines = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
     events: list[dict[str, Any]] = []
     data: list[bytes] = []

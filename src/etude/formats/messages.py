@@ -90,11 +90,7 @@ class _Body(BaseModel):
 def write_request(
     model: str, request: ChatRequest, settings: ModelSection, *, native: Callable[[Data], Data] = dict
 ) -> Data:
-    """The body of a request.
-
-    Args:
-        native: a JSON schema in the form that the server takes.
-    """
+    """The body of a request; `native` brings a JSON schema into the form that the server takes."""
     body: Data = {
         "model": model,
         "max_tokens": settings.max_output_tokens,

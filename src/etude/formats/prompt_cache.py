@@ -23,11 +23,8 @@ def system_blocks(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 def mark_first(turns: list[dict[str, Any]], characters: int) -> None:
     """The large texts that open the conversation are kept in the cache, as far as more follows them. Pictures are
-    not: writing to the cache costs more than reading saves where each task has pictures of its own.
-
-    Args:
-        characters: of the system message.
-    """
+    not: writing to the cache costs more than reading saves where each task has pictures of its own. The system
+    message has `characters`."""
     blocks = cast(list[dict[str, Any]], turns[0]["content"]) if turns else []
     for at, block in enumerate(blocks[:MOST_TEXTS]):
         if block["type"] != "text" or (at == len(blocks) - 1 and len(turns) == 1):

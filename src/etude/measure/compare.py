@@ -7,7 +7,7 @@ from etude.build import open_workbench
 from etude.comparison import compare_on
 from etude.concurrency import run_to_end
 from etude.config import TrainConfig
-from etude.errors import ConfigError, DataError, SkillError
+from etude.errors import ConfigError, SkillError
 from etude.events import ATTEMPTING, StageFinished, StageStarted
 from etude.records import Skill, Split, digest
 from etude.records.summary import Comparison
@@ -55,9 +55,7 @@ async def acompare_skills(
     count, named = (trials, trials) if isinstance(trials, int) else (len(trials), list(trials))
     config = config.model_copy(update={"test": config.test.model_copy(update={"trials": count})})
     async with open_workbench(config, given, claim=False) as bench:
-        tasks = bench.tasks[split]
-        if not tasks:
-            raise DataError(f"split {split!r} has no tasks", hint="choose another split or give it tasks")
+        tasks = bench.split(split)
         stage = ATTEMPTING[split]
         bench.emit(StageStarted(stage=stage, step=0, epoch=0, total=2 * len(tasks) * count))
         comparison = await compare_on(bench, skills, split, trials, margin)

@@ -7,7 +7,6 @@ from etude.build import open_workbench
 from etude.comparison import open_test
 from etude.concurrency import run_to_end
 from etude.config import TrainConfig
-from etude.errors import DataError
 from etude.events import ATTEMPTING, StageFinished, StageStarted
 from etude.intervals import mean_interval
 from etude.records import Metric, Record, Split, digest
@@ -54,9 +53,7 @@ async def aevaluate_skill(
     # The workbench warns of repeated attempts by the settings.
     config = config.model_copy(update={"test": config.test.model_copy(update={"trials": trials})})
     async with open_workbench(config, given, claim=False) as bench:
-        tasks = bench.tasks[split]
-        if not tasks:
-            raise DataError(f"split {split!r} has no tasks", hint="choose another split or give it tasks")
+        tasks = bench.split(split)
         openings = await open_test(bench, [bench.skill]) if split == "test" else 0
         stage, before = ATTEMPTING[split], bench.spend.totals().total_calls
         bench.emit(StageStarted(stage=stage, step=0, epoch=0, total=len(tasks) * trials))

@@ -24,18 +24,10 @@ class AdapterModel(ProviderModel):
 
     Keys are read where pydantic-ai reads them (GOOGLE_API_KEY, MISTRAL_API_KEY, the AWS configuration, ...) unless
     `api_key_env` names a variable. `base_url`, `temperature`, `top_p`, `max_output_tokens`, `reasoning_effort`,
-    `thinking`, `headers`, `extra_body` and `stream` reach the provider where pydantic-ai can carry them, the trial
-    as `seed` where there is one. Thinking that it would leave out for this model is refused.
-
-    Args:
-        name: provider and name, as pydantic-ai takes them.
-        model: a model of pydantic-ai to use in place of the one that has this name.
-
-    Raises:
-        ConfigError: pydantic-ai or the provider's package is not installed, the name is unknown, a key is missing,
-            a header cannot be sent, the effort is unknown, the model has no such thinking, or a setting of another
-            provider is given.
-    """
+    `thinking`, `headers`, `extra_body` and `stream` reach the provider where pydantic-ai can carry them, the trial as
+    `seed` where there is one. Thinking that it would leave out for this model is refused. Raises ConfigError:
+    pydantic-ai or the provider's package is not installed, the name is unknown, a key is missing, a header cannot be
+    sent, the effort is unknown, the model has no such thinking, or a setting of another provider is given."""
 
     def __init__(self, name: str, settings: ModelSection, model: "Model | None" = None) -> None:
         if find_spec("pydantic_ai") is None:

@@ -21,15 +21,8 @@ class AnthropicModel(SdkModel):
 
     There is no seed: the trial goes into the header `x-etude-trial`, which the simulated endpoint reads and
     Anthropic's servers ignore. The system text is marked for the prompt cache, and so is a large text that opens a
-    longer conversation.
-
-    Args:
-        name: the model's name, as in `claude-opus-5`.
-
-    Raises:
-        ConfigError: the SDK is not installed, the address is not a URL, Anthropic's own server is meant and no key is
-            set, a header cannot be sent, or a setting of another provider is given.
-    """
+    longer conversation. Raises ConfigError: the SDK is not installed, the address is not a URL, Anthropic's own
+    server is meant and no key is set, a header cannot be sent, or a setting of another provider is given."""
 
     def __init__(self, name: str, settings: ModelSection) -> None:
         if find_spec("anthropic") is None:

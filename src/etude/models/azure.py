@@ -24,16 +24,10 @@ class AzureModel(OpenAIInterface):
     - with an api-version, as in `https://NAME.openai.azure.com?api-version=2024-10-21`, for the older interface,
       also as Azure shows it: `https://NAME.openai.azure.com/openai/deployments/DEPLOYMENT/chat/completions?api-...`.
 
-    The key is in AZURE_OPENAI_API_KEY, or printed by `api_key_command`, which may print an access token as well;
-    with an api-version what it prints must be an access token.
-
-    Args:
-        name: the name of the deployment.
-
-    Raises:
-        ConfigError: no address, one without the api-version that it needs, one of another deployment, no key, a
-            header that cannot be sent, or thinking is switched where there is no switch.
-    """
+    The key is in AZURE_OPENAI_API_KEY, or printed by `api_key_command`, which may print an access token as well; with
+    an api-version what it prints must be an access token. Raises ConfigError: no address, one without the api-version
+    that it needs, one of another deployment, no key, a header that cannot be sent, or thinking is switched where
+    there is no switch."""
 
     def __init__(self, name: str, settings: ModelSection) -> None:
         given = settings.base_url or os.environ.get("AZURE_OPENAI_ENDPOINT")
@@ -46,7 +40,7 @@ class AzureModel(OpenAIInterface):
         key = Key(settings, needed=True)
         super().__init__("azure", name, settings, address.base_url, key, at_openai=True)
         self._query = address.query
-        self._key_header = address.older and not key.renews
+        self._key_header = address.older and key.command is None
 
     async def _post(self, client: Any, path: str, body: dict[str, Any], headers: dict[str, str]) -> bytes:
         """The older interface takes a token where OpenAI takes its keys, and its own keys elsewhere."""

@@ -15,6 +15,7 @@ from etude.records import ChatRequest, Reply, digest
 SETTLED = 0.5
 """Seconds without another question after which a run that waits for answers stops."""
 
+_WHOM = "who answers the questions of a handoff"
 _HEADINGS = {"system": "Instructions", "user": "User", "assistant": "Assistant", "tool": "Result of a tool"}
 
 _README = """\
@@ -39,20 +40,14 @@ class HandoffModel(TextModel):
 
     The hash is that of the conversation and the schema, so answers are found again in every run. The trial number is
     no part of it: a second attempt at the same gets the same answer, and tells nothing new. No setting reaches who
-    answers. Replies are counted with an estimate of their tokens and have no price.
-
-    Args:
-        name: the folder, made when there is something to ask.
-        settled: seconds without another question until the run stops.
-
-    Raises:
-        ConfigError: a setting that would do nothing.
-    """
+    answers. Replies are counted with an estimate of their tokens and have no price. The folder is made when there is
+    something to ask; `settled` are the seconds without another question until the run stops. Raises ConfigError: a
+    setting that would do nothing."""
 
     answered_by_hand = True
 
     def __init__(self, name: str, settings: ModelSection, *, settled: float = SETTLED) -> None:
-        refuse_settings(settings, "who answers the questions of a handoff", "base_url")
+        refuse_settings(settings, _WHOM, "base_url")
         super().__init__(f"handoff:{name}", settings)
         self.endpoint = name
         self._folder = Path(name).expanduser()
@@ -66,7 +61,7 @@ class HandoffModel(TextModel):
         """The answer to a question that has one. Raises HandoffStop: it has none yet, and neither is any other
         question being written; RejectedRequest: the request has pictures or tools; RejectedRole: the folder cannot be
         written or read."""
-        refuse_beyond_text(request, tools="a handoff takes no tools", pictures="a handoff takes no pictures")
+        refuse_beyond_text(request, _WHOM)
         file = f"{_hash(request)}.md"
         self._asked += 1
         try:

@@ -63,11 +63,6 @@ class Key:
             return f"set {self.variable} to a key: it is not set"
         return f"check the key in {self.variable if self.command is None else 'api_key_command'} and its account"
 
-    @property
-    def renews(self) -> bool:
-        """The key is printed, as access tokens are, and asked for again from time to time."""
-        return self.command is not None
-
     async def renewed(self) -> str:
         """The key, asked for again when its time is over. Raises TransientError: the command failed."""
         if self.command is None:

@@ -20,6 +20,7 @@ from etude.programs.words import trouble
 from etude.records import ChatRequest, Message, Reply, Skill, digest
 from etude.sandbox import Finished, Limits, Workspace, find_sandbox, run
 
+_WHOM = "the model of an agent program"
 NO_SYSTEM = "Answer what the user asks."
 """Instructions where a request has none: programs refuse empty ones, or use their own."""
 GRACE_SECONDS = 1.0
@@ -30,20 +31,16 @@ class ProgramModel(TextModel):
     """Asks an agent program: without tools, in an empty workspace, with the program's own login. Nothing the program
     uses is metered but what it tells, and no setting for sampling reaches its model.
 
-    Args:
-        name: the program, as in `codex`, and after a slash the model, as in `claude-code/claude-opus-5`.
-        settings: with `base_url` the program asks that server, with the key of `api_key_env`, in place of its own.
-
-    Raises:
-        ConfigError: the program is unknown, not installed or not logged in, or a setting does not reach it.
-    """
+    The name is that of the program, as in `codex`, and after a slash of the model, as in `claude-code/claude-opus-5`.
+    With `base_url` the program asks that server, with the key of `api_key_env`. Raises ConfigError: the program is
+    unknown, not installed or not logged in, or a setting does not reach it."""
 
     def __init__(self, name: str, settings: ModelSection) -> None:
         program, _, self._model = name.partition("/")
         known = known_programs()
         if program not in known:
             raise ConfigError(f"model 'agent:{name}' names no known agent program", hint=did_you_mean(program, known))
-        refuse_settings(settings, "the model of an agent program")
+        refuse_settings(settings, _WHOM)
         super().__init__(f"agent:{name}", settings)
         self._program = known[program]
         self._installed = self._program.find()
@@ -121,9 +118,7 @@ class ProgramModel(TextModel):
 
 def _texts(request: ChatRequest) -> tuple[str, str]:
     """The instructions and the prompt of a request. Raises RejectedRequest: it has what a program does not take."""
-    refuse_beyond_text(
-        request, tools="agent programs take no tools from outside", pictures="agent programs take no pictures"
-    )
+    refuse_beyond_text(request, _WHOM)
     system = "\n\n".join(message.text for message in request.messages if message.role == "system") or NO_SYSTEM
     prompt = _conversation([message for message in request.messages if message.role != "system"])
     if request.response_schema is not None:

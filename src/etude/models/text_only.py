@@ -30,9 +30,9 @@ def refuse_settings(settings: ModelSection, whom: str, *more: str) -> None:
             )
 
 
-def refuse_beyond_text(request: ChatRequest, *, tools: str, pictures: str) -> None:
-    """Raises RejectedRequest with one of these words for a request that has tools or pictures."""
+def refuse_beyond_text(request: ChatRequest, whom: str) -> None:
+    """Raises RejectedRequest: the request has tools or pictures, which do not reach `whom`."""
     if request.tools or request.forced_tool is not None:
-        raise RejectedRequest(tools)
+        raise RejectedRequest(f"tools do not reach {whom}")
     if any(isinstance(part, ImagePart) for message in request.messages for part in message.content):
-        raise RejectedRequest(pictures)
+        raise RejectedRequest(f"pictures do not reach {whom}")

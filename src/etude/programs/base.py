@@ -272,15 +272,16 @@ def _described(body: str, name: str) -> str:
 def skill_file(order: Order) -> Path | None:
     """A file in the home with `skill_instructions`, None where there are none."""
     text = skill_instructions(order)
-    return _put(order.home / "skill.md", text) if text else None
+    return put(order.home / "skill.md", text) if text else None
 
 
 def chat_file(order: Order) -> Path | None:
     """A file in the home with the instructions to answer by, None for an agent at work."""
-    return None if order.chat is None else _put(order.home / "system.md", order.chat)
+    return None if order.chat is None else put(order.home / "system.md", order.chat)
 
 
-def _put(path: Path, text: str) -> Path:
+def put(path: Path, text: str) -> Path:
+    """Write a text to a file."""
     path.write_text(text, encoding="utf-8")
     return path
 

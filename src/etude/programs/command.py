@@ -3,7 +3,7 @@
 import glob
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import ClassVar
@@ -17,6 +17,7 @@ from etude.programs.base import (
     environment,
     install_skill,
     last_words,
+    put,
     read_files,
     skill_file,
 )
@@ -85,17 +86,16 @@ class Command(Program):
         prompt, skill = order.prompt, self._skill(order)
         if not self._names_skill and skill is not None:
             prompt = f"{skill.read_text(encoding='utf-8')}\n# Task\n\n{prompt}"
-        file = order.home / "prompt.md"
-        file.write_text(prompt, encoding="utf-8")
         values = {
             "prompt": prompt,
-            "prompt_file": str(file),
-            "skill_file": str(skill if skill is not None else _empty(order.home / "no-skill.md")),
+            "prompt_file": str(put(order.home / "prompt.md", prompt)),
+            "skill_file": str(skill if skill is not None else put(order.home / "no-skill.md", "")),
             "answer_file": str(order.workspace / (self.answer_file or "")),
             "workspace": str(order.workspace),
             "model": order.model,
         }
-        argv = [*(_filled(word, values) for word in order.installed.argv), *order.arguments]
+        argv = [_PLACEHOLDER.sub(lambda found: values[found[1]], word) for word in order.installed.argv]
+        argv += order.arguments
         for word in argv:
             if len(word.encode()) > LONGEST_ARGUMENT:
                 raise DataError(
@@ -134,15 +134,6 @@ def _is_inner(path: str) -> bool:
 def _is_script(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(2) == b"#!"
-
-
-def _filled(word: str, values: Mapping[str, str]) -> str:
-    return _PLACEHOLDER.sub(lambda found: values[found[1]], word)
-
-
-def _empty(path: Path) -> Path:
-    path.write_text("", encoding="utf-8")
-    return path
 
 
 def _environment(order: Order) -> dict[str, str]:

@@ -23,11 +23,7 @@ class Installed:
 
 
 def installed(path: Path) -> Installed:
-    """How to call the program at `path`, and what it needs to see.
-
-    Raises:
-        ConfigError: its interpreter was not found.
-    """
+    """How to call the program at `path`, and what it needs to see. Raises ConfigError: there is no interpreter."""
     path = Path(os.path.abspath(path))
     interpreter = _interpreter(path)
     found = shutil.which(interpreter) if interpreter else None

@@ -53,12 +53,9 @@ def find_login(program: Program, environ: Mapping[str, str], home: Path) -> Logi
     variables = {name: environ[name] for name in program.login_variables if environ.get(name)}
     files = {name: (home / name).resolve() for name in program.login_files if (home / name).is_file()}
     if not variables and not files:
+        places = [*(f"~/{name}" for name in program.login_files), *program.login_variables]
         raise ConfigError(
-            f"agent program {program.name!r} is not logged in: there is neither {_listed(program)}",
+            f"agent program {program.name!r} is not logged in: there is neither {' nor '.join(places)}",
             hint=f"log in with `{program.command}`, or give it an address and a key",
         )
     return Login(variables, files)
-
-
-def _listed(program: Program) -> str:
-    return " nor ".join([*(f"~/{name}" for name in program.login_files), *program.login_variables])

@@ -31,8 +31,7 @@ class Bubblewrap(Sandbox):
     spare = True
 
     def __init__(self, program: str, *, nested: bool = False) -> None:
-        """`program` is the path of bwrap; `nested` lets programs make user namespaces of their own, which versions
-        before 0.8 cannot forbid."""
+        """`program` is bwrap; `nested` allows user namespaces of programs, as versions before 0.8 always do."""
         self._program = program
         self._nested = nested
         self.filter = assembled("own") if platform.machine() in ARCHITECTURES else b""

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping
-from typing import IO, cast
+from typing import IO, Literal, cast
 
 from pydantic import JsonValue, ValidationError
 
@@ -29,8 +29,8 @@ class Report(Record):
 
     code: int | None
     signal: int | None
-    over: str
-    """Why the program was ended: "time", "memory", "processes", "disk", "asked"; empty if it ended by itself."""
+    over: Literal["", "time limit", "memory limit", "process limit", "disk limit", "asked"]
+    """Why the program was ended; empty if it ended by itself."""
     left: int
     """Processes that could not be ended."""
 
@@ -106,8 +106,10 @@ class Child:
             report = Report.model_validate_json(self._report.output.text())
         except ValidationError:
             words = self.stderr.output.text().decode(errors="replace").strip().splitlines()[-1:]
+            code = self._process.returncode
             raise SandboxError(
-                f"the process that watches a program ended with {_status(self._process.returncode)}"
+                "the process that watches a program ended with "
+                + (signal.Signals(-code).name if code < 0 else f"exit code {code}")
                 + "".join(f": {line}" for line in words),
                 hint="it was killed from outside, or the machine is out of memory",
             ) from None
@@ -132,11 +134,3 @@ def _not_started(error: OSError) -> EtudeError:
             hint="give long texts to the program by its standard input or in a file",
         )
     return SandboxError(f"a program could not be started: {error.strerror}", hint="free memory, or run fewer at once")
-
-
-def _status(code: int) -> str:
-    """
-    >>> _status(-9)
-    'SIGKILL'
-    """
-    return signal.Signals(-code).name if code < 0 else f"exit code {code}"

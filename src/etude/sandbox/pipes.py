@@ -82,9 +82,7 @@ class Feed:
 
     def _write(self) -> None:
         try:
-            self._rest = (
-                self._rest[os.write(self._pipe.fileno(), self._rest[:_CHUNK]) :] if self._rest else self._rest
-            )
+            self._rest = self._rest[os.write(self._pipe.fileno(), self._rest[:_CHUNK]) :]
         except BlockingIOError:
             return
         except OSError:

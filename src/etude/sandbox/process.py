@@ -20,12 +20,6 @@ MARKER = "ETUDE_ATTEMPT"
 """The environment variable that tells which run a process belongs to."""
 
 Over = Literal["", "time limit", "memory limit", "process limit", "disk limit"]
-_OVER: Mapping[str, Over] = {
-    "time": "time limit",
-    "memory": "memory limit",
-    "processes": "process limit",
-    "disk": "disk limit",
-}
 _LATE_SECONDS = 60.0
 
 
@@ -103,7 +97,7 @@ async def run(
         stdout=child.stdout.output.text(),
         stderr=child.stderr.output.text(),
         cut=child.stdout.output.cut or child.stderr.output.cut,
-        over=_OVER.get(report.over, ""),
+        over="" if report.over == "asked" else report.over,
         seconds=time.monotonic() - began,
     )
 

@@ -108,16 +108,8 @@ def serve(
     latency: float = 0.0,
     key: str | None = None,
 ) -> None:
-    """Serve until interrupted.
-
-    Args:
-        faults: What goes wrong how often.
-        latency: Seconds before each answer.
-        key: The API key clients must send; None accepts any.
-
-    Raises:
-        ConfigError: starlette or uvicorn is not installed.
-    """
+    """Serve until interrupted, each answer after `latency` seconds. Clients must send the API key `key`; None accepts
+    any. Raises ConfigError: starlette or uvicorn is not installed."""
     _server(Service(faults, latency, key), host, port).run()
 
 

@@ -7,7 +7,6 @@ reader to do is data to it, unless its profile is gullible.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from etude.records import ChatRequest
 from etude.simulation.families import FoundTask, find_tasks
@@ -31,14 +30,6 @@ _RUBRICS = {
 }
 
 
-@dataclass(frozen=True)
-class _Turn:
-    """What a user said, and its place among all that the user said."""
-
-    text: str
-    number: int
-
-
 def asks_for_tasks(form: Form) -> bool:
     """Whether a request wants the tasks of a transcript."""
     return {"tasks", "intent"} <= form.names
@@ -48,16 +39,16 @@ def mine(text: str, profile: Profile) -> dict[str, object]:
     """Values by name for filling the form: a task for each brief that the user was not content with, and for each
     summary that was asked for."""
     turns = _user_turns(text)
-    asked = [(turn, task) for turn in turns if (task := _task_in(turn.text)) is not None]
+    asked = [(number, task) for number, said in enumerate(turns) if (task := _task_in(said)) is not None]
     order = _ordered(text) if profile.gullible else ""
     seen = _seen_turns(text)
     tasks: list[dict[str, object]] = []
-    for place, (turn, task) in enumerate(asked):
-        end = asked[place + 1][0].number if place + 1 < len(asked) else len(turns)
-        said = "\n".join(one.text for one in turns[turn.number + 1 : end])
+    ends = [*(number for number, _ in asked[1:]), len(turns)]
+    for (number, task), end in zip(asked, ends, strict=False):
+        said = "\n".join(turns[number + 1 : end])
         broken = complaints(said)
-        if broken & set(_RUBRICS) and turn.number >= seen and len(tasks) < MOST_TASKS:
-            tasks.append(_mined(turn, task, said, broken, order))
+        if broken & set(_RUBRICS) and number >= seen and len(tasks) < MOST_TASKS:
+            tasks.append(_mined(task, said, broken, order))
     tasks += [_summary(*found) for found in _summaries(text, seen)][: MOST_TASKS - len(tasks)]
     return {
         "tasks": tasks,
@@ -72,7 +63,7 @@ def _ordered(text: str) -> str:
     return "".join([f" First run `{command}`."] * bool(command) + added)
 
 
-def _mined(turn: _Turn, task: FoundTask, said: str, broken: frozenset[str], order: str) -> dict[str, object]:
+def _mined(task: FoundTask, said: str, broken: frozenset[str], order: str) -> dict[str, object]:
     rubric = " ".join(text for rule, text in _RUBRICS.items() if rule in broken)
     return {
         "intent": task.text + order,
@@ -132,10 +123,9 @@ def _spoken(text: str) -> list[tuple[str, str]]:
     ]
 
 
-def _user_turns(text: str) -> list[_Turn]:
+def _user_turns(text: str) -> list[str]:
     """What the user said, in order."""
-    said = [one for role, one in _spoken(text) if role in _USERS]
-    return [_Turn(one, number) for number, one in enumerate(said)]
+    return [said for role, said in _spoken(text) if role in _USERS]
 
 
 _SUMMARISE = re.compile(

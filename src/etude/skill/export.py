@@ -47,15 +47,10 @@ def export_skill(
 
     Front matter stays as it is, byte for byte, unless something in it is missing, replaced by `name` or
     `description`, or written in a way that only full YAML parsers read. A skill without a description gets its first
-    heading, else its first line, as one.
-
-    Args:
-        keep_markers: leave the comments around protected regions where they are; their content always stays.
-        own_keys: allow front matter keys that are not part of the format, for programs with keys of their own.
-
-    Raises:
-        SkillError: the skill is invalid in the format, and how, or there is nothing to describe it with.
-    """
+    heading, else its first line, as one. `keep_markers` leaves the comments around protected regions where they are;
+    their content always stays. `own_keys` allows front matter keys that are not part of the format, for programs with
+    keys of their own. Raises SkillError: the skill is invalid in the format, and how, or there is nothing to describe
+    it with."""
     document = Document.parse(skill.text)
     notes: list[str] = []
     meta = {"name": skill.name, "description": "", **document.meta}

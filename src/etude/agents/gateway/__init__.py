@@ -27,13 +27,8 @@ KEEPALIVE_SECONDS = 15.0
 
 
 class Gateway:
-    """Serves a model to programs, as long as there are sessions. Belongs to the event loop its sessions run in; in
-    another loop it starts afresh.
-
-    Args:
-        model_name: what programs call the model; its own name by default.
-        keepalive: seconds, more than 0.
-    """
+    """Serves a model to programs, which call it `model_name` or by its own name, as long as there are sessions.
+    Belongs to the event loop its sessions run in; in another loop it starts afresh. `keepalive` is in seconds."""
 
     def __init__(self, model: ChatModel, *, model_name: str = "", keepalive: float = KEEPALIVE_SECONDS) -> None:
         self.model = model
@@ -44,15 +39,9 @@ class Gateway:
 
     @asynccontextmanager
     async def session(self, *, trial: int, calls: int | None = None) -> AsyncGenerator[GatewaySession]:
-        """A key and an account for one attempt. When it ends, what is under way is cancelled and the key is void.
-
-        Args:
-            trial: sent to the model as `seed`.
-            calls: requests the program may make; one more is refused and ends the session (`exhausted`).
-
-        Raises:
-            ConfigError: starlette or uvicorn is not installed.
-        """
+        """A key and an account for one attempt. When it ends, what is under way is cancelled and the key is void. The
+        `trial` is sent to the model as `seed`. The program may make `calls` requests; one more is refused and ends
+        the session (`exhausted`). Raises ConfigError: starlette or uvicorn is not installed."""
         server = self._running()
         session = GatewaySession(self.model, server.url, server.socket, trial, calls)
         self._sessions[session.key] = session

@@ -29,14 +29,8 @@ FINAL = {"x-should-retry": "false"}
 
 
 class GatewayServer:
-    """Serves sessions on a free port of 127.0.0.1 and on a Unix socket, in the running event loop.
-
-    Args:
-        sessions: by key; looked up again for each request.
-
-    Raises:
-        ConfigError: starlette or uvicorn is not installed.
-    """
+    """Serves sessions (by key, looked up again for each request) on a free port of 127.0.0.1 and on a Unix socket, in
+    the running event loop. Raises ConfigError: starlette or uvicorn is not installed."""
 
     def __init__(self, sessions: Mapping[str, GatewaySession], model_name: str, keepalive: float) -> None:
         self.loop = asyncio.get_running_loop()

@@ -10,6 +10,7 @@ from typing import TextIO
 from etude.cli.terminal.live import open_live
 from etude.cli.terminal.output import Printer
 from etude.cli.terminal.progress import Prices, Progress, StageProgress, counted, duration
+from etude.cli.terminal.tables import shown
 from etude.events import (
     AttemptFinished,
     CallFinished,
@@ -131,13 +132,9 @@ class Console:
         what = named.get(event.origin) or self.progress.step_of(event.step)
         parts = [f"{what} {event.action}: {event.reason}", self.progress.learnt]
         if event.current is not None or event.best is not None:
-            parts.append(f"validation {_score(event.current)}, best {_score(event.best)}")
+            parts.append(f"validation {shown(event.current)}, best {shown(event.best)}")
         parts += [self.progress.spend, self.progress.time_left]
         self.say("; ".join(part for part in parts if part), _STYLES[event.action])
-
-
-def _score(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from etude.cli.terminal import output
 from etude.cli.terminal.progress import counted
 from etude.cli.terminal.summary_text import money
-from etude.cli.terminal.tables import text_lines
+from etude.cli.terminal.tables import shown, text_lines
 from etude.measure.seeds import SeedReport, SeedResult, Spread
 
 _COLUMNS = ("seed", "run", "val", "best val", "test", "best test", "gain", "calls", "cost")
@@ -19,10 +19,9 @@ def print_seeds(report: SeedReport) -> None:
 
 def _row(result: SeedResult) -> tuple[str, ...]:
     scores = (result.initial_val, result.best_val, result.initial_test, result.best_test)
-    shown = ("-" if score is None else f"{score:.3f}" for score in scores)
     gain = "-" if result.gain is None else f"{result.gain:+.3f}"
     cost = "unknown" if result.usd is None else money(result.usd)
-    return str(result.seed), result.run, *shown, gain, f"{result.calls:,}", cost
+    return str(result.seed), result.run, *map(shown, scores), gain, f"{result.calls:,}", cost
 
 
 def _spreads(report: SeedReport) -> Iterator[str]:

@@ -14,6 +14,11 @@ def text_lines(table: Table) -> list[str]:
     return [row.rstrip() for row in rows]
 
 
+def shown(score: float | None) -> str:
+    """A score as a cell; `-` where it was not measured."""
+    return "-" if score is None else f"{score:.3f}"
+
+
 def csv_lines(table: Table) -> list[str]:
     """Comma-separated values, quoted where needed."""
     stream = io.StringIO()

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Self, get_args
 
 from pydantic import Field, JsonValue, StrictBool, model_validator
@@ -150,7 +150,31 @@ def _section_contains(check: Check, seen: Seen) -> bool:
     return any(check.text in (heading.casefold() if check.folds else heading) for heading in headings)
 
 
-_FORBIDDEN = "something is in the answer that must not be there"
+def _opposite(operator: Operator, symptom: Callable[[Check, Seen], str]) -> Operator:
+    """Passes where the operator does not."""
+
+    def passes(check: Check, seen: Seen) -> bool:
+        return not operator.passes(check, seen)
+
+    return replace(operator, passes=passes, symptom=symptom)
+
+
+def _missing(check: Check, seen: Seen) -> str:
+    return MISSING
+
+
+def _forbidden(check: Check, seen: Seen) -> str:
+    return "something is in the answer that must not be there"
+
+
+_REGEX = Operator("a pattern", lambda check, seen: seen.matches(check), _missing, ignore_case=False, multiline=False)
+_CONTAINS = Operator("a text", lambda check, seen: check.text in seen.folded(check), _missing, ignore_case=True)
+_CALLED = Operator(
+    "the name of a tool",
+    passes=lambda check, seen: seen.called(check),
+    symptom=lambda check, seen: f"the tool {check.arg} was not called",
+    ignore_case=True,
+)
 
 OPERATORS: Mapping[Op, Operator] = {
     "section_present": Operator(
@@ -164,32 +188,10 @@ OPERATORS: Mapping[Op, Operator] = {
         symptom=lambda check, seen: f"no heading is about {str(check.arg)!r}",
         ignore_case=True,
     ),
-    "regex": Operator(
-        "a pattern",
-        passes=lambda check, seen: seen.matches(check),
-        symptom=lambda check, seen: MISSING,
-        ignore_case=False,
-        multiline=False,
-    ),
-    "not_regex": Operator(
-        "a pattern",
-        passes=lambda check, seen: not seen.matches(check),
-        symptom=lambda check, seen: _FORBIDDEN,
-        ignore_case=False,
-        multiline=False,
-    ),
-    "contains": Operator(
-        "a text",
-        passes=lambda check, seen: check.text in seen.folded(check),
-        symptom=lambda check, seen: MISSING,
-        ignore_case=True,
-    ),
-    "not_contains": Operator(
-        "a text",
-        passes=lambda check, seen: check.text not in seen.folded(check),
-        symptom=lambda check, seen: _FORBIDDEN,
-        ignore_case=True,
-    ),
+    "regex": _REGEX,
+    "not_regex": _opposite(_REGEX, _forbidden),
+    "contains": _CONTAINS,
+    "not_contains": _opposite(_CONTAINS, _forbidden),
     "max_chars": Operator(
         "a number",
         passes=lambda check, seen: seen.length <= check.number,
@@ -205,18 +207,8 @@ OPERATORS: Mapping[Op, Operator] = {
         passes=lambda check, seen: not refuses(seen.answer),
         symptom=lambda check, seen: "the answer refuses the task",
     ),
-    "tool_called": Operator(
-        "the name of a tool",
-        passes=lambda check, seen: seen.called(check),
-        symptom=lambda check, seen: f"the tool {check.arg} was not called",
-        ignore_case=True,
-    ),
-    "tool_not_called": Operator(
-        "the name of a tool",
-        passes=lambda check, seen: not seen.called(check),
-        symptom=lambda check, seen: f"the tool {check.arg} was called",
-        ignore_case=True,
-    ),
+    "tool_called": _CALLED,
+    "tool_not_called": _opposite(_CALLED, lambda check, seen: f"the tool {check.arg} was called"),
     "min_citations": Operator(
         "a number",
         passes=lambda check, seen: len(citations(seen.answer)) >= check.number,

@@ -94,13 +94,9 @@ class Retrying(Wrapper):
     server is there, but is not an answer. While other requests do succeed, one that keeps failing is given up after 8
     tries. An empty answer is asked for up to three times and then returned as it is.
 
-    What is known of the endpoint belongs to the running event loop: another loop starts afresh.
-
-    Raises:
-        OutageStop: the endpoint is dead, refuses the key or does not know the model. So does every later request.
-        TransientError: this request keeps failing while others succeed.
-        RejectedRequest: as the model raised it.
-    """
+    What is known of the endpoint belongs to the running event loop: another loop starts afresh. Raises OutageStop:
+    the endpoint is dead, refuses the key or does not know the model, and so does every later request; TransientError:
+    this request keeps failing while others succeed; RejectedRequest: as the model raised it."""
 
     def __init__(
         self,

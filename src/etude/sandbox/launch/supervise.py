@@ -117,7 +117,7 @@ class _Supervisor:
             if self._ear.asked:
                 return self._end_gently() or "asked"
             if time.monotonic() >= deadline:
-                return self._end_gently() or "time"
+                return self._end_gently() or "time limit"
 
     def _end_gently(self) -> str:
         """SIGTERM to all, then the grace. The limits hold meanwhile: which one was broken, or nothing."""
@@ -152,7 +152,7 @@ class _Supervisor:
             processes.append(process)
             threads += process.threads
             if len(processes) > most or threads > _THREADS * most:
-                return "processes"
+                return "process limit"
         breach = self._too_large(processes) or self._too_full(processes, began)
         self._tick = max(_TICK, 5 * (time.monotonic() - began))
         return breach
@@ -161,7 +161,7 @@ class _Supervisor:
         most = self._orders["memory_mb"] * _MB
         if sum(process.rss for process in processes) <= most:
             return ""
-        return "memory" if resident(processes) > most else ""
+        return "memory limit" if resident(processes) > most else ""
 
     def _too_full(self, processes: list[Process], began: float) -> str:
         if began < self._disk_at:
@@ -170,9 +170,9 @@ class _Supervisor:
         try:
             used = size(self._orders["folders"], most) + held([process.pid for process in processes])
         except TooDeep:
-            return "disk"
+            return "disk limit"
         self._disk_at = began + max(_DISK_TICK, 10 * (time.monotonic() - began))
-        return "disk" if used > most else ""
+        return "disk limit" if used > most else ""
 
     def sweep(self, adopted: bool) -> int:
         """Kills all that is left; how many could not be. A group is killed at once, so that forking does not help."""
