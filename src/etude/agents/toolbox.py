@@ -98,14 +98,9 @@ _OWN: Mapping[OwnTool, type[_Arguments]] = {"bash": _Bash, "read": _Read, "write
 
 
 class Toolbox:
-    """The tools of one attempt.
-
-    Args:
-        desk: what our tools work with.
-        own: which of our tools there are.
-        brought: tools of the environment; one with the name of ours takes its place.
-        output_chars: longest result; longer ones lose their middle.
-    """
+    """The tools of one attempt: those of ours that `own` names, which work with the desk, and those that the
+    environment brought; one of these with the name of ours takes its place. Results of more than `output_chars`
+    characters lose their middle."""
 
     def __init__(
         self, desk: Desk, own: Sequence[OwnTool], brought: Sequence[EnvironmentTool], output_chars: int
