@@ -72,6 +72,15 @@ async def test_an_edit_that_changes_nothing_goes() -> None:
     assert [(one.kept, one.mends) for one in proof.edits] == [(True, ("x",)), (False, ("x",))]
 
 
+async def test_an_edit_that_is_missed_once_of_three_times_goes() -> None:
+    def unlucky(task: str, taught: set[str], trial: int) -> float:
+        return float("B" in taught and (task, taught, trial) != ("x", {"B"}, 0))
+
+    proof, kept, attempts = await run([append("A", "a-x"), append("B", "a-y")], unlucky, failed("x", "y"))
+    assert (proof.accepted, kept, proof.edits[0].needed) == (True, "B", ())
+    assert {("x", "B", trial) for trial in (0, 1, 2)} <= set(attempts)
+
+
 async def test_an_edit_that_holds_an_answer_stays_for_tasks_with_another_answer_only() -> None:
     edits = [append("A", "a-x"), append("B", "a-y")]
     proof, kept, _ = await run(edits, needs(x="A", y="B"), failed("x", "y"), copied={0: {"x"}, 1: {"x"}})

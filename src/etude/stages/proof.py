@@ -3,7 +3,7 @@
 A mean over a hundred noisy tasks is a blunt instrument for a rule that touches five of them. So the edits are tried
 together on the failures; what passes then is evidence for all of them. Then each edit is left out on a task that it
 fixes, and stays only if the task fails without it, in two of three attempts. Where no edit alone is missed, because
-several cover for each other or because citations are wrong, a smallest set that fixes the task is found by halves.
+several cover for each other or because citations are wrong, a smallest set that fixes the task is found.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -108,9 +108,8 @@ class Proving:
             for attempt, value in zip(failures, together, strict=True)
             if value is not None and value >= self._value(attempt) + _DIFFERENT
         ]
-        needed = await self.leave_one_out(fixed)
+        needed, missed = await self.leave_one_out(fixed)
         kept = [index for index in everything if needed[index]]
-        missed = await self._missed(kept, fixed)
         again = await self._missed(kept, missed, 1)
         if again:
             for index, tasks in (await self.cover(kept, again)).items():
@@ -179,30 +178,29 @@ class Proving:
     def _ended(self, proof: Proof, reason: str) -> Proof:
         return proof.model_copy(update={"reason": reason, "voids": self.voids})
 
-    async def leave_one_out(self, fixed: Sequence[_Fixed]) -> list[tuple[str, ...]]:
-        """For each edit the tasks that it cites, that do better with all edits, and that do worse without it."""
+    async def leave_one_out(self, fixed: Sequence[_Fixed]) -> tuple[list[tuple[str, ...]], list[_Fixed]]:
+        """For each edit the tasks that it cites, that do better with all edits, and that do worse without it; and the
+        tasks that do not do better with the edits that are needed."""
         everything = range(len(self.given.edits))
-        pairs = [
-            (index, *cited[0])
+        cited = [
+            (index, *theirs[0])
             for index, edit in enumerate(self.given.edits)
-            if (cited := [(attempt.task, value) for attempt, value in fixed if attempt.id in edit.cites])
+            if (theirs := [(attempt.task, value) for attempt, value in fixed if attempt.id in edit.cites])
         ]
-        values = await self._values(
-            [(task, tuple(i for i in everything if i != index), 0) for index, task, _ in pairs]
-        )
-        pairs = [pair for pair, value in zip(pairs, values, strict=True) if _worse(value, pair[2])]
-        values = await self._values(
-            [
-                (task, tuple(i for i in everything if i != index), trial)
-                for index, task, _ in pairs
-                for trial in (1, 2)
-            ]
-        )
+        values = await self._values([(task, _without(everything, index), 0) for index, task, _ in cited])
+        once = [one for one, value in zip(cited, values, strict=True) if _worse(value, one[2])]
+        # Left out again, edits mostly turn out as before: what is left with them is attempted at the same time.
+        tries = [(task, _without(everything, index), trial) for index, task, _ in once for trial in (1, 2)]
+        left = [index for index, *_ in once]
+        values = await self._values(tries + [(attempt.task, left, 0) for attempt, _ in fixed if left])
         needed: list[tuple[str, ...]] = [() for _ in everything]
-        for number, (index, task, best) in enumerate(pairs):
+        for number, (index, task, best) in enumerate(once):
             if any(_worse(value, best) for value in values[2 * number : 2 * number + 2]):
                 needed[index] = (task.id,)
-        return needed
+        if not left or not all(needed[index] for index in left):
+            return needed, await self._missed([index for index in left if needed[index]], fixed)
+        after = zip(fixed, values[len(tries) :], strict=True)
+        return needed, [one for one, value in after if _worse(value, one[1])]
 
     async def _missed(self, kept: Sequence[int], fixed: Sequence[_Fixed], trial: int = 0) -> list[_Fixed]:
         """Tasks that do better with all edits but not with those that are kept."""
@@ -256,6 +254,10 @@ class Proving:
     def _value(self, attempt: Attempt) -> float:
         assert attempt.score is not None
         return attempt.score.value(self.gate.metric, self.gate.mixed_weight)
+
+
+def _without(numbers: Sequence[int], one: int) -> list[int]:
+    return [number for number in numbers if number != one]
 
 
 def _worse(value: float | None, than: float) -> bool:
