@@ -69,7 +69,7 @@ class EvidenceOptions(SearchOptions):
     left of the epoch."""
     edits: int = Field(default=12, ge=1)
     """Most edits tested in a step, the most cited ones."""
-    revisits: int = Field(default=24, ge=0)
+    revisits: int = Field(default=48, ge=0)
     """This many of the training tasks that were solved when last attempted are attempted again in each later epoch,
     in addition to all others."""
 

@@ -108,18 +108,18 @@ class Proving:
             for attempt, value in zip(failures, together, strict=True)
             if value is not None and value >= self._value(attempt) + _DIFFERENT
         ]
-        needed, missed = await self.leave_one_out(fixed)
+        needed, failing = await self.leave_one_out(fixed)
         kept = [index for index in everything if needed[index]]
-        again = await self._missed(kept, missed, 1)
-        if again:
-            for index, tasks in (await self.cover(kept, again)).items():
+        missed = await self._missed(kept, failing, 1)
+        if missed:
+            for index, tasks in (await self.cover(kept, missed)).items():
                 needed[index] = (*needed[index], *tasks)
             kept = [index for index in everything if needed[index]]
             missed = await self._missed(kept, fixed)
         # What was needed for tasks that fail after all has nothing to stand on, nor has an answer that was copied.
-        failing = {attempt.task.id for attempt, _ in missed}
+        lost = {attempt.task.id for attempt, _ in missed}
         grounded = [
-            index for index in kept if not failing.union(self.given.copied.get(index, ())).issuperset(needed[index])
+            index for index in kept if not lost.union(self.given.copied.get(index, ())).issuperset(needed[index])
         ]
         if grounded != kept:
             kept = grounded
