@@ -151,10 +151,12 @@ def test_the_first_epoch_visits_every_task_and_later_ones_what_may_fail() -> Non
     """An epoch of a search that learns nothing fails everything again; its attempts are known."""
     once = stage(evidence_work(train={"epochs": 1}), "rollout").attempts
     assert once == Span(low=60, high=60)
-    twice = stage(evidence_work(0.5, train={"epochs": 2}), "rollout").attempts
+    twice = stage(evidence_work(0.5, search={"revisits": 24}, train={"epochs": 2}), "rollout").attempts
     assert twice.low == 60
     assert 60 + 24 < twice.high < 2 * 60
-    fresh = stage(evidence_work(0.5, train={"epochs": 2, "fresh_attempts": True}), "rollout").attempts
+    fresh = stage(
+        evidence_work(0.5, search={"revisits": 24}, train={"epochs": 2, "fresh_attempts": True}), "rollout"
+    ).attempts
     assert fresh.low == 60 + 24
 
 
