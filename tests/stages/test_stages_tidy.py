@@ -7,6 +7,7 @@ import pytest
 from stages_doubles import CallsAgent, Desk, make_rollout
 
 from etude.records import Edit, Skill, Task
+from etude.skill import apply_edits
 from etude.stages.tidy import MOST_TRIES, Removal, superfluous, unmissed
 
 SKILL = Skill(text="# Counting\n\n- Count.\n- Count all.\n- Add up.\n")
@@ -30,6 +31,13 @@ async def test_named_lines_become_deletions_and_unknown_ones_are_left_out() -> N
     edits = await superfluous(desk.optimizer, SKILL)
     assert [(edit.op, edit.target) for edit in edits] == [("delete", "- Count all.")]
     assert desk.prompts == ["tidy"]
+
+
+async def test_of_lines_that_read_alike_the_last_one_goes() -> None:
+    rows = [{"line": "- Count.", "reason": "Said before."}] * 2
+    skill = Skill(text="# Counting\n\n- Count.\n- Add up.\n\n- Count.\n- Read.\n")
+    (edit,) = await superfluous(Desk(tidy={"reasoning": "r", "superfluous": rows}).optimizer, skill)
+    assert apply_edits(skill.text, [edit])[0] == "# Counting\n\n- Count.\n- Add up.\n- Read.\n"
 
 
 @pytest.mark.parametrize("answer", ["no", {"reasoning": "r"}])

@@ -57,7 +57,7 @@ async def tidied(bench: Workbench, log: RunLog, state: TrainState) -> TrainState
 def _witnesses(edit: Edit, state: TrainState, solved: Sequence[Task], seed: int) -> list[Task]:
     """Solved tasks that tell whether a line is missed: in turn one that it was written for, and one that shares its
     rarest words. The edit that brought it may have cited tasks that have no use for it."""
-    said = edit.target.strip().lstrip("-*+ ")  # an edit may have come without its bullet
+    said = edit.target.splitlines()[-1].strip().lstrip("-*+ ")  # an edit may have come without its bullet
     entries = [entry for entry in state.ledger if entry.accepted and said in entry.edit.content]
     cited = dict.fromkeys(task for entry in entries for task in entry.tasks)  # first those that needed it
     shuffled = list(solved)

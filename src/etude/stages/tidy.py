@@ -51,8 +51,21 @@ async def superfluous(optimizer: Optimizer, skill: Skill) -> tuple[Edit, ...]:
     except UnusableReply as error:
         optimizer.warn(f"tidying the skill gave no usable answer: {error.message}")
         return ()
-    edits = [Edit(op="delete", target=row.line, reason=row.reason) for row in reply.superfluous if row.line.strip()]
+    edits = dict.fromkeys(
+        _removing(skill.text, row.line, row.reason) for row in reply.superfluous if row.line.strip()
+    )
     return tuple(edit for edit in edits if apply_edit(skill.text, edit)[1].fate == "applied")
+
+
+def _removing(text: str, line: str, reason: str) -> Edit:
+    """What deletes a line; the last one of those that read alike, which the line before it tells apart."""
+    lines = text.splitlines()
+    alike = [number for number, one in enumerate(lines) if one.strip() == line.strip()]
+    before = next((n for n in range(alike[-1] - 1, -1, -1) if lines[n].strip()), -1) if len(alike) > 1 else -1
+    if before < 0:
+        return Edit(op="delete", target=line, reason=reason)
+    anchor = "\n".join(lines[before : alike[-1] + 1])
+    return Edit(op="replace", target=anchor, content=lines[before], reason=reason)
 
 
 async def unmissed(rollout: Rollout, skill: Skill, removals: Sequence[Removal], step: int) -> tuple[Edit, ...]:
