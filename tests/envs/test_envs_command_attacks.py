@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from etude.envs.grading import Command, CommandScorer
+from etude.errors import BoundaryError
 from etude.records import File, Task, Trajectory
 from etude.sandbox import Limits, Sandbox
 from etude.sandbox.find import find_bubblewrap, find_landlock
@@ -49,9 +50,9 @@ def sandbox(request: pytest.FixtureRequest) -> Sandbox:
     return found if isinstance(found, Sandbox) else pytest.skip(found)
 
 
-def scorer(project: Path, check: str, sandbox: Sandbox) -> CommandScorer:
+def scorer(project: Path, check: str, sandbox: Sandbox, limits: Limits = Limits(seconds=60)) -> CommandScorer:
     command = Command.parse(check, [project], "check").with_readable([INSTALLED], [project], "check")
-    return CommandScorer("check", command, Limits(seconds=60), sandbox)
+    return CommandScorer("check", command, limits, sandbox)
 
 
 def left(files: dict[str, str]) -> Trajectory:
@@ -215,3 +216,41 @@ async def test_programs_are_not_looked_for_in_the_workspace(
     for name in ("grep", "cat", "bin/grep", "bin/cat"):
         fake = {name: File(data=b"#!/bin/sh\nexit 0\n", executable=True), "add.py": File(data=WRONG.encode())}
         assert (await scorer(project, "sh check.sh", sandbox).score(TASK, Trajectory(files=fake))).hard == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n", "was ended by signal 9"),
+        ("import os, signal\nos.kill(os.getppid(), signal.SIGTERM)\n", "was ended by signal 15"),
+        ("while True:\n    pass\n", "was ended for its time limit"),
+        ("held = []\nwhile True:\n    held.append(bytes(1 << 22))\n", "was ended for its memory limit"),
+        ("raise SystemExit(127)\n", "ended with exit code 127: without a word"),
+    ],
+)
+async def test_an_attempt_that_ends_the_check_has_failed(
+    project: Path, sandbox: Sandbox, code: str, reason: str
+) -> None:
+    (project / "start.py").write_text(
+        "import os, subprocess, sys\nif os.path.exists('add.py'): sys.exit(subprocess.call(['python3', 'add.py']))\n"
+    )
+    limits = Limits(seconds=3, memory_mb=200, grace_seconds=0.5)
+    found = await scorer(project, "python start.py", sandbox, limits).score(TASK, left({"add.py": code}))
+    assert (found.hard, found.feedback) == (0, f"the check {reason}")
+
+
+async def test_a_check_that_ends_so_without_the_attempt_gives_no_score(project: Path, sandbox: Sandbox) -> None:
+    (project / "start.py").write_text("raise SystemExit(127)\n")
+    with pytest.raises(BoundaryError, match="ended with exit code 127"):
+        await scorer(project, "python start.py", sandbox).score(TASK, left({"add.py": RIGHT}))
+
+
+@pytest.mark.parametrize("names", [("a\\b",), ("x" * 300,), ("same", "same/file")], ids=["backslash", "long", "both"])
+async def test_files_that_cannot_be_put_back_are_a_failed_attempt(
+    project: Path, sandbox: Sandbox, names: tuple[str, ...]
+) -> None:
+    found = await scorer(project, "sh check.sh", sandbox).score(
+        TASK, left({"add.py": RIGHT, **dict.fromkeys(names, "")})
+    )
+    assert found.hard == 0
+    assert "cannot be" in found.feedback

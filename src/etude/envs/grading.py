@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from etude.envs.scorers.base import shorten
-from etude.errors import BoundaryError, ConfigError
+from etude.errors import BoundaryError, ConfigError, DataError
 from etude.programs.installed import find_program, installed
 from etude.protocols import Scorer
 from etude.records import File, Score, Task, Trajectory, canonical
@@ -142,8 +142,20 @@ class CommandScorer(Scorer):
         return canonical([self.name, self.form, self._digest, self._network])
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
-        """What the command says.
-        Raises BoundaryError: it broke, took too long, or said nothing that can be understood."""
+        """What the command says. A check that is not run to its end, or finds no place for the files of an attempt,
+        gives 0 where it runs to its end without them.
+        Raises BoundaryError: it broke, took too long, or said nothing that can be understood; DataError: the task's
+        own files cannot be put into a workspace."""
+        try:
+            return await self._score(task, trajectory)
+        except (BoundaryError, DataError) as error:
+            if self.form != "check":
+                raise
+            problem = f"the check {error.cause}" if isinstance(error, BoundaryError) else error.message
+        await self._score(task, Trajectory())
+        return Score(hard=0, soft=0, feedback=problem)
+
+    async def _score(self, task: Task, trajectory: Trajectory) -> Score:
         with Workspace() as workspace:
             workspace.fill(_files_for(self.form, task, trajectory))
             finished = await self._run(workspace, task, trajectory)
