@@ -7,6 +7,7 @@ import pytest
 from stages_doubles import CallsAgent, Desk, make_rollout
 
 from etude.records import Edit, Skill, Task
+from etude.skill import apply_edits
 from etude.stages.tidy import MOST_TRIES, Removal, superfluous, unmissed
 
 SKILL = Skill(text="# Counting\n\n- Count.\n- Count all.\n- Add up.\n")
@@ -30,6 +31,13 @@ async def test_named_lines_become_deletions_and_unknown_ones_are_left_out() -> N
     edits = await superfluous(desk.optimizer, SKILL)
     assert [(edit.op, edit.target) for edit in edits] == [("delete", "- Count all.")]
     assert desk.prompts == ["tidy"]
+
+
+async def test_of_lines_that_read_alike_the_last_one_goes() -> None:
+    rows = [{"line": "- Count.", "reason": "Said before."}] * 2
+    skill = Skill(text="# Counting\n\n- Count.\n- Add up.\n\n- Count.\n- Read.\n")
+    (edit,) = await superfluous(Desk(tidy={"reasoning": "r", "superfluous": rows}).optimizer, skill)
+    assert apply_edits(skill.text, [edit])[0] == "# Counting\n\n- Count.\n- Add up.\n- Read.\n"
 
 
 @pytest.mark.parametrize("answer", ["no", {"reasoning": "r"}])
@@ -59,7 +67,7 @@ async def test_a_line_whose_tasks_fail_now_and_then_is_tried_again_and_goes() ->
 async def test_a_line_stays_in_doubt() -> None:
     gone, attempts = await tidy(lambda task, skill, trial: task.id > "t0" or trial == 1, "- Add up.", tasks=TASKS[:4])
     assert gone == set()
-    assert len(attempts) == MOST_TRIES
+    assert len(attempts) == 12
 
 
 async def test_a_line_that_is_needed_stays_while_another_one_goes() -> None:
@@ -72,8 +80,29 @@ async def test_a_line_that_is_needed_stays_while_another_one_goes() -> None:
 
 
 async def test_lines_with_the_same_tasks_share_attempts() -> None:
-    _, attempts = await tidy(lambda task, skill, trial: task.id > "t0", "- Count all.", "- Add up.")
-    assert len(attempts) <= MOST_TRIES
+    one, two = [await tidy(lambda *_: True, *lines) for lines in (["- Add up."], ["- Add up.", "- Count all."])]
+    assert two[0] == {"- Add up.", "- Count all."}
+    assert len(one[1]) == len(two[1])
+
+
+def for_want_of_another(*, dead: bool) -> tuple[CallsAgent, list[Removal]]:
+    """`- Add up.` is needed for its tasks, which are those of `- Count all.`, too; nothing needs `- Count.`."""
+    other = [task.model_copy(update={"id": f"o{number}"}) for number, task in enumerate(TASKS)]
+    agent = CallsAgent(lambda task, skill, trial: "yes" if task.id[0] == "o" or "Add" in skill.text else "no")
+    removals = [Removal(Edit(op="delete", target=line), TASKS) for line in ("- Count all.", "- Add up.")]
+    return agent, [*removals, Removal(Edit(op="delete", target="- Count."), other)] if dead else removals
+
+
+async def test_a_line_whose_tasks_failed_for_want_of_another_is_tried_by_itself() -> None:
+    agent, removals = for_want_of_another(dead=True)
+    gone = await unmissed(make_rollout(agent), SKILL, removals, 1)
+    assert {edit.target for edit in gone} == {"- Count all.", "- Count."}
+    assert len(agent.attempts) <= len(removals) * MOST_TRIES
+
+
+async def test_an_optimizer_that_names_needed_lines_is_not_believed() -> None:
+    agent, removals = for_want_of_another(dead=False)
+    assert await unmissed(make_rollout(agent), SKILL, removals, 1) == ()
 
 
 async def test_a_line_without_a_solved_task_stays() -> None:
