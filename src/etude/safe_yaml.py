@@ -40,10 +40,10 @@ class _Loader(yaml.SafeLoader):
             self._values += self._sizes[id(node)]
         return node
 
-    def fetch_flow_collection_start(self, token: type[yaml.Token]) -> None:
-        if self.flow_level >= DEEPEST:  # the scanner goes on for a while, and looks at all open ones each time
+    def fetch_more_tokens(self) -> None:
+        if self.flow_level > DEEPEST:  # the scanner goes on for a while, and looks at all open brackets each time
             self._refuse(f"nested more than {DEEPEST} deep")
-        super().fetch_flow_collection_start(token)
+        super().fetch_more_tokens()
 
     def _refuse(self, problem: str) -> NoReturn:
         raise yaml.MarkedYAMLError(problem=problem, problem_mark=self.get_mark())
