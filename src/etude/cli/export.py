@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             output.json_result({"prompt": text})
         else:
-            output.line(text)
+            output.data(text)
         return 0
     ready = export_skill(
         skill,

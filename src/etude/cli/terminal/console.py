@@ -11,6 +11,7 @@ from etude.cli.terminal.live import open_live
 from etude.cli.terminal.output import Printer
 from etude.cli.terminal.progress import Prices, Progress, StageProgress, counted, duration
 from etude.cli.terminal.tables import shown
+from etude.cli.terminal.visible import visible
 from etude.events import (
     AttemptFinished,
     CallFinished,
@@ -83,7 +84,7 @@ class Console:
         if self._closed:
             return
         self._said_at = self._clock()
-        first, *rest = text.splitlines() or [""]
+        first, *rest = visible(text).splitlines() or [""]
         try:
             for part in (f"{duration(self.progress.elapsed):>7}  {first}", *(f"{'':9}{line}" for line in rest)):
                 self._printer(part, style)

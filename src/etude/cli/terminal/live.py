@@ -13,6 +13,7 @@ from rich.text import Text
 
 from etude.cli.terminal.output import Printer
 from etude.cli.terminal.progress import Progress, duration
+from etude.cli.terminal.visible import visible
 
 REFRESHES_PER_SECOND = 4
 BAR_WIDTH = 30
@@ -48,10 +49,10 @@ def status(progress: Progress) -> RenderableType:
     solved = f", {stage.solved} solved" if stage is not None and done else ""
     count = f"{done}/{total}{solved}" if total else ""
     bar = ProgressBar(total=total or None, completed=min(done, total), width=BAR_WIDTH)
-    row.add_row(Text(progress.name, style="bold"), progress.place or "...", bar, count)
+    row.add_row(Text(visible(progress.name), style="bold"), progress.place or "...", bar, count)
     lines: list[RenderableType] = [row, Text(_numbers(progress), style="dim", no_wrap=True, overflow="ellipsis")]
     if progress.last_failure:
-        lines.append(Text(f"last call failed: {progress.last_failure}", style="yellow", overflow="ellipsis"))
+        lines.append(Text(f"last call failed: {visible(progress.last_failure)}", style="yellow", overflow="ellipsis"))
     return Group(*lines)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from etude.cli.terminal.streams import results
+from etude.cli.terminal.visible import visible, visible_json
 from etude.errors import EtudeError
 
 LOUD = "yellow bold"
@@ -26,13 +27,18 @@ class Printer(Protocol):
 
 def line(text: str = "", style: str | None = None) -> None:
     """A line of the result. `style` (as rich names it) shows in a terminal only."""
-    stream = results()
+    stream, text = results(), visible(text)
     if style is None or not stream.isatty():
         print(text, file=stream)
         return
     from rich.console import Console
 
     Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True).print(text, style=style)
+
+
+def data(text: str) -> None:
+    """A text that is the result: as it is where a program or a file takes it."""
+    print(visible(text) if results().isatty() else text, file=results())
 
 
 def lines(texts: Iterable[str], *, simulated: bool = False) -> None:
@@ -62,12 +68,12 @@ def program() -> str:
 
 def note(text: str) -> None:
     """A line that is not part of the result."""
-    print(text, file=sys.stderr)
+    print(visible(text), file=sys.stderr)
 
 
 def json_result(value: Any) -> None:
     """The result as JSON data."""
-    print(json.dumps(value, ensure_ascii=False, indent=2), file=results())
+    print(visible_json(json.dumps(value, ensure_ascii=False, indent=2)), file=results())
 
 
 def flush() -> None:
