@@ -16,10 +16,10 @@ from etude.simulation.faults import Faults
 
 def main(folder: str) -> None:
     """Train over HTTP and in this process, and compare."""
-    tasks = make_tasks("sorting", 60, seed=4)
-    env = ListEnvironment(tasks[:20], tasks[20:40], tasks[40:], scorer="exact")
+    tasks = make_tasks("sorting", 32, seed=4)
+    env = ListEnvironment(tasks[:12], tasks[12:22], tasks[22:], scorer="exact")
     skill = Skill(name="sorting", text=SEED_SKILL)
-    config = {"train": {"epochs": 2, "batch_size": 10}, "run": {"folder": folder, "name": "in-process"}}
+    config = {"train": {"epochs": 1, "batch_size": 6}, "run": {"folder": folder, "name": "in-process"}}
     in_process = Trainer(config, env=env, skill=skill).train()
 
     with running_endpoint(Faults(server_error=0.05, rate_limit_bare=0.05)) as endpoint:

@@ -36,7 +36,8 @@ def train(capsys: pytest.CaptureFixture[str], *flags: str) -> dict[str, Any]:
 
 def test_the_skill_gets_better_and_goes_back_with_all_its_files(project: Path, capsys) -> None:
     before = {path: path.read_text() for path in (project / SKILL).rglob("*.md")}
-    summary = train(capsys, "--env.limit={train: 16, val: 8, test: 12}", "--train.epochs", "1")
+    few = ["--env.limit={train: 8, val: 4, test: 8}", "--train.epochs", "1"]
+    summary = train(capsys, *few, "--search.policy", "paper")  # four validation tasks show no gain
     assert summary["test_gain"]["mean"] > 0.2
     assert {path: path.read_text() for path in (project / SKILL).rglob("*.md")} == before
     assert main(["export", "my-agent", "--for", "claude", "--force"]) == 0

@@ -4,13 +4,18 @@ from pathlib import Path
 import pytest
 from small_night import MODELS, Small
 
+from etude.cli.demo import make_project
 from etude.cli.main import main
 
 
 @pytest.fixture(scope="session")
 def demo_done(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A demo project with its finished run. Look, do not touch: copy it with `demo_project`."""
+    """A demo project of two epochs with its finished run. Look, do not touch: copy it with `demo_project`."""
     folder = tmp_path_factory.mktemp("cli") / "demo"
+    folder.mkdir()
+    make_project(folder)
+    settings = folder / "etude.yaml"
+    settings.write_text(settings.read_text().replace("epochs: 4", "epochs: 2"))
     assert main(["demo", "--folder", str(folder)]) == 0
     return folder
 

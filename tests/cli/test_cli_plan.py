@@ -15,7 +15,7 @@ def test_the_forecast_is_a_readable_table(fresh_project: Path, capsys: Captured)
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
     assert lines[0] == "SIMULATED MODELS: tokens, money and time say nothing about a real model."
-    assert lines[1] == "run 'demo': policy paper, 4 epochs; 60 train, 60 val, 120 test tasks"
+    assert lines[1] == "run 'demo': policy paper, 2 epochs; 60 train, 60 val, 120 test tasks"
     assert lines[3].split() == ["low", "high"]
     assert [re.split("  +", line)[0] for line in lines[4:9]] == [
         "target calls",

@@ -225,7 +225,8 @@ def test_sizes_are_readable() -> None:
 
 
 def _read_only(*words: str) -> "subprocess.CompletedProcess[str]":
-    mounts = ["--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/var/tmp"]
+    here = os.getcwd()  # which may be in /dev/shm
+    mounts = ["--ro-bind", "/", "/", "--dev", "/dev", "--tmpfs", "/var/tmp", "--ro-bind", here, here, "--chdir", here]
     command = ["bwrap", *mounts, sys.executable, "-m", "etude", *words]
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TMPDIR": "/var/tmp"})
 

@@ -25,8 +25,14 @@ def all_tasks(env: SpreadsheetEnvironment) -> list[Task]:
     return [task for split in SPLITS for task in env.tasks(split)]
 
 
+def some_tasks(env: SpreadsheetEnvironment) -> list[Task]:
+    """Every fourth, and the exceptions."""
+    tasks = all_tasks(env)
+    return [task for number, task in enumerate(tasks) if number % 4 == 0 or task.id in EXCEPTIONS]
+
+
 async def hard(env: SpreadsheetEnvironment, ending: str) -> dict[str, float]:
-    """The score of one of the workbooks of every task."""
+    """The score of one of the workbooks of each of them."""
     places = asyncio.Semaphore(4)
 
     async def score(task: Task) -> tuple[str, float]:
@@ -34,12 +40,12 @@ async def hard(env: SpreadsheetEnvironment, ending: str) -> dict[str, float]:
         async with places:
             return task.id, (await env.score(task, Trajectory(files={"output.xlsx": File(data=data)}))).hard
 
-    return dict(await asyncio.gather(*map(score, all_tasks(env))))
+    return dict(await asyncio.gather(*map(score, some_tasks(env))))
 
 
 async def test_gold_workbooks_score_1(env: SpreadsheetEnvironment) -> None:
     scores = await hard(env, "golden")
-    assert len(scores) == 40
+    assert len(scores) >= 10
     assert set(scores.values()) == {1}
 
 

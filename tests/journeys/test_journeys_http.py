@@ -172,7 +172,7 @@ def test_calls_never_exceed_their_cap_under_concurrency_and_faults(tmp_path) -> 
 
 
 def test_a_second_process_on_the_same_run_folder_is_refused(tmp_path) -> None:
-    with running_endpoint(latency=0.3) as endpoint:
+    with running_endpoint(latency=20) as endpoint:
         config = make_project(tmp_path, endpoint.url)
         with process(config) as first:
             deadline = time.monotonic() + 30

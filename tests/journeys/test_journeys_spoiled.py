@@ -16,7 +16,7 @@ from etude.records.summary import Summary
 from etude.simulation import SEED_SKILL, make_tasks, true_score
 from etude.simulation.endpoint import running_endpoint
 
-SIZES = (16, 8, 2)
+SIZES = (12, 4, 2)
 TASKS = make_tasks("sorting", sum(SIZES), seed=1)
 REST = make_tasks("sorting", 30, seed=9)
 ALL = {**PAPER, "select": {"edit_budget": 40}}

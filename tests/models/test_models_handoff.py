@@ -264,13 +264,17 @@ def test_no_wrapper_turns_the_stop_into_something_else_and_a_question_costs_noth
 def evaluated(tmp_path: Path, **limits: int) -> Path:
     """Where the questions of 40 tasks are, after a run has stopped for them."""
     handoff = tmp_path / "asked"
-    section = {"model": f"handoff:{handoff}"}
     limits = {"concurrency": 64, **limits}
-    settings = {"target": section, "limits": limits, "run": {"folder": str(tmp_path)}, "test": {"enabled": False}}
+    settings = {
+        "target": {"model": f"handoff:{handoff}"},
+        "limits": limits,
+        "run": {"folder": str(tmp_path)},
+        "test": {"enabled": False},
+    }
     tasks = make_tasks(None, 80, seed=3)
     env = ListEnvironment(tasks[:40], tasks[40:], scorer="exact")
     with pytest.raises(StopRun) as caught:
-        evaluate_skill(make_config(settings), "val", env=env, skill=Skill(text=SEED_SKILL))
+        evaluate_skill(make_config(settings), "val", env=env, skill=Skill(text=SEED_SKILL), target=a_model(handoff))
     assert isinstance(caught.value, HandoffStop)
     return handoff
 

@@ -169,7 +169,7 @@ def test_a_program_that_is_not_logged_in_is_an_error_that_says_what_to_do(monkey
 @pytest.mark.parametrize(
     ("request_", "words"),
     [
-        (ChatRequest(messages=(user("Hi."),), tools=(Tool(name="t", parameters={}),)), "take no tools"),
+        (ChatRequest(messages=(user("Hi."),), tools=(Tool(name="t", parameters={}),)), "do not reach the model"),
         (
             ChatRequest(messages=(Message(role="user", content=(ImagePart(url="data:image/png;base64,"),)),)),
             "pictures",

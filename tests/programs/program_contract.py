@@ -282,12 +282,12 @@ class ProgramContract:
     def _until_late(self, turn: Turn) -> tuple[Trajectory | ProgramFailed, float]:
         """What an attempt has become at its time limit, in seconds.
 
-        The limit is twice what the answered attempt took. A machine that was too busy to get the program as far as
-        its first request gives it a longer one.
+        The limit is one and a half times what the answered attempt took. A machine that was too busy to get the
+        program as far as its first request gives it a longer one.
         """
         ended: Trajectory | ProgramFailed | None = None
         self._answered()
-        quick = min(2 * vars(type(self))["_seconds_answered"], self.start_seconds)
+        quick = min(1.5 * vars(type(self))["_seconds_answered"], self.start_seconds)
         for seconds in (quick, self.start_seconds, 4 * self.start_seconds):
             asked: list[ChatRequest] = []
 

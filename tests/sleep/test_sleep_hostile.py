@@ -118,7 +118,7 @@ def test_damaged_transcripts_of_every_source_end_no_night(small: Small) -> None:
     assert not any(char in "".join(report.problems) for char in "\x1b\x00")
 
 
-@pytest.mark.parametrize("junk", range(len(JUNK)))
+@pytest.mark.parametrize("junk", [0, 2, 6], ids=["empty", "binary", "text"])
 def test_a_damaged_database_is_named_and_stops_no_other_source(small: Small, junk: int) -> None:
     files = write_hostile(small.home, small.project, [1, 2])
     (path,) = set(files["opencode"])

@@ -7,6 +7,7 @@ import pytest
 from stages_doubles import CallsAgent, Desk, make_rollout
 
 from etude.records import Edit, Skill, Task
+from etude.skill import apply_edits
 from etude.stages.tidy import MOST_TRIES, Removal, superfluous, unmissed
 
 SKILL = Skill(text="# Counting\n\n- Count.\n- Count all.\n- Add up.\n")
@@ -30,6 +31,13 @@ async def test_named_lines_become_deletions_and_unknown_ones_are_left_out() -> N
     edits = await superfluous(desk.optimizer, SKILL)
     assert [(edit.op, edit.target) for edit in edits] == [("delete", "- Count all.")]
     assert desk.prompts == ["tidy"]
+
+
+async def test_of_lines_that_read_alike_the_last_one_goes() -> None:
+    rows = [{"line": "- Count.", "reason": "Said before."}] * 2
+    skill = Skill(text="# Counting\n\n- Count.\n- Add up.\n\n- Count.\n- Read.\n")
+    (edit,) = await superfluous(Desk(tidy={"reasoning": "r", "superfluous": rows}).optimizer, skill)
+    assert apply_edits(skill.text, [edit])[0] == "# Counting\n\n- Count.\n- Add up.\n- Read.\n"
 
 
 @pytest.mark.parametrize("answer", ["no", {"reasoning": "r"}])
@@ -72,8 +80,14 @@ async def test_a_line_that_is_needed_stays_while_another_one_goes() -> None:
 
 
 async def test_lines_with_the_same_tasks_share_attempts() -> None:
-    _, attempts = await tidy(lambda task, skill, trial: task.id > "t0", "- Count all.", "- Add up.")
-    assert len(attempts) <= MOST_TRIES
+    one, two = [await tidy(lambda *_: True, *lines) for lines in (["- Add up."], ["- Add up.", "- Count all."])]
+    assert two[0] == {"- Add up.", "- Count all."}
+    assert len(one[1]) == len(two[1])
+
+
+async def test_a_line_whose_tasks_failed_for_want_of_another_is_tried_by_itself() -> None:
+    gone, _ = await tidy(lambda task, skill, trial: "Add" in skill, "- Count all.", "- Add up.")
+    assert gone == {"- Count all."}
 
 
 async def test_a_line_without_a_solved_task_stays() -> None:

@@ -28,7 +28,7 @@ from etude.programs.pi import Pi
 from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel
 from etude.records import Skill, Task, Trajectory, digest, user
-from etude.sandbox import Limits, Sandbox, TooLarge, Workspace, find_sandbox
+from etude.sandbox import Limits, NotKept, Sandbox, Workspace, find_sandbox
 
 
 class ProgramOptions(AnswerOptions):
@@ -222,7 +222,7 @@ class ProgramAgent(Agent):
         failure = self._failure(session, ran, report)
         try:
             files = workspace.changes()
-        except TooLarge as error:
+        except NotKept as error:
             files, failure = {}, failure or error.message
         conversation = report.messages if session is None else session.conversation
         account = neutral(

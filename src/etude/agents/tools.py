@@ -33,7 +33,7 @@ from etude.records import (
     digest,
     system,
 )
-from etude.sandbox import Limits, Sandbox, TooLarge, Workspace, find_sandbox
+from etude.sandbox import Limits, NotKept, Sandbox, Workspace, find_sandbox
 from etude.skill import save_skill
 
 _SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -144,7 +144,7 @@ class ToolsAgent(Agent):
             failure = await self._work(talk, toolbox)
             try:
                 files = workspace.changes()
-            except TooLarge as error:
+            except NotKept as error:
                 files, failure = {}, failure or error.message
         return Trajectory(
             answer=await self._answers.read(talk.final),

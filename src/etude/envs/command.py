@@ -23,9 +23,9 @@ class CommandConfig(DatasetConfig):
     check: str | list[str] | None = None
     """Program that is run in a copy of the workspace as the agent left it: exit code 0 is full marks."""
     seconds: float = Field(default=60, gt=0)
-    """Longest the program may take. Beyond it an attempt has no score."""
+    """Longest the program may take. Beyond it an attempt has no score, or with a `check` the score 0."""
     memory_mb: int = Field(default=2048, ge=16)
-    """Most memory the program may use. Beyond it an attempt has no score."""
+    """Most memory the program may use. Beyond it as beyond `seconds`."""
     network: bool = False
     """Let the program reach the network."""
     readable: list[str] = Field(default_factory=list)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from etude.envs.scorers.base import shorten
-from etude.errors import BoundaryError, ConfigError
+from etude.errors import BoundaryError, ConfigError, DataError
 from etude.programs.installed import find_program, installed
 from etude.protocols import Scorer
 from etude.records import File, Score, Task, Trajectory, canonical
@@ -21,6 +21,8 @@ Form = Literal["grader", "check", "answer"]
 
 ANSWER = "answer.txt"
 """The file in which a command finds the answer that it has on its standard input as well."""
+SCORE_FILE = "score.json"
+"""The file in which a check may write its score."""
 TAIL_LINES = 20
 TAIL_CHARS = 1_000
 """How much of what a check says becomes feedback."""
@@ -28,6 +30,13 @@ _NOT_FOUND = 127
 _NOT_RUNNABLE = 126
 _SIGNALS = range(129, 193)
 """How a shell tells that a program was ended by a signal."""
+_JUDGE = Path(__file__).parent / "judge"
+"""What Pythons that a check starts import first."""
+_GIT = (("core.fsmonitor", "false"), ("core.hooksPath", "/dev/null"), ("safe.bareRepository", "explicit"))
+"""Settings that come before those of any repository."""
+_GIT_DATA = frozenset({"COMMIT_EDITMSG", "HEAD", "ORIG_HEAD", "index", "logs", "objects", "packed-refs", "refs"})
+"""What is in `.git` and cannot name a program to run."""
+_MOST_SCORE_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -110,7 +119,8 @@ class CommandScorer(Scorer):
     """Scores with a command, run in the sandbox with nothing but what it needs.
 
     A `grader` reads the attempt as JSON and prints a score. A `check` is run in a copy of the workspace as the agent
-    left it, and its exit code is the score: 0 for full marks, anything else for none. So it is for `answer`, which
+    left it, and its exit code is the score: 0 for full marks, which a score that it wrote or printed can
+    lower, anything else for none. So it is for `answer`, which
     reads the answer alone, on its standard input or in `answer.txt`. What goes wrong with the command itself is
     raised, and never a score.
     """
@@ -120,7 +130,7 @@ class CommandScorer(Scorer):
     def __init__(
         self, form: Form, command: Command, limits: Limits, sandbox: Sandbox, *, network: bool = False
     ) -> None:
-        self._form: Form = form
+        self.form: Form = form
         self._command = command
         self._limits = limits
         self._sandbox = sandbox
@@ -129,38 +139,79 @@ class CommandScorer(Scorer):
 
     def fingerprint(self) -> str:
         """Form, words, the content of the files they name, and whether there is a network."""
-        return canonical([self.name, self._form, self._digest, self._network])
+        return canonical([self.name, self.form, self._digest, self._network])
 
     async def score(self, task: Task, trajectory: Trajectory) -> Score:
-        """What the command says.
-        Raises BoundaryError: it broke, took too long, or said nothing that can be understood."""
+        """What the command says. A check that is not run to its end, or finds no place for the files of an attempt,
+        gives 0 where it runs to its end without them.
+        Raises BoundaryError: it broke, took too long, or said nothing that can be understood; DataError: the task's
+        own files cannot be put into a workspace."""
+        try:
+            return await self._score(task, trajectory)
+        except (BoundaryError, DataError) as error:
+            if self.form != "check":
+                raise
+            problem = f"the check {error.cause}" if isinstance(error, BoundaryError) else error.message
+        await self._score(task, Trajectory())
+        return Score(hard=0, soft=0, feedback=problem)
+
+    async def _score(self, task: Task, trajectory: Trajectory) -> Score:
         with Workspace() as workspace:
-            workspace.fill(_files_for(self._form, task, trajectory))
+            workspace.fill(_files_for(self.form, task, trajectory))
             finished = await self._run(workspace, task, trajectory)
+            written = _text(workspace.tmp / SCORE_FILE) if self.form == "check" else ""
         self._check_machinery(finished)
         output = finished.stdout.decode("utf-8", "replace")
-        if self._form == "grader":
+        if self.form == "grader":
             if finished.code != 0:
                 raise self._broken(f"ended with exit code {finished.code}: {_tail(finished) or 'without a word'}")
             return self._printed(output)
-        last = _last_object(output) if self._form == "check" else None  # an answer could be repeated, as a score
+        if finished.code != 0:
+            said = _tail(finished) or f"ended with exit code {finished.code}, without a word"
+            return Score(hard=0, soft=0, feedback=said)
+        if written:
+            return self._printed(written)
+        last = _last_object(output) if self.form == "check" else None  # an answer could be repeated, as a score
         if last is not None and "score" in last:
             return self._score_of(last)
-        passed = float(finished.code == 0)
-        said = _tail(finished) or f"ended with exit code {finished.code}, without a word"
-        return Score(hard=passed, soft=passed, feedback=said if not passed else "correct")
+        return Score(hard=1, soft=1, feedback="correct")
 
     async def _run(self, workspace: Workspace, task: Task, trajectory: Trajectory) -> Finished:
         readable = [path for path in self._command.readable if path.exists()]
-        env = {"PATH": os.environ.get("PATH", os.defpath), "ETUDE_TASK_ID": task.id.replace("\0", "")}
+        folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+        env = {"PATH": os.pathsep.join(filter(os.path.isabs, folders)), "ETUDE_TASK_ID": task.id.replace("\0", "")}
+        if self.form == "check":
+            env |= self._guards(workspace)
+            readable.append(_JUDGE)
         return await run(
             list(self._command.words),
             box=workspace.box(readable, "host" if self._network else "none"),
             limits=self._limits,
             sandbox=self._sandbox,
             env=workspace.env | env,
-            stdin=_input_of(self._form, task, trajectory).encode("utf-8", "replace"),
+            stdin=_input_of(self.form, task, trajectory).encode("utf-8", "replace"),
         )
+
+    def _guards(self, workspace: Workspace) -> dict[str, str]:
+        """Variables that keep what the attempt left out of the programs that a check starts."""
+        words, files = self._command.words, self._command.files
+        module = "".join(words[2:3]) if words[1:2] == ("-m",) else ""
+        # Without it pytest lists all folders between the tests and the workspace, which a sandbox may forbid.
+        root = [f"--rootdir={files[0] if files[0].is_dir() else files[0].parent}"] if files else []
+        git = {f"GIT_CONFIG_KEY_{n}": key for n, (key, _) in enumerate(_GIT)}
+        git |= {f"GIT_CONFIG_VALUE_{n}": value for n, (_, value) in enumerate(_GIT)}
+        return git | {
+            "GIT_CONFIG_COUNT": str(len(_GIT)),
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "PYTHONNOUSERSITE": "1",
+            "PYTHONPATH": str(_JUDGE),
+            "PYTHONSAFEPATH": "1",
+            "PYTEST_ADDOPTS": shlex.join(root) if module == "pytest" else "",
+            "ETUDE_MODULE": module,
+            "ETUDE_SCORE_FILE": str(workspace.tmp / SCORE_FILE),
+            "ETUDE_UNTRUSTED": str(workspace.folder),
+        }
 
     def _check_machinery(self, finished: Finished) -> None:
         """Raises BoundaryError where the command was not run to its end."""
@@ -199,7 +250,7 @@ class CommandScorer(Scorer):
         return float(number)
 
     def _broken(self, problem: str) -> BoundaryError:
-        what = "command" if self._form == "answer" else self._form
+        what = "command" if self.form == "answer" else self.form
         return BoundaryError(f"{what} {self._command.shown!r}", ChildProcessError(problem))
 
 
@@ -213,7 +264,26 @@ def _files_for(form: Form, task: Task, trajectory: Trajectory) -> Mapping[str, F
     """What the command finds where it is started."""
     if form == "answer":
         return {ANSWER: File(data=trajectory.answer.encode("utf-8", "replace"))}
-    return files_afterwards(task, trajectory) if form == "check" else {}
+    if form != "check":
+        return {}
+    kept = {path: file for path, file in trajectory.files.items() if not _steers_git(path)}
+    return files_afterwards(task, trajectory.model_copy(update={"files": kept}))
+
+
+def _steers_git(path: str) -> bool:
+    """Whether git could take from a file which programs to run."""
+    _, found, inside = f"/{path}/".partition("/.git/")
+    return bool(found) and inside.partition("/")[0] not in _GIT_DATA
+
+
+def _text(path: Path) -> str:
+    """The text of an ordinary file; empty where there is none, or too much in it."""
+    try:
+        if not path.is_file() or path.is_symlink() or path.stat().st_size > _MOST_SCORE_BYTES:
+            return ""
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _input_of(form: Form, task: Task, trajectory: Trajectory) -> str:

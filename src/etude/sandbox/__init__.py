@@ -12,6 +12,6 @@ from etude.sandbox.box import Box, Limits
 from etude.sandbox.find import find_sandbox
 from etude.sandbox.process import Finished, run
 from etude.sandbox.sandbox import Sandbox
-from etude.sandbox.workspace import TooLarge, Workspace
+from etude.sandbox.workspace import NotKept, Workspace
 
-__all__ = ["Box", "Finished", "Limits", "Sandbox", "TooLarge", "Workspace", "find_sandbox", "run"]
+__all__ = ["Box", "Finished", "Limits", "NotKept", "Sandbox", "Workspace", "find_sandbox", "run"]

@@ -14,11 +14,13 @@ from etude.sandbox.scratch import Scratch
 
 _MB = 1024 * 1024
 _DEEPEST = 64
+_LONGEST = 2_000
+"""Bytes of a path: the folders of another workspace come in front of it."""
 _CACHES = frozenset({"__pycache__", "node_modules", ".venv"})
 
 
-class TooLarge(EtudeError):
-    """A program left more in its workspace than may be kept."""
+class NotKept(EtudeError):
+    """What a program left in its workspace cannot be kept: it is too much, or no workspace could take it again."""
 
 
 class Workspace:
@@ -88,13 +90,14 @@ class Workspace:
         """Files of `work` that are new or different, by relative POSIX path in order; None for one that is gone.
 
         Links, pipes and sockets are not files; what `__pycache__`, `node_modules` and `.venv` hold is not looked at.
-        Raises TooLarge when there are more than `max_mb` or `max_files`, or folders deeper than 64 or without a path.
+        Raises NotKept when there are more than `max_mb` or `max_files`, folders deeper than 64 or without a path, or
+        names that `fill` could not put back.
         """
         try:
             return self._changes()
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
-                raise TooLarge("there are folders in the workspace whose paths are too long") from None
+                raise NotKept("there are folders in the workspace whose paths are too long") from None
             raise
 
     def _changes(self) -> dict[str, File | None]:
@@ -108,10 +111,10 @@ class Workspace:
                 continue
             room -= info.st_size
             if room < 0:
-                raise TooLarge(f"the files in the workspace have more than {self._max_bytes / _MB:g} MB")
+                raise NotKept(f"the files in the workspace have more than {self._max_bytes / _MB:g} MB")
             found[path] = _file(place, executable, info.st_size)
             if len(found) > self._max_files:
-                raise TooLarge(f"there are more than {self._max_files} files in the workspace")
+                raise NotKept(f"there are more than {self._max_files} files in the workspace")
         return dict(sorted(found.items()))
 
     def _walk(self) -> Iterator[tuple[str, str, os.stat_result]]:
@@ -122,15 +125,16 @@ class Workspace:
             name, place, depth = stack.pop()
             folders += 1
             if depth > _DEEPEST:
-                raise TooLarge(f"there are folders in the workspace that are deeper than {_DEEPEST}")
+                raise NotKept(f"there are folders in the workspace that are deeper than {_DEEPEST}")
             if folders > 4 * self._max_files:
-                raise TooLarge(f"there are more than {4 * self._max_files} folders in the workspace")
+                raise NotKept(f"there are more than {4 * self._max_files} folders in the workspace")
             os.chmod(place, 0o700)
             with os.scandir(place) as entries:
                 for entry in entries:
-                    path = os.fsencode(f"{name}{entry.name}").decode(errors="replace")
+                    path = f"{name}{entry.name}"
                     info = entry.stat(follow_symlinks=False)
                     if stat.S_ISREG(info.st_mode):
+                        _check_name(path)
                         yield path, entry.path, info
                     elif stat.S_ISDIR(info.st_mode) and entry.name not in _CACHES:
                         stack.append((f"{name}{entry.name}/", entry.path, depth + 1))
@@ -145,6 +149,15 @@ def _plain(path: str) -> PurePosixPath:
             hint="relative paths with '/' between names are allowed, without '.' and '..'",
         )
     return PurePosixPath(path)
+
+
+def _check_name(path: str) -> None:
+    """Raises NotKept for the path of a file that could not be put into a workspace again."""
+    name = os.fsencode(path)
+    if b"\\" in name or len(name) > _LONGEST or name.decode(errors="ignore") != path:
+        raise NotKept(
+            f"the file {path[:200]!r} cannot be kept: its path is not UTF-8, or too long, or has a backslash"
+        )
 
 
 def _put(top: Path, target: Path, file: File) -> None:

@@ -1,7 +1,11 @@
 """How a search ends that does not steer by validation: the skill is tidied, then shown to be better, or not."""
 
 import random
+import re
 from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
+from math import fsum
 
 from etude.comparison import FRESH, decide
 from etude.concurrency import together
@@ -11,9 +15,12 @@ from etude.skill import apply_edits
 from etude.stages.evaluation import evaluate
 from etude.stages.gate import GateResult
 from etude.stages.state import after_verdict
-from etude.stages.tidy import MOST_TRIES, Removal, superfluous, unmissed
+from etude.stages.tidy import Removal, superfluous, unmissed
 from etude.workbench import Workbench
 
+_WORD = re.compile(r"\w{4,}")
+_WITNESSES = 6
+"""Tasks of each kind that tell whether a line is missed."""
 _MORE = 40
 """Training tasks that are attempted again where validation does not show a gain."""
 
@@ -47,22 +54,27 @@ async def tidied(bench: Workbench, log: RunLog, state: TrainState) -> TrainState
     return after
 
 
-def _witnesses(edit: Edit, state: TrainState, solved: list[Task], seed: int) -> list[Task]:
-    """Solved tasks that tell whether a line is missed: those it was written for, or, if no one knows these, some of
-    each type."""
-    said = edit.target.strip().lstrip("-*+ ")  # an edit may have come without its bullet
+def _witnesses(edit: Edit, state: TrainState, solved: Sequence[Task], seed: int) -> list[Task]:
+    """Solved tasks that tell whether a line is missed: in turn one that it was written for, and one that shares its
+    rarest words. The edit that brought it may have cited tasks that have no use for it."""
+    said = edit.target.splitlines()[-1].strip().lstrip("-*+ ")  # an edit may have come without its bullet
     entries = [entry for entry in state.ledger if entry.accepted and said in entry.edit.content]
-    own = {task for entry in entries for task in entry.tasks}
+    cited = dict.fromkeys(task for entry in entries for task in entry.tasks)  # first those that needed it
     shuffled = list(solved)
     random.Random(seed).shuffle(shuffled)
-    if own.intersection(task.id for task in solved):
-        return [task for task in shuffled if task.id in own]
-    seen = Counter[str]()
-    order: dict[str, int] = {}
-    for task in shuffled:
-        seen[task.type] += 1
-        order[task.id] = seen[task.type]
-    return sorted(shuffled, key=lambda task: order[task.id])[:MOST_TRIES]
+    known = {task.id: task for task in shuffled}
+    own = [known[name] for name in cited if name in known][:_WITNESSES]
+    others = [task for task in shuffled if task.id not in cited]
+    alike = sorted(others, key=_shared(said, shuffled), reverse=True)[: _WITNESSES if own else 2 * _WITNESSES]
+    return [task for pair in zip_longest(own, alike) for task in pair if task is not None]
+
+
+def _shared(line: str, tasks: Sequence[Task]) -> Callable[[Task], float]:
+    """How much a task has in common with a line: words in both count by how few tasks have them."""
+    words = {task.id: set(_WORD.findall(task.input.lower())) for task in tasks}
+    having = Counter(word for some in words.values() for word in some)
+    said = set(_WORD.findall(line.lower()))
+    return lambda task: fsum(1 / having[word] for word in said & words[task.id])
 
 
 async def validated(bench: Workbench, log: RunLog, state: TrainState) -> TrainState:

@@ -167,7 +167,7 @@ class EvidenceSearch(Search):
                 call_waits=Span(low=min(analyses.low, steps.low), high=steps.high),
             ),
             attempted(known, "proof", Span(low=few, high=tested), Span(low=min(steps.low, few), high=4 * steps.high)),
-            attempted(known, "tidy", Span(low=0, high=MOST_TRIES * _SUPERFLUOUS), Span(low=0, high=3))._replace(
+            attempted(known, "tidy", Span(low=0, high=MOST_TRIES * _SUPERFLUOUS), Span(low=0, high=4))._replace(
                 calls=Span(low=0, high=1), call_waits=Span(low=0, high=1)
             ),
             attempted(known, "validation", Span(low=val, high=2 * val), exactly(1)),

@@ -18,7 +18,7 @@ import pytest
 from etude.simulation.endpoint import Endpoint, running_endpoint
 
 DEADLINE = 60
-SMALL = ["--train.epochs", "1", "--env.limit={train: 20, val: 20, test: 20}"]
+SMALL = ["--train.epochs", "1", "--env.limit={train: 6, val: 4, test: 4}"]
 COMMAND = [sys.executable, "-m", "etude"]
 
 
@@ -60,7 +60,7 @@ def test_help_imports_neither_sdk_nor_settings() -> None:
 
 
 def test_in_a_pipe_there_are_no_control_characters_and_json_stands_alone(fresh_project: Path) -> None:
-    process = start("train", "demo/etude.yaml", "--json", *SMALL)
+    process = start("train", "demo/etude.yaml", "--json", *SMALL, "--train.batch_size", "2")
     out, err = process.communicate(timeout=DEADLINE)
     assert process.returncode == 0
     steps = json.loads(out)["steps"]
@@ -75,7 +75,7 @@ def test_in_a_pipe_there_are_no_control_characters_and_json_stands_alone(fresh_p
         (["show", "demo/runs/demo", "--json"], 0),
         (["show", "demo/runs/none", "--json"], 2),
         (["train", "--help"], 0),
-        (["demo", "--folder", "other"], 0),
+        (["demo", "--folder", "other", "--train.epochs", "1"], 0),
     ],
 )
 def test_a_reader_that_closes_the_pipe_changes_neither_the_work_nor_its_exit_code(

@@ -15,6 +15,7 @@ from etude.cli.doctor.findings import Findings
 from etude.config import ModelSection, TrainConfig, file_data
 from etude.config.sections import AgentSection, ExecutorSection
 from etude.envs.gold import check_gold, check_varied
+from etude.envs.grading import CommandScorer
 from etude.envs.scorers.base import AnswerScorer, Judge
 from etude.envs.splits import check_splits
 from etude.errors import ConfigError, EtudeError, UnusableReply
@@ -121,6 +122,11 @@ async def _data(config: TrainConfig, found: Findings) -> None:
     if not isinstance(scorer, Scorer):
         found.note("scorer", f"environment {env.name!r} scores in its own way; nothing to check beforehand")
         return
+    if isinstance(scorer, CommandScorer) and scorer.form == "check":
+        text = (
+            "the check runs in one box with what the attempt left: code of it that the check starts can forge a score"
+        )
+        found.note("check", text, "let it read files and start nothing, or see docs/guides/command-environment.md")
     with found.checking("scorer"):
         await check_gold(env, [*train, *val, *test])
         if not config.env.allow_constant_gold:

@@ -21,7 +21,7 @@ from etude.records import (
     system,
     user,
 )
-from etude.sandbox import TooLarge, Workspace
+from etude.sandbox import NotKept, Workspace
 from etude.skill import Document
 
 _LANGUAGES = frozenset({"", "python", "python3", "py"})
@@ -73,9 +73,9 @@ class CodeAgent(Agent):
                 talk.append(user(f"{feedback}\n\n{OUTPUT} {'is there' if saved else 'is not there yet'}."))
                 if ran is not None and ran.ok and saved:
                     break
-            files, too_large = _files(workspace)
+            files, not_kept = _files(workspace)
         if not problem:
-            problem = too_large or _missing(files, feedback, self._turns)
+            problem = not_kept or _missing(files, feedback, self._turns)
         return Trajectory(
             answer=ran.printed if ran is not None else "",
             messages=tuple(talk),
@@ -118,7 +118,7 @@ def _files(workspace: Workspace) -> tuple[dict[str, File | None], str]:
     """The workbooks that are left, and why they cannot be taken."""
     try:
         changes = workspace.changes()
-    except TooLarge as error:
+    except NotKept as error:
         return {}, str(error)
     return {name: file for name, file in changes.items() if name in (INPUT, OUTPUT)}, ""
 

@@ -88,8 +88,7 @@ class SpreadsheetEnvironment(Environment):
         """1 when every cell that counts holds what it should, else 0, with the first wrong cells as feedback.
 
         An agent that changed the input instead of saving another workbook is taken to mean that one.
-        Raises DataError: the task is not of this environment; BoundaryError: the workbook could not be read to its
-        end within the limits."""
+        Raises DataError: the task is not of this environment; BoundaryError: what reads workbooks broke."""
         if task.id not in self._answers:
             raise DataError(
                 f"task {task.id!r} is none of this environment's",

@@ -18,7 +18,7 @@ from etude.sandbox import Finished, Limits, Sandbox, Workspace, run
 OUTPUT_CHARS = 4_000
 """How much of what code prints, and of its errors, a model is shown."""
 READING = Limits(seconds=120, memory_mb=4096, processes=8, output_kb=100_000)
-"""For the program that reads workbooks. Whatever goes beyond leaves the attempt without a score."""
+"""For the program that reads workbooks. A workbook that takes more cannot be read."""
 
 
 class Ran(NamedTuple):
@@ -67,15 +67,17 @@ class Python:
 
     async def read(self, file: File, ranges: Sequence[Sequence[Any]]) -> dict[str, Any]:
         """What `cells.read_cells` finds in a workbook that need not be one, or `error`.
-        Raises BoundaryError: reading took too long, or broke."""
+        Raises BoundaryError: reading broke."""
         request = json.dumps({"path": "workbook.xlsx", "ranges": [list(each) for each in ranges]})
         with Workspace() as workspace:
             workspace.fill({"workbook.xlsx": file})
             script = workspace.tmp / "read_cells.py"
             script.write_bytes(Path(cells.__file__).read_bytes())
             finished = await self._run([str(script)], workspace, READING, stdin=request.encode())
-        if finished.code != 0 or finished.over or finished.cut:
-            problem = finished.over or _last_line(finished.stderr) or f"exit code {finished.code}"
+        if finished.over:  # a workbook can be made so that it never ends
+            return {"error": f"reading it was ended for its {finished.over}"}
+        if finished.code != 0 or finished.cut:
+            problem = _last_line(finished.stderr) or f"exit code {finished.code}"
             raise BoundaryError("reading the workbook", ChildProcessError(problem))
         return json.loads(finished.stdout)
 

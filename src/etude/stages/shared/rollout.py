@@ -193,6 +193,7 @@ class Rollout:
                 deadline.reschedule(asyncio.get_running_loop().time() + self.limits.attempt_seconds)
                 trajectory = await self._trajectory(task, skill, trial)
                 await room.aclose()  # scoring needs none of it, and may take long
+                deadline.reschedule(asyncio.get_running_loop().time() + self.limits.attempt_seconds)
                 score = await self._score(task, trajectory)
         except StopRun:
             raise
