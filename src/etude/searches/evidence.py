@@ -55,7 +55,7 @@ _AGAIN, _WAVERING, _UNFIXED = 0.7, 0.25, 0.75
 that an epoch's edits do not fix, where a search learns slowly."""
 _QUICK = 0.6
 """Share of the first failures that a search sees which learns quickly."""
-_SUPERFLUOUS = 5
+_SUPERFLUOUS = 4
 """Lines that the last pass tries to remove, at most, for the forecast."""
 
 Origin = Literal["step", "slow_update"]
@@ -167,7 +167,7 @@ class EvidenceSearch(Search):
                 call_waits=Span(low=min(analyses.low, steps.low), high=steps.high),
             ),
             attempted(known, "proof", Span(low=few, high=tested), Span(low=min(steps.low, few), high=4 * steps.high)),
-            attempted(known, "tidy", Span(low=0, high=MOST_TRIES * _SUPERFLUOUS), Span(low=0, high=4))._replace(
+            attempted(known, "tidy", Span(low=0, high=MOST_TRIES * _SUPERFLUOUS), Span(low=0, high=5))._replace(
                 calls=Span(low=0, high=1), call_waits=Span(low=0, high=1)
             ),
             attempted(known, "validation", Span(low=val, high=2 * val), exactly(1)),

@@ -18,10 +18,17 @@ from etude.stages.shared.optimizer import Optimizer, ReplyForm
 from etude.stages.shared.render import skill_block
 from etude.stages.shared.rollout import PlannedAttempt, Rollout
 
-_ROUND, _ROUNDS = 6, 2
-"""Attempts for a line in a round, and most rounds for a line, both with all lines and by itself."""
-MOST_TRIES = 2 * _ROUNDS * _ROUND
+_ROUND = 6
+"""Attempts for a line in a round."""
+_ALL, _ALONE = range(0, 2 * _ROUND, _ROUND), range(2 * _ROUND, 5 * _ROUND, _ROUND)
+"""Numbers of the first attempts of the rounds with all lines, and with each by itself."""
+MOST_TRIES = 5 * _ROUND
 """Most attempts for one line."""
+_BELIEVED = 1 / 3
+"""Share of the lines that must go at once for the others to be tried again: an optimizer that names needed lines is
+not believed."""
+_DOUBT = 3.0
+"""Most that speaks for a line when it is tried again."""
 _UP, _DOWN, _SURE = log(0.5 / 0.1), log(0.5 / 0.9), 3.5
 """Log likelihood ratios of a failed attempt and of a solved one, and the sum from which on a line is missed or is not
 (Wald's sequential test, errors of about 3%): a task that needs the line fails in half of the attempts without it, one
@@ -74,19 +81,22 @@ async def unmissed(rollout: Rollout, skill: Skill, removals: Sequence[Removal], 
     Raises:
         VoidStop: too many attempts errored.
     """
-    gone = await _tested(rollout, skill, removals, step)
-    rest = [removal for removal in removals if removal.edit not in gone]
+    sums = await _tested(rollout, skill, removals, step, _ALL, [0.0 for _ in removals])
+    gone = [one.edit for one, total in zip(removals, sums, strict=True) if total <= -_SURE]
+    if len(gone) < _BELIEVED * len(removals):
+        return tuple(gone)
+    rest = [(one, max(0.0, min(total, _DOUBT))) for one, total in zip(removals, sums, strict=True) if total > -_SURE]
     shorter = _without(skill, gone)
-    alone = await together(_tested(rollout, shorter, [removal], step, _ROUNDS * _ROUND) for removal in rest)
-    return (*gone, *(edit for some in alone for edit in some))
+    alone = await together(_tested(rollout, shorter, [one], step, _ALONE, [doubt]) for one, doubt in rest)
+    return (*gone, *(one.edit for (one, _), (total,) in zip(rest, alone, strict=True) if total <= -_SURE))
 
 
 async def _tested(
-    rollout: Rollout, skill: Skill, removals: Sequence[Removal], step: int, begin: int = 0
-) -> tuple[Edit, ...]:
-    """The removals that nothing misses, tried at once; `begin` is the number of the first attempt for each."""
-    sums = [0.0 for _ in removals]
-    for first in range(begin, begin + _ROUNDS * _ROUND, _ROUND):
+    rollout: Rollout, skill: Skill, removals: Sequence[Removal], step: int, rounds: range, before: Sequence[float]
+) -> list[float]:
+    """How much speaks for each line when all are left out at once, added to what did before."""
+    sums = list(before)
+    for first in rounds:
         open_ = [n for n, removal in enumerate(removals) if abs(sums[n]) < _SURE and removal.witnesses]
         shorter = _without(skill, [one.edit for one, total in zip(removals, sums, strict=True) if total < _SURE])
         theirs = {n: _tries(removals[n], shorter, first) for n in open_}
@@ -96,7 +106,7 @@ async def _tested(
         score = {(a.task.id, a.trial): _DOWN if a.solved else _UP for a in attempts if a.score is not None}
         for n, its in theirs.items():
             sums[n] += sum(score.get((one.task.id, one.trial), 0.0) for one in its)
-    return tuple(removal.edit for removal, total in zip(removals, sums, strict=True) if total <= -_SURE)
+    return sums
 
 
 def _without(skill: Skill, removals: Sequence[Edit]) -> Skill:
