@@ -55,7 +55,7 @@ _AGAIN, _WAVERING, _UNFIXED = 0.7, 0.25, 0.75
 that an epoch's edits do not fix, where a search learns slowly."""
 _QUICK = 0.6
 """Share of the first failures that a search sees which learns quickly."""
-_SUPERFLUOUS = 4
+_SUPERFLUOUS = 3
 """Lines that the last pass tries to remove, at most, for the forecast."""
 
 Origin = Literal["step", "slow_update"]
