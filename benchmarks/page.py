@@ -38,9 +38,8 @@ which proposals it keeps, and how far the score it reports is from the truth.
 
 They cannot show how well a prompt works on a real model. The simulated optimizer finds causes by the rules of its \
 world and does not read persuasion. The target follows any clear rule, and an edit that teaches nothing changes no \
-outcome, which spares every system most of the noise of real models. The \
-harsh world of the search policies is not so kind. A system that wins here need not win on your tasks; one that wastes calls here wastes them \
-there as well.
+outcome, which spares every system most of the noise of real models. The harsh world of the search policies is \
+not so kind. A system that wins here need not win on your tasks; one that wastes calls here wastes them there as well.
 
 The search policies, the mixed tasks side by side, verdicts and nights were measured with the current version. The \
 other sections are from commit `1badeba`, before the package was renamed; the default then visited fewer tasks again \
