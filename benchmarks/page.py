@@ -105,7 +105,7 @@ def shown(results: Mapping[str, Any]) -> str:
 def rows_of(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """A Markdown table."""
     lines = [list(columns), ["---"] * len(columns), *([_cell(value) for value in row] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return "\n".join(f"|{'|'.join(line)}|" for line in lines)
 
 
 def _cell(value: Any) -> str:
