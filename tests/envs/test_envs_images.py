@@ -243,3 +243,31 @@ async def test_functions_can_send_the_pictures_of_their_tasks(tmp_path: Path, mo
     trajectory = await look.agent(model).attempt(task, Skill(text=""), 0)
     assert (await look.score(task, trajectory)).hard == 1
     assert look.image(task.images[0]) == data_url(png(1))
+
+
+@pytest.mark.parametrize("escape", ["../secret.png", "{}/secret.png", "link.png", "up/secret.png"])
+@pytest.mark.parametrize("form", [lambda path: path, lambda path: ["https://example.org/a.png", path]])
+def test_a_picture_outside_of_the_data_never_reaches_a_model(tmp_path: Path, escape: str, form) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    write_png(tmp_path / "secret.png")
+    (data / "link.png").symlink_to("../secret.png")
+    (data / "up").symlink_to(tmp_path)
+    row = {"input": "x", "gold": "1", "page": form(escape.format(tmp_path))}
+    (data / "tasks.jsonl").write_text("".join(json.dumps(each) + "\n" for each in (row, {"input": "y", "gold": "2"})))
+    with pytest.raises(DataError, match="is outside of the folder of the data, ") as error:
+        DatasetEnvironment({"path": str(data / "tasks.jsonl"), "ratio": [1, 1, 0], "fields": {"images": "page"}})
+    assert "tasks.jsonl:1: image " in error.value.message
+    assert error.value.hint == "put a copy into that folder"
+
+
+def test_tasks_given_in_python_name_pictures_anywhere(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "here").mkdir()
+    write_png(tmp_path / "a.png")
+    monkeypatch.chdir(tmp_path / "here")
+    paths = {"x": "../a.png", "y": str(tmp_path / "a.png")}
+    rows = [{"input": name, "gold": "1", "images": [path]} for name, path in paths.items()]
+    env = ListEnvironment(train=rows[:1], val=rows[1:], scorer="exact")
+    assert [task.images[0].partition("#")[0] for split in ("train", "val") for task in env.tasks(split)] == [
+        "a.png"
+    ] * 2

@@ -312,6 +312,18 @@ def test_data_that_cannot_be_used_is_named(data: DataSet, what: str, message: st
     assert hint in error.value.hint
 
 
+@pytest.mark.parametrize("place", ["../elsewhere", "{}/elsewhere", "spreadsheet/link"])
+def test_a_workbook_outside_of_the_data_set_never_reaches_an_agent(data: DataSet, place: str) -> None:
+    folder = data.folder / "spreadsheet" / "1-1"
+    outside = data.folder.parent / "elsewhere"
+    folder.rename(outside)
+    (data.folder / "spreadsheet" / "link").symlink_to(outside)
+    data.rows[0]["spreadsheet_path"] = place.format(data.folder.parent)
+    data.write()
+    with pytest.raises(DataError, match=r"task '1-1': files: .* is outside of the folder of the data, "):
+        environment(data)
+
+
 @pytest.mark.parametrize(
     ("options", "message", "hint"),
     [

@@ -147,3 +147,49 @@ def test_a_column_of_files_that_is_nowhere_is_an_error(folder: Path) -> None:
 def test_a_dataset_of_the_hub_has_no_files(folder: Path) -> None:
     with pytest.raises(ConfigError, match=r"'hub' and 'fields\.files' exclude each other"):
         DatasetEnvironment({"hub": "a/b", "splits": {"train": "x", "val": "y"}, "fields": {"files": "files"}})
+
+
+ESCAPES = (
+    "../secret.txt",
+    "{}/secret.txt",
+    "in/../../secret.txt",
+    "link.txt",
+    "up",
+    "up/secret.txt",
+    "in",
+    "..",
+    "/",
+)
+
+
+@pytest.mark.parametrize("escape", ESCAPES)
+@pytest.mark.parametrize("form", [lambda path: path, lambda path: ["a.txt", path], lambda path: {"x": path}])
+def test_a_file_outside_of_the_data_never_reaches_an_agent(tmp_path: Path, escape: str, form) -> None:
+    data = tmp_path / "data"
+    (data / "in").mkdir(parents=True)
+    (tmp_path / "secret.txt").write_text("the key")
+    (data / "a.txt").write_text("mine")
+    (data / "link.txt").symlink_to("../secret.txt")
+    (data / "up").symlink_to("..")
+    (data / "in" / "deep.txt").symlink_to(tmp_path / "secret.txt")
+    row = {"input": "x", "gold": "1", "files": form(escape.format(tmp_path))}
+    with pytest.raises(DataError, match="is outside of the folder of the data, ") as error:
+        DatasetEnvironment(tasks(data, row, {"input": "y", "gold": "2"}))
+    assert "tasks.jsonl:1: files: " in error.value.message
+    assert error.value.hint == "put a copy into that folder"
+
+
+def test_a_folder_that_only_begins_like_that_of_the_data_is_outside(tmp_path: Path) -> None:
+    for name in ("data", "data2"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "data2" / "a.txt").write_text("another's")
+    with pytest.raises(DataError, match="is outside of the folder of the data"):
+        TaskFiles({}).read("../data2/a.txt", tmp_path / "data", "tasks.jsonl:1")
+
+
+def test_data_in_a_linked_folder_and_links_inside_of_it_are_in_order(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "linked").symlink_to(folder)
+    (folder / "alias.txt").symlink_to("notes.txt")
+    for value in ("alias.txt", str(folder / "notes.txt"), str(tmp_path / "linked" / "notes.txt")):
+        (found,) = TaskFiles({}).read(value, tmp_path / "linked", "tasks.jsonl:1").values()
+        assert found.data == b"notes"

@@ -12,6 +12,7 @@ from etude.config.base import Section
 from etude.config.presets import PRESETS
 from etude.config.sections import TrainConfig
 from etude.errors import ConfigError, did_you_mean, in_plain_words
+from etude.safe_yaml import load_yaml, read_yaml
 
 M = TypeVar("M", bound=BaseModel)
 C = TypeVar("C", covariant=True)
@@ -157,7 +158,7 @@ def _check_underscores(name: str, kind: type[Section]) -> None:
 
 def _read_yaml(path: Path, kind: type[Section]) -> dict[str, Any]:
     try:
-        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+        loaded = read_yaml(path)
     except FileNotFoundError:
         raise ConfigError(f"config file {str(path)!r} does not exist", hint="`etude init` writes one") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -167,7 +168,7 @@ def _read_yaml(path: Path, kind: type[Section]) -> dict[str, Any]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}" if mark is not None else ""
-        problem = getattr(error, "problem", None) or "not YAML"
+        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
         raise ConfigError(f"{path}:{line} {problem}", hint="fix the YAML") from None
     if loaded is None:
         return {}
@@ -230,7 +231,7 @@ def _with_path(value: Any, change: Callable[[str], str]) -> Any:
 
 def _nested(dotted: str, text: str, *, where: str) -> dict[str, Any]:
     try:
-        value = yaml.safe_load(text)
+        value = load_yaml(text)
     except yaml.YAMLError:
         raise ConfigError(f"{where}: cannot read the value {text!r}", hint="write it as in YAML") from None
     for part in reversed(dotted.split(".")):

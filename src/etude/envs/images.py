@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from etude.envs.workspaces import check_inside
 from etude.errors import DataError
 
 MOST_BYTES = 20_000_000
@@ -50,22 +51,25 @@ class Images:
 
     def __init__(self) -> None:
         self._sources: dict[str, _Source] = {}
-        self._files: dict[Path, str] = {}
+        self._files: dict[tuple[Path, Path | None], str] = {}
 
-    def add(self, value: str, folder: Path, place: str) -> str:
-        """What a task holds for a path (from `folder`), a data URL, a reference of this object or an http(s) address.
-        Raises DataError: the file is missing, too large or no picture; names it, and `place`."""
+    def add(self, value: str, folder: Path | None, place: str) -> str:
+        """What a task holds for a path (inside `folder`, if one is given), a data URL, a reference of this object or
+        an http(s) address. Raises DataError: the file is missing, outside, too large or no picture; names it, and
+        `place`."""
         if is_web(value) or value in self._sources:
             return value
         if value.lower().startswith("data:"):
             data = _decoded(value, place)
             return self.add_bytes(lambda: data, "image", f"{place}: the image")
-        path = Path(os.path.abspath(folder / value))
-        if path not in self._files:
+        path = Path(os.path.abspath(value if folder is None else folder / value))
+        if (path, folder) not in self._files:
             what = f"{place}: image {value[:200]!r}"
+            if folder is not None:
+                check_inside(path, folder, what)
             _check_size(_size(path, what), what)
-            self._files[path] = self.add_bytes(path.read_bytes, path.name, what)
-        return self._files[path]
+            self._files[path, folder] = self.add_bytes(path.read_bytes, path.name, what)
+        return self._files[path, folder]
 
     def add_bytes(self, load: Callable[[], bytes], name: str, what: str) -> str:
         """The reference of a picture whose bytes `load` returns, now and whenever it is sent. `what` is what errors

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, cast
 
 from pydantic import ValidationError
@@ -56,7 +55,7 @@ def as_tasks(source: TaskSource, split: str, images: Images) -> tuple[Task, ...]
 
 def _as_task(item: object, place: str, images: Images) -> Task:
     def image(value: str, place: str) -> str:
-        return images.add(value, Path(), place)
+        return images.add(value, None, place)
 
     if isinstance(item, Task):
         held = tuple(image(value, place) for value in item.images)

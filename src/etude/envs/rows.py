@@ -36,9 +36,9 @@ class Fields(Section):
     group: str | None = None
     """Tasks of one group stay in one split."""
     images: str | None = None
-    """Pictures that go with the input: a path from the data file's folder, an http(s) or data URL, or a list."""
+    """Pictures that go with the input: a path inside the data file's folder, an http(s) or data URL, or a list."""
     files: str | None = None
-    """Files that an agent with a workspace finds there: a path from the data file's folder, a list of paths, or a
+    """Files that an agent with a workspace finds there: a path inside the data file's folder, a list of paths, or a
     mapping of path in the workspace to path. The content of a folder goes to the top of the workspace."""
 
 

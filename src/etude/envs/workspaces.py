@@ -21,6 +21,14 @@ changed."""
 MOST_FILES = 1_000
 
 
+def check_inside(path: Path, folder: Path, what: str) -> None:
+    """Raises DataError where a path leads out of the folder of the data, also by a link: who wrote the data could
+    name any file of the user's, and a model would be sent it."""
+    real = os.path.realpath(folder)
+    if "\0" not in str(path) and not Path(os.path.realpath(path)).is_relative_to(real):
+        raise DataError(f"{what} is outside of the folder of the data, {real!r}", hint="put a copy into that folder")
+
+
 class TaskFiles:
     """Reads the files that tasks name, each once. `forbidden` are files that no agent may see, and what they are:
     data with gold answers, graders."""
@@ -34,13 +42,16 @@ class TaskFiles:
 
         `value` is a path from `folder`, a list of paths, or an object of path in the workspace to path. A file gets
         its own name, the content of a folder goes to the top of the workspace. Raises DataError: a file is missing,
-        cannot be read or may not be seen, two have the same name, or there is too much; names `place`."""
+        outside of `folder`, cannot be read or may not be seen, two have the same name, or there is too much; names
+        `place`."""
         found: dict[str, File] = {}
         size = 0
         for name, source in _named(value, place):
             path = Path(os.path.abspath(folder / source))
+            check_inside(path, folder, f"{place}: files: {source[:300]!r}")
             for inside, each in _listed(name, path, f"{place}: files: {source[:300]!r}"):
                 what = f"{place}: files: {str(each)[:300]!r}"
+                check_inside(each, folder, what)
                 _check_place(inside, found, what)
                 found[inside] = self._file(each, what)
                 size += len(found[inside].data)

@@ -25,6 +25,7 @@ from typing import Any, NoReturn, cast
 import yaml
 
 from etude.errors import SkillError
+from etude.safe_yaml import load_yaml
 from etude.skill.fences import closed
 from etude.skill.lines import Line, line_end_of, lines_of, with_line_ends, without_blank_edges
 from etude.skill.markers import FORM, NAME, made_harmless, pretends, read_marker
@@ -288,12 +289,11 @@ def _closing_fence(lines: list[Line]) -> int | None:
 def _mapping(source: str) -> Mapping[str, Any]:
     """Parsed once: the variants of a skill share their front matter, and YAML is slow to read."""
     try:
-        loaded: object = yaml.safe_load(source)
+        loaded: object = load_yaml(source)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else 2
         _refuse(line, f"the front matter is not YAML: {error.problem}", "quote values that contain ': ' or ' #'")
-    # PyYAML lets these out for values that look like a date, a number or a tag but are none, and for deep nesting.
-    except (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError, RecursionError) as error:
+    except yaml.YAMLError as error:
         _refuse(2, f"the front matter is not YAML: {error}", "quote the value that is meant as text")
     if loaded is None:
         return MappingProxyType({})

@@ -118,8 +118,8 @@ class RunFolder:
         Raises ConfigError: a name is not a plain folder name, or the folder cannot be created or written to;
         DataError: there is no run to fork from; LockedError: another process works in the folder."""
         folder = Path(section.folder)
-        path = folder / _plain(section.name, "run.name")
-        parent = None if fork is None else folder / _plain(fork, "--fork") / JOURNAL
+        path = folder / plain_name(section.name, "run.name")
+        parent = None if fork is None else folder / plain_name(fork, "--fork") / JOURNAL
         if parent is not None and parent.parent == path:
             raise ConfigError(f"--fork = {fork!r} is this run itself", hint="give `run.name` another value")
         if parent is not None and not parent.exists():
@@ -200,7 +200,8 @@ def _pretty(data: Any) -> str:
     return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2, sort_keys=True)
 
 
-def _plain(name: str, setting: str) -> str:
+def plain_name(name: str, setting: str) -> str:
+    """The name. Raises ConfigError: it is not that of a folder in another one."""
     if not name.strip() or name in (".", "..") or any(letter in "/\\" or ord(letter) < 32 for letter in name):
         raise ConfigError(
             f"{setting} = {name!r} is not a plain folder name", hint="use a name without '/' and '\\', as in 'my-run'"

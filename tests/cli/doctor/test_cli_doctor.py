@@ -161,6 +161,16 @@ def test_a_run_folder_that_cannot_be_written_is_wrong(fresh_project: Path, capsy
     assert found["run folder"][0] == "file/demo cannot be written"
 
 
+@pytest.mark.parametrize("name", ["../elsewhere", "/tmp/x", "a/b", "..", "a\\b"])
+def test_a_run_name_that_leads_elsewhere_is_wrong_as_it_is_for_the_run(
+    fresh_project: Path, capsys: Captured, name: str
+) -> None:
+    found = wrong(checks(capsys, CONFIG, "--run.name", name, code=1))
+    assert found["run folder"][0] == f"run.name = {name!r} is not a plain folder name"
+    assert main(["train", CONFIG, "--run.name", name]) == 2
+    assert f"error: run.name = {name!r} is not a plain folder name" in capsys.readouterr().err
+
+
 def test_a_damaged_run_is_wrong(demo_project: Path, capsys: Captured) -> None:
     Path("demo/runs/demo/summary.json").write_text("{")
     assert "is damaged" in wrong(checks(capsys, CONFIG, code=1))["run folder"][0]

@@ -328,7 +328,7 @@ def test_questions_about_pictures_keep_their_pictures(here: Path, capsys: Captur
     assert result["scorer"] == "anls"
     assert result["fields"]["images"] == "scan.front"
     row = json.loads(Path("new/data/train.jsonl").read_text().splitlines()[1])
-    assert row["scan"]["front"] == ["../../docs/train/pages/1.png", "https://a/b.png"]
+    assert row["scan"]["front"] == ["train/pages/1.png", "https://a/b.png"]
     assert main(["doctor", "new/etude.yaml", *SIMULATED]) == 0
 
 

@@ -33,6 +33,7 @@ from etude.sandbox import find_sandbox
 from etude.sandbox.landlock import Landlock
 from etude.skill import load_skill, token_count, validate_skill
 from etude.store import is_running, read_run
+from etude.store.run import plain_name
 
 MOST_TOKENS = 256
 """Of a reply: enough for a model that thinks a little first."""
@@ -81,7 +82,7 @@ async def check_config(config: TrainConfig, found: Findings) -> None:
         _skill(config, found)
     check_parts(config, found)
     with found.checking("run folder"):
-        _run_folder(Path(config.run.folder) / config.run.name, found)
+        _run_folder(Path(config.run.folder) / plain_name(config.run.name, "run.name"), found)
 
 
 def check_parts(config: TrainConfig, found: Findings) -> None:

@@ -1,6 +1,7 @@
 """The published data set as tasks: a JSON file of instructions, and a folder of workbooks for each."""
 
 import hashlib
+import os
 import re
 import zipfile
 from collections.abc import Sequence
@@ -59,6 +60,7 @@ def _placed(task: Task, row: Row, folder: Path) -> Task:
         )
     sheets, place = row.columns.get("answer_sheet"), row.columns.get("spreadsheet_path")
     data = {
+        "data": str(folder),
         "folder": str(folder / (place if isinstance(place, str) else f"spreadsheet/{task.id}")),
         "position": position,
         "sheets": sheets if isinstance(sheets, str) else "",
@@ -72,7 +74,9 @@ def with_workbooks(task: Task) -> tuple[Task, Answer]:
     folder, place = Path(str(task.data["folder"])), f"task {task.id!r}"
     paths = [_find(folder, endings, place) for endings in (_INPUTS, _GOLDS)]
     files = TaskFiles({})
-    given, gold = (files.read({"x": str(path)}, Path(), place)["x"] for path in paths)
+    given, gold = (
+        files.read({"x": os.path.abspath(path)}, Path(str(task.data["data"])), place)["x"] for path in paths
+    )
     before, right, formulas = (_open(paths[0], place), _open(paths[1], place), _open(paths[1], place, formulas=True))
     ranges = parse_ranges(str(task.data["position"]), str(task.data["sheets"]), right.sheetnames[0], place)
     ranges = tuple(each._replace(sheet=_sheet(each.sheet, right.sheetnames, place)) for each in ranges)

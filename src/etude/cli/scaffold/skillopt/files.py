@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -15,6 +16,7 @@ from etude.envs.files import read_rows
 from etude.envs.images import is_web
 from etude.errors import ConfigError, DataError, InputError
 from etude.records import Split
+from etude.safe_yaml import read_yaml
 
 BASE = "_base_"
 SPLIT_FOLDERS: Mapping[Split, Sequence[str]] = {
@@ -32,7 +34,7 @@ def read_settings(path: Path, below: Sequence[Path] = ()) -> dict[str, Any]:
     if path.resolve() in below:
         raise ConfigError(f"{path} inherits from itself by {BASE!r}", hint=f"remove one of the {BASE!r} entries")
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = read_yaml(path)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigError(
             f"SkillOpt settings {str(path)!r} cannot be read: {error}", hint="give the YAML file of a run"
@@ -83,7 +85,8 @@ def find_near(path: Any, config: Path, kind: type[InputError]) -> Path:
 
 
 def write_rows(source: Path, target: Path, image_column: str | None) -> None:
-    """Write the rows of a file as JSONL; paths of pictures count from the new file."""
+    """Write the rows of a file as JSONL, and copies of their pictures into a folder next to the new file."""
+    base, folder = os.path.realpath(source.parent), target.with_suffix("")
 
     def moved(value: JsonValue, keys: Sequence[str]) -> JsonValue:
         if isinstance(value, dict) and keys and keys[0] in value:
@@ -92,7 +95,10 @@ def write_rows(source: Path, target: Path, image_column: str | None) -> None:
             return [moved(each, keys) for each in value]
         if keys or not isinstance(value, str) or not value or is_web(value) or value.startswith("data:"):
             return value
-        return os.path.relpath(source.parent / value, target.parent)
+        copy = folder / os.path.relpath(os.path.realpath(source.parent / value), base)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source.parent / value, copy)
+        return str(copy.relative_to(target.parent))
 
     target.parent.mkdir(parents=True, exist_ok=True)
     rows: list[JsonValue] = [row.columns for row in read_rows(source)]

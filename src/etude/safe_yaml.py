@@ -1,0 +1,67 @@
+"""YAML from anywhere: what is too large, too deep or multiplied by aliases is an error before it costs anything."""
+
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+
+MOST_CHARACTERS = 100_000
+MOST_VALUES = 5_000
+"""Values and keys, those that an alias repeats counted each time."""
+DEEPEST = 40
+LONGEST_NUMBER = 1_000
+"""Characters. One of base 60 costs the square of its length."""
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+
+
+class _Loader(yaml.SafeLoader):
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+        self._values = 0
+        self._sizes: dict[int, int] = {}
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        alias, before = self.check_event(yaml.AliasEvent), self._values
+        self._depth, self._values = self._depth + 1, before + 1
+        if self._depth > DEEPEST:
+            self._refuse(f"nested more than {DEEPEST} deep")
+        if self._values > MOST_VALUES:
+            self._refuse(f"more than {MOST_VALUES:,} values, aliases counted as what they stand for")
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        if isinstance(node, yaml.ScalarNode) and node.tag in _NUMBERS and len(node.value) > LONGEST_NUMBER:
+            self._refuse(f"a number of more than {LONGEST_NUMBER:,} characters")
+        if not alias:
+            self._sizes[id(node)] = self._values - before
+        elif id(node) not in self._sizes:
+            self._refuse("an alias inside of what it stands for")
+        else:
+            self._values += self._sizes[id(node)]
+        return node
+
+    def fetch_more_tokens(self) -> None:
+        if self.flow_level > DEEPEST:  # the scanner goes on for a while, and looks at all open brackets each time
+            self._refuse(f"nested more than {DEEPEST} deep")
+        super().fetch_more_tokens()
+
+    def _refuse(self, problem: str) -> NoReturn:
+        raise yaml.MarkedYAMLError(problem=problem, problem_mark=self.get_mark())
+
+
+def load_yaml(text: str) -> Any:
+    """The value of one YAML document. Raises yaml.YAMLError: it is not YAML, or more than the limits above."""
+    if len(text) > MOST_CHARACTERS:
+        raise yaml.YAMLError(f"more than {MOST_CHARACTERS:,} characters")
+    try:
+        return yaml.load(text, _Loader)
+    # PyYAML lets these out for values that look like a date, a number or a tag but are none.
+    except (ArithmeticError, ValueError, LookupError, AttributeError, TypeError) as error:
+        raise yaml.YAMLError(str(error)) from None
+
+
+def read_yaml(path: Path) -> Any:
+    """The value of a file; no more of it is read than may be in it. Raises yaml.YAMLError as `load_yaml` does,
+    OSError, UnicodeDecodeError."""
+    with path.open(encoding="utf-8") as file:
+        return load_yaml(file.read(MOST_CHARACTERS + 1))
