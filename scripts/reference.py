@@ -147,9 +147,7 @@ def sleep_text() -> str:
     text = "\n## sleep\n\nOnly in the settings of [`etude sleep`](../guides/sleep.md), which have these sections "
     text += "next to it: `target` and `optimizer`, which have to name a model; `agent`, `judge`, `train`, `reflect`, "
     text += "`update`, `gate`, `limits` and the others. `env`, `skill`, `run`, `test`, `search` and `preset` are set "
-    text += (
-        "by the night. Their defaults are those of a run, except these:\n\n|key|default in a night|\n|---|---|\n"
-    )
+    text += "by the night. Their defaults are those of a run, except these:\n\n|key|default in a night|\n|---|---|\n"
     for name, given in NIGHT.items():
         text += "".join(f"|`{name}.{key}`|`{json.dumps(value)}`|\n" for key, value in given.items())
     return f"{text}\n{table(rows(SleepSection, 'sleep.'))}\n"
