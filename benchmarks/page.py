@@ -38,12 +38,12 @@ which proposals it keeps, and how far the score it reports is from the truth.
 
 They cannot show how well a prompt works on a real model. The simulated optimizer finds causes by the rules of its \
 world and does not read persuasion. The target follows any clear rule, and an edit that teaches nothing changes no \
-outcome, which spares every system most of the noise of real models. The last table of the search policies has a \
-target without that. A system that wins here need not win on your tasks; one that wastes calls here wastes them \
-there as well.
+outcome, which spares every system most of the noise of real models. The harsh world of the search policies is \
+not so kind. A system that wins here need not win on your tasks; one that wastes calls here wastes them there as well.
 
-Figures were measured at commit `1badeba` (version 0.1.0), before the package was renamed. Files in \
-`benchmarks/results` have the quartiles and single runs.
+The search policies, the mixed tasks side by side, verdicts and nights were measured with the current version. The \
+other sections are from commit `1badeba`, before the package was renamed; the default then visited fewer tasks again \
+and left edits out once. Files in `benchmarks/results` have the quartiles and single runs.
 
 ## With your own models
 
@@ -105,7 +105,7 @@ def shown(results: Mapping[str, Any]) -> str:
 def rows_of(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """A Markdown table."""
     lines = [list(columns), ["---"] * len(columns), *([_cell(value) for value in row] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return "\n".join(f"|{'|'.join(line)}|" for line in lines)
 
 
 def _cell(value: Any) -> str:

@@ -204,6 +204,7 @@ def main(words: Sequence[str] | None = None) -> int:
         ("Policies in the harsh world", "harsh", tuple(OPTIMIZERS), POLICIES),
         ("Policies in worlds like the harsh one, one for each seed", "drawn", ("good", "useless"), POLICIES),
         ("Settings of the default, many rules", "many", ("good",), PARTS),
+        ("Settings of the default, few rules", "few", ("good",), PARTS),
         ("Settings of the default, harsh world", "harsh", ("good",), PARTS),
     ]
     tables: list[dict[str, Any]] = []

@@ -82,7 +82,7 @@ def rows(section: type[Section], prefix: str, given: Section | None = None) -> l
         default = default_of(field, name, given)
         kind = type_name(field.annotation)
         kind = kind.removesuffix(" or null") if default == "`null`" else kind
-        found.append(f"| `{prefix}{name}` | {kind} | {default} | {meaning}{free} |")
+        found.append(f"|`{prefix}{name}`|{kind}|{default}|{meaning}{free}|")
         inner = section_in(field.annotation)
         if inner is not None:
             found += rows(inner, f"{prefix}{name}.", field.default if isinstance(field.default, Section) else None)
@@ -91,7 +91,7 @@ def rows(section: type[Section], prefix: str, given: Section | None = None) -> l
 
 def table(lines: list[str]) -> str:
     """Rows under their heading."""
-    return "\n".join(["| key | type | default | meaning |", "|---|---|---|---|", *lines])
+    return "\n".join(["|key|type|default|meaning|", "|---|---|---|---|", *lines])
 
 
 FURTHER: dict[str, list[tuple[str, str, type[Section]]]] = {
@@ -147,11 +147,9 @@ def sleep_text() -> str:
     text = "\n## sleep\n\nOnly in the settings of [`etude sleep`](../guides/sleep.md), which have these sections "
     text += "next to it: `target` and `optimizer`, which have to name a model; `agent`, `judge`, `train`, `reflect`, "
     text += "`update`, `gate`, `limits` and the others. `env`, `skill`, `run`, `test`, `search` and `preset` are set "
-    text += (
-        "by the night. Their defaults are those of a run, except these:\n\n| key | default in a night |\n|---|---|\n"
-    )
+    text += "by the night. Their defaults are those of a run, except these:\n\n|key|default in a night|\n|---|---|\n"
     for name, given in NIGHT.items():
-        text += "".join(f"| `{name}.{key}` | `{json.dumps(value)}` |\n" for key, value in given.items())
+        text += "".join(f"|`{name}.{key}`|`{json.dumps(value)}`|\n" for key, value in given.items())
     return f"{text}\n{table(rows(SleepSection, 'sleep.'))}\n"
 
 
