@@ -43,7 +43,7 @@ def test_every_line_has_an_origin_and_evidence_that_its_step_has(demo_project: P
         proof = json.loads((RUN / change.place / "proof.json").read_text())
         (shown,) = [one for one in proof["edits"] if one["edit"]["content"] == edit.edit.content]
         assert shown["kept"]
-        assert (shown["mends"], shown["needed"]) == ([*edit.solved], [*edit.needed])
+        assert (shown["fixes"], shown["needed"]) == ([*edit.solved], [*edit.needed])
         attempted = json.loads((RUN / change.place / "rollout.json").read_text())
         tasks = {attempt["id"]: attempt["task"]["id"] for attempt in attempted}
         assert edit.failures == {name: tasks[name] for name in edit.edit.cites}

@@ -101,12 +101,12 @@ def test_a_step_says_task_by_task_what_its_edits_did(demo_project: Path, capsys:
     assert main(["show", RUN, "--step", "1", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert len(shown["tasks"]) == proof["failed"]
-    assert {one["task"] for one in shown["tasks"] if one["after"] > one["before"]} >= set(proof["mended"])
+    assert {one["task"] for one in shown["tasks"] if one["after"] > one["before"]} >= set(proof["fixed"])
     assert all(edit["detail"] for edit in shown["details"])
     main(["show", RUN, "--step", "1"])
     lines = capsys.readouterr().out.splitlines()
     assert f"{proof['failed']} tasks, score before -> with the candidate:" in lines
-    assert {f"  better  {task}  0 -> 1" for task in proof["mended"]} <= set(lines)
+    assert {f"  better  {task}  0 -> 1" for task in proof["fixed"]} <= set(lines)
 
 
 def test_a_step_of_the_published_loop_says_which_validation_tasks_decided(

@@ -82,9 +82,9 @@ def test_every_kept_edit_was_needed_for_a_task_that_failed_before(tmp_path) -> N
     proofs = steps(tmp_path, "proof")
     assert any(proof["accepted"] for proof in proofs)
     for proof in proofs:
-        assert set(proof["mended"]) or not proof["accepted"]
+        assert set(proof["fixed"]) or not proof["accepted"]
         kept = [one for one in proof["edits"] if one["kept"] and proof["accepted"]]
-        assert all(set(one["needed"]) & set(proof["mended"]) for one in kept)
+        assert all(set(one["needed"]) & set(proof["fixed"]) for one in kept)
 
 
 def reader(*edits: dict[str, Any]) -> ScriptedModel:
@@ -141,7 +141,7 @@ def test_a_slow_update_has_to_mend_a_failure_too(tmp_path) -> None:
     assert {gate["origin"] for gate in gates} == {"slow_update"}
     for place, gate in zip(places, gates, strict=True):
         if gate["action"] == "accepted":
-            assert json.loads((place / "proof.json").read_text())["mended"]
+            assert json.loads((place / "proof.json").read_text())["fixed"]
 
 
 def test_fresh_attempts_are_made_anew_in_each_epoch(tmp_path) -> None:

@@ -62,14 +62,14 @@ async def test_an_edit_without_which_a_failure_comes_back_stays() -> None:
     assert (proof.accepted, kept) == (True, "AB")
     assert proof.reason == "kept 2 of 2 edits; 2 of 2 failed tasks now pass"
     assert [one.needed for one in proof.edits] == [("x",), ("y",)]
-    assert proof.mended == ("x", "y")
+    assert proof.fixed == ("x", "y")
 
 
 async def test_an_edit_that_changes_nothing_goes() -> None:
     edits = [append("A", "a-x"), append("B", "a-x")]
     proof, kept, _ = await run(edits, needs(x="A"), failed("x"))
     assert kept == "A"
-    assert [(one.kept, one.mends) for one in proof.edits] == [(True, ("x",)), (False, ("x",))]
+    assert [(one.kept, one.fixes) for one in proof.edits] == [(True, ("x",)), (False, ("x",))]
 
 
 async def test_an_edit_that_is_missed_once_of_three_times_goes() -> None:
@@ -116,7 +116,7 @@ async def test_edits_that_were_needed_for_a_task_that_fails_after_all_go() -> No
 
     edits = [append("B", "a-y"), append("C"), append("D"), append("E")]
     proof, kept, _ = await run(edits, conflict, failed("y", "z"))
-    assert (proof.accepted, kept, proof.mended) == (True, "D", ("z",))
+    assert (proof.accepted, kept, proof.fixed) == (True, "D", ("z",))
     assert [one.needed for one in proof.edits] == [("y",), ("y",), ("z",), ()]
 
 
@@ -142,7 +142,7 @@ async def test_a_task_without_a_score_under_the_edits_that_stay_is_not_mended() 
         return None if taught == {"A"} else float("A" in taught)
 
     proof, kept, _ = await run([append("A", "a-x"), append("B", "a-x")], outage, failed("x"))
-    assert (proof.accepted, kept, proof.mended) == (False, "", ())
+    assert (proof.accepted, kept, proof.fixed) == (False, "", ())
 
 
 def deleting(content: str, *cites: str) -> Edit:
@@ -153,7 +153,7 @@ def deleting(content: str, *cites: str) -> Edit:
 async def test_a_deletion_that_mends_nothing_stays_where_no_solved_task_misses_the_text() -> None:
     edits = [append("A", "a-x"), deleting("D", "a-x")]
     proof, kept, attempts = await run(edits, needs(x="Z", s=""), failed("x"), witnesses=passed("s"))
-    assert (proof.accepted, kept, proof.mended, proof.guarded, proof.lost) == (True, "D", (), 1, ())
+    assert (proof.accepted, kept, proof.fixed, proof.guarded, proof.lost) == (True, "D", (), 1, ())
     assert proof.reason == "kept 1 of 2 edits, all deletions; 0 of 2 tasks score lower"
     assert [(one.kept, one.needed) for one in proof.edits] == [(False, ()), (True, ())]
     assert sorted(attempts) == [("s", "D", 0), ("x", "AD", 0), ("x", "D", 0)]

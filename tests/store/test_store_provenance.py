@@ -27,7 +27,7 @@ def test_an_edit_has_the_failures_it_cites_and_the_attempts_that_proved_it() -> 
     failed, other = attempt("one", 0), attempt("two", 0)
     rule = Edit(op="append", content="- Carry the one.", cites=(failed.id,))
     better = SKILL.with_text(f"{SKILL.text}- Carry the one.\n")
-    proof = Proof(edits=(EditEvidence(edit=rule, kept=True, mends=("one",), needed=("one",)),), failed=2)
+    proof = Proof(edits=(EditEvidence(edit=rule, kept=True, fixes=("one",), needed=("one",)),), failed=2)
     changes = Changes(SKILL)
     changes.tried([attempt("one", 1, better), attempt("two", 0.5, better)], proof)
     made = Candidate(skill=better, origin="step", edits=(AppliedEdit(edit=rule, fate="applied"),))

@@ -82,7 +82,7 @@ class EditEvidence(Record):
 
     edit: Edit
     kept: bool
-    mends: tuple[str, ...] = ()
+    fixes: tuple[str, ...] = ()
     """Tasks it cites that failed before and do better with all edits together."""
     needed: tuple[str, ...] = ()
     """Tasks that do worse without it, as far as that was tried."""
@@ -97,8 +97,8 @@ class EditEvidence(Record):
             return f"copies the answers of {', '.join(self.copied)} and helps no other task"
         if self.needed:
             return f"needed by {', '.join(self.needed)}, which did not pass with the edits that are left"
-        if self.mends:
-            return f"as good without it: {', '.join(self.mends)}"
+        if self.fixes:
+            return f"as good without it: {', '.join(self.fixes)}"
         return "no task that it cites does better with all edits"
 
 
@@ -110,7 +110,7 @@ class Proof(Record):
     edits: tuple[EditEvidence, ...]
     failed: int
     """Failures that the edits were tried on."""
-    mended: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
     """Tasks of these that do better with the edits that are kept."""
     guarded: int = 0
     """Solved tasks that were attempted again, for a deletion."""

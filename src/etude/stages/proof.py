@@ -128,7 +128,7 @@ class Proving:
             EditEvidence(
                 edit=edit,
                 kept=index in kept,
-                mends=tuple(attempt.task.id for attempt, _ in fixed if attempt.id in edit.cites),
+                fixes=tuple(attempt.task.id for attempt, _ in fixed if attempt.id in edit.cites),
                 needed=needed[index],
                 copied=tuple(sorted(self.given.copied.get(index, ()))),
             )
@@ -143,7 +143,7 @@ class Proving:
         still = tuple(a.task.id for a, best in fixed if (a, best) not in missed and a.task.id in seen)
         if not kept or not still:
             return await self._deleted(self._ended(proof, f"kept 0 of {len(edits)} edits; {self._passing(0)}"))
-        proof = proof.model_copy(update={"mended": still, "accepted": True})
+        proof = proof.model_copy(update={"fixed": still, "accepted": True})
         return self._ended(proof, f"kept {len(kept)} of {len(edits)} edits; {self._passing(len(still))}"), kept
 
     def _passing(self, fixed: int) -> str:

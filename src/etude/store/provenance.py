@@ -113,7 +113,7 @@ def _proven(
     edit: Edit, known: Mapping[str, Attempt], tried: Sequence[Attempt], evidence: EditEvidence | None
 ) -> ProvenEdit:
     cited = [known[name] for name in edit.cites if name in known]
-    solved, needed = (evidence.mends, evidence.needed) if evidence is not None else ((), ())
+    solved, needed = (evidence.fixes, evidence.needed) if evidence is not None else ((), ())
     tasks = {attempt.task.id for attempt in cited} | {*solved, *needed}
     rests_on = {attempt.id: attempt for attempt in (*cited, *tried) if attempt.task.id in tasks}
     facts = {name: value for attempt in rests_on.values() for name, value in attempt.facts.items()}
