@@ -67,7 +67,7 @@ def test_folders_that_have_no_path_are_too_deep(workspace) -> None:
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="there is no /proc")
 def test_deleted_files_that_are_open_are_held_once(tmp_path) -> None:
     def held() -> int:
-        return Held([os.getpid()], {tmp_path.stat().st_dev}).disk
+        return Held([os.getpid()], [str(tmp_path)]).disk
 
     before = held()
     with open(tmp_path / "file", "wb", 0) as file:

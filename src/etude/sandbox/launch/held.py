@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 class Held:
     """Files that are deleted, or never had a name, and that these processes keep."""
 
-    def __init__(self, pids: list[int], devices: set[int]) -> None:
-        """`devices` hold the folders of the box; files elsewhere are memory."""
-        self.unseen = False
+    def __init__(self, pids: list[int], folders: list[str]) -> None:
+        """`folders` are those of the box, on its disk; what is elsewhere is memory."""
+        self.more_disk = self.more_memory = False
         """There may be more: a descriptor is in flight, or only root may look at a mapping or at a process."""
+        self._folders = tuple(os.fsencode(os.path.realpath(folder)) + b"/" for folder in folders)
         self._files: dict[tuple[int, int], int] = {}
         self._sockets: set[int] = set()
         for pid in pids:
@@ -28,6 +29,7 @@ class Held:
             for thread in threads(pid):
                 if self._look(self._mapped, thread):
                     break
+        devices = {os.stat(folder).st_dev for folder in self._folders}
         self.disk = sum(size for (device, _), size in self._files.items() if device in devices)
         self.memory = sum(self._files.values()) - self.disk
 
@@ -35,7 +37,7 @@ class Held:
         try:
             return how(thread)
         except PermissionError:
-            self.unseen = True
+            self.more_disk = self.more_memory = True
         except OSError:
             pass  # it is gone
         return False
@@ -47,7 +49,8 @@ class Held:
                 if stat.S_ISSOCK(info.st_mode) and info.st_ino not in self._sockets:
                     self._sockets.add(info.st_ino)
                     with open(f"/proc/{thread}/fdinfo/{number}", "rb") as file:
-                        self.unseen |= any(row[0] == b"scm_fds:" and row[1] != b"0" for row in map(bytes.split, file))
+                        if any(row[0] == b"scm_fds:" and row[1] != b"0" for row in map(bytes.split, file)):
+                            self.more_disk = self.more_memory = True
             except FileNotFoundError:
                 continue
             self._add(info)
@@ -67,6 +70,10 @@ class Held:
                     self._add(os.stat(f"/proc/{thread}/map_files/{begin:x}-{end:x}"))
                 except FileNotFoundError:
                     continue
+                except PermissionError:
+                    of_disk = path.startswith(self._folders)
+                    self.more_disk |= of_disk
+                    self.more_memory |= not of_disk
         return bool(rows)
 
     def _add(self, info: os.stat_result) -> None:

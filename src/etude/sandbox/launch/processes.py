@@ -101,8 +101,10 @@ def _read(pid: int) -> Process | None:
     """None for one that is gone, or that only waits for its parent to notice."""
     alive, fields = pid, _status(pid)
     if fields and fields[0] == b"Z" and int(fields[17]) > 1:
-        others = [(thread, _status(thread)) for thread in threads(pid)]
-        alive, fields = next(((thread, found) for thread, found in others if found and found[0] != b"Z"), (pid, []))
+        for alive in threads(pid):
+            fields = _status(alive)
+            if fields and fields[0] != b"Z":
+                break
     if not fields or fields[0] in (b"Z", b"X"):
         return None
     process = Process(pid, int(fields[2]), int(fields[17]), int(fields[21]) * _PAGE)

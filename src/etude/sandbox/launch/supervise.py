@@ -103,8 +103,7 @@ class _Supervisor:
         self._ear = ear
         self._tick = _TICK
         self._disk_at = 0.0
-        self._held = Held([], set())
-        self._devices = {os.stat(folder).st_dev for folder in orders["folders"]}
+        self._held = Held([], [])
         self._free, self._shared = self._room()
 
     def watch(self) -> str:
@@ -163,7 +162,7 @@ class _Supervisor:
 
     def _too_large(self, processes: list[Process]) -> str:
         most, nameless = self._orders["memory_mb"] * _MB, self._held.memory
-        if self._held.unseen:
+        if self._held.more_memory:
             nameless = max(nameless, self._room()[1] - self._shared)
         if nameless + sum(process.rss + process.tables for process in processes) <= most:
             return ""
@@ -177,9 +176,9 @@ class _Supervisor:
             used = size(self._orders["folders"], most)
         except TooDeep:
             return "disk limit"
-        self._held = Held([process.pid for process in processes], self._devices)
+        self._held = Held([process.pid for process in processes], self._orders["folders"])
         used += self._held.disk
-        if self._held.unseen:
+        if self._held.more_disk:
             used = max(used, self._free - self._room()[0])
         self._disk_at = began + max(_DISK_TICK, 10 * (time.monotonic() - began))
         return "disk limit" if used > most else ""
