@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from strict_source import StrictSourceContract
 
 from etude.sleep.transcripts.sessions import Reading, Session, Turn
 from etude.sleep.transcripts.sources.codex import Codex
-from etude.testing import SourceContract
 from etude.testing.source import ID, OTHER, PROJECT, dated
 
 META = {
@@ -38,7 +38,7 @@ def message(role: str, *texts: str, **more: Any) -> dict[str, Any]:
     return item("message", role=role, content=[{"type": kind, "text": text} for text in texts], **more)
 
 
-class TestCodex(SourceContract):
+class TestCodex(StrictSourceContract):
     def make_source(self) -> Codex:
         return Codex()
 

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from strict_source import StrictSourceContract
 
 from etude.sleep.transcripts.sessions import Found, Reading, Session, Turn
 from etude.sleep.transcripts.sources.copilot_cli import CopilotCli
-from etude.testing.source import ID, OTHER, PROJECT, START, SourceContract, dated, turns_of
+from etude.testing.source import ID, OTHER, PROJECT, START, dated, turns_of
 from rows import rows
 
 TRANSCRIPTS = Path(__file__).resolve().parents[3].parent / "shared" / "transcripts" / "copilot"
@@ -32,7 +33,7 @@ def write(home: Path, *events: dict[str, Any], id: str = ID) -> Path:
     return path
 
 
-class TestEvents(SourceContract):
+class TestEvents(StrictSourceContract):
     def make_source(self) -> CopilotCli:
         return CopilotCli()
 
