@@ -147,16 +147,6 @@ def test_turns_that_are_reported_twice_count_once(tmp_path: Path) -> None:
     assert said(session(tmp_path, records)) == [("Hello", "Hi")]
 
 
-def test_a_file_without_items_is_read_by_its_events(tmp_path: Path) -> None:
-    records = [
-        event("user_message", message="Hello"),
-        event("agent_message", message="Hi"),
-        event("item_completed", item={"type": "UserMessage", "content": [{"text": "More"}]}),
-        event("item_completed", item={"type": "AgentMessage", "content": [{"text": "Yes"}]}),
-    ]
-    assert said(session(tmp_path, records)) == [("Hello", "Hi"), ("More", "Yes")]
-
-
 def test_items_without_an_envelope_are_read(tmp_path: Path) -> None:
     records = [{"id": ID, "instructions": None}, message("user", "Hello")["payload"]]
     assert said(session(tmp_path, records)) == [("Hello", "")]
