@@ -280,7 +280,7 @@ def test_a_proposal_that_cannot_be_written_is_no_proposal_and_comes_with_the_nex
         pytest.raises(StopRun, match="cannot be written: Is a directory") as error,
     ):
         small.night()
-    assert error.value.hint == "make room or fix the permissions, then run the same command again"
+    assert error.value.hint == "free some space or fix the permissions, then run the same command again"
     assert not (place.parent / "proposal.json").exists()
     assert set(small.ledger().values()) == {"queued"}
     asked = small.answered
