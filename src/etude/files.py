@@ -1,10 +1,12 @@
-"""Files that are replaced as a whole: a reader sees the old one or the new one, never half of one."""
+"""Files that are replaced as a whole, so that a reader sees the old one or the new one, and locks on files."""
 
 import os
 import secrets
 from pathlib import Path
 
-from etude.errors import StopRun
+from filelock import FileLock, Timeout
+
+from etude.errors import LockedError, StopRun
 
 TEMPORARY = ".etude-"
 """What the names of files begin with while they are written, next to those that they replace."""
@@ -29,10 +31,36 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o666, durable: boo
         sync_folder(path.parent)
 
 
-def unwritable(what: str, problem: object) -> StopRun:
+def unwritable(path: Path, error: Exception) -> StopRun:
     """For a file that a run cannot go without, as when the disk is full."""
     hint = "free some space or fix the permissions, then run the same command again"
-    return StopRun(f"{what} cannot be written: {problem}", hint=hint)
+    return StopRun(f"{str(path)!r} cannot be written: {getattr(error, 'strerror', None) or error}", hint=hint)
+
+
+def take_lock(path: Path, in_use: LockedError, *, wait_seconds: float = 0.0) -> FileLock:
+    """The lock on the file `path`, taken for this process, in whichever thread it is released; it ends with the
+    process, however that ends. Raises `in_use`: another process has it; StopRun: the file cannot be written."""
+    lock = FileLock(path, mode=0o600, thread_local=False)
+    try:
+        lock.acquire(timeout=wait_seconds, poll_interval=0.025)
+    except Timeout:
+        raise in_use from None
+    except OSError as error:
+        raise unwritable(path, error) from error
+    return lock
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a process has the lock. One that cannot be tried, of another user or on a read-only disk, counts as
+    free."""
+    if path.exists():
+        try:
+            take_lock(path, LockedError("")).release()
+        except LockedError:
+            return True
+        except StopRun:
+            pass
+    return False
 
 
 def sync_folder(folder: Path) -> None:
