@@ -191,9 +191,7 @@ def as_user(user: int, *order: object) -> list[Any]:
         env = {"PATH": os.defpath, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
         identity: dict[str, Any] = {} if user == os.getuid() else {"user": user, "group": user, "extra_groups": []}
         try:
-            done = subprocess.run(
-                command, env=env, input=words, stdout=-1, check=True, **identity
-            )
+            done = subprocess.run(command, env=env, input=words, stdout=-1, check=True, **identity)
         except PermissionError:
             continue
         return json.loads(done.stdout)
