@@ -15,7 +15,7 @@ from typing import Literal
 from filelock import FileLock, Timeout
 
 from etude.errors import EtudeError, LockedError
-from etude.files import TEMPORARY, sync_folder, write_atomically
+from etude.files import TEMPORARY, private_folder, sync_folder, write_atomically
 from etude.records import Record
 from etude.sleep.state import read_kept, unwritable
 
@@ -81,9 +81,9 @@ class _Pending(Record):
 @contextmanager
 def locked(state: Path) -> Generator[None]:
     """The state folder for this process alone. A killed process does not keep it."""
-    lock = FileLock(state / LOCK, thread_local=False)
+    lock = FileLock(state / LOCK, mode=0o600, thread_local=False)
     try:
-        state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(state)
         lock.acquire(timeout=0)
     except Timeout:
         raise LockedError(
@@ -113,7 +113,7 @@ def carry_out(state: Path, writes: Sequence[Write], on_write: OnWrite = silent) 
     try:
         on_write("pending")
         text = pending.model_dump_json(indent=1).encode()
-        write_atomically(state / PENDING, text, mode=0o600, durable=True)
+        write_atomically(state / PENDING, text, durable=True)
         _apply(pending.writes, on_write)
         _tidy(state, pending, on_write)
     except BaseException as error:

@@ -134,7 +134,7 @@ def _check_usable(file: TaskFile, path: Path) -> None:
 def _write(path: Path, file: TaskFile) -> TaskFile:
     text = json.dumps(file.model_dump(mode="json"), indent=2, ensure_ascii=False)
     try:
-        write_atomically(path, text.encode() + b"\n", mode=0o600)
+        write_atomically(path, text.encode() + b"\n")
     except OSError as error:
         raise DataError(f"{str(path)!r} cannot be written: {error}", hint="give another place") from None
     return file
