@@ -13,8 +13,8 @@ TEMPORARY = ".etude-"
 
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = False) -> None:
     """Write a file in one move, in a folder that exists, for its owner only, or with the permissions of `mode` less
-    what the umask takes away. A failed write leaves no trace. What is `durable` is on the disk when this returns; else
-    a power cut may undo it."""
+    what the umask takes away. A failed write leaves no trace. What is `durable` is on the disk when this returns;
+    else a power cut may undo it."""
     temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
     try:
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:

@@ -1,11 +1,11 @@
 """The settings of a model in one of the roles."""
 
-import re
 from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue, field_validator
 
 from etude.config.base import Section
+from etude.secret_values import names_secret
 
 
 class Price(Section):
@@ -17,10 +17,6 @@ class Price(Section):
     """Price of output tokens."""
     cached: float | None = Field(default=None, ge=0)
     """Price of input tokens read from the provider's cache; the input price when not given."""
-
-
-_CREDENTIAL = re.compile(r"auth|authorization|cookie|key|apikey|password|secret|token")
-"""Words in the names of headers that say who asks."""
 
 
 class ModelSection(Section):
@@ -81,9 +77,7 @@ class ModelSection(Section):
         """Without headers that carry credentials: keys may be renewed."""
         identity = super().identity()
         headers: dict[str, JsonValue] = {
-            name.lower(): value
-            for name, value in self.headers.items()
-            if not any(_CREDENTIAL.fullmatch(word) for word in re.split("[-_]", name.lower()))
+            name.lower(): value for name, value in self.headers.items() if not names_secret(name)
         }
         del identity["headers"]
         return {**identity, "headers": headers} if headers else identity
