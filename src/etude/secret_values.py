@@ -83,4 +83,6 @@ class Secrets:
 
     def hide_bytes(self, data: bytes) -> bytes:
         """The same for what need not be text."""
+        if self._pattern is None:
+            return data
         return self.hide(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")

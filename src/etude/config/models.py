@@ -27,6 +27,7 @@ class ModelSection(Section):
             "base_url",
             "api_key_env",
             "api_key_command",
+            "renew_login",
             "stream",
             "timeout",
             "max_concurrency",
@@ -43,6 +44,8 @@ class ModelSection(Section):
     `anthropic:` reads ANTHROPIC_API_KEY and `azure:` AZURE_OPENAI_API_KEY."""
     api_key_command: str | None = None
     """Command that prints the key, for keys that expire; asked again every four minutes. No shell is involved."""
+    renew_login: bool = False
+    """Of `agent:` models without `base_url`: as `agent.renew_login`."""
     api: Literal["chat", "responses"] = "chat"
     """Interface of `openai:` and `azure:` models: Chat Completions, which compatible servers have, or Responses."""
     temperature: float | None = Field(default=None, ge=0)
