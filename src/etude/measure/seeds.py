@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self, Unpack
 
-from etude.concurrency import run_to_end
+from etude.concurrency import synchronous
 from etude.config import TrainConfig
 from etude.errors import ConfigError, StopRun
 from etude.files import unwritable, write_atomically
@@ -114,9 +114,7 @@ async def atrain_seeds(config: TrainConfig, seeds: Sequence[int], **given: Unpac
     return report
 
 
-def train_seeds(config: TrainConfig, seeds: Sequence[int], **given: Unpack[Given]) -> SeedReport:
-    """`atrain_seeds` for synchronous code; works inside a running event loop as well."""
-    return run_to_end(atrain_seeds(config, seeds, **given))
+train_seeds = synchronous(atrain_seeds)
 
 
 def _seeded(config: TrainConfig, seed: int) -> TrainConfig:
