@@ -5,6 +5,7 @@ import json
 import os
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -98,6 +99,8 @@ def carried_out(step: Step, patch: pytest.MonkeyPatch) -> int:
     if step.program == "cd":
         patch.chdir(*step.words)
         return 0
+    if step.program == "sed":
+        return subprocess.run(["sed", *step.words], check=False).returncode
     if step.program == "python":
         with patch.context() as only_now:
             only_now.setattr(sys, "argv", step.words)

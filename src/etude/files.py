@@ -1,11 +1,13 @@
-"""Files that are replaced as a whole, so that a reader never sees half of one, and files and folders for their owner
-only."""
+"""Files that are replaced as a whole, so that a reader sees the old one or the new one; files and folders for their
+owner only; locks on files."""
 
 import os
 import secrets
 from pathlib import Path
 
-from etude.errors import StopRun
+from filelock import FileLock, Timeout
+
+from etude.errors import LockedError, StopRun
 
 TEMPORARY = ".etude-"
 """What the names of files begin with while they are written, next to those that they replace."""
@@ -42,10 +44,36 @@ def private_file(path: str | Path, flags: int = os.O_WRONLY | os.O_APPEND | os.O
     return os.open(path, flags, 0o600)
 
 
-def unwritable(what: str, problem: object) -> StopRun:
+def unwritable(path: Path, error: Exception) -> StopRun:
     """For a file that a run cannot go without, as when the disk is full."""
     hint = "free some space or fix the permissions, then run the same command again"
-    return StopRun(f"{what} cannot be written: {problem}", hint=hint)
+    return StopRun(f"{str(path)!r} cannot be written: {getattr(error, 'strerror', None) or error}", hint=hint)
+
+
+def take_lock(path: Path, in_use: LockedError, *, wait_seconds: float = 0.0) -> FileLock:
+    """The lock on the file `path`, taken for this process, in whichever thread it is released; it ends with the
+    process, however that ends. Raises `in_use`: another process has it; StopRun: the file cannot be written."""
+    lock = FileLock(path, mode=0o600, thread_local=False)
+    try:
+        lock.acquire(timeout=wait_seconds, poll_interval=0.025)
+    except Timeout:
+        raise in_use from None
+    except OSError as error:
+        raise unwritable(path, error) from error
+    return lock
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a process has the lock. One that cannot be tried, of another user or on a read-only disk, counts as
+    free."""
+    if path.exists():
+        try:
+            take_lock(path, LockedError("")).release()
+        except LockedError:
+            return True
+        except StopRun:
+            pass
+    return False
 
 
 def sync_folder(folder: Path) -> None:

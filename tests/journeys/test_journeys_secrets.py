@@ -24,9 +24,8 @@ PASSWORD, QUERY, HEADER, BEARER = "correct.horse.battery", "of-the-query", "of-t
 PRINTED, LOGIN, RENEWED, VARIABLE = "printed-by-a-command", "of-the-login", "renewed-in-a-run", "of-a-variable"
 CANARIES = (PASSWORD, QUERY, HEADER, BEARER, PRINTED, LOGIN, RENEWED, VARIABLE)
 
-PROGRAM = (
-    f"#!{sys.executable}"
-    + """
+PROGRAM = """\
+#!PYTHON
 import json, os, sys
 from pathlib import Path
 
@@ -42,8 +41,7 @@ print(json.dumps({"type": "assistant", "message": {"content": said}}))
 failed = Path("fail.txt").exists()
 said = "401 " * failed + said
 print(json.dumps({"type": "result", "subtype": "success", "is_error": failed, "result": said}))
-"""
-)
+""".replace("PYTHON", sys.executable)
 
 
 class Echo(ThreadingHTTPServer):

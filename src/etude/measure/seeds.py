@@ -110,7 +110,7 @@ async def atrain_seeds(config: TrainConfig, seeds: Sequence[int], **given: Unpac
     try:
         write_atomically(path, text.encode())
     except OSError as error:
-        raise unwritable(repr(str(path)), error.strerror) from error
+        raise unwritable(path, error) from error
     return report
 
 

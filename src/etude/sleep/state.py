@@ -16,8 +16,8 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from etude.errors import ConfigError, DataError, StopRun
-from etude.files import private_folder, write_atomically
+from etude.errors import ConfigError, DataError
+from etude.files import private_folder, unwritable, write_atomically
 from etude.records import Record
 
 REPORT = "night.json"
@@ -116,14 +116,6 @@ def write_private(path: Path, text: str) -> None:
 def as_json(record: Record) -> str:
     """What a file of the state holds."""
     return record.model_dump_json(indent=1) + "\n"
-
-
-def unwritable(path: Path, error: OSError) -> StopRun:
-    """The error of a file that cannot be written."""
-    return StopRun(
-        f"{str(path)!r} cannot be written: {error.strerror}",
-        hint="make room or fix the permissions, then run the same command again",
-    )
 
 
 def read_kept(path: Path, kind: type[R], hint: str = "restore it, or remove it") -> R | None:

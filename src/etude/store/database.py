@@ -75,7 +75,7 @@ class Database:
                 self._open(f"{options}&immutable=1", read_only)
         except sqlite3.DatabaseError as error:
             if refused_by_disk(error):
-                raise unwritable(f"journal {str(path)!r}", error) from error
+                raise unwritable(path, error) from error
             if _code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) and path.exists():
                 raise DataError(
                     f"journal {str(path)!r} cannot be opened, the folder {str(path.parent)!r} cannot be written to",
@@ -106,7 +106,7 @@ class Database:
                 self._connection.rollback()
                 raise
         except sqlite3.OperationalError as error:
-            raise unwritable(f"journal {str(self.path)!r}", error) from error
+            raise unwritable(self.path, error) from error
         self._writes = number
         if self._on_write is not None:
             self._on_write("after", number)

@@ -15,13 +15,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from filelock import FileLock, Timeout
 from pydantic_core import to_jsonable_python
 
 from etude.config import RunSection
 from etude.errors import ConfigError, DataError, LockedError
 from etude.events import Event
-from etude.files import private_file, private_folder, remove_leftovers, unwritable, write_atomically
+from etude.files import private_file, private_folder, remove_leftovers, take_lock, unwritable, write_atomically
 from etude.records import Skill
 from etude.redaction.redactor import Redactor
 from etude.skill import save_skill
@@ -96,7 +95,11 @@ class RunFolder:
         self.name = path.name
         self.redactor = redactor or Redactor()
         with ExitStack() as held:
-            held.callback(_lock(path).release)
+            in_use = LockedError(
+                f"run folder {str(path)!r} is in use by another process",
+                hint="wait until that one has ended, or give `run.name` another value",
+            )
+            held.callback(take_lock(path / LOCK, in_use, wait_seconds=_GRACE_SECONDS).release)
             remove_leftovers(path)
             self.journal = SqliteJournal(path / JOURNAL, redactor=self.redactor)
             held.callback(self.journal.close)
@@ -170,7 +173,7 @@ class RunFolder:
         try:
             return save_skill(exact, self.path / "best", private=True).parent
         except OSError as error:
-            raise unwritable(repr(str(self.path / "best")), error.strerror) from error
+            raise unwritable(self.path / "best", error) from error
 
     def close(self) -> None:
         """Close the journal and the event log, and give the folder free. Closing twice does no harm."""
@@ -193,7 +196,7 @@ class RunFolder:
             private_folder(path.parent)
             write_atomically(path, text.encode(errors="backslashreplace"))
         except OSError as error:
-            raise unwritable(repr(str(path)), error.strerror) from error
+            raise unwritable(path, error) from error
         return path
 
 
@@ -208,16 +211,3 @@ def plain_name(name: str, setting: str) -> str:
             f"{setting} = {name!r} is not a plain folder name", hint="use a name without '/' and '\\', as in 'my-run'"
         )
     return name
-
-
-def _lock(path: Path) -> FileLock:
-    # Opened in one thread, closed perhaps in another: the lock belongs to the process.
-    lock = FileLock(path / LOCK, mode=0o600, thread_local=False)
-    try:
-        lock.acquire(timeout=_GRACE_SECONDS, poll_interval=_GRACE_SECONDS / 10)
-    except Timeout:
-        raise LockedError(
-            f"run folder {str(path)!r} is in use by another process",
-            hint="wait until that one has ended, or give `run.name` another value",
-        ) from None
-    return lock

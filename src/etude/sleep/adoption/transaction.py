@@ -12,12 +12,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
-from filelock import FileLock, Timeout
-
 from etude.errors import EtudeError, LockedError
-from etude.files import TEMPORARY, private_folder, sync_folder, write_atomically
+from etude.files import TEMPORARY, private_folder, sync_folder, take_lock, unwritable, write_atomically
 from etude.records import Record
-from etude.sleep.state import read_kept, unwritable
+from etude.sleep.state import read_kept
 
 LOCK = "adopt.lock"
 PENDING = "pending.json"
@@ -81,21 +79,16 @@ class _Pending(Record):
 @contextmanager
 def locked(state: Path) -> Generator[None]:
     """The state folder for this process alone. A killed process does not keep it."""
-    lock = FileLock(state / LOCK, mode=0o600, thread_local=False)
+    in_use = LockedError(
+        f"documents are being adopted or reverted in {str(state)!r} by another process",
+        hint="wait until that one has ended",
+    )
     try:
         private_folder(state)
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise LockedError(
-            f"documents are being adopted or reverted in {str(state)!r} by another process",
-            hint="wait until that one has ended",
-        ) from None
     except OSError as error:
         raise unwritable(state / LOCK, error) from error
-    try:
+    with take_lock(state / LOCK, in_use):
         yield
-    finally:
-        lock.release()
 
 
 def carry_out(state: Path, writes: Sequence[Write], on_write: OnWrite = silent) -> None:
