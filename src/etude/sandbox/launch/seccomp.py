@@ -40,9 +40,10 @@ _IPC = ("shmget", "semget", "msgget", "mq_open")
 _SHARED = ("add_key", "request_key", "keyctl", "setns", "perf_event_open", "bpf", "userfaultfd")
 
 _LOAD, _EQUAL, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x45, 0x54, 0x06
-_GREATER_EQUAL = 0x35
+_GREATER, _GREATER_EQUAL = 0x25, 0x35
 _ALLOW, _ERRNO, _NOTIFY = 0x7FFF0000, 0x00050000, 0x7FC00000
 _X32 = 0x40000000
+_PAGE = 4096
 _NEW_NAMESPACES = 0x7E020080
 _FAST_OPEN = 0x20000000
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK, _STREAM = 1, 2, 10, 16, 1
@@ -80,8 +81,7 @@ def _program(network: str) -> _Lines:
     lines: _Lines = [(_LOAD, 0, 0, 4), (_EQUAL, 1, 0, audit), _refuse(errno.ENOSYS), (_LOAD, 0, 0, 0)]
     lines += [(_GREATER_EQUAL, 0, 1, _X32), _refuse(errno.ENOSYS)]
     rules = _shared() | (_families() if network in ("host", "own") else _sockets(network))
-    if network != "own":
-        rules |= _of_the_machine()
+    rules |= _small_segments() if network == "own" else _of_the_machine()
     for name, body in rules.items():
         lines += [(_EQUAL, 0, len(body), _CALLS[name][column]), *body]
     return [*lines, (_RETURN, 0, 0, _ALLOW)]
@@ -95,6 +95,13 @@ def _shared() -> dict[str, _Lines]:
     for name in ("clone", "unshare"):
         rules[name] = [_argument(0), (_ANY_BIT, 0, 1, _NEW_NAMESPACES), _refuse(errno.EPERM), _allow()]
     return rules
+
+
+def _small_segments() -> dict[str, _Lines]:
+    """Only segments of a page, as a database has for a lock: nobody sees how much memory those hold that no process
+    has attached, nor what waits in message queues."""
+    small: _Lines = [_argument(1, upper=True), (_EQUAL, 0, 2, 0), _argument(1), (_GREATER, 0, 1, _PAGE)]
+    return {"shmget": [*small, _refuse(errno.ENOMEM), _allow()], "msgget": [_refuse(errno.ENOSPC)]}
 
 
 def _of_the_machine() -> dict[str, _Lines]:
@@ -129,9 +136,10 @@ def _sockets(network: str) -> dict[str, _Lines]:
     return rules
 
 
-def _argument(number: int) -> tuple[int, int, int, int]:
-    """Loads the lower half of an argument; the kernel reads no more of those that are looked at here."""
-    return (_LOAD, 0, 0, 16 + 8 * number)
+def _argument(number: int, *, upper: bool = False) -> tuple[int, int, int, int]:
+    """Loads the lower half of an argument, as the kernel reads no more of most that are looked at here, or the upper
+    half."""
+    return (_LOAD, 0, 0, 16 + 8 * number + 4 * upper)
 
 
 def _refuse(number: int) -> tuple[int, int, int, int]:

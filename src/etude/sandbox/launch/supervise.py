@@ -20,9 +20,10 @@ import sys
 import time
 
 from .descriptors import hand, started
-from .disk import TooDeep, held, size
+from .disk import TooDeep, size
 from .execute import NOT_STARTED, become
-from .processes import Process, below, resident
+from .held import Held
+from .processes import Process, below, resident, shared_memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,6 +103,8 @@ class _Supervisor:
         self._ear = ear
         self._tick = _TICK
         self._disk_at = 0.0
+        self._held = Held([], [])
+        self._free, self._shared = self._room()
 
     def watch(self) -> str:
         """Until the program ends or has to: which limit it is over, "asked", or nothing."""
@@ -153,26 +156,38 @@ class _Supervisor:
             threads += process.threads
             if len(processes) > most or threads > _THREADS * most:
                 return "process limit"
-        breach = self._too_large(processes) or self._too_full(processes, began)
+        breach = self._too_full(processes, began) or self._too_large(processes)
         self._tick = max(_TICK, 5 * (time.monotonic() - began))
         return breach
 
     def _too_large(self, processes: list[Process]) -> str:
-        most = self._orders["memory_mb"] * _MB
-        if sum(process.rss for process in processes) <= most:
+        most, nameless = self._orders["memory_mb"] * _MB, self._held.memory
+        if self._held.more_memory:
+            nameless = max(nameless, self._room()[1] - self._shared)
+        if nameless + sum(process.rss + process.tables for process in processes) <= most:
             return ""
-        return "memory limit" if resident(processes) > most else ""
+        return "memory limit" if resident(processes, nameless) > most else ""
 
     def _too_full(self, processes: list[Process], began: float) -> str:
         if began < self._disk_at:
             return ""
         most = self._orders["disk_mb"] * _MB
         try:
-            used = size(self._orders["folders"], most) + held([process.pid for process in processes])
+            used = size(self._orders["folders"], most)
         except TooDeep:
             return "disk limit"
+        self._held = Held([process.pid for process in processes], self._orders["folders"])
+        used += self._held.disk
+        if self._held.more_disk:
+            used = max(used, self._free - self._room()[0])
         self._disk_at = began + max(_DISK_TICK, 10 * (time.monotonic() - began))
         return "disk limit" if used > most else ""
+
+    def _room(self) -> tuple[int, int]:
+        """What is free on the disk of the box, and the shared memory of the machine. What one lost and the other
+        gained is an upper bound for files that nobody may look at."""
+        disk = os.statvfs(self._orders["workspace"])
+        return disk.f_bfree * disk.f_frsize, shared_memory()
 
     def sweep(self, adopted: bool) -> int:
         """Kills all that is left; how many could not be. A group is killed at once, so that forking does not help."""
