@@ -1,4 +1,5 @@
-"""Files that are replaced as a whole, so that a reader sees the old one or the new one, and locks on files."""
+"""Files that are replaced as a whole, so that a reader sees the old one or the new one; files and folders for their
+owner only; locks on files."""
 
 import os
 import secrets
@@ -12,10 +13,10 @@ TEMPORARY = ".etude-"
 """What the names of files begin with while they are written, next to those that they replace."""
 
 
-def write_atomically(path: Path, data: bytes, *, mode: int = 0o666, durable: bool = False) -> None:
-    """Write a file in one move, in a folder that exists, with the permissions of `mode` less what the umask takes
-    away. A failed write leaves no trace. What is `durable` is on the disk when this returns; else a power cut may
-    undo it."""
+def write_atomically(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = False) -> None:
+    """Write a file in one move, in a folder that exists, for its owner only, or with the permissions of `mode` less
+    what the umask takes away. A failed write leaves no trace. What is `durable` is on the disk when this returns;
+    else a power cut may undo it."""
     temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
     try:
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
@@ -29,6 +30,18 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o666, durable: boo
         raise
     if durable:
         sync_folder(path.parent)
+
+
+def private_folder(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, for their owner only; close one that is there."""
+    for place in (*reversed([above for above in folder.parents if not above.exists()]), folder):
+        place.mkdir(mode=0o700, exist_ok=True)
+    folder.chmod(0o700)
+
+
+def private_file(path: str | Path, flags: int = os.O_WRONLY | os.O_APPEND | os.O_CREAT) -> int:
+    """Open a file, one that is made for its owner only: an `opener` of `open`."""
+    return os.open(path, flags, 0o600)
 
 
 def unwritable(path: Path, error: Exception) -> StopRun:

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Literal, TypeVar
@@ -21,6 +21,7 @@ from etude.programs.installed import Installed, installed
 from etude.records import Message, Skill, Usage
 from etude.sandbox import Finished
 from etude.sandbox.scratch import Scratch
+from etude.secret_values import Secrets
 from etude.skill import Document, save_skill
 
 Delivery = Literal["inline", "install"]
@@ -240,6 +241,15 @@ def _entries(place: str, pattern: str) -> list[os.DirEntry[str]]:
     except OSError:
         return []
     return sorted(found, key=lambda entry: entry.name)
+
+
+def read_without(secrets: Secrets, program: Program, finished: Finished, order: Order) -> tuple[Finished, Report]:
+    """How a program ended and what became of it, without secrets: they go before anything is quoted, since half of
+    one would be left where a quote is cut."""
+    stdout, stderr = secrets.hide_bytes(finished.stdout), secrets.hide_bytes(finished.stderr)
+    finished = replace(finished, stdout=stdout, stderr=stderr)
+    report = program.read(finished, order)
+    return finished, replace(report, error=secrets.hide(report.error))
 
 
 def last_words(finished: Finished, limit: int = 600) -> str:

@@ -17,7 +17,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from etude.errors import ConfigError, DataError
-from etude.files import unwritable, write_atomically
+from etude.files import private_folder, unwritable, write_atomically
 from etude.records import Record
 
 REPORT = "night.json"
@@ -100,9 +100,7 @@ class SleepState:
 
     def _make(self, folder: Path) -> None:
         try:
-            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            folder.mkdir(mode=0o700, exist_ok=True)
-            folder.chmod(0o700)
+            private_folder(folder)
         except OSError as error:
             raise _unusable(folder, str(error.strerror)) from error
 
@@ -110,7 +108,7 @@ class SleepState:
 def write_private(path: Path, text: str) -> None:
     """Write a file as UTF-8, in one move and for its owner only."""
     try:
-        write_atomically(path, text.encode(errors="backslashreplace"), mode=0o600, durable=True)
+        write_atomically(path, text.encode(errors="backslashreplace"), durable=True)
     except OSError as error:
         raise unwritable(path, error) from error
 

@@ -1,5 +1,6 @@
 """The SQLite file of a run: how it is opened, read and written. Journal and spend are tables in it."""
 
+import os
 import sqlite3
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from etude.errors import DataError, IdentityError
-from etude.files import unwritable
+from etude.files import private_file, unwritable
 
 FORMAT = "2"
 BUSY_MILLISECONDS = 5_000
@@ -115,6 +116,9 @@ class Database:
         self._connection.close()
 
     def _open(self, options: str, read_only: bool) -> None:
+        if not read_only:
+            with suppress(OSError):  # SQLite says what is wrong
+                os.close(private_file(self.path))
         # Transactions are explicit; a synchronous caller may hand the connection to the thread of its event loop.
         self._connection = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?{options}", uri=True, isolation_level=None, check_same_thread=False

@@ -20,7 +20,7 @@ from pydantic_core import to_jsonable_python
 from etude.config import RunSection
 from etude.errors import ConfigError, DataError, LockedError
 from etude.events import Event
-from etude.files import remove_leftovers, take_lock, unwritable, write_atomically
+from etude.files import private_file, private_folder, remove_leftovers, take_lock, unwritable, write_atomically
 from etude.records import Skill
 from etude.redaction.redactor import Redactor
 from etude.skill import save_skill
@@ -48,7 +48,7 @@ class JsonlSink:
         self.failure: OSError | None = None
         self._redactor = redactor or Redactor()
         self._now = now
-        self._file = path.open("ab")
+        self._file = open(path, "ab", opener=private_file)  # noqa: SIM115 - `close` closes it
         if self._file.tell() and not _ends_line(path):
             self._write(b"\n")
 
@@ -84,7 +84,8 @@ def _ends_line(path: Path) -> bool:
 class RunFolder:
     """A run folder, locked for this process. Use `open`, and as a context manager.
 
-    What it writes passes its redactor; files are replaced in one move, so that a reader never sees half of one.
+    It is for its owner only. What it writes passes its redactor; files are replaced in one move, so that a reader
+    never sees half of one.
     """
 
     def __init__(self, path: Path, *, redactor: Redactor | None = None) -> None:
@@ -128,7 +129,7 @@ class RunFolder:
         if parent is not None and not parent.exists():
             raise missing_run(parent.parent)
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            private_folder(path)
             run = cls(path, redactor=redactor or Redactor(os.environ))
         except OSError as error:
             raise ConfigError(
@@ -170,7 +171,7 @@ class RunFolder:
         Raises SkillError: the name of the skill or of a file leads out of that folder."""
         exact = skill.with_text(self.redactor.exact.redact(skill.text))
         try:
-            return save_skill(exact, self.path / "best").parent
+            return save_skill(exact, self.path / "best", private=True).parent
         except OSError as error:
             raise unwritable(self.path / "best", error) from error
 
@@ -192,7 +193,7 @@ class RunFolder:
                 hint="give the skill a name without '/'",
             )
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(path.parent)
             write_atomically(path, text.encode(errors="backslashreplace"))
         except OSError as error:
             raise unwritable(path, error) from error

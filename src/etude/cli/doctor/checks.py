@@ -11,8 +11,9 @@ from pydantic import BaseModel
 
 from etude import __version__
 from etude.agents.program import ProgramAgent
+from etude.build import redactor_of
 from etude.cli.doctor.findings import Findings
-from etude.config import ModelSection, TrainConfig, file_data
+from etude.config import ModelSection, TrainConfig
 from etude.config.sections import AgentSection, ExecutorSection
 from etude.envs.gold import check_gold, check_varied
 from etude.envs.grading import CommandScorer
@@ -26,14 +27,14 @@ from etude.programs.known import known_programs
 from etude.prompts import Prompts
 from etude.protocols import Environment, Scorer
 from etude.records import SPLITS, ChatRequest, Role, user
-from etude.redaction import check_keys
-from etude.redaction.redactor import SHORTEST_KEY
 from etude.registry import BUILT_IN, find, load, origin, plugins
 from etude.sandbox import find_sandbox
 from etude.sandbox.landlock import Landlock
+from etude.secret_values import SHORTEST_KEY
 from etude.skill import load_skill, token_count, validate_skill
 from etude.store import is_running, read_run
 from etude.store.run import plain_name
+from etude.workbench import Given
 
 MOST_TOKENS = 256
 """Of a reply: enough for a model that thinks a little first."""
@@ -96,8 +97,7 @@ def check_parts(config: TrainConfig, found: Findings) -> None:
         with found.checking(role):
             _model(role, section, config, found)
     with found.checking("keys"):
-        keys = [name for section in sections.values() if (name := used_key_variable(section)) is not None]
-        check_keys(file_data(config, Path(config.run.folder, config.run.name)), os.environ, keys)
+        redactor_of(config, Given())
     if config.executor != ExecutorSection():
         with found.checking("executor"):
             executor, options = find("executors", config.executor.name), dict(config.executor.model_extra or {})

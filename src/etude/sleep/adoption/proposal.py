@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import Field
 
 from etude.errors import InputError
+from etude.files import private_folder
 from etude.records import Record
 from etude.records.summary import ShipVerdict
 from etude.skill import Document
@@ -109,7 +110,7 @@ def stage(night: Path, proposal: Proposal, allow: Iterable[Path] = ()) -> Path:
                 f"{one.live.path!r} changed during the night", hint="run it again: no session is used up"
             )
     folder = night / FOLDER
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     (folder / PROPOSAL).unlink(missing_ok=True)
     write_private(folder / DIFF, visible(_diff(proposal)))
     write_private(folder / PROPOSAL, as_json(proposal))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from etude.errors import EtudeError, LockedError
-from etude.files import TEMPORARY, sync_folder, take_lock, unwritable, write_atomically
+from etude.files import TEMPORARY, private_folder, sync_folder, take_lock, unwritable, write_atomically
 from etude.records import Record
 from etude.sleep.state import read_kept
 
@@ -84,7 +84,7 @@ def locked(state: Path) -> Generator[None]:
         hint="wait until that one has ended",
     )
     try:
-        state.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private_folder(state)
     except OSError as error:
         raise unwritable(state / LOCK, error) from error
     with take_lock(state / LOCK, in_use):
@@ -106,7 +106,7 @@ def carry_out(state: Path, writes: Sequence[Write], on_write: OnWrite = silent) 
     try:
         on_write("pending")
         text = pending.model_dump_json(indent=1).encode()
-        write_atomically(state / PENDING, text, mode=0o600, durable=True)
+        write_atomically(state / PENDING, text, durable=True)
         _apply(pending.writes, on_write)
         _tidy(state, pending, on_write)
     except BaseException as error:
