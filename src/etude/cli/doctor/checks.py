@@ -22,7 +22,7 @@ from etude.envs.splits import check_splits
 from etude.errors import ConfigError, EtudeError, UnusableReply
 from etude.models import Structured, build_model, price_of, used_key_variable
 from etude.models.handoff import unanswered
-from etude.programs.base import Program, is_older
+from etude.programs.base import Program
 from etude.programs.known import known_programs
 from etude.prompts import Prompts
 from etude.protocols import Environment, Scorer
@@ -251,9 +251,8 @@ def check_programs(found: Findings, programs: Sequence[Program] | None = None) -
 
 
 def _version(name: str, program: Program, version: str, path: Path, found: Findings) -> None:
-    if is_older(version, program.tested):
-        text = f"{version}, {path}: older than {program.tested}, the version it was tested with"
-        found.note(name, text, f"update it ({program.install}), or set agent.path to another one")
+    if old := program.too_old(version):
+        found.note(name, f"{version}, {path}: {old[0]}", old[1])
     else:
         found.ok(name, f"{version}, {path}")
 
