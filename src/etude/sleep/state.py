@@ -28,12 +28,16 @@ _LONGEST_SLUG = 40
 _NIGHT = re.compile(r"\d{4,9}")
 
 
+def user_folder(*, home: Path, environ: Mapping[str, str]) -> Path:
+    """`etude` in the user's state folder: `$XDG_STATE_HOME` if that is an absolute path, else `~/.local/state`."""
+    given = environ.get("XDG_STATE_HOME", "")
+    return (Path(given) if os.path.isabs(given) else home / ".local" / "state") / "etude"
+
+
 def state_folder(project: Path, *, home: Path, environ: Mapping[str, str], base: Path | None = None) -> Path:
-    """The folder for a project: `<name>-<hash of the real path>` in `base`, by default `etude/sleep` of the state
-    folder of the user: `$XDG_STATE_HOME` where it is an absolute path, else `~/.local/state`."""
-    if base is None:
-        given = environ.get("XDG_STATE_HOME", "")
-        base = (Path(given) if os.path.isabs(given) else home / ".local" / "state") / "etude" / "sleep"
+    """The folder for a project: `<name>-<hash of the real path>` in `base`, by default `sleep` in the folder of the
+    user."""
+    base = user_folder(home=home, environ=environ) / "sleep" if base is None else base
     real = os.path.realpath(project)
     slug = re.sub(r"[^a-z0-9]+", "-", os.path.basename(real).lower())[:_LONGEST_SLUG].strip("-") or "root"
     number = hashlib.sha256(os.fsencode(real)).hexdigest()[:10]
