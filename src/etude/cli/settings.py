@@ -12,6 +12,7 @@ from etude.cli.parsing.usage import UsageError
 from etude.cli.trust import trusted
 from etude.config import TrainConfig, load_config
 from etude.errors import ConfigError
+from etude.models.keys import secrets_of
 from etude.registry import Family, find
 
 C = TypeVar("C", bound=TrainConfig)
@@ -38,6 +39,8 @@ def with_options(load: Callable[[Flags], C], args: argparse.Namespace, before: S
     named = {"preset": getattr(args, "preset", None), "run.name": getattr(args, "name", None)}
     flags = [*before, *((key, json.dumps(value)) for key, value in named.items() if value is not None), *args.flags]
     config = trusted(load(flags), args)
+    for section in config.models.values():  # the command line is repeated in hints
+        args.command = secrets_of(section).hide(getattr(args, "command", ""))
     # The demo takes settings and not this option.
     return load([*flags, *_without_sandbox(config)]) if getattr(args, _UNSAFE, False) else config
 
