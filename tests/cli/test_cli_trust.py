@@ -167,7 +167,6 @@ def test_no_command_touches_a_project_that_names_everything(
         "verify": [skill, *run],
         "sleep harvest": ["--project", "."],
         "sleep schedule": ["--print"],
-        "sleep tasks": ["--reviewed", "tasks.json"],
     }
     for verb in VERBS:
         if verb.name == "simulate":
@@ -204,6 +203,7 @@ def test_plain_settings_ask_nothing_and_find_no_module_and_no_plugin_of_the_fold
         (role(base_url="https://api.openai.com.evil.example/v1"), 1),
         (role(api_key_env="SECRET"), 1),
         ({"target": {"model": "agent:codex"}}, 0),
+        ({"target": {"model": "agent:codex", "renew_login": True}}, 1),
         ({"target": {"model": "agent:codex", "base_url": "https://evil.example"}}, 1),
         ({"target": {"model": "adapter:google:m"}}, 0),
         ({"target": {"model": "adapter:google:m", "base_url": "http://localhost:1"}}, 1),

@@ -17,21 +17,21 @@ from typing import Any, NamedTuple, TypeVar, cast
 from etude.cli.terminal import output
 from etude.config import ModelSection, Section, TrainConfig
 from etude.config.loading import is_path
+from etude.envs.dataset import DatasetConfig
 from etude.errors import InputError
-from etude.files import write_atomically
+from etude.files import private_folder, user_state, write_atomically
 from etude.models.keys import used_key_variable
 from etude.models.sdk import shown_address
 from etude.records import digest
 from etude.registry import BUILT_IN, Family
 from etude.sleep.config import SleepConfig
-from etude.sleep.state import user_folder
 from etude.sleep.tasks.files import read as read_tasks
 
 C = TypeVar("C", bound=TrainConfig)
 
 _RUN = ("env.check", "env.grader", "env.python", "agent.arguments", "agent.command", "agent.path")
 """Options with words of a command line: the files that they name count with their content."""
-_OPEN = re.compile(r"(agent|env)\.(network|readable|unsafe_no_sandbox)|agent\.(env|login)")
+_OPEN = re.compile(r"(agent|env)\.(network|readable|unsafe_no_sandbox)|agent\.(env|login|renew_login)")
 """Options of built-in environments and agents that open what is closed."""
 _LOOPBACK = re.compile(r"https?://(127\.0\.0\.1|localhost|\[::1\])(:\d+)?(/[\w./-]*)?")
 _OWN_SERVER = re.compile(r"(openai:\S+ https://api\.openai|anthropic:\S+ https://api\.anthropic)\.com(/v1)?/?")
@@ -93,7 +93,7 @@ def remember(found: Sequence[Foreign]) -> None:
     """Trust what settings name from now on, in the current folder."""
     path = _record(found)
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        private_folder(path.parent)
         text = "\n".join([os.path.realpath(os.curdir), *map(str, found)])
         write_atomically(path, text.encode("utf-8", "backslashreplace"), mode=0o600)
     except OSError as error:
@@ -136,7 +136,7 @@ def _ask(found: Sequence[Foreign], given: str | None) -> None:
 
 def _record(found: Iterable[Foreign]) -> Path:
     name = digest([os.path.realpath(os.curdir), trust_hash(found)])
-    return user_folder(home=Path.home(), environ=os.environ) / "trusted" / name
+    return user_state(os.environ, Path.home()) / "trusted" / name
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
@@ -165,22 +165,23 @@ def _imports(config: TrainConfig) -> Iterator[Foreign]:
 
 
 def _options(config: TrainConfig) -> Iterator[Foreign]:
-    """Some options of what is built in, and all options of what is not, except numbers and data files."""
+    """Some options of what is built in; of what is not all, except numbers and the usual ones of tasks."""
     parts: list[tuple[str, bool, Section]] = [
         ("env", config.env.name in BUILT_IN["environments"], config.env),
         ("agent", config.agent.name in BUILT_IN["agents"], config.agent),
         ("search", config.search.policy in BUILT_IN["searches"], config.search),
         ("executor", config.executor.name in BUILT_IN["executors"], config.executor),
     ]
-    data = [
-        Path(str(value)).parent for key in ("path", "train") if (value := _mapping(config.env.model_extra).get(key))
-    ]
+    options = _mapping(config.env.model_extra)
+    folders = [*(Path(str(options[key])).parent for key in ("path", "train") if options.get(key)), Path()]
     for section, built_in, given in parts:
         for key, value in _mapping(given.model_extra).items():
-            name, data_or_number = f"{section}.{key}", key in given.paths or type(value) in (int, float)
-            asked = name in _RUN or _OPEN.fullmatch(name) if built_in else not data_or_number
+            name, usual = f"{section}.{key}", section == "env" and key in DatasetConfig.model_fields
+            asked = (
+                name in _RUN or _OPEN.fullmatch(name) if built_in else not usual and type(value) not in (int, float)
+            )
             if value and asked and (name, value) != ("agent.login", "gateway"):
-                files = _files(value, [*data, Path()]) if name in _RUN else ()
+                files = _files(value, folders) if name in _RUN else ()
                 settings = tuple(f"{name}.{each}" for each in _mapping(value)) or (name,)
                 yield Foreign(f"{'run' if name in _RUN else 'set'} {value!r}", settings, files)
 
@@ -195,6 +196,8 @@ def _servers(config: TrainConfig) -> Iterator[Foreign]:
         own = url is None or _OWN_SERVER.fullmatch(f"{section.model} {url}") is not None
         known = variable != usual or not section.model.startswith("adapter:")  # else it has variables of its own
         silent = url and _LOOPBACK.fullmatch(url) and known and not os.environ.get(variable or "")
+        if section.renew_login:
+            yield Foreign("set True", (f"{role}.renew_login",))
         if variable is None or (command is None and ((own and variable == usual) or silent)):
             continue
         given = {"api_key_command": command, "base_url": url, "api_key_env": variable != usual}
