@@ -23,7 +23,6 @@ from etude.sleep.adoption.rules import (
     Rules,
     active,
     block_of,
-    lineage,
     render,
     revised,
     taken_back,
@@ -89,7 +88,8 @@ def revert_rule(rule: str, state: Path) -> Reverted:
             if one.id == rule and real in adopted
         ]
         if not found:
-            raise _unknown(rule, Rules(documents=work.rules))
+            hint = "`etude sleep explain` shows the ids, and which rule a later one rewords"
+            raise InputError(f"no adopted document has a rule {rule!r}", hint=hint)
         for document, one in found:
             work.cut(document, [one.text])
         # A rule that a later night took out counts as there: it comes back with what that night did.
@@ -97,18 +97,6 @@ def revert_rule(rule: str, state: Path) -> Reverted:
         standing = [one for one in work.receipts if not one.reverted and one.night in nights]
         full = {one.night for one in standing for each in one.documents if stands(each, one.night, rules)}
         return work.finish([one for one in standing if one.night not in full])
-
-
-def _unknown(rule: str, rules: Rules) -> InputError:
-    """Why a rule cannot be taken out."""
-    for those in rules.documents.values():
-        for one in active(those):
-            if rule in [before.id for before in lineage(one, those)[1:]]:
-                return InputError(
-                    f"rule {rule!r} was reworded: rule {one.id!r} of night {one.night!r} took its place",
-                    hint=f"take out rule {one.id!r}",
-                )
-    return InputError(f"no adopted document has a rule {rule!r}", hint="give an id from the report of a night")
 
 
 class _Work:
