@@ -16,6 +16,8 @@ import uvicorn
 from peer_prompts import read_prompt
 
 from etude.simulation.endpoint import make_app
+from etude.simulation.faults import Faults
+from etude.simulation.service import Service
 
 
 class Meter:
@@ -64,7 +66,7 @@ def metered_endpoint(latency: float) -> Generator[Metered]:
     Args:
         latency: Seconds before each answer.
     """
-    meter = Meter(make_app(latency=latency, read=read_prompt))
+    meter = Meter(make_app(Service(Faults(), latency, read=read_prompt)))
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     config = uvicorn.Config(meter, http="h11", ws="none", lifespan="off", log_config=None, access_log=False)
     server = uvicorn.Server(config)

@@ -75,7 +75,7 @@ class Step(NamedTuple):
     """A command of a console block, and the lines that it prints, `...` standing for any others."""
 
     program: str
-    """`etude`, `python` for a script of this repository, or `cd`."""
+    """`etude`, `python` for a script of this repository, `cd`, or `sed` for what a reader edits in a file."""
     words: list[str]
     shown: list[str]
 
@@ -85,7 +85,7 @@ def steps(block: Block) -> list[Step]:
     for line in block.text.splitlines():
         if line.startswith("$ "):
             program, *words = shlex.split(line[2:], comments=True)
-            assert program in ("etude", "python", "cd"), (block.place, line)
+            assert program in ("etude", "python", "cd", "sed"), (block.place, line)
             found.append(Step(program, words, []))
         else:
             found[-1].shown.append(line)

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -25,6 +26,7 @@ from etude.records.summary import Cost, Summary
 from etude.registry import BUILT_IN, find
 from etude.simulation import endpoint, names
 from etude.simulation.faults import Faults
+from etude.simulation.service import Service
 from etude.sleep.config import load_sleep_config, make_sleep_config
 from etude.sleep.transcripts.sources import source_of
 
@@ -98,6 +100,8 @@ def carried_out(step: Step, patch: pytest.MonkeyPatch) -> int:
     if step.program == "cd":
         patch.chdir(*step.words)
         return 0
+    if step.program == "sed":
+        return subprocess.run(["sed", *step.words], check=False).returncode
     if step.program == "python":
         with patch.context() as only_now:
             only_now.setattr(sys, "argv", step.words)
@@ -148,7 +152,7 @@ def test_the_commands_between_backticks_and_in_the_readme_are_understood() -> No
 
 def test_the_page_of_the_simulated_world_has_every_address_of_its_endpoint() -> None:
     page = (DOCS / "guides" / "simulated-world.md").read_text()
-    addresses = [route.path.replace("{name}", "{model}") for route in endpoint.make_app().routes]
+    addresses = [route.path.replace("{name}", "{model}") for route in endpoint.make_app(Service(Faults())).routes]
     assert len(addresses) > 8
     assert [address for address in addresses if f"{address}`" not in page and f"{address}?" not in page] == []
 

@@ -1,6 +1,7 @@
 """From settings to a workbench: the one module that knows every family."""
 
 import os
+import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from etude.envs.splits import check_splits
 from etude.errors import ConfigError, DataError, StopRun
 from etude.events import Event, Notice
 from etude.models import Journaled, Limited, Metered, Retrying, Structured, build_model, price_of
-from etude.models.keys import key_variable, used_key_variable
+from etude.models.keys import key_variable, secrets_of, used_key_variable
 from etude.models.wrappers.metered import cost
 from etude.models.wrappers.pictured import Pictured
 from etude.prompts import Prompts
@@ -126,7 +127,8 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         await check_varied(env, tasks)
     executor = given.get("executor") or _executor(config)
 
-    redactor = _redactor(config, given)
+    redactor = redactor_of(config, given)
+    redactor.secrets += [model.secrets for model in parts.providers.values() if model.secrets is not None]
     with RunFolder.open(config.run, fork=given.get("fork"), redactor=redactor) as folder:
         folder.journal.sealed = given.get("offline", False)
         sinks: list[Sink] = [folder.events, *given.get("sinks", ())]
@@ -145,6 +147,7 @@ async def open_workbench(config: TrainConfig, given: Given, *, claim: bool = Tru
         if "judge" in models:
             judge.model = _structured(models["judge"], config.judge or config.target, folder, emit)
         agent = _agent(parts, env, models["target"], [task for split in SPLITS for task in tasks[split]])
+        redactor.secrets += [] if agent.secrets is None else [agent.secrets]
         resumed = folder.journal.identity is not None
         if claim:
             folder.journal.claim_identity(_identity(config, parts, env, agent, tasks))
@@ -185,14 +188,27 @@ def _warning(text: str, hint: str = "training continues anyway; `etude doctor` c
     return Notice(level="warning", text=text, hint=hint)
 
 
-def _redactor(config: TrainConfig, given: Given) -> Redactor:
-    """What keeps the keys of all roles out of the run folder."""
-    roles = [(role, section) for role, section in _roles(config).items() if section is not None]
+def redactor_of(config: TrainConfig, given: Given) -> Redactor:
+    """What keeps the keys of all roles out of the run folder. Raises ConfigError: a key is a word of the settings,
+    or was taken out of them."""
+    roles = config.models
+    for role, one in roles.items():
+        if "[redacted:" in f"{one.headers} {one.base_url}" and not given.get("offline"):
+            raise ConfigError(
+                f"{role}: a header or the address has a redacted secret, as settings in run folders have",
+                hint="use your own settings file",
+            )
     # What a model that was given reads is not known.
-    names = [key_variable(section) if role in given else used_key_variable(section) for role, section in roles]
-    keys = [name for name in names if name is not None]
-    check_keys(file_data(config, Path(config.run.folder, config.run.name)), os.environ, keys)
-    return Redactor(os.environ, keys)
+    found = (key_variable(one) if role in given else used_key_variable(one) for role, one in roles.items())
+    keys = [name for name in found if name is not None]
+    redactor = Redactor(os.environ, keys)
+    redactor.secrets += [secrets_of(section) for section in roles.values()]
+    settings = file_data(config, Path(config.run.folder, config.run.name))
+    check_keys(settings, ((f"environment variable {name!r}", os.environ.get(name, "")) for name in keys))
+    others: dict[str, Any] = {role: {**settings[role], "headers": None, "base_url": None} for role in roles}
+    for known in redactor.secrets[1:]:
+        check_keys(settings | others, ((f"{name!r} of a model", key) for key, name in known.values.items()))
+    return redactor
 
 
 class _Judge:
@@ -296,5 +312,8 @@ def _identity(
 
 def _yaml(config: TrainConfig, folder: RunFolder) -> str:
     # Redacted before it is YAML: in place of a bare word, a redaction would be read as a list.
-    data = folder.redactor.redact_value(file_data(config, folder.path))
-    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+    data = file_data(config, folder.path)
+    for role in config.models:  # what a redaction leaves of an address with a login is not an address
+        if "base_url" in data[role]:
+            data[role]["base_url"] = re.sub("//[^/?#]*@", "//", data[role]["base_url"])
+    return yaml.safe_dump(folder.redactor.redact_value(data), sort_keys=False, allow_unicode=True)

@@ -2,11 +2,13 @@
 
 import asyncio
 import contextvars
+import functools
 import threading
 from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
 
@@ -21,6 +23,18 @@ def run_to_end(coroutine: Coroutine[Any, Any, R]) -> R:
         with ThreadPoolExecutor(max_workers=1) as thread:
             return thread.submit(asyncio.run, coroutine).result()
     return asyncio.run(coroutine)
+
+
+def synchronous(work: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
+    """A function like `work`, for synchronous code; works inside a running event loop as well."""
+
+    @functools.wraps(work)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        return run_to_end(work(*args, **kwargs))
+
+    run.__doc__ = f"`{work.__name__}` for synchronous code; works inside a running event loop as well."
+    run.__name__ = run.__qualname__ = work.__name__.removeprefix("a")
+    return run
 
 
 async def together(work: Iterable[Coroutine[Any, Any, R]]) -> list[R]:

@@ -1,19 +1,23 @@
-"""Files that are replaced as a whole: a reader sees the old one or the new one, never half of one."""
+"""Files that are replaced as a whole, so that a reader sees the old one or the new one; files and folders for their
+owner only; locks on files."""
 
 import os
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 
-from etude.errors import StopRun
+from filelock import FileLock, Timeout
+
+from etude.errors import LockedError, StopRun
 
 TEMPORARY = ".etude-"
 """What the names of files begin with while they are written, next to those that they replace."""
 
 
-def write_atomically(path: Path, data: bytes, *, mode: int = 0o666, durable: bool = False) -> None:
-    """Write a file in one move, in a folder that exists, with the permissions of `mode` less what the umask takes
-    away. A failed write leaves no trace. What is `durable` is on the disk when this returns; else a power cut may
-    undo it."""
+def write_atomically(path: Path, data: bytes, *, mode: int = 0o600, durable: bool = False) -> None:
+    """Write a file in one move, in a folder that exists, for its owner only, or with the permissions of `mode` less
+    what the umask takes away. A failed write leaves no trace. What is `durable` is on the disk when this returns;
+    else a power cut may undo it."""
     temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
     try:
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
@@ -29,10 +33,55 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o666, durable: boo
         sync_folder(path.parent)
 
 
-def unwritable(what: str, problem: object) -> StopRun:
+def private_folder(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, for their owner only; close one that is there."""
+    for place in (*reversed([above for above in folder.parents if not above.exists()]), folder):
+        place.mkdir(mode=0o700, exist_ok=True)
+    folder.chmod(0o700)
+
+
+def private_file(path: str | Path, flags: int = os.O_WRONLY | os.O_APPEND | os.O_CREAT) -> int:
+    """Open a file, one that is made for its owner only: an `opener` of `open`."""
+    return os.open(path, flags, 0o600)
+
+
+def user_state(environ: Mapping[str, str], home: Path) -> Path:
+    """Where etude keeps what it knows of a user: `etude` in `$XDG_STATE_HOME` where that is an absolute path, else in
+    `~/.local/state`."""
+    given = environ.get("XDG_STATE_HOME", "")
+    return (Path(given) if os.path.isabs(given) else home / ".local" / "state") / "etude"
+
+
+def unwritable(path: Path, error: Exception) -> StopRun:
     """For a file that a run cannot go without, as when the disk is full."""
     hint = "free some space or fix the permissions, then run the same command again"
-    return StopRun(f"{what} cannot be written: {problem}", hint=hint)
+    return StopRun(f"{str(path)!r} cannot be written: {getattr(error, 'strerror', None) or error}", hint=hint)
+
+
+def take_lock(path: Path, in_use: LockedError, *, wait_seconds: float = 0.0) -> FileLock:
+    """The lock on the file `path`, taken for this process, in whichever thread it is released; it ends with the
+    process, however that ends. Raises `in_use`: another process has it; StopRun: the file cannot be written."""
+    lock = FileLock(path, mode=0o600, thread_local=False)
+    try:
+        lock.acquire(timeout=wait_seconds, poll_interval=0.025)
+    except Timeout:
+        raise in_use from None
+    except OSError as error:
+        raise unwritable(path, error) from error
+    return lock
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a process has the lock. One that cannot be tried, of another user or on a read-only disk, counts as
+    free."""
+    if path.exists():
+        try:
+            take_lock(path, LockedError("")).release()
+        except LockedError:
+            return True
+        except StopRun:
+            pass
+    return False
 
 
 def sync_folder(folder: Path) -> None:

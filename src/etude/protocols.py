@@ -12,6 +12,7 @@ from etude.code_digest import class_digest
 from etude.errors import ConfigError
 from etude.events import Event
 from etude.records import ChatRequest, Reply, Role, Score, Skill, Split, Task, Trajectory, Usage
+from etude.secret_values import Secrets
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -32,6 +33,8 @@ class ChatModel(ABC):
     """Where it is reached, for error messages."""
     answered_by_hand: bool = False
     """A person answers in their own time, in the files of the folder `endpoint`: no server's limits count."""
+    secrets: Secrets | None = None
+    """What it knows and must not be stored; may grow as it works."""
 
     @abstractmethod
     async def complete(self, request: ChatRequest) -> Reply:
@@ -132,6 +135,10 @@ class Agent(ABC):
     """Attempts tasks with a skill. An agent does not know which environment asks."""
 
     name: str
+    secrets: Secrets | None = None
+    """As of a `ChatModel`."""
+    prompt_tokens: int = 0
+    """About how many tokens it adds to each request, for forecasts."""
     journals_calls: ClassVar[bool] = False
     """All that is paid for in an attempt are calls of the target model, which are facts already. False makes the
     attempt itself a fact."""

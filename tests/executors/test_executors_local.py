@@ -8,62 +8,6 @@ import pytest
 from etude.executors.local import LocalExecutor
 
 
-async def test_closing_drops_what_has_not_started_and_finishes_what_has() -> None:
-    started: list[int] = []
-    finished: list[int] = []
-
-    async def work(index: int) -> int:
-        started.append(index)
-        await asyncio.sleep(0 if index == 0 else 0.01)
-        finished.append(index)
-        return index
-
-    executor = LocalExecutor(3)
-    async with aclosing(executor.stream(work, range(50))) as results:
-        async for _ in results:
-            break
-    await executor.drain()
-    assert len(started) < 10
-    assert sorted(finished) == sorted(started)
-
-
-async def test_an_error_is_raised_and_the_others_finish() -> None:
-    finished: list[int] = []
-
-    async def work(index: int) -> None:
-        if index == 0:
-            raise ValueError("broken")
-        await asyncio.sleep(0.01)
-        finished.append(index)
-
-    executor = LocalExecutor(3)
-    with pytest.raises(ValueError, match="broken"):
-        async for _ in executor.stream(work, range(3)):
-            pass
-    await executor.drain()
-    assert finished == [1, 2]
-
-
-async def test_cancel_ends_what_is_under_way() -> None:
-    ended: list[str] = []
-
-    async def work(index: int) -> None:
-        if index == 0:
-            return
-        try:
-            await asyncio.sleep(60)
-        except asyncio.CancelledError:
-            ended.append("cancelled")
-            raise
-
-    executor = LocalExecutor(2)
-    async with aclosing(executor.stream(work, range(2))) as results:
-        async for _ in results:
-            break
-    await executor.cancel()
-    assert ended == ["cancelled"]
-
-
 async def test_cancel_ends_the_work_of_streams_that_are_still_open() -> None:
     begun = asyncio.Event()
     ended: list[int] = []

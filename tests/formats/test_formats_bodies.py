@@ -92,7 +92,7 @@ RESPONSES_BODY = {
 
 def test_items_of_responses() -> None:
     call = read(RESPONSES, RESPONSES_BODY)
-    assert (call.named, call.stream, call.most_tokens, call.any_json) == ("m", True, None, False)
+    assert (call.named, call.stream, call.most_tokens) == ("m", True, None)
     assert call.request.messages == (
         system("Base."),
         system("# Skill"),

@@ -17,7 +17,7 @@ from etude.simulation.rules import State, states
 from etude.stages.reflect import Context, reflect
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.rollout import Rollout
-from etude.testing import MemoryJournal
+from memory_doubles import MemoryJournal
 
 
 def rules_of(family: str):

@@ -439,7 +439,7 @@ async def test_the_key_is_sent_and_never_shown(server: Server, monkeypatch: pyte
     said = http(401, refusal("authentication_error", "bad secret-12345"))
     error = await failure(server, said, api_key_env="OPENAI_API_KEY")
     assert key_in(server.heard[0]) == "secret-12345"
-    assert error.message == "HTTP 401: bad [key]"
+    assert error.message == "HTTP 401: bad [redacted:ANTHROPIC_API_KEY]"
     assert error.hint == "check the key in ANTHROPIC_API_KEY and its account"
 
 

@@ -171,7 +171,8 @@ async def test_the_printed_key_is_not_shown_and_its_source_is_named(server: Serv
     model = AzureModel("d", section(base_url=server.url, api_key_command=command('print("token-123456")')))
     with pytest.raises(RejectedRole) as caught:
         await ask(model)
-    assert str(caught.value) == "HTTP 401: bad [key]\nhint: check the key in api_key_command and its account"
+    assert caught.value.message == "HTTP 401: bad [redacted:api_key_command]"
+    assert caught.value.hint == "check the key in api_key_command and its account"
 
 
 PROGRAM = f"api_key_command {PurePath(sys.executable).name!r}"

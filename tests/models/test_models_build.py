@@ -20,7 +20,8 @@ from etude.models import (
 from etude.models.openai import OpenAIModel
 from etude.models.simulated import SimulatedModel
 from etude.records import ChatRequest, user
-from etude.testing import FreeSpend, MemoryJournal, ScriptedModel
+from etude.testing import ScriptedModel
+from memory_doubles import FreeSpend, MemoryJournal
 
 
 def test_a_provider_and_a_name_make_a_model():

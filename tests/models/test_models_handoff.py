@@ -17,7 +17,8 @@ from etude.models.simulated import SimulatedModel
 from etude.protocols import ChatModel
 from etude.records import ChatRequest, ImagePart, Message, Reply, ResponseSchema, Tool, assistant, system, user
 from etude.simulation import SEED_SKILL, make_tasks, respond
-from etude.testing import ChatModelContract, FreeSpend
+from etude.testing import ChatModelContract
+from memory_doubles import FreeSpend
 
 QUESTION = ChatRequest(messages=(system("You answer in one word."), user("Which colour has the sky?")))
 SCHEMA = ResponseSchema(name="reply", body={"type": "object", "properties": {"edits": {"type": "array"}}})

@@ -5,7 +5,8 @@ import pytest
 from etude.errors import TransientError
 from etude.models import Journaled
 from etude.records import ChatRequest, Reply, Usage, user
-from etude.testing import MemoryJournal, ScriptedModel
+from etude.testing import ScriptedModel
+from memory_doubles import MemoryJournal
 
 HELLO = ChatRequest(messages=(user("Hello"),))
 

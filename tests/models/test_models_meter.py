@@ -20,7 +20,8 @@ from etude.records import (
     Usage,
     user,
 )
-from etude.testing import FreeSpend, Reservation, ScriptedModel, Settlement
+from etude.testing import ScriptedModel
+from memory_doubles import FreeSpend, Reservation, Settlement
 
 HELLO = ChatRequest(messages=(user("Hello"),))
 PRICE = Price(input=2, output=10, cached=0.5)

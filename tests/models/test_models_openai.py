@@ -298,7 +298,7 @@ async def test_long_answers_are_cut_in_messages(server: Server):
 async def test_a_key_that_the_server_repeats_is_not_shown(server: Server, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TEST_KEY", " secret-12345 ")
     error = await failure(server, http(401, {"error": {"message": "bad secret-12345"}}), api_key_env="TEST_KEY")
-    assert error.message == "HTTP 401: bad [key]"
+    assert error.message == "HTTP 401: bad [redacted:TEST_KEY]"
     assert server.heard[0].headers["authorization"] == "Bearer secret-12345"
 
 

@@ -7,7 +7,8 @@ from pydantic import BaseModel, Field
 from etude.errors import OutageStop, RejectedRequest, TransientError, UnusableReply
 from etude.models import Journaled, Structured
 from etude.records import ChatRequest, Reply, ToolCall, assistant, system, user
-from etude.testing import MemoryJournal, ScriptedModel
+from etude.testing import ScriptedModel
+from memory_doubles import MemoryJournal
 
 
 class Change(BaseModel):

@@ -316,38 +316,65 @@ class TestCommands:
 
 
 class TestLogins:
-    def test_a_login_is_lent_and_a_renewed_one_given_back(self, tmp_path) -> None:
+    @pytest.mark.parametrize("renew", [False, True])
+    def test_a_login_is_lent_and_a_renewed_one_given_back_where_the_user_says_so(self, tmp_path, renew: bool) -> None:
         mine = tmp_path / "me" / ".codex" / "auth.json"
         mine.parent.mkdir(parents=True)
         mine.write_text('{"token": 1}')
         home = tmp_path / "home"
         home.mkdir()
-        with find_login(Codex(), {}, tmp_path / "me").lent(home):
+        with find_login(Codex(), {}, tmp_path / "me", renew=renew).lent(home):
             place = home / ".codex" / "auth.json"
             assert place.read_text() == '{"token": 1}'
             assert place.stat().st_mode & 0o777 == 0o600
             place.write_text('{"token": 2}')
-        assert json.loads(mine.read_text()) == {"token": 2}
+        assert json.loads(mine.read_text()) == {"token": 2 if renew else 1}
         assert sorted(path.name for path in mine.parent.iterdir()) == ["auth.json"]
 
-    @pytest.mark.parametrize("left", ["", '{"token"', "[]", None])
-    def test_what_is_no_whole_login_is_not_given_back(self, tmp_path, left: str | None) -> None:
+    @pytest.mark.parametrize(
+        "left",
+        [
+            *("", '{"tokens"', "[]", "{}", '{"tokens": {}, "mode": "a"}', '{"tokens": {"access": ""}, "mode": "a"}'),
+            *('{"tokens": {"access": 7}, "mode": "a"}', '{"tokens": {"access": "t"}}', None),
+        ],
+    )
+    def test_what_is_not_a_whole_login_is_not_given_back(self, tmp_path, left: str | None) -> None:
+        whole = '{"tokens": {"access": "t"}, "mode": "a"}'
         mine = tmp_path / "auth.json"
-        mine.write_text('{"token": 1}')
+        mine.write_text(whole)
         home = tmp_path / "home"
         home.mkdir()
-        with Login({}, {"auth.json": mine}).lent(home):
+        with Login({}, {"auth.json": mine}, renew=True).lent(home):
             (home / "auth.json").unlink()
             if left is not None:
                 (home / "auth.json").write_text(left)
-        assert mine.read_text() == '{"token": 1}'
+        assert mine.read_text() == whole
+
+    def test_a_login_that_its_owner_changed_meanwhile_stays(self, tmp_path) -> None:
+        mine, home = tmp_path / "auth.json", tmp_path / "home"
+        mine.write_text('{"token": 1}')
+        home.mkdir()
+        with Login({}, {"auth.json": mine}, renew=True).lent(home):
+            (home / "auth.json").write_text('{"token": 2}')
+            mine.write_text('{"token": 3}')
+        assert mine.read_text() == '{"token": 3}'
+
+    def test_its_tokens_are_secrets_the_renewed_ones_too(self, tmp_path) -> None:
+        mine, home = tmp_path / "auth.json", tmp_path / "home"
+        mine.write_text('{"openai": {"type": "oauth-login", "access": "first-of-all", "expires": 123456789}}')
+        home.mkdir()
+        login = Login({"CODEX_API_KEY": "of-the-variable"}, {"auth.json": mine})
+        with login.lent(home):
+            (home / "auth.json").write_text('{"openai": {"refresh": "second-of-all"}}')
+        text = "first-of-all, second-of-all, of-the-variable, oauth-login"
+        assert login.secrets.hide(text) == "[redacted:login], [redacted:login], [redacted:CODEX_API_KEY], oauth-login"
 
     def test_a_link_in_its_place_is_not_followed(self, tmp_path) -> None:
         mine, other, home = tmp_path / "auth.json", tmp_path / "other.json", tmp_path / "home"
         mine.write_text('{"token": 1}')
         other.write_text('{"token": 3}')
         home.mkdir()
-        with Login({}, {"auth.json": mine}).lent(home):
+        with Login({}, {"auth.json": mine}, renew=True).lent(home):
             (home / "auth.json").unlink()
             (home / "auth.json").symlink_to(other)
         assert mine.read_text() == '{"token": 1}'
@@ -358,7 +385,7 @@ class TestLogins:
         other.mkdir()
         (other / "auth.json").write_text('{"token": 3}')
         home.mkdir()
-        with Login({}, {".codex/auth.json": mine}).lent(home):
+        with Login({}, {".codex/auth.json": mine}, renew=True).lent(home):
             (home / ".codex").rename(home / "moved")
             (home / ".codex").symlink_to(other)
         assert mine.read_text() == '{"token": 1}'

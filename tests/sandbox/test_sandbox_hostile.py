@@ -347,12 +347,6 @@ for number in range(1000):
     kept[-1].write(b"x" * 4_000_000)
     os.unlink("it")
 """,
-    "nameless files": """
-kept = []
-for number in range(1000):
-    kept.append(os.memfd_create("it"))
-    os.write(kept[-1], b"x" * 4_000_000)
-""",
     "empty files": """
 for number in range(8000):
     open(str(number), "w").close()

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from sandbox_boxes import nest
 
-from etude.sandbox.launch.disk import TooDeep, held, size
+from etude.sandbox.launch.disk import TooDeep, size
+from etude.sandbox.launch.held import Held
 from etude.sandbox.launch.processes import below, below_by_table, resident
 from etude.sandbox.launcher import PACKAGE, interpreter, launcher
 from etude.sandbox.pipes import Output
@@ -65,16 +66,19 @@ def test_folders_that_have_no_path_are_too_deep(workspace) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="there is no /proc")
 def test_deleted_files_that_are_open_are_held_once(tmp_path) -> None:
-    before = held([os.getpid()])
+    def held() -> int:
+        return Held([os.getpid()], [str(tmp_path)]).disk
+
+    before = held()
     with open(tmp_path / "file", "wb", 0) as file:
         file.write(bytes(1 << 20))
         os.fsync(file.fileno())
-        assert held([os.getpid()]) == before
+        assert held() == before
         os.unlink(tmp_path / "file")
         twin = os.dup(file.fileno())
-        assert (1 << 20) <= held([os.getpid()]) - before < (2 << 20)
+        assert (1 << 20) <= held() - before < (2 << 20)
         os.close(twin)
-    assert held([os.getpid()]) == before
+    assert held() == before
 
 
 @pytest.fixture

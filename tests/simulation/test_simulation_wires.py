@@ -202,11 +202,6 @@ def test_schemas_are_filled(claude: anthropic.Anthropic, gpt: openai.OpenAI) -> 
     assert json.loads(other.output_text)["edits"][0]["cites"] == ["a-1"]
 
 
-def test_json_without_a_schema_has_the_usual_keys(gpt: openai.OpenAI) -> None:
-    reply = response(gpt, text={"format": {"type": "json_object"}})
-    assert set(json.loads(reply.output_text)) == {"reasoning", "answer"}
-
-
 @pytest.mark.parametrize("how", [message, streamed_message])
 def test_messages_are_cut_at_the_token_limit(claude: anthropic.Anthropic, how: Any) -> None:
     reply = how(claude, max_tokens=3)

@@ -8,9 +8,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from briefs_sessions import sessions
+from strict_source import StrictSourceContract
 
 from etude.sleep.transcripts.sessions import ToolUse, Turn
-from etude.testing.source import START, SourceContract
+from etude.testing.source import START
 
 sys.path.append(str(Path(__file__).parent / "sources"))
 
@@ -49,7 +50,7 @@ def hostile_turns(seed: int, gap: str = "structure", order: str = "") -> list[Tu
     ]
 
 
-def writers() -> dict[str, SourceContract]:
+def writers() -> dict[str, StrictSourceContract]:
     """What writes sessions of each source as its program does."""
     names = {
         "claude-code": ("claude_code", "TestClaudeCode"),

@@ -69,9 +69,7 @@ def offer(
 ) -> Path:
     """A staged proposal; returns its folder."""
     documents = tuple(proposed(place, path, block, night=night, evidence=evidence) for path, block in blocks)
-    proposal = Proposal(
-        night=night, project=str(place.root), documents=documents, verdict="ship", notes=("Said *so*.",)
-    )
+    proposal = Proposal(night=night, project=str(place.root), documents=documents, verdict="ship")
     return stage(place.state / "nights" / night, proposal)
 
 

@@ -268,16 +268,19 @@ def test_the_command_line_says_why_with_exit_code_1(small: Small, capsys: pytest
 
 
 def test_a_proposal_that_cannot_be_written_is_no_proposal_and_comes_with_the_next_run(small: Small) -> None:
-    place = small.state.night(1) / "proposal" / "report.md"
+    place = small.state.night(1) / "proposal" / "proposal.diff"
 
     def obstruct(request: ChatRequest) -> None:
         if small.state.night(1).exists():
             place.mkdir(parents=True, exist_ok=True)
 
     small.before = obstruct
-    with unchanged(small), pytest.raises(StopRun, match=r"report\.md' cannot be written: Is a directory") as error:
+    with (
+        unchanged(small),
+        pytest.raises(StopRun, match="cannot be written: Is a directory") as error,
+    ):
         small.night()
-    assert error.value.hint == "make room or fix the permissions, then run the same command again"
+    assert error.value.hint == "free some space or fix the permissions, then run the same command again"
     assert not (place.parent / "proposal.json").exists()
     assert set(small.ledger().values()) == {"queued"}
     asked = small.answered

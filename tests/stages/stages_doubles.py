@@ -27,7 +27,8 @@ from etude.records import (
 )
 from etude.stages.shared.optimizer import Optimizer
 from etude.stages.shared.rollout import Rollout
-from etude.testing.doubles import MemoryJournal, ScriptedModel
+from etude.testing.doubles import ScriptedModel
+from memory_doubles import MemoryJournal
 
 
 def tasks(count: int, kind: str = "") -> list[Task]:

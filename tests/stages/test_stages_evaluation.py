@@ -8,7 +8,7 @@ from stages_doubles import AnswersEnv, ToldAgent, attempt, knows, make_rollout, 
 from etude.errors import VoidStop
 from etude.records import Evaluation, Score, Skill, Task
 from etude.stages.evaluation import evaluate
-from etude.testing.doubles import MemoryJournal
+from memory_doubles import MemoryJournal
 
 SKILL = Skill(text="Be exact.")
 SOLVED, MISSED = Score(hard=1, soft=1), Score(hard=0, soft=0)

@@ -14,7 +14,7 @@ from etude.config import GateSection
 from etude.errors import VoidStop
 from etude.records import Evaluation, Score, Skill, Task
 from etude.stages.gate import Race, decide, race_order, reason_not_to_evaluate
-from etude.testing.doubles import MemoryJournal
+from memory_doubles import MemoryJournal
 from rows import rows
 
 scores = st.sampled_from([0.0, 1.0, 0.5, 0.25, 1 / 3, 0.1])

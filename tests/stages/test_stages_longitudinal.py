@@ -9,7 +9,7 @@ from etude.config.sections import SlowUpdateSection
 from etude.errors import VoidStop
 from etude.records import Skill, Task
 from etude.stages.shared.longitudinal import Pair, compare_epochs, pairs_block, skills_block
-from etude.testing.doubles import MemoryJournal
+from memory_doubles import MemoryJournal
 
 BEFORE, AFTER = Skill(text="before"), Skill(text="after")
 # By task number modulo 4: under which skills it is solved.

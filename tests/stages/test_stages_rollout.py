@@ -12,7 +12,7 @@ from etude.errors import BudgetStop, Interrupted, OutageStop, TransientError, Vo
 from etude.events import AttemptFinished, Event
 from etude.records import Score, Skill, Task, Trajectory
 from etude.stages.shared.rollout import PlannedAttempt
-from etude.testing.doubles import MemoryJournal
+from memory_doubles import MemoryJournal
 
 SKILL = Skill(text="Be exact.")
 ONE = tasks(1)[0]

@@ -8,7 +8,7 @@ from pydantic_core import to_jsonable_python
 from stages_doubles import AnswersEnv, CallsAgent, ToldAgent, knows, make_rollout, tasks
 
 from etude.records import Skill, Trajectory, Usage
-from etude.testing.doubles import MemoryJournal
+from memory_doubles import MemoryJournal
 
 SKILL = Skill(text="Be exact.")
 ONE = tasks(1)[0]

@@ -19,7 +19,7 @@ from etude.redaction import Redactor
 from etude.store import SqliteJournal
 from etude.store.database import watched_writes
 from etude.store.journal import DECISION
-from etude.testing.doubles import MemoryJournal
+from memory_doubles import MemoryJournal
 
 
 class TestSqliteJournal(JournalContract):

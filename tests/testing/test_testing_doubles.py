@@ -4,7 +4,8 @@ import pytest
 
 from etude.errors import TransientError
 from etude.records import ChatRequest, Reply, Usage, user
-from etude.testing import FreeSpend, MemoryJournal, Reservation, ScriptedModel, Settlement
+from etude.testing import ScriptedModel
+from memory_doubles import FreeSpend, MemoryJournal, Reservation, Settlement
 
 HELLO = ChatRequest(messages=(user("Hello"),))
 

@@ -7,12 +7,12 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from strict_source import StrictSourceContract, within_seconds
 
 from etude.sleep.transcripts.sessions import Found, Reading, Session, Turn
 from etude.sleep.transcripts.sources.base import Source
 from etude.sleep.transcripts.sources.plain import Plain
-from etude.testing import SourceContract
-from etude.testing.source import ID, PROJECT, START, dated, turns_of, within_seconds
+from etude.testing.source import ID, PROJECT, START, dated, turns_of
 
 
 class Careless(Source):
@@ -30,7 +30,7 @@ class Careless(Source):
         return self._change(found, Plain(Path(found.path)).read(found))
 
 
-class CarelessContract(SourceContract):
+class CarelessContract(StrictSourceContract):
     def __init__(self, change: Callable[[Found, Reading], Reading]) -> None:
         self._change = change
 

@@ -3,7 +3,8 @@
 import asyncio
 import os
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -14,10 +15,10 @@ from etude.agents.answers import AnswerOptions, AnswerReader
 from etude.agents.gateway import Gateway, GatewaySession
 from etude.agents.program_run import Ran, run_program
 from etude.agents.shell import readable_folders, with_programs
-from etude.agents.verdict import Evidence, verdict
+from etude.agents.verdict import Evidence, ProgramFailed, verdict
 from etude.config import parse
-from etude.errors import ConfigError, DataError
-from etude.programs.base import Delivery, Order, Program, Report
+from etude.errors import ConfigError, DataError, OutageStop
+from etude.programs.base import Delivery, Order, Program, Report, read_without
 from etude.programs.claude_code import ClaudeCode
 from etude.programs.codex import Codex
 from etude.programs.command import Command
@@ -29,12 +30,13 @@ from etude.prompts import Prompts
 from etude.protocols import Agent, ChatModel
 from etude.records import Skill, Task, Trajectory, digest, user
 from etude.sandbox import Limits, NotKept, Sandbox, Workspace, find_sandbox
+from etude.secret_values import Secrets
 
 
 class ProgramOptions(AnswerOptions):
     """Options of agents that are programs."""
 
-    free: ClassVar[frozenset[str]] = frozenset({"path", "concurrency_mb", "unsafe_no_sandbox"})
+    free: ClassVar[frozenset[str]] = frozenset({"path", "renew_login", "concurrency_mb", "unsafe_no_sandbox"})
 
     path: str | None = None
     """The program: a path, or a name on PATH. By default its own name on PATH."""
@@ -44,6 +46,9 @@ class ProgramOptions(AnswerOptions):
     login: Literal["gateway", "direct"] = "gateway"
     """`gateway` sends the program's requests to the target model, metered and within the budgets. `direct` lends the
     program your own login, with network: nothing is metered or limited, and the target model is not used."""
+    renew_login: bool = False
+    """With `direct`, write a login that the program renewed into your own file. Otherwise your file is only read: log
+    in again when the old login is refused."""
     max_steps: int | None = Field(default=None, ge=1)
     """Most model requests in an attempt. One that is not done by then has failed."""
     limits: Limits = Limits(seconds=300)
@@ -103,6 +108,7 @@ class ProgramAgent(Agent):
     ) -> None:
         self.name = program.name
         self.program = program
+        self.prompt_tokens = program.prompt_tokens
         self._options = options = options or ProgramOptions()
         self._target = target
         self._prompt = prompts["program"]
@@ -122,7 +128,10 @@ class ProgramAgent(Agent):
         self.installed = program.find(options.path)
         self.limits = options.limits
         self._sandbox = sandbox or find_sandbox(unsafe=options.unsafe_no_sandbox)
-        self._login = find_login(program, os.environ, Path.home()) if options.login == "direct" else None
+        self._login = None
+        if options.login == "direct":
+            self._login = find_login(program, os.environ, Path.home(), renew=options.renew_login)
+            self.secrets = self._login.secrets
         self._model = options.model or ("" if self._login else target.name.partition(":")[2] or target.name)
         self._gateway = None if self._login else Gateway(self._target, model_name=self._model)
         self.version = program.version(self.installed)
@@ -176,8 +185,6 @@ class ProgramAgent(Agent):
         async with AsyncExitStack() as stack:
             workspace = stack.enter_context(Workspace())
             workspace.fill(task.files)
-            if self._login is not None:
-                stack.enter_context(self._login.lent(workspace.home))
             session = None
             if self._gateway is not None:
                 calls = self._options.max_steps
@@ -191,7 +198,8 @@ class ProgramAgent(Agent):
             launch = self.program.launch(order)
             env = workspace.env | dict(launch.env) | self._options.env
             env["PATH"] = with_programs(self._folders, env["PATH"])
-            ran = await run_program(launch, env, box, self.limits, self._sandbox, session)
+            with nullcontext() if self._login is None else self._login.lent(workspace.home):
+                ran = await run_program(launch, env, box, self.limits, self._sandbox, session)
             return await self._trajectory(order, workspace, session, ran)
 
     def _order(self, task: Task, skill: Skill, workspace: Workspace, session: GatewaySession | None) -> Order:
@@ -218,10 +226,16 @@ class ProgramAgent(Agent):
     async def _trajectory(
         self, order: Order, workspace: Workspace, session: GatewaySession | None, ran: Ran
     ) -> Trajectory:
-        report = Report() if ran.finished is None else self.program.read(ran.finished, order)
+        hide, report = self.secrets or Secrets(), Report()
+        if ran.finished is not None:
+            finished, report = read_without(hide, self.program, ran.finished, order)
+            ran = replace(ran, finished=finished)
         failure = self._failure(session, ran, report)
         try:
-            files = workspace.changes()
+            files = {
+                hide.hide(name): file and file.model_copy(update={"data": hide.hide_bytes(file.data)})
+                for name, file in workspace.changes().items()
+            }
         except NotKept as error:
             files, failure = {}, failure or error.message
         conversation = report.messages if session is None else session.conversation
@@ -257,7 +271,12 @@ class ProgramAgent(Agent):
             silent=self.program.silent,
             limits=self.limits,
         )
-        return verdict(evidence)
+        try:
+            return verdict(evidence)
+        except (ProgramFailed, OutageStop) as error:
+            if old := self.program.too_old(self.version):
+                error.message += f"; {self.version}, {self.installed.path}: {old[0]}: {old[1]}"
+            raise
 
 
 class ClaudeCodeAgent(ProgramAgent):

@@ -105,7 +105,7 @@ def _save(skill: Skill, folder: Path, provenance: Provenance | None) -> Path:
         path = save_skill(skill, folder)
         if provenance is not None:
             text = json.dumps(provenance.model_dump(mode="json"), ensure_ascii=False, indent=2, sort_keys=True)
-            write_atomically(path.with_name(PROVENANCE), f"{text}\n".encode())
+            write_atomically(path.with_name(PROVENANCE), f"{text}\n".encode(), mode=0o666)
         return path
     except OSError as error:
         raise SkillError(

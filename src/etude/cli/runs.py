@@ -9,8 +9,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from filelock import FileLock, Timeout
-
 from etude.cli.lookup import larger, planned, reached_limit, resume_command, summary_of
 from etude.cli.parsing.usage import UsageError
 from etude.cli.terminal import output
@@ -18,7 +16,8 @@ from etude.cli.terminal.progress import counted
 from etude.cli.terminal.summary_text import money
 from etude.cli.terminal.tables import text_lines
 from etude.config import LimitsSection
-from etude.errors import DataError, EtudeError
+from etude.errors import DataError, EtudeError, LockedError
+from etude.files import take_lock
 from etude.records import Record
 from etude.records.summary import SkillScores
 from etude.store import RunView, SpendTotals, SqliteJournal, SqliteSpend, is_running, read_run, run_names
@@ -226,10 +225,9 @@ def _reason_to_keep(path: Path, folder: Path) -> str:
 
 def _delete(path: Path) -> bool:
     """Delete a run folder while holding its lock; False when a process has it."""
-    lock = FileLock(path / LOCK, thread_local=False)
     try:
-        lock.acquire(timeout=0)
-    except Timeout:
+        lock = take_lock(path / LOCK, LockedError(""))
+    except LockedError:
         return False
     try:
         shutil.rmtree(path)

@@ -11,6 +11,7 @@ from etude.cli.parsing.flags import Flags
 from etude.cli.parsing.usage import UsageError
 from etude.config import TrainConfig, load_config
 from etude.errors import ConfigError
+from etude.models.keys import secrets_of
 from etude.registry import Family, find
 
 C = TypeVar("C", bound=TrainConfig)
@@ -37,6 +38,8 @@ def with_options(load: Callable[[Flags], C], args: argparse.Namespace, before: S
     named = {"preset": getattr(args, "preset", None), "run.name": getattr(args, "name", None)}
     flags = [*before, *((key, json.dumps(value)) for key, value in named.items() if value is not None), *args.flags]
     config = load(flags)
+    for section in config.models.values():  # the command line is repeated in hints
+        args.command = secrets_of(section).hide(getattr(args, "command", ""))
     # The demo takes settings and not this option.
     return load([*flags, *_without_sandbox(config)]) if getattr(args, _UNSAFE, False) else config
 

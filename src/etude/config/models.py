@@ -1,11 +1,11 @@
 """The settings of a model in one of the roles."""
 
-import re
 from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue, field_validator
 
 from etude.config.base import Section
+from etude.secret_values import names_secret
 
 
 class Price(Section):
@@ -19,10 +19,6 @@ class Price(Section):
     """Price of input tokens read from the provider's cache; the input price when not given."""
 
 
-_CREDENTIAL = re.compile(r"auth|authorization|cookie|key|apikey|password|secret|token")
-"""Words in the names of headers that say who asks."""
-
-
 class ModelSection(Section):
     """A model in one of the roles."""
 
@@ -31,6 +27,7 @@ class ModelSection(Section):
             "base_url",
             "api_key_env",
             "api_key_command",
+            "renew_login",
             "stream",
             "timeout",
             "max_concurrency",
@@ -47,6 +44,8 @@ class ModelSection(Section):
     `anthropic:` reads ANTHROPIC_API_KEY and `azure:` AZURE_OPENAI_API_KEY."""
     api_key_command: str | None = None
     """Command that prints the key, for keys that expire; asked again every four minutes. No shell is involved."""
+    renew_login: bool = False
+    """Of `agent:` models without `base_url`: as `agent.renew_login`."""
     api: Literal["chat", "responses"] = "chat"
     """Interface of `openai:` and `azure:` models: Chat Completions, which compatible servers have, or Responses."""
     temperature: float | None = Field(default=None, ge=0)
@@ -81,9 +80,7 @@ class ModelSection(Section):
         """Without headers that carry credentials: keys may be renewed."""
         identity = super().identity()
         headers: dict[str, JsonValue] = {
-            name.lower(): value
-            for name, value in self.headers.items()
-            if not any(_CREDENTIAL.fullmatch(word) for word in re.split("[-_]", name.lower()))
+            name.lower(): value for name, value in self.headers.items() if not names_secret(name)
         }
         del identity["headers"]
         return {**identity, "headers": headers} if headers else identity

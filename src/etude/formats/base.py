@@ -42,8 +42,6 @@ class Call:
     stream: bool
     stream_usage: bool = True
     """A stream ends with the usage."""
-    any_json: bool = False
-    """The reply must be JSON, whatever its schema."""
 
     @cached_property
     def id(self) -> str:

@@ -167,7 +167,6 @@ def _read_request(body: bytes, trial: int | None) -> Call:
         most_tokens=min(limits, default=None),
         stream=bool(data.stream),
         stream_usage=bool((data.stream_options or {}).get("include_usage")),
-        any_json=form.type == "json_object",
     )
 
 

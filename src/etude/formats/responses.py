@@ -142,7 +142,6 @@ def _read_request(body: bytes, trial: int | None) -> Call:
         request=request,
         most_tokens=data.max_output_tokens,
         stream=bool(data.stream),
-        any_json=form.type == "json_object",
     )
 
 

@@ -5,7 +5,7 @@ from typing import Unpack
 
 from etude.build import open_workbench
 from etude.comparison import compare_on
-from etude.concurrency import run_to_end
+from etude.concurrency import synchronous
 from etude.config import TrainConfig
 from etude.errors import ConfigError, SkillError
 from etude.events import ATTEMPTING, StageFinished, StageStarted
@@ -65,18 +65,7 @@ async def acompare_skills(
         return comparison.model_copy(update={"file": str(path)})
 
 
-def compare_skills(
-    config: TrainConfig,
-    a: Skill | Path | str,
-    b: Skill | Path | str,
-    split: Split = "test",
-    trials: int | range = TRIALS,
-    *,
-    margin: float = 0.0,
-    **given: Unpack[Given],
-) -> Comparison:
-    """`acompare_skills` for synchronous code; works inside a running event loop as well."""
-    return run_to_end(acompare_skills(config, a, b, split, trials, margin=margin, **given))
+compare_skills = synchronous(acompare_skills)
 
 
 def _loaded(skill: Skill | Path | str) -> Skill:

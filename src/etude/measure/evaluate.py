@@ -5,7 +5,7 @@ from typing import Unpack
 
 from etude.build import open_workbench
 from etude.comparison import open_test
-from etude.concurrency import run_to_end
+from etude.concurrency import synchronous
 from etude.config import TrainConfig
 from etude.events import ATTEMPTING, StageFinished, StageStarted
 from etude.intervals import mean_interval
@@ -83,8 +83,4 @@ async def aevaluate_skill(
         return evaluation
 
 
-def evaluate_skill(
-    config: TrainConfig, split: Split = "test", trials: int = 1, **given: Unpack[Given]
-) -> SkillEvaluation:
-    """`aevaluate_skill` for synchronous code; works inside a running event loop as well."""
-    return run_to_end(aevaluate_skill(config, split, trials, **given))
+evaluate_skill = synchronous(aevaluate_skill)

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
 from etude.build import open_workbench
-from etude.concurrency import run_to_end
+from etude.concurrency import synchronous
 from etude.config import RunSection, TrainConfig, load_config, make_config
 from etude.events import Event, Notice, StageFinished, StageStarted
 from etude.intervals import smallest_gain
@@ -118,9 +118,7 @@ async def aplan(
             return _plan(bench, settings, notices.warnings)
 
 
-def plan(config: TrainConfig | Mapping[str, Any] | Path | str, measure: bool = False, **given: Unpack[Given]) -> Plan:
-    """`aplan` for synchronous code; works inside a running event loop as well."""
-    return run_to_end(aplan(config, measure, **given))
+plan = synchronous(aplan)
 
 
 async def _measure(bench: Workbench) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self, Unpack
 
-from etude.concurrency import run_to_end
+from etude.concurrency import synchronous
 from etude.config import TrainConfig
 from etude.errors import ConfigError, StopRun
 from etude.files import unwritable, write_atomically
@@ -110,13 +110,11 @@ async def atrain_seeds(config: TrainConfig, seeds: Sequence[int], **given: Unpac
     try:
         write_atomically(path, text.encode())
     except OSError as error:
-        raise unwritable(repr(str(path)), error.strerror) from error
+        raise unwritable(path, error) from error
     return report
 
 
-def train_seeds(config: TrainConfig, seeds: Sequence[int], **given: Unpack[Given]) -> SeedReport:
-    """`atrain_seeds` for synchronous code; works inside a running event loop as well."""
-    return run_to_end(atrain_seeds(config, seeds, **given))
+train_seeds = synchronous(atrain_seeds)
 
 
 def _seeded(config: TrainConfig, seed: int) -> TrainConfig:

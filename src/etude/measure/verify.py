@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 from typing import NamedTuple, Unpack
 
-from etude.concurrency import run_to_end
+from etude.concurrency import synchronous
 from etude.config import TrainConfig
 from etude.errors import DataError, StopRun
 from etude.records import Record, Skill, digest
@@ -96,11 +96,7 @@ async def averify_skill(
     )
 
 
-def verify_skill(
-    config: TrainConfig, trained: Skill, carried: Provenance | None = None, **given: Unpack[Given]
-) -> Verification:
-    """`averify_skill` for synchronous code; works inside a running event loop as well."""
-    return run_to_end(averify_skill(config, trained, carried, **given))
+verify_skill = synchronous(averify_skill)
 
 
 def _copy(source: Path, copy: Path) -> None:

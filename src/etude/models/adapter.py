@@ -44,7 +44,7 @@ class AdapterModel(ProviderModel):
         self._sends_seed = settings.send_seed and takes(self._spare, "seed")
         self._entered: Model | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.endpoint = self._spare.base_url or ""
+        self.endpoint = self._secrets.hide(self._spare.base_url or "")
 
     async def complete(self, request: ChatRequest) -> Reply:
         from pydantic_ai import exceptions
@@ -63,9 +63,9 @@ class AdapterModel(ProviderModel):
         except exceptions.ContentFilterError as error:
             return Reply(text=str(error), finish="refusal")
         except exceptions.UnexpectedModelBehavior as error:
-            raise TransientError(_short(f"the answer cannot be read: {error}")) from None
+            raise TransientError(self._short(f"the answer cannot be read: {error}")) from None
         except exceptions.UserError as error:
-            raise RejectedRequest(_short(str(error))) from None
+            raise RejectedRequest(self._short(str(error))) from None
         return read_reply(response)
 
     async def _ask(self, model: "Model", request: ChatRequest) -> "ModelResponse":
@@ -105,7 +105,7 @@ class AdapterModel(ProviderModel):
     def _model_error(self, error: Any) -> ModelError:
         from pydantic_ai import exceptions
 
-        message = _short(str(error))
+        message = self._short(str(error))
         account = "check the provider's key and its account"
         if isinstance(error, exceptions.ModelQuotaExceededError):
             return RejectedRole(message, hint=account)
@@ -153,6 +153,7 @@ class AdapterModel(ProviderModel):
             options["api_key"] = os.environ.get(variable, "").strip()
             if not options["api_key"]:
                 raise ConfigError(f"environment variable {variable!r} is not set", hint="put the key there")
+            self._secrets.add(variable, options["api_key"])
         if self._settings.base_url is not None:
             options["base_url"] = self._settings.base_url
         if not options:
@@ -164,6 +165,5 @@ class AdapterModel(ProviderModel):
                 f"{self.name} takes no {' or '.join(sorted(options))}", hint="configure it as its provider does"
             ) from None
 
-
-def _short(message: str) -> str:
-    return shorten(re.sub(r"\s+", " ", message))
+    def _short(self, message: str) -> str:
+        return shorten(self._secrets.hide(re.sub(r"\s+", " ", message)))

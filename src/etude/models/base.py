@@ -6,8 +6,10 @@ from functools import cached_property
 
 from etude.config import ModelSection
 from etude.errors import ConfigError
+from etude.models.keys import secrets_of
 from etude.protocols import ChatModel
 from etude.records import canonical
+from etude.secret_values import Secrets
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9!#$%&'*+.^_`|~-]")
 _NO_VALUE = re.compile(r"[^\x20-\x7e]")
@@ -18,8 +20,9 @@ LONGEST_QUOTE = 500
 class ProviderModel(ChatModel):
     """A model made from its settings. Its name is what a person calls it, with its provider."""
 
-    def __init__(self, name: str, settings: ModelSection) -> None:
+    def __init__(self, name: str, settings: ModelSection, secrets: Secrets | None = None) -> None:
         self.name = name
+        self.secrets = self._secrets = secrets_of(settings) if secrets is None else secrets
         self._settings = settings
 
     def fingerprint(self) -> str:

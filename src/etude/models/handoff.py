@@ -82,7 +82,7 @@ class HandoffModel(TextModel):
         if path.exists():
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, text.encode(errors="replace"))
+        write_atomically(path, text.encode(errors="replace"), mode=0o666)
 
     async def _until_settled(self) -> None:
         """Until nothing was asked for a while, here or by another role with the same folder."""

@@ -10,6 +10,7 @@ from pathlib import PurePath
 
 from etude.config import ModelSection
 from etude.errors import ConfigError, TransientError
+from etude.secret_values import Secrets
 
 _VARIABLES = (("anthropic:", "ANTHROPIC_API_KEY"), ("azure:", "AZURE_OPENAI_API_KEY"))
 _KEYLESS = ("simulated:", "handoff:")
@@ -34,6 +35,15 @@ def used_key_variable(settings: ModelSection) -> str | None:
     return None if keyless or own_login else key_variable(settings)
 
 
+def secrets_of(settings: ModelSection) -> Secrets:
+    """What the settings themselves hold: headers of credentials, and the password and the keys of the address."""
+    found = Secrets()
+    for name, value in settings.headers.items():
+        found.add_header(name, value)
+    found.add_address("base_url", settings.base_url or "")
+    return found
+
+
 class Key:
     """The key of a role; `needed` where the server is known to refuse requests without one. Raises ConfigError: no
     key where one is needed, one that cannot be sent, or a command that does not exist."""
@@ -41,6 +51,8 @@ class Key:
     def __init__(self, settings: ModelSection, *, needed: bool) -> None:
         self.variable = key_variable(settings)
         self.command = settings.api_key_command
+        self.secrets = secrets_of(settings)
+        """With the key, and with each that is printed."""
         self._timeout = settings.timeout
         self.text = _NO_KEY
         """The key as it is known at the moment."""
@@ -50,6 +62,7 @@ class Key:
         if self.command is None:
             other = "print it with api_key_command" if settings.base_url else "set base_url for a server without keys"
             self.text = _from_environment(self.variable, f", or {other}", needed=needed)
+            self.secrets.add(self.variable, self.text)
         elif not (words := _words(self.command)) or shutil.which(words[0]) is None:
             raise ConfigError(
                 f"api_key_command = {self.command!r}: there is no such command",
@@ -72,13 +85,35 @@ class Key:
             self._loop, self._turn = loop, asyncio.Lock()
         async with self._turn:
             if time.monotonic() >= self._until:
-                self.text = await _printed(self.command, self._timeout)
+                self.text = await self._printed(self.command)
                 self._until = time.monotonic() + KEPT_SECONDS
         return self.text
 
-    def hide(self, message: str) -> str:
-        """The message without the key, in case it was repeated."""
-        return message.replace(self.text, "[key]") if len(self.text) > 7 else message
+    async def _printed(self, command: str) -> str:
+        words = _words(command)
+        # Only the program is named in messages: arguments may be secrets.
+        named = f"api_key_command {PurePath(words[0]).name!r}"
+        process = await asyncio.create_subprocess_exec(*words, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+        try:
+            async with asyncio.timeout(self._timeout):
+                out, errors = await process.communicate()
+        except TimeoutError:
+            raise TransientError(f"{named} has printed nothing in {self._timeout:g} seconds") from None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        key = out.decode("utf-8", "replace").strip()
+        self.secrets.add("api_key_command", key)
+        if process.returncode != 0:
+            last = self.secrets.hide(errors.decode("utf-8", "replace").strip().rpartition("\n")[2])
+            raise TransientError(f"{named} failed with exit code {process.returncode}: {last[:200]}")
+        if not key or not all("!" <= sign <= "~" for sign in key):  # not repeated: it may be half of a key
+            raise TransientError(
+                f"{named} printed no key: allowed is one line of ASCII letters, digits and signs, without spaces",
+                hint="run it in a shell: it must print the key and nothing else",
+            )
+        return key
 
 
 def _from_environment(variable: str, other: str, *, needed: bool) -> str:
@@ -98,29 +133,3 @@ def _words(command: str) -> list[str]:
         return shlex.split(command)
     except ValueError as error:
         raise ConfigError(f"api_key_command = {command!r}: {error}", hint="quote it as in a shell") from None
-
-
-async def _printed(command: str, seconds: float) -> str:
-    words = _words(command)
-    # Only the program is named in messages: arguments may be secrets.
-    named = f"api_key_command {PurePath(words[0]).name!r}"
-    process = await asyncio.create_subprocess_exec(*words, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
-    try:
-        async with asyncio.timeout(seconds):
-            out, errors = await process.communicate()
-    except TimeoutError:
-        raise TransientError(f"{named} has printed nothing in {seconds:g} seconds") from None
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    key = out.decode("utf-8", "replace").strip()
-    if process.returncode != 0:
-        last = errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise TransientError(f"{named} failed with exit code {process.returncode}: {last[:200]}")
-    if not key or not all("!" <= sign <= "~" for sign in key):  # not repeated: it may be half of a key
-        raise TransientError(
-            f"{named} printed no key: allowed is one line of ASCII letters, digits and signs, without spaces",
-            hint="run it in a shell: it must print the key and nothing else",
-        )
-    return key

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from pathlib import Path
 
 from etude.config import ModelSection
@@ -12,7 +12,7 @@ from etude.errors import ConfigError, RejectedRequest, RejectedRole, TransientEr
 from etude.models.keys import Key
 from etude.models.sdk import shown_address
 from etude.models.text_only import TextModel, refuse_beyond_text, refuse_settings
-from etude.programs.base import Order, Report, last_words
+from etude.programs.base import Order, Report, last_words, read_without
 from etude.programs.known import known_programs
 from etude.programs.login import find_login
 from etude.programs.memory import available_mb, room_for
@@ -46,7 +46,12 @@ class ProgramModel(TextModel):
         self._installed = self._program.find()
         self._version = self._program.version(self._installed)
         self._key = None if settings.base_url is None else Key(settings, needed=False)
-        self._login = find_login(self._program, os.environ, Path.home()) if self._key is None else None
+        self._login = None
+        if self._key is not None:
+            self.secrets = self._secrets = self._key.secrets
+        else:
+            self._login = find_login(self._program, os.environ, Path.home(), renew=settings.renew_login)
+            self.secrets = self._secrets = self._login.secrets
         login = f"the login of {self._program.command}"
         self.endpoint = (
             login if settings.base_url is None else f"{shown_address(settings.base_url)} (base_url, not {login})"
@@ -64,21 +69,19 @@ class ProgramModel(TextModel):
         TransientError: rate limits, time-outs, and other temporary errors."""
         system, prompt = _texts(request)
         async with self._room:
-            with ExitStack() as stack:
-                workspace = stack.enter_context(Workspace())
-                if self._login is not None:
-                    stack.enter_context(self._login.lent(workspace.home))
+            with Workspace() as workspace:
                 order = self._order(system, prompt, workspace)
                 launch = self._program.launch(order)
-                finished = await run(
-                    launch.argv,
-                    box=workspace.box(self._installed.readable, "host"),
-                    limits=Limits(seconds=self._settings.timeout, grace_seconds=GRACE_SECONDS),
-                    sandbox=self._sandbox,
-                    env={"LANG": "C.UTF-8", **launch.env},
-                    stdin=launch.stdin,
-                )
-                return self._reply(finished, self._program.read(finished, order))
+                with nullcontext() if self._login is None else self._login.lent(workspace.home):
+                    finished = await run(
+                        launch.argv,
+                        box=workspace.box(self._installed.readable, "host"),
+                        limits=Limits(seconds=self._settings.timeout, grace_seconds=GRACE_SECONDS),
+                        sandbox=self._sandbox,
+                        env={"LANG": "C.UTF-8", **launch.env},
+                        stdin=launch.stdin,
+                    )
+                return self._reply(*read_without(self._secrets, self._program, finished, order))
 
     def _order(self, system: str, prompt: str, workspace: Workspace) -> Order:
         settings = self._settings

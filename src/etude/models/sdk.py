@@ -5,6 +5,7 @@ Both SDKs come from one generator: the same clients, the same exceptions.
 
 import asyncio
 import math
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -68,8 +69,9 @@ class SdkModel(ProviderModel):
         self, provider: str, name: str, settings: ModelSection, base_url: str, key: Key, form: Format
     ) -> None:
         check_headers(settings.headers)
-        super().__init__(f"{provider}:{name}", settings)
+        super().__init__(f"{provider}:{name}", settings, key.secrets)
         self.endpoint = shown_address(base_url)
+        key.secrets.add_address("base_url", base_url)  # it may be of the environment
         self._model = name
         self._base_url = base_url
         self._key = key
@@ -159,8 +161,8 @@ class SdkModel(ProviderModel):
         return as_model_error(shown, wait, account=self._key.advice, place=place)
 
     def _quote(self, message: str) -> str:
-        """The message, bounded and without the key."""
-        return shorten(self._key.hide(message))
+        """The message, bounded and without secrets."""
+        return shorten(self._secrets.hide(message))
 
 
 def _http_library(sdk: Any) -> Any:
@@ -172,13 +174,14 @@ def shown_address(base_url: str) -> str:
     """The address as it may be shown: without user, password and query.
     Raises ConfigError: it is not an http(s) address."""
     hint = "write it as in http://127.0.0.1:8000/v1"
+    shown = re.sub(r"[^/]*@", "", base_url.partition("?")[0])
     try:
         parts = urlsplit(base_url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError as error:
-        raise ConfigError(f"base_url = {base_url!r} is not an address: {error}", hint=hint) from None
+        raise ConfigError(f"base_url = {shown!r} is not an address: {error}", hint=hint) from None
     if not usable:
-        raise ConfigError(f"base_url = {base_url!r} is not an address", hint=hint)
+        raise ConfigError(f"base_url = {shown!r} is not an address", hint=hint)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import ClassVar, Literal, TypeVar
@@ -21,6 +21,7 @@ from etude.programs.installed import Installed, installed
 from etude.records import Message, Skill, Usage
 from etude.sandbox import Finished
 from etude.sandbox.scratch import Scratch
+from etude.secret_values import Secrets
 from etude.skill import Document, save_skill
 
 Delivery = Literal["inline", "install"]
@@ -107,6 +108,8 @@ class Program(ABC):
     """The version that tests run, which `scripts/programs` installs."""
     memory_mb: ClassVar[int] = 512
     """What one run of it and of the commands it starts commonly needs."""
+    prompt_tokens: ClassVar[int] = 0
+    """About how many tokens of its own instructions and tools each of its requests has."""
     login_files: ClassVar[tuple[str, ...]] = ()
     """Where it keeps its login, in a person's home."""
     login_variables: ClassVar[tuple[str, ...]] = ()
@@ -142,6 +145,13 @@ class Program(ABC):
         root = Path(__file__).resolve().parents[3]
         folder = root / ".tools" / "programs" / "bin"
         return shutil.which(self.command, path=str(folder)) if (root / "scripts" / "programs").is_file() else None
+
+    def too_old(self, version: str) -> tuple[str, str] | None:
+        """What is wrong with a version older than the tested one, and what to do; None for others."""
+        if not is_older(version, self.tested):
+            return None
+        wrong = f"older than {self.tested}, the version it was tested with"
+        return wrong, f"update it ({self.install}), or set agent.path to another one"
 
     def version(self, program: Installed) -> str:
         """The version it tells. Raises ConfigError: it does not start."""
@@ -240,6 +250,15 @@ def _entries(place: str, pattern: str) -> list[os.DirEntry[str]]:
     except OSError:
         return []
     return sorted(found, key=lambda entry: entry.name)
+
+
+def read_without(secrets: Secrets, program: Program, finished: Finished, order: Order) -> tuple[Finished, Report]:
+    """How a program ended and what became of it, without secrets: they go before anything is quoted, since half of
+    one would be left where a quote is cut."""
+    stdout, stderr = secrets.hide_bytes(finished.stdout), secrets.hide_bytes(finished.stderr)
+    finished = replace(finished, stdout=stdout, stderr=stderr)
+    report = program.read(finished, order)
+    return finished, replace(report, error=secrets.hide(report.error))
 
 
 def last_words(finished: Finished, limit: int = 600) -> str:

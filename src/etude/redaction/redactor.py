@@ -25,12 +25,9 @@ from etude.redaction.shapes import (
     without_shapes,
     without_terminal,
 )
+from etude.secret_values import Secrets, is_key
 
 _SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD")
-_SHORTEST_SECRET = 12
-SHORTEST_KEY = 8
-"""Characters that a value has at least to be taken for a key where a key is certain. What is shorter is a placeholder
-for a server that asks for none: `x` and `EMPTY` stand in too many texts and settings to be taken out of them."""
 _CREDENTIAL_FIELDS = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key", "api_key", "apikey"})
 _NAME_FIELDS = frozenset({"name", "key", "variable"})
 """Fields of JSON data that name what the field `value` next to them holds."""
@@ -46,9 +43,10 @@ class Redactor:
     blocks, passwords in URLs, Authorization headers. From `environ`: the values of the variables whose names end in
     KEY, TOKEN, SECRET or PASSWORD, when they have at least 12 characters, letters and digits among them: an ordinary
     word is not a key, and taking it out of an answer would change its score. Their kind is the name of the variable.
+    And the values in `secrets`, to which more may be added at any time.
 
-    What must not be changed, answers and skills, passes `exact`: it takes out the values of `environ` and leaves
-    known shapes alone.
+    What must not be changed, answers and skills, passes `exact`: it takes out those values and leaves known shapes
+    alone.
     """
 
     def __init__(self, environ: Mapping[str, str] | None = None, keys: Collection[str] = ()) -> None:
@@ -56,15 +54,12 @@ class Redactor:
         more look like."""
         self._shapes: tuple[Shape, ...] = SHAPES
         self._named = False
-        self._names: dict[str, str] = {}
-        for name, value in sorted((environ or {}).items(), reverse=True):
-            secret = value.strip()
-            is_named = name in keys and len(secret) >= SHORTEST_KEY
-            if is_named or (name.upper().endswith(_SECRET_NAMES) and _is_key(secret)):
-                for text in (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
-                    self._names[text] = name
-        longest_first = sorted(self._names, key=len, reverse=True)
-        self._values = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        known = Secrets()
+        self.secrets = [known]
+        """What is known by its value."""
+        for name, value in sorted((environ or {}).items()):
+            if name in keys or (name.upper().endswith(_SECRET_NAMES) and is_key(value.strip())):
+                known.add(name, value)
 
     @classmethod
     def for_transcripts(cls, environ: Mapping[str, str] | None = None, keys: Collection[str] = ()) -> Self:
@@ -117,13 +112,8 @@ class Redactor:
 
     def _redacted(self, text: str, counts: Counter[str]) -> str:
         text = without_terminal(text) if self._named else text
-        if self._values is not None:
-
-            def named(match: re.Match[str]) -> str:
-                counts[self._names[match[0]]] += 1
-                return f"[redacted:{self._names[match[0]]}]"
-
-            text = self._values.sub(named, text)
+        for known in self.secrets:
+            text = known.hide(text, counts)
         if not self._named:
             return without_shapes(text, self._shapes, counts)
         # What is taken out can bring what stood around it into a shape: again, until nothing more is found.
@@ -186,9 +176,4 @@ class Redactor:
     def _is_clean(self, text: str) -> bool:
         if self._named or has_marker(text.lower(), self._shapes):
             return False
-        return self._values is None or self._values.search(text) is None
-
-
-def _is_key(value: str) -> bool:
-    letters, digits = any(char.isalpha() for char in value), any(char.isdigit() for char in value)
-    return len(value) >= _SHORTEST_SECRET and letters and digits and not any(char.isspace() for char in value)
+        return not any(known.in_text(text) for known in self.secrets)

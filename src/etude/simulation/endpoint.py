@@ -17,14 +17,15 @@ import socket
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from etude.errors import not_installed
 from etude.formats import CHAT, MESSAGES, RESPONSES
 from etude.simulation.faults import Faults
-from etude.simulation.optimizer.reading import Reader, read_prompt
-from etude.simulation.service import Service
+from etude.simulation.service import Service, Stats
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -32,35 +33,21 @@ if TYPE_CHECKING:
 NO_FAULTS = Faults()
 
 
-def make_app(
-    faults: Faults = NO_FAULTS,
-    latency: float = 0.0,
-    key: str | None = None,
-    read: Reader = read_prompt,
-) -> "Starlette":
-    """The ASGI application. Arguments as in `serve`, whose server is needed for faults that cut connections. `read`
-    takes prompts to an optimizer apart; give another one for programs whose prompts look different from etude's."""
-    return _app(Service(faults, latency, key, read))
-
-
-def _app(service: Service) -> "Starlette":
+def make_app(service: Service) -> "Starlette":
+    """The ASGI application. Faults that cut connections need the server of `serve`."""
     from starlette.applications import Starlette
     from starlette.routing import Route
 
-    chat, responses = service.answering(CHAT), service.answering(RESPONSES)
+    chat, responses = partial(service.respond, CHAT), partial(service.respond, RESPONSES)
     return Starlette(
         routes=[
             Route("/v1/chat/completions", chat, methods=["POST"]),
             Route("/v1/responses", responses, methods=["POST"]),
-            Route("/v1/messages", service.answering(MESSAGES), methods=["POST"]),
+            Route("/v1/messages", partial(service.respond, MESSAGES), methods=["POST"]),
             Route("/openai/v1/chat/completions", chat, methods=["POST"]),
             Route("/openai/v1/responses", responses, methods=["POST"]),
-            Route(
-                "/openai/deployments/{name}/chat/completions",
-                service.answering(CHAT, versioned=True),
-                methods=["POST"],
-            ),
-            Route("/openai/responses", service.answering(RESPONSES, versioned=True), methods=["POST"]),
+            Route("/openai/deployments/{name}/chat/completions", partial(chat, versioned=True), methods=["POST"]),
+            Route("/openai/responses", partial(responses, versioned=True), methods=["POST"]),
             Route("/v1/models", service.models),
             Route("/stats", service.show_stats),
             Route("/stats/reset", service.reset_stats, methods=["POST"]),
@@ -89,7 +76,7 @@ def _server(service: Service, host: str, port: int) -> Any:
 
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     config = uvicorn.Config(
-        _app(service),
+        make_app(service),
         host=host,
         port=port,
         http=Protocol,
@@ -123,11 +110,11 @@ class Endpoint:
 
     def stats(self) -> dict[str, Any]:
         """What `GET /stats` gives."""
-        return self._service.stats.as_dict()
+        return asdict(self._service.stats)
 
     def reset_stats(self) -> None:
         """What `POST /stats/reset` does."""
-        self._service.stats.reset()
+        self._service.stats = Stats()
 
     def set_faults(self, faults: Faults) -> None:
         """What `POST /faults` does."""

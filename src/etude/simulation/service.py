@@ -4,8 +4,7 @@ import asyncio
 import hashlib
 import hmac
 import json
-from collections import Counter
-from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -13,7 +12,7 @@ from pydantic import ValidationError
 from etude.formats import CHAT, BadBody, Call, Format, with_field
 from etude.simulation.faults import FaultDice, Faults
 from etude.simulation.optimizer.reading import Reader, read_prompt
-from etude.simulation.wire import TRIAL_HEADER, clip, cut, empty, model_of, wants_json, with_usual_json
+from etude.simulation.wire import TRIAL_HEADER, clip, cut, empty, model_of, wants_json
 from etude.simulation.world import is_model, names, respond
 
 if TYPE_CHECKING:
@@ -21,47 +20,37 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import Receive, Scope, Send
 
-    Handler = Callable[[Request], Awaitable[Response]]
 
-
+@dataclass
 class Stats:
     """What the endpoint has seen. `answered` counts replies with status 200 and an intact body, `repeated` those of
     them whose request body, with its trial header, was answered before."""
 
-    def __init__(self) -> None:
-        self.reset()
+    received: int = 0
+    answered: int = 0
+    repeated: int = 0
+    by_model: dict[str, int] = field(default_factory=dict[str, int])
+    by_fault: dict[str, int] = field(default_factory=dict[str, int])
 
-    def reset(self) -> None:
-        """Count from zero, and forget which bodies were answered."""
-        self.received = 0
-        self.answered = 0
-        self.repeated = 0
-        self.by_model: Counter[str] = Counter()
-        self.by_fault: Counter[str] = Counter()
+    def __post_init__(self) -> None:
         self._bodies: set[str] = set()
 
     def answer(self, model: str, body: str) -> None:
         """Count an answered request with this body (its hash)."""
         self.answered += 1
-        self.by_model[model] += 1
+        self.by_model[model] = self.by_model.get(model, 0) + 1
         self.repeated += body in self._bodies
         self._bodies.add(body)
-
-    def as_dict(self) -> dict[str, Any]:
-        """All counts, as JSON data."""
-        return {
-            "received": self.received,
-            "answered": self.answered,
-            "repeated": self.repeated,
-            "by_model": dict(self.by_model),
-            "by_fault": dict(self.by_fault),
-        }
 
 
 class Service:
     """What a running endpoint knows: faults, latency, key and counts."""
 
-    def __init__(self, faults: Faults, latency: float, key: str | None, read: Reader = read_prompt) -> None:
+    def __init__(
+        self, faults: Faults, latency: float = 0.0, key: str | None = None, read: Reader = read_prompt
+    ) -> None:
+        """Each answer comes after `latency` seconds. Clients must send the API key `key`; None accepts any. `read`
+        takes prompts to an optimizer apart; give another one for programs whose prompts look different."""
         self.dice = FaultDice(faults)
         self.latency = latency
         self.key = key
@@ -72,18 +61,9 @@ class Service:
         """Use other faults from now on; `outage_after` counts from here."""
         self.dice = FaultDice(faults)
 
-    def answering(self, wire: Format, *, versioned: bool = False) -> "Handler":
-        """A handler of requests in a format, which answers or lets a fault strike. The address may name the model, as
-        one of Azure's deployments; `versioned` addresses need an api-version."""
-
-        async def handle(request: "Request") -> "Response":
-            return await self._respond(wire, request, request.path_params.get("name"), versioned=versioned)
-
-        return handle
-
-    async def _respond(
-        self, form: Format, request: "Request", model: str | None = None, *, versioned: bool = False
-    ) -> "Response":
+    async def respond(self, form: Format, request: "Request", *, versioned: bool = False) -> "Response":
+        """Answer a request in a format, or let a fault strike. The address may name the model, as one of Azure's
+        deployments; `versioned` addresses need an api-version."""
         body = await request.body()
         self.stats.received += 1
         if not self._may(request):
@@ -92,8 +72,9 @@ class Service:
             return _error(form, 404, "Resource not found: the address needs an api-version.")
         given = request.headers.get(TRIAL_HEADER)
         try:
+            model = request.path_params.get("name")
             body = body if model is None else with_field(body, "model", model)
-            call = with_usual_json(form.read_request(body, _trial(given)))
+            call = form.read_request(body, _trial(given))
         except BadBody as error:
             return _error(form, 400, error.message)
         if not is_model(model_of(call)):
@@ -102,7 +83,7 @@ class Service:
         key = hashlib.sha256(body if given is None else body + f"\ntrial {given}".encode()).hexdigest()
         fault = self.dice.draw(_question(call), wants_json=wants_json(call))
         if fault is not None:
-            self.stats.by_fault[fault] += 1
+            self.stats.by_fault[fault] = self.stats.by_fault.get(fault, 0) + 1
         await asyncio.sleep(self.latency)
         refused = self._refuse(form, fault)
         return refused if refused is not None else self._answer(form, call, key, fault)
@@ -160,13 +141,13 @@ class Service:
     async def show_stats(self, request: "Request") -> "Response":
         """The counts."""
         del request
-        return _json(self.stats.as_dict())
+        return _json(asdict(self.stats))
 
     async def reset_stats(self, request: "Request") -> "Response":
         """Count from zero."""
         del request
-        self.stats.reset()
-        return _json(self.stats.as_dict())
+        self.stats = Stats()
+        return _json(asdict(self.stats))
 
     async def set_faults(self, request: "Request") -> "Response":
         """Change the faults."""

@@ -1,13 +1,9 @@
 """What the endpoint makes of a call, and what may happen to its reply."""
 
-from dataclasses import replace
-
 from etude.formats import Call
-from etude.records import Reply, ResponseSchema
+from etude.records import Reply
 from etude.simulation.forms import wanted_form
-from etude.simulation.schemas import by_example
 from etude.simulation.text import CHARS_PER_TOKEN, tokens
-from etude.simulation.world import JUDGE, is_target
 
 TRIAL_HEADER = "x-etude-trial"
 """Carries the trial where the format has no field for a seed: a whole number."""
@@ -21,21 +17,6 @@ def model_of(call: Call) -> str:
 def wants_json(call: Call) -> bool:
     """A schema, a forced tool or a skeleton in the prompt asks for JSON."""
     return call.request.response_schema is not None or wanted_form(call.request) is not None
-
-
-def with_usual_json(call: Call) -> Call:
-    """JSON without a schema: the skeleton in the prompt is used, else what the role usually says."""
-    if not call.any_json or wanted_form(call.request) is not None:
-        return call
-    model = model_of(call)
-    edit = {"op": "append|insert_after|replace|delete", "target": "", "content": "", "reason": "", "cites": [""]}
-    usual: dict[str, object] = {"reasoning": "", "edits": [edit]}
-    if is_target(model):
-        usual = {"reasoning": "", "answer": ""}
-    elif model == JUDGE:
-        usual = {"score": 0.5, "reason": ""}
-    schema = ResponseSchema(name="reply", body=by_example(usual))
-    return replace(call, request=call.request.model_copy(update={"response_schema": schema}))
 
 
 def clip(reply: Reply, most_tokens: int | None) -> Reply:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from etude.errors import SkillError
-from etude.files import TEMPORARY, write_atomically
+from etude.files import TEMPORARY, private_folder, write_atomically
 from etude.records import File, Skill
 from etude.skill.document import Document
 from etude.skill.front_matter import disagreements, faults
@@ -56,10 +56,11 @@ def load_skill(path: Path | str | None) -> Skill:
         ) from error
 
 
-def save_skill(skill: Skill, folder: Path) -> Path:
+def save_skill(skill: Skill, folder: Path, *, private: bool = False) -> Path:
     """Write `<folder>/<skill.name>/SKILL.md` and all files byte for byte; returns the path of SKILL.md.
 
-    Each file is replaced in one piece, SKILL.md last. Other files that are already there stay.
+    Each file is replaced in one piece, SKILL.md last. Other files that are already there stay. What is
+    `private` is for its owner only.
 
     Raises:
         SkillError: the skill's name or a file's would lead out of the folder. Nothing was written.
@@ -80,8 +81,12 @@ def save_skill(skill: Skill, folder: Path) -> Path:
     if DOCUMENT in skill.files:
         raise SkillError(f"a file of skill {skill.name!r} is called {DOCUMENT}", hint="that is the skill's text")
     for name, file in (*skill.files.items(), (DOCUMENT, File(data=skill.text.encode()))):
-        (base / name).parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(base / name, file.data, mode=0o777 if file.executable else 0o666)
+        if private:
+            private_folder((base / name).parent)
+        else:
+            (base / name).parent.mkdir(parents=True, exist_ok=True)
+        mode = 0o777 if file.executable else 0o666
+        write_atomically(base / name, file.data, mode=mode & 0o700 if private else mode)
     return base / DOCUMENT
 
 

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from etude.build import open_workbench
 from etude.errors import BudgetStop, EtudeError, IdentityError, ModelError, OutageStop, StopRun
+from etude.files import private_folder
 from etude.models import build_model, price_of
 from etude.records import SPLITS, ChatRequest, Skill, user
 from etude.sleep.adoption.adopt import adopt, adoptable, recover
@@ -230,7 +231,7 @@ class _Night:
         so training begins again; what it has spent still counts."""
         mine = self._folder / "runs" / "mine"
         aside = mine / f"dropped-{len(list(mine.glob('dropped-*'))) + 1}"
-        aside.mkdir()
+        private_folder(aside)
         for run in [run for run in mine.parent.iterdir() if run != mine]:
             run.rename(aside / run.name)
         return self._keep(gathered.without(slow, SLOW))

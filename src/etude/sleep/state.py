@@ -16,8 +16,8 @@ from typing import TypeVar
 
 from pydantic import ValidationError
 
-from etude.errors import ConfigError, DataError, StopRun
-from etude.files import write_atomically
+from etude.errors import ConfigError, DataError
+from etude.files import private_folder, unwritable, user_state, write_atomically
 from etude.records import Record
 
 REPORT = "night.json"
@@ -29,11 +29,9 @@ _NIGHT = re.compile(r"\d{4,9}")
 
 
 def state_folder(project: Path, *, home: Path, environ: Mapping[str, str], base: Path | None = None) -> Path:
-    """The folder for a project: `<name>-<hash of the real path>` in `base`, by default `etude/sleep` of the state
-    folder of the user: `$XDG_STATE_HOME` where it is an absolute path, else `~/.local/state`."""
-    if base is None:
-        given = environ.get("XDG_STATE_HOME", "")
-        base = (Path(given) if os.path.isabs(given) else home / ".local" / "state") / "etude" / "sleep"
+    """The folder for a project: `<name>-<hash of the real path>` in `base`, by default `sleep` in the state
+    of the user (`user_state`)."""
+    base = user_state(environ, home) / "sleep" if base is None else base
     real = os.path.realpath(project)
     slug = re.sub(r"[^a-z0-9]+", "-", os.path.basename(real).lower())[:_LONGEST_SLUG].strip("-") or "root"
     number = hashlib.sha256(os.fsencode(real)).hexdigest()[:10]
@@ -100,9 +98,7 @@ class SleepState:
 
     def _make(self, folder: Path) -> None:
         try:
-            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            folder.mkdir(mode=0o700, exist_ok=True)
-            folder.chmod(0o700)
+            private_folder(folder)
         except OSError as error:
             raise _unusable(folder, str(error.strerror)) from error
 
@@ -110,7 +106,7 @@ class SleepState:
 def write_private(path: Path, text: str) -> None:
     """Write a file as UTF-8, in one move and for its owner only."""
     try:
-        write_atomically(path, text.encode(errors="backslashreplace"), mode=0o600, durable=True)
+        write_atomically(path, text.encode(errors="backslashreplace"), durable=True)
     except OSError as error:
         raise unwritable(path, error) from error
 
@@ -118,14 +114,6 @@ def write_private(path: Path, text: str) -> None:
 def as_json(record: Record) -> str:
     """What a file of the state holds."""
     return record.model_dump_json(indent=1) + "\n"
-
-
-def unwritable(path: Path, error: OSError) -> StopRun:
-    """The error of a file that cannot be written."""
-    return StopRun(
-        f"{str(path)!r} cannot be written: {error.strerror}",
-        hint="make room or fix the permissions, then run the same command again",
-    )
 
 
 def read_kept(path: Path, kind: type[R], hint: str = "restore it, or remove it") -> R | None:

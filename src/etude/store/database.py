@@ -1,5 +1,6 @@
 """The SQLite file of a run: how it is opened, read and written. Journal and spend are tables in it."""
 
+import os
 import sqlite3
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from etude.errors import DataError, IdentityError
-from etude.files import unwritable
+from etude.files import private_file, unwritable
 
 FORMAT = "2"
 BUSY_MILLISECONDS = 5_000
@@ -74,7 +75,7 @@ class Database:
                 self._open(f"{options}&immutable=1", read_only)
         except sqlite3.DatabaseError as error:
             if refused_by_disk(error):
-                raise unwritable(f"journal {str(path)!r}", error) from error
+                raise unwritable(path, error) from error
             if _code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) and path.exists():
                 raise DataError(
                     f"journal {str(path)!r} cannot be opened, the folder {str(path.parent)!r} cannot be written to",
@@ -105,7 +106,7 @@ class Database:
                 self._connection.rollback()
                 raise
         except sqlite3.OperationalError as error:
-            raise unwritable(f"journal {str(self.path)!r}", error) from error
+            raise unwritable(self.path, error) from error
         self._writes = number
         if self._on_write is not None:
             self._on_write("after", number)
@@ -115,6 +116,9 @@ class Database:
         self._connection.close()
 
     def _open(self, options: str, read_only: bool) -> None:
+        if not read_only:
+            with suppress(OSError):  # SQLite says what is wrong
+                os.close(private_file(self.path))
         # Transactions are explicit; a synchronous caller may hand the connection to the thread of its event loop.
         self._connection = sqlite3.connect(
             f"{self.path.absolute().as_uri()}?{options}", uri=True, isolation_level=None, check_same_thread=False

@@ -15,13 +15,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from filelock import FileLock, Timeout
 from pydantic_core import to_jsonable_python
 
 from etude.config import RunSection
 from etude.errors import ConfigError, DataError, LockedError
 from etude.events import Event
-from etude.files import remove_leftovers, unwritable, write_atomically
+from etude.files import private_file, private_folder, remove_leftovers, take_lock, unwritable, write_atomically
 from etude.records import Skill
 from etude.redaction.redactor import Redactor
 from etude.skill import save_skill
@@ -49,7 +48,7 @@ class JsonlSink:
         self.failure: OSError | None = None
         self._redactor = redactor or Redactor()
         self._now = now
-        self._file = path.open("ab")
+        self._file = open(path, "ab", opener=private_file)  # noqa: SIM115 - `close` closes it
         if self._file.tell() and not _ends_line(path):
             self._write(b"\n")
 
@@ -85,7 +84,8 @@ def _ends_line(path: Path) -> bool:
 class RunFolder:
     """A run folder, locked for this process. Use `open`, and as a context manager.
 
-    What it writes passes its redactor; files are replaced in one move, so that a reader never sees half of one.
+    It is for its owner only. What it writes passes its redactor; files are replaced in one move, so that a reader
+    never sees half of one.
     """
 
     def __init__(self, path: Path, *, redactor: Redactor | None = None) -> None:
@@ -95,7 +95,11 @@ class RunFolder:
         self.name = path.name
         self.redactor = redactor or Redactor()
         with ExitStack() as held:
-            held.callback(_lock(path).release)
+            in_use = LockedError(
+                f"run folder {str(path)!r} is in use by another process",
+                hint="wait until that one has ended, or give `run.name` another value",
+            )
+            held.callback(take_lock(path / LOCK, in_use, wait_seconds=_GRACE_SECONDS).release)
             remove_leftovers(path)
             self.journal = SqliteJournal(path / JOURNAL, redactor=self.redactor)
             held.callback(self.journal.close)
@@ -125,7 +129,7 @@ class RunFolder:
         if parent is not None and not parent.exists():
             raise missing_run(parent.parent)
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            private_folder(path)
             run = cls(path, redactor=redactor or Redactor(os.environ))
         except OSError as error:
             raise ConfigError(
@@ -167,9 +171,9 @@ class RunFolder:
         Raises SkillError: the name of the skill or of a file leads out of that folder."""
         exact = skill.with_text(self.redactor.exact.redact(skill.text))
         try:
-            return save_skill(exact, self.path / "best").parent
+            return save_skill(exact, self.path / "best", private=True).parent
         except OSError as error:
-            raise unwritable(repr(str(self.path / "best")), error.strerror) from error
+            raise unwritable(self.path / "best", error) from error
 
     def close(self) -> None:
         """Close the journal and the event log, and give the folder free. Closing twice does no harm."""
@@ -189,10 +193,10 @@ class RunFolder:
                 hint="give the skill a name without '/'",
             )
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(path.parent)
             write_atomically(path, text.encode(errors="backslashreplace"))
         except OSError as error:
-            raise unwritable(repr(str(path)), error.strerror) from error
+            raise unwritable(path, error) from error
         return path
 
 
@@ -207,16 +211,3 @@ def plain_name(name: str, setting: str) -> str:
             f"{setting} = {name!r} is not a plain folder name", hint="use a name without '/' and '\\', as in 'my-run'"
         )
     return name
-
-
-def _lock(path: Path) -> FileLock:
-    # Opened in one thread, closed perhaps in another: the lock belongs to the process.
-    lock = FileLock(path / LOCK, thread_local=False)
-    try:
-        lock.acquire(timeout=_GRACE_SECONDS, poll_interval=_GRACE_SECONDS / 10)
-    except Timeout:
-        raise LockedError(
-            f"run folder {str(path)!r} is in use by another process",
-            hint="wait until that one has ended, or give `run.name` another value",
-        ) from None
-    return lock

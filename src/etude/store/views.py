@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TypeVar, cast
 
-from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from etude.errors import DataError
+from etude.files import is_locked
 from etude.records import AppliedEdit, Edit, EditFate, Record, Verdict
 from etude.skill import token_count
 
@@ -129,16 +129,7 @@ def runs_in(*folders: Path) -> str:
 
 def is_running(path: Path | str) -> bool:
     """Whether a process works in the run folder."""
-    lock = Path(path) / LOCK
-    if not lock.exists():
-        return False
-    try:
-        with FileLock(lock, timeout=0, thread_local=False):
-            return False
-    except Timeout:
-        return True
-    except OSError:
-        return False  # a run that can be read but whose lock cannot be tried: someone else's, or on a read-only disk
+    return is_locked(Path(path) / LOCK)
 
 
 def read_run(path: Path | str) -> RunView:

@@ -1,7 +1,7 @@
-"""What tests of own parts need: contract suites to inherit, and scripted doubles.
+"""What tests of own parts need: contract suites to inherit, and a scripted model.
 
 The suites need pytest; that of executors is async and needs pytest-asyncio with `asyncio_mode = "auto"`. Names are
-imported when they are first used, so that the doubles work without pytest.
+imported when they are first used, so that the scripted model works without pytest.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from etude.testing.agent import AgentContract
     from etude.testing.chat_model import ChatModelContract
-    from etude.testing.doubles import FreeSpend, MemoryJournal, Reservation, ScriptedModel, Settlement
+    from etude.testing.doubles import ScriptedModel
     from etude.testing.environment import EnvironmentContract
     from etude.testing.executor import ExecutorContract
     from etude.testing.scorer import ScorerContract
@@ -23,13 +23,9 @@ __all__ = [
     "ChatModelContract",
     "EnvironmentContract",
     "ExecutorContract",
-    "FreeSpend",
-    "MemoryJournal",
-    "Reservation",
     "ScorerContract",
     "ScriptedModel",
     "SearchContract",
-    "Settlement",
     "SourceContract",
 ]
 

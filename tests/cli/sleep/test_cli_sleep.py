@@ -106,6 +106,7 @@ def test_what_is_explained_is_every_answer_and_why(one: Small, capsys: Captured)
     assert lines[1] == "night 1  proposed"
     rules = lines.index("rules (`sleep revert --rule ID` takes out one that is adopted)")
     assert lines[rules + 2] == "    from 4 tasks, 4 sessions"
+    assert lines[rules + 3].startswith("    why: ")
     held = lines.index("learned: held-out tasks under the old document -> under the candidate")
     task = lines[held + 1].split()[0]
     assert lines[held + 1] == f"  {task}  0.00 -> 1.00  correct"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from cli_said import Captured, data, said
 from small_night import MODELS, Small
+from task_files import mark_reviewed
 
 from etude.cli.main import main
 from etude.cli.sleep.text import print_report
@@ -76,7 +77,7 @@ def tasks_of(sleeper: Small, capsys: Captured, name: str) -> str:
     if not sleeper.state.numbers():
         said(capsys, "run")
     said(capsys, "tasks", "1", "--to", f"{name}.json")
-    said(capsys, "tasks", "--reviewed", f"{name}.json")
+    mark_reviewed(Path(f"{name}.json"))
     return f"{name}.json"
 
 

@@ -9,18 +9,15 @@ from sleep_proposals import HAND, both, offer, project, proposed
 from etude.errors import InputError
 from etude.sleep.adoption.proposal import (
     Proposal,
-    escaped,
     read_proposal,
     stage,
 )
-from etude.sleep.adoption.rules import Evidence
-from rows import rows
 
 
-def test_a_proposal_holds_the_new_files_a_diff_a_report_the_rules_and_a_manifest(tmp_path: Path) -> None:
+def test_a_proposal_holds_the_new_files_a_diff_the_rules_and_a_manifest(tmp_path: Path) -> None:
     place = project(tmp_path)
     folder = both(place)
-    assert sorted(path.name for path in folder.iterdir()) == ["proposal.diff", "proposal.json", "report.md"]
+    assert sorted(path.name for path in folder.iterdir()) == ["proposal.diff", "proposal.json"]
     proposal = read_proposal(folder)
     assert [(proposal.name(one), one.live.kind, one.live.data is None) for one in proposal.documents] == [
         ("CLAUDE.md", "memory", False),
@@ -46,55 +43,6 @@ def test_the_diff_shows_the_block_and_makes_hidden_characters_visible(tmp_path: 
     assert "--- a/CLAUDE.md\n+++ b/CLAUDE.md\n" in diff
     assert "+- a<U+202E>b<U+001B>[31m\n" in diff
     assert "--- /dev/null\n+++ b/.claude/skills/learned/SKILL.md\n" in diff
-
-
-def test_the_report_shows_rules_with_their_evidence_and_what_to_look_at(tmp_path: Path) -> None:
-    place = project(tmp_path, HAND + "\n<!-- etude:begin learned -->\n- Old.\n<!-- etude:end learned -->\n")
-    behind = Evidence(sessions=("codex:1",), tasks=("t1", "t2"), attempts=("a1",), note="It *was* forgotten.")
-    folder = offer(
-        place, [(place.memory, "- Read <b>x</b>\x1b[0m [a](http://e.test) first.\n")], evidence={"first": behind}
-    )
-    report = (folder / "report.md").read_text()
-    (rule,) = read_proposal(folder).documents[0].added
-    assert report.startswith(
-        "# Night n1\n\nVerdict of fresh attempts: ship.\n\n## CLAUDE.md\n\n### New\n\n"
-        rf"- \- Read \<b\>x\</b\>\[0m \[a\]\(http:\//e.test\) first. ({rule.id})"
-        "\n  - tasks: t1, t2\n  - attempts: a1\n  - sessions: codex:1\n  - why: It \\*was\\* forgotten.\n"
-    )
-    for what in ("a character that does not show", "code", "a path", "an address"):
-        assert f"  - to look at: holds {what}" in report
-    assert report.endswith(
-        "### Taken out\n\n"
-        rf"- \- Old. ({proposed(place, place.memory, '- x', night='n2').before[0].id})"
-        "\n\nSaid \\*so\\*.\n"
-    )
-
-
-def test_the_report_shows_all_of_a_rule_that_may_be_proposed(tmp_path: Path) -> None:
-    place = project(tmp_path)
-    rule = ("- " + "Keep it short. " * 150)[:1992] + " Payload"
-    folder = offer(place, [(place.memory, f"{rule}\n")])
-    assert f"{rule[2:]} (" in (folder / "report.md").read_text()
-
-
-@rows(
-    ("text", "expected"),
-    [
-        ("a\n# b", r"a \# b"),
-        ("1. x", r"1\. x"),
-        ("12.", r"12\."),
-        ("2) x", r"2\) x"),
-        ("2 attempts", "2 attempts"),
-        ("1.5 s", "1.5 s"),
-        ("- x", r"\- x"),
-        ("--- x", r"\--- x"),
-        ("a\u200b`b`|c", r"a\`b\`\|c"),
-        ("![x](y)", r"\!\[x\]\(y\)"),
-        ("a-b 1.5", "a-b 1.5"),
-    ],
-)
-def test_untrusted_text_in_a_report_is_text_and_nothing_else(text: str, expected: str) -> None:
-    assert escaped(text) == expected
 
 
 def test_a_second_proposal_of_a_night_replaces_the_first(tmp_path: Path) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from strict_source import StrictSourceContract
+
 from etude.sleep.transcripts.sessions import Reading, Session, Turn
 from etude.sleep.transcripts.sources.claude_code import ClaudeCode
-from etude.testing import SourceContract
 from etude.testing.source import ID, PROJECT, dated
 
 FOLDER = Path(".claude") / "projects" / "-home-user-demo"
@@ -58,7 +59,7 @@ def write(home: Path, records: Sequence[Any], name: str = f"{ID}.jsonl") -> Path
     return path
 
 
-class TestClaudeCode(SourceContract):
+class TestClaudeCode(StrictSourceContract):
     def make_source(self) -> ClaudeCode:
         return ClaudeCode()
 

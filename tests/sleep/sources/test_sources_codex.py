@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from strict_source import StrictSourceContract
 
 from etude.sleep.transcripts.sessions import Reading, Session, Turn
 from etude.sleep.transcripts.sources.codex import Codex
-from etude.testing import SourceContract
 from etude.testing.source import ID, OTHER, PROJECT, dated
 
 META = {
@@ -38,7 +38,7 @@ def message(role: str, *texts: str, **more: Any) -> dict[str, Any]:
     return item("message", role=role, content=[{"type": kind, "text": text} for text in texts], **more)
 
 
-class TestCodex(SourceContract):
+class TestCodex(StrictSourceContract):
     def make_source(self) -> Codex:
         return Codex()
 
@@ -145,16 +145,6 @@ def test_turns_that_are_reported_twice_count_once(tmp_path: Path) -> None:
         message("assistant", "Hi"),
     ]
     assert said(session(tmp_path, records)) == [("Hello", "Hi")]
-
-
-def test_a_file_without_items_is_read_by_its_events(tmp_path: Path) -> None:
-    records = [
-        event("user_message", message="Hello"),
-        event("agent_message", message="Hi"),
-        event("item_completed", item={"type": "UserMessage", "content": [{"text": "More"}]}),
-        event("item_completed", item={"type": "AgentMessage", "content": [{"text": "Yes"}]}),
-    ]
-    assert said(session(tmp_path, records)) == [("Hello", "Hi"), ("More", "Yes")]
 
 
 def test_items_without_an_envelope_are_read(tmp_path: Path) -> None:

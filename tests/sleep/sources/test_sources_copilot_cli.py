@@ -1,17 +1,16 @@
-import contextlib
 import json
 import os
-import sqlite3
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from strict_source import StrictSourceContract
 
-from etude.sleep.transcripts.sessions import Found, Reading, Session, Turn
+from etude.sleep.transcripts.sessions import Reading, Session, Turn
 from etude.sleep.transcripts.sources.copilot_cli import CopilotCli
-from etude.testing.source import ID, OTHER, PROJECT, START, SourceContract, dated, turns_of
+from etude.testing.source import ID, PROJECT, START, dated
 from rows import rows
 
 TRANSCRIPTS = Path(__file__).resolve().parents[3].parent / "shared" / "transcripts" / "copilot"
@@ -32,7 +31,7 @@ def write(home: Path, *events: dict[str, Any], id: str = ID) -> Path:
     return path
 
 
-class TestEvents(SourceContract):
+class TestEvents(StrictSourceContract):
     def make_source(self) -> CopilotCli:
         return CopilotCli()
 
@@ -131,78 +130,12 @@ def test_a_prompt_given_while_the_agent_works_interrupts_nothing(tmp_path):
     assert [turn.interrupted for turn in session_of(tmp_path).turns] == [False, False]
 
 
-# --- the store, for sessions without events
-
-STORE = """
-CREATE TABLE sessions (id TEXT, cwd TEXT, repository TEXT, branch TEXT, created_at TEXT, updated_at TEXT);
-CREATE TABLE turns (session_id TEXT, turn_index INTEGER, user_message TEXT, assistant_response TEXT, timestamp TEXT);
-"""
-
-
-def store(home: Path, id: str, *turns: tuple[Any, Any], updated: str = "2026-05-04 10:05:00") -> Path:
-    path = home / ".copilot" / "session-store.db"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = not path.exists()
-    with contextlib.closing(sqlite3.connect(path)) as database, database:
-        if fresh:
-            database.executescript(STORE)
-        row = (id, PROJECT, None, "main", "2026-05-04 10:00:00", updated)
-        database.execute("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?)", row)
-        for number, (prompt, answer) in enumerate(turns):
-            row = (id, number, prompt, answer, f"2026-05-04T10:0{number}:00.000Z")
-            database.execute("INSERT INTO turns VALUES (?, ?, ?, ?, ?)", row)
-    return path
-
-
-def test_a_session_without_events_is_read_from_the_store(tmp_path):
-    store(tmp_path, ID, ("Do it.", "Done."), ("And that.", None), ("", "?"), (None, "a greeting"))
-    reading = read(tmp_path)
-    assert reading.skipped == {"empty": 2}
-    session = session_of(tmp_path)
-    assert [(turn.prompt, turn.answer, turn.interrupted) for turn in session.turns] == [
-        ("Do it.", "Done.", False),
-        ("And that.", "", True),
-    ]
-    assert session.turns[1].at == START + timedelta(minutes=1)
-    assert (session.started, session.ended) == (START, START + timedelta(minutes=5))
-    assert session.project == PROJECT
-
-
-def test_a_session_with_events_is_read_from_them(tmp_path):
-    path = TestEvents().write_session(tmp_path, turns_of("From the events."))
-    store(tmp_path, ID, ("From the store.", "Done."))
-    store(tmp_path, OTHER, ("Stored.", "Done."), updated="2026-05-04 11:00:00")
-    found = CopilotCli().find(tmp_path, {})
-    assert {each.id: Path(each.path).name for each in found} == {OTHER: "session-store.db", ID: path.name}
-
-
-def test_a_stored_session_that_goes_on_gets_another_revision_and_one_that_is_gone_is_named(tmp_path):
-    path = store(tmp_path, ID, ("Do it.", "Done."))
-    (before,) = CopilotCli().find(tmp_path, {})
-    with contextlib.closing(sqlite3.connect(path)) as database, database:
-        database.execute("INSERT INTO turns VALUES (?, 1, 'More.', 'Done.', NULL)", [ID])
-    (after,) = CopilotCli().find(tmp_path, {})
-    assert after.revision != before.revision
-    gone = CopilotCli().read(Found(source="copilot-cli", id="other", path=str(path), revision=""))
-    assert gone.problem == "the session is gone"
-
-
 def test_the_folder_is_found_where_the_user_moved_it(tmp_path):
     write(tmp_path, asked())
     os.rename(tmp_path / ".copilot", tmp_path / "moved")
     assert list(CopilotCli().find(tmp_path, {})) == []
     (found,) = CopilotCli().find(tmp_path, {"COPILOT_HOME": str(tmp_path / "moved")})
     assert found.id == ID
-
-
-def test_a_store_that_is_none_is_found_and_reading_it_says_why(tmp_path):
-    path = tmp_path / ".copilot" / "session-store.db"
-    path.parent.mkdir()
-    path.write_bytes(b"no database, but as long as the header of one would have to be " * 20)
-    source = CopilotCli()
-    (found,) = source.find(tmp_path, {})
-    assert source.read(found) == source.read(Found(source="copilot-cli", id=ID, path=str(path), revision=""))
-    assert source.read(found).problem == "cannot be read: it cannot be read as a database: file is not a database"
 
 
 # --- transcripts of the real program

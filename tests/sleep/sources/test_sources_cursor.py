@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from strict_source import StrictSourceContract
+
 from etude.sleep.transcripts.sessions import Turn
 from etude.sleep.transcripts.sources.cursor import Cursor
-from etude.testing.source import ID, OTHER, PROJECT, SourceContract, dated, turns_of
+from etude.testing.source import ID, OTHER, PROJECT, dated, turns_of
 
 
 def line(role: str, content: Any) -> dict[str, Any]:
@@ -22,7 +24,7 @@ def write(home: Path, *lines: dict[str, Any], id: str = ID, project: str = PROJE
     return path
 
 
-class TestCursor(SourceContract):
+class TestCursor(StrictSourceContract):
     has_times = False
     has_results = False
 

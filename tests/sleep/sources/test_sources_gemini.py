@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from strict_source import StrictSourceContract
 
 from etude.sleep.transcripts.sessions import Reading, Session, Turn
 from etude.sleep.transcripts.sources.gemini import GeminiCli
-from etude.testing import SourceContract
 from etude.testing.source import ID, PROJECT, dated
 
 HASH = hashlib.sha256(PROJECT.encode()).hexdigest()
@@ -50,7 +50,7 @@ def messages_of(turns: Sequence[Turn]) -> list[dict[str, Any]]:
     return messages
 
 
-class TestGeminiCli(SourceContract):
+class TestGeminiCli(StrictSourceContract):
     def make_source(self) -> GeminiCli:
         return GeminiCli()
 
@@ -67,7 +67,7 @@ class TestGeminiCli(SourceContract):
         return dated(write(home, lines, id), turns)
 
 
-class TestGeminiCliOfOld(SourceContract):
+class TestGeminiCliOfOld(StrictSourceContract):
     """Versions that kept a session as one JSON object."""
 
     def make_source(self) -> GeminiCli:

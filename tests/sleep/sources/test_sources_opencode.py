@@ -9,11 +9,12 @@ from pathlib import Path, PosixPath
 from typing import Any
 
 import pytest
+from strict_source import StrictSourceContract
 
 from etude.sleep.transcripts.sessions import Found, Session, Turn
 from etude.sleep.transcripts.sources.opencode import OpenCode
 from etude.sleep.transcripts.sources.sqlite import MOST_BYTES, Databases
-from etude.testing.source import ID, OTHER, PROJECT, START, SourceContract, dated, snapshot, turns_of
+from etude.testing.source import ID, OTHER, PROJECT, START, dated, snapshot, turns_of
 from rows import rows
 
 TRANSCRIPTS = Path(__file__).resolve().parents[3].parent / "shared" / "transcripts"
@@ -79,7 +80,7 @@ def write_database(path: Path, id: str, directory: str, shown: Sequence[Any], **
                 insert(database, "part", row)
 
 
-class TestDatabase(SourceContract):
+class TestDatabase(StrictSourceContract):
     def make_source(self) -> OpenCode:
         return OpenCode()
 
@@ -128,7 +129,7 @@ class TestDatabase(SourceContract):
                 insert(database, row.pop("table"), row)
 
 
-class TestStorage(SourceContract):
+class TestStorage(StrictSourceContract):
     """The files of versions before 1.2."""
 
     def make_source(self) -> OpenCode:

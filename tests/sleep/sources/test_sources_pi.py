@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from strict_source import StrictSourceContract
+
 from etude.sleep.transcripts.sessions import Reading, Session, Turn
 from etude.sleep.transcripts.sources.pi import Pi
-from etude.testing import SourceContract
 from etude.testing.source import ID, PROJECT, dated
 
 HEADER = {"type": "session", "version": 3, "id": ID, "timestamp": "2026-05-04T10:00:00.000Z", "cwd": PROJECT}
@@ -46,7 +47,7 @@ def written(turns: Sequence[Turn], id: str, project: str) -> list[dict[str, Any]
     return [{**HEADER, "id": id, "cwd": project, "timestamp": at}, *records]
 
 
-class TestPi(SourceContract):
+class TestPi(StrictSourceContract):
     def make_source(self) -> Pi:
         return Pi()
 

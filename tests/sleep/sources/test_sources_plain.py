@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from strict_source import StrictSourceContract
 
 from etude.errors import ConfigError
 from etude.sleep.transcripts.sessions import Found, Reading, Turn
 from etude.sleep.transcripts.sources.plain import Plain
-from etude.testing import SourceContract
 from etude.testing.source import ID, PROJECT, dated
 
 
@@ -41,7 +41,7 @@ class InHome(Plain):
         return super().find(home, environ) if self._path.exists() else ()
 
 
-class PlainContract(SourceContract):
+class PlainContract(StrictSourceContract):
     def make_source(self) -> Plain:
         return InHome()
 

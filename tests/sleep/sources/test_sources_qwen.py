@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from strict_source import StrictSourceContract
+
 from etude.sleep.transcripts.sessions import Reading, Session, Turn
 from etude.sleep.transcripts.sources.qwen import QwenCode
-from etude.testing import SourceContract
 from etude.testing.source import ID, PROJECT, dated
 
 FOLDER = Path(".qwen") / "projects" / "-home-user-demo" / "chats"
@@ -51,7 +52,7 @@ def written(turns: Sequence[Turn], id: str, project: str) -> list[dict[str, Any]
     return records
 
 
-class TestQwenCode(SourceContract):
+class TestQwenCode(StrictSourceContract):
     def make_source(self) -> QwenCode:
         return QwenCode()
 

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from strict_source import StrictSourceContract
 
 from etude.sleep.transcripts.sessions import Reading, Turn
 from etude.sleep.transcripts.sources.vscode_copilot import VSCodeCopilot
-from etude.testing.source import ID, OTHER, PROJECT, START, SourceContract, dated, turns_of
+from etude.testing.source import ID, OTHER, PROJECT, START, dated, turns_of
 
 STORAGE = Path(".config", "Code", "User", "workspaceStorage")
 
@@ -60,7 +61,7 @@ def turns(home: Path) -> list[tuple[str, str, bool]]:
     return [] if session is None else [(turn.prompt, turn.answer, turn.interrupted) for turn in session.turns]
 
 
-class TestVSCode(SourceContract):
+class TestVSCode(StrictSourceContract):
     def make_source(self) -> VSCodeCopilot:
         return VSCodeCopilot()
 

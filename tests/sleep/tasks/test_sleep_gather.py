@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 from small_night import NOW, Small
+from task_files import mark_reviewed
 
 from etude.envs.scorers.checks import Check
 from etude.errors import ConfigError, DataError
 from etude.sleep.config import make_sleep_config
-from etude.sleep.tasks.files import review, write
+from etude.sleep.tasks.files import write
 from etude.sleep.tasks.gather import (
     Surroundings,
     archive,
@@ -124,12 +125,12 @@ def test_a_reviewed_file_is_divided_only_when_it_says_nothing_of_sides(tmp_path:
     names = ("apples in the fridge", "letters to the bank", "the roof of the shed", "music for a party")
     tasks = [task(name, intent=f"Write about {name}.") for name in names]
     write(path, tasks)
-    review(path)
+    mark_reviewed(path)
     found = {one.split for one in from_file(config).tasks}
     assert found == {"train", "val"}
     before = settings_of(config)
     write(path, [tasks[0], tasks[1].model_copy(update={"split": "val"})])
-    review(path)
+    mark_reviewed(path)
     gathered = from_file(config)
     assert [(one.id, one.split) for one in gathered.tasks] == [(names[0], "train"), (names[1], "val")]
     now = settings_of(config)
@@ -140,7 +141,7 @@ def test_a_file_whose_tasks_are_all_alike_has_nothing_to_hold_out(tmp_path: Path
     path = tmp_path / "tasks.json"
     models = {role: {"model": f"simulated:{role}"} for role in ("target", "optimizer")}
     write(path, [task("one", intent="Write about apples."), task("two", intent="Please write about apples.")])
-    review(path)
+    mark_reviewed(path)
     gathered = from_file(make_sleep_config({**models, "sleep": {"tasks": str(path)}}))
     assert len(gathered.notes) == 1
     assert gathered.notes[0].startswith("0 tasks of earlier nights stand in")

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from task_files import mark_reviewed
 
 from etude.envs.scorers.checks import Check
 from etude.errors import DataError
-from etude.sleep.tasks.files import TaskFile, read, replay, review, write
+from etude.sleep.tasks.files import TaskFile, read, replay, write
 from etude.sleep.tasks.mined import MinedTask, SessionRef
 
 TASKS = (
@@ -51,9 +52,7 @@ def test_tasks_are_worked_on_only_when_a_person_has_reviewed_them(tmp_path) -> N
     write(path, TASKS)
     with pytest.raises(DataError, match=r"no person has reviewed these tasks \(reviewed: false\)\nhint: read them"):
         replay(path)
-    reviewed = review(path)
-    assert reviewed.reviewed
-    assert read(path) == reviewed
+    mark_reviewed(path)
     assert (replay(path).tasks, replay(path).redacted) == (TASKS, {})
 
 
@@ -147,7 +146,7 @@ def test_tasks_are_worked_on_without_the_secrets_that_their_file_holds(tmp_path)
     task = MinedTask(id="one", intent=said, context=said, rubric=said, exact=("12",), checks=(unlike,))
     path = tmp_path / "tasks.json"
     write(path, [task])
-    assert review(path).tasks == (task,)
+    mark_reviewed(path)
     replayed = replay(path)
     clean = "Say [redacted:token] aloud."
     shown = unlike.model_copy(update={"requirement": clean})
@@ -167,10 +166,11 @@ def test_tasks_are_worked_on_without_the_secrets_that_their_file_holds(tmp_path)
 def test_an_answer_that_needs_what_is_taken_out_is_refused(tmp_path, criteria: dict[str, Any], where: str) -> None:
     path = tmp_path / "tasks.json"
     write(path, [MinedTask(id="one", intent="Whom do I write to? marko@example.com", **criteria)])
+    mark_reviewed(path)
     with pytest.raises(
         DataError, match=f"task 'one': {where} asks for what looks like a secret \\(email\\)"
     ) as error:
-        review(path)
+        replay(path)
     assert "marko" not in error.value.message
 
 
@@ -178,14 +178,14 @@ def test_values_of_key_variables_are_taken_out(tmp_path, monkeypatch: pytest.Mon
     monkeypatch.setenv("HOUSE_KEY", "plain-words-4711")
     path = tmp_path / "tasks.json"
     write(path, [MinedTask(id="one", intent="Open with plain-words-4711.", exact=("yes",))])
-    review(path)
+    mark_reviewed(path)
     assert replay(path).tasks[0].intent == "Open with [redacted:HOUSE_KEY]."
 
 
 def test_a_pipe_is_refused_and_a_link_to_a_file_is_followed(tmp_path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DataError, match="it is not a regular file"):
-        review(tmp_path / "pipe")
+        read(tmp_path / "pipe")
     write(tmp_path / "tasks.json", TASKS)
     (tmp_path / "link.json").symlink_to("tasks.json")
     assert read(tmp_path / "link.json").tasks == TASKS

@@ -11,8 +11,10 @@ from pydantic import BaseModel
 
 from etude import __version__
 from etude.agents.program import ProgramAgent
+from etude.build import redactor_of
 from etude.cli.doctor.findings import Findings
-from etude.config import ModelSection, TrainConfig, file_data
+from etude.cli.doctor.versions import known_version
+from etude.config import ModelSection, TrainConfig
 from etude.config.sections import AgentSection, ExecutorSection
 from etude.envs.gold import check_gold, check_varied
 from etude.envs.grading import CommandScorer
@@ -21,19 +23,19 @@ from etude.envs.splits import check_splits
 from etude.errors import ConfigError, EtudeError, UnusableReply
 from etude.models import Structured, build_model, price_of, used_key_variable
 from etude.models.handoff import unanswered
-from etude.programs.base import Program, is_older
+from etude.programs.base import Program
 from etude.programs.known import known_programs
 from etude.prompts import Prompts
 from etude.protocols import Environment, Scorer
 from etude.records import SPLITS, ChatRequest, Role, user
-from etude.redaction import check_keys
-from etude.redaction.redactor import SHORTEST_KEY
 from etude.registry import BUILT_IN, find, load, origin, plugins
 from etude.sandbox import find_sandbox
 from etude.sandbox.landlock import Landlock
+from etude.secret_values import SHORTEST_KEY
 from etude.skill import load_skill, token_count, validate_skill
 from etude.store import is_running, read_run
 from etude.store.run import plain_name
+from etude.workbench import Given
 
 MOST_TOKENS = 256
 """Of a reply: enough for a model that thinks a little first."""
@@ -96,8 +98,7 @@ def check_parts(config: TrainConfig, found: Findings) -> None:
         with found.checking(role):
             _model(role, section, config, found)
     with found.checking("keys"):
-        keys = [name for section in sections.values() if (name := used_key_variable(section)) is not None]
-        check_keys(file_data(config, Path(config.run.folder, config.run.name)), os.environ, keys)
+        redactor_of(config, Given())
     if config.executor != ExecutorSection():
         with found.checking("executor"):
             executor, options = find("executors", config.executor.name), dict(config.executor.model_extra or {})
@@ -232,8 +233,8 @@ def check_sandbox(found: Findings) -> None:
 
 
 def check_programs(found: Findings, programs: Sequence[Program] | None = None) -> None:
-    """Which agent programs there are, by default of those that are known by name. Each is started, which takes a few
-    seconds, to learn its version."""
+    """Which agent programs there are, by default of those that are known by name. One that is new here is
+    started to learn its version."""
     missing: list[Program] = []
     for program in known_programs().values() if programs is None else programs:
         try:
@@ -242,7 +243,7 @@ def check_programs(found: Findings, programs: Sequence[Program] | None = None) -
             missing.append(program)
             continue
         try:
-            _version(f"program {program.name}", program, program.version(there), there.path, found)
+            _version(f"program {program.name}", program, known_version(program, there), there.path, found)
         except ConfigError as error:
             found.note(f"program {program.name}", error.message, error.hint)
     if missing:
@@ -251,9 +252,8 @@ def check_programs(found: Findings, programs: Sequence[Program] | None = None) -
 
 
 def _version(name: str, program: Program, version: str, path: Path, found: Findings) -> None:
-    if is_older(version, program.tested):
-        text = f"{version}, {path}: older than {program.tested}, the version it was tested with"
-        found.note(name, text, f"update it ({program.install}), or set agent.path to another one")
+    if old := program.too_old(version):
+        found.note(name, f"{version}, {path}: {old[0]}", old[1])
     else:
         found.ok(name, f"{version}, {path}")
 

@@ -6,12 +6,12 @@ from contextlib import suppress
 from typing import Any
 
 from etude.cli.sleep.settings import find_nights
-from etude.cli.sleep.text import counts, elsewhere, print_report, rules_data
+from etude.cli.sleep.text import counts, elsewhere, print_report, print_rows, rules_data
 from etude.cli.terminal import output
 from etude.errors import DataError
 from etude.sleep.adoption.adopt import kept_rules, taken_out
 from etude.sleep.adoption.proposal import read_proposal
-from etude.sleep.adoption.structure import plain
+from etude.sleep.adoption.structure import doubts, plain
 from etude.sleep.improve.held_out import Shown
 from etude.sleep.limits import spent_so_far
 from etude.sleep.night import DIAGNOSTICS
@@ -57,8 +57,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_rules(rules: list[dict[str, Any]], out: Collection[tuple[str, str]]) -> None:
-    """The rules that a night brought, with what they rest on, and those that it retired, with why; `out` has document
-    and id of those that were taken out since."""
+    """The rules that a night brought, with what they rest on and what a person should look at, and those that it
+    retired, with why; `out` has document and id of those that were taken out since."""
     output.line("\nrules (`sleep revert --rule ID` takes out one that is adopted)")
     for rule in rules:
         text = plain(rule["text"], _LINE)
@@ -68,6 +68,8 @@ def _print_rules(rules: list[dict[str, Any]], out: Collection[tuple[str, str]]) 
             if rule["replaces"]:
                 output.line(f"    rewords {rule['replaces']}")
             output.line(f"    from {counts({what: len(rule['evidence'][what]) for what in ('tasks', 'sessions')})}")
+            looked = (f"to look at: {doubt}" for doubt in doubts(rule["text"]))
+            print_rows(("    why: ", rule["evidence"]["note"]), *(("    ", one) for one in looked))
         elif rule["ablation"]:
             output.line(f"  {rule['id']}  retired: {text}\n    {rule['ablation']}")
 

@@ -12,6 +12,7 @@ from etude.cli.sleep.settings import read_config
 from etude.cli.sleep.text import elsewhere
 from etude.cli.sleep.verbs import DEFAULT_SLEEP_CONFIG
 from etude.cli.terminal import output
+from etude.files import private_file
 from etude.models.keys import used_key_variable
 from etude.sleep.config import SleepConfig
 from etude.sleep.schedule import PROFILE, command_of, install, job_name, line_of
@@ -41,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.show:
         _check_variables(config, around)
         state.make()
+        os.close(private_file(log))
         install(name, args.at, command)
     if args.json:
         output.json_result({"name": name, "command": argv, "log": log, "line": line, "installed": not args.show})

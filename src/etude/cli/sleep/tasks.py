@@ -9,15 +9,11 @@ from etude.cli.sleep.text import result
 from etude.cli.terminal.tables import text_lines
 from etude.sleep.adoption.structure import plain
 from etude.sleep.night import read_tasks
-from etude.sleep.tasks.files import TaskFile, review, write
+from etude.sleep.tasks.files import TaskFile, write
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the tasks of a night, write them to a file for a person to read, or note that a person has read one."""
-    if args.reviewed is not None:
-        if args.night is not None or args.to is not None:
-            raise UsageError("--reviewed names a file of its own", hint="leave NIGHT and --to out")
-        return _print(review(Path(args.reviewed)), args, f"reviewed  {args.reviewed}: set sleep.tasks to it")
+    """Print the tasks of a night, or write them to a file for a person to read."""
     nights = find_nights(args)
     tasks = read_tasks(nights.state, nights.number(args.night))
     project = str(nights.project.absolute())
@@ -26,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
     path = Path(args.to)
     if path.exists():
         raise UsageError(f"{args.to!r} exists already", hint="give another name: it may hold what a person wrote")
-    done = f"wrote  {args.to}: read it, correct it, then `sleep tasks --reviewed {args.to}`"
+    done = f"wrote  {args.to}: read it, correct it, set 'reviewed' in it to true, then set sleep.tasks to it"
     return _print(write(path, tasks, project=project), args, done)
 
 

@@ -54,7 +54,6 @@ def _adopt(parser: Arguments) -> None:
 def _tasks(parser: Arguments) -> None:
     _night(parser, "the last one")
     parser.add_argument("--to", metavar="FILE", help="write them to this file, to be reviewed")
-    parser.add_argument("--reviewed", metavar="FILE", help="note in this file that you have read and want its tasks")
 
 
 def _revert(parser: Arguments) -> None:
@@ -140,7 +139,7 @@ _VERBS: tuple[tuple[str, str, Callable[[Arguments], None], tuple[str, ...]], ...
         "tasks",
         "show the tasks of a night, or hand them over in a file to review",
         _tasks,
-        ("tasks 7 --to tasks.json", "tasks --reviewed tasks.json"),
+        ("tasks 7", "tasks 7 --to tasks.json"),
     ),
     ("diff", "show what a proposal would change", _night, ("diff", "diff 7")),
     ("adopt", "put a proposal in place, as a whole or not at all", _adopt, ("adopt", "adopt 7 --only memory")),

@@ -1,36 +1,31 @@
 """A proposal: what a night wants to change in documents, with all that a person needs to decide.
 
-The folder `proposal` of a night holds `proposal.diff` and `report.md` to read, and `proposal.json`, which is written
-last: without it there is no proposal.
+The folder `proposal` of a night holds `proposal.diff` to read, and `proposal.json`, which is written last: without it
+there is no proposal.
 """
 
 import os
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
 from etude.errors import InputError
+from etude.files import private_folder
 from etude.records import Record
 from etude.records.summary import ShipVerdict
 from etude.skill import Document
 from etude.skill.diff import unified_diff
 from etude.sleep.adoption.rules import Rule, active, render, with_block
-from etude.sleep.adoption.structure import doubts, plain, visible
+from etude.sleep.adoption.structure import plain, visible
 from etude.sleep.places import LiveDocument, read_document
 from etude.sleep.state import as_json, read_kept, write_private
 
 FOLDER = "proposal"
 PROPOSAL = "proposal.json"
 DIFF = "proposal.diff"
-REPORT = "report.md"
 UNVERIFIED = "unverified, the gate was off: it was not tried on held-out tasks"
-
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$@^=])")
-_TEXT_CHARS = 600
-_RULE_CHARS = 2_000
 
 
 class Proposed(Record):
@@ -81,8 +76,6 @@ class Proposal(Record):
     documents: tuple[Proposed, ...] = Field(min_length=1)
     verdict: ShipVerdict | None = None
     """None when nothing was confirmed."""
-    notes: tuple[str, ...] = ()
-    """What else the report says, a paragraph each."""
 
     @property
     def titled(self) -> dict[str, Proposed]:
@@ -117,10 +110,9 @@ def stage(night: Path, proposal: Proposal, allow: Iterable[Path] = ()) -> Path:
                 f"{one.live.path!r} changed during the night", hint="run it again: no session is used up"
             )
     folder = night / FOLDER
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    private_folder(folder)
     (folder / PROPOSAL).unlink(missing_ok=True)
     write_private(folder / DIFF, visible(_diff(proposal)))
-    write_private(folder / REPORT, _report(proposal))
     write_private(folder / PROPOSAL, as_json(proposal))
     return folder
 
@@ -137,16 +129,9 @@ def again(night: str) -> str:
     """How there can be another proposal like that of a night, as a hint: its tasks are there, its sessions used."""
     number = night.lstrip("0") or night
     return (
-        f"`etude sleep tasks {number} --to tasks.json`, read that file, note it with `etude sleep "
-        "tasks --reviewed tasks.json`, then `etude sleep run --sleep.tasks tasks.json` proposes again"
+        f"`etude sleep tasks {number} --to tasks.json`, read that file, set 'reviewed' in it to true, then `etude "
+        "sleep run --sleep.tasks tasks.json` proposes again"
     )
-
-
-def escaped(text: str, limit: int = _TEXT_CHARS) -> str:
-    """Untrusted text for Markdown: on one line, nothing hidden, nothing that Markdown or HTML acts on."""
-    shown = _MARKDOWN.sub(r"\\\1", plain(text, limit)).replace("://", ":\\//")
-    # What would begin a list: a backslash says nothing before a digit, but is shown.
-    return re.sub(r"^(\d*)([-.])(?=[\s-]|$)", r"\1\\\2", shown)
 
 
 def _diff(proposal: Proposal) -> str:
@@ -158,28 +143,3 @@ def _diff(proposal: Proposal) -> str:
             parts.append(f"{name}: {UNVERIFIED}\n")
         parts.append(unified_diff(one.live.text, one.text, before, f"b/{name}"))
     return "".join(parts)
-
-
-def _report(proposal: Proposal) -> str:
-    lines = [f"# Night {escaped(proposal.night)}", ""]
-    lines += [f"Verdict of fresh attempts: {proposal.verdict or 'none was asked for'}.", ""]
-    for one in proposal.documents:
-        lines += [f"## {escaped(proposal.name(one))}", ""]
-        lines += [f"**{UNVERIFIED[0].upper()}{UNVERIFIED[1:]}.**", ""] if one.unverified else []
-        for title, rules in (("New", one.added), ("Taken out", one.removed)):
-            lines += [f"### {title}", "", *(line for rule in rules for line in _shown(rule)), ""] if rules else []
-    lines += [line for note in proposal.notes for line in (escaped(note), "")]
-    return "\n".join(lines).rstrip("\n") + "\n"
-
-
-def _shown(rule: Rule) -> Sequence[str]:
-    evidence = rule.evidence
-    lines = [f"- {escaped(rule.text, _RULE_CHARS)} ({rule.id})"]
-    for title, names in (("tasks", evidence.tasks), ("attempts", evidence.attempts), ("sessions", evidence.sessions)):
-        if names:
-            lines.append(f"  - {title}: {', '.join(escaped(name) for name in names)}")
-    if rule.ablation:
-        lines.append(f"  - retired: {escaped(rule.ablation)}")
-    if evidence.note:
-        lines.append(f"  - why: {escaped(evidence.note)}")
-    return [*lines, *(f"  - to look at: {escaped(doubt)}" for doubt in doubts(rule.text))]

@@ -12,12 +12,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
-from filelock import FileLock, Timeout
-
 from etude.errors import EtudeError, LockedError
-from etude.files import TEMPORARY, sync_folder, write_atomically
+from etude.files import TEMPORARY, private_folder, sync_folder, take_lock, unwritable, write_atomically
 from etude.records import Record
-from etude.sleep.state import read_kept, unwritable
+from etude.sleep.state import read_kept
 
 LOCK = "adopt.lock"
 PENDING = "pending.json"
@@ -81,21 +79,16 @@ class _Pending(Record):
 @contextmanager
 def locked(state: Path) -> Generator[None]:
     """The state folder for this process alone. A killed process does not keep it."""
-    lock = FileLock(state / LOCK, thread_local=False)
+    in_use = LockedError(
+        f"documents are being adopted or reverted in {str(state)!r} by another process",
+        hint="wait until that one has ended",
+    )
     try:
-        state.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise LockedError(
-            f"documents are being adopted or reverted in {str(state)!r} by another process",
-            hint="wait until that one has ended",
-        ) from None
+        private_folder(state)
     except OSError as error:
         raise unwritable(state / LOCK, error) from error
-    try:
+    with take_lock(state / LOCK, in_use):
         yield
-    finally:
-        lock.release()
 
 
 def carry_out(state: Path, writes: Sequence[Write], on_write: OnWrite = silent) -> None:
@@ -113,7 +106,7 @@ def carry_out(state: Path, writes: Sequence[Write], on_write: OnWrite = silent) 
     try:
         on_write("pending")
         text = pending.model_dump_json(indent=1).encode()
-        write_atomically(state / PENDING, text, mode=0o600, durable=True)
+        write_atomically(state / PENDING, text, durable=True)
         _apply(pending.writes, on_write)
         _tidy(state, pending, on_write)
     except BaseException as error:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from etude.concurrency import run_to_end
+from etude.concurrency import synchronous
 from etude.config import TrainConfig
 from etude.envs.scorers.base import Judge
 from etude.errors import DataError, EtudeError
@@ -43,18 +43,6 @@ class Consolidation(Record):
     def change(self, place: Place) -> Change | None:
         """Of one document; None when it was not to be improved."""
         return next((change for change in self.changes if change.place == place), None)
-
-
-def consolidate(
-    tasks: Tasks,
-    documents: Documents,
-    config: SleepConfig | Mapping[str, Any],
-    folder: Path | str,
-    known: Mapping[Place, Past] | None = None,
-    **given: Unpack[Given],
-) -> Consolidation:
-    """`aconsolidate` for synchronous code; works inside a running event loop as well."""
-    return run_to_end(aconsolidate(tasks, documents, config, folder, known, **given))
 
 
 async def aconsolidate(
@@ -101,6 +89,9 @@ async def aconsolidate(
         if change.proposed:
             documents = documents.with_document(place, change.after)
     return Consolidation(changes=tuple(changes), documents=documents)
+
+
+consolidate = synchronous(aconsolidate)
 
 
 def tasks_on(tasks: Tasks, split: Split) -> int:

@@ -145,13 +145,11 @@ def _proposed(
     if not proposed:
         return improved
     verdict = worst([change for _, change in changes if change.proposed])
-    notes = ("; ".join([f"{one.name}: {one.reason}", *([one.cost.text] if one.cost else [])]) for one in found)
     proposal = Proposal(
         night=name,
         project=str(Path(config.sleep.project).absolute()),
         documents=tuple(proposed),
         verdict=verdict,
-        notes=tuple(notes),
     )
     folder = stage(state.night(number), proposal, [Path(path) for path in config.sleep.named_paths])
     new = tuple(rule for one in proposed for rule in one.added)

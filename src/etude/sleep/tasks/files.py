@@ -55,7 +55,13 @@ class Replayed(Record):
 def write(path: Path, tasks: Iterable[MinedTask], *, project: str = "") -> TaskFile:
     """Write tasks to a file that is not reviewed yet, readable by its owner only: it quotes from conversations. An
     existing file is replaced in one move. Raises DataError: the file cannot be written."""
-    return _write(path, TaskFile(tasks=tuple(tasks), project=project))
+    file = TaskFile(tasks=tuple(tasks), project=project)
+    text = json.dumps(file.model_dump(mode="json"), indent=2, ensure_ascii=False)
+    try:
+        write_atomically(path, text.encode() + b"\n", mode=0o600)
+    except OSError as error:
+        raise DataError(f"{str(path)!r} cannot be written: {error}", hint="give another place") from None
+    return file
 
 
 def read(path: Path) -> TaskFile:
@@ -72,23 +78,13 @@ def read(path: Path) -> TaskFile:
         raise DataError(error.message, hint=error.hint if error.key else "correct it, or leave it out") from None
 
 
-def review(path: Path) -> TaskFile:
-    """Write down that a person has reviewed the file, in the own format. Only for use on a person's word.
-
-    Raises:
-        DataError: as `read` and `write`; it has no tasks; an answer would need what looks like a secret.
-    """
-    file = read(path)
-    _check_usable(file, path)
-    return _write(path, file.model_copy(update={"reviewed": True}))
-
-
 def replay(path: Path) -> Replayed:
     """The tasks of a reviewed file, to be worked on, without what looks like a secret in intent, context, rubric and
     what their checks say is required.
 
     Raises:
-        DataError: as `review`; no person has reviewed it.
+        DataError: as `read`; it has no tasks, no person has reviewed it, or an answer would need what looks like a
+            secret.
     """
     file = read(path)
     if not file.reviewed:
@@ -129,15 +125,6 @@ def _check_usable(file: TaskFile, path: Path) -> None:
                     f"({', '.join(sorted(kinds))}), which is taken out of all that is sent",
                     hint="put an invented text in its place that looks like none, in 'intent' and 'context' too",
                 )
-
-
-def _write(path: Path, file: TaskFile) -> TaskFile:
-    text = json.dumps(file.model_dump(mode="json"), indent=2, ensure_ascii=False)
-    try:
-        write_atomically(path, text.encode() + b"\n", mode=0o600)
-    except OSError as error:
-        raise DataError(f"{str(path)!r} cannot be written: {error}", hint="give another place") from None
-    return file
 
 
 def _json(path: Path) -> JsonValue:

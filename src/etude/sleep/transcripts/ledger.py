@@ -9,12 +9,13 @@ from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 from pydantic import BeforeValidator, Field
 
-from etude.errors import LockedError, StopRun
+from etude.errors import LockedError
+from etude.files import is_locked, take_lock
 from etude.records import Record, digest
-from etude.sleep.state import read_kept, unwritable, write_private
+from etude.sleep.state import read_kept, write_private
 from etude.sleep.transcripts.sessions import Session
 
 Status = Literal["queued", "used", "own", "empty", "outside"]
@@ -170,31 +171,16 @@ class Ledger:
 
 def under_way(path: Path) -> bool:
     """Whether a process holds the ledger, that is, works through a night."""
-    if not _lock_file(path).exists():
-        return False
-    try:
-        _locked(path, 0).release()
-    except LockedError:
-        return True
-    except StopRun:  # another user's file: no night of this user holds it
-        return False
-    return False
+    return is_locked(_lock_file(path))
 
 
 def _lock_file(path: Path) -> Path:
     return path.with_name(f"{path.name}.lock")
 
 
-def _locked(path: Path, grace: float = _GRACE_SECONDS) -> FileLock:
-    # The system holds the lock for the process: it ends with it, however that ends.
-    lock = FileLock(_lock_file(path), mode=0o600, thread_local=False)
-    try:
-        lock.acquire(timeout=grace, poll_interval=_GRACE_SECONDS / 10)
-    except Timeout:
-        raise LockedError(
-            f"ledger {str(path)!r} is in use: another night is under way",
-            hint="wait until it has ended; `etude sleep status` shows the nights",
-        ) from None
-    except OSError as error:
-        raise unwritable(path, error) from error
-    return lock
+def _locked(path: Path) -> FileLock:
+    in_use = LockedError(
+        f"ledger {str(path)!r} is in use: another night is under way",
+        hint="wait until it has ended; `etude sleep status` shows the nights",
+    )
+    return take_lock(_lock_file(path), in_use, wait_seconds=_GRACE_SECONDS)

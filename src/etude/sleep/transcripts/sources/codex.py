@@ -3,7 +3,7 @@
 
 Lines are `{"timestamp", "type", "payload"}`. All is said twice: as `response_item` (what the model saw,
 the same in all versions) and as `event_msg` (what the screen showed). Items are read, and of events only what items
-lack: how commands ended and how the turn did. Files without items are read by their events.
+lack: how commands ended and how the turn did.
 """
 
 import re
@@ -57,36 +57,30 @@ class Codex(Source):
         )
 
     def _read(self, found: Found) -> Reading:
-        conversation = _read(found, "response_item")
-        if not conversation.prompts and not conversation.skipped["subagent"]:
-            by_events = _read(found, "event_msg")
-            conversation = by_events if by_events.prompts else conversation
+        conversation = Conversation(found)
+        for record in conversation.records():
+            kind, payload = _opened(record)
+            at = record.get("timestamp")
+            conversation.seen(at)
+            if kind == "session_meta":
+                conversation.seen(payload.get("timestamp"), payload.get("cwd"))
+                if "subagent" in table(payload.get("source")) or payload.get("thread_source") == "subagent":
+                    conversation.skipped["subagent"] += 1
+                    break
+            elif kind == "turn_context":
+                conversation.seen(None, payload.get("cwd"))
+            elif kind == "compacted":
+                conversation.skipped["compaction"] += 1
+            elif kind == "response_item":
+                _item(conversation, payload, at)
+            elif kind == "event_msg":
+                _event(conversation, payload)
         return conversation.reading()
 
 
-def _read(found: Found, main: str) -> Conversation:
-    conversation = Conversation(found)
-    for record in conversation.records():
-        # The first versions wrote items without an envelope.
-        kind, payload = (
-            (record.get("type"), table(record["payload"])) if "payload" in record else ("response_item", record)
-        )
-        at = record.get("timestamp")
-        conversation.seen(at)
-        if kind == "session_meta":
-            conversation.seen(payload.get("timestamp"), payload.get("cwd"))
-            if "subagent" in table(payload.get("source")) or payload.get("thread_source") == "subagent":
-                conversation.skipped["subagent"] += 1
-                break
-        elif kind == "turn_context":
-            conversation.seen(None, payload.get("cwd"))
-        elif kind == "compacted":
-            conversation.skipped["compaction"] += 1
-        elif kind == "response_item" and main == kind:
-            _item(conversation, payload, at)
-        elif kind == "event_msg":
-            _event(conversation, payload, at, alone=main == kind)
-    return conversation
+def _opened(record: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The type of a line and what it says; the first versions wrote items without an envelope."""
+    return (record.get("type"), table(record["payload"])) if "payload" in record else ("response_item", record)
 
 
 def _item(conversation: Conversation, item: dict[str, Any], at: Any) -> None:
@@ -164,15 +158,10 @@ def _unwrapped(output: str) -> tuple[str, int | None]:
     return (printed, int(code[1]) if code and len(code[1]) < 12 else None) if mark else (output, None)
 
 
-def _event(conversation: Conversation, event: dict[str, Any], at: Any, *, alone: bool) -> None:
-    kind = event.get("type")
-    if kind == "item_completed":
-        _completed(conversation, table(event.get("item")), at, alone=alone)
-    elif kind == "user_message" and alone:
-        if prompt := _typed(text(event.get("message"))):
-            conversation.ask(prompt, at)
-    elif kind == "agent_message" and alone:
-        conversation.say(event.get("message"))
+def _event(conversation: Conversation, event: dict[str, Any]) -> None:
+    kind, item = event.get("type"), table(event.get("item"))
+    if kind == "item_completed" and item.get("type") == "CommandExecution":
+        _ended(conversation, item.get("id"), item.get("exit_code"))
     elif kind == "exec_command_end":
         _ended(conversation, event.get("call_id"), event.get("exit_code"))
     elif kind == "patch_apply_end":
@@ -187,17 +176,6 @@ def _event(conversation: Conversation, event: dict[str, Any], at: Any, *, alone:
             conversation.stop()
         elif event.get("last_agent_message") is not None:
             conversation.done()
-
-
-def _completed(conversation: Conversation, item: dict[str, Any], at: Any, *, alone: bool) -> None:
-    kind = item.get("type")
-    if kind == "CommandExecution":
-        _ended(conversation, item.get("id"), item.get("exit_code"))
-    elif kind == "UserMessage" and alone:
-        if prompt := _typed(_texts(item.get("content"))):
-            conversation.ask(prompt, at)
-    elif kind == "AgentMessage" and alone:
-        conversation.say(_texts(item.get("content")))
 
 
 def _ended(conversation: Conversation, id: Any, code: Any) -> None:
